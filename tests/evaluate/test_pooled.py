@@ -55,7 +55,7 @@ def test_weighted_tpr_is_that_of_repeated_records(fpr):
     scores, member = targets_world(rng, targets=3, records=300)
     scores = np.round(scores, 1)
     weights = rng.integers(0, 4, size=(20, 300))
-    tails = _Tails.of(_checked(scores, member, None), fpr)
+    tails = _Tails.from_pairs(_checked(scores, member, None), fpr)
     for weight, found in zip(weights, tails.tpr(weights, by_target=False), strict=True):
         records = np.repeat(np.arange(300), weight)
         assert found == oracle.tpr_at_fpr(scores[:, records].ravel(), member[:, records].ravel(), fpr)

@@ -118,7 +118,7 @@ def test_only_the_asked_cost_time(monkeypatch):
     monkeypatch.setattr("guestlist.neighbours.losses.fill_loss_distributions", counted)
     few, known = np.array([4, 8, 200]), np.isin(np.arange(300), [4, 8])
     for function, expected in zip((knn_likelihood_ratio, t_waka), of_all, strict=True):
-        np.testing.assert_array_equal(function(x, y, [0.2, 0.2, np.nan], asked=few), [*expected[[4, 8]], np.nan])
+        np.testing.assert_array_equal(function(x, y, [0.2, 0.2, np.nan], evaluated=few), [*expected[[4, 8]], np.nan])
         np.testing.assert_array_equal(function(x, y, np.where(known, 0.2, np.nan)), np.where(known, expected, np.nan))
         assert np.isnan(function(x, y, np.full(300, np.nan))).all()
     assert sum(walked) == 8  # two records in each of four calls: a loss that is not known is not asked for

@@ -182,11 +182,11 @@ def _read(table: Path, test: Path | None, label: str, id_: str | None):
 
 def _validated(path: Path, data):
     """Validate features and labels; an error names the file."""
-    from guestlist.neighbours import checks
+    from guestlist.neighbours.checks import check_labels, check_records
 
     try:
-        checks.check_records(data.x, "features")
-        checks.check_labels(data.y, len(data), "labels")
+        check_records(data.x, "features")
+        check_labels(data.y, len(data), "labels")
     except ValueError as error:
         raise InputError(f"{path}: {error}") from error
     return data

@@ -74,7 +74,7 @@ def mean_of_differences(values: np.ndarray, persons: np.ndarray | None, confiden
         return WITHHELD
     error, sums = (
         error_of(confidence),
-        ClusterSums.of((values + 1) / 2, None if persons is None else consecutive_codes(persons)),
+        ClusterSums.from_values((values + 1) / 2, None if persons is None else consecutive_codes(persons)),
     )
     low, high = (2 * float(end) - 1 for end in (sums.lower(error / 2), sums.upper(error / 2)))
     return Estimate(float(values.mean()), low, high)

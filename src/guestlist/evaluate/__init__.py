@@ -1,4 +1,4 @@
-"""Scores and truth to numbers with intervals."""
+"""Metrics of membership attacks, each with a confidence interval."""
 
 from guestlist.arrays.conformal import conformal_p_values
 from guestlist.arrays.samples import count_unscored

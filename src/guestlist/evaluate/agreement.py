@@ -1,7 +1,7 @@
-"""Do two attacks call the same records? Agreement on members and on non-members, with the truth beside them.
+"""Agreement between attacks, and with the truth, on members and on non-members.
 
-Attacks with equal figures may find the same members or different ones, and only their calls tell. A call is 1.0
-(member), 0.0, or NaN where the attack has nothing to say about a record.
+Attacks with equal metrics may flag the same members or different ones. A flag is 1.0 (member), 0.0, or NaN where the attack
+has no score for a record.
 """
 
 from __future__ import annotations
@@ -15,16 +15,17 @@ from guestlist.arrays.samples import check_share
 from guestlist.evaluate.low_fpr import threshold_at_fpr
 
 TRUTH = "truth"
-AT_ONCE = 2**16  # records
+RECORDS_PER_BLOCK = 2**16  # records
 
 
 @dataclass(frozen=True)
 class Agreement:
-    """How often any two say the same; the truth is the first of them.
+    """Share of records on which two attacks agree, for all pairs; the first row is the truth.
 
     Args:
         names: "truth", then the attacks.
-        members, nonmembers: (names, names) shares of members, of non-members, on which two agree.
+        members: (names, names) Shares of members on which two agree.
+        nonmembers: (names, names) Shares of non-members on which two agree.
     """
 
     names: tuple[str, ...]
@@ -33,15 +34,15 @@ class Agreement:
 
 
 def agreement(calls: Mapping[str, np.ndarray], member: np.ndarray) -> Agreement:
-    """Shares of members, and of non-members, on which two attacks' calls agree (Ye et al. 2022, Table 2).
+    """Compute the shares of members and non-members on which two attacks agree (Ye et al. 2022, Table 2).
 
-    Beside the truth stand an attack's TPR, on members, and one minus its FPR, on non-members.
+    The row of the truth holds each attack's TPR (members) and 1 - FPR (non-members).
 
     Args:
         calls: attack to (records,) true where it calls a record a member; NaN where it does not say, and a
             pair is compared on the records about which both do. :func:`flags_at_level` and :func:`flags_at_fpr`
             make them.
-        member: (records,) the truth.
+        member: (records,) True for members.
 
     Returns:
         The names and two symmetric matrices; NaN where no record was called by both.
@@ -56,13 +57,13 @@ def agreement(calls: Mapping[str, np.ndarray], member: np.ndarray) -> Agreement:
         if np.shape(row) != member.shape or member.ndim != 1:
             raise ValueError(f"Expected calls of {name!r} shaped {member.shape}, found {np.shape(row)}.")
     same, known = np.zeros((2, 2, len(rows), len(rows)))  # of non-members and of members: whole numbers, in any order
-    for start in range(0, len(member), AT_ONCE):
-        block = slice(start, start + AT_ONCE)
-        said = np.array([row[block] for row in rows], dtype=np.float64)
-        if not ((said == 0.0) | (said == 1.0) | np.isnan(said)).all():
+    for start in range(0, len(member), RECORDS_PER_BLOCK):
+        block = slice(start, start + RECORDS_PER_BLOCK)
+        batch = np.array([row[block] for row in rows], dtype=np.float64)
+        if not ((batch == 0.0) | (batch == 1.0) | np.isnan(batch)).all():
             raise ValueError("Expected calls to be true, false or NaN, found other numbers.")
         for side in (0, 1):
-            yes, no = ((said[:, member[block] == side] == value).astype(np.float64) for value in (1.0, 0.0))
+            yes, no = ((batch[:, member[block] == side] == value).astype(np.float64) for value in (1.0, 0.0))
             same[side] += yes @ yes.T + no @ no.T
             known[side] += (yes + no) @ (yes + no).T
     with np.errstate(invalid="ignore"):  # 0 / 0 is NaN: no record about which both speak
@@ -82,5 +83,6 @@ def flags_at_fpr(scores: np.ndarray, member: np.ndarray, fpr: float) -> np.ndarr
 
     Knows the truth: it is for comparing attacks at one rate, not for judging one.
     """
-    scores, member = np.asarray(scores, dtype=np.float64), np.asarray(member, dtype=bool)
+    scores = np.asarray(scores, dtype=np.float64)
+    member = np.asarray(member, dtype=bool)
     return np.where(np.isnan(scores), np.nan, scores >= threshold_at_fpr(scores[~member], fpr))

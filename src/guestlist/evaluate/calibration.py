@@ -1,4 +1,4 @@
-"""Expected calibration error: how far a model's confidence is from how often it is right (Naeini et al. 2015).
+"""Expected calibration error: distance between confidence and accuracy (Naeini et al. 2015).
 
 Records are put into bins of about equal size by confidence; of each bin, mean confidence is held against the share that is
 right, and the distances are averaged. Chance alone makes such distances: the figure lies above the truth, the more so the
@@ -23,13 +23,13 @@ SEED = 0
 def calibration_error(
     sureness: np.ndarray, correct: np.ndarray, *, clusters: np.ndarray | None = None, confidence: float = 0.95
 ) -> Estimate:
-    """Mean distance of confidence and share of right answers over bins, with its interval; withheld without records.
+    """Compute the mean distance of confidence and accuracy over bins; withheld without records.
 
     Args:
         sureness: (records,) probability of the class that is answered with.
         correct: (records,) whether that class is the true one.
         clusters: (records,) Person of each record; by default every record is independent.
-        confidence: of the interval.
+        confidence: Nominal coverage of the interval.
 
     >>> right = np.arange(400) % 10 < 7
     >>> print(calibration_error(np.full(400, 0.7), right), calibration_error(np.full(400, 0.9), right))
@@ -63,16 +63,16 @@ def _covariance(bins: np.ndarray, correct: np.ndarray, clusters: np.ndarray | No
     right = np.bincount(bins, correct)
     off = correct - (right / size)[bins]
     if clusters is None:
-        found = np.diag(np.bincount(bins, off**2))
+        covariance = np.diag(np.bincount(bins, off**2))
     else:
         owner = consecutive_codes(np.asarray(clusters))
         sums = np.zeros((owner.max() + 1, len(size)))
         np.add.at(sums, (owner, bins), off)
-        found = sums.T @ sums
+        covariance = sums.T @ sums
     # In a bin where all are right nothing varies: two more of either kind keep it from being sure (Agresti & Coull 1998).
     likely = (right + 2) / (size + 4)
-    np.fill_diagonal(found, np.maximum(np.diag(found), size * likely * (1 - likely)))
-    return found / len(bins) ** 2
+    np.fill_diagonal(covariance, np.maximum(np.diag(covariance), size * likely * (1 - likely)))
+    return covariance / len(bins) ** 2
 
 
 def _root(covariance: np.ndarray) -> np.ndarray:

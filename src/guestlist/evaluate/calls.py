@@ -1,7 +1,7 @@
-"""Calls of "member" at a threshold, and what they are worth. A call is ``score >= threshold``.
+"""Records flagged as members at a threshold, and the advantage of flagging. A record is flagged if ``score >= threshold``.
 
-A threshold that was chosen on the records it is judged by flatters the attack. So a threshold is either
-given, as a number from elsewhere, or learnt by :class:`CrossFit` on records other than those it calls.
+A threshold that is chosen on the evaluated records overstates the attack. So it is either a number from elsewhere, or
+estimated by :class:`CrossFit` on other records than those it flags.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ from guestlist.evaluate.persons import clustered_proportion
 
 @dataclass(frozen=True)
 class CrossFit:
-    """Learn the best threshold on one half of the records, call the other half, and the other way round.
+    """Estimate the best threshold on one half of the records, flag the other half, and vice versa.
 
-    The halves are drawn with ``seed``, and hold equal shares of members. A person's records stay together: whoever has
-    one that is a member counts as a member.
+    The halves are drawn with ``seed`` and hold equal shares of members. A person's records stay together; a person with a
+    member record counts as a member.
     """
 
     seed: int = 0
@@ -46,24 +46,26 @@ CROSS_FIT = CrossFit()
 def flag_members(
     scores: np.ndarray, member: np.ndarray, threshold: float | CrossFit, *, clusters: np.ndarray | None = None
 ) -> np.ndarray:
-    """(records,) true where a record is called a member; a record without a score is never called.
+    """Flag records as members; a record without a score is never flagged.
 
-    ``member`` and ``clusters`` are only used by :class:`CrossFit`: the truth for the other half of the records, persons to
-    keep theirs in one half.
+    ``member`` and ``clusters`` are only used by :class:`CrossFit`: membership of the other half, and persons whose records
+    stay in one half.
     """
-    scores, member = np.asarray(scores, dtype=np.float64), np.asarray(member, dtype=bool)
+    scores = np.asarray(scores, dtype=np.float64)
+    member = np.asarray(member, dtype=bool)
     if not isinstance(threshold, CrossFit):
         return scores >= threshold
     scored = np.flatnonzero(~np.isnan(scores))
-    second = np.zeros(len(scores), dtype=bool)
-    second[scored] = threshold.halves(member[scored], cluster_codes(clusters, scores))
+    second_half = np.zeros(len(scores), dtype=bool)
+    second_half[scored] = threshold.halves(member[scored], cluster_codes(clusters, scores))
     ranked = cached_argsort(scores)[: len(scored)][::-1]
-    late, learnt = second[ranked], []
-    for half in (~late, late):
-        learn = ranked[half]
-        learnt.append(best_threshold_sorted(scores[learn], member[learn]))
-    # Whoever is in the second half is called by what the first one teaches.
-    return scores >= np.where(second, learnt[0], learnt[1])
+    in_second = second_half[ranked]
+    thresholds = []
+    for half in (~in_second, in_second):
+        rows = ranked[half]
+        thresholds.append(best_threshold_sorted(scores[rows], member[rows]))
+    # Records of the second half are flagged by the threshold of the first half.
+    return scores >= np.where(second_half, thresholds[0], thresholds[1])
 
 
 def advantage(
@@ -74,17 +76,17 @@ def advantage(
     clusters: np.ndarray | None = None,
     confidence: float = 0.95,
 ) -> Estimate:
-    """TPR - FPR of calls at a threshold (Yeom et al. 2018), with Newcombe's interval (1998).
+    """Compute TPR - FPR at a threshold (Yeom et al. 2018), with Newcombe's interval (1998).
 
     Args:
-        scores: (records,) higher means likelier member; infinities are fine, NaN is left out.
-        member: (records,) the truth.
-        threshold: a number fixed without these records, or how to learn it: by default :class:`CrossFit`,
-            where the figure is the mean advantage of the two thresholds, each on records it has not seen.
+        scores: (records,) Higher means likelier member; infinities are allowed, NaN is ignored.
+        member: (records,) True for members.
+        threshold: A number chosen without these records, or :class:`CrossFit` (the default), which gives the mean
+            advantage of two thresholds, each on records that it was not chosen on.
         clusters: (records,) Person of each record; by default every record is independent. Those with
             records on both sides count on either: their two shares rise and fall together, which leaves the
             difference less uncertain than the interval says.
-        confidence: of the interval.
+        confidence: Nominal coverage of the interval.
 
     Returns:
         The advantage in [-1, 1]; withheld without scored members or non-members, and without two of each
@@ -92,7 +94,7 @@ def advantage(
     """
     clusters = cluster_codes(clusters, scores)
     scores, member = drop_unscored(scores, member)
-    if not _can(member, clusters, threshold):
+    if not _can_evaluate(member, clusters, threshold):
         return WITHHELD
     flagged = flag_members(scores, member, threshold, clusters=clusters)
     tpr, fpr = (
@@ -102,8 +104,8 @@ def advantage(
     return newcombe_difference(tpr, fpr)
 
 
-def _can(member: np.ndarray, clusters: np.ndarray | None, threshold: float | CrossFit) -> bool:
-    """Whether there are members and non-members to judge, and others to learn from where a threshold is learnt."""
+def _can_evaluate(member: np.ndarray, clusters: np.ndarray | None, threshold: float | CrossFit) -> bool:
+    """Return True if there are members and non-members to evaluate, and in both halves for a cross-fitted threshold."""
     if not isinstance(threshold, CrossFit):
         return bool(member.any() and not member.all())
     if clusters is None:
@@ -120,10 +122,10 @@ def balanced_accuracy(
     clusters: np.ndarray | None = None,
     confidence: float = 0.95,
 ) -> Estimate:
-    """(TPR + TNR) / 2 of calls at a threshold: half of one plus the :func:`advantage`, interval included.
+    """Compute (TPR + TNR) / 2 at a threshold: half of one plus the :func:`advantage`, interval included.
 
     >>> print(balanced_accuracy(np.arange(100.0), np.arange(100) >= 50, threshold=50.0))
     1.000 [0.950, 1.000]
     """
-    found = advantage(scores, member, threshold, clusters=clusters, confidence=confidence)
-    return Estimate(*((1 + end) / 2 for end in found))
+    estimate = advantage(scores, member, threshold, clusters=clusters, confidence=confidence)
+    return Estimate(*((1 + end) / 2 for end in estimate))

@@ -16,7 +16,7 @@ def pearson(a: np.ndarray, b: np.ndarray, *, confidence: float = 0.95) -> Estima
 
     Withheld where one of the two is constant, or with fewer than four values.
     """
-    return _estimate(a, b, len(a), confidence, lambda: pearsonr(a, b).statistic, lambda value: 1.0)
+    return _correlation_estimate(a, b, len(a), confidence, lambda: pearsonr(a, b).statistic, lambda value: 1.0)
 
 
 def spearman(a: np.ndarray, b: np.ndarray, *, clusters: np.ndarray | None = None, confidence: float = 0.95) -> Estimate:
@@ -25,17 +25,17 @@ def spearman(a: np.ndarray, b: np.ndarray, *, clusters: np.ndarray | None = None
     Withheld where one of the two is constant, or with fewer than four records.
     """
     n = len(a) if clusters is None else len(np.unique(clusters))
-    return _estimate(a, b, n, confidence, lambda: _of_ranks(a, b), lambda value: 1 + value**2 / 2)
+    return _correlation_estimate(a, b, n, confidence, lambda: _rank_correlation(a, b), lambda value: 1 + value**2 / 2)
 
 
-def _of_ranks(a: np.ndarray, b: np.ndarray) -> float:
-    """What ``scipy.stats.spearmanr`` finds, which also looks for a p-value, for ten times as long."""
+def _rank_correlation(a: np.ndarray, b: np.ndarray) -> float:
+    """Return the statistic of ``scipy.stats.spearmanr``, without its p-value, which takes ten times as long."""
     if np.isnan(a).any() or np.isnan(b).any():
         return float("nan")
     return np.corrcoef(np.column_stack([rankdata(a), rankdata(b)]), rowvar=False)[1, 0]
 
 
-def _estimate(a, b, n: int, confidence: float, correlation, variance) -> Estimate:
+def _correlation_estimate(a, b, n: int, confidence: float, correlation, variance) -> Estimate:
     """A correlation whose Fisher transform has ``variance`` over n - 3."""
     error = error_of(confidence)
     if n < MIN_CORRELATION_SIZE or is_constant(a) or is_constant(b):
@@ -44,12 +44,13 @@ def _estimate(a, b, n: int, confidence: float, correlation, variance) -> Estimat
     # A correlation of exactly 1 in a few records is no proof of one.
     centre = np.arctanh(min(max(value, -1 + 1e-9), 1 - 1e-9))
     half = norm.isf(error / 2) * np.sqrt(variance(value) / (n - 3))
-    low, high = np.tanh(centre - half), np.tanh(centre + half)
+    low = np.tanh(centre - half)
+    high = np.tanh(centre + half)
     return Estimate(value, min(float(low), value), max(float(high), value))
 
 
 def is_constant(values: np.ndarray) -> bool:
-    """Whether values differ by no more than rounding does."""
-    return (
-        bool(np.ptp(values) <= 1e-9 * np.abs(values).max()) if np.isfinite(values).all() else len(np.unique(values)) < 2
-    )
+    """Return True if values differ by rounding only."""
+    if np.isfinite(values).all():
+        return bool(np.ptp(values) <= 1e-9 * np.abs(values).max())
+    return len(np.unique(values)) < 2

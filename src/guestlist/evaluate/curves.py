@@ -15,7 +15,7 @@ MOST_POINTS = 400
 
 @dataclass(frozen=True)
 class Roc:
-    """Corners of a ROC curve up to (1, 1), both arrays rising; how to join them is said by who made them."""
+    """Corners of a ROC curve up to (1, 1), both arrays rising; see the function that made them for how to join them."""
 
     fpr: np.ndarray
     tpr: np.ndarray
@@ -31,16 +31,16 @@ def roc(scores: np.ndarray, member: np.ndarray, *, weights: np.ndarray | None = 
     points alone.
 
     Args:
-        weights: (records,) how much each non-member counts; those of members are not read. By default all alike.
+        weights: (records,) Weights of the non-members; those of members are ignored. By default all equal.
     """
-    every = _points(scores, member, weights)
-    if every is None:
+    points = _points(scores, member, weights)
+    if points is None:
         return Roc(np.array([0.0, 1.0]), np.array([0.0, 1.0]))
-    false, tpr = every
+    false, tpr = points
     fpr = false / false[-1]
-    kept = _corners(fpr, tpr)
-    kept = kept[_spread(fpr[kept], tpr[kept])]
-    return Roc(fpr[kept], tpr[kept])
+    selected = _corners(fpr, tpr)
+    selected = selected[_thin(fpr[selected], tpr[selected])]
+    return Roc(fpr[selected], tpr[selected])
 
 
 def roc_steps(
@@ -64,24 +64,27 @@ def roc_steps(
     """
     at = np.unique(np.asarray(at, dtype=np.float64))
     check_share(at=at)
-    every = _points(scores, member, weights)
-    if every is None:
+    points = _points(scores, member, weights)
+    if points is None:
         return Roc(np.array([0.0, 1.0]), np.array([0.0, 1.0]))
-    false, tpr = every
-    fpr, allowed = false / false[-1], at * false[-1]
+    false, tpr = points
+    fpr = false / false[-1]
+    allowed = at * false[-1]
     # Rounded as tpr_at_fpr rounds: a share of 0.29 of 100 people is 29 of them.
     wanted = np.searchsorted(false, allowed + ROUNDING * (1 if weights is None else allowed), "right") - 1
     highest = np.append(np.diff(fpr) > 0, True)  # of the points at one FPR
-    fpr, tpr, exact = fpr[highest], tpr[highest], tpr[wanted]
+    exact = tpr[wanted]
+    fpr = fpr[highest]
+    tpr = tpr[highest]
     rises = np.flatnonzero(np.diff(tpr, prepend=-1.0) > 0)
-    kept = np.append(rises, len(fpr) - 1)  # with the end, though the stairs be flat there
-    kept = np.unique(kept[_spread(fpr[kept], tpr[kept])])
-    drawn = np.unique(np.stack([np.append(fpr[kept], at), np.append(tpr[kept], exact)]), axis=1)
+    selected = np.append(rises, len(fpr) - 1)  # The end is included even if the curve is flat there.
+    selected = np.unique(selected[_thin(fpr[selected], tpr[selected])])
+    drawn = np.unique(np.stack([np.append(fpr[selected], at), np.append(tpr[selected], exact)]), axis=1)
     return Roc(*drawn)
 
 
 def _points(scores: np.ndarray, member: np.ndarray, weights: np.ndarray | None) -> tuple[np.ndarray, np.ndarray] | None:
-    """How many non-members, or what weight of them, and what share of the members have the highest scores, down to each.
+    """Count the non-members (or their weight) and the share of members down to each distinct score.
 
     None without scored members or non-members.
     """
@@ -90,7 +93,8 @@ def _points(scores: np.ndarray, member: np.ndarray, weights: np.ndarray | None) 
     if member.all() or not member.any():
         return None
     order = cached_argsort(scores)[::-1]  # equals in any order: only what is counted down to the end of a tie is kept
-    ranked, is_member = scores[order], member[order]
+    ranked = scores[order]
+    is_member = member[order]
     last = np.flatnonzero(np.append(ranked[1:] != ranked[:-1], True))
     tpr = np.concatenate([[0], np.cumsum(is_member)[last]]) / member.sum()
     false = ~is_member if weights is None else np.where(is_member, 0.0, weights[order])
@@ -99,19 +103,20 @@ def _points(scores: np.ndarray, member: np.ndarray, weights: np.ndarray | None) 
 
 def _corners(fpr: np.ndarray, tpr: np.ndarray) -> np.ndarray:
     """Indices of the ends and of the points where the curve turns; the others add nothing."""
-    across, up = np.diff(fpr), np.diff(tpr)
+    across = np.diff(fpr)
+    up = np.diff(tpr)
     straight = np.isclose(across[1:] * up[:-1], across[:-1] * up[1:], rtol=1e-9, atol=0)
     return np.flatnonzero(np.concatenate([[True], ~straight, [True]]))
 
 
-def _spread(fpr: np.ndarray, tpr: np.ndarray) -> np.ndarray:
+def _thin(fpr: np.ndarray, tpr: np.ndarray) -> np.ndarray:
     """Indices of at most ``MOST_POINTS`` points, evenly spread along four axes, each of length 1."""
     if len(fpr) <= MOST_POINTS:
         return np.arange(len(fpr))
     length = fpr + tpr + _log_axis(fpr) + _log_axis(tpr)
     marks = np.linspace(0, length[-1], MOST_POINTS)
-    kept = np.unique(np.searchsorted(length, marks, "left").clip(0, len(fpr) - 1))
-    return np.union1d(kept, [0, len(fpr) - 1])
+    selected = np.unique(np.searchsorted(length, marks, "left").clip(0, len(fpr) - 1))
+    return np.union1d(selected, [0, len(fpr) - 1])
 
 
 def _log_axis(rate: np.ndarray) -> np.ndarray:

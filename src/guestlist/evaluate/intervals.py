@@ -24,7 +24,8 @@ def proportion(successes: int, n: int, *, confidence: float = 0.95) -> Estimate:
         raise ValueError(f"Expected successes={successes} in [0, n={n}].")
     if n == 0:
         return WITHHELD
-    low, high = clopper_pearson_lower(successes, n, error / 2), clopper_pearson_upper(successes, n, error / 2)
+    low = clopper_pearson_lower(successes, n, error / 2)
+    high = clopper_pearson_upper(successes, n, error / 2)
     return Estimate(successes / n, float(low), float(high))
 
 
@@ -41,7 +42,8 @@ def proportion_difference(
     >>> print(proportion_difference(9, 10, 3, 10))
     0.600 [0.107, 0.853]
     """
-    a, b = proportion(successes_a, n_a, confidence=confidence), proportion(successes_b, n_b, confidence=confidence)
+    a = proportion(successes_a, n_a, confidence=confidence)
+    b = proportion(successes_b, n_b, confidence=confidence)
     return newcombe_difference(a, b)
 
 

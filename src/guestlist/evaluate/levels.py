@@ -1,8 +1,8 @@
-"""What a test realises at a level: the shares of non-members and of members with a p-value of at most alpha.
+"""Realised FPR and TPR of a test at a level: shares of non-members and members with a p-value of at most alpha.
 
-The threshold is the level itself, fixed before any record was seen, so Clopper and Pearson's interval is exact
-for fresh non-members under the same target, references and population. That is also what it is blind to: a test
-that learnt from few records or models may miss its level by the luck of those, on fresh records again and again.
+The threshold is the level itself, fixed in advance, so Clopper and Pearson's interval is exact for fresh non-members under the
+same target, references and population. It does not cover a test that misses its level because of the few records or models it
+was fitted on.
 """
 
 from __future__ import annotations
@@ -22,15 +22,15 @@ def rates_at_level(
     clusters: np.ndarray | None = None,
     confidence: float = 0.95,
 ) -> tuple[Estimate, Estimate]:
-    """FPR and TPR of a test that calls the records with a p-value of at most ``alpha`` (Ye et al. 2022).
+    """Compute FPR and TPR of a test that flags records with a p-value of at most ``alpha`` (Ye et al. 2022).
 
-    A test that keeps its promise has an FPR of at most ``alpha``.
+    A calibrated test has an FPR of at most ``alpha``.
 
     Args:
-        p_values: (records,) NaN is left out.
-        member: (records,) the truth.
+        p_values: (records,) NaN is ignored.
+        member: (records,) True for members.
         clusters: (records,) Person of each record; by default every record is independent.
-        confidence: of either interval.
+        confidence: Nominal coverage of each interval.
 
     Returns:
         The two shares; one is withheld where no record of its kind has a p-value.

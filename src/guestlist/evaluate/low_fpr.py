@@ -34,7 +34,7 @@ from guestlist.evaluate.persons import ROUNDING, SortedScores
 
 
 class Resolution(StrEnum):
-    """How well a number of non-members resolves a false positive rate."""
+    """Precision with which a number of non-members resolves a false positive rate."""
 
     WITHHELD = "withheld"
     WEAK = "weak"
@@ -94,7 +94,9 @@ def resolution(fpr: float, n_nonmembers: float) -> Resolution:
     """
     check_share(fpr=fpr)
     expected = fpr * n_nonmembers + ROUNDING
-    return Resolution.WITHHELD if expected < 1 else Resolution.WEAK if expected < 10 else Resolution.GOOD
+    if expected < 1:
+        return Resolution.WITHHELD
+    return Resolution.WEAK if expected < 10 else Resolution.GOOD
 
 
 def records_needed(fpr: float) -> int:
@@ -131,11 +133,11 @@ def tpr_at_fpr(
     """Share of members called when at most a share ``fpr`` of the non-members is (Carlini et al. 2022).
 
     Args:
-        scores: (records,) higher means likelier member; infinities are fine, NaN is left out.
-        member: (records,) the truth.
+        scores: (records,) Higher means likelier member; infinities are allowed, NaN is ignored.
+        member: (records,) True for members.
         fpr: false positive rate, in [0, 1].
         clusters: (records,) Person of each record; by default every record is independent.
-        weights: (records,) how much each non-member counts; those of members are not read. By default all alike. They are
+        weights: (records,) Weights of the non-members; those of members are ignored. By default all equal. They are
             taken as known, and the interval is then no longer valid for every distribution of them.
         confidence: Nominal coverage of the interval.
 
@@ -181,7 +183,7 @@ def threshold_at_fpr(scores_of_nonmembers: np.ndarray, fpr: float) -> np.floatin
     """The smallest threshold at which calls ``score >= threshold`` meet ``fpr`` on these non-members.
 
     It is the first float above the non-member that must not be called, in the precision of the scores. NaN,
-    at which nobody is called, when more than a share ``fpr`` of them scores +inf, or none is scored.
+    at which no record is flagged, when more than a share ``fpr`` of them scores +inf, or none is scored.
 
     >>> threshold_at_fpr(np.array([0.0, 1.0, 2.0, 3.0]), 0.25) > 2
     np.True_
@@ -212,7 +214,7 @@ def positive_predictive_value(
 
     prior * TPR / (prior * TPR + (1 - prior) * FPR) of calls above the threshold of :func:`tpr_at_fpr`. Their FPR is
     ``fpr`` itself where scores do not tie, and less where a lump of equal scores at the threshold is left uncalled: then
-    it is as unknown as the TPR, and the interval pays for both. Withheld with the TPR, and where nobody is called.
+    it is as unknown as the TPR, and the interval pays for both. Withheld with the TPR, and where no record is flagged.
 
     Args:
         scores, member, fpr, persons, confidence: as for :func:`tpr_at_fpr`.
@@ -275,10 +277,10 @@ def smallest_detectable_tpr(fpr: float, n_members: int, n_nonmembers: int, *, co
         counts = _simulated_counts(special.ndtr(special.ndtri(false_rates) + shift), n_members)
         above = dict(zip(ranks, counts.T, strict=True))
         detected = np.full(SIMULATED, True)
-        for rank, share, least in zip(thresholds.strict[:, 0], thresholds.strict_share[:, 0], enough, strict=True):
+        for rank, share, needed in zip(thresholds.strict[:, 0], thresholds.strict_share[:, 0], enough, strict=True):
             outer = above[rank - 1]
             inner = above[rank]
-            detected &= inner + share * (outer - inner) > least
+            detected &= inner + share * (outer - inner) > needed
         return POWER - float(detected.mean())
 
     low, high = 0.0, FARTHEST
@@ -293,16 +295,19 @@ def smallest_detectable_tpr(fpr: float, n_members: int, n_nonmembers: int, *, co
 def split_scores(
     scores: np.ndarray, member: np.ndarray, clusters: np.ndarray | None, weights: np.ndarray | None = None
 ) -> SplitScores:
-    """Members and non-members, each sorted: once for all that is asked about them."""
-    clusters, weights = cluster_codes(clusters, scores), scored_weights(weights, scores)
+    """Split scores into sorted members and non-members, once for several metrics."""
+    clusters = cluster_codes(clusters, scores)
+    weights = scored_weights(weights, scores)
     scores, member = drop_unscored(scores, member)
     if clusters is None and weights is None:
         order = cached_argsort(scores)
-        ordered, kind = scores[order], member[order]
+        ordered = scores[order]
+        kind = member[order]
         return SplitScores(SortedScores(ordered[kind], None), SortedScores(ordered[~kind], None))
-    inside = SortedScores.of(scores[member], optional_take(clusters, member))
+    nonmember_clusters = optional_take(clusters, ~member)
     return SplitScores(
-        inside, SortedScores.of(scores[~member], optional_take(clusters, ~member), optional_take(weights, ~member))
+        members=SortedScores.from_scores(scores[member], optional_take(clusters, member)),
+        nonmembers=SortedScores.from_scores(scores[~member], nonmember_clusters, optional_take(weights, ~member)),
     )
 
 
@@ -371,7 +376,7 @@ def _tied(scores: np.ndarray) -> np.ndarray:
 
 
 def _single(rank: np.ndarray, tied: np.ndarray) -> np.ndarray:
-    """Whether a rank is that of a non-member without ties."""
+    """Return True where a rank is that of a non-member without ties."""
     inside = (rank >= 0) & (rank < len(tied))
     return inside & ~tied[np.clip(rank, 0, len(tied) - 1).astype(np.int64)]
 
@@ -386,7 +391,13 @@ def _thresholds(nonmembers: SortedScores, fprs: np.ndarray, error: float) -> Thr
         for fpr, first, last in zip(fprs, bracket.lower, bracket.upper, strict=True)
     ]
     strict, strict_share, lenient, lenient_share = (np.stack(parts, axis=1) for parts in zip(*columns, strict=True))
-    return ThresholdRanks(strict, strict_share, lenient, lenient_share, _error_left(scores))
+    return ThresholdRanks(
+        strict=strict,
+        strict_share=strict_share,
+        lenient=lenient,
+        lenient_share=lenient_share,
+        error=_error_left(scores),
+    )
 
 
 def _z_scores(error: float) -> tuple[np.ndarray, np.ndarray]:
@@ -421,11 +432,11 @@ def _cluster_thresholds(
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
     """Thresholds of one rate where records have weights or persons have several; ``first`` and ``last`` bracket them."""
     counts = np.arange(max(first - 1, 0), min(last + 1, len(nonmembers)) + 1)
-    fewer, more = nonmembers.tails(counts, fpr)
-    z_fewer = _z(np.maximum.accumulate(fewer))
+    at_most, at_least = nonmembers.tails(counts, fpr)
+    z_fewer = _z(np.maximum.accumulate(at_most))
     strict = np.searchsorted(-z_fewer, -scores, "left").clip(0, len(counts) - 1)
     # P(more than k) is that of at least k + 1; it falls with k.
-    z_more = _z(np.append(np.minimum.accumulate(more)[1:], 0.0))
+    z_more = _z(np.append(np.minimum.accumulate(at_least)[1:], 0.0))
     lenient = np.searchsorted(z_more, scores, "left").clip(0, len(counts) - 1)
     before = np.append(np.inf, z_fewer)[strict]
     strict_share = _share_between(scores, z_fewer[strict], before)
@@ -450,8 +461,8 @@ def _simulated_false_rates(ranks: np.ndarray, n: int) -> np.ndarray:
     rng = np.random.default_rng(0)
     steps = np.diff(ranks, prepend=-1)
     gaps = rng.standard_gamma(steps, (SIMULATED, len(ranks)))
-    rest = rng.standard_gamma(n - ranks[-1], (SIMULATED, 1))
-    return gaps.cumsum(axis=1) / (gaps.sum(axis=1, keepdims=True) + rest)
+    remainder = rng.standard_gamma(n - ranks[-1], (SIMULATED, 1))
+    return gaps.cumsum(axis=1) / (gaps.sum(axis=1, keepdims=True) + remainder)
 
 
 def _simulated_counts(shares: np.ndarray, n: int) -> np.ndarray:
@@ -480,10 +491,11 @@ def _bracket(nonmembers: SortedScores, fpr: np.ndarray | float, error: float) ->
         ranks = _binomial_ranks(error, len(nonmembers), fprs.tobytes())
     else:
         counts = np.arange(len(nonmembers) + 1)
-        most, least = nonmembers.upper(counts, error), nonmembers.lower(counts, error)
+        upper = nonmembers.upper(counts, error)
+        lower = nonmembers.lower(counts, error)
         # The first count that chance >= fpr leaves possible, and the last that chance <= fpr does.
-        first = np.searchsorted(np.maximum.accumulate(most), fprs, "left")
-        last = np.searchsorted(np.minimum.accumulate(least[::-1])[::-1], fprs, "right") - 1
+        first = np.searchsorted(np.maximum.accumulate(upper), fprs, "left")
+        last = np.searchsorted(np.minimum.accumulate(lower[::-1])[::-1], fprs, "right") - 1
         ranks = first - 1, last
     return RankBracket(*(rank.reshape(np.shape(fpr)) for rank in ranks))
 
@@ -497,7 +509,8 @@ def _binomial_ranks(side: float, n: int, fprs: bytes) -> tuple[np.ndarray, np.nd
 
 def _count_above(members: SortedScores, nonmembers: SortedScores, rank: np.ndarray | int) -> np.ndarray:
     """Members strictly above the (rank + 1)-th largest non-member; none for rank -1, and all for rank n."""
-    rank, n = np.asarray(rank, dtype=np.int64), len(nonmembers)
+    rank = np.asarray(rank, dtype=np.int64)
+    n = len(nonmembers)
     threshold = nonmembers.scores[np.clip(n - 1 - rank, 0, n - 1)]
     return np.where(rank < 0, 0, np.where(rank >= n, len(members), members.above(threshold)))
 
@@ -517,21 +530,22 @@ def _predictive_value(
     with ``error``; the interval is the hull over the values.
     """
     values = _values_in(nonmembers, bracket)
-    false, true = nonmembers.above(values), members.above(values)
-    lump = len(nonmembers) - np.searchsorted(nonmembers.scores, values, "left") - false
-    if lump.max() <= 1:
+    false = nonmembers.above(values)
+    true = members.above(values)
+    n_tied = len(nonmembers) - np.searchsorted(nonmembers.scores, values, "left") - false
+    if n_tied.max() <= 1:
         return Estimate(*map(float, _ppv(np.array(tpr), fpr, prior)))
     # The FPR is at most fpr, and less by no more than the lump at q.
-    least = nonmembers.lower(false, error)
+    lowest_fpr = nonmembers.lower(false, error)
     if nonmembers.calls is None:
-        least = np.maximum(least, fpr - clopper_pearson_upper(lump, len(nonmembers), error))
+        lowest_fpr = np.maximum(lowest_fpr, fpr - clopper_pearson_upper(n_tied, len(nonmembers), error))
     # It is surely less only at the lowest value: above that, q may lie between two values, in no lump.
-    most = np.full(len(values), float(fpr))
-    most[0] = min(fpr, nonmembers.upper(false[0], error))
-    low = np.nan_to_num(_ppv(members.lower(true, error), most, prior), nan=0.0).min()
-    high = np.nan_to_num(_ppv(members.upper(true, error), least, prior), nan=1.0).max()
-    called = _count_above(nonmembers, nonmembers, nonmembers.allowed(fpr)) / len(nonmembers)
-    value = float(_ppv(np.array(tpr.value), called, prior))
+    highest_fpr = np.full(len(values), float(fpr))
+    highest_fpr[0] = min(fpr, nonmembers.upper(false[0], error))
+    low = np.nan_to_num(_ppv(members.lower(true, error), highest_fpr, prior), nan=0.0).min()
+    high = np.nan_to_num(_ppv(members.upper(true, error), lowest_fpr, prior), nan=1.0).max()
+    flagged_share = _count_above(nonmembers, nonmembers, nonmembers.allowed(fpr)) / len(nonmembers)
+    value = float(_ppv(np.array(tpr.value), flagged_share, prior))
     return WITHHELD if np.isnan(value) else Estimate(value, min(float(low), value), max(float(high), value))
 
 
@@ -539,10 +553,10 @@ def _values_in(nonmembers: SortedScores, bracket: RankBracket) -> np.ndarray:
     """The distinct scores between two ranks; infinity stands for what lies beyond the first or the last."""
     n = len(nonmembers)
     first, last = (int(np.clip(rank, 0, n - 1)) for rank in bracket)
-    beyond = [end for end, there in ((-np.inf, bracket.upper >= n), (np.inf, bracket.lower < 0)) if there]
+    beyond = [end for end, included in ((-np.inf, bracket.upper >= n), (np.inf, bracket.lower < 0)) if included]
     return np.union1d(nonmembers.scores[n - 1 - last : n - first], beyond)
 
 
 def _ppv(tpr: np.ndarray, fpr: np.ndarray | float, prior: float) -> np.ndarray:
-    with np.errstate(invalid="ignore"):  # 0 / 0 is NaN: nobody is called
+    with np.errstate(invalid="ignore"):  # 0 / 0 is NaN: no record is flagged.
         return prior * tpr / (prior * tpr + (1 - prior) * fpr)

@@ -1,4 +1,4 @@
-"""Means of groups, how far each is from the mean of the rest, and which differences are shown among many.
+"""Group means, their differences from all other records, and correction for multiple testing.
 
 Values of records may be lumpy, skewed, and mostly equal, as shares of trees are: in a small group all may be 0, by which
 Student's interval would be sure of the mean. So bounds are Gaffke's (``evaluate.persons``), which are Clopper and Pearson's
@@ -19,14 +19,14 @@ from guestlist.evaluate.estimate import WITHHELD, Estimate
 from guestlist.evaluate.persons import ClusterSums
 
 SMALLEST_P = 1e-12  # as far as p-values are told from 0
-STEPS = 30  # of halving: to eight digits
+BISECTIONS = 30  # enough for eight digits
 
 
 @dataclass(frozen=True)
 class GroupMean:
-    """The mean of a group, by how much it exceeds that of all other records, and the p-value of that difference.
+    """Mean of a group, its difference from the mean of all other records, and the p-value of that difference.
 
-    All are of one group alone: whoever looks at several pays with :func:`holm`. Withheld, and NaN, where there is no value, or
+    The p-value is for one group; correct for several groups with :func:`holm`. Withheld, and NaN, where there is no value, or
     no other record has one.
     """
 
@@ -46,7 +46,7 @@ def group_means(
     clusters: np.ndarray | None = None,
     confidence: float = 0.95,
 ) -> tuple[GroupMean, ...]:
-    """The mean of each group beside that of all records outside it.
+    """Compute the mean of each group and compare it with all records outside the group.
 
     Args:
         values: (records,) what is not finite is left out.
@@ -54,7 +54,7 @@ def group_means(
         bounds: the least and the largest value that there can be; by default those of these values.
         clusters: (records,) whose records these are. A person with records inside and outside a group counts on either side:
             the two means rise and fall together, which leaves the difference less uncertain than the interval says.
-        confidence: of either interval.
+        confidence: Nominal coverage of each interval.
 
     Returns:
         One for each group. Nothing is said where all values are equal and it is not known which others there can be.
@@ -64,7 +64,8 @@ def group_means(
     >>> print(found.mean, found.beyond_rest)
     0.250 [0.006, 0.806] -0.750 [-0.994, 0.070]
     """
-    error, values = error_of(confidence), np.asarray(values, dtype=np.float64)
+    error = error_of(confidence)
+    values = np.asarray(values, dtype=np.float64)
     known = np.isfinite(values)
     if not known.any():
         return (NOTHING,) * len(groups)
@@ -76,31 +77,33 @@ def group_means(
     if (scaled < 0).any() or (scaled > 1).any():
         raise ValueError(f"Expected values in bounds={bounds}, found {values[known].min()} to {values[known].max()}.")
     codes = None if clusters is None else consecutive_codes(np.asarray(clusters))
-    inside = _Means.of([_sums(scaled, codes, known & group) for group in groups])
-    outside = _Means.of([_sums(scaled, codes, known & ~group) for group in groups])
+    inside = _Means.from_parts([_sums(scaled, codes, known & group) for group in groups])
+    outside = _Means.from_parts([_sums(scaled, codes, known & ~group) for group in groups])
     low, high = inside.ends(error)
     below, above = _ends(inside, outside, error)
     p_values = _p_values(inside, outside)
-    found = []
+    results = []
     for at, mean in enumerate(inside.mean):
         if np.isnan(mean):
-            found.append(NOTHING)
+            results.append(NOTHING)
             continue
-        own = Estimate(*(float(floor + reach * end) for end in (mean, low[at], high[at])))
+        group_mean = Estimate(*(float(floor + reach * end) for end in (mean, low[at], high[at])))
         gap = Estimate(*(float(reach * end) for end in (mean - outside.mean[at], below[at], above[at])))
-        found.append(GroupMean(own, WITHHELD if np.isnan(gap.value) else gap, float(p_values[at])))
-    return tuple(found)
+        results.append(GroupMean(group_mean, WITHHELD if np.isnan(gap.value) else gap, float(p_values[at])))
+    return tuple(results)
 
 
 def holm(p_values: np.ndarray) -> np.ndarray:
-    """P-values that pay for each other (Holm 1979): the chance that any of so many is so small where all are true is at most
-    that; NaN is left out.
+    """Adjust p-values for multiple testing (Holm 1979); NaN is ignored.
+
+    The family-wise error rate is at most the adjusted p-value.
 
     >>> holm(np.array([0.01, 0.04, 0.03, np.nan]))
     array([0.03, 0.06, 0.06,  nan])
     """
     p_values = np.asarray(p_values, dtype=np.float64)
-    adjusted, known = np.full(p_values.shape, np.nan), np.flatnonzero(~np.isnan(p_values))
+    adjusted = np.full(p_values.shape, np.nan)
+    known = np.flatnonzero(~np.isnan(p_values))
     order = known[np.argsort(p_values[known], kind="stable")]
     steps = p_values[order] * np.arange(len(order), 0, -1)
     adjusted[order] = np.minimum(np.maximum.accumulate(steps), 1.0) if len(order) else steps
@@ -118,7 +121,7 @@ class _Means:
     sums: ClusterSums
 
     @classmethod
-    def of(cls, parts: Sequence[ClusterSums]) -> _Means:
+    def from_parts(cls, parts: Sequence[ClusterSums]) -> _Means:
         columns = [np.array([getattr(part, name) for part in parts], dtype=np.float64) for name in _FIELDS]
         with np.errstate(invalid="ignore"):  # 0 / 0 is NaN: no record
             return cls(columns[0] / columns[3], ClusterSums(*columns))
@@ -134,17 +137,18 @@ class _Means:
             return self.sums.lower(error / 2), self.sums.upper(error / 2)
 
 
-def _sums(values: np.ndarray, clusters: np.ndarray | None, which: np.ndarray) -> ClusterSums:
-    own = optional_take(clusters, which)
-    return ClusterSums.of(values[which], None if own is None else consecutive_codes(own))
+def _sums(values: np.ndarray, all_codes: np.ndarray | None, rows: np.ndarray) -> ClusterSums:
+    codes = optional_take(all_codes, rows)
+    return ClusterSums.from_values(values[rows], None if codes is None else consecutive_codes(codes))
 
 
 def _ends(inside: _Means, outside: _Means, error: np.ndarray | float) -> tuple[np.ndarray, np.ndarray]:
     """The ends of the intervals of the differences."""
-    (low, high), (rest_low, rest_high) = inside.ends(error), outside.ends(error)
+    low, high = inside.ends(error)
+    outside_low, outside_high = outside.ends(error)
     gap = inside.mean - outside.mean
-    below = gap - np.hypot(inside.mean - low, rest_high - outside.mean)
-    return below, gap + np.hypot(high - inside.mean, outside.mean - rest_low)
+    below = gap - np.hypot(inside.mean - low, outside_high - outside.mean)
+    return below, gap + np.hypot(high - inside.mean, outside.mean - outside_low)
 
 
 def _p_values(inside: _Means, outside: _Means) -> np.ndarray:
@@ -152,13 +156,16 @@ def _p_values(inside: _Means, outside: _Means) -> np.ndarray:
     gap = inside.mean - outside.mean
     # Only the end that faces 0 is asked for: the lower end of the larger mean and the upper end of the smaller.
     above = gap > 0
-    larger, smaller = _Means.where(above, inside, outside), _Means.where(above, outside, inside)
-    low, high = np.full(len(gap), np.log(SMALLEST_P)), np.zeros(len(gap))
-    for _ in range(STEPS):
+    larger = _Means.where(above, inside, outside)
+    smaller = _Means.where(above, outside, inside)
+    low = np.full(len(gap), np.log(SMALLEST_P))
+    high = np.zeros(len(gap))
+    for _ in range(BISECTIONS):
         middle = (low + high) / 2
         half = np.exp(middle) / 2
         with np.errstate(invalid="ignore", divide="ignore"):
             room = np.hypot(larger.mean - larger.sums.lower(half), smaller.sums.upper(half) - smaller.mean)
         apart = np.abs(gap) > room
-        low, high = np.where(apart, low, middle), np.where(apart, middle, high)
+        low = np.where(apart, low, middle)
+        high = np.where(apart, middle, high)
     return np.where(np.isnan(gap), np.nan, np.where(gap == 0, 1.0, np.exp(high)))

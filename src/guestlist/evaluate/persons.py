@@ -1,11 +1,11 @@
-"""Several records of one person: persons are drawn, and their records come with them.
+"""Bounds on means and shares where persons have several records: persons are the sampling unit.
 
 Records of one person resemble each other, so a hundred of them may be worth ten. Bounds on a share must then hold
-whatever the resemblance, up to persons of whom all records are called. Clopper and Pearson's are the special case of
+whatever the resemblance, up to persons with all records flagged. Clopper and Pearson's are the special case of
 one record each of a bound by Gaffke (2004) on the mean of draws from [0, 1]: give the draws, and one more that stands at
 the far end, random weights (uniform on the simplex), and take a quantile of the weighted mean. Here a draw is a person,
-and the one more has as many records as the person of a record has on average: whoever was missed may be one of those that
-decide. The quantile is that of the beta distribution with the weighted mean's first two moments, which is exact where every
+and the additional one has as many records as the person of a record has on average, because an unseen person may be
+influential. The quantile is that of the beta distribution with the weighted mean's first two moments, which is exact where every
 person is called wholly or not at all.
 
 The price is width: with few persons no bound is narrower than what one unseen person could change.
@@ -14,7 +14,7 @@ The price is width: with few persons no bound is narrower than what one unseen p
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -45,7 +45,9 @@ class ClusterSums:
     n_clusters: Any
 
     @classmethod
-    def of(cls, values: np.ndarray, clusters: np.ndarray | None, weights: np.ndarray | None = None) -> ClusterSums:
+    def from_values(
+        cls, values: np.ndarray, clusters: np.ndarray | None, weights: np.ndarray | None = None
+    ) -> ClusterSums:
         """Sums of (records,) values; ``clusters`` are their numbers, None where each record stands alone.
 
         Args:
@@ -54,27 +56,30 @@ class ClusterSums:
         values = np.asarray(values, dtype=np.float64)
         if weights is not None:
             clusters = np.arange(len(values)) if clusters is None else clusters
-            there = np.bincount(clusters) > 0
-            sums, sizes = (np.bincount(clusters, weights * each)[there] for each in (values, 1.0))
-            squares, size_squares = float(np.square(sums).sum()), float(np.square(sizes).sum())
+            occupied = np.bincount(clusters) > 0
+            sums, sizes = (np.bincount(clusters, weights * each)[occupied] for each in (values, 1.0))
+            squares = float(np.square(sums).sum())
+            size_squares = float(np.square(sizes).sum())
             return cls(float(sums.sum()), squares, float(sums @ sizes), float(weights.sum()), size_squares, len(sums))
         if clusters is None:
             total = float(values.sum())
             return cls(total, float(np.square(values).sum()), total, len(values), len(values), len(values))
         sizes = np.bincount(clusters)
-        sums, sizes = np.bincount(clusters, values)[sizes > 0], sizes[sizes > 0]
-        squares, size_squares = float(np.square(sums).sum()), float(np.square(sizes).sum())
+        sums = np.bincount(clusters, values)[sizes > 0]
+        sizes = sizes[sizes > 0]
+        squares = float(np.square(sums).sum())
+        size_squares = float(np.square(sizes).sum())
         return cls(float(sums.sum()), squares, float(sums @ sizes), len(values), size_squares, len(sizes))
 
     @classmethod
-    def of_calls(cls, clusters: np.ndarray, weights: np.ndarray | None = None) -> ClusterSums:
+    def from_ranking(cls, clusters: np.ndarray, weights: np.ndarray | None = None) -> ClusterSums:
         """Sums for each number of calls k = 0, 1, …: of the first k records, which belong to ``clusters``, in that order.
 
         Args:
             weights: (records,) as how many records each counts; by default as one.
         """
         if weights is not None:
-            return cls._of_weighted_calls(clusters, weights)
+            return cls._from_weighted_ranking(clusters, weights)
         counts = np.bincount(clusters)
         order = np.argsort(clusters, kind="stable")
         earlier = np.empty(len(clusters))  # records of the same person that are called before this one
@@ -85,27 +90,28 @@ class ClusterSums:
         return cls(total, squares, cross, len(clusters), float(np.square(counts).sum()), int((counts > 0).sum()))
 
     @classmethod
-    def _of_weighted_calls(cls, clusters: np.ndarray, weights: np.ndarray) -> ClusterSums:
-        sizes, order = np.bincount(clusters, weights), np.argsort(clusters, kind="stable")
+    def _from_weighted_ranking(cls, clusters: np.ndarray, weights: np.ndarray) -> ClusterSums:
+        sizes = np.bincount(clusters, weights)
+        order = np.argsort(clusters, kind="stable")
         running = np.cumsum(weights[order])
         first = np.searchsorted(clusters[order], clusters[order], "left")
         earlier = np.empty(len(clusters))  # what the same person's records weigh that are called before this one
         earlier[order] = running - weights[order] - np.where(first > 0, running[first - 1], 0.0)
         squares = np.append(0.0, np.cumsum(weights * (2 * earlier + weights)))
         cross, total = (np.append(0.0, np.cumsum(weights * each)) for each in (sizes[clusters], 1.0))
-        people = len(np.unique(clusters))
-        return cls(total, squares, cross, float(total[-1]), float(np.square(sizes).sum()), people)
+        n_clusters = len(np.unique(clusters))
+        return cls(total, squares, cross, float(total[-1]), float(np.square(sizes).sum()), n_clusters)
 
     def at(self, index: np.ndarray | float) -> ClusterSums:
         """One, or some, of many means; between two of them by linear interpolation."""
         below = np.floor(index).astype(np.int64)
         above = np.ceil(index).astype(np.int64)
-        share = index - below
+        fraction = index - below
         total, squares, cross = (
-            (1 - share) * np.asarray(part)[below] + share * np.asarray(part)[above]
+            (1 - fraction) * np.asarray(part)[below] + fraction * np.asarray(part)[above]
             for part in (self.total, self.squares, self.cross)
         )
-        return ClusterSums(total, squares, cross, self.records, self.size_squares, self.n_clusters)
+        return replace(self, total=total, squares=squares, cross=cross)
 
     @property
     def effective_n(self) -> float:
@@ -123,13 +129,13 @@ class ClusterSums:
 
     def lower(self, error: np.ndarray | float) -> np.ndarray:
         """Lower bound on the mean, ``error`` all on this side."""
-        return 1 - self._rest().upper(error)
+        return 1 - self._complement().upper(error)
 
     def tails(self, mean: float) -> tuple[np.ndarray, np.ndarray]:
         """One-sided errors at which the upper and the lower bound equal ``mean``: the p-values of a smaller and a larger one."""
         a, b, inside = self._beta()
         smaller = np.where(inside, special.betaincc(a, b, mean), 1.0)
-        a, b, inside = self._rest()._beta()
+        a, b, inside = self._complement()._beta()
         return smaller, np.where(inside, special.betaincc(a, b, 1 - mean), 1.0)
 
     def _beta(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -146,7 +152,7 @@ class ClusterSums:
         strength = np.where(inside, strength, 1.0)
         return mean * strength, (1 - mean) * strength, inside
 
-    def _rest(self) -> ClusterSums:
+    def _complement(self) -> ClusterSums:
         """The same of one minus the values."""
         return ClusterSums(
             total=self.records - self.total,
@@ -168,14 +174,16 @@ class SortedScores:
     weighted: bool = False
 
     @classmethod
-    def of(cls, scores: np.ndarray, clusters: np.ndarray | None, weights: np.ndarray | None = None) -> SortedScores:
-        """Of scores in any order; ``weights`` say as how many records each counts, by default as one."""
+    def from_scores(
+        cls, scores: np.ndarray, clusters: np.ndarray | None, weights: np.ndarray | None = None
+    ) -> SortedScores:
+        """Sort scores; ``weights`` are numbers of records that each counts for, by default 1."""
         if clusters is None and weights is None:
             return cls(np.sort(scores), None)
         order = np.argsort(scores, kind="stable")
         from_top = order[::-1]
-        whose = np.arange(len(scores)) if clusters is None else consecutive_codes(clusters[from_top])
-        calls = ClusterSums.of_calls(whose, None if weights is None else weights[from_top])
+        codes = np.arange(len(scores)) if clusters is None else consecutive_codes(clusters[from_top])
+        calls = ClusterSums.from_ranking(codes, None if weights is None else weights[from_top])
         return cls(scores[order], calls, weights is not None and bool(np.ptp(weights) > 0))
 
     def __len__(self) -> int:
@@ -183,13 +191,13 @@ class SortedScores:
 
     @property
     def n_clusters(self) -> float:
-        """How many persons there are: records, where each stands alone; less where a few have most of the weight."""
+        """Number of persons, or of independent records; less where a few have most of the weight."""
         if self.calls is None:
             return len(self.scores)
         return self.calls.effective_n if self.weighted and len(self) else self.calls.n_clusters
 
     def allowed(self, share: float) -> int:
-        """How many records from the top are no more than a share of all."""
+        """Return the largest number of top records that is at most a share of all."""
         if self.calls is None or not self.weighted:
             return math.floor(share * len(self) + ROUNDING)
         total = np.asarray(self.calls.total)
@@ -219,7 +227,7 @@ class SortedScores:
 
 
 def clustered_proportion(
-    called: np.ndarray, *, clusters: np.ndarray | None = None, confidence: float = 0.95
+    flagged: np.ndarray, *, clusters: np.ndarray | None = None, confidence: float = 0.95
 ) -> Estimate:
     """Share of records that are called, with its interval; withheld without records.
 
@@ -227,7 +235,7 @@ def clustered_proportion(
         called: (records,) true or false.
         clusters: (records,) Person of each record; by default every record is independent, and the
             interval is Clopper and Pearson's.
-        confidence: of the interval.
+        confidence: Nominal coverage of the interval.
 
     >>> called = np.repeat([True, False, False], 4)
     >>> print(clustered_proportion(called))
@@ -235,12 +243,13 @@ def clustered_proportion(
     >>> print(clustered_proportion(called, clusters=np.repeat([1, 2, 3], 4)))
     0.333 [0.008, 0.906]
     """
-    called, error = np.asarray(called, dtype=bool), error_of(confidence)
+    flagged = np.asarray(flagged, dtype=bool)
+    error = error_of(confidence)
     if clusters is None:
-        return proportion(int(called.sum()), len(called), confidence=confidence)
-    if np.shape(clusters) != called.shape:
-        raise ValueError(f"Expected clusters {called.shape}, one per record, found {np.shape(clusters)}.")
-    if len(called) == 0:
+        return proportion(int(flagged.sum()), len(flagged), confidence=confidence)
+    if np.shape(clusters) != flagged.shape:
+        raise ValueError(f"Expected clusters {flagged.shape}, one per record, found {np.shape(clusters)}.")
+    if len(flagged) == 0:
         return WITHHELD
-    sums = ClusterSums.of(called, consecutive_codes(np.asarray(clusters)))
-    return Estimate(float(called.mean()), float(sums.lower(error / 2)), float(sums.upper(error / 2)))
+    sums = ClusterSums.from_values(flagged, consecutive_codes(np.asarray(clusters)))
+    return Estimate(float(flagged.mean()), float(sums.lower(error / 2)), float(sums.upper(error / 2)))

@@ -1,4 +1,4 @@
-"""Several targets together: what a fresh target would give away about fresh records.
+"""Metrics pooled over several targets, as estimates for a fresh target and fresh records.
 
 The targets of an audit share their records, and the scores of one target share its training. Pooled pairs of
 (target, record) are therefore far from independent: an interval that takes them so is much too narrow. Here
@@ -35,10 +35,10 @@ def pooled_auc(
     spread of their AUCs. Both contain the noise of single pairs, which is counted once.
 
     Args:
-        scores: (targets, records) higher means likelier member; NaN is left out.
-        member: (targets, records) the truth.
+        scores: (targets, records) Higher means likelier member; NaN is ignored.
+        member: (targets, records) True for members.
         clusters: (records,) Person of each record; by default every record is independent.
-        confidence: of the interval.
+        confidence: Nominal coverage of the interval.
 
     Returns:
         The mean and its interval; targets without scored members or non-members are left out, and the
@@ -75,20 +75,20 @@ def pooled_tpr_at_fpr(
     Clopper-Pearson limits are taken (Korn & Graubard 1998), which keeps shares near 0 and 1 honest.
 
     Args:
-        scores: (targets, records) higher means likelier member; NaN is left out.
-        member: (targets, records) the truth.
+        scores: (targets, records) Higher means likelier member; NaN is ignored.
+        member: (targets, records) True for members.
         fpr: false positive rate, in [0, 1].
         clusters: (records,) Person of each record; by default every record is independent.
         draws: number of bootstrap draws.
         seed: of the bootstrap.
-        confidence: of the interval.
+        confidence: Nominal coverage of the interval.
 
     Returns:
         The share and its interval; withheld when ``fpr`` times the non-member pairs is below 1.
     """
     pairs = _checked(scores, member, clusters)
     error = error_of(confidence)
-    tails = _Tails.of(pairs, fpr)
+    tails = _Tails.from_pairs(pairs, fpr)
     few = resolution(fpr, len(tails.nonmember_label)) is Resolution.WITHHELD
     if pairs.targets < 2 or few or len(tails.member_label) == 0:
         return WITHHELD
@@ -124,7 +124,8 @@ class _Pairs:
 
 
 def _checked(scores: np.ndarray, member: np.ndarray, clusters: np.ndarray | None) -> _Pairs:
-    scores, member = np.asarray(scores, dtype=np.float64), np.asarray(member, dtype=bool)
+    scores = np.asarray(scores, dtype=np.float64)
+    member = np.asarray(member, dtype=bool)
     if scores.ndim != 2 or scores.shape != member.shape:
         raise ValueError(f"Expected (targets, records) twice, found {scores.shape} and {member.shape}.")
     if len(scores) < 2:
@@ -140,13 +141,14 @@ def _checked(scores: np.ndarray, member: np.ndarray, clusters: np.ndarray | None
 
 def _auc_and_influence(pairs: _Pairs) -> tuple[np.ndarray, np.ndarray]:
     """(targets,) AUCs, and (targets, persons) how much each person's records move each of them."""
-    aucs, influence = np.empty(pairs.targets), np.zeros((pairs.targets, pairs.n_clusters))
+    aucs = np.empty(pairs.targets)
+    influence = np.zeros((pairs.targets, pairs.n_clusters))
     for k, scored in enumerate(pairs.scored):
-        place = placements(pairs.scores[k, scored], pairs.member[k, scored])
-        aucs[k] = place.auc
-        for kind, of in ((True, place.member), (False, place.nonmember)):
+        placed = placements(pairs.scores[k, scored], pairs.member[k, scored])
+        aucs[k] = placed.auc
+        for kind, components in ((True, placed.member), (False, placed.nonmember)):
             label = pairs.label[scored & (pairs.member[k] == kind)]
-            influence[k] += np.bincount(label, (of - place.auc) / len(of), pairs.n_clusters)
+            influence[k] += np.bincount(label, (components - placed.auc) / len(components), pairs.n_clusters)
     return aucs, influence
 
 
@@ -154,10 +156,10 @@ def _auc_interval(value: float, variance: float, pairs: _Pairs, error: float) ->
     if variance > 0 and 0 < value < 1:
         return logit_interval(value, np.sqrt(variance), pairs.quantile(error))
     # All targets agree fully. One pair of records from each target, all different, are independent trials.
-    room = unanimous_bound(pairs.targets, error / 2)
+    bound = unanimous_bound(pairs.targets, error / 2)
     if value in (0.0, 1.0):
-        return Estimate(value, room if value else 0.0, 1.0 if value else 1 - room)
-    return Estimate(value, room / 2, 1 - room / 2)
+        return Estimate(value, bound if value else 0.0, 1.0 if value else 1 - bound)
+    return Estimate(value, bound / 2, 1 - bound / 2)
 
 
 @dataclass(frozen=True)
@@ -172,7 +174,7 @@ class _Tails:
     members_above: np.ndarray  # (non-member pairs,) member pairs strictly above each
 
     @classmethod
-    def of(cls, pairs: _Pairs, fpr: float) -> _Tails:
+    def from_pairs(cls, pairs: _Pairs, fpr: float) -> _Tails:
         def downwards(kind: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
             target, record = np.nonzero(kind)
             order = np.argsort(-pairs.scores[kind], kind="stable")
@@ -235,8 +237,6 @@ def _share_interval(value: float, variance: float, pairs: _Pairs, error: float) 
     if variance > 0 and 0 < value < 1:
         size = min(value * (1 - value) / variance, float((pairs.member & pairs.scored).sum()))
     size *= (special.ndtri(1 - error / 2) / pairs.quantile(error)) ** 2
-    low, high = (
-        clopper_pearson_lower(value * size, size, error / 2),
-        clopper_pearson_upper(value * size, size, error / 2),
-    )
+    low = clopper_pearson_lower(value * size, size, error / 2)
+    high = clopper_pearson_upper(value * size, size, error / 2)
     return Estimate(float(value), float(low), float(high))

@@ -3,11 +3,11 @@
 Intervals are DeLong's, on the scale of log-odds and with Student's quantile; where persons have several records, with
 Obuchowski's variance (1997). DeLong's variance is 0 when members and non-members are separated perfectly, and too small
 when they nearly are. A finite sample cannot be that sure, so the interval never excludes what an exact argument leaves
-open (``_exact_room``).
+open (``_exact_bounds``).
 
 It is also too small where scores are equal in lumps, as 0 and 1 are, for a lump that few records are in was easily missed.
 An interval from tied scores therefore never excludes what bounds on the mean placement of either side leave open
-(``_lump_room``). For scores of two values these are Clopper and Pearson's, and the interval holds Newcombe's for the
+(``_tie_bounds``). For scores of two values these are Clopper and Pearson's, and the interval holds Newcombe's for the
 advantage, of which the AUC is half, plus one half.
 
 Where non-members count by weights, so that they stand for people of another kind, a share of them is a share of their weight,
@@ -30,7 +30,7 @@ from guestlist.evaluate.persons import ClusterSums
 
 
 class Placements(NamedTuple):
-    """Where each record stands in the other group: the structural components of DeLong et al. (1988).
+    """Placements of records among the other class: the structural components of DeLong et al. (1988).
 
     ``member[i]``: share of non-members below member i; ``nonmember[j]``: share of members above non-member j;
     ties count one half. The mean of either is the AUC.
@@ -45,36 +45,40 @@ class Placements(NamedTuple):
 
 
 def placements(scores: np.ndarray, member: np.ndarray, weights: np.ndarray | None = None) -> Placements:
-    """Placements in O(n log n), after Sun & Xu (2014), in the order in which the records are given.
+    """Compute placements in O(n log n), after Sun & Xu (2014), in the order of the records.
 
     Args:
-        weights: (non-members,) how much each counts; by default all alike.
+        scores: (records,) without NaN.
+        member: (records,) True for members.
+        weights: (non-members,) Weights; by default all equal.
     """
     if weights is not None:
-        members, nonmembers = scores[member], scores[~member]
+        members = scores[member]
+        nonmembers = scores[~member]
         return Placements(_mid_rank(members, nonmembers, weights), 1 - _mid_rank(nonmembers, members))
-    order, place = cached_argsort(scores), np.empty(len(scores))
+    order = cached_argsort(scores)
+    shares = np.empty(len(scores))
     if len(scores) > MANY:
         from guestlist.arrays.rank_sums import fill_placements  # imports numba
 
-        fill_placements(scores, order, member, place)
-        return Placements(place[member], 1 - place[~member])
+        fill_placements(scores, order, member, shares)
+        return Placements(shares[member], 1 - shares[~member])
     (first,), (last,) = tie_ends(scores[order][None])
     inside = member[order]
-    for own in (inside, ~inside):
-        others = np.append(0, np.cumsum(~own))  # that many of the other side are among the lowest so many
-        place[order[own]] = (others[first[own]] + others[last[own] + 1]) / (2 * others[-1])
-    return Placements(place[member], 1 - place[~member])
+    for same_class in (inside, ~inside):
+        n_others = np.append(0, np.cumsum(~same_class))  # number of the other class among the lowest i records
+        shares[order[same_class]] = (n_others[first[same_class]] + n_others[last[same_class] + 1]) / (2 * n_others[-1])
+    return Placements(shares[member], 1 - shares[~member])
 
 
 class ClusterCodes(NamedTuple):
-    """Numbers of the persons whose records the members are, and the non-members; None where each record stands alone."""
+    """Cluster codes of the members and of the non-members; None for independent records."""
 
     member: np.ndarray | None
     nonmember: np.ndarray | None
 
     @classmethod
-    def of(cls, clusters: np.ndarray | None, member: np.ndarray) -> ClusterCodes:
+    def split(cls, clusters: np.ndarray | None, member: np.ndarray) -> ClusterCodes:
         return cls(optional_take(clusters, member), optional_take(clusters, ~member))
 
 
@@ -90,11 +94,11 @@ def auc(
     """Area under the ROC curve by Mann-Whitney with mid-ranks, and DeLong's interval (DeLong et al. 1988).
 
     Args:
-        scores: (records,) higher means likelier member; infinities are fine, NaN is left out.
-        member: (records,) the truth.
+        scores: (records,) Higher means likelier member; infinities are allowed, NaN is ignored.
+        member: (records,) True for members.
         clusters: (records,) Person of each record; by default every record is independent.
-        weights: (records,) how much each non-member counts; those of members are not read. By default all alike.
-        confidence: of the interval.
+        weights: (records,) Weights of the non-members; those of members are ignored. By default all equal.
+        confidence: Nominal coverage of the interval.
         placed: the placements of the scores, where they are known already.
 
     Returns:
@@ -105,15 +109,19 @@ def auc(
     0.5
     """
     error = error_of(confidence)
-    clusters, weights = cluster_codes(clusters, scores), scored_weights(weights, scores)
+    clusters = cluster_codes(clusters, scores)
+    weights = scored_weights(weights, scores)
     scores, member = drop_unscored(scores, member)
     if member.all() or not member.any():
         return WITHHELD
-    owners, heavy = ClusterCodes.of(clusters, member), optional_take(weights, ~member)
-    place = placed or placements(scores, member, heavy)
-    counted = None if heavy is None else Placements(np.ones(len(place.member)), heavy)
-    found = _interval(place, auc_variance(place, owners, counted), error)
-    return _with_room(found, _lump_room(scores, member, place, owners, error, heavy))
+    codes = ClusterCodes.split(clusters, member)
+    nonmember_weights = optional_take(weights, ~member)
+    components = placed or placements(scores, member, nonmember_weights)
+    component_weights = (
+        None if nonmember_weights is None else Placements(np.ones(len(components.member)), nonmember_weights)
+    )
+    interval = _interval(components, auc_variance(components, codes, component_weights), error)
+    return _widen(interval, _tie_bounds(scores, member, components, codes, error, nonmember_weights))
 
 
 def auc_difference(
@@ -129,68 +137,66 @@ def auc_difference(
     """AUC of attack a minus AUC of attack b on the same records of one target (paired, DeLong et al. 1988).
 
     The interval is never narrower than what a sample of this size leaves open when the two attacks agree on
-    every pair, as they do when both separate perfectly: see ``_exact_room``.
+    every pair, as they do when both separate perfectly: see ``_exact_bounds``.
 
     Args:
         scores_a: (records,) scores of one attack; NaN is left out, together with its partner in ``scores_b``.
         scores_b: (records,) scores of the other attack.
-        member: (records,) the truth.
+        member: (records,) True for members.
         clusters: (records,) Person of each record; by default every record is independent.
-        confidence: of the interval.
+        confidence: Nominal coverage of the interval.
         placed_a, placed_b: the placements of the scores, where they are known already and no score is missing.
     """
     error = error_of(confidence)
     both = ~(np.isnan(scores_a) | np.isnan(scores_b))
     member = np.asarray(member, dtype=bool)[both]
-    owners = ClusterCodes.of(cluster_codes(clusters, np.where(both, scores_a, np.nan)), member)
+    codes = ClusterCodes.split(cluster_codes(clusters, np.where(both, scores_a, np.nan)), member)
     if member.all() or not member.any():
         return WITHHELD
     if both.all():
-        a, b = (
-            placed_a or placements(*drop_unscored(scores_a, member)),
-            placed_b or placements(*drop_unscored(scores_b, member)),
-        )
+        a = placed_a or placements(*drop_unscored(scores_a, member))
+        b = placed_b or placements(*drop_unscored(scores_b, member))
     else:
         a, b = (placements(*drop_unscored(np.asarray(scores)[both], member)) for scores in (scores_a, scores_b))
     gap = Placements(a.member - b.member, a.nonmember - b.nonmember)
-    return auc_difference_interval(a.auc - b.auc, auc_variance(gap, owners), error)
+    return auc_difference_interval(a.auc - b.auc, auc_variance(gap, codes), error)
 
 
-def auc_difference_interval(difference: float, spread: AucVariance, error: float, more: float = 0.0) -> Estimate:
-    """A difference of AUCs with its interval; ``more`` is variance beyond that of the records."""
-    half = 1 - unanimous_bound(spread.pairs, error / 2)
-    if spread.variance > 0:
-        half = max(half, spread.student(error) * np.sqrt(spread.variance + more))
+def auc_difference_interval(
+    difference: float, variance: AucVariance, error: float, extra_variance: float = 0.0
+) -> Estimate:
+    """Return a difference of AUCs with its interval; ``extra_variance`` is added to that of the records."""
+    half = 1 - unanimous_bound(variance.pairs, error / 2)
+    if variance.total > 0:
+        half = max(half, variance.student(error) * np.sqrt(variance.total + extra_variance))
     return Estimate(difference, float(max(difference - half, -1.0)), float(min(difference + half, 1.0)))
 
 
 def effective_sizes(
     scores: np.ndarray, member: np.ndarray, *, clusters: np.ndarray | None = None
 ) -> tuple[float, float]:
-    """As how many members and non-members of one record each these count, for the AUC: their number over its design effect.
+    """Compute the effective numbers of members and non-members for the AUC: records divided by the design effect.
 
-    The design effect is that part of the AUC's variance which is due to a side, over what it would be if its records were
-    independent. At least one per side that has scores, at most the records; the records where each stands alone.
+    The design effect of a class is its part of the AUC's variance, divided by what that would be for independent records. Each
+    number is at least 1 for a class with scores, and at most the number of records.
     """
     clusters = cluster_codes(clusters, scores)
     scores, member = drop_unscored(scores, member)
     records = np.array([member.sum(), (~member).sum()], dtype=np.float64)
     if clusters is not None and records.all():
-        place = placements(scores, member)
-        alone, together = (
-            np.array(delong_variance_parts(place)),
-            auc_variance(place, ClusterCodes.of(clusters, member)).parts,
-        )
-        effect = np.divide(together, alone, out=np.ones(2), where=(alone > 0) & (together > 0))
+        components = placements(scores, member)
+        independent = np.array(delong_variance_parts(components))
+        clustered = auc_variance(components, ClusterCodes.split(clusters, member)).parts
+        effect = np.divide(clustered, independent, out=np.ones(2), where=(independent > 0) & (clustered > 0))
         records = np.clip(records / effect, 1.0, records)
     return float(records[0]), float(records[1])
 
 
 def smallest_detectable_auc(n_members: float, n_nonmembers: float) -> float:
-    """The AUC that an audit of this size finds with 80 % power in a two-sided test at 5 %.
+    """Return the AUC that an audit of this size detects with 80 % power in a two-sided test at 5 %.
 
-    0.5 + (1.96 + 0.84) standard deviations of the AUC of a score that knows nothing. Stands next to "nothing
-    found". Where persons have several records, the numbers are those of :func:`effective_sizes`.
+    It is 0.5 + (1.96 + 0.84) standard deviations of the AUC of an uninformative score. Where persons
+    have several records, use the numbers of :func:`effective_sizes`.
 
     >>> round(smallest_detectable_auc(500, 500), 3)
     0.551
@@ -198,21 +204,21 @@ def smallest_detectable_auc(n_members: float, n_nonmembers: float) -> float:
     return float(0.5 + 2.8 * np.sqrt((1 / n_members + 1 / n_nonmembers) / 12))
 
 
-def delong_variance_parts(of: Placements) -> tuple[float, float]:
-    """What members and what non-members contribute to DeLong's variance of the AUC, or of a difference."""
-    members, nonmembers = (float(np.var(x, ddof=1)) / len(x) if len(x) > 1 else 0.0 for x in of)
+def delong_variance_parts(components: Placements) -> tuple[float, float]:
+    """Return the parts of DeLong's variance due to members and to non-members."""
+    members, nonmembers = (float(np.var(x, ddof=1)) / len(x) if len(x) > 1 else 0.0 for x in components)
     return members, nonmembers
 
 
 class AucVariance(NamedTuple):
-    """The variance of an AUC, or of a difference.
+    """Variance of an AUC, or of a difference of AUCs.
 
     Args:
-        parts: what is due to members and to non-members.
-        shared: what is due to persons who are both.
-        freedom: degrees of freedom of either part.
-        worth: number of persons on either side, less where a few have most of the records (Kish 1965).
-        clusters: how many there are in all.
+        parts: Parts due to members and to non-members.
+        shared: Part due to persons with records in both classes.
+        dof: Degrees of freedom of the two parts.
+        effective_n: Effective numbers of persons in the two classes (Kish 1965).
+        n_clusters: Number of persons in total.
     """
 
     parts: np.ndarray
@@ -223,70 +229,86 @@ class AucVariance(NamedTuple):
 
     @property
     def pairs(self) -> float:
-        """Of a member and a non-member, no two of which share a person."""
+        """Number of pairs of a member and a non-member, no two of which share a person."""
         return min(*self.effective_n, self.n_clusters / 2)
 
     @property
-    def variance(self) -> float:
-        """Never below the larger part: that shared persons cancel it is not taken on trust."""
+    def total(self) -> float:
+        """Total variance, never below the larger part: negative covariance of shared persons is not trusted."""
         return float(max(self.parts.sum() + self.shared, self.parts.max()))
 
     def student(self, error: float) -> float:
-        """Student's quantile with Satterthwaite's degrees of freedom: few persons tell little of their spread."""
-        freedom = self.parts.sum() ** 2 / (self.parts**2 / np.maximum(self.dof, 1)).sum()
-        return float(special.stdtrit(freedom, 1 - error / 2))
+        """Student's quantile with Satterthwaite's degrees of freedom."""
+        dof = self.parts.sum() ** 2 / (self.parts**2 / np.maximum(self.dof, 1)).sum()
+        return float(special.stdtrit(dof, 1 - error / 2))
 
 
-def auc_variance(of: Placements, owners: ClusterCodes, weights: Placements | None = None) -> AucVariance:
-    """DeLong's variance; where persons have several records, Obuchowski's: components are added up within a person.
+def auc_variance(components: Placements, codes_of: ClusterCodes, weights: Placements | None = None) -> AucVariance:
+    """Compute DeLong's variance, or Obuchowski's if persons have several records: sums within persons.
 
     A person pulls the mean towards themselves, the more so the more records they have: their deviation is divided by the
     root of one minus their share of the records (Bell & McCaffrey 2002), which is DeLong's n - 1 for one record each.
 
     Args:
-        weights: how much each component counts: a person then has as many records as theirs weigh. By default all alike.
+        components: Placements, or differences of placements.
+        codes_of: Clusters of the records.
+        weights: Weights of the components; a person then counts with the sum of the weights. By default all equal.
     """
-    if owners.member is None or owners.nonmember is None:
-        sizes = len(of.member), len(of.nonmember)
+    if codes_of.member is None or codes_of.nonmember is None:
+        sizes = len(components.member), len(components.nonmember)
         if weights is None:
-            return AucVariance(np.array(delong_variance_parts(of)), 0.0, np.array(sizes) - 1, sizes, sum(sizes))
+            return AucVariance(
+                parts=np.array(delong_variance_parts(components)),
+                shared=0.0,
+                dof=np.array(sizes) - 1,
+                effective_n=sizes,
+                n_clusters=sum(sizes),
+            )
         codes = np.arange(sizes[0]), sizes[0] + np.arange(sizes[1])
     else:
-        codes = owners.member, owners.nonmember
-    weights = Placements(*map(np.ones_like, of)) if weights is None else weights
-    clusters = int(max(who.max() for who in codes)) + 1
-    moved, records = np.zeros((2, clusters)), np.empty((2, clusters))
-    for side, (place, who, weight) in enumerate(zip(of, codes, weights, strict=True)):
+        codes = codes_of.member, codes_of.nonmember
+    weights = Placements(*map(np.ones_like, components)) if weights is None else weights
+    n_clusters = int(max(side_codes.max() for side_codes in codes)) + 1
+    deviations = np.zeros((2, n_clusters))
+    records = np.empty((2, n_clusters))
+    for side, (values, side_codes, weight) in enumerate(zip(components, codes, weights, strict=True)):
         total = weight.sum()
-        records[side] = np.bincount(who, weight, minlength=clusters)
-        rest = 1 - records[side] / total
-        off = np.bincount(who, weight * (place - (weight @ place) / total), minlength=clusters) / total
-        np.divide(off, np.sqrt(rest), out=moved[side], where=rest > 0)  # nobody else: nothing is known of their spread
-    parts, shared = np.square(moved).sum(axis=1), 2 * float(moved[0] @ moved[1])
+        records[side] = np.bincount(side_codes, weight, minlength=n_clusters)
+        other_share = 1 - records[side] / total
+        sums = np.bincount(side_codes, weight * (values - (weight @ values) / total), minlength=n_clusters) / total
+        # The variance within a single cluster is unknown.
+        np.divide(sums, np.sqrt(other_share), out=deviations[side], where=other_share > 0)
+    parts = np.square(deviations).sum(axis=1)
+    shared = 2 * float(deviations[0] @ deviations[1])
     squares = np.square(records)
-    # As if a person's records were all alike: then squares of their numbers decide who tells how much of the spread.
-    freedom = squares.sum(axis=1) ** 2 / np.square(squares).sum(axis=1) - 1
-    worth = records.sum(axis=1) ** 2 / squares.sum(axis=1)
-    return AucVariance(parts, shared, freedom, (float(worth[0]), float(worth[1])), clusters)
+    # Degrees of freedom as if all records of a person were equal.
+    dof = squares.sum(axis=1) ** 2 / np.square(squares).sum(axis=1) - 1
+    effective_n = records.sum(axis=1) ** 2 / squares.sum(axis=1)
+    return AucVariance(
+        parts=parts,
+        shared=shared,
+        dof=dof,
+        effective_n=(float(effective_n[0]), float(effective_n[1])),
+        n_clusters=n_clusters,
+    )
 
 
-def _interval(of: Placements, spread: AucVariance, error: float) -> Estimate:
-    value = of.auc
-    low, high = _exact_room(of, spread, error)
-    if (
-        spread.variance == 0 or not 0 < value < 1
-    ):  # weights leave rounding errors behind where all placements are the same
+def _interval(components: Placements, variance: AucVariance, error: float) -> Estimate:
+    value = components.auc
+    low, high = _exact_bounds(components, variance, error)
+    # Weights cause rounding errors where all placements are equal, hence the second condition.
+    if variance.total == 0 or not 0 < value < 1:
         return Estimate(value, min(low, value), max(high, value))
-    smooth = logit_interval(value, np.sqrt(spread.variance), spread.student(error))
-    return _with_room(smooth, (low, high))
+    smooth = logit_interval(value, np.sqrt(variance.total), variance.student(error))
+    return _widen(smooth, (low, high))
 
 
-def _with_room(found: Estimate, room: tuple[float, float]) -> Estimate:
-    return Estimate(found.value, min(found.low, room[0]), max(found.high, room[1]))
+def _widen(interval: Estimate, bounds: tuple[float, float]) -> Estimate:
+    return Estimate(interval.value, min(interval.low, bounds[0]), max(interval.high, bounds[1]))
 
 
-def _exact_room(of: Placements, spread: AucVariance, error: float) -> tuple[float, float]:
-    """What no sample of this size can exclude.
+def _exact_bounds(components: Placements, variance: AucVariance, error: float) -> tuple[float, float]:
+    """Bounds that no sample of this size can exclude.
 
     Match members and non-members in min(n1, n0) pairs that share no record, and no person. The pairs are independent,
     and each is in the right order with a chance equal to the AUC, so perfect separation refutes an AUC below
@@ -296,49 +318,58 @@ def _exact_room(of: Placements, spread: AucVariance, error: float) -> tuple[floa
     A group of n whose placements are all the same, as in a lump of ties, shows no variance. By the same
     argument a share of up to 1 - (error / 2)**(1 / n) of its population may be placed anywhere else.
     """
-    value = of.auc
-    low = unanimous_bound(spread.pairs, error / 2)
+    value = components.auc
+    low = unanimous_bound(variance.pairs, error / 2)
     high = 1 - low
-    for n in (n for x, n in zip(of, spread.effective_n, strict=True) if np.ptp(x) == 0):
+    for n in (n for x, n in zip(components, variance.effective_n, strict=True) if np.ptp(x) == 0):
         bound = unanimous_bound(n, error / 2)
-        low, high = min(low, value * bound), max(high, 1 - (1 - value) * bound)
+        low = min(low, value * bound)
+        high = max(high, 1 - (1 - value) * bound)
     return low, high
 
 
-def _lump_room(
+def _tie_bounds(
     scores: np.ndarray,
     member: np.ndarray,
-    of: Placements,
-    owners: ClusterCodes,
+    components: Placements,
+    codes: ClusterCodes,
     error: float,
     weights: np.ndarray | None = None,
 ) -> tuple[float, float]:
-    """What bounds on the mean placement of either side leave open, squared and added; nothing where no scores tie.
+    """Bounds from the mean placement of either class, combined by squares; only where scores tie.
 
-    Scores of two values have two placements. Of more there may be some that were not seen, anywhere in [0, 1].
+    Scores with two distinct values have two placements. With more values there may be unseen ones, anywhere in [0, 1].
     """
-    ordered, value = scores[cached_argsort(scores)], of.auc
+    ordered = scores[cached_argsort(scores)]
+    value = components.auc
     values = ordered[np.append(True, ordered[1:] != ordered[:-1])]
     if len(values) == len(scores):
         return value, value
-    reach = Placements(np.array([0.0, 1.0]), np.array([0.0, 1.0]))
+    limits = Placements(np.array([0.0, 1.0]), np.array([0.0, 1.0]))
     if len(values) == 2:
-        reach = Placements(_mid_rank(values, scores[~member], weights), 1 - _mid_rank(values[::-1], scores[member]))
-    below, above = 0.0, 0.0
-    for place, who, (floor, ceiling), heavy in zip(of, owners, reach, (None, weights), strict=True):
-        sums = ClusterSums.of((place - floor) / (ceiling - floor), who, heavy)
+        limits = Placements(_mid_rank(values, scores[~member], weights), 1 - _mid_rank(values[::-1], scores[member]))
+    below = 0.0
+    above = 0.0
+    for placed, side_codes, (floor, ceiling), side_weights in zip(
+        components, codes, limits, (None, weights), strict=True
+    ):
+        sums = ClusterSums.from_values((placed - floor) / (ceiling - floor), side_codes, side_weights)
         low, high = (floor + (ceiling - floor) * end(error / 2) for end in (sums.lower, sums.upper))
-        below, above = np.hypot(below, value - low), np.hypot(above, high - value)
+        below = np.hypot(below, value - low)
+        above = np.hypot(above, high - value)
     return float(max(value - below, 0.0)), float(min(value + above, 1.0))
 
 
-def _mid_rank(of: np.ndarray, among: np.ndarray, weights: np.ndarray | None = None) -> np.ndarray:
-    """Share of ``among`` below each value, ties counting one half."""
+def _mid_rank(values: np.ndarray, population: np.ndarray, weights: np.ndarray | None = None) -> np.ndarray:
+    """Share of ``population`` below each value; ties count 0.5."""
     if weights is not None:
-        order = np.argsort(among, kind="stable")
-        among, below = among[order], np.append(0.0, np.cumsum(weights[order]))
-        return (below[np.searchsorted(among, of, "left")] + below[np.searchsorted(among, of, "right")]) / (
-            2 * below[-1]
-        )
-    among = np.sort(among)
-    return (np.searchsorted(among, of, "left") + np.searchsorted(among, of, "right")) / (2 * len(among))
+        order = np.argsort(population, kind="stable")
+        population = population[order]
+        below = np.append(0.0, np.cumsum(weights[order]))
+        return (
+            below[np.searchsorted(population, values, "left")] + below[np.searchsorted(population, values, "right")]
+        ) / (2 * below[-1])
+    population = np.sort(population)
+    return (np.searchsorted(population, values, "left") + np.searchsorted(population, values, "right")) / (
+        2 * len(population)
+    )

@@ -1,4 +1,4 @@
-"""By how much an attack outranks a classifier that was cross-fitted on the same records.
+"""AUC gain of an attack over a classifier that was cross-fitted on the same records.
 
 Scores of a cross-fitted classifier are comparable within a fold, so both AUCs are over the pairs of a member and a non-member
 of one fold. The paired interval of DeLong et al. (1988) takes the classifier as given, though folds learn from each other's
@@ -34,40 +34,43 @@ def auc_gain_within_folds(
     Args:
         scores: (records,) of an attack; NaN is left out, together with its partner.
         fitted: (records,) of the classifier, by folds that did not teach it.
-        member: (records,) the truth.
+        member: (records,) True for members.
         fold: (records,) numbers of the folds.
         baseline_sd: standard deviation of the classifier's AUC when memberships are exchanged.
         at_least: AUC that the classifier is taken to reach where it does worse, such as 0.5; None compares with its AUC only.
         clusters: (records,) Person of each record; by default every record is independent.
-        confidence: of the interval.
+        confidence: Nominal coverage of the interval.
     """
     error = error_of(confidence)
-    both = ~(np.isnan(scores) | np.isnan(fitted))
-    for one in np.unique(fold[both]):  # a fold without a pair says nothing
-        kinds = np.unique(member[both & (fold == one)])
-        both &= (fold != one) | (len(kinds) == 2)
-    if not both.any():
+    compared = ~(np.isnan(scores) | np.isnan(fitted))
+    for number in np.unique(fold[compared]):  # A fold without both classes is dropped.
+        kinds = np.unique(member[compared & (fold == number)])
+        compared &= (fold != number) | (len(kinds) == 2)
+    if not compared.any():
         return WITHHELD
-    member, fold = np.asarray(member, dtype=bool)[both], fold[both]
-    owners = ClusterCodes.of(cluster_codes(clusters, np.where(both, scores, np.nan)), member)
-    a, b = (_within(np.asarray(values, dtype=np.float64)[both], member, fold) for values in (scores, fitted))
+    member = np.asarray(member, dtype=bool)[compared]
+    fold = fold[compared]
+    codes = ClusterCodes.split(cluster_codes(clusters, np.where(compared, scores, np.nan)), member)
+    a, b = (
+        _placements_within(np.asarray(values, dtype=np.float64)[compared], member, fold) for values in (scores, fitted)
+    )
     pairs = Placements(*(np.bincount(fold, ~side)[fold[side]] for side in (member, ~member)))  # that each record is in
     gap = Placements(a.member - b.member, a.nonmember - b.nonmember)
     value = float(pairs.member @ gap.member / pairs.member.sum())
-    more = max(baseline_sd**2 - auc_variance(b, owners, pairs).variance, 0.0)
-    beyond = auc_difference_interval(value, auc_variance(gap, owners, pairs), error, more)
+    extra_variance = max(baseline_sd**2 - auc_variance(b, codes, pairs).total, 0.0)
+    beyond = auc_difference_interval(value, auc_variance(gap, codes, pairs), error, extra_variance)
     if at_least is None:
         return beyond
-    own = float(pairs.member @ a.member / pairs.member.sum()) - at_least
-    alone = auc_difference_interval(own, auc_variance(a, owners, pairs), error)
-    return Estimate(*(min(both) for both in zip(beyond, alone, strict=True)))
+    gain_over_floor = float(pairs.member @ a.member / pairs.member.sum()) - at_least
+    over_floor = auc_difference_interval(gain_over_floor, auc_variance(a, codes, pairs), error)
+    return Estimate(*(min(ends) for ends in zip(beyond, over_floor, strict=True)))
 
 
-def _within(scores: np.ndarray, member: np.ndarray, fold: np.ndarray) -> Placements:
-    """Where each record stands among those of the other side in its fold, in the order in which they are given."""
-    found = np.empty(len(scores))
-    for one in np.unique(fold):
-        inside = fold == one
+def _placements_within(scores: np.ndarray, member: np.ndarray, fold: np.ndarray) -> Placements:
+    """Compute placements among the other class within each fold, in the order of the records."""
+    shares = np.empty(len(scores))
+    for number in np.unique(fold):
+        inside = fold == number
         of_fold = placements(scores[inside], member[inside])
-        found[inside & member], found[inside & ~member] = of_fold
-    return Placements(found[member], found[~member])
+        shares[inside & member], shares[inside & ~member] = of_fold
+    return Placements(shares[member], shares[~member])

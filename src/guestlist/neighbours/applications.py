@@ -1,4 +1,4 @@
-"""What values are used for: train on less, and see who is exposed once others are gone."""
+"""Applications of record values: data minimisation, and exposure after removing exposed records."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ import numpy as np
 
 from guestlist import arguments
 from guestlist.lines import reason
-from guestlist.neighbours import checks
 from guestlist.neighbours.blocks import Progress
+from guestlist.neighbours.checks import check_comparable, check_labels, check_records
 from guestlist.neighbours.knn import Knn
 
 SHARES = tuple(np.arange(10) / 10)
@@ -50,7 +50,7 @@ def minimisation_curve(
     repeats: int = 10,
     progress: Progress | None = None,
 ) -> MinimisationCurve:
-    """Accuracy of a classifier as training records are removed by value, and in random orders beside it.
+    """Compute the accuracy of a classifier as training records are removed by value, and in random orders.
 
     Those that stay keep the order of their rows, by which many a classifier breaks ties: with nothing removed,
     all orders give one accuracy.
@@ -66,10 +66,13 @@ def minimisation_curve(
         repeats: random orders.
         progress: wrapped around the list of orders, such as ``tqdm``.
     """
-    x, x_test = checks.check_records(x, "x"), checks.check_records(x_test, "x_test")
-    y, y_test = checks.check_labels(y, len(x), "y"), checks.check_labels(y_test, len(x_test), "y_test")
-    checks.check_comparable(x, y, x_test, y_test)
-    values, steps = _values(values, len(x)), _shares(shares)
+    x = check_records(x, "x")
+    x_test = check_records(x_test, "x_test")
+    y = check_labels(y, len(x), "y")
+    y_test = check_labels(y_test, len(x_test), "y_test")
+    check_comparable(x, y, x_test, y_test)
+    values = _values(values, len(x))
+    steps = _shares(shares)
     arguments.choice("first", first, ("lowest", "highest"))
     repeats = arguments.integer("repeats", repeats)
     if not isinstance(rng, np.random.Generator):
@@ -82,14 +85,14 @@ def minimisation_curve(
     orders = [np.lexsort((rng.random(len(x)), ranked)), *(rng.permutation(len(x)) for _ in range(repeats))]
     curves = []
     for order in progress(orders) if progress else orders:
-        kept = [np.sort(order[round(share * len(x)) :]) for share in steps]
-        curves.append([_accuracy(x[rows], y[rows], x_test, y_test, model) for rows in kept])
+        remaining = [np.sort(order[round(share * len(x)) :]) for share in steps]
+        curves.append([_accuracy(x[rows], y[rows], x_test, y_test, model) for rows in remaining])
     return MinimisationCurve(steps, np.array(curves[0]), np.array(curves[1:]).reshape(repeats, len(steps)))
 
 
 @dataclass(frozen=True)
 class OnionEffect:
-    """A value of each record, before and after those with the highest values were removed.
+    """Value of each record, before and after the records with the highest values were removed.
 
     Args:
         removed: (n,) true for the removed records.
@@ -113,7 +116,7 @@ class OnionEffect:
 
 
 def onion_effect(x, y, value: Callable, *, share: float = 0.1) -> OnionEffect:
-    """A value of each record before and after the records with the highest values are removed.
+    """Compute a value of each record before and after removing the records with the highest values.
 
     Once the outer layer of exposed records is gone, others may take its place (Carlini et al. 2022, "The
     privacy onion effect").
@@ -127,8 +130,8 @@ def onion_effect(x, y, value: Callable, *, share: float = 0.1) -> OnionEffect:
     >>> onion_effect([[0.0], [1.0], [2.0]], [1, 0, 1], lambda x, y: self_waka(x, y, Knn(k=1))).change
     array([-0.25,   nan, -0.25])
     """
-    x = checks.check_records(x, "x")
-    y = checks.check_labels(y, len(x), "y")
+    x = check_records(x, "x")
+    y = check_labels(y, len(x), "y")
     share = arguments.number("share", share, 0, 1)
     if not callable(value):
         raise ValueError(
@@ -137,7 +140,7 @@ def onion_effect(x, y, value: Callable, *, share: float = 0.1) -> OnionEffect:
     before = _values(value(x, y), len(x))
     count = max(round(share * len(x)), 1)
     removed = np.zeros(len(x), dtype=bool)
-    # Rounded: the last bits of equal values must not decide who goes.
+    # Rounded, so that the last bits of equal values do not decide which records are removed.
     removed[np.argsort(-np.round(before, 13), kind="stable")[:count]] = True
     after = np.full(len(x), np.nan)
     after[~removed] = value(x[~removed], y[~removed])

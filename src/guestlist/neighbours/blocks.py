@@ -1,7 +1,7 @@
-"""Test records in blocks over threads: distances first, then a kernel, on memory that is used again.
+"""Blocks of test records over threads: distances first, then a kernel, on reused memory.
 
-The kernels run without Python's lock, so threads are enough. Blocks do not depend on the number of threads,
-and results come back in order: the sums are the same bits for any ``n_jobs``.
+The kernels release Python's lock, so threads are enough. Blocks do not depend on the number of threads, and results are returned
+in order: sums are bitwise identical for any ``n_jobs``.
 """
 
 from __future__ import annotations
@@ -30,16 +30,16 @@ def split_blocks(tests: int, n: int, itemsize: int = 8) -> list[slice]:
 
 def map_in_order(work: Callable, blocks: Sequence, n_jobs: int, progress: Progress | None) -> Iterator:
     """``work(block)`` for each block, in order, by ``n_jobs`` threads that run a few blocks ahead."""
-    # BLAS would start threads of its own inside each of ours.
+    # BLAS would start its own threads inside each of these threads.
     with _blas().limit(limits=1, user_api="blas"):
-        shown = progress(blocks) if progress else blocks
+        tracked = progress(blocks) if progress else blocks
         if n_jobs == 1:
-            yield from map(work, shown)
+            yield from map(work, tracked)
             return
         with ThreadPoolExecutor(n_jobs) as threads:
             waiting = iter(blocks)
             ahead = deque(threads.submit(work, block) for block in islice(waiting, 2 * n_jobs))
-            for _ in shown:
+            for _ in tracked:
                 result = ahead.popleft().result()
                 ahead.extend(threads.submit(work, block) for block in islice(waiting, 1))
                 yield result

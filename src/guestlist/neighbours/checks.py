@@ -1,4 +1,4 @@
-"""Arguments are checked once, where they enter; everything behind trusts them."""
+"""Checks of arguments, once at each public function."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from guestlist import arguments
 # Squared distances of larger entries would overflow, in the precision used.
 LARGEST = {"exact": 1e150, "fast": 1e15}
 MOST_THREADS = 1024
-# More than anybody has records.
+# More than any number of records.
 MOST_NEIGHBOURS = 10**9
 
 
@@ -47,7 +47,7 @@ def check_labels(y, n: int, name: str) -> np.ndarray:
 
 
 def check_comparable(x: np.ndarray, y: np.ndarray, x_test: np.ndarray, y_test: np.ndarray) -> None:
-    """Training and test records have the same number of features and the same kind of labels."""
+    """Raise unless training and test records have the same number of features and type of labels."""
     if (y.dtype.kind in "US") != (y_test.dtype.kind in "US"):
         raise ValueError(f"Expected y and y_test of one type, found {y.dtype} and {y_test.dtype}.")
     if x.shape[1] != x_test.shape[1]:
@@ -94,8 +94,8 @@ def check_losses(target_loss, n: int) -> np.ndarray:
 
 def check_jobs(n_jobs) -> int:
     """Number of threads; -1 for one per core."""
-    whole = isinstance(n_jobs, int | np.integer) and not isinstance(n_jobs, bool)
-    if not whole or (n_jobs != -1 and not 1 <= n_jobs <= MOST_THREADS):
+    is_integer = isinstance(n_jobs, int | np.integer) and not isinstance(n_jobs, bool)
+    if not is_integer or (n_jobs != -1 and not 1 <= n_jobs <= MOST_THREADS):
         raise ValueError(
             f"Expected n_jobs={arguments.short_repr(n_jobs)} to be a whole number from 1 to {MOST_THREADS}, or -1 for all cores."
         )

@@ -55,11 +55,12 @@ def canonical_order(x: np.ndarray) -> np.ndarray:
 
 
 @numba.njit(nogil=True, cache=True)
-def zero_self_distances(out, own, distinct):
+def zero_self_distances(out, self_rows, distinct):
     """After a product: test t is record ``own[t]``, at distance 0 from its equals and nothing else."""
     tiny = np.finfo(out.dtype).tiny
     for t in range(len(out)):
-        zero, equal = out[t, own[t]], distinct[own[t]]
+        zero = out[t, self_rows[t]]
+        equal = distinct[self_rows[t]]
         for i in range(out.shape[1]):
             out[t, i] = 0 if distinct[i] == equal else max(out[t, i] - zero, tiny)
 
@@ -106,9 +107,9 @@ def distinct_records(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 def _coarse_centre(x: np.ndarray) -> np.ndarray:
     """The mean, rounded to the power of two below the spread: close enough, and short in binary."""
-    spread = x.std(axis=0)
-    step = np.exp2(np.floor(np.log2(np.where(spread > 0, spread, 1.0))))
-    return np.where(spread > 0, np.round(x.mean(axis=0) / step) * step, x[0])
+    deviation = x.std(axis=0)
+    step = np.exp2(np.floor(np.log2(np.where(deviation > 0, deviation, 1.0))))
+    return np.where(deviation > 0, np.round(x.mean(axis=0) / step) * step, x[0])
 
 
 @numba.njit(nogil=True, cache=True)
@@ -126,13 +127,22 @@ def _sum_squares(columns, tests, out):
             row = out[t, start:stop]
             row[:] = 0.0
             for f in range(0, fours, 4):
-                a, b = columns[f, start:stop], columns[f + 1, start:stop]
-                c, d = columns[f + 2, start:stop], columns[f + 3, start:stop]
-                at_a, at_b, at_c, at_d = tests[t, f], tests[t, f + 1], tests[t, f + 2], tests[t, f + 3]
+                a = columns[f, start:stop]
+                b = columns[f + 1, start:stop]
+                c = columns[f + 2, start:stop]
+                d = columns[f + 3, start:stop]
+                at_a = tests[t, f]
+                at_b = tests[t, f + 1]
+                at_c = tests[t, f + 2]
+                at_d = tests[t, f + 3]
                 for i in range(stop - start):
-                    in_a, in_b, in_c, in_d = a[i] - at_a, b[i] - at_b, c[i] - at_c, d[i] - at_d
+                    in_a = a[i] - at_a
+                    in_b = b[i] - at_b
+                    in_c = c[i] - at_c
+                    in_d = d[i] - at_d
                     row[i] = (((row[i] + in_a * in_a) + in_b * in_b) + in_c * in_c) + in_d * in_d
             for f in range(fours, features):
-                a, at_a = columns[f, start:stop], tests[t, f]
+                a = columns[f, start:stop]
+                at_a = tests[t, f]
                 for i in range(stop - start):
                     row[i] += (a[i] - at_a) * (a[i] - at_a)

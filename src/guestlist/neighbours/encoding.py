@@ -1,4 +1,4 @@
-"""Tables to points: what distances between records of a table mean."""
+"""Encoding of tables as points, for distances between records."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from guestlist.errors import InputError
 
 
 def encode_tables(table: pd.DataFrame, *others: pd.DataFrame) -> list[np.ndarray]:
-    """The tables as arrays (records, features): numbers standardised, words one-hot, both as the first table has them.
+    """Encode tables as arrays (records, features): numbers standardised, categories one-hot, fitted on the first table.
 
-    A word that the first table does not have is not a column, so it is equally far from all of its words.
+    A category that the first table does not have is equally far from all of its categories.
     """
     from sklearn.compose import make_column_transformer
     from sklearn.pipeline import make_pipeline
@@ -26,9 +26,9 @@ def encode_tables(table: pd.DataFrame, *others: pd.DataFrame) -> list[np.ndarray
         if len(infinite):
             raise InputError(f"Distances need numbers, but there are infinite ones in {', '.join(map(str, infinite))}.")
     numbers = list(table.select_dtypes("number").columns)
-    words = [column for column in table.columns if column not in numbers]
+    categories = [column for column in table.columns if column not in numbers]
     encoder = make_column_transformer(
         (make_pipeline(StandardScaler()), numbers),
-        (OneHotEncoder(handle_unknown="ignore", sparse_output=False), words),
+        (OneHotEncoder(handle_unknown="ignore", sparse_output=False), categories),
     ).fit(table)
     return [np.asarray(encoder.transform(each[table.columns]), dtype=np.float64) for each in (table, *others)]

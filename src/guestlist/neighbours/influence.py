@@ -1,7 +1,7 @@
-"""What removing records does to the self-WaKA of those that stay, from stored lists of neighbours.
+"""Effect of removing records on the self-WaKA of the remaining records, from stored lists of neighbours.
 
 Self-WaKA depends on a few dozen neighbours. Once their lists are stored, no distance is computed again: a
-record removed from a list moves those behind it one rank nearer, and the value is summed anew, in time
+record removed from a list moves those behind it one rank nearer, and the value is summed again, in time
 linear in the list. That is exact for any set of records at once, where adding up single influences is
 not. The lists hold some neighbours to spare, so that enough are left after a removal.
 """
@@ -14,8 +14,8 @@ import numba
 import numpy as np
 
 from guestlist import arguments
-from guestlist.neighbours import checks
 from guestlist.neighbours.blocks import Buffers, Progress, map_in_order, split_blocks
+from guestlist.neighbours.checks import check_jobs, check_keep_probability, check_rows
 from guestlist.neighbours.kernel import tie_values
 from guestlist.neighbours.knn import Knn, require_average_ties
 from guestlist.neighbours.nearest import nearest
@@ -63,14 +63,17 @@ def neighbour_lists(
 
     The other arguments are those of ``self_waka``.
     """
-    knn, p, n_jobs = require_average_ties(knn), checks.check_keep_probability(p), checks.check_jobs(n_jobs)
+    knn = require_average_ties(knn)
+    p = check_keep_probability(p)
+    n_jobs = check_jobs(n_jobs)
     spare = arguments.integer("spare", spare)
-    pool, buffers = make_pool(x, y, knn), Buffers()
+    pool = make_pool(x, y, knn)
+    buffers = Buffers()
     radius = min(banzhaf_radius(pool.n, knn.k, p) + spare, pool.n)
 
     def work(block: slice):
-        own = np.arange(block.start, block.stop)
-        return _nearest_others(self_distances(pool, own, buffers), own, radius)
+        rows = np.arange(block.start, block.stop)
+        return _nearest_others(self_distances(pool, rows, buffers), rows, radius)
 
     parts = list(map_in_order(work, split_blocks(pool.n, pool.n), n_jobs, progress))
     lengths, index, distance = (np.concatenate(part) for part in zip(*parts, strict=True))
@@ -78,11 +81,18 @@ def neighbour_lists(
     agree = pool.codes[index] == pool.codes[owner]
     by_row = np.argsort(pool.order[owner], kind="stable")
     starts = np.append(0, np.cumsum(pool.in_rows(lengths)))
-    return NeighbourLists(knn.k, p, starts, pool.order[index][by_row], distance[by_row], agree[by_row])
+    return NeighbourLists(
+        k=knn.k,
+        p=p,
+        starts=starts,
+        index=pool.order[index][by_row],
+        distance=distance[by_row],
+        agree=agree[by_row],
+    )
 
 
 def waka_influence(lists: NeighbourLists, removed) -> np.ndarray:
-    """(n,) by how much the self-WaKA of each record changes when all of ``removed`` are gone: exact.
+    """Compute the exact change of each record's self-WaKA when all of ``removed`` are removed.
 
     Args:
         lists: from ``neighbour_lists``.
@@ -96,7 +106,7 @@ def waka_influence(lists: NeighbourLists, removed) -> np.ndarray:
     array([-0.25,   nan, -0.25])
     """
     gone = np.zeros(lists.n, dtype=bool)
-    gone[checks.check_rows(removed, lists.n, "removed")] = True
+    gone[check_rows(removed, lists.n, "removed")] = True
     if gone.all():
         raise ValueError("Expected some record to stay, found all removed.")
     _check_enough_left(lists, gone)
@@ -105,7 +115,7 @@ def waka_influence(lists: NeighbourLists, removed) -> np.ndarray:
 
 
 def waka_influence_of_each(lists: NeighbourLists) -> np.ndarray:
-    """By how much the self-WaKA of a record changes when one neighbour is removed: exact, for each neighbour.
+    """Compute the exact change of each record's self-WaKA when one neighbour is removed, for each neighbour.
 
     Returns:
         A flat array like ``lists.index``: the influence of neighbour ``lists.index[e]`` on the record whose
@@ -116,8 +126,7 @@ def waka_influence_of_each(lists: NeighbourLists) -> np.ndarray:
     before = _self_waka(lists, np.zeros(lists.n, dtype=bool))
     weights = banzhaf_weights(lists.n - 1, lists.k, lists.p)
     after = np.empty(len(lists.index))
-    flat = lists.starts, lists.distance, lists.agree
-    _without_each(*flat, weights.mass, weights.moment, weights.end, after)
+    _fill_without_each(lists.starts, lists.distance, lists.agree, weights.mass, weights.moment, weights.end, after)
     return after - np.repeat(before, np.diff(lists.starts))
 
 
@@ -134,55 +143,62 @@ def _check_enough_left(lists: NeighbourLists, gone: np.ndarray) -> None:
         )
 
 
-def _nearest_others(distances: np.ndarray, own: np.ndarray, radius: int) -> tuple:
+def _nearest_others(distances: np.ndarray, rows: np.ndarray, radius: int) -> tuple:
     """Lengths of the lists of a block, and their records and distances, one list after the other."""
-    index, distance = [], []
-    for row, record in zip(distances, own, strict=True):
-        found, near = nearest(row, min(radius + 1, len(row)))
-        others = found != record
-        index.append(found[others])
+    index = []
+    distance = []
+    for row, record in zip(distances, rows, strict=True):
+        neighbours, near = nearest(row, min(radius + 1, len(row)))
+        others = neighbours != record
+        index.append(neighbours[others])
         distance.append(near[others])
-    return np.array([len(found) for found in index]), np.concatenate(index), np.concatenate(distance)
+    return np.array([len(neighbours) for neighbours in index]), np.concatenate(index), np.concatenate(distance)
 
 
 def _self_waka(lists: NeighbourLists, gone: np.ndarray) -> np.ndarray:
     weights = banzhaf_weights(lists.n - int(gone.sum()), lists.k, lists.p)
     out = np.empty(lists.n)
     flat = lists.starts, lists.distance, lists.agree, gone[lists.index]
-    _with_what_stays(*flat, weights.mass, weights.moment, weights.end, out)
+    _fill_without_removed(*flat, weights.mass, weights.moment, weights.end, out)
     return out
 
 
 @numba.njit(nogil=True, cache=True)
-def _with_what_stays(starts, distance, agree, gone, mass, moment, end, out):
+def _fill_without_removed(starts, distance, agree, gone, mass, moment, end, out):
     for i in range(len(out)):
         row = slice(starts[i], starts[i + 1])
-        out[i] = _own_value(distance[row], agree[row], gone[row], mass, moment, end)
+        out[i] = _self_value(distance[row], agree[row], gone[row], mass, moment, end)
 
 
 @numba.njit(nogil=True, cache=True)
-def _without_each(starts, distance, agree, mass, moment, end, out):
+def _fill_without_each(starts, distance, agree, mass, moment, end, out):
     for i in range(len(starts) - 1):
         row = slice(starts[i], starts[i + 1])
-        near, match, gone = distance[row], agree[row], np.zeros(starts[i + 1] - starts[i], np.bool_)
+        near = distance[row]
+        match = agree[row]
+        gone = np.zeros(starts[i + 1] - starts[i], np.bool_)
         last = np.array([np.nan, np.nan])  # distance at which a mismatch and a match were last removed
         known = np.empty(2)
         for e in range(len(near)):
             kind = int(match[e])
             if last[kind] != near[e]:  # alike in a tie: the same influence
                 gone[e] = True
-                last[kind], known[kind] = near[e], _own_value(near, match, gone, mass, moment, end)
+                last[kind] = near[e]
+                known[kind] = _self_value(near, match, gone, mass, moment, end)
                 gone[e] = False
             out[starts[i] + e] = known[kind]
 
 
 @numba.njit(nogil=True, cache=True)
-def _own_value(near, match, gone, mass, moment, end):
+def _self_value(near, match, gone, mass, moment, end):
     """Value of the record itself, before its neighbours in rank and tied with those at distance 0."""
     after = 1 + len(near) - gone.sum()
-    later, e = 0.0, len(near) - 1
+    later = 0.0
+    e = len(near) - 1
     while e >= 0 and near[e] > 0:
-        at, members, matching = near[e], 0, 0
+        at = near[e]
+        members = 0
+        matching = 0
         while e >= 0 and near[e] == at:
             members += not gone[e]
             matching += match[e] and not gone[e]

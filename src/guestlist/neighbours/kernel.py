@@ -31,7 +31,7 @@ import numpy as np
 INTERVALS_PER_EDGE = 6
 MOST_INTERVALS = 1 << 22  # so that float32 counts them exactly
 PAD = 3  # the two comparisons may read this far beyond the last edge
-ONE = np.uint32(1)
+U32_ONE = np.uint32(1)
 
 
 @numba.njit(inline="always")
@@ -41,7 +41,8 @@ def tie_values(before, after, matching, mass, moment, end, later):
     weight = mass[after] - mass[before]
     behind = end - mass[after]
     if members == 1:
-        inside, per_other = 0.0, 0.0
+        inside = 0.0
+        per_other = 0.0
     else:
         inside = (moment[after] - moment[before] - (before + 1) * weight) / members
         per_other = inside / (members - 1)
@@ -64,29 +65,30 @@ def add_all_values(distances, matching, low, high, mass, moment, end, out):
     n = distances.shape[1]
     slots, edges, ties, starts, counts, match, mismatch = _scratch(distances, high - low)
     for t in range(len(distances)):
-        row, into = distances[t], out[min(t, len(out) - 1)]
-        found = distinct_edges(matching[t], edges, ties)
-        fill_slots(row, edges, found, starts, slots)
-        _count(slots, low, high, found, counts)
-        _values_of_slots(n, found, ties, counts, mass, moment, end, match, mismatch)
+        row = distances[t]
+        into = out[min(t, len(out) - 1)]
+        n_edges = distinct_edges(matching[t], edges, ties)
+        fill_slots(row, edges, n_edges, starts, slots)
+        _count(slots, low, high, n_edges, counts)
+        _values_of_slots(n, n_edges, ties, counts, mass, moment, end, match, mismatch)
         for i in range(low):
             into[i] += mismatch[slots[i]]
         for i in range(low, high):
-            into[i] += match[slots[i] >> ONE]
+            into[i] += match[slots[i] >> U32_ONE]
         for i in range(high, n):
             into[i] += mismatch[slots[i]]
 
 
 @numba.njit(nogil=True, cache=True)
-def write_self_values(distances, matching, low, high, own, mass, moment, end, out):
+def write_self_values(distances, matching, low, high, self_rows, mass, moment, end, out):
     """Write the value of record ``own[t]``, of the tests' class, to ``out[t]``; the rest as above."""
     slots, edges, ties, starts, counts, match, mismatch = _scratch(distances, high - low)
     for t in range(len(distances)):
-        found = distinct_edges(matching[t], edges, ties)
-        fill_slots(distances[t], edges, found, starts, slots)
-        _count(slots, low, high, found, counts)
-        _values_of_slots(distances.shape[1], found, ties, counts, mass, moment, end, match, mismatch)
-        out[t] = match[slots[own[t]] >> ONE]
+        n_edges = distinct_edges(matching[t], edges, ties)
+        fill_slots(distances[t], edges, n_edges, starts, slots)
+        _count(slots, low, high, n_edges, counts)
+        _values_of_slots(distances.shape[1], n_edges, ties, counts, mass, moment, end, match, mismatch)
+        out[t] = match[slots[self_rows[t]] >> U32_ONE]
 
 
 @numba.njit(inline="always")
@@ -102,37 +104,41 @@ def _scratch(distances, matching):
 @numba.njit(nogil=True, cache=True)
 def distinct_edges(ordered, edges, ties):
     """Fill the distinct values of a sorted row and how often each stands there; returns their number."""
-    found = 0
+    n_edges = 0
     for value in ordered:
-        if found > 0 and edges[found - 1] == value:
-            ties[found - 1] += 1
+        if n_edges > 0 and edges[n_edges - 1] == value:
+            ties[n_edges - 1] += 1
         else:
-            edges[found] = value
-            ties[found] = 1
-            found += 1
-    edges[found : found + PAD] = np.inf
-    return found
+            edges[n_edges] = value
+            ties[n_edges] = 1
+            n_edges += 1
+    edges[n_edges : n_edges + PAD] = np.inf
+    return n_edges
 
 
 @numba.njit(nogil=True, cache=True)
-def fill_slots(row, edges, found, starts, slots):
+def fill_slots(row, edges, n_edges, starts, slots):
     """Fill each record's slot: twice the number of edges below it, plus 1 where it meets an edge."""
-    if found == 0:
+    if n_edges == 0:
         slots[:] = 0
         return
-    first, span = edges[0], edges[found - 1] - edges[0]
-    intervals = min(INTERVALS_PER_EDGE * found, MOST_INTERVALS)
+    first = edges[0]
+    span = edges[n_edges - 1] - edges[0]
+    intervals = min(INTERVALS_PER_EDGE * n_edges, MOST_INTERVALS)
     # One interval for all where the edges span so little that the scale would overflow.
     scale = edges.dtype.type(intervals / span if span > 1e-30 * intervals else 0.0)
-    last, zero = edges.dtype.type(intervals - 1), edges.dtype.type(0)
-    _fill_starts(edges, found, first, scale, last, starts)
+    last = edges.dtype.type(intervals - 1)
+    zero = edges.dtype.type(0)
+    _fill_starts(edges, n_edges, first, scale, last, starts)
     # A pass of its own, since it runs four or eight records at a time.
     for i in range(len(row)):
         slots[i] = np.int32(max(min((row[i] - first) * scale, last), zero))
     # Unsigned throughout: a signed index costs a test for negative ones at every access.
     for i in range(len(row)):
-        distance, interval = row[i], slots[i]
-        below, stop = starts[interval], starts[np.uint32(interval + ONE)]
+        distance = row[i]
+        interval = slots[i]
+        below = starts[interval]
+        stop = starts[np.uint32(interval + U32_ONE)]
         if stop - below > 2:
             below = _search(edges, below, stop, distance)
         else:
@@ -142,15 +148,15 @@ def fill_slots(row, edges, found, starts, slots):
 
 
 @numba.njit(inline="always")
-def _fill_starts(edges, found, first, scale, last, starts):
+def _fill_starts(edges, n_edges, first, scale, last, starts):
     """Fill the number of edges that lie in earlier intervals, for each interval and for their end.
 
     No branches: how many edges an interval holds cannot be predicted.
     """
     end = np.int64(last) + 1
     starts[: end + 1] = np.uint32(0)
-    for e in range(found):
-        starts[np.uint32(np.int32(min((edges[e] - first) * scale, last))) + ONE] += ONE
+    for e in range(n_edges):
+        starts[np.uint32(np.int32(min((edges[e] - first) * scale, last))) + U32_ONE] += U32_ONE
     earlier = np.uint32(0)
     for interval in range(end + 1):
         earlier += starts[interval]
@@ -162,16 +168,16 @@ def _search(edges, below, stop, distance):
     """Number of edges below ``distance``, known to be in [below, stop]; halving without branches."""
     size = np.uint32(stop - below)
     while size > 0:
-        half = np.uint32((size + ONE) >> ONE)
-        below += np.uint32(half * np.uint32(edges[np.uint32(below + half - ONE)] < distance))
+        half = np.uint32((size + U32_ONE) >> U32_ONE)
+        below += np.uint32(half * np.uint32(edges[np.uint32(below + half - U32_ONE)] < distance))
         size -= half
     return below
 
 
 @numba.njit(nogil=True, cache=True)
-def _count(slots, low, high, found, counts):
+def _count(slots, low, high, n_edges, counts):
     """Count the mismatching records per slot."""
-    counts[: 2 * found + 1] = 0
+    counts[: 2 * n_edges + 1] = 0
     for i in range(low):
         counts[slots[i]] += 1
     for i in range(high, len(slots)):
@@ -179,12 +185,12 @@ def _count(slots, low, high, found, counts):
 
 
 @numba.njit(nogil=True, cache=True)
-def _values_of_slots(n, found, ties, counts, mass, moment, end, match, mismatch):
+def _values_of_slots(n, n_edges, ties, counts, mass, moment, end, match, mismatch):
     """Fill the value of a matching record per edge and of a mismatching one per slot, farthest first."""
     later = 0.0
-    after = n - counts[2 * found]
-    mismatch[2 * found] = 0.0
-    for edge in range(found - 1, -1, -1):
+    after = n - counts[2 * n_edges]
+    mismatch[2 * n_edges] = 0.0
+    for edge in range(n_edges - 1, -1, -1):
         before = after - ties[edge] - counts[2 * edge + 1]
         match[edge], mismatch[2 * edge + 1], later = tie_values(before, after, ties[edge], mass, moment, end, later)
         mismatch[2 * edge] = -later

@@ -1,11 +1,11 @@
-"""The K-NN classifier that values are about: one choice, made once and handed to every function."""
+"""Settings of the K-NN classifier that values refer to."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
 from guestlist import arguments
-from guestlist.neighbours import checks
+from guestlist.neighbours.checks import LARGEST, check_k
 
 METRICS = ("euclidean", "cosine")
 TIES = ("average", "index")
@@ -13,7 +13,7 @@ TIES = ("average", "index")
 
 @dataclass(frozen=True)
 class Knn:
-    """A K-NN classifier: how many neighbours vote, and who is nearer than whom.
+    """K-NN classifier: number of neighbours, metric and treatment of ties.
 
     Args:
         k: neighbours that vote. A training set smaller than k is valued correctly, too.
@@ -33,14 +33,14 @@ class Knn:
     ties: str = "average"
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "k", checks.check_k(self.k))  # integers of numpy, too
+        object.__setattr__(self, "k", check_k(self.k))  # integers of numpy, too
         arguments.choice("metric", self.metric, METRICS)
-        arguments.choice("precision", self.precision, checks.LARGEST)
+        arguments.choice("precision", self.precision, LARGEST)
         arguments.choice("ties", self.ties, TIES)
 
 
 def require_average_ties(knn: Knn) -> Knn:
-    """``knn`` itself, refused unless it averages over ties: what most functions can do."""
+    """Return ``knn``; raise unless it averages over ties."""
     if require_knn(knn).ties != "average":
         raise ValueError(
             f"Expected ties='average', found {knn.ties!r}: only values on test records (knn_shapley, knn_banzhaf, "
@@ -50,7 +50,7 @@ def require_average_ties(knn: Knn) -> Knn:
 
 
 def require_knn(knn: Knn) -> Knn:
-    """``knn`` itself, refused if it is something else, such as the number of neighbours."""
+    """Return ``knn``; raise if it is not a ``Knn``, for example a number of neighbours."""
     if not isinstance(knn, Knn):
         raise ValueError(f"Expected knn={arguments.short_repr(knn)} to be a Knn, such as Knn(k=3).")
     return knn

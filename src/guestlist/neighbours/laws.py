@@ -1,4 +1,4 @@
-"""Laws of a K-NN model's loss at a record, over all subsets of the others it may have trained on.
+"""Distributions of a K-NN model's loss at a record, over all training subsets of the other records.
 
 Walk outward from the record, and keep each other record with probability p. Of those passed so far, the
 numbers of matching and of mismatching ones kept are binomial and independent: ``right`` and ``wrong``
@@ -21,8 +21,8 @@ from guestlist.neighbours.nearest import nearest
 
 
 @numba.njit(nogil=True, cache=True)
-def fill_loss_distributions(distances, low, high, own, radius, k, p, inside, outside):
-    """Fill (tests, k + 1) chances of 0, …, k matches, for models trained with and without the record itself.
+def fill_loss_distributions(distances, low, high, self_rows, radius, k, p, inside, outside):
+    """Fill (tests, k + 1) probabilities of 0, …, k matches, for models trained with and without the record.
 
     Args:
         distances: (tests, n) from each record to all, exactly 0 to itself and its equals.
@@ -32,21 +32,23 @@ def fill_loss_distributions(distances, low, high, own, radius, k, p, inside, out
     """
     for t in range(len(distances)):
         index, near = nearest(distances[t], radius + 1)
-        others = index != own[t]
-        near, match = near[others], ((index >= low) & (index < high))[others]
+        others = index != self_rows[t]
+        near = near[others]
+        match = ((index >= low) & (index < high))[others]
         complete = len(near) == distances.shape[1] - 1
-        inside[t], outside[t] = 0.0, 0.0
-        _law_without(near, match, complete, k, p, outside[t])
-        _law_with(near, match, complete, k, p, inside[t])
+        inside[t] = 0.0
+        outside[t] = 0.0
+        _distribution_without(near, match, complete, k, p, outside[t])
+        _distribution_with(near, match, complete, k, p, inside[t])
 
 
 @numba.njit(nogil=True, cache=True)
-def _law_without(near, match, complete, k, p, law):
-    _walk(near, match, 0, k, _nothing_kept(k), _nothing_kept(k), p, complete, law)
+def _distribution_without(near, match, complete, k, p, distribution):
+    _walk(near, match, 0, k, _nothing_kept(k), _nothing_kept(k), p, complete, distribution)
 
 
 @numba.njit(nogil=True, cache=True)
-def _law_with(near, match, complete, k, p, law):
+def _distribution_with(near, match, complete, k, p, distribution):
     """The record is always kept, and tied with its equals: it has a place unless k of them come before it."""
     equals = 0
     while equals < len(near) and near[equals] == 0:
@@ -57,88 +59,91 @@ def _law_with(near, match, complete, k, p, law):
     for drawn in range(min(k, equals) + 1):
         if drawn == k - 1:
             for hits in range(k):
-                law[hits + 1] += placed * split[hits]
+                distribution[hits + 1] += placed * split[hits]
         if drawn == k:
             for hits in range(k + 1):
-                law[hits] += displaced * split[hits]
+                distribution[hits] += displaced * split[hits]
         elif drawn < equals:
             _draw(split, matching, equals, drawn)
     if k > 1:  # fewer than k - 1 equals are kept: they and the record all have places, and the walk goes on
-        right, wrong = _nothing_kept(k), _nothing_kept(k)
+        right = _nothing_kept(k)
+        wrong = _nothing_kept(k)
         _pass(right, matching, p)
         _pass(wrong, equals - matching, p)
-        _walk(near, match, equals, k - 1, right, wrong, p, complete, law[1:])
+        _walk(near, match, equals, k - 1, right, wrong, p, complete, distribution[1:])
 
 
 @numba.njit(nogil=True, cache=True)
-def _walk(near, match, first, places, right, wrong, p, complete, law):
+def _walk(near, match, first, n_places, right, wrong, p, complete, distribution):
     """Add the chances of matches among the ``places`` nearest kept, the last of them not before ``first``."""
     start = first
     while start < len(near):
         stop = start + 1
         while stop < len(near) and near[stop] == near[start]:
             stop += 1
-        matching, members = match[start:stop].sum(), stop - start
+        matching = match[start:stop].sum()
+        members = stop - start
         if 0 < matching < members:
-            _fill_from_tie(matching, members, places, right, wrong, p, law)
+            _fill_from_tie(matching, members, n_places, right, wrong, p, distribution)
             _pass(right, matching, p)
             _pass(wrong, members - matching, p)
         else:  # alike: in any order
             for _ in range(members):
                 hit = int(matching > 0)
-                for a in range(places):
-                    law[a + hit] += p * right[a] * wrong[places - 1 - a]
+                for a in range(n_places):
+                    distribution[a + hit] += p * right[a] * wrong[n_places - 1 - a]
                 _pass(right if hit else wrong, 1, p)
         start = stop
     if complete:  # places that stay empty
-        for a in range(places):
-            for b in range(places - a):
-                law[a] += right[a] * wrong[b]
+        for a in range(n_places):
+            for b in range(n_places - a):
+                distribution[a] += right[a] * wrong[b]
 
 
 @numba.njit(nogil=True, cache=True)
-def _fill_from_tie(matching, members, places, right, wrong, p, law):
+def _fill_from_tie(matching, members, n_places, right, wrong, p, distribution):
     """Add the chances that the last 1, 2, … places are filled from a tie."""
-    at_least, _ = _at_least(members, places, p)
-    split = _nothing_kept(places)
-    for drawn in range(min(places, members)):
+    at_least, _ = _at_least(members, n_places, p)
+    split = _nothing_kept(n_places)
+    for drawn in range(min(n_places, members)):
         _draw(split, matching, members, drawn)
-        rest = places - drawn - 1  # found before the tie
-        for a in range(rest + 1):
-            before = right[a] * wrong[rest - a] * at_least[drawn + 1]
+        n_before = n_places - drawn - 1  # found before the tie
+        for a in range(n_before + 1):
+            before = right[a] * wrong[n_before - a] * at_least[drawn + 1]
             for hits in range(drawn + 2):
-                law[a + hits] += before * split[hits]
+                distribution[a + hits] += before * split[hits]
 
 
 @numba.njit(nogil=True, cache=True)
 def _draw(split, matching, members, drawn):
-    """From the law of matches among ``drawn`` members to that among one more, drawn without replacement."""
-    left = members - drawn
+    """Update the distribution of matches for one more member, drawn without replacement."""
+    remaining = members - drawn
     for hits in range(min(drawn + 1, len(split) - 1), -1, -1):
-        stay = split[hits] * max(left - (matching - hits), 0) / left
-        rise = split[hits - 1] * max(matching - hits + 1, 0) / left if hits > 0 else 0.0
+        stay = split[hits] * max(remaining - (matching - hits), 0) / remaining
+        rise = split[hits - 1] * max(matching - hits + 1, 0) / remaining if hits > 0 else 0.0
         split[hits] = stay + rise
 
 
 @numba.njit(nogil=True, cache=True)
-def _pass(kept, steps, p):
-    """Grow a binomial law, of which counts up to its length matter, by so many records."""
+def _pass(binomial, steps, p):
+    """Extend a truncated binomial distribution by ``steps`` records."""
     for _ in range(steps):
-        for a in range(len(kept) - 1, 0, -1):
-            kept[a] = kept[a] * (1 - p) + kept[a - 1] * p
-        kept[0] *= 1 - p
+        for a in range(len(binomial) - 1, 0, -1):
+            binomial[a] = binomial[a] * (1 - p) + binomial[a - 1] * p
+        binomial[0] *= 1 - p
 
 
 @numba.njit(nogil=True, cache=True)
-def _at_least(members, most, p):
+def _at_least(members, largest, p):
     """Chances that at least 0, …, most of ``members`` are kept; and for most, the sum over fewer members."""
-    kept, at_least = _nothing_kept(most), _nothing_kept(most)
+    binomial = _nothing_kept(largest)
+    at_least = _nothing_kept(largest)
     over_fewer = 0.0
     for _ in range(members):
-        over_fewer += at_least[most]
-        for t in range(1, most + 1):
-            at_least[t] += p * kept[t - 1]
-        _pass(kept, 1, p)
+        over_fewer += at_least[largest]
+        for t in range(1, largest + 1):
+            at_least[t] += p * binomial[t - 1]
+        _pass(binomial, 1, p)
     return at_least, over_fewer
 
 
@@ -153,7 +158,7 @@ def _places_of_one(equals, k, p):
 
 
 @numba.njit(nogil=True, cache=True)
-def _nothing_kept(most):
-    law = np.zeros(most + 1)
-    law[0] = 1.0
-    return law
+def _nothing_kept(largest):
+    distribution = np.zeros(largest + 1)
+    distribution[0] = 1.0
+    return distribution

@@ -1,9 +1,9 @@
-"""Are there non-members that are almost a member? Compared with how near members are to each other.
+"""Near-duplicates of members among non-members, compared with near-duplicates among members.
 
-Of some members and some non-members, the nearest and the second nearest of the *other* members are looked for. A record that
-was changed a little, or taken a moment later, is much nearer to its twin than to anything else: the ratio of the two
-distances is small, wherever records lie dense or sparse. Members that are looked for are not looked among, so where both
-sides are drawn alike their ratios are too, whatever the features are, and a permutation test holds its level.
+For samples of members and non-members, the nearest and second nearest of the *other* members are found. A slightly changed copy
+of a record is much nearer to the original than to any other record: the ratio of the two distances is small, in dense and in
+sparse regions. Queried members are not in the searched set. So if both sets have the same distribution, their ratios do too,
+and a permutation test is valid.
 """
 
 from __future__ import annotations
@@ -16,23 +16,23 @@ import pandas as pd
 from guestlist.arrays.threads import one_thread
 from guestlist.texts import WIDTH, grams, is_free
 
-QUERIES = 500  # of either side
-FEWEST = 15  # queries of either side without which nothing is said
-MOST_MEMBERS = 10_000  # that are looked among …
-WORK = 5e9  # … and fewer where they have many features: multiplications
-USUAL = 0.05  # share of members that are called near to another
+QUERIES = 500  # members, and non-members, that are queried
+FEWEST = 15  # queries per set without which there is no result
+MOST_MEMBERS = 10_000  # members that are searched …
+WORK = 5e9  # … and fewer if they have many features: multiplications
+USUAL = 0.05  # share of members that count as near to another member
 SHUFFLES = 999
-MOST_WORDS = 100  # of a column; rarer ones are equally far from everything
+MOST_WORDS = 100  # categories of a column; rarer ones are equally far from all others
 
 
 @dataclass(frozen=True)
 class NearDuplicates:
-    """How much nearer to a member non-members are than other members.
+    """Near-duplicates of members among non-members.
 
     Args:
-        share: of non-members whose ratio is smaller than that of all but ``USUAL`` of the members.
-        nonmembers: how many were looked at.
-        p_value: of the hypothesis that both sides are as near to members.
+        share: Share of non-members with a smaller ratio than all but ``USUAL`` of the members.
+        nonmembers: Number of non-members queried.
+        p_value: P-value of the hypothesis that members and non-members are equally near to members.
     """
 
     share: float
@@ -41,28 +41,29 @@ class NearDuplicates:
 
 
 def near_duplicates(members, nonmembers, rng: np.random.Generator) -> NearDuplicates | None:
-    """Whether non-members are twins of members more often than members are of each other; None: too few records to say.
+    """Test whether non-members are near-duplicates of members more often than other members are.
 
-    Exact duplicates are left out: they are counted elsewhere.
+    Returns None with too few records. Exact duplicates are excluded: they are counted elsewhere.
 
     Args:
         members, nonmembers: (records, …) arrays, or tables of one form.
-        rng: chooses the records that are looked at, and shuffles.
+        rng: Draws the queried records and the permutations.
     """
     queries = min(QUERIES, len(members) // 3)
     size = int(np.clip(WORK / (2 * QUERIES * _features(members)), FEWEST, MOST_MEMBERS))
-    # Chosen before they are encoded: there may be many records, and of each many words.
+    # Records are drawn before they are encoded, because there may be many records with long texts.
     inside = _rows(members, rng.permutation(len(members))[: queries + size])
     points, chosen = _points(inside, _rows(nonmembers, rng.permutation(len(nonmembers))[:QUERIES]))
-    among = np.unique(points[queries:], axis=0)
-    if len(among) < FEWEST:
+    references = np.unique(points[queries:], axis=0)
+    if len(references) < FEWEST:
         return None
-    with one_thread():  # the same bits on any number of cores
-        theirs, ours = _ratios(points[:queries], among), _ratios(chosen, among)
-    if min(len(theirs), len(ours)) < FEWEST:
+    with one_thread():  # bitwise identical on any number of cores
+        member_ratios = _ratios(points[:queries], references)
+        nonmember_ratios = _ratios(chosen, references)
+    if min(len(member_ratios), len(nonmember_ratios)) < FEWEST:
         return None
-    near = float((ours < np.quantile(theirs, USUAL)).mean())
-    return NearDuplicates(near, len(ours), _p_value(ours, theirs, rng))
+    near = float((nonmember_ratios < np.quantile(member_ratios, USUAL)).mean())
+    return NearDuplicates(near, len(nonmember_ratios), _p_value(nonmember_ratios, member_ratios, rng))
 
 
 def _rows(x, records: np.ndarray):
@@ -70,7 +71,7 @@ def _rows(x, records: np.ndarray):
 
 
 def _features(x) -> int:
-    """How many columns the records may have once they are encoded, at least 1."""
+    """Return the largest number of columns after encoding, at least 1."""
     if not isinstance(x, pd.DataFrame):
         return max(int(np.prod(x.shape[1:])), 1) * (1 if x.dtype.kind in "iufb" else max(MOST_WORDS, WIDTH))
     numbers = x.select_dtypes("number").shape[1]
@@ -78,8 +79,10 @@ def _features(x) -> int:
 
 
 def _points(members, nonmembers) -> tuple[np.ndarray, np.ndarray]:
-    """Both sides as arrays (records, features) on one scale: numbers by their spread, words one-hot, free text by
-    what it is made of, what is missing as usual."""
+    """Encode both sets as arrays (records, features): numbers standardised, categories one-hot, text as n-grams.
+
+    Missing numbers are set to the mean.
+    """
     if isinstance(members, pd.DataFrame):
         both = pd.concat([members, nonmembers], ignore_index=True)
         numbers = both.select_dtypes("number")
@@ -101,8 +104,8 @@ def _scaled(values: np.ndarray) -> np.ndarray:
     known = ~np.isnan(values)
     count = np.maximum(known.sum(axis=0), 1)
     centred = np.where(known, values - np.where(known, values, 0.0).sum(axis=0) / count, 0.0)
-    spread = np.sqrt(np.square(centred).sum(axis=0) / count)
-    return centred / np.where(spread > 0, spread, 1.0)
+    deviation = np.sqrt(np.square(centred).sum(axis=0) / count)
+    return centred / np.where(deviation > 0, deviation, 1.0)
 
 
 def _one_hot(column: pd.Series) -> np.ndarray:
@@ -112,21 +115,22 @@ def _one_hot(column: pd.Series) -> np.ndarray:
     return (text.to_numpy()[:, None] == words.to_numpy()) / np.sqrt(2)
 
 
-def _ratios(queries: np.ndarray, among: np.ndarray) -> np.ndarray:
-    """Distance to the nearest over that to the second nearest; queries that are equal to one of them are left out."""
-    squares, found = np.square(among).sum(axis=1), []
+def _ratios(queries: np.ndarray, references: np.ndarray) -> np.ndarray:
+    """Divide the distance to the nearest by that to the second nearest; exact duplicates are excluded."""
+    squares = np.square(references).sum(axis=1)
+    distances = []
     for block in np.array_split(queries, max(1, len(queries) // 100)):
-        nearest = np.argpartition(squares - 2 * block @ among.T, 1, axis=1)[:, :2]
-        # Anew from the differences: those of near twins are lost in the squares of large numbers.
-        found.append(np.sort(np.linalg.norm(block[:, None] - among[nearest], axis=2), axis=1))
-    first, second = np.concatenate(found).T
+        nearest = np.argpartition(squares - 2 * block @ references.T, 1, axis=1)[:, :2]
+        # Recomputed from differences, because squares of large numbers lose the distances of near-duplicates.
+        distances.append(np.sort(np.linalg.norm(block[:, None] - references[nearest], axis=2), axis=1))
+    first, second = np.concatenate(distances).T
     return (first / np.where(second > 0, second, 1.0))[first > 0]
 
 
-def _p_value(ours: np.ndarray, theirs: np.ndarray, rng: np.random.Generator) -> float:
-    """Of the mean logarithm of ratios, to which a few that are very small count most."""
-    scores = -np.log(np.concatenate([ours, theirs]))
-    shuffled = rng.permuted(np.tile(scores, (SHUFFLES, 1)), axis=1)[:, : len(ours)].sum(axis=1)
-    own = scores[: len(ours)].sum()
-    as_large = (shuffled >= own - 1e-9 * abs(own)).sum()  # sums of the same numbers in another order
+def _p_value(nonmember_ratios: np.ndarray, member_ratios: np.ndarray, rng: np.random.Generator) -> float:
+    """Permutation p-value of the mean log ratio, in which a few very small ratios count most."""
+    scores = -np.log(np.concatenate([nonmember_ratios, member_ratios]))
+    shuffled = rng.permuted(np.tile(scores, (SHUFFLES, 1)), axis=1)[:, : len(nonmember_ratios)].sum(axis=1)
+    observed = scores[: len(nonmember_ratios)].sum()
+    as_large = (shuffled >= observed - 1e-9 * abs(observed)).sum()  # sums of the same numbers in another order
     return float((1 + as_large) / (1 + SHUFFLES))

@@ -1,4 +1,4 @@
-"""The nearest records of each test record, found without sorting the rest, and values that need no others.
+"""Nearest records of each test record, found without sorting the rest, and values that need only these.
 
 An upper bound on the R-th smallest distance comes from one pass: deal the records out to more than R
 hands, take the smallest of each hand, and the R-th smallest of *those*; R records lie within it. A second
@@ -23,18 +23,20 @@ def nearest(row, radius):
     count = 0
     for distance in row:
         count += distance <= bound
-    index, near = np.empty(count, np.int64), np.empty(count, row.dtype)
+    index = np.empty(count, np.int64)
+    near = np.empty(count, row.dtype)
     at = 0
     for i in range(len(row)):
         if row[i] <= bound:
-            index[at], near[at] = i, row[i]
+            index[at] = i
+            near[at] = row[i]
             at += 1
     order = np.argsort(near)
     near = near[order]
-    kept = min(radius, count)
-    while kept < count and near[kept] == near[kept - 1]:
-        kept += 1
-    return index[order[:kept]], near[:kept]
+    n_kept = min(radius, count)
+    while n_kept < count and near[n_kept] == near[n_kept - 1]:
+        n_kept += 1
+    return index[order[:n_kept]], near[:n_kept]
 
 
 @numba.njit(nogil=True, cache=True)
@@ -43,7 +45,7 @@ def _upper_bound(row, radius):
     if hands >= len(row):
         return row.max()
     smallest = row[:hands].copy()
-    # Hands take every so-manieth record: neighbours in memory are of one class and often near together.
+    # A hand takes records at regular steps, because neighbours in memory have one class and are often close.
     for start in range(hands, len(row), hands):
         for h in range(min(hands, len(row) - start)):
             smallest[h] = min(smallest[h], row[start + h])
@@ -56,23 +58,25 @@ def quickselect(values, rank):
 
     ``np.partition`` does the same, and takes numba seconds to compile.
     """
-    low, high = 0, len(values) - 1
+    low = 0
+    high = len(values) - 1
     while low < high:
         pivot = values[(low + high) // 2]
-        left, right = low, high
-        while left <= right:
-            while values[left] < pivot:
-                left += 1
-            while pivot < values[right]:
-                right -= 1
-            if left <= right:
-                values[left], values[right] = values[right], values[left]
-                left += 1
-                right -= 1
-        if rank <= right:
-            high = right
-        elif rank >= left:
-            low = left
+        lower = low
+        upper = high
+        while lower <= upper:
+            while values[lower] < pivot:
+                lower += 1
+            while pivot < values[upper]:
+                upper -= 1
+            if lower <= upper:
+                values[lower], values[upper] = values[upper], values[lower]
+                lower += 1
+                upper -= 1
+        if rank <= upper:
+            high = upper
+        elif rank >= lower:
+            low = lower
         else:
             break
     return values[rank]
@@ -109,7 +113,7 @@ def write_self_near_values(distances, low, high, radius, mass, moment, end, out)
 
 @numba.njit(inline="always")
 def _tie(index, near, after, low, high):
-    """Where the tie that ends at ``after`` begins, and how many of its members match."""
+    """Return the start of the tie that ends at ``after``, and how many of its members match."""
     before = after - 1
     while before > 0 and near[before - 1] == near[after - 1]:
         before -= 1

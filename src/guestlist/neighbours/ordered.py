@@ -38,10 +38,12 @@ def row_order_values(
 ) -> Iterator[tuple[slice, np.ndarray]]:
     """Blocks of test records, with the values of all records: (n,) summed, or (tests, n)."""
     classes, codes = np.unique(y, return_inverse=True)
-    test_codes, sizes = label_codes(y_test, classes), np.bincount(codes)
+    test_codes = label_codes(y_test, classes)
+    sizes = np.bincount(codes)
     rows_of = np.split(np.argsort(codes, kind="stable"), np.cumsum(sizes)[:-1])
     distances = squared_distances(x, precision=precision)
-    for_distances, for_matching = Buffers(), Buffers()
+    for_distances = Buffers()
+    for_matching = Buffers()
 
     def work(block: slice) -> tuple[slice, np.ndarray]:
         here = test_codes[block]
@@ -49,20 +51,20 @@ def row_order_values(
         distances.fill(x_test[block], rows)
         out = np.zeros((len(here) if per_test else 1, len(x)))
         if needs_only_nearest(weights):
-            _add_near_values(rows, codes, here, weights.radius, weights.mass, weights.end, out)
+            _add_near_row_order_values(rows, codes, here, weights.radius, weights.mass, weights.end, out)
         else:
             matching = for_matching.matrix(len(here), sizes.max(), distances.dtype)
             for code in np.unique(here[here >= 0]):
                 tests = np.flatnonzero(here == code)
                 matching[tests, : sizes[code]] = np.sort(rows[np.ix_(tests, rows_of[code])], axis=1)
-            _add_values(rows, matching, sizes, codes, here, weights.mass, weights.end, out)
+            _add_row_order_values(rows, matching, sizes, codes, here, weights.mass, weights.end, out)
         return block, out if per_test else out[0]
 
     return map_in_order(work, split_blocks(len(x_test), 4 * len(x)), n_jobs, progress)
 
 
 @numba.njit(nogil=True, cache=True)
-def _add_values(distances, matching, sizes, codes, test_codes, mass, end, out):
+def _add_row_order_values(distances, matching, sizes, codes, test_codes, mass, end, out):
     """Add every record's value for each test record to ``out``: (1, n) sums over tests; (tests, n) keeps them apart.
 
     Args:
@@ -72,30 +74,37 @@ def _add_values(distances, matching, sizes, codes, test_codes, mass, end, out):
         codes, test_codes: (n,) and (tests,) labels; -1 for one that no record has.
         mass, end: of the weights.
     """
-    n, most = distances.shape[1], matching.shape[1]
-    slots, edges = np.empty(n, np.uint32), np.empty(most + PAD, distances.dtype)
-    ties, starts = np.empty(most, np.int32), np.empty(INTERVALS_PER_EDGE * most + 2, np.uint32)
-    before, counts, values = np.empty(2 * most + 1, np.uint32), np.empty(2 * most + 1, np.int32), np.empty(2 * most + 1)
+    n = distances.shape[1]
+    largest = matching.shape[1]
+    slots = np.empty(n, np.uint32)
+    edges = np.empty(largest + PAD, distances.dtype)
+    ties = np.empty(largest, np.int32)
+    starts = np.empty(INTERVALS_PER_EDGE * largest + 2, np.uint32)
+    before = np.empty(2 * largest + 1, np.uint32)
+    counts = np.empty(2 * largest + 1, np.int32)
+    values = np.empty(2 * largest + 1)
     for t in range(len(distances)):
-        into, code = out[min(t, len(out) - 1)], test_codes[t]
+        into = out[min(t, len(out) - 1)]
+        code = test_codes[t]
         size = sizes[code] if code >= 0 else 0
-        found = distinct_edges(matching[t, :size], edges, ties)
-        fill_slots(distances[t], edges, found, starts, slots)
-        _places(slots, codes, code, found, ties, before)
+        n_edges = distinct_edges(matching[t, :size], edges, ties)
+        fill_slots(distances[t], edges, n_edges, starts, slots)
+        _matches_before(slots, codes, code, n_edges, ties, before)
         counts[: 2 * size + 1] = 0
         for i in range(n):
             counts[slots[i]] += 1
-        _values_of_places(n, size, counts, mass, end, values)
+        _values_of_positions(n, size, counts, mass, end, values)
         for i in range(n):
             into[i] += values[slots[i]]
 
 
 @numba.njit(nogil=True, cache=True)
-def _add_near_values(distances, codes, test_codes, radius, mass, end, out):
+def _add_near_row_order_values(distances, codes, test_codes, radius, mass, end, out):
     """Add the values of the nearest records, farthest first, by the formula of ``weights``; as ``_add_values``."""
     for t in range(len(distances)):
         index, near = nearest(distances[t], radius)
-        into, later = out[min(t, len(out) - 1)], 0.0
+        into = out[min(t, len(out) - 1)]
+        later = 0.0
         after = len(near)
         while after > 0:
             before = after - 1
@@ -113,28 +122,31 @@ def _add_near_values(distances, codes, test_codes, radius, mass, end, out):
 
 
 @numba.njit(nogil=True, cache=True)
-def _places(slots, codes, code, found, ties, before):
-    """Turn the slot of each record into twice the number of matching records before it, plus 1 if it matches itself."""
+def _matches_before(slots, codes, code, n_edges, ties, before):
+    """Convert the slot of each record to twice the number of matching records before it, plus 1 if it matches itself."""
     first = np.uint32(0)
-    for edge in range(found):
-        before[2 * edge], before[2 * edge + 1] = first, first
+    for edge in range(n_edges):
+        before[2 * edge] = first
+        before[2 * edge + 1] = first
         first += np.uint32(ties[edge])
-    before[2 * found] = first
+    before[2 * n_edges] = first
     for i in range(len(slots)):
-        slot, match = slots[i], np.uint32(codes[i] == code)
-        place = before[slot]
-        before[slot] = place + match  # a matching record stands on an edge, and comes before those of later rows
-        slots[i] = place + place + match
+        slot = slots[i]
+        match = np.uint32(codes[i] == code)
+        position = before[slot]
+        before[slot] = position + match  # a matching record stands on an edge, and comes before those of later rows
+        slots[i] = position + position + match
 
 
 @numba.njit(nogil=True, cache=True)
-def _values_of_places(n, size, counts, mass, end, values):
+def _values_of_positions(n, size, counts, mass, end, values):
     """Fill the value of a record at each place, farthest first, by the formula of ``weights`` as it stands."""
-    after, beyond = n - counts[2 * size], 0.0
+    after = n - counts[2 * size]
+    beyond = 0.0
     values[2 * size] = 0.0
-    for place in range(size - 1, -1, -1):
+    for position in range(size - 1, -1, -1):
         weight = mass[after] - mass[after - 1]
         beyond += weight
-        values[2 * place + 1] = end - mass[after] - (beyond - weight)
-        values[2 * place] = 0.0 - beyond
-        after -= 1 + counts[2 * place]
+        values[2 * position + 1] = end - mass[after] - (beyond - weight)
+        values[2 * position] = 0.0 - beyond
+        after -= 1 + counts[2 * position]

@@ -11,9 +11,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from guestlist.neighbours import checks, kernel
 from guestlist.neighbours.blocks import Buffers, Progress, label_runs, map_in_order, split_blocks
+from guestlist.neighbours.checks import check_labels, check_records
 from guestlist.neighbours.distances import Distances, canonical_order, squared_distances, zero_self_distances
+from guestlist.neighbours.kernel import add_all_values, write_self_values
 from guestlist.neighbours.knn import Knn
 from guestlist.neighbours.nearest import add_near_values, write_self_near_values
 from guestlist.neighbours.weights import Weights
@@ -47,15 +48,17 @@ class Pool:
         return len(self.codes)
 
     def slice_of(self, code: int) -> tuple[int, int]:
-        """Where a class stands; an empty slice for a label that no training record has (code -1)."""
-        return (int(self.starts[code]), int(self.starts[code + 1])) if code >= 0 else (0, 0)
+        """Return the range of a class; empty for a label that no training record has (code -1)."""
+        if code < 0:
+            return 0, 0
+        return int(self.starts[code]), int(self.starts[code + 1])
 
     def label_codes(self, y: np.ndarray) -> np.ndarray:
         """The code of each label, -1 where no training record has it."""
         return label_codes(y, self.classes)
 
     def places_of(self, rows: np.ndarray) -> np.ndarray:
-        """Where the records that came in as ``rows`` stand."""
+        """Return the positions of the records that came in as ``rows``."""
         return np.argsort(self.order)[rows]
 
     def in_rows(self, values: np.ndarray) -> np.ndarray:
@@ -66,21 +69,21 @@ class Pool:
 
 
 def label_codes(y: np.ndarray, classes: np.ndarray) -> np.ndarray:
-    """Where each label stands among the sorted ``classes``, -1 where it does not."""
-    place = np.searchsorted(classes, y).clip(max=len(classes) - 1)
-    return np.where(classes[place] == y, place, -1)
+    """Return the position of each label in the sorted ``classes``, -1 for an unknown label."""
+    position = np.searchsorted(classes, y).clip(max=len(classes) - 1)
+    return np.where(classes[position] == y, position, -1)
 
 
 def make_pool(x, y, knn: Knn) -> Pool:
     """The training records checked and put in order."""
-    x = checks.check_records(x, "x", metric=knn.metric, precision=knn.precision)
-    y = checks.check_labels(y, len(x), "y")
+    x = check_records(x, "x", metric=knn.metric, precision=knn.precision)
+    y = check_labels(y, len(x), "y")
     classes, codes = np.unique(y, return_inverse=True)
     by_content = canonical_order(x)
     order = by_content[np.argsort(codes[by_content], kind="stable")]
     starts = np.searchsorted(codes[order], np.arange(len(classes) + 1))
     distances = squared_distances(x[order], precision=knn.precision)
-    return Pool(x[order], codes[order], starts, order, classes, distances)
+    return Pool(x=x[order], codes=codes[order], starts=starts, order=order, classes=classes, distances=distances)
 
 
 def block_values(
@@ -116,23 +119,23 @@ def self_values(pool: Pool, weights: Weights, *, n_jobs: int, progress: Progress
     buffers = Buffers()
 
     def work(block: slice) -> np.ndarray:
-        own = np.arange(block.start, block.stop)
-        distances = self_distances(pool, own, buffers)
-        out = np.empty(len(own))
+        rows = np.arange(block.start, block.stop)
+        distances = self_distances(pool, rows, buffers)
+        out = np.empty(len(rows))
         for code, run in label_runs(pool.codes[block]):
-            _own(distances[run], pool.slice_of(code), own[run], weights, out[run])
+            _write_self(distances[run], pool.slice_of(code), rows[run], weights, out[run])
         return out
 
     blocks = split_blocks(pool.n, pool.n)
     return pool.in_rows(np.concatenate(list(map_in_order(work, blocks, n_jobs, progress))))
 
 
-def self_distances(pool: Pool, own: np.ndarray, buffers: Buffers) -> np.ndarray:
+def self_distances(pool: Pool, rows: np.ndarray, buffers: Buffers) -> np.ndarray:
     """Distances from the records ``own`` to all, exactly 0 to themselves and their equals."""
-    out = buffers.matrix(len(own), pool.n, pool.distances.dtype)
-    pool.distances.fill(pool.x[own], out)
+    out = buffers.matrix(len(rows), pool.n, pool.distances.dtype)
+    pool.distances.fill(pool.x[rows], out)
     if pool.distances.distinct is not None:
-        zero_self_distances(out, own, pool.distances.distinct)
+        zero_self_distances(out, rows, pool.distances.distinct)
     return out
 
 
@@ -142,20 +145,20 @@ def _add(distances: np.ndarray, matching: tuple[int, int], weights: Weights, out
         add_near_values(distances, low, high, weights.radius, weights.mass, weights.moment, weights.end, out)
     else:
         ordered = np.sort(distances[:, low:high], axis=1)
-        kernel.add_all_values(distances, ordered, low, high, weights.mass, weights.moment, weights.end, out)
+        add_all_values(distances, ordered, low, high, weights.mass, weights.moment, weights.end, out)
 
 
-def _own(distances, matching: tuple[int, int], own: np.ndarray, weights: Weights, out: np.ndarray) -> None:
+def _write_self(distances, matching: tuple[int, int], rows: np.ndarray, weights: Weights, out: np.ndarray) -> None:
     low, high = matching
     if needs_only_nearest(weights):
         write_self_near_values(distances, low, high, weights.radius, weights.mass, weights.moment, weights.end, out)
     else:
         ordered = np.sort(distances[:, low:high], axis=1)
-        kernel.write_self_values(distances, ordered, low, high, own, weights.mass, weights.moment, weights.end, out)
+        write_self_values(distances, ordered, low, high, rows, weights.mass, weights.moment, weights.end, out)
 
 
 def needs_only_nearest(weights: Weights) -> bool:
-    """Whether the records that count are so few that the others need no rank."""
+    """Return True if so few records count that the others need no rank."""
     return weights.radius <= LARGEST_SHARE_NEAR * weights.n
 
 

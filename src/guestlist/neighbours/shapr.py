@@ -1,9 +1,9 @@
-"""SHAPr: what a member is worth to a K-NN model in some space.
+"""SHAPr: Shapley value of a member for a K-NN model in some space.
 
 The space is an array, one row per record: the target's outputs, a layer, the inputs, or another.
 
-The values add up to the accuracy of the K-NN model: their mean over all members is utility, not privacy. And a memorised
-outlier, which helps nobody but itself, can have a low one.
+The values add up to the accuracy of the K-NN model: their mean over all members is utility, not privacy. A memorised
+outlier, which helps only itself, can have a low value.
 """
 
 from __future__ import annotations

@@ -12,8 +12,14 @@ from collections.abc import Iterable, Iterator
 
 import numpy as np
 
-from guestlist.neighbours import checks
 from guestlist.neighbours.blocks import Progress
+from guestlist.neighbours.checks import (
+    check_comparable,
+    check_jobs,
+    check_keep_probability,
+    check_labels,
+    check_records,
+)
 from guestlist.neighbours.knn import Knn, require_average_ties, require_knn
 from guestlist.neighbours.ordered import row_order_values
 from guestlist.neighbours.pool import WeightsOf, block_values, make_pool, self_values
@@ -40,7 +46,7 @@ def knn_shapley(
     >>> knn_shapley([[0.0], [1.0], [2.0]], [1, 0, 1], [[0.1]], [1], Knn(k=1)).round(4)
     array([ 0.8333, -0.1667,  0.3333])
     """
-    return _mean(shapley_weights, x, y, x_test, y_test, knn, n_jobs, progress)
+    return _mean_values(shapley_weights, x, y, x_test, y_test, knn, n_jobs, progress)
 
 
 def knn_shapley_blocks(
@@ -67,7 +73,7 @@ def knn_banzhaf(
     >>> knn_banzhaf([[0.0], [1.0], [2.0]], [1, 0, 1], [[0.1]], [1], Knn(k=1))
     array([ 0.75, -0.25,  0.25])
     """
-    return _mean(_banzhaf(p), x, y, x_test, y_test, knn, n_jobs, progress)
+    return _mean_values(_banzhaf(p), x, y, x_test, y_test, knn, n_jobs, progress)
 
 
 def knn_banzhaf_blocks(
@@ -101,7 +107,7 @@ def knn_loo(x, y, x_test, y_test, knn: Knn = Knn(), *, n_jobs: int = 1, progress
     >>> knn_loo([[0.0], [1.0], [2.0]], [1, 0, 1], [[0.1]], [1], Knn(k=1))
     array([1., 0., 0.])
     """
-    return _mean(loo_weights, x, y, x_test, y_test, knn, n_jobs, progress)
+    return _mean_values(loo_weights, x, y, x_test, y_test, knn, n_jobs, progress)
 
 
 def knn_loo_blocks(
@@ -120,7 +126,7 @@ def self_shapley(x, y, knn: Knn = Knn(), *, n_jobs: int = 1, progress: Progress 
     >>> self_shapley([[0.0], [1.0], [2.0]], [1, 0, 1], Knn(k=1)).round(4)
     array([0.8333, 1.    , 0.8333])
     """
-    return _own(shapley_weights, x, y, knn, n_jobs, progress)
+    return _self_values(shapley_weights, x, y, knn, n_jobs, progress)
 
 
 def self_waka(
@@ -134,7 +140,7 @@ def self_waka(
     >>> self_waka([[0.0], [1.0], [2.0]], [1, 0, 1], Knn(k=1))
     array([0.75, 1.  , 0.75])
     """
-    return _own(_banzhaf(p), x, y, knn, n_jobs, progress)
+    return _self_values(_banzhaf(p), x, y, knn, n_jobs, progress)
 
 
 def stack_blocks(blocks: Iterable[Block]) -> np.ndarray:
@@ -143,7 +149,7 @@ def stack_blocks(blocks: Iterable[Block]) -> np.ndarray:
 
 
 def _banzhaf(p: float) -> WeightsOf:
-    p = checks.check_keep_probability(p)
+    p = check_keep_probability(p)
 
     def weights_of(n: int, k: int) -> Weights:
         return banzhaf_weights(n, k, p)
@@ -151,7 +157,7 @@ def _banzhaf(p: float) -> WeightsOf:
     return weights_of
 
 
-def _mean(weights_of: WeightsOf, x, y, x_test, y_test, knn: Knn, n_jobs: int, progress) -> np.ndarray:
+def _mean_values(weights_of: WeightsOf, x, y, x_test, y_test, knn: Knn, n_jobs: int, progress) -> np.ndarray:
     blocks = _blocks(weights_of, x, y, x_test, y_test, knn, n_jobs, progress, per_test=False)
     return np.asarray(sum(sums for _, sums in blocks)) / len(x_test)
 
@@ -160,13 +166,14 @@ def _blocks(
     weights_of: WeightsOf, x, y, x_test, y_test, knn: Knn, n_jobs: int, progress, *, per_test: bool
 ) -> Iterator[Block]:
     """Blocks of test records with the values of all records: (n,) summed, or (tests, n)."""
-    knn, n_jobs = require_knn(knn), checks.check_jobs(n_jobs)
-    x_test = checks.check_records(x_test, "x_test", metric=knn.metric, precision=knn.precision)
-    y_test = checks.check_labels(y_test, len(x_test), "y_test")
+    knn = require_knn(knn)
+    n_jobs = check_jobs(n_jobs)
+    x_test = check_records(x_test, "x_test", metric=knn.metric, precision=knn.precision)
+    y_test = check_labels(y_test, len(x_test), "y_test")
     if knn.ties == "index":
-        x = checks.check_records(x, "x", metric=knn.metric, precision=knn.precision)
-        y = checks.check_labels(y, len(x), "y")
-        checks.check_comparable(x, y, x_test, y_test)
+        x = check_records(x, "x", metric=knn.metric, precision=knn.precision)
+        y = check_labels(y, len(x), "y")
+        check_comparable(x, y, x_test, y_test)
         return row_order_values(
             x,
             y,
@@ -179,12 +186,14 @@ def _blocks(
             progress=progress,
         )
     pool = make_pool(x, y, knn)
-    checks.check_comparable(pool.x, pool.classes, x_test, y_test)
-    codes, weights = pool.label_codes(y_test), weights_of(pool.n, knn.k)
+    check_comparable(pool.x, pool.classes, x_test, y_test)
+    codes = pool.label_codes(y_test)
+    weights = weights_of(pool.n, knn.k)
     return block_values(pool, x_test, codes, weights, per_test=per_test, n_jobs=n_jobs, progress=progress)
 
 
-def _own(weights_of: WeightsOf, x, y, knn: Knn, n_jobs: int, progress) -> np.ndarray:
-    knn, n_jobs = require_average_ties(knn), checks.check_jobs(n_jobs)
+def _self_values(weights_of: WeightsOf, x, y, knn: Knn, n_jobs: int, progress) -> np.ndarray:
+    knn = require_average_ties(knn)
+    n_jobs = check_jobs(n_jobs)
     pool = make_pool(x, y, knn)
     return self_values(pool, weights_of(pool.n, knn.k), n_jobs=n_jobs, progress=progress)

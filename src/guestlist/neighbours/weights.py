@@ -1,4 +1,4 @@
-"""The weight tables: all that tells one K-NN value from another.
+"""Weight tables: the only difference between one K-NN value and another.
 
 Let the training records be ranked 1, 2, … by distance to a test record, and let ``m`` mark those that
 carry its label. Adding record i to a set of others changes the K nearest only by pushing out the K-th
@@ -77,7 +77,8 @@ def banzhaf_radius(n: int, k: int, p: float = 0.5, negligible: float = NEGLIGIBL
     >>> banzhaf_radius(10_000, 5)
     72
     """
-    low, high = min(k, n), n
+    low = min(k, n)
+    high = n
     while low < high:
         middle = (low + high) // 2
         if _at_most(k - 1, middle - 1, p) <= negligible * k:
@@ -92,7 +93,13 @@ def _weights(n: int, k: int, w: np.ndarray, end: float, radius: int) -> Weights:
     full = np.zeros(n)
     full[k:] = w
     ranks = np.arange(1, n + 1)
-    return Weights(k, _minus_suffix_sums(full), _minus_suffix_sums(full * ranks), float(end), int(radius))
+    return Weights(
+        k=k,
+        mass=_minus_suffix_sums(full),
+        moment=_minus_suffix_sums(full * ranks),
+        end=float(end),
+        radius=int(radius),
+    )
 
 
 def _minus_suffix_sums(values: np.ndarray) -> np.ndarray:
@@ -106,9 +113,9 @@ def _kth_kept(n: int, k: int, p: float) -> np.ndarray:
     if k * np.log(p) > -700:
         return np.cumprod(np.append(p**k, ratios))[: max(n - k, 0)]
     # p^K underflows, but the weights in the middle do not; logarithms cost digits, so only here.
-    kept = np.arange(k, n, dtype=np.float64)
-    choose = gammaln(kept) - gammaln(k) - gammaln(kept - k + 1)
-    return np.exp(choose + k * np.log(p) + (kept - k) * np.log1p(-p))
+    n_kept = np.arange(k, n, dtype=np.float64)
+    choose = gammaln(n_kept) - gammaln(k) - gammaln(n_kept - k + 1)
+    return np.exp(choose + k * np.log(p) + (n_kept - k) * np.log1p(-p))
 
 
 def _at_most(successes: int, trials: int, p: float) -> float:

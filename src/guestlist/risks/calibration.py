@@ -98,7 +98,7 @@ def calibration(
     smooth = (members + 1) / (records + 2)  # a bin with members alone is no proof that there are no others
     slope = odds / (1 + (odds - 1) * smooth) ** 2
     # Of (shares - true shares)², each bin weighted by its mass. A person's records tell as much as one.
-    told = 1.0 if persons is None else ClusterSums.of(member, persons).effective_n / len(risks)
+    told = 1.0 if persons is None else ClusterSums.from_values(member, persons).effective_n / len(risks)
     spread = mass * slope**2 * smooth * (1 - smooth) / (records * told)
     far = np.sqrt(_quantile_of_squares(spread, 1 - error))
     value = float(np.sqrt(np.square(shares - risk) @ mass))
