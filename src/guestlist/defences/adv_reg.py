@@ -51,7 +51,8 @@ class AdvReg:
 
         from guestlist.defences.plain import answered, labels_tensor, tensor
 
-        x, y = tensor(self.held_out.x, start.module), labels_tensor(self.held_out.y, start.module)
+        x = tensor(self.held_out.x, start.module)
+        y = labels_tensor(self.held_out.y, start.module)
         classes = answered(start.module, x[:1]).shape[1]
         with torch.random.fork_rng(devices=[]):  # later draws must not depend on the classifier
             torch.manual_seed(int(start.rng.integers(2**63)))

@@ -36,6 +36,7 @@ def answering(
     if not target.scale.has_classes:
         raise InputError(f"{target.name} predicts values; {type(how).__name__} changes probabilities of classes.")
     check_attacker(attacker)
+    adaptive = attacker == "adaptive"
     if hasattr(how, "held_out"):
         how = replace(how, held_out=target.fitting(how.held_out, "held_out"))  # type: ignore[type-var]
     data = None
@@ -50,16 +51,14 @@ def answering(
     can = dict(target.can)
     for name in ("train", "distil"):
         if name in can:
-            can[name] = DefendedTrainer(
-                can[name], how if attacker == "adaptive" else None, target.scale, target.classes
-            )
+            can[name] = DefendedTrainer(can[name], how if adaptive else None, target.scale, target.classes)
     return replace(
         target,
         predict=DefendedPredict(ask, how.begin(OnCopies(ask), data, np.random.default_rng(seed))),
         scale=Probabilities(),
         can={name: function for name, function in can.items() if name not in UNDEFENDED},
         cannot={**target.cannot, **dict.fromkeys(UNDEFENDED, "its answers are not its own")},
-        recipe=f"{target.recipe}\n{how.describe() if attacker == 'adaptive' else 'as probabilities'}",
+        recipe=f"{target.recipe}\n{how.describe() if adaptive else 'as probabilities'}",
         name=f"{target.name}, {type(how).__name__}",
         training=_training(target, how, attacker),
     )
@@ -68,8 +67,9 @@ def answering(
 def _training(target: Target, defence: Answering, attacker: str) -> Training:
     """Describe the training and the output defence."""
     training = target.training or Training(target.name)
-    naive = "naive" in (training.attacker, attacker)
-    return replace(training, recipe=f"{training.recipe}, {written(defence)}", attacker="naive" if naive else "adaptive")
+    if training.attacker == "naive":
+        attacker = "naive"
+    return replace(training, recipe=f"{training.recipe}, {written(defence)}", attacker=attacker)
 
 
 # Capabilities that read the model instead of its outputs: no output defence protects them. Retraining would lose the defence.
@@ -103,16 +103,17 @@ class DefendedTrainer:
     """Train one reference with the target's output defence; None outputs probabilities."""
 
     train: Callable
-    how: Answering | None
+    defence: Answering | None
     scale: Scale
     classes: np.ndarray
 
     def __call__(self, data: Data, *arguments) -> Predict:
+        if self.defence is None:
+            return ProbabilityPredict(self.train(data, *arguments), self.scale)
+        known = None
+        if self.defence.learns:
+            known = data.changed(y=encode(data.y, self.classes))
+            data = data.copied()  # a model may write on its training records, which the defence reads afterwards
+        predict = ProbabilityPredict(self.train(data, *arguments), self.scale)
         rng = arguments[-1]
-        learns = self.how is not None and self.how.learns
-        # A model may write on its training records, which are read again below.
-        ask = ProbabilityPredict(self.train(data.copied() if learns else data, *arguments), self.scale)
-        if self.how is None:
-            return ask
-        known = data.changed(y=encode(data.y, self.classes)) if learns else None
-        return DefendedPredict(ask, self.how.begin(OnCopies(ask), known, rng))
+        return DefendedPredict(predict, self.defence.begin(OnCopies(predict), known, rng))

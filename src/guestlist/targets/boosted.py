@@ -58,7 +58,10 @@ def untrained_model(model) -> UntrainedModel:
             changed["learning_rate"] = last.learning_rate_  # by default it depends on the number of rounds
     if changed != parameters:
         rebuilt = type(last)(**changed)
-        start = start.set_params(**{start.steps[-1][0]: rebuilt}) if isinstance(model, Pipeline) else rebuilt
+        if isinstance(model, Pipeline):
+            start = start.set_params(**{start.steps[-1][0]: rebuilt})
+        else:
+            start = rebuilt
     if rounds is None:
         return UntrainedModel(start)
     return UntrainedModel(start, rounds, parameters.get(counted) or DEFAULT_ROUNDS[package])
@@ -68,10 +71,13 @@ def _rounds(package: str, model) -> int | None:
     """Return the number of rounds that a fitted model kept, if it stopped early or kept the best."""
     if package == "xgboost":
         best = getattr(model, "best_iteration", None)  # missing if it did not stop early
-        return None if best is None else int(best) + 1
+        if best is not None:
+            return int(best) + 1
     if package == "lightgbm":
         return int(model.best_iteration_) or None
-    return None if model.best_iteration_ is None else int(model.tree_count_)
+    if package == "catboost" and model.best_iteration_ is not None:
+        return int(model.tree_count_)
+    return None
 
 
 def _columns(model, parameters: dict[str, Any]) -> dict[str, Any]:

@@ -51,7 +51,7 @@ def estimator_target(
     """
     scale = _scale(model)
     default = train is None
-    training_recipe = as_recipe(Refit() if train is None else train)
+    training_recipe = as_recipe(Refit() if default else train)
     # An unfitted copy is sent to every worker.
     start = untrained_model(model) if untrained is None else UntrainedModel(unfitted(untrained))
     predict: Predict = RegressorPredict(model)
@@ -336,8 +336,8 @@ def _frozen(model) -> str:
     """Return the reason why a clone of the model cannot be trained, if it has a frozen part; "" if it can."""
     for name, part in {"": model, **model.get_params(deep=True)}.items():
         if type(part).__name__ == "FrozenEstimator":
-            where = f"its part {name!r} is" if name else "it is"
-            return f"{where} a FrozenEstimator, which keeps what it learnt from the target's members"
+            where = name and f"its part {name!r} is"
+            return f"{where or 'it is'} a FrozenEstimator, which keeps what it learnt from the target's members"
     return ""
 
 

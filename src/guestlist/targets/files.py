@@ -1,4 +1,4 @@
-"""Models from files. A model file is code: only formats that are read without running any are opened unasked."""
+"""Models from files. By default only formats that run no code from the file are opened."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from guestlist.reaching import path_exists
 from guestlist.targets.frameworks import FRAMEWORKS
 from guestlist.targets.sound_trees import check_trees
 
-# What boosted trees and generalised linear models are fitted by. Whether skops trusts them hangs on the versions.
+# Losses and links of boosted trees and generalised linear models; only some versions of skops trust them.
 LINKS = ("HalfLogitLink", "IdentityLink", "Interval", "LogLink", "LogitLink", "MultinomialLogit")
 LOSSES = (
     "AbsoluteError", "ExponentialLoss", "HalfBinomialLoss", "HalfGammaLoss", "HalfMultinomialLoss", "HalfPoissonLoss",
     "HalfSquaredError", "HalfTweedieLoss", "HalfTweedieLossIdentity", "HuberLoss", "PinballLoss",
 )  # fmt: skip
-# Parts of scikit-learn's models that skops leaves to the caller to trust. They hold numbers, and building them runs
-# nothing from the file; trees are looked at before they are asked.
+# Parts of scikit-learn's models that the caller has to trust. They hold numbers, and building them runs no code from the file;
+# trees are checked before they are queried.
 PLAIN_TYPES = (
     "numpy.dtype",
     *(f"sklearn._loss.link.{name}" for name in LINKS),
@@ -43,13 +43,17 @@ def load_model(
     scale: str | None = None,
     classes: Sequence[str] | Sequence[int] | None = None,
 ) -> Any:
-    """The estimator in a ``.skops`` file; the target in an ``.onnx`` file; or, only if allowed, what is in a pickle.
+    """Return the model in a file; see ``suffixes`` of ``FRAMEWORKS``.
 
     Args:
-        trust: names of types in the file, beyond scikit-learn's and numpy's, that may be built.
-        allow_pickle: open pickles, which can run any code that whoever made the file put into it.
-        scale: of the answers of an ONNX file, if it is not as its outputs suggest.
-        classes: what the columns of an ONNX file's answers stand for, if it does not say.
+        path: Path of a ``.skops`` file, an ``.onnx`` file or, only if allowed, a pickle.
+        trust: Names of types in the file, other than scikit-learn's and NumPy's, that may be built.
+        allow_pickle: Open pickles, which can run any code of their author.
+        scale: Scale of the outputs of an ONNX file, if it differs from the default.
+        classes: Classes of the columns of an ONNX file's outputs, if the file does not name them.
+
+    Returns:
+        Estimator of a ``.skops`` file or a pickle; target of an ``.onnx`` file.
     """
     path = Path(path)
     if not path_exists(path):
@@ -88,7 +92,7 @@ def _load_skops(path: Path, trust: Sequence[str]):
         unknown = [name for name in skops.io.get_untrusted_types(file=path) if name not in trusted]
         if not unknown:
             model = skops.io.load(path, trusted=trusted)
-            check_trees(model)  # asking a forged one would end the process
+            check_trees(model)  # querying a forged one would end the process
             return model
     except InputError as error:
         raise InputError(f"{path} cannot be read as a skops file. {error}") from error

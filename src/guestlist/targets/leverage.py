@@ -168,7 +168,7 @@ class LastLayer:
     def takes(self, data: Data) -> float:
         record = data.take(np.array([0])).x
         hidden = TorchLayers(self.module, 1)(record).get("last_hidden")
-        width = int(np.prod(np.shape(record)[1:])) if hidden is None else hidden.shape[1]
+        width = int(np.prod(np.shape(record if hidden is None else hidden)[1:]))
         return _takes(len(data), width, np.size(self.predict(record)))
 
 

@@ -106,6 +106,14 @@ class _Graph:
         """Number of columns of the answers, if the file states it."""
         return None if self.mapped else _width(self.answers)
 
+    @property
+    def fixed_records(self) -> int | None:
+        """Number of records in each query, if the file fixes it."""
+        shape = self.inputs[0].shape
+        if shape and isinstance(shape[0], int) and shape[0] > 0:
+            return shape[0]
+        return None
+
     def default_scale(self, classes) -> str:
         """Return the scale that the outputs suggest."""
         if self.mapped or self.label is not None:
@@ -130,11 +138,11 @@ class OnnxPredict:
     scale: str
 
     def __call__(self, x) -> np.ndarray:
-        size = self.graph.inputs[0].shape[0] if self.graph.inputs[0].shape else None
-        fixed = size if isinstance(size, int) and size > 0 else None
+        fixed = self.graph.fixed_records
         step = fixed or BATCH_SIZE
+        columns = 1 if self.classes is None else len(self.classes)
         parts = [self._some(_take(x, slice(start, start + step)), fixed) for start in range(0, len(x), step)]
-        return np.concatenate(parts) if parts else np.empty((0, 1 if self.classes is None else len(self.classes)))
+        return np.concatenate([*parts] or [np.empty((0, columns))])
 
     def _some(self, x, fixed: int | None) -> np.ndarray:
         """Return the outputs of one batch; some files need a fixed number of records."""

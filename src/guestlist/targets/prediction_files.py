@@ -28,6 +28,7 @@ LABEL = ("label", "labels")
 MEMBER = "member"
 YES = ("1", "True")
 NO = ("0", "False")
+_LOGITS_HINT = {"logits": " with --scale logits"}
 
 
 @dataclass(frozen=True)
@@ -116,7 +117,7 @@ def _from_npz(path: Path, scale: Scale | str | None, labelled: bool) -> Predicti
     except (OSError, ValueError) as error:
         raise InputError(f"{path} cannot be read as npz ({error}).") from error
     answer_names = [name for name in ANSWERS if name in arrays]
-    needed = ("labels", "member") if labelled else ("member",)
+    needed = ["labels", "member"] if labelled else ["member"]
     if len(answer_names) != 1 or any(name not in arrays for name in needed):
         raise InputError(
             f"Expected the arrays {', '.join(map(repr, needed))} and one of {', '.join(map(repr, ANSWERS))} in {path}, "
@@ -145,17 +146,18 @@ def _from_table(path: Path, table: pd.DataFrame, scale: Scale | str | None, colu
     label = _label(path, table, columns)
     wanted = [columns.member, *columns.group, *filter(None, [label, columns.id, columns.person])]
     _require(path, table, wanted)
+    if scale is None and columns.answer is None and PREDICTED in table:
+        scale = "values"
     chosen = None if scale is None else as_scale(scale)
-    if chosen is None and columns.answer is None and PREDICTED in table:
-        chosen = as_scale("values")
-    predicts = chosen is not None and not chosen.has_classes
-    answer = columns.answer or (PREDICTED if predicts else None)  # a pattern is no column's name
+    answer = columns.answer
+    if answer is None and chosen is not None and not chosen.has_classes:
+        answer = PREDICTED
     roles = {"label": label, "member": columns.member, "answer": answer}
     check_roles(roles, id=columns.id, person=columns.person, group=columns.group)
     labels = None
     if chosen is not None and not chosen.has_classes:
         classes = None
-        answers = _values(path, table, columns.answer or PREDICTED)
+        answers = _values(path, table, answer or PREDICTED)
         if label is not None:
             labels = _values(path, table, label)[:, 0]
     else:
@@ -197,8 +199,10 @@ def _require(path: Path, table: pd.DataFrame, wanted: Sequence[str]) -> None:
         raise InputError(f"{path} has several columns named {', '.join(map(repr, twice))}.")
     missing = [name for name in wanted if name not in table]
     if missing:
-        hint = " Name the column that marks members with member= (--member)." if MEMBER in missing else ""
-        raise InputError(f"{path} lacks the columns {', '.join(map(repr, missing))}; it has {_names(table)}.{hint}")
+        message = f"{path} lacks the columns {', '.join(map(repr, missing))}; it has {_names(table)}."
+        if MEMBER in missing:
+            message += " Name the column that marks members with member= (--member)."
+        raise InputError(message)
 
 
 def _values(path: Path, table: pd.DataFrame, name: str) -> np.ndarray:
@@ -235,10 +239,9 @@ def _answers(
     if words:
         raise InputError(f"{path} has columns of answers that are not numbers: {', '.join(words)}.")
     if len(names) == 1:
-        also = " with --scale logits" if scale == "logits" else ""
         raise InputError(
             f"{path} has one column of answers alone, {names[0]!r}, and there are two classes or more. If it is the answer for "
-            f"one of two, say --probability {names[0]}{also}."
+            f"one of two, say --probability {names[0]}{_LOGITS_HINT.get(scale, '')}."
         )
     if columns.answer is None:
         _check_unnamed(path, names, classes, _known_classes(classes, labels), pattern, scale)
@@ -281,10 +284,9 @@ def _check_unnamed(
         str(name) for name, label in zip(names, classes, strict=True) if label not in labels and not label.isdigit()
     ]
     if unnamed and any(label in labels for label in classes):
-        also = " with --scale logits" if scale == "logits" else ""
         raise InputError(
             f"{path} has columns that look like answers, but no label is named so: {', '.join(unnamed)}. Rename them, or name "
-            f'those that are: --probability "{pattern}"{also} takes all.'
+            f'those that are: --probability "{pattern}"{_LOGITS_HINT.get(scale, "")} takes all.'
         )
 
 
@@ -300,7 +302,9 @@ def _binary_answers(
         )
     both = np.column_stack([np.zeros(len(sure)) if logits else 1 - sure, sure])
     if label is None:  # there are no labels to match with the names of the classes
-        named = ("no", "yes") if columns.positive is None else (f"not {columns.positive}", columns.positive)
+        named = ["no", "yes"]
+        if columns.positive is not None:
+            named = [f"not {columns.positive}", columns.positive]
         return both, np.array(named, dtype=object)
     labels = sorted(set(_label_texts(path, table[label])))
     if len(labels) > 2:

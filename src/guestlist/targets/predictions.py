@@ -81,9 +81,9 @@ class Predictions:
         classes = None if self.classes is None else _plain(self.classes, "classes")
         if classes is not None and classes.shape != (answers.shape[1],):
             raise InputError(f"Expected {answers.shape[1]} classes, one per column of the answers.")
-        if member.all() or not member.any():
-            side = "members" if member.all() else "non-members"
-            raise InputError(f"All {len(answers)} records are {side}: an audit compares both.")
+        for side, absent in (("members", member.all()), ("non-members", not member.any())):
+            if absent:
+                raise InputError(f"All {len(answers)} records are {side}: an audit compares both.")
         if not labelled and scale.has_classes is False:
             raise InputError("Predicted values without true ones say nothing about who was a member.")
         fields: dict[str, Any] = {

@@ -11,10 +11,10 @@ from scipy.special import logsumexp, softmax
 from guestlist.arrays.probability import SMALLEST_PROBABILITY
 
 
-def loss(logits: np.ndarray, labels: np.ndarray) -> np.ndarray:
+def cross_entropy(logits: np.ndarray, labels: np.ndarray) -> np.ndarray:
     """Return the cross-entropy of the true class, computed from the margin so that no digits are lost.
 
-    >>> loss(np.array([[0.0, 0.0], [1000.0, 0.0]]), np.array([0, 1]))
+    >>> cross_entropy(np.array([[0.0, 0.0], [1000.0, 0.0]]), np.array([0, 1]))
     array([6.93147181e-01, 1.00000000e+03])
     """
     return np.logaddexp(0, -margin(logits, labels))
@@ -49,25 +49,25 @@ def correct(logits: np.ndarray, labels: np.ndarray) -> np.ndarray:
 
 def p_y(logits: np.ndarray, labels: np.ndarray) -> np.ndarray:
     """Return the probability of the true class."""
-    return np.exp(-loss(logits, labels))
+    return np.exp(-cross_entropy(logits, labels))
 
 
-def entropy(logits: np.ndarray, labels: np.ndarray) -> np.ndarray:
+def prediction_entropy(logits: np.ndarray, labels: np.ndarray) -> np.ndarray:
     """Return the entropy of the output; the labels are ignored."""
     return _probability_terms(softmax(logits, axis=1), labels).entropy
 
 
-def mentr(logits: np.ndarray, labels: np.ndarray) -> np.ndarray:
+def modified_entropy(logits: np.ndarray, labels: np.ndarray) -> np.ndarray:
     """Return the modified entropy, small only for confident correct outputs (Song & Mittal 2021, eq. 8)."""
     return _probability_terms(softmax(logits, axis=1), labels).mentr
 
 
 SIGNALS: dict[str, Callable[[np.ndarray, np.ndarray], np.ndarray]] = {
-    "loss": loss,
+    "loss": cross_entropy,
     "margin": margin,
     "correct": correct,
-    "entropy": entropy,
-    "mentr": mentr,
+    "entropy": prediction_entropy,
+    "mentr": modified_entropy,
     "p_y": p_y,
 }
 
@@ -98,16 +98,17 @@ def in_blocks(
 def signals_of_logits(logits: np.ndarray, labels: np.ndarray) -> dict[str, np.ndarray]:
     """Return every signal of ``SIGNALS`` for one model's logits: name to (records,)."""
     logits = np.asarray(logits, dtype=np.float64)
-    # As each of them alone, but with what they share computed once.
-    own_margin, shares = margin(logits, labels), _probability_terms(softmax(logits, axis=1), labels)
-    own_loss = np.logaddexp(0, -own_margin)
+    # The same as each function of SIGNALS, with common terms computed once.
+    margins = margin(logits, labels)
+    losses = np.logaddexp(0, -margins)
+    shares = _probability_terms(softmax(logits, axis=1), labels)
     return {
-        "loss": own_loss,
-        "margin": own_margin,
+        "loss": losses,
+        "margin": margins,
         "correct": correct(logits, labels),
         "entropy": shares.entropy,
         "mentr": shares.mentr,
-        "p_y": np.exp(-own_loss),
+        "p_y": np.exp(-losses),
     }
 
 

@@ -53,7 +53,9 @@ def _reachable(model: Any) -> Iterator[tuple[Any, int | None]]:
 
 def _width(part: Any) -> int | None:
     width = getattr(part, "__dict__", {}).get("n_features_in_")
-    return int(width) if isinstance(width, int | np.integer) and width > 0 else None
+    if isinstance(width, int | np.integer) and width > 0:
+        return int(width)
+    return None
 
 
 def _parts(part: Any) -> list[Any]:
@@ -61,8 +63,8 @@ def _parts(part: Any) -> list[Any]:
         return [*part.keys(), *part.values()]
     if isinstance(part, list | tuple | set | frozenset):
         return list(part)
-    if isinstance(part, np.ndarray):
-        return list(part.flat) if part.dtype == object else []
+    if isinstance(part, np.ndarray) and part.dtype == object:
+        return list(part.flat)
     return list(getattr(part, "__dict__", {}).values())
 
 
@@ -92,8 +94,9 @@ def _check(
                 "forged."
             )
     read = np.asarray(feature)[here].astype(np.int64)
-    if len(read) and (read.min() < 0 or (features is not None and read.max() >= features)):
-        raise InputError(
-            f"A tree of the model reads feature {read.max() if read.min() >= 0 else read.min()}, and the model has "
-            f"{features}: the file is damaged, or forged."
-        )
+    for wrong_feature in (read.min(initial=0), read.max(initial=0)):
+        if wrong_feature < 0 or (len(read) and features is not None and wrong_feature >= features):
+            raise InputError(
+                f"A tree of the model reads feature {wrong_feature}, and the model has {features}: the file is damaged, or "
+                "forged."
+            )

@@ -15,7 +15,9 @@ SPACES = {"inputs": "", "first_layer": "first", "last_hidden": "last_hidden", "o
 
 def default_space(target: Target) -> str:
     """Return the first layer if the model has layers, else the outputs."""
-    return "first_layer" if "layers" in target.can else "outputs"
+    if "layers" in target.can:
+        return "first_layer"
+    return "outputs"
 
 
 def space_of(target: Target, name: str, x) -> np.ndarray:

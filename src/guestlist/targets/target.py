@@ -207,15 +207,19 @@ class Target:
     @property
     def columns(self) -> int:
         """Number of columns of the outputs: one per class, or one for a predicted value."""
-        return len(self.classes) if self.scale.has_classes else 1
+        return len(self.classes) or 1
 
     def labels_of(self, y: np.ndarray) -> np.ndarray:
         """Return (records,) positions of the true classes, or true values."""
-        return encode(y, self.classes) if self.scale.has_classes else np.asarray(y, dtype=np.float64)
+        if self.scale.has_classes:
+            return encode(y, self.classes)
+        return np.asarray(y, dtype=np.float64)
 
     def classes_of(self, y: np.ndarray) -> np.ndarray:
         """Return (records,) positions of the true classes; a regression has one class."""
-        return encode(y, self.classes) if self.scale.has_classes else np.zeros(len(y), dtype=np.int64)
+        if self.scale.has_classes:
+            return encode(y, self.classes)
+        return np.zeros(len(y), dtype=np.int64)
 
     def fitting(self, data: Data, side: str) -> Data:
         """Return the records in the form that the model reads; labels of a regression become numbers."""
@@ -232,7 +236,9 @@ class Target:
         """
         if what in self.can:
             return self.can[what]
-        why = f": {self.cannot[what]}" if self.cannot.get(what) else ""
+        why = self.cannot.get(what, "")
+        if why:
+            why = f": {why}"
         raise InputError((message or f"{{name}} {CAPABILITIES[what]}{{why}}.").format(name=self.name, why=why))
 
 
@@ -270,7 +276,9 @@ def answers(predict: Predict, x, columns: int, scale: Scale) -> np.ndarray:
     if not scale.has_classes and outputs.ndim == 1:
         outputs = outputs[:, None]
     if outputs.shape != (len(x), columns):
-        means = "(records, classes)" if scale.has_classes else "(records, 1): one predicted value per record"
+        means = "(records, 1): one predicted value per record"
+        if scale.has_classes:
+            means = "(records, classes)"
         raise InputError(f"Expected answers shaped {(len(x), columns)} {means}, found {outputs.shape}.")
     scale.check(outputs)
     return outputs

@@ -200,10 +200,15 @@ def _capabilities(module, untrained, labels, recipe, distil, batch_size) -> tupl
 
 def _check_checkpoints(checkpoints: Sequence[Any]) -> None:
     """Raise unless the checkpoints are at least two modules."""
-    others = [type(checkpoint).__name__ for checkpoint in checkpoints if not hasattr(checkpoint, "state_dict")]
-    if others or len(checkpoints) < 2:
-        problem = f"a {others[0]} among them" if others else "one"
-        raise InputError(f"Expected checkpoints=[…] to be two modules or more, found {problem}.")
+    problems = [
+        f"a {type(checkpoint).__name__} among them"
+        for checkpoint in checkpoints
+        if not hasattr(checkpoint, "state_dict")
+    ]
+    if len(checkpoints) < 2:
+        problems.append("one")
+    if problems:
+        raise InputError(f"Expected checkpoints=[…] to be two modules or more, found {problems[0]}.")
 
 
 def _check_loss(recipe: Recipe | None, scale: Scale) -> None:

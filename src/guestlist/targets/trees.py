@@ -164,8 +164,12 @@ def _curvature(outputs: np.ndarray, margin: np.ndarray, side_by_side: int) -> np
     curvature = np.empty(outputs.shape)
     before = margin - np.stack([outputs[:, of_class == k].sum(axis=1) for k in range(classes)], axis=1)
     for number in np.unique(rounds):
-        p = expit(before) if classes == 1 else softmax(before, axis=1)
-        derivative = (1 if classes == 1 else 2) * p * (1 - p)
+        if classes == 1:
+            p = expit(before)
+            derivative = p * (1 - p)
+        else:
+            p = softmax(before, axis=1)
+            derivative = 2 * p * (1 - p)
         for tree in np.flatnonzero(rounds == number):
             curvature[:, tree] = derivative[:, of_class[tree]]
             before[:, of_class[tree]] += outputs[:, tree]

@@ -14,7 +14,7 @@ import numpy as np
 from guestlist.defences.plain import tensor
 from guestlist.errors import InputError
 from guestlist.lines import reason
-from guestlist.targets.signals import loss, margin
+from guestlist.targets.signals import cross_entropy, margin
 from guestlist.targets.target import WhiteBoxFeatures
 
 # Number of principal components of a wide last hidden layer, and of the largest logits.
@@ -41,7 +41,7 @@ class TorchWhiteBox:
         columns = {f"gradient of {layer}": norms[:, i] for i, layer in enumerate(layers(self.module))}
         columns |= {"norm of hidden": np.linalg.norm(hidden, axis=1)}
         columns |= {f"hidden {i + 1}": components[:, i] for i in range(components.shape[1])}
-        columns |= {"loss": loss(logits, labels), "margin": margin(logits, labels)}
+        columns |= {"loss": cross_entropy(logits, labels), "margin": margin(logits, labels)}
         columns |= {f"logit {i + 1}": ordered[:, i] for i in range(ordered.shape[1])}
         return WhiteBoxFeatures(np.column_stack(list(columns.values())), tuple(columns))
 

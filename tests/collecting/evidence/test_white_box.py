@@ -8,7 +8,7 @@ from guestlist.collecting.evidence.gathering import parse_plan
 from guestlist.collecting.evidence.white_box import WhiteBox
 from guestlist.errors import FolderError, InputError
 from guestlist.store import open_store
-from guestlist.targets.signals import loss, margin
+from guestlist.targets.signals import cross_entropy, margin
 from guestlist.targets.white_box import gradient_norms, layers, principal_components
 from guestlist.views.evidence import WhiteBoxView
 
@@ -70,7 +70,7 @@ def test_features_are_what_their_names_say(network, blobs):
     assert network.training  # left as it was
     column = {name: found.features[:, i] for i, name in enumerate(found.names)}
     logits = target.predict(x)
-    np.testing.assert_allclose(column["loss"], loss(logits, y), rtol=1e-5, atol=1e-6)
+    np.testing.assert_allclose(column["loss"], cross_entropy(logits, y), rtol=1e-5, atol=1e-6)
     np.testing.assert_allclose(column["margin"], margin(logits, y), rtol=1e-5, atol=1e-5)
     np.testing.assert_allclose(column["logit 1"], logits.max(axis=1), rtol=1e-6)
     with torch.no_grad():
