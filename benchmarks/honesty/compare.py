@@ -101,12 +101,12 @@ def claims(law: str, records: int, repeats: int, seed: int = 0, **changes) -> di
     for k in range(repeats):
         audits = two(law, records, np.random.default_rng([seed, k, *law.encode()]), **changes)
         (found,) = gl.compare(audits)
-        assert found.moved is not None
+        assert found.risk_changes is not None
         said["any figure"] += any(row.differs for row in found.differences)
         said["most exposed"] += any(row.differs for row in found.differences if row.what.startswith("exposed"))
         said["most exposed, chosen by the first's scores"] += by_the_first(audits)
-        said["risen"] += bool(found.moved.rose)
-        said["fallen"] += bool(found.moved.fell)
+        said["risen"] += bool(found.risk_changes.rose)
+        said["fallen"] += bool(found.risk_changes.fell)
     return {name: count / repeats for name, count in said.items()}
 
 

@@ -98,17 +98,20 @@ def asked_about(data: Data, ask: Callable[[Data], T], side: str = "these records
 
 def _first_unreadable(data: Data, ask: Callable[[Data], T], error: Exception) -> tuple[int | None, Exception]:
     """The place of the first record that fails by itself, found by halves, with its error; None: only together they fail."""
-    start, stop = 0, len(data)
+    start = 0
+    stop = len(data)
     while stop - start > 1:
         middle = (start + stop) // 2
         first = _fails(data.take(np.arange(start, middle)), ask)
         if first is not None:
-            stop, error = middle, first
+            stop = middle
+            error = first
             continue
         second = _fails(data.take(np.arange(middle, stop)), ask)
         if second is None:
             return None, error
-        start, error = middle, second
+        start = middle
+        error = second
     return start, error
 
 
@@ -176,7 +179,8 @@ def repeated_in_population(hashes: np.ndarray, member: np.ndarray, outside: np.n
 
 def _exceeds_chance(equal: np.ndarray, expected: float) -> bool:
     """Return whether more records have an equal in the population than chance explains."""
-    share, without = equal.mean(), 1 - expected
+    share = equal.mean()
+    without = 1 - expected
     return share > 2 * expected + A_FEW or (without * len(equal) >= ENOUGH and 1 - share < without / 4)
 
 

@@ -31,27 +31,27 @@ class Cover:
     date: str = ""
 
     def __post_init__(self):
-        for name, text in self.said().items():
+        for name, text in self.entries().items():
             if not isinstance(text, str):
                 raise InputError(f"Expected the cover's {name}={text!r} to be text.")
             if len(text) > MAX_LENGTH:
                 raise InputError(f"The cover's {name} has {len(text)} letters, and a cover has room for {MAX_LENGTH}.")
 
-    def said(self) -> dict[str, str]:
+    def entries(self) -> dict[str, str]:
         """Return the non-empty entries by name."""
-        entries = {field.name: getattr(self, field.name) for field in fields(self)}
-        return {name: text for name, text in entries.items() if text != ""}
+        texts = {field.name: getattr(self, field.name) for field in fields(self)}
+        return {name: text for name, text in texts.items() if text != ""}
 
     def over(self, other: Cover | None) -> Cover:
         """Return this cover, with empty entries taken from another cover."""
-        return self if other is None else replace(other, **self.said())
+        return self if other is None else replace(other, **self.entries())
 
 
 def common_cover(covers: Iterable[Cover | None]) -> Cover | None:
     """Return the entries on which all covers agree, without the title; None if there are none."""
     values: dict[str, set[str]] = {}
     for cover in covers:
-        for name, texts in ({} if cover is None else cover.said()).items():
+        for name, texts in ({} if cover is None else cover.entries()).items():
             values.setdefault(name, set()).add(texts)
     same = {name: texts.pop() for name, texts in values.items() if len(texts) == 1 and name != "title"}
     return Cover(**same) if same else None
@@ -63,4 +63,4 @@ def notes_with_cover(about: Mapping[str, Any] | None, cover: Cover | None) -> di
         raise ValueError(f"Expected about={short_repr(about)} to be names with texts or numbers: {{'owner': 'us'}}.")
     if cover is not None and not isinstance(cover, Cover):
         raise InputError(f"Expected cover={short_repr(cover)} to be gl.Cover(title=…, owner=…, …).")
-    return {**(about or {}), **({} if cover is None else {"cover": cover.said()})}
+    return {**(about or {}), **({} if cover is None else {"cover": cover.entries()})}

@@ -277,7 +277,8 @@ def _common_categories(tables: list[pd.DataFrame]) -> list[pd.DataFrame]:
 
 def encode(y: np.ndarray, classes: np.ndarray) -> np.ndarray:
     """(records,) position of each label in ``classes``; -1 where it is not one of them."""
-    y, classes = _native(np.asarray(y)), _native(np.asarray(classes))
+    y = _native(np.asarray(y))
+    classes = _native(np.asarray(classes))
     if y.dtype == bool and classes.dtype.kind in "iuf":
         y = y.astype(classes.dtype)  # what scikit-learn makes of truth values in nullable columns
     return pd.Index(classes).get_indexer(pd.Index(y))

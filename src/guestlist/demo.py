@@ -14,7 +14,8 @@ from guestlist.findings.results import Results
 if TYPE_CHECKING:
     from sklearn.pipeline import Pipeline
 
-FULL, QUICK = 32, 8
+FULL = 32
+QUICK = 8
 # A typical split: the AUC of its network is near the middle of the prediction interval for networks trained on other halves. With
 # seed 0 it is below that interval, a draw that few splits give, and the first report that a newcomer reads would explain a
 # rare event (benchmarks/honesty/typical.py trains both).
@@ -37,7 +38,8 @@ def demo_inputs() -> dict[str, Any]:
     """Return the model and the records of the demo, as arguments of ``audit``."""
     from guestlist.datasets import DATASETS, load
 
-    table, label = load("digits"), DATASETS["digits"].label
+    table = load("digits")
+    label = DATASETS["digits"].label
     members, nonmembers = (table.iloc[part].reset_index(drop=True) for part in split(len(table)))
     model = network(seed=0)
     with warnings.catch_warnings():

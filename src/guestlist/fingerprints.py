@@ -71,7 +71,8 @@ def _is_remembered(value, name: str) -> bool:
 
 def _recipe(value) -> str:
     """Return the description that a recipe gives, with its class if that is missing."""
-    description, name = str(value.describe()), _qualified(type(value))
+    description = str(value.describe())
+    name = _qualified(type(value))
     return description if description.startswith(name) else f"{_class(type(value))}: {description}"
 
 

@@ -236,7 +236,8 @@ def _losses(
         outputs = answers(target.predict, pool.x, target.columns, target.scale)
         return target.scale.resolved(outputs, labels).signals(outputs, labels)["loss"]
 
-    numbers, show = range(models), with_description(progress, "Choosing canaries")
+    numbers = range(models)
+    show = with_description(progress, "Choosing canaries")
     return np.stack([losses_of(k) for k in (show(numbers, total=models) if show else numbers)])
 
 

@@ -102,7 +102,8 @@ def _divides(lines: Sequence[str], cell: re.Pattern) -> bool:
 
 def check_columns(path: str | Path, columns: Sequence[str | None], *, side: str) -> None:
     """Refuse a table without these columns, from its head alone; what cannot be read at all is told by who reads it."""
-    path, wanted = Path(path), [column for column in columns if column is not None]
+    path = Path(path)
+    wanted = [column for column in columns if column is not None]
     try:
         if path.suffix.lower() in (".csv", ".tsv"):
             head = pd.read_csv(path, nrows=0, **_form_of(path))

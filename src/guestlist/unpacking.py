@@ -28,7 +28,8 @@ def read_parquet(path: str | Path) -> pd.DataFrame:
 
     with pyarrow.parquet.ParquetFile(path) as file:
         metadata = file.metadata
-    limit, claimed = available_memory(), _claimed(metadata)
+    limit = available_memory()
+    claimed = _claimed(metadata)
     if claimed <= limit:
         claimed += _written_out(path, _long_texts(metadata, limit))
     if claimed > limit:

@@ -33,7 +33,7 @@ def test_equal_models_rarely_differ(law):
         (found,) = gl.compare(two(law, 300, rng))
         assert len(found.differences) == 7
         claims += any(row.differs for row in found.differences)
-        named += bool(found.moved.rose)
+        named += bool(found.risk_changes.rose)
     assert claims <= 4  # of 25, where 1.25 are allowed on average
     assert named <= 6  # where 2.5 are
 
@@ -74,7 +74,7 @@ def test_what_is_better_is_found():
     assert exposed_tpr.difference.high < 0
     assert found.most_exposed.members == 15
     assert calibration.second.value > calibration.first.value  # more right, and no surer
-    assert len(found.moved.fell) > 10
+    assert len(found.risk_changes.fell) > 10
     table = found.table
     assert table["difference"].tolist() == [row.difference.value for row in found.differences]
     assert table["differs"].tolist() == [row.differs for row in found.differences]
@@ -133,7 +133,7 @@ def test_older_audits_lack_what_was_not_recorded():
     whole = gl.compare(audits)
     (found,) = whole
     assert [row.what for row in found.differences] == ["accuracy", "accuracy", "auc", "tpr"]
-    assert (found.most_exposed, found.moved, whole.audits[1].calibration_error) == (None, None, None)
+    assert (found.most_exposed, found.risk_changes, whole.audits[1].calibration_error) == (None, None, None)
     assert whole.audits[0].calibration_error is not None
 
 

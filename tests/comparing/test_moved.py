@@ -19,7 +19,7 @@ def test_few_of_those_who_are_named_are_named_by_chance():
     for k in range(15):
         (pair,) = gl.compare(two("smooth", 600, np.random.default_rng([9, k]), rise=40))
         risen = {f"r{2 * i}" for i in range(40)}
-        named = set(pair.moved.rose)
+        named = set(pair.risk_changes.rose)
         false.append(len(named - risen) / max(len(named), 1))
         found.append(len(named & risen) / 40)
     assert np.mean(false) < 0.16  # q is 0.1
@@ -31,13 +31,13 @@ def test_the_furthest_stands_first_and_only_members_do():
     (pair,) = gl.compare(audits)
     a, b = (one.records.set_index("id") for one in audits.values())
     far = (b["mu_estimate"] - a["mu_estimate"]) / np.hypot(a["mu_error"], b["mu_error"])
-    named = far[list(pair.moved.rose)]
+    named = far[list(pair.risk_changes.rose)]
     assert len(named) > 5
     assert named.is_monotonic_decreasing
-    assert a.loc[list(pair.moved.rose), "member"].all()
-    assert named.min() > far[a["member"] & ~far.index.isin(pair.moved.rose)].max()
+    assert a.loc[list(pair.risk_changes.rose), "member"].all()
+    assert named.min() > far[a["member"] & ~far.index.isin(pair.risk_changes.rose)].max()
     (turned,) = gl.compare(dict(reversed(audits.items())))
-    assert turned.moved.fell == pair.moved.rose
+    assert turned.risk_changes.fell == pair.risk_changes.rose
 
 
 def test_without_a_difference_between_halves_nothing_can_be_said():
@@ -45,7 +45,7 @@ def test_without_a_difference_between_halves_nothing_can_be_said():
     for one in audits.values():
         one.records["mu_halves"] = np.nan
     (pair,) = gl.compare(audits)
-    assert (pair.moved.rose, pair.moved.tested) == ((), 100)
+    assert (pair.risk_changes.rose, pair.risk_changes.tested) == ((), 100)
 
 
 def test_halves_are_every_second_reference():

@@ -12,6 +12,8 @@ from collections.abc import Mapping
 from typing import Any
 
 PATHS: tuple[tuple[str, str], ...] = (
+    # comparisons
+    (r"^(outcome\.pairs\.\d+)\.moved\b", r"\1.risk_changes"),
     # model-free baseline
     (r"^results\.blind\.looked_at\b", "results.baseline.inputs"),
     (r"^results\.blind\.spread\b", "results.baseline.permutation_std"),

@@ -76,7 +76,7 @@ def test_words_follow_from_intervals(found):
     assert "1% of 1,000 members are 10: if all of them were found at first" in wording.exposed_sentence(first)
     few = replace(first, most_exposed=replace(first.most_exposed, members=3, seen_from=None))
     assert "too few for any difference" in wording.exposed_sentence(few)
-    old = replace(first, most_exposed=None, moved=None)
+    old = replace(first, most_exposed=None, risk_changes=None)
     assert "too few references" in wording.exposed_sentence(old)
     assert "too few references for mu, or did not record" in wording.risk_changes_sentence(old)
 
@@ -86,7 +86,7 @@ def test_what_users_wrote_is_text(tmp_path):
     given = audits(records=200)
     hostile = {HOSTILE + name: one for name, one in given.items()}
     base = gl.compare(hostile)
-    pairs = tuple(replace(pair, moved=RiskChanges(0.1, 100, (HOSTILE, "r1"), ())) for pair in base.pairs)
+    pairs = tuple(replace(pair, risk_changes=RiskChanges(0.1, 100, (HOSTILE, "r1"), ())) for pair in base.pairs)
     told = tuple(replace(one, attack=HOSTILE, training=Training(HOSTILE, HOSTILE)) for one in base.audits)
     base = replace(base, pairs=pairs, audits=told)
     source = page(base)

@@ -83,7 +83,7 @@ class Comparison:
         differences: in accuracy on non-members and on members, in AUC and in TPR, of all and of the most exposed members, and in
             calibration error.
         most_exposed: None where one of them has no mu of its members.
-        moved: None where one of them did not record how sure it is of mu.
+        risk_changes: members whose risk changed; None if an audit has no standard errors of mu.
     """
 
     first: str
@@ -93,7 +93,7 @@ class Comparison:
     fpr: float
     differences: tuple[Difference, ...]
     most_exposed: MostExposed | None = None
-    moved: RiskChanges | None = None
+    risk_changes: RiskChanges | None = None
 
     @property
     def table(self) -> pd.DataFrame:

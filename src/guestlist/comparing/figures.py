@@ -64,7 +64,8 @@ def tpr_of(side: Side, rows: np.ndarray, fpr: float, confidence: float = 0.95) -
 def calibration_of(side: Side, confidence: float = 0.95) -> Estimate:
     """Return the calibration error on non-members."""
     rows = ~side.member
-    sureness, right = side.values("confidence")[rows], side.values("correct")[rows] > 0
+    sureness = side.values("confidence")[rows]
+    right = side.values("correct")[rows] > 0
     return calibration_error(sureness, right, clusters=_clusters(side, rows), confidence=confidence)
 
 
@@ -72,10 +73,8 @@ def mean_of_differences(values: np.ndarray, persons: np.ndarray | None, confiden
     """Mean of values in [-1, 1], with bounds that hold for lumpy ones as well: most pairs do not differ."""
     if not len(values):
         return WITHHELD
-    error, sums = (
-        error_of(confidence),
-        ClusterSums.from_values((values + 1) / 2, None if persons is None else consecutive_codes(persons)),
-    )
+    error = error_of(confidence)
+    sums = ClusterSums.from_values((values + 1) / 2, None if persons is None else consecutive_codes(persons))
     low, high = (2 * float(end) - 1 for end in (sums.lower(error / 2), sums.upper(error / 2)))
     return Estimate(float(values.mean()), low, high)
 
@@ -99,7 +98,8 @@ def _accuracy(first: Side, second: Side, records: str, confidence: float) -> Dif
 
 
 def _auc(first: Side, second: Side, rows: np.ndarray, metric: str, confidence: float) -> Difference:
-    member, persons = first.member[rows], _clusters(first, rows)
+    member = first.member[rows]
+    persons = _clusters(first, rows)
     gap = auc_difference(second.scores[rows], first.scores[rows], member, clusters=persons, confidence=confidence)
     return Difference(metric, _attacks(first, second), auc_of(first, rows), auc_of(second, rows), gap)
 

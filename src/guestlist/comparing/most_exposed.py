@@ -57,7 +57,9 @@ def seen_from(members: int, nonmembers: int, fpr: float, confidence: float) -> f
 
     if not detectable(0):
         return None
-    low, high = 0, members  # shown if so many are left, not shown if so many are
+    # shown if so many are left, not shown if so many are
+    low = 0
+    high = members
     while high - low > 1:
         middle = (low + high) // 2
         low, high = (middle, high) if detectable(middle) else (low, middle)

@@ -56,7 +56,8 @@ def side_of(name: str, results: Results) -> Side:
 
 def check_pairs(first: Side, second: Side) -> None:
     """Raise unless both have the same records, members and labels."""
-    a, b = first.records, second.records
+    a = first.records
+    b = second.records
     missing = len(a.index.symmetric_difference(b.index))
     if missing:
         raise InputError(

@@ -91,7 +91,8 @@ def _extra_pairs(sides: Mapping[str, Side], beside: Mapping[str, Sequence[str]])
 
 
 def _audited(side: Side, fpr: float) -> AuditMetrics:
-    everyone, right = np.ones(len(side.member), dtype=bool), side.has("correct")
+    everyone = np.ones(len(side.member), dtype=bool)
+    right = side.has("correct")
     return AuditMetrics(
         name=side.name,
         attack=side.attack,
@@ -113,7 +114,8 @@ def _quantiles(side: Side, risk: str) -> tuple[float, ...]:
 
 
 def _compared(first: Side, second: Side, fpr: float) -> Comparison:
-    chosen, outside = most_exposed_in_either(first, second), int((~first.member).sum())
+    chosen = most_exposed_in_either(first, second)
+    outside = int((~first.member).sum())
     metrics = paired_metrics(first, second, fpr, chosen)
     confidence = 1 - ERROR / len(metrics)  # one interval for each figure
     return Comparison(
@@ -124,5 +126,5 @@ def _compared(first: Side, second: Side, fpr: float) -> Comparison:
         fpr=fpr,
         differences=tuple(metric(confidence) for metric in metrics),
         most_exposed=None if chosen is None else exposed_summary(chosen, outside, fpr, confidence),
-        moved=risk_changes(first, second),
+        risk_changes=risk_changes(first, second),
     )

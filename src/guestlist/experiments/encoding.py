@@ -25,7 +25,8 @@ def as_numbers(table: pd.DataFrame) -> pd.DataFrame:
 def _scaled(values: pd.Series) -> np.ndarray:
     numbers = values.astype("float64")
     numbers = numbers.fillna(numbers.mean() if numbers.notna().any() else 0.0).to_numpy()
-    low, high = numbers.min(), numbers.max()
+    low = numbers.min()
+    high = numbers.max()
     return (numbers - low) / (high - low) if high > low else np.zeros(len(numbers))
 
 

@@ -142,7 +142,8 @@ class ExperimentRuns:
         repeat, number, arm = self.of(k)
         apart = draw(self.game, pool, 1, _seed(self.seed, repeat))
         split = draw(replace(self.game, iid=True), pool, 1, _seed(self.seed, repeat)) if arm == "iid" else apart
-        parts, chances = self.game.parts(pool), stream(self.seed, "experiment", repeat, 1)
+        parts = self.game.parts(pool)
+        chances = stream(self.seed, "experiment", repeat, 1)
         unseen = (
             like_members(parts, pool, split.evaluated[0], self.setting.validation, chances)
             if arm == "apart"
@@ -160,7 +161,8 @@ class ExperimentRuns:
                 return log_probabilities(trained, pool.x)
 
         log_probs = train(split.members, 0)
-        calls, average = None, None
+        calls = None
+        average = None
         if self.setting.shadows:
             unused = _unused(parts, split.evaluated[0] | unseen, int(split.members.sum()), chances)
             shadows = train_shadows(

@@ -51,7 +51,8 @@ def train_shadows(
     rows = np.flatnonzero(unused)
     if len(rows) < FEWEST:
         return None
-    answers, members = [], []
+    answers = []
+    members = []
     for number in range(shadows):
         half = np.zeros(len(labels), dtype=bool)
         half[rng.permutation(rows)[: len(rows) // 2]] = True
@@ -70,7 +71,8 @@ def shadow_predictions(shadows: Shadows, labels: np.ndarray, outputs: np.ndarray
     shadow_outputs, shadow_labels, member = shadows
     calls = np.zeros(len(labels), dtype=bool)
     for label in np.unique(labels):
-        in_class, of_class = shadow_labels == label, labels == label
+        in_class = shadow_labels == label
+        of_class = labels == label
         few = min((in_class & member).sum(), (in_class & ~member).sum()) < FEWEST_OF_A_CLASS
         calls[of_class] = _calls(
             shadow_outputs,
@@ -91,7 +93,9 @@ def _calls(
     outputs: np.ndarray,
     labels,
 ) -> np.ndarray:
-    shadow_outputs, shadow_labels, member = shadow_outputs[rows], shadow_labels[rows], member[rows]
+    shadow_outputs = shadow_outputs[rows]
+    shadow_labels = shadow_labels[rows]
+    member = member[rows]
     taken = balanced(member, hashes(shadow_outputs, shadow_labels), ROWS)
     fitted = learn(sorted_features(shadow_outputs[taken], shadow_labels[taken]), member[taken])
     return fitted(sorted_features(outputs, labels)) > 0

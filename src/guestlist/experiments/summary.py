@@ -121,7 +121,7 @@ class Experiment:
         rows = {
             "points": [vars(point) for point in self.points],
             "gaps": [vars(item) for item in self.gaps],
-            **({} if self.cover is None else {"cover": self.cover.said()}),
+            **({} if self.cover is None else {"cover": self.cover.entries()}),
         }
         return plain(
             {
@@ -137,7 +137,8 @@ class Experiment:
 
 def summarise_runs(game: Mapping[str, Any], setting: ExperimentSetting, runs: Sequence[Run]) -> Experiment:
     """Average the runs over repeats, without metrics that were not measured."""
-    points, apart = [], []
+    points = []
+    apart = []
     for epsilon in setting.epsilons:
         by_arm = {
             arm: [run.figures for run in runs if (run.arm, run.epsilon) == (arm, epsilon)] for arm in ("apart", "iid")

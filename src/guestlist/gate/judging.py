@@ -54,7 +54,8 @@ def _estimate(results: Results, outcome: AttackResult, limit: Limit) -> Estimate
         raise FolderError(
             f"A TPR at {limit.fpr:g} FPR is not in the results, and records.parquet is missing to compute it."
         )
-    scores, member = records[f"score_{outcome.name}"].to_numpy(), records["member"].to_numpy()
+    scores = records[f"score_{outcome.name}"].to_numpy()
+    member = records["member"].to_numpy()
     persons = records["person"].to_numpy() if "person" in records else None
     return tpr_at_fpr(scores, member, limit.fpr, clusters=persons)
 
@@ -73,7 +74,8 @@ def _drivers(results: Results, attack: str, limit: Limit) -> tuple[tuple[str, ..
     """
     if results.records is None or np.isnan(_estimate(results, results.attack(attack), limit).high):
         return (), 0
-    member, scores = results.records["member"].to_numpy(bool), results.records[f"score_{attack}"].to_numpy(float)
+    member = results.records["member"].to_numpy(bool)
+    scores = results.records[f"score_{attack}"].to_numpy(float)
     outside = scores[~member & ~np.isnan(scores)]
     candidates = member & (conformal_p_values(scores, outside) <= MAX_P_VALUE)
     if limit.fpr is not None:

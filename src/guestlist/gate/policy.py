@@ -15,7 +15,8 @@ from guestlist.errors import InputError
 from guestlist.findings.checks import CHECKS
 from guestlist.findings.gated import Limit
 
-REQUIRED, NOT_REQUIRED = "required", "not required"
+REQUIRED = "required"
+NOT_REQUIRED = "not required"
 
 
 @dataclass(frozen=True)

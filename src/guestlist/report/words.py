@@ -31,7 +31,7 @@ def cover_lines(results: Results) -> list[str]:
     """Return the owner's statements on the cover, a line each."""
     if results.cover is None:
         return []
-    return [f"{name.capitalize()}: {text}" for name, text in results.cover.said().items()]
+    return [f"{name.capitalize()}: {text}" for name, text in results.cover.entries().items()]
 
 
 def headline_attack(results: Results) -> AttackResult | None:

@@ -79,9 +79,11 @@ def _trade(comparisons: Comparisons) -> Section | None:
 
 
 def _points(audits: list[AuditMetrics], metric: str, title: str) -> Chart:
-    marks, series = tuple(MARKS), []
+    marks = tuple(MARKS)
+    series = []
     for i, audit in enumerate(audits):
-        y, x = getattr(audit, metric), audit.accuracy
+        y = getattr(audit, metric)
+        x = audit.accuracy
         assert x is not None
         point = (x.value,), (y.value,), SHADES[i % len(SHADES)]
         mark = marks[i % len(marks)]
@@ -135,7 +137,8 @@ def _risk_caption(risk: str, audits: list[AuditMetrics]) -> str:
 
 def _distribution(risk: str, audits: tuple[AuditMetrics, ...]) -> Chart:
     """Share of members with a larger risk, on a logarithmic axis, so that the few most exposed are seen."""
-    dashes, above = tuple(DASHES), tuple(1 - level for level in LEVELS)
+    dashes = tuple(DASHES)
+    above = tuple(1 - level for level in LEVELS)
     lines = tuple(
         Series(
             audit.name,
@@ -155,7 +158,7 @@ def _distribution(risk: str, audits: tuple[AuditMetrics, ...]) -> Chart:
 
 def _risen(comparisons: Comparisons) -> Section:
     parts = [
-        (pair, wording.risk_changes_sentence(pair), pair.moved.rose[:MOST_IDS] if pair.moved else ())
+        (pair, wording.risk_changes_sentence(pair), pair.risk_changes.rose[:MOST_IDS] if pair.risk_changes else ())
         for pair in comparisons.pairs
     ]
     named = any(ids for *_, ids in parts)

@@ -74,7 +74,7 @@ def exposed_sentence(pair: Comparison) -> str:
 
 def risk_changes_sentence(pair: Comparison) -> str:
     """Return the numbers of members whose risk rose and fell."""
-    changes = pair.moved
+    changes = pair.risk_changes
     if changes is None:
         return "Whose risk rose is not told: one of the audits has too few references for mu, or did not record how sure it is."
     rose, fell = (count(len(ids)) for ids in (changes.rose, changes.fell))

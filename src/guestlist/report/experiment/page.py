@@ -181,5 +181,6 @@ def _means(experiment: Experiment, metric: str, arm: str, positions: tuple[float
     means = [experiment.mean(metric, epsilon, arm) for epsilon in experiment.epsilons]
     name = ARMS[arm] if metric in ATTACKS else f"{WHOSE[metric]}, {ARMS[arm]}"
     values = tuple(mean.value for mean in means)
-    mark, dash = ("circle" if arm == "apart" else "square"), DASHES.get(metric, "solid")
+    mark = "circle" if arm == "apart" else "square"
+    dash = DASHES.get(metric, "solid")
     return Series(name, positions, values, SHADES[arm], line=2.0, dash=dash, mark=mark, y_ends=interval_ends(means))
