@@ -18,7 +18,7 @@ import pandas as pd
 from guestlist.arguments import short_repr
 from guestlist.arrays.threads import one_thread
 from guestlist.attacks import ATTACKS, select_attacks
-from guestlist.attacks.names import chosen_names
+from guestlist.attacks.names import check_attack_names
 from guestlist.blind.baseline import Baseline
 from guestlist.blind.kept import cached_baseline
 from guestlist.calling import numpy_defaults
@@ -82,7 +82,7 @@ def audit_predictions(
     for name, value in {"predictions": predictions, "shadow": shadow}.items():
         if not isinstance(value, Predictions) and not (name == "shadow" and value is None):
             raise ValueError(f"Expected {name}={short_repr(value)} to be gl.Predictions(answers, labels, member).")
-    attacks = chosen_names(attacks)
+    attacks = check_attack_names(attacks)
     _check_attacks(attacks or (), shadow)
     signal_names = signals_of(predictions)
     has_shadow_outputs = shadow is not None and predictions.scale.has_classes and predictions.labelled

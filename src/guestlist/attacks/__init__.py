@@ -1,4 +1,7 @@
-"""Signals to one score per record; higher means likelier member."""
+"""Membership attacks: each maps the adversary's view to one score per record, higher for likelier members.
+
+To add an attack, write a function ``(signals) -> scores`` and add a row to ``ATTACKS``.
+"""
 
 from guestlist.attacks.attack import Attack
 from guestlist.attacks.every_target import score_every_target

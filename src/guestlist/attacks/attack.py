@@ -1,4 +1,4 @@
-"""One way to guess membership: the row of a table."""
+"""Attack: a row of the table of attacks."""
 
 from __future__ import annotations
 
@@ -16,26 +16,26 @@ Compares = Literal["nothing", "any", "out", "both"]
 
 @dataclass(frozen=True, kw_only=True)
 class Attack:
-    """One way to guess membership.
+    """A membership attack and its properties.
 
     Args:
-        score: signals to (records,) scores that rise with membership.
-        summary, paper: for people.
-        needs: the signals it reads.
-        references: the fewest reference models it can do with.
-        threshold: signals to the threshold at which it calls a record a member (``score >= threshold``), if the
-            attack has one of its own.
-        p_value: signals to (records,) chances that a non-member scores as high, if the attack is a test of its own: at
-            every level alpha it calls the records with a p-value of at most alpha.
-        compares: the references without which a record has no score (NaN): "nothing" (none needed), "any", "out" (at
-            least one that did not train on it), or "both" (one that did and one that did not).
-        default: whether an audit runs it unless told otherwise; variants are run by name.
-        rotates: whether ``score`` also takes a ``Rotation`` and scores every model as target at once.
-        evidence: the kind of evidence that it looks at, if any.
-        stand_in_evidence: whether there is such evidence about mock targets too, as the kind's row says.
-        learns: whether it fits a classifier when it scores, so that it takes seconds.
-        oracle: whether its threshold is the best for the truth, which no attacker knows: an upper bound.
-        custom: whether a user gave it, so that nothing is known of it but what it says.
+        score: Function from signals to (records,) scores that rise with membership.
+        summary, paper: Descriptions for users.
+        needs: Names of the signals it reads.
+        references: Minimum number of reference models.
+        threshold: Function from signals to the threshold at which it flags a record (``score >= threshold``), if the attack
+            defines one.
+        p_value: Function from signals to (records,) probabilities that a non-member scores as high, if the attack is a
+            hypothesis test. At every level alpha it flags the records with a p-value of at most alpha.
+        compares: References without which a record has no score (NaN): "nothing" (none needed), "any", "out" (at least one
+            that did not train on it), or "both" (one that did and one that did not).
+        default: True if an audit runs it by default; variants are opt-in.
+        rotates: True if ``score`` also takes a ``Rotation`` and scores every model as the target at once.
+        evidence: Type of evidence that it reads, if any.
+        stand_in_evidence: True if stand-in targets have such evidence too.
+        learns: True if it fits a classifier when it scores, which takes seconds.
+        oracle: True if its threshold is chosen with the ground truth, which no attacker knows: an upper bound.
+        custom: True if a user supplied it, so that nothing is known about it but its scores.
     """
 
     score: Callable[[Any], np.ndarray]
@@ -56,19 +56,20 @@ class Attack:
 
     @property
     def on_stand_ins(self) -> bool:
-        """Whether it can be tried on mock targets: on signals alone, or on evidence that there is about those too."""
+        """True if it can attack stand-in targets: it reads only signals, or evidence that they have too."""
         return not self.evidence or self.stand_in_evidence
 
 
-def checked_scores(name: str, given: Any, shape: tuple[int, ...]) -> np.ndarray:
-    """What an attack gave, as float64; an error where it is not one number per record.
+def checked_scores(name: str, output: Any, shape: tuple[int, ...]) -> np.ndarray:
+    """Return an attack's output as float64; raise an error unless it has one number per record.
 
     Args:
-        name: of the attack.
-        shape: that of the records.
+        name: Name of the attack.
+        output: Return value of the attack.
+        shape: Expected shape.
     """
     try:
-        scores = numbers("scores", given)
+        scores = numbers("scores", output)
     except ValueError as error:
         raise InputError(f"Attack {name!r} must give numbers that rise with membership. {error}") from error
     if scores.shape != shape:

@@ -1,4 +1,4 @@
-"""LiRA with priors that are fitted to all records: records lend each other what few references cannot tell.
+"""LiRA with priors that are fitted to all records, for few reference models.
 
 LiRA takes either one variance for all records or one per record, and plugs in the means of the IN and of the OUT references.
 With few references these are mostly noise, and a record without IN or without OUT references has no score. Here records
@@ -37,7 +37,8 @@ from guestlist.views.view import View
 SHAPE_RANGE = (0.25, 50.0)
 
 # A trend is a mean over bins of equal numbers of records: maximum number of bins, and minimum number of records per bin.
-MOST_BINS, FEWEST_IN_BIN = 20, 100
+MOST_BINS = 20
+FEWEST_IN_BIN = 100
 
 # Standard errors by which the prior may move a record's own shift.
 TRANSLATION = 2.0
@@ -54,7 +55,7 @@ class Prior(NamedTuple):
 
 
 class Predictive(NamedTuple):
-    """What a further model would say about each record: Student-t with these degrees of freedom.
+    """Predictive distribution of a further model's margin of each record: Student-t.
 
     ``peak`` is the logarithm of the density at the mean, where the scale is 1.
     """
@@ -89,7 +90,7 @@ def lira_bayes_offline(signals: View) -> np.ndarray:
 
 
 def predictive(over: Moments) -> Predictive:
-    """What a further model of this kind would say, when nothing is known beforehand about the mean.
+    """Compute the predictive distribution of a further model, with a flat prior of the mean.
 
     The posterior of the variance is inverse gamma with shape a0 + (n - 1)/2 and scale b0 + squares/2.
     """
@@ -105,7 +106,7 @@ def predictive(over: Moments) -> Predictive:
 
 
 def predictives(inside: Moments, outside: Moments) -> tuple[Predictive, Predictive]:
-    """Return what a further model would output that trained on a record, and one that did not.
+    """Compute the predictive distributions of a further model that trained on a record, and of one that did not.
 
     Records share the ratio of the two variances, the prior of the variances and the prior of the shift. ``centre`` is the
     mean over all references, weighted by precision; its error is independent of that of the shift.
@@ -116,18 +117,19 @@ def predictives(inside: Moments, outside: Moments) -> tuple[Predictive, Predicti
     mean_in, mean_out = (np.where(side.count > 0, side.mean, 0.0) for side in (inside, outside))
     with np.errstate(invalid="ignore", divide="ignore"):  # 0 / 0 is NaN: there is no reference, and no score
         centre = (weight_in * mean_in + outside.count * mean_out) / weight
-        share_in, share_out = weight_in / weight, outside.count / weight
+        share_in = weight_in / weight
+        share_out = outside.count / weight
     freedom, variance, peak = _shared_variance(inside, outside, ratio, centre)
     both = (inside.count > 0) & (outside.count > 0)
     error = variance * (ratio / np.maximum(inside.count, 1) + 1 / np.maximum(outside.count, 1))
     shift, shift_variance = _shift(centre, mean_in - mean_out, error, both)
     with np.errstate(divide="ignore"):
-        of_centre = variance * (1 + 1 / weight)
-        spread_in = ratio * variance + of_centre - variance + np.square(share_out) * shift_variance
-        spread_out = of_centre + np.square(share_in) * shift_variance
+        centre_variance = variance * (1 + 1 / weight)
+        variance_in = ratio * variance + centre_variance - variance + np.square(share_out) * shift_variance
+        variance_out = centre_variance + np.square(share_in) * shift_variance
     return (
-        Predictive(freedom, centre + share_out * shift, np.sqrt(spread_in), peak),
-        Predictive(freedom, centre - share_in * shift, np.sqrt(spread_out), peak),
+        Predictive(freedom, centre + share_out * shift, np.sqrt(variance_in), peak),
+        Predictive(freedom, centre - share_in * shift, np.sqrt(variance_out), peak),
     )
 
 
@@ -142,48 +144,50 @@ def _shared_variance(
     inside: Moments, outside: Moments, ratio: np.ndarray, centre: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Posterior of the OUT variance: degrees of freedom, variance, and the log-density at the mean for scale 1."""
-    own_freedom = np.maximum(inside.count - 1, 0) + np.maximum(outside.count - 1, 0)
+    record_freedom = np.maximum(inside.count - 1, 0) + np.maximum(outside.count - 1, 0)
     squares = np.where(inside.count > 1, inside.squares, 0.0) / ratio + np.where(
         outside.count > 1, outside.squares, 0.0
     )
-    known = own_freedom > 0
-    total = own_freedom.sum(axis=-1, keepdims=True)
+    known = record_freedom > 0
+    total = record_freedom.sum(axis=-1, keepdims=True)
     pooled = squares.sum(axis=-1, keepdims=True) / np.maximum(total, 1)
     floor = np.maximum(VARIANCE_FLOOR * pooled, SMALLEST_VARIANCE)
-    bias, noise = _log_chi_square(own_freedom + 1)
-    logs = np.log(np.maximum(squares / np.maximum(own_freedom, 1), floor)) - bias
+    bias, noise = _log_chi_square(record_freedom + 1)
+    logs = np.log(np.maximum(squares / np.maximum(record_freedom, 1), floor)) - bias
     expected = np.where(known.any(axis=-1, keepdims=True), trend(centre, logs, known), np.log(floor))
     excess = np.where(known, np.square(logs - expected) - noise, 0.0).sum(axis=-1, keepdims=True)
     shape = _inverse_trigamma(excess / np.maximum(known.sum(axis=-1, keepdims=True), 1))
     # There are few degrees of freedom, and many records with each.
-    shapes = shape + np.arange(np.max(own_freedom, initial=0) + 1) / 2
+    shapes = shape + np.arange(np.max(record_freedom, initial=0) + 1) / 2
     peaks = gammaln(shapes + 0.5) - gammaln(shapes) - 0.5 * np.log(2 * np.pi * shapes)
-    index = own_freedom.astype(np.intp)
+    index = record_freedom.astype(np.intp)
     posterior, peak = (np.take_along_axis(table, index, axis=-1) for table in (shapes, peaks))
     return 2 * posterior, (np.exp(expected + digamma(shape)) + squares / 2) / posterior, peak
 
 
-def _shift(centre: np.ndarray, seen: np.ndarray, error: np.ndarray, both: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def _shift(
+    centre: np.ndarray, observed: np.ndarray, error: np.ndarray, both: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
     """Posterior mean and variance of each record's shift.
 
     Args:
         centre: the records' mean margins, over which the prior has a trend.
-        seen: mean of IN references minus mean of OUT references.
+        observed: mean of IN references minus mean of OUT references.
         error: its variance.
         both: true for records with IN and OUT references; others take the prior.
     """
-    expected = trend(centre, seen, both)
-    excess = np.square(seen - expected) - error
-    differing = trend(centre, excess, both)
+    expected = trend(centre, observed, both)
+    excess = np.square(observed - expected) - error
+    between_records = trend(centre, excess, both)
     # Differences between records are believed as far as they exceed the standard error of their estimate.
     in_bin = both.sum(axis=-1, keepdims=True) / _bins(both.sum(axis=-1, keepdims=True))
-    doubt = np.sqrt(trend(centre, np.square(excess - differing), both) / np.maximum(in_bin, 1))
-    prior = np.maximum(differing - doubt, 0.0)
-    own = prior / (prior + error)
-    moved = (1 - own) * (seen - expected)
-    most = TRANSLATION * np.sqrt(error)
-    shift = np.where(both, seen - np.clip(moved, -most, most), expected)
-    return np.maximum(shift, 0.0), np.where(both, own * error, prior)
+    doubt = np.sqrt(trend(centre, np.square(excess - between_records), both) / np.maximum(in_bin, 1))
+    prior = np.maximum(between_records - doubt, 0.0)
+    reliability = prior / (prior + error)
+    shrinkage = (1 - reliability) * (observed - expected)
+    limit = TRANSLATION * np.sqrt(error)
+    shift = np.where(both, observed - np.clip(shrinkage, -limit, limit), expected)
+    return np.maximum(shift, 0.0), np.where(both, reliability * error, prior)
 
 
 def trend(at: np.ndarray, values: np.ndarray, known: np.ndarray) -> np.ndarray:
@@ -201,10 +205,8 @@ def trend(at: np.ndarray, values: np.ndarray, known: np.ndarray) -> np.ndarray:
     edges = np.unique(np.quantile(at[known], np.linspace(0, 1, int(_bins(known.sum())) + 1)))
     if len(edges) < 3:
         return np.full(at.shape, values[known].mean())
-    place = np.clip(np.searchsorted(edges, at[known], "right") - 1, 0, len(edges) - 2)
-    count, centres, means = (
-        np.bincount(place, weights, len(edges) - 1) for weights in (None, at[known], values[known])
-    )
+    bins = np.clip(np.searchsorted(edges, at[known], "right") - 1, 0, len(edges) - 2)
+    count, centres, means = (np.bincount(bins, weights, len(edges) - 1) for weights in (None, at[known], values[known]))
     filled = count > 0
     return np.interp(at, centres[filled] / count[filled], means[filled] / count[filled])
 
@@ -214,10 +216,10 @@ def _bins(records: np.ndarray) -> np.ndarray:
 
 
 def prior_of(over: Moments) -> Prior:
-    """The prior under which log-variances would have the mean and the spread that they have over records.
+    """Fit the prior to the mean and the variance of the log-variances over records.
 
     With d = n - 1, log v - digamma(d/2) + log(d/2) has mean log b0 - digamma(a0) and variance trigamma(d/2) +
-    trigamma(a0). Records with fewer than two references tell nothing; without any others, the
+    trigamma(a0). Records with fewer than two references are omitted; without any others, the
     prior is the narrowest one.
     """
     known = over.count > 1
@@ -242,7 +244,7 @@ def _log_chi_square(count: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _inverse_trigamma(y: np.ndarray) -> np.ndarray:
-    """The prior's shape whose trigamma is ``y``, within its range, by Newton's method (Smyth 2004, appendix)."""
+    """Return the prior's shape whose trigamma is ``y``, within its range, by Newton's method (Smyth 2004, appendix)."""
     low, high = SHAPE_RANGE
     y = np.clip(y, polygamma(1, high), polygamma(1, low))
     x = 0.5 + 1 / y
@@ -261,11 +263,12 @@ def log_odds_of_tail(t: np.ndarray, freedom: np.ndarray) -> np.ndarray:
     from guestlist.arrays.student import fill_student_log_odds  # imports numba
 
     t, freedom = np.broadcast_arrays(t, freedom)
-    found = np.empty(t.shape)
-    fill_student_log_odds(t.ravel(), freedom.ravel(), found.reshape(-1))
-    return found
+    log_odds = np.empty(t.shape)
+    fill_student_log_odds(t.ravel(), freedom.ravel(), log_odds.reshape(-1))
+    return log_odds
 
 
-def _log_density(x: np.ndarray, of: Predictive) -> np.ndarray:
-    t = (x - of.mean) / of.scale
-    return of.peak - np.log(of.scale) - (of.freedom + 1) / 2 * np.log1p(np.square(t) / of.freedom)
+def _log_density(x: np.ndarray, predictive: Predictive) -> np.ndarray:
+    t = (x - predictive.mean) / predictive.scale
+    tail = (predictive.freedom + 1) / 2 * np.log1p(np.square(t) / predictive.freedom)
+    return predictive.peak - np.log(predictive.scale) - tail

@@ -1,4 +1,4 @@
-"""One attack on every model in turn as the target."""
+"""Scores of an attack on every model in turn as the target."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from guestlist.views.signals import Rotation
 
 
 def score_every_target(attack: Attack, rotation: Rotation) -> np.ndarray:
-    """(models, records) what the attack says of every model in turn as the target."""
+    """Return (models, records) scores of the attack with every model in turn as the target."""
     if attack.rotates:
         return attack.score(rotation)
     return np.stack([attack.score(rotation.facing(k)) for k in range(len(rotation.member))])

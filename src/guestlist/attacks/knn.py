@@ -1,7 +1,7 @@
-"""Attacks on K-NN targets that train nothing: what other models would say is computed exactly.
+"""Attacks on K-NN targets without training: the outputs of other models are computed exactly.
 
-Over all training sets that hold each asked record with one probability, the laws of a K-NN model's loss at a record,
-with the record in the set and without it, are known in closed form (see ``guestlist.neighbours``).
+Over all training sets that include each evaluated record with one probability, the distributions of a K-NN model's loss at a
+record, with the record in the set and without it, are known in closed form (see ``guestlist.neighbours``).
 """
 
 from __future__ import annotations
@@ -14,30 +14,31 @@ from guestlist.views.signals import Signals
 
 
 def knn_likelihood_ratio(signals: Signals) -> np.ndarray:
-    """Log chance of the target's loss with the record minus that without it: LiRA without its sampling error.
+    """Return the log-likelihood ratio of the target's loss with and without the record: LiRA without sampling error.
 
-    NaN for records that are not asked about.
+    NaN for records that are not evaluated.
     """
     from guestlist.neighbours import knn_likelihood_ratio
 
-    return _scores(signals, knn_likelihood_ratio)
+    return _knn_scores(signals, knn_likelihood_ratio)
 
 
 def t_waka(signals: Signals) -> np.ndarray:
-    """Target-WaKA: the area between the two laws above the target's loss minus that below (Mesana et al. 2024).
+    """Target-WaKA: the area between the two distribution functions above the target's loss minus that below (Mesana et al. 2024).
 
-    NaN for records that are not asked about.
+    NaN for records that are not evaluated.
     """
     from guestlist.neighbours import t_waka
 
-    return _scores(signals, t_waka)
+    return _knn_scores(signals, t_waka)
 
 
-def _scores(signals: Signals, value: Callable) -> np.ndarray:
+def _knn_scores(signals: Signals, value: Callable) -> np.ndarray:
     from guestlist.neighbours import Knn
 
-    near = signals.evidence.need("neighbours")
+    view = signals.evidence.need("neighbours")
+    rows = view.evaluated
     scores = np.full(len(signals.labels), np.nan)
-    x, labels, loss = near.x[near.evaluated], signals.labels[near.evaluated], 1 - signals.target("p_y")[near.evaluated]
-    scores[near.evaluated] = value(x, labels, loss, Knn(k=near.k, metric=near.metric), p=near.rate)
+    loss = 1 - signals.target("p_y")[rows]
+    scores[rows] = value(view.x[rows], signals.labels[rows], loss, Knn(k=view.k, metric=view.metric), p=view.rate)
     return scores

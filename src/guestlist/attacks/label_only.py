@@ -1,4 +1,4 @@
-"""An attack on targets that tell no more than a label."""
+"""Attack on targets that output only a label."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from guestlist.views.signals import Signals
 
 
 def label_only(signals: Signals) -> np.ndarray:
-    """How firmly the target's label is right: a distance from its decision boundary (Choquette-Choo et al. 2021).
+    """Robustness of the target's correct label, a distance from its decision boundary (Choquette-Choo et al. 2021).
 
     Where the label of the record is right, the share of perturbed copies whose label is right as well; where it is
     wrong, minus the share of copies whose label is wrong: a record on the wrong side of the boundary scores below those
-    on the right one. Only labels are looked at. Records whose copies are all labelled alike have equal scores, so
-    few copies resolve no low false-positive rates.
+    on the right one. Only labels are read. Records whose copies all have the same label have equal scores, so
+    few copies resolve no low false positive rates.
 
     Returns:
         (records,) scores in [-1, 1]; NaN where the target was not asked about copies of the record.

@@ -1,8 +1,8 @@
-"""A small network that tells members from non-members, fitted so that the order of the rows plays no part.
+"""A small network that separates members from non-members, independently of the order of the rows.
 
-Stochastic gradient descent depends on the order of its rows, and an attack must not. Rows are therefore put in an order
-of their own before anything else happens: by a hash of what they hold, which also decides which of too many rows are
-taken. Equal rows have equal hashes, and may change places.
+Stochastic gradient descent depends on the order of its rows, and an attack must not. Rows are therefore sorted by a hash of
+their content first, which also decides which of too many rows are used. Equal rows have equal hashes, so their order does not
+matter.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ from threadpoolctl import threadpool_limits
 HIDDEN = 64
 # More rows make the fit slower and hardly better: this many take a second or two.
 ROWS = 20_000
-# With fewer rows than this, none are spared to say when to stop.
+# With fewer rows than this, none are held out for early stopping.
 FEWEST_TO_STOP_EARLY = 200
 
 LogOdds = Callable[[np.ndarray], np.ndarray]
 
 
 def hashes(rows: np.ndarray, labels: np.ndarray) -> np.ndarray:
-    """(rows,) numbers that depend on what a row holds, in single precision, and on its label."""
+    """Return (rows,) hashes of the content of a row, in single precision, and of its label."""
     bits = np.column_stack([rows.astype(np.float32).view(np.uint32), labels.astype(np.uint32)]).astype(np.uint64)
     odd = np.random.default_rng(0).integers(2**63, size=bits.shape[1:], dtype=np.uint64) * np.uint64(2) + np.uint64(1)
     mixed = (bits * odd).sum(axis=1, dtype=np.uint64)  # wraps around
@@ -32,30 +32,32 @@ def hashes(rows: np.ndarray, labels: np.ndarray) -> np.ndarray:
     return mixed
 
 
-def balanced(member: np.ndarray, order: np.ndarray, most: int) -> np.ndarray:
-    """As many members as non-members, ``most`` in all: the positions of those first in ``order``, members first.
+def balanced(member: np.ndarray, order: np.ndarray, limit: int) -> np.ndarray:
+    """Return the positions of equal numbers of members and non-members, members first.
 
     Args:
-        member: (rows,) the truth.
-        order: (rows,) hashes.
+        member: (rows,) true for members.
+        order: (rows,) hashes; the smallest are chosen.
+        limit: Maximum number of positions.
     """
-    sides = [np.flatnonzero(member), np.flatnonzero(~member)]
-    count = min(most // 2, *map(len, sides))
-    return np.concatenate([side[np.argsort(order[side])[:count]] for side in sides])
+    classes = [np.flatnonzero(member), np.flatnonzero(~member)]
+    count = min(limit // 2, *map(len, classes))
+    return np.concatenate([rows[np.argsort(order[rows])[:count]] for rows in classes])
 
 
 def learn(rows: np.ndarray, member: np.ndarray) -> LogOdds:
-    """A network with one hidden layer: features to log-odds of membership.
+    """Fit a network with one hidden layer; return the function from features to log-odds of membership.
 
     Args:
         rows: (rows, features) without NaN, in an order that does not depend on how they came in.
-        member: (rows,) the truth, both kinds.
+        member: (rows,) true for members; there are members and non-members.
     """
     from sklearn.exceptions import ConvergenceWarning
     from sklearn.neural_network import MLPClassifier
 
-    mean, deviation = rows.mean(axis=0), rows.std(axis=0)
-    deviation = np.where(deviation > 1e-9 * (1 + np.abs(mean)), deviation, 1.0)  # what never varies says nothing
+    mean = rows.mean(axis=0)
+    deviation = rows.std(axis=0)
+    deviation = np.where(deviation > 1e-9 * (1 + np.abs(mean)), deviation, 1.0)  # constant columns
     network = MLPClassifier(
         (HIDDEN,),
         alpha=1e-2,
@@ -69,10 +71,11 @@ def learn(rows: np.ndarray, member: np.ndarray) -> LogOdds:
     with threadpool_limits(limits=1), warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # the iterations are capped on purpose
         network.fit((rows - mean) / deviation, member)
-    (first, last), (hidden, out) = network.coefs_, network.intercepts_
+    first, last = network.coefs_
+    hidden, out = network.intercepts_
 
     def log_odds(features: np.ndarray) -> np.ndarray:
-        # Not from probabilities: those saturate, and what saturates is tied.
+        # Log-odds are not computed from probabilities, which saturate and tie.
         return (np.maximum((features - mean) / deviation @ first + hidden, 0) @ last + out)[:, 0]
 
     return log_odds

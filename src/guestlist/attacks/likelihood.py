@@ -1,4 +1,4 @@
-"""Likelihood-ratio attacks: is what the target says likelier from a model that trained on the record?
+"""Likelihood-ratio attacks: is the target's output likelier from a model that trained on the record?
 
 The margin of a record is close to normal over models that did, and over models that did not, train on it
 (Carlini et al. 2022). All functions take the view of one target, or of all targets in turn.
@@ -43,9 +43,10 @@ def lira(signals: View, *, variance: Variance = "auto") -> np.ndarray:
         record.
     """
     x = signals.target("margin")
-    inside, outside = signals.inside("margin"), signals.outside("margin")
-    own = _own_variance(variance, inside, outside)
-    return _log_density(x, inside, own) - _log_density(x, outside, own)
+    inside = signals.inside("margin")
+    outside = signals.outside("margin")
+    per_record = _uses_record_variance(variance, inside, outside)
+    return _log_density(x, inside, per_record) - _log_density(x, outside, per_record)
 
 
 def lira_offline(signals: View, *, variance: Variance = "auto") -> np.ndarray:
@@ -54,20 +55,24 @@ def lira_offline(signals: View, *, variance: Variance = "auto") -> np.ndarray:
     One-sided, so that unusually low confidence never counts as membership (Carlini et al. 2022, eq. 4).
     """
     outside = signals.outside("margin")
-    t = (signals.target("margin") - outside.mean) / spread(outside, _own_variance(variance, outside))
+    t = (signals.target("margin") - outside.mean) / standard_deviation(
+        outside, _uses_record_variance(variance, outside)
+    )
     return log_ndtr(t) - log_ndtr(-t)
 
 
-def spread(over: Moments, own: bool | np.ndarray) -> np.ndarray:
-    """Standard deviation over references, per record where ``own``, else pooled; never below the floor."""
+def standard_deviation(over: Moments, per_record: bool | np.ndarray) -> np.ndarray:
+    """Return the standard deviation over references, ``per_record`` or pooled; never below the floor."""
     pooled = np.maximum(over.pooled_variance, SMALLEST_VARIANCE)
-    per_record = np.maximum(np.where(over.count > 1, over.variance, pooled), VARIANCE_FLOOR * pooled)
-    return np.sqrt(np.where(own, per_record, pooled))
+    record_variance = np.maximum(np.where(over.count > 1, over.variance, pooled), VARIANCE_FLOOR * pooled)
+    return np.sqrt(np.where(per_record, record_variance, pooled))
 
 
-def _own_variance(variance: Variance, *sides: Moments) -> bool | np.ndarray:
-    """Whether records have variances of their own, for each target: "auto" says so where every side has half of
-    the references that takes."""
+def _uses_record_variance(variance: Variance, *sides: Moments) -> bool | np.ndarray:
+    """Return True, for each target, if records have separate variances.
+
+    With "auto" they have if there are enough IN, and enough OUT, references.
+    """
     if variance not in ("auto", "pooled", "record"):
         raise ValueError(f"Expected variance={variance!r} to be 'auto', 'pooled' or 'record'.")
     if variance != "auto":
@@ -76,6 +81,6 @@ def _own_variance(variance: Variance, *sides: Moments) -> bool | np.ndarray:
     return fewest >= ENOUGH_FOR_RECORD / 2
 
 
-def _log_density(x: np.ndarray, over: Moments, own: bool | np.ndarray) -> np.ndarray:
-    scale = spread(over, own)
+def _log_density(x: np.ndarray, over: Moments, per_record: bool | np.ndarray) -> np.ndarray:
+    scale = standard_deviation(over, per_record)
     return -0.5 * np.square((x - over.mean) / scale) - np.log(scale) - _HALF_LOG_TAU

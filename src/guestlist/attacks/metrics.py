@@ -1,8 +1,8 @@
-"""Attacks on the target's answers alone, and the thresholds that reference models teach them.
+"""Attacks on the target's outputs only, with thresholds that are fitted on reference models.
 
-Without references a score is the bare signal. With references, a threshold is learnt from what they say about
-their own members and non-members: one for all records, or one per class (Song & Mittal 2021, section 3). A
-score is then how far a record lies on the members' side of its threshold, so that a call is ``score >= 0``.
+Without references a score is the signal itself. With references, a threshold is fitted on their outputs for their own members
+and non-members: one for all records, or one per class (Song & Mittal 2021, section 3). A score is then the distance of a
+record from its threshold, positive on the members' side, so that a record is flagged if ``score >= 0``.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ def confidence(signals: View) -> np.ndarray:
 
 
 def entropy(signals: View) -> np.ndarray:
-    """Minus the entropy of the answer, which does not look at the label (Salem et al. 2019)."""
+    """Minus the entropy of the output, which does not depend on the label (Salem et al. 2019)."""
     return -signals.target("entropy")
 
 
@@ -42,7 +42,7 @@ def mentr(signals: View) -> np.ndarray:
 
 
 def beyond_threshold(view: View, name: str, *, per_class: bool = True) -> np.ndarray:
-    """How far signal ``name`` lies on the members' side of the threshold learnt from the references.
+    """Return the distance of signal ``name`` from the threshold fitted on the references, positive for members.
 
     A class in which the references have no members or no non-members takes the threshold of all classes.
 
@@ -50,7 +50,9 @@ def beyond_threshold(view: View, name: str, *, per_class: bool = True) -> np.nda
         (records,) scores, or (models, records); NaN where the references have but one kind in all classes.
     """
     sign = SIGN[name]
-    thresholds = view.class_thresholds(name, sign) if per_class else np.full(view.target(name).shape, np.nan)
+    thresholds = np.full(view.target(name).shape, np.nan)
+    if per_class:
+        thresholds = view.class_thresholds(name, sign)
     missing = np.isnan(thresholds)
     if missing.any():
         overall = view.best_threshold(name, sign)
@@ -61,15 +63,17 @@ def beyond_threshold(view: View, name: str, *, per_class: bool = True) -> np.nda
 def average_threshold(signals: Signals) -> float:
     """Minus the mean loss of references on their own members (Yeom et al. 2018); NaN without any.
 
-    It stands in for the training loss of the target, which its owner may publish and its signals do not tell.
+    It replaces the training loss of the target, which its owner may publish and its signals do not hold.
     """
     losses = signals.reference("loss")
     known = losses[signals.reference_member & ~np.isnan(losses)]
-    return -float(known.mean()) if known.size else float("nan")
+    if not known.size:
+        return float("nan")
+    return -float(known.mean())
 
 
 def single_threshold(signals: Signals, name: str) -> float:
-    """The one threshold on the rising score of signal ``name``, learnt from the references; NaN without any."""
+    """Return the one threshold on the score of signal ``name``, fitted on the references; NaN without any."""
     if not signals.references:
         return float("nan")
     return float(signals.best_threshold(name, SIGN[name])[0])

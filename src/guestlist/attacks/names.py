@@ -1,4 +1,4 @@
-"""Which attacks to run: those that a user names, or all that can."""
+"""Selection of attacks: those that a user names, or all that can run by default."""
 
 from __future__ import annotations
 
@@ -20,23 +20,24 @@ def select_attacks(
     missing: Mapping[str, str] | None = None,
     signals: Collection[str] | None = None,
 ) -> dict[str, Attack]:
-    """The attacks to run: those named, a user's own functions ``(signals) -> scores``, or all that can by default.
+    """Select attacks: those named, a user's functions ``(signals) -> scores``, or the default ones that can run.
 
     Args:
-        names: also combinations, made by ``combined`` or written as ``union(loss,lira)``.
-        evidence: the kinds of evidence that there will be.
-        missing: kind to the rest of a sentence about an attack that lacks it.
-        signals: those that the target gives; None: all.
+        names: Names, functions and combinations, made by ``combined`` or written as ``union(loss,lira)``.
+        references: Number of reference models.
+        evidence: Types of evidence that will be available.
+        missing: Type of evidence to the end of the message about an attack that lacks it.
+        signals: Names of the target's signals; None: all.
     """
-    names = chosen_names(names)
+    names = check_attack_names(names)
     if names is None:
         able = {n: a for n, a in ATTACKS.items() if a.default and a.references <= references and _reads(a, signals)}
         return {n: a for n, a in able.items() if not a.evidence or a.evidence in evidence}
     if not names:
         raise InputError(f"No attack is named; there are {', '.join(ATTACKS)}.")
     chosen: dict[str, Attack] = {}
-    for given in names:
-        name, attack = _one(given)
+    for item in names:
+        name, attack = _resolve(item)
         if not _reads(attack, signals):
             reads, gives = (", ".join(map(repr, names)) for names in (attack.needs, signals or ()))
             if "residual" in gives:
@@ -49,7 +50,7 @@ def select_attacks(
             raise InputError(f"Attack {name!r} needs at least {attack.references} references, found {references}.")
         if attack.evidence and attack.evidence not in evidence:
             raise NotCollectedError(f"Attack {name!r} {missing_message(attack.evidence, missing or {})}")
-        if name in chosen or (callable(given) and name in ATTACKS):
+        if name in chosen or (callable(item) and name in ATTACKS):
             raise InputError(f"Two attacks are named {name!r}; name your functions differently.")
         chosen[name] = attack
     if all(attack.oracle for attack in chosen.values()):
@@ -59,11 +60,11 @@ def select_attacks(
     return chosen
 
 
-def chosen_names(names: Any) -> Sequence[str | Callable] | None:
-    """The names as they were given; an error where they are no list of names and functions."""
+def check_attack_names(names: Any) -> Sequence[str | Callable] | None:
+    """Return the names; raise an error unless they are a list of names and functions, or None."""
     if names is None:
         return None
-    if not isinstance(names, list | tuple) or not all(isinstance(one, str) or callable(one) for one in names):
+    if not isinstance(names, list | tuple) or not all(isinstance(item, str) or callable(item) for item in names):
         raise ValueError(
             f"Expected attacks={short_repr(names)} to be a list of names and functions, such as ['loss', 'lira']."
         )
@@ -71,23 +72,23 @@ def chosen_names(names: Any) -> Sequence[str | Callable] | None:
 
 
 def _reads(attack: Attack, signals: Collection[str] | None) -> bool:
-    """Whether there are all the signals that an attack reads."""
+    """Return True if all signals that the attack reads are available."""
     return signals is None or set(attack.needs) <= set(signals)
 
 
-def _one(given: str | Callable) -> tuple[str, Attack]:
-    combination = parse_combination(given) if isinstance(given, str) else given
+def _resolve(item: str | Callable) -> tuple[str, Attack]:
+    combination = parse_combination(item) if isinstance(item, str) else item
     if isinstance(combination, Combination):
         return combination.__name__, combination.attack
-    if callable(given):
-        return _own_name(given), Attack(score=given, summary="given by the user", custom=True)
-    if given not in ATTACKS:
-        raise InputError(f"There is no attack {given!r}; there are {', '.join(ATTACKS)}.")
-    return given, ATTACKS[given]
+    if callable(item):
+        return _function_name(item), Attack(score=item, summary="given by the user", custom=True)
+    if item not in ATTACKS:
+        raise InputError(f"There is no attack {item!r}; there are {', '.join(ATTACKS)}.")
+    return item, ATTACKS[item]
 
 
-def _own_name(function: Callable) -> str:
-    """The name of a user's attack; it becomes a column and a file, so it must be a plain word."""
+def _function_name(function: Callable) -> str:
+    """Return the name of a user's attack; it becomes a column and a file, so it must be an identifier."""
     name = getattr(function, "__name__", type(function).__name__).replace("<lambda>", "own")
     if not name.isidentifier():
         raise InputError(f"An attack needs a plain name such as my_attack, found {name!r}.")

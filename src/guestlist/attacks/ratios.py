@@ -49,20 +49,22 @@ def rmia_offline(signals: View, *, a: float | None = None) -> np.ndarray:
 
 
 def tuned_a(signals: View) -> np.ndarray:
-    """RMIA's ``a``, (1,) or (targets, 1), with every reference as a mock target for its own members.
+    """RMIA's ``a``, (1,) or (targets, 1), with every reference as a stand-in target for its own members.
 
     A reference that trained on a record should answer with the probability a * (OUT mean) + (1 - a). That is
     linear in a, so least squares over all (reference, member) pairs, with the other references for the OUT
     mean, has a closed form in the moments. The target takes no part: in a :class:`Rotation`, each target has
-    an ``a`` without it. Clipped to [0, 1]; 1, where offline RMIA compares with the OUT mean alone, if the
-    references teach nothing.
+    a separate ``a``. Clipped to [0, 1]; 1, where offline RMIA compares with the OUT mean only, if the
+    references carry no information.
 
-    The paper searches a grid for the largest AUC of one mock target. This needs no search and no choice of a
-    mock target, on which the scores would depend.
+    The paper searches a grid for the largest AUC of one stand-in target. This needs no search and no choice of a
+    stand-in target, on which the scores would depend.
     """
-    inside, outside = signals.inside("p_y"), signals.outside("p_y")
+    inside = signals.inside("p_y")
+    outside = signals.outside("p_y")
     both = (inside.count > 0) & (outside.count > 0)
-    x, y = np.where(both, 1 - outside.mean, 0.0), np.where(both, 1 - inside.mean, 0.0)
+    x = np.where(both, 1 - outside.mean, 0.0)
+    y = np.where(both, 1 - inside.mean, 0.0)
     weight = np.where(both, inside.count, 0.0)  # the sum over a record's IN references
     squares = (weight * x * x).sum(axis=-1, keepdims=True)
     with np.errstate(invalid="ignore"):
@@ -75,7 +77,8 @@ def base(signals: View) -> np.ndarray:
 
     NaN where no reference was asked about the record.
     """
-    inside, outside = signals.inside("p_y"), signals.outside("p_y")
+    inside = signals.inside("p_y")
+    outside = signals.outside("p_y")
     total = sum(np.where(side.count > 0, side.count * side.mean, 0.0) for side in (inside, outside))
     with np.errstate(invalid="ignore"):  # 0 / 0 is NaN: no reference applies
         return _log_ratio(signals, total / (inside.count + outside.count))
@@ -90,6 +93,7 @@ def _log_ratio(signals: View, mean: np.ndarray) -> np.ndarray:
     zero = (signals.target("p_y") == 0) & (mean > 0)
     log_p = np.where(zero, np.minimum(log_p, np.log(SMALLEST_PROBABILITY)), log_p)
     if (mean == 0).any():  # seldom: the losses need not be summed up otherwise
-        inside, outside = signals.inside("loss"), signals.outside("loss")
+        inside = signals.inside("loss")
+        outside = signals.outside("loss")
         log_mean = np.where(mean == 0, -np.where(outside.count > 0, outside.mean, inside.mean), log_mean)
     return log_p - log_mean

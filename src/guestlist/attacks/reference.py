@@ -1,8 +1,7 @@
-"""What the target says about a record, against what references say about the same record.
+"""Attacks that compare the target's output for a record with those of references for the same record.
 
-Attack R asks how unusual the target's answer would be from a model that did not train on the record.
-Difficulty calibration subtracts what references say, so that a record that every model finds easy does not
-look like a member.
+Attack R measures how unusual the target's output would be from a model that did not train on the record. Difficulty
+calibration subtracts the references' output, so that a record that every model finds easy does not look like a member.
 """
 
 from __future__ import annotations
@@ -10,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from guestlist.attacks.bayes import log_odds_of_tail
-from guestlist.attacks.likelihood import spread
+from guestlist.attacks.likelihood import standard_deviation
 from guestlist.views.view import View
 
 # Degrees of freedom that a pooled variance counts as at most: its tail is then nearly normal, and never too light.
@@ -28,7 +27,7 @@ def reference(signals: View) -> np.ndarray:
     Returns:
         (records,) scores, or (models, records); NaN where every reference trained on the record.
     """
-    return signals.once("reference", lambda: _reference(signals))  # its p-values are made of the same
+    return signals.once("reference", lambda: _reference(signals))  # also used by its p-values
 
 
 def _reference(signals: View) -> np.ndarray:
@@ -36,7 +35,7 @@ def _reference(signals: View) -> np.ndarray:
     pooled_freedom = np.clip(np.maximum(outside.count - 1, 0).sum(axis=-1, keepdims=True), 1, PLENTY)
     freedom = np.where(outside.count > 1, outside.count - 1, pooled_freedom)
     with np.errstate(divide="ignore"):  # 1 / 0: the mean is NaN there, and so is the score
-        scale = spread(outside, True) * np.sqrt(1 + 1 / outside.count)
+        scale = standard_deviation(outside, True) * np.sqrt(1 + 1 / outside.count)
     return log_odds_of_tail((signals.target("margin") - outside.mean) / scale, freedom.astype(np.float64))
 
 

@@ -1,4 +1,4 @@
-"""Facts about attacks: the command line, the docs, the tests and the report read this table."""
+"""Table of attacks, read by the command line, the docs, the tests and the report."""
 
 from __future__ import annotations
 
@@ -22,25 +22,30 @@ from guestlist.attacks import (
 from guestlist.attacks import reference as per_record
 from guestlist.attacks.attack import Attack
 
-YEOM, HUMPHRIES = "Yeom et al. 2018", "Yeom et al. 2018; Humphries et al. 2023"
-SALEM, SONG = "Salem et al. 2019", "Song & Mittal 2021"
-YE, WATSON, RMIA = "Ye et al. 2022", "Watson et al. 2022", "Zarifzadeh et al. 2024"
-CARLINI, BAYES = "Carlini et al. 2022", "Carlini et al. 2022; Smyth 2004"
+YEOM = "Yeom et al. 2018"
+HUMPHRIES = "Yeom et al. 2018; Humphries et al. 2023"
+SALEM = "Salem et al. 2019"
+SONG = "Song & Mittal 2021"
+YE = "Ye et al. 2022"
+WATSON = "Watson et al. 2022"
+RMIA = "Zarifzadeh et al. 2024"
+CARLINI = "Carlini et al. 2022"
+BAYES = "Carlini et al. 2022; Smyth 2004"
 
 
 def _fixed(value: float) -> Callable[[Any], float]:
-    """A threshold that is the same for all targets."""
+    """Return a threshold that is the same for all targets."""
     return lambda signals: value
 
 
-def _learnt(signal: str) -> Callable[[Any], float]:
-    """A threshold that the references teach."""
+def _fitted(signal: str) -> Callable[[Any], float]:
+    """Return a threshold that is fitted on the references."""
     return partial(metrics.single_threshold, name=signal)
 
 
-def _among(evidence: str, of: Callable) -> Callable:
-    """A test among references, taken among other models."""
-    return partial(hypotheses.among, test=of, evidence=evidence)
+def _with_models(evidence: str, test: Callable) -> Callable:
+    """Return a test that compares with the models of some evidence instead of the references."""
+    return partial(hypotheses.with_other_models, test=test, evidence=evidence)
 
 
 ATTACKS: dict[str, Attack] = {
@@ -50,7 +55,7 @@ ATTACKS: dict[str, Attack] = {
         summary="small loss of the target (P)",
         paper="Yeom et al. 2018; Ye et al. 2022",
         needs=("loss",),
-        threshold=_learnt("loss"),
+        threshold=_fitted("loss"),
         p_value=hypotheses.population_p_value,
         rotates=True,
     ),
@@ -67,7 +72,7 @@ ATTACKS: dict[str, Attack] = {
         summary="large probability of the true class",
         paper=SONG,
         needs=("p_y",),
-        threshold=_learnt("p_y"),
+        threshold=_fitted("p_y"),
         rotates=True,
     ),
     "entropy": Attack(
@@ -75,7 +80,7 @@ ATTACKS: dict[str, Attack] = {
         summary="small entropy of the answer",
         paper=SALEM,
         needs=("entropy",),
-        threshold=_learnt("entropy"),
+        threshold=_fitted("entropy"),
         rotates=True,
     ),
     "mentr": Attack(
@@ -83,7 +88,7 @@ ATTACKS: dict[str, Attack] = {
         summary="small modified entropy",
         paper=SONG,
         needs=("mentr",),
-        threshold=_learnt("mentr"),
+        threshold=_fitted("mentr"),
         rotates=True,
     ),
     "average_threshold": Attack(
@@ -168,36 +173,36 @@ ATTACKS: dict[str, Attack] = {
         rotates=True,
     ),
     "distillation": Attack(
-        score=_among("distilled", per_record.reference),
+        score=_with_models("distilled", per_record.reference),
         summary="tail of models distilled from the target (D)",
         paper=YE,
         needs=("margin",),
-        p_value=_among("distilled", hypotheses.reference_p_value),
+        p_value=_with_models("distilled", hypotheses.reference_p_value),
         evidence="distilled",
     ),
     "distillation_empirical": Attack(
-        score=_among("distilled", per_record.reference_empirical),
+        score=_with_models("distilled", per_record.reference_empirical),
         summary="share of distilled models with a larger loss (D)",
         paper=YE,
         needs=("loss",),
-        p_value=_among("distilled", hypotheses.reference_empirical_p_value),
+        p_value=_with_models("distilled", hypotheses.reference_empirical_p_value),
         default=False,
         evidence="distilled",
     ),
     "leave_one_out": Attack(
-        score=_among("left_out", per_record.reference),
+        score=_with_models("left_out", per_record.reference),
         summary="tail of models trained without the record (L)",
         paper=YE,
         needs=("margin",),
-        p_value=_among("left_out", hypotheses.reference_p_value),
+        p_value=_with_models("left_out", hypotheses.reference_p_value),
         evidence="left_out",
     ),
     "leave_one_out_empirical": Attack(
-        score=_among("left_out", per_record.reference_empirical),
+        score=_with_models("left_out", per_record.reference_empirical),
         summary="share of such models with a larger loss (L)",
         paper=YE,
         needs=("loss",),
-        p_value=_among("left_out", hypotheses.reference_empirical_p_value),
+        p_value=_with_models("left_out", hypotheses.reference_empirical_p_value),
         default=False,
         evidence="left_out",
     ),

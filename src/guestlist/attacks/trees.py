@@ -1,8 +1,7 @@
-"""An attack on trees by whoever has the model file: the leaves tell how many training records they were made from.
+"""Attack on trees by an adversary with the model file, which holds the number of training records of each leaf.
 
-Of the candidates that fall in a leaf, as many were in the tree's training sample as the file says. Where two fall in a
-leaf that was made from two, both are members; where one falls in a leaf of its class that holds none of that class, it
-was not in this tree's sample.
+If two candidates fall in a leaf with two training records, both are members; if a candidate falls in a leaf that has no
+training record of its class, it was not in this tree's sample.
 """
 
 from __future__ import annotations
@@ -12,8 +11,8 @@ import numpy as np
 from guestlist.views.evidence import LeavesView
 from guestlist.views.signals import Signals
 
-# A share of 1 or 0 is certain only if every member is a candidate, and no twin of one is missing: so, nearly certain.
-NEARLY = 1e-6
+# A share of 1 or 0 is certain only if every member, and every duplicate of one, is a candidate: so it is nearly certain.
+SMOOTHING = 1e-6
 
 
 def leaf_shares(signals: Signals) -> np.ndarray:
@@ -29,28 +28,32 @@ def leaf_shares(signals: Signals) -> np.ndarray:
     The attacker knows the model file, the candidates with their labels, among them all members, and the share of members.
 
     Returns:
-        (records,) scores; NaN for records that are not asked about.
+        (records,) scores; NaN for records that are not evaluated.
     """
     leaves = signals.evidence.need("leaves")
-    asked = leaves.evaluated
-    scores = np.full(len(asked), np.nan)
+    rows = leaves.evaluated
+    scores = np.full(len(rows), np.nan)
     if not leaves.leaf.shape[1]:
         return scores
-    of_class = signals.labels[asked] if leaves.by_class else np.zeros(asked.sum(), dtype=np.int64)
-    trees = [_log_ratio(leaves, tree, of_class) for tree in range(leaves.leaf.shape[1])]
-    scores[asked] = np.mean(trees, axis=0)
+    classes = np.zeros(rows.sum(), dtype=np.int64)
+    if leaves.by_class:
+        classes = signals.labels[rows]
+    trees = [_tree_log_ratio(leaves, tree, classes) for tree in range(leaves.leaf.shape[1])]
+    scores[rows] = np.mean(trees, axis=0)
     return scores
 
 
-def _log_ratio(leaves: LeavesView, tree: int, of_class: np.ndarray) -> np.ndarray:
-    """(asked records,) what one tree says."""
-    asked = leaves.evaluated
-    weight = np.ones(len(of_class)) if leaves.weight is None else leaves.weight[asked, tree]
-    cell = leaves.leaf[asked, tree].astype(np.int64) * (of_class.max() + 1) + of_class
+def _tree_log_ratio(leaves: LeavesView, tree: int, classes: np.ndarray) -> np.ndarray:
+    """Return (evaluated records,) log-likelihood ratios of one tree."""
+    rows = leaves.evaluated
+    weight = np.ones(len(classes)) if leaves.weight is None else leaves.weight[rows, tree]
+    cell = leaves.leaf[rows, tree].astype(np.int64) * (classes.max() + 1) + classes
     candidates = np.bincount(cell, weight)[cell]
-    held = np.ones(len(cell)) if leaves.held is None else leaves.held[asked, tree]
+    held = np.ones(len(cell)) if leaves.held is None else leaves.held[rows, tree]
     share = np.minimum(held / candidates, 1)
-    in_sample = leaves.rate if leaves.bag is None else min(leaves.rate, leaves.bag[tree] / weight.sum())
+    in_sample = leaves.rate
+    if leaves.bag is not None:
+        in_sample = min(in_sample, leaves.bag[tree] / weight.sum())
     if_member = in_sample / leaves.rate
-    odds = (share / (1 - share + NEARLY)) / (in_sample / (1 - in_sample))
-    return np.log(1 - if_member + if_member * odds + NEARLY)
+    odds = (share / (1 - share + SMOOTHING)) / (in_sample / (1 - in_sample))
+    return np.log(1 - if_member + if_member * odds + SMOOTHING)
