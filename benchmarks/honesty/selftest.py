@@ -22,7 +22,7 @@ FOUND = Path(__file__).with_suffix(".json")
 SHIPPED = tuple(
     name
     for name, attack in ATTACKS.items()
-    if not attack.learns and (not attack.evidence or EVIDENCE[attack.evidence].made_up)
+    if not attack.learns and (not attack.evidence or EVIDENCE[attack.evidence].simulate)
 )
 BAD = {attack.__name__: attack for attack in BAD_ATTACKS}
 
