@@ -42,7 +42,8 @@ MODELS = {
 def opened(inputs: Inputs, place: str, references: int, engine: Engine) -> CollectContext:
     """A folder in which the target was asked and no reference was trained yet."""
     store = store_of_inputs(inputs, Path(place) / "audit", references=references, seed=0)
-    return open_context(store, inputs.target, inputs.pool, query_target(inputs.target, inputs.pool), engine=engine)
+    outputs, _ = query_target(inputs.target, inputs.pool)
+    return open_context(store, inputs.target, inputs.pool, outputs, engine=engine)
 
 
 def seconds(work: Callable[[], object]) -> float:
