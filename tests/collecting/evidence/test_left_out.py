@@ -244,7 +244,8 @@ def test_killed_at_random_moments_and_resumed_it_ends_with_the_same_bytes(tmp_pa
         "rng = np.random.default_rng(0); x = rng.normal(size=(200, 4)); y = (x[:, 0] + rng.normal(size=200) > 0) * 1;"
         "model = Forest(20, random_state=0).fit(x[:100], y[:100]);"
         "gl.audit(model, (x[:100], y[:100]), (x[100:], y[100:]), references=0, folder=sys.argv[1],"
-        "         jobs=int(sys.argv[2]), evidence=[gl.LeftOut(records=12, models=6)])"
+        "         jobs=int(sys.argv[2]), attacks=['leave_one_out'], baseline=False,"
+        "         evidence=[gl.LeftOut(records=8, models=4)])"
     )
 
     def command(folder, jobs):
