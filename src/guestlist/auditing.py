@@ -102,49 +102,49 @@ def audit(
     train: Recipe | Callable | None = None,
     fit_params: Mapping[str, Any] | None = None,
 ) -> Results:
-    """Could anyone tell who was in the training set of ``model``?
+    """Audit a model for membership leakage.
 
     Args:
-        model: a fitted scikit-learn-style classifier or regressor; a target made by ``torch_target``, ``function_target`` or
+        model: Fitted scikit-learn-style classifier or regressor; a target made by ``torch_target``, ``function_target`` or
             ``onnx_target``; or the path of an ``.onnx`` or ``.skops`` file.
-        members: the records it was trained on: ``(x, y)``, a table with a ``label`` column, or a path to one.
-        nonmembers: records of the same source that it was not trained on.
-        population: more records of the same source, for references to train on; they are not asked about.
-        label, group, id: columns of tables; ``group`` may be several.
-        person: the column that says whose record each is, where people have several: intervals then count persons, and
-            references train on whole persons.
-        references: how many models to train for comparison; by default 32, or none where nothing says how. 0 runs only the
-            attacks that need none; ``UntilWidth(0.05)`` trains until the recipe's AUC is known that well.
-        attacks: names from ``ATTACKS``, combinations such as ``union(loss,lira)``, or functions ``(signals) -> scores``;
-            all that can run by default.
-        evidence: what some attacks need beyond references, such as ``Distilled(models=64)``; see ``guestlist show
-            evidence``.
-        folder: keeps all that was collected_types; run again with the same folder to resume or to add references.
-        seed: of everything random.
-        jobs: processes; -1, one per core, by default. Short for ``engine=Local(jobs)``.
-        engine: where models are trained: ``Local(jobs)``, ``Here()`` or ``Ray(address)``. The results do not depend on
-            it.
-        duplicates: ``drop`` leaves out non-members that are equal to a member, or of a person among the members.
-        prior: share of members among the people an attacker asks about; decides what share of its calls is right.
-        ignore: codes of checks, such as ``GL104``, that you do not want to hear about; the report says which ones were
-            ignored.
-        baseline: whether to look if members can be told from non-members without the model; a few seconds.
-        claimed: a promise of differential privacy, ``Claim(epsilon=2, delta=1e-5)``: what it allows is drawn beside what
-            attacks reach. By default what the recipe promises, if it does, as ``DpSgd`` with noise.
-        progress: ``True`` shows it in a terminal or a notebook once the work takes seconds, ``False`` never; or what wraps an
-            iterable and takes ``total=``, as ``tqdm`` does.
-        about: kept in the folder's manifest, for people and for later commands.
-        cover: what stands on the cover of the report: ``gl.Cover(title=…, owner=…, dataset=…, purpose=…, date=…)``.
-        train: how references are trained, if that is not ``clone(model).fit(x, y)``: a function ``(data, rng) -> model`` that
-            trains on ``data.x`` and ``data.y`` with all its randomness from ``rng``. It returns a fitted estimator, or a
-            function from features to outputs like those of ``model``.
-        fit_params: arguments with which ``model.fit`` was called beyond features and labels; references get them too. A tuple
-            holds one array per set of records, cut to the records of each reference:
-            ``{"sample_weight": (members_weight, nonmembers_weight)}``, with a third for ``population``. All else is passed as
-            it is. A function given as ``train`` finds them in ``data.fit_params.arguments``.
+        members: Training records: ``(x, y)``, a table with a ``label`` column, or a path to one.
+        nonmembers: Records of the same source that the model was not trained on.
+        population: More records of the same source to train reference models on; they are not evaluated.
+        label: Label column of the tables.
+        group: Group column, or several.
+        id: Column with record ids.
+        person: Column with person identifiers, if people have several records. Intervals then count persons, and reference
+            models train on all records of a person or none.
+        references: Number of reference models; by default 32, or 0 if the training recipe is unknown. 0 runs only the attacks
+            that need none; ``UntilWidth(0.05)`` trains until the interval of the recipe's AUC is that narrow.
+        attacks: Names from ``ATTACKS``, combinations such as ``union(loss,lira)``, or functions ``(signals) -> scores``; by
+            default all that can run.
+        evidence: Evidence that some attacks need besides reference models, such as ``Distilled(models=64)``; see ``guestlist
+            show evidence``.
+        folder: Audit folder; run again with the same folder to resume or to add reference models.
+        seed: Random seed.
+        jobs: Number of processes; by default -1, one per core. Short for ``engine=Local(jobs)``.
+        engine: Engine that trains the models: ``Local(jobs)``, ``Here()`` or ``Ray(address)``. Results do not depend on it.
+        duplicates: ``drop`` removes non-members that equal a member or belong to a person among the members.
+        prior: Share of members among the records that an attacker tests; determines the positive predictive value.
+        ignore: Codes of checks to ignore, such as ``GL104``; the report lists them.
+        baseline: Whether to test if members and non-members can be distinguished without the model; takes a few seconds.
+        claimed: Claimed differential privacy, ``Claim(epsilon=2, delta=1e-5)``, to compare with the attacks; by default the
+            guarantee of the training recipe, if it has one (for example ``DpSgd`` with noise).
+        progress: ``True`` shows progress in a terminal or a notebook after a few seconds, ``False`` never; or a function that
+            wraps an iterable and takes ``total=``, as ``tqdm`` does.
+        about: Notes that the manifest of the folder keeps for people and for later commands.
+        cover: Cover of the report: ``gl.Cover(title=…, owner=…, dataset=…, purpose=…, date=…)``.
+        train: Training recipe of the reference models, if it is not ``clone(model).fit(x, y)``: a function ``(data, rng) ->
+            model`` that trains on ``data.x`` and ``data.y`` and draws all randomness from ``rng``. It returns a fitted
+            estimator, or a function from features to outputs like those of ``model``.
+        fit_params: Arguments of ``model.fit`` besides features and labels; reference models get them too. A tuple holds one
+            array per set of records, cut to the records of each reference model:
+            ``{"sample_weight": (members_weight, nonmembers_weight)}``, with a third for ``population``. Other values are passed
+            unchanged. A function given as ``train`` reads them from ``data.fit_params.arguments``.
 
     Returns:
-        Results: ``.attacks`` and ``.records`` are DataFrames, ``.summary()`` and ``.to_html(path)`` are to read.
+        Results with ``.attacks`` and ``.records`` (DataFrames), ``.summary()`` and ``.to_html(path)``.
     """
     target = as_target(model, train)
     config = AuditConfig.from_options(
@@ -201,13 +201,13 @@ def collect(
     train: Recipe | Callable | None = None,
     fit_params: Mapping[str, Any] | None = None,
 ) -> Case:
-    """The slow part of an audit alone: what the target, its references and all evidence say, brought into ``folder``.
+    """Collect an audit without evaluating it: query the target, train reference models, gather evidence.
 
-    Arguments are those of ``audit``, which in the same folder then trains nothing.
+    The arguments are those of ``audit``, which then trains nothing in the same folder.
 
     Returns:
-        The case as it stands: ``.view`` is what an adversary sees and what attacks take, ``.truth`` who was a member,
-        ``.records`` who they are, ``.mocks`` the references, each in turn as a target of the others.
+        The case: ``.view`` is the adversary's view, which attacks take; ``.truth`` the membership; ``.records`` the table of
+        records; ``.mocks`` the reference models, each in turn as a stand-in target. ``.scored()`` runs the attacks.
     """
     target = as_target(model, train)
     config = AuditConfig.from_options(
