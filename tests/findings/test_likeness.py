@@ -9,7 +9,7 @@ from scipy import stats
 
 from cases import case_of, leaking
 from guestlist.findings import likeness
-from guestlist.findings.checks import UNLIKE
+from guestlist.findings.diagnostics_core import MAX_TEST_P
 from worlds import noise_simulation
 
 
@@ -65,7 +65,7 @@ def test_places_equal_a_slow_count():
 def test_a_target_that_stands_where_no_reference_does_is_unlike():
     case = leaking(records=400, models=17)
     values = {name: matrix.copy() for name, matrix in case.view.values.items()}
-    assert likeness.find(case).p_value > UNLIKE
+    assert likeness.find(case).p_value > MAX_TEST_P
     values["margin"][0] += 2.0
     moved = likeness.find(replace(case, view=replace(case.view, values=values)).scored())
     assert moved.p_value < 1e-6

@@ -136,7 +136,7 @@ _OPTION_NAMES = {"id_": "id", "attacks": "attack"}
 
 
 def _print_event(event) -> None:
-    text = f"{event.number} of {event.of}: {event.name}" if hasattr(event, "number") else forecast_text(event)
+    text = f"{event.number} of {event.total}: {event.name}" if hasattr(event, "number") else forecast_text(event)
     click.echo(text, err=True)
 
 

@@ -1,4 +1,4 @@
-"""Which defences fit a target, and with which options they are tried."""
+"""Defences that fit a target, and the options with which they are tried."""
 
 from __future__ import annotations
 
@@ -99,15 +99,15 @@ class Situation:
     def fit(self) -> Any:
         """The plain training of a torch module, which defences change or wrap."""
         recipe = self.retraining.recipe
-        if not is_dataclass(recipe) or not {"objective", "epochs"} <= {one.name for one in fields(recipe)}:
+        if not is_dataclass(recipe) or not {"objective", "epochs"} <= {field.name for field in fields(recipe)}:
             raise InputError(f"Its recipe is {type(recipe).__name__}; this defence changes or wraps gl.Fit.")
         return recipe
 
     def minimising(self, objective: Any) -> Any:
         """Plain training with another objective."""
         if self.fit.objective is not None:
-            own = type(self.fit.objective).__name__
-            raise InputError(f"Its training has an objective already, {own}, and there is one at a time.")
+            current = type(self.fit.objective).__name__
+            raise InputError(f"Its training has an objective already, {current}, and there is one at a time.")
         try:
             return replace(self.fit, objective=objective)
         except ValueError as error:
@@ -125,7 +125,7 @@ Options = Iterable[tuple[str, Any]]  # what is told of a choice of options, and 
 
 @dataclass(frozen=True)
 class Trial:
-    """With which options a row of ``DEFENCES`` is tried.
+    """Options with which a row of ``DEFENCES`` is tried.
 
     Args:
         options: of a situation; an InputError says why there are none.
@@ -151,13 +151,13 @@ def _answers(*options: tuple[str, Any]) -> Trial:
 
 def _own_parameters(s: Situation) -> Options:
     model = s.retraining.model
-    found = [(_told(one.parameters), one) for one in grid(model, s.members)]
-    if not found:
+    options = [(_options_text(regularised.parameters), regularised) for regularised in grid(model, s.members)]
+    if not options:
         raise InputError(f"No parameter is known with which {type(last_step(model)[1]).__name__} regularises more.")
-    return found
+    return options
 
 
-def _told(parameters: Mapping[str, Any]) -> str:
+def _options_text(parameters: Mapping[str, Any]) -> str:
     return " ".join(f"{name}={value:g}" if _number(value) else f"{name}={value}" for name, value in parameters.items())
 
 
@@ -165,11 +165,11 @@ def _number(value: Any) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 
-def _fewer_classes_told(s: Situation) -> Options:
-    kept = [k for k in (1, 3) if s.target.columns - k >= 2]
-    if not kept:
+def _fewer_classes(s: Situation) -> Options:
+    sizes = [k for k in (1, 3) if s.target.columns - k >= 2]
+    if not sizes:
         raise InputError("Of two classes, the largest probability tells the other.")
-    return [(f"k={k}", TopK(k)) for k in kept]
+    return [(f"k={k}", TopK(k)) for k in sizes]
 
 
 def _private(s: Situation) -> Options:
@@ -210,23 +210,23 @@ TRIALS: dict[str, Trial] = {
     "removal": Trial(_without_the_riskiest),
     "memguard": Trial(lambda s: [("", MemGuard(s.others(encoded=False)))], times=2),
     "rounded": _answers(("digits=1", Rounded(1))),
-    "top_k": Trial(_fewer_classes_told),
+    "top_k": Trial(_fewer_classes),
     "label_only": _answers(("", LabelOnly())),
     "temperature": _answers(("temperature=2", Temperature(2.0))),
 }
 
 
 def candidates(situation: Situation, defences: Sequence[str] | Mapping[str, Any] | None = None) -> list[Candidate]:
-    """What is to be tried: the target's own training first, where it can be trained anew.
+    """Return the candidates: first the target's own training, if it can be trained again.
 
     Args:
         defences: names of rows; or names to recipes, ways to answer and removals of one's own; all that fit by default.
     """
     again = [Candidate(AGAIN, AGAIN)] if "retrain" in situation.target.can else []
     if isinstance(defences, Mapping):
-        own = [_own(name, how) for name, how in defences.items()]
-        _check_folders(own)
-        return again + own
+        user_defined = [_user_defined(name, how) for name, how in defences.items()]
+        _check_folders(user_defined)
+        return again + user_defined
     if isinstance(defences, str):
         raise InputError(f"Expected defences=[…], a list of names, found {defences!r}.")
     if defences is None:
@@ -236,24 +236,26 @@ def candidates(situation: Situation, defences: Sequence[str] | Mapping[str, Any]
         unknown = [name for name in names if name not in TRIALS]
         if unknown:
             raise InputError(f"There is no defence {unknown[0]!r} to try; these are there: {', '.join(TRIALS)}.")
-    return again + [one for name in names for one in _tried(name, situation)]
+    return again + [candidate for name in names for candidate in _tried(name, situation)]
 
 
-def _check_folders(own: Sequence[Candidate]) -> None:
-    """Names of the user's own must be those of different folders, and of none that is there anyway."""
+def _check_folders(candidates: Sequence[Candidate]) -> None:
+    """Check that user-defined names give different folders, and none that exists anyway."""
     taken = {PLAIN: "the plain model", Candidate(AGAIN, AGAIN).folder: "the target's own training"}
-    for one in own:
-        if not one.folder.strip("."):
-            raise InputError(f"Expected another name than {one.name!r}: a folder is named after it.")
-        if one.folder in taken:
-            raise InputError(f"Expected another name than {one.name!r}: {taken[one.folder]} has it already.")
-        taken[one.folder] = repr(one.name)
+    for candidate in candidates:
+        if not candidate.folder.strip("."):
+            raise InputError(f"Expected another name than {candidate.name!r}: a folder is named after it.")
+        if candidate.folder in taken:
+            raise InputError(
+                f"Expected another name than {candidate.name!r}: {taken[candidate.folder]} has it already."
+            )
+        taken[candidate.folder] = repr(candidate.name)
 
 
-def _own(name: str, how: Any) -> Candidate:
-    """A defence of the user's own."""
-    own = how if isinstance(how, Removal | Answering) else as_recipe(how)
-    return Candidate(name, name, own)
+def _user_defined(name: str, how: Any) -> Candidate:
+    """Return a user-defined defence as a candidate."""
+    defence = how if isinstance(how, Removal | Answering) else as_recipe(how)
+    return Candidate(name, name, defence)
 
 
 def _tried(name: str, situation: Situation) -> Iterator[Candidate]:
@@ -261,8 +263,8 @@ def _tried(name: str, situation: Situation) -> Iterator[Candidate]:
     unfit = _unfit(name, situation)
     if not unfit:
         try:
-            for told, how in TRIALS[name].options(situation):
-                yield Candidate(f"{name} {told}".strip(), name, how, TRIALS[name].times)
+            for options, how in TRIALS[name].options(situation):
+                yield Candidate(f"{name} {options}".strip(), name, how, TRIALS[name].times)
             return
         except InputError as error:
             unfit = str(error)
@@ -270,11 +272,12 @@ def _tried(name: str, situation: Situation) -> Iterator[Candidate]:
 
 
 def _unfit(name: str, situation: Situation) -> str:
-    """Why a row is for other models than this one, if it is."""
-    target, trains = situation.target, DEFENCES[name].trains
+    """Return why a row is for other models than this one; empty if it fits."""
+    target = situation.target
+    trains = DEFENCES[name].trains
     if trains == "any classifier":
         return "" if target.scale.has_classes else f"{target.name} predicts values, and this changes probabilities."
     if "retrain" not in target.can:
         return f"{target.name} cannot be trained anew: it has no recipe, or its answers are not its own."
-    own = situation.retraining.trains
-    return "" if trains in ("any model", own) else f"This trains a {trains}, and {target.name} is none."
+    kind = situation.retraining.trains
+    return "" if trains in ("any model", kind) else f"This trains a {trains}, and {target.name} is none."

@@ -1,4 +1,4 @@
-"""The flow: audit the plain model, tell how long it will take, try every defence, compare."""
+"""Audit the plain model, estimate the runtime, try every defence, and compare."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Begun:
 
     name: str
     number: int
-    of: int
+    total: int
 
 
 Tell = Callable[[Forecast | Begun], None]
@@ -72,7 +72,7 @@ def defend(
     train: Recipe | Callable | None = None,
     fit_params: Mapping[str, Any] | None = None,
 ) -> Defended:
-    """What would help against a leak: every defence that fits the model, audited and compared with the model as it is.
+    """Audit every defence that fits the model, and compare it with the model as it is.
 
     Each defence trains the target anew on the members, or changes its answers, and is audited with references that have the
     defence too. All audits have the same records, members and seed. One that fails is told of, and does not stop the others.
@@ -125,23 +125,27 @@ def defend(
     if plain is not None:
         _check_not_fewer(Path(plain), references)
     with audit_folder(folder) as root, folder_lock(root):
-        place = root / PLAIN if plain is None else Path(plain)
-        clock, as_it_is = Clock(settings.progress), replace(settings, folder=place)
+        plain_folder = root / PLAIN if plain is None else Path(plain)
+        clock = Clock(settings.progress)
+        as_it_is = replace(settings, folder=plain_folder)
         results = run_audit(given, replace(as_it_is, progress=clock.progress))
         plan = candidates(replace(situation, risks=_risks(results)), defences)
-        bench = DefenceRunner(Plain(given, results, place), root, replace(settings, about=_of_defences(results)), fpr)
-        left, again = left_over(bench, plan), None
-        if tell is not None and left:
+        bench = DefenceRunner(
+            Plain(given, results, plain_folder), root, replace(settings, about=_of_defences(results)), fpr
+        )
+        pending = left_over(bench, plan)
+        again = None
+        if tell is not None and pending:
             times, again = timed(bench, clock, lambda: run_audit(given, as_it_is))
-            tell(forecast(left, references, times, settings.engine))
+            tell(forecast(pending, references, times, settings.engine))
         tried = []
-        for one in plan:
-            if tell is not None and one in left:
-                tell(Begun(one.name, left.index(one) + 1, len(left)))
-            tried.append(bench.attempt(one, again))
-        found = judged(results, tried, fpr)
-        write_json(root / "defended.json", {"rows": found.document()})
-        return found
+        for candidate in plan:
+            if tell is not None and candidate in pending:
+                tell(Begun(candidate.name, pending.index(candidate) + 1, len(pending)))
+            tried.append(bench.attempt(candidate, again))
+        defended = judged(results, tried, fpr)
+        write_json(root / "defended.json", {"rows": defended.document()})
+        return defended
 
 
 def estimate_runtime(
@@ -163,7 +167,7 @@ def estimate_runtime(
     engine: Engine | None = None,
     duplicates: Literal["warn", "drop"] = "warn",
 ) -> Forecast:
-    """How long ``defend`` with these arguments would take from its beginning: one model is trained and timed, and kept nowhere.
+    """Estimate how long ``defend`` with these arguments takes, by training and timing one model.
 
     What judging takes is not in it: no audit is made.
     """
@@ -171,10 +175,12 @@ def estimate_runtime(
     settings = AuditConfig.from_options(references=references, seed=seed, jobs=jobs, engine=engine)
     columns: ColumnNames = {"label": label, "group": group, "id": id, "person": person}
     given = prepare(as_target(model), members, nonmembers, population, **columns, duplicates=duplicates, seed=seed)
-    plan = [one for one in candidates(_situation(given, held_out, columns), defences) if not one.unfit]
+    plan = [
+        candidate for candidate in candidates(_situation(given, held_out, columns), defences) if not candidate.unfit
+    ]
     seconds, _ = time_of_training(given, seed)
-    there = 0 if plain is None else _there(Path(plain))
-    return forecast(plan, references, Times(seconds, None), settings.engine, plain=max(0, references - there))
+    existing = 0 if plain is None else _reference_count(Path(plain))
+    return forecast(plan, references, Times(seconds, None), settings.engine, plain=max(0, references - existing))
 
 
 def _check_whole(references: int) -> None:
@@ -189,21 +195,21 @@ def _of_defences(plain: Results) -> dict[str, Any]:
 
 def _check_not_fewer(folder: Path, references: int) -> None:
     """The audit that found the leak is judged again, and must not lose by it."""
-    there = _there(folder)
-    if references < there:
+    existing = _reference_count(folder)
+    if references < existing:
         raise InputError(
-            f"{folder} has {there} references; give references={there} (--references {there}), or as many as there should be in "
-            "all."
+            f"{folder} has {existing} references; give references={existing} (--references {existing}), or as many as there "
+            "should be in all."
         )
 
 
-def _there(folder: Path) -> int:
+def _reference_count(folder: Path) -> int:
     """References that an audit has."""
     return max(open_store(folder).models(), default=0)
 
 
 def _situation(given: Inputs, held_out, columns: ColumnNames) -> Situation:
-    """What the choice of defences hangs on; ids that cannot be paired are refused before the long work."""
+    """Collect what the choice of defences depends on; reject repeated ids before the long work."""
     ids = given.pool.ids[given.split.evaluated[0]]
     if len(set(ids)) < len(ids):
         raise InputError(
@@ -211,7 +217,9 @@ def _situation(given: Inputs, held_out, columns: ColumnNames) -> Situation:
             "without repeats, or none; person=… (--person) says whose records they are."
         )
     if held_out is not None:
-        label, name, person = columns["label"], columns["id"], columns["person"]
+        label = columns["label"]
+        name = columns["id"]
+        person = columns["person"]
         held_out = as_data(held_out, side="held_out", label=label, id=name, person=person)
         held_out = given.target.fitting(held_out, "held_out")
     return Situation(given.target, int(given.split.members.sum()), held_out)

@@ -1,4 +1,4 @@
-"""How long it will take to try defences, told before it begins."""
+"""Estimated runtime of trying defences, reported before it begins."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Times:
 
 @dataclass(frozen=True)
 class Forecast:
-    """What is left to do.
+    """Work that remains.
 
     Args:
         models: to train: targets and references.
@@ -52,8 +52,8 @@ class Forecast:
         return self.trainings * self.times.training / self.jobs + self.audits * (self.times.judging or 0.0)
 
 
-def forecast(left: Sequence[Candidate], references: int, times: Times, engine: Engine, plain: int = 0) -> Forecast:
-    """What it will take.
+def forecast(pending: Sequence[Candidate], references: int, times: Times, engine: Engine, plain: int = 0) -> Forecast:
+    """Estimate the remaining work.
 
     Args:
         left: what is still to be tried.
@@ -61,12 +61,18 @@ def forecast(left: Sequence[Candidate], references: int, times: Times, engine: E
         plain: models that the audit of the plain model still lacks.
     """
     each = 1 + references
-    trainings = plain + each * sum(one.times for one in left)
-    return Forecast(plain + each * len(left), trainings, len(left) + (plain > 0), times, jobs_of(engine))
+    trainings = plain + each * sum(candidate.times for candidate in pending)
+    return Forecast(
+        models=plain + each * len(pending),
+        trainings=trainings,
+        audits=len(pending) + (plain > 0),
+        times=times,
+        jobs=jobs_of(engine),
+    )
 
 
 def jobs_of(engine: Engine) -> int:
-    """How many models an engine trains side by side; 1 where only the engine knows."""
+    """Return the number of models that an engine trains in parallel; 1 if only the engine knows."""
     return int(joblib.effective_n_jobs(engine.jobs)) if isinstance(engine, Local) else 1
 
 
@@ -74,17 +80,19 @@ class Clock:
     """A progress that looks at the time: how many models were trained, and for how long."""
 
     def __init__(self, progress: Progress | None):
-        self.inner, self.models, self.seconds = progress, 0, 0.0
+        self.inner = progress
+        self.models = 0
+        self.seconds = 0.0
 
-    def progress(self, items: Iterable, *, total: int, **more) -> Iterable:
+    def progress(self, items: Iterable, *, total: int, **options) -> Iterable:
         start = time.perf_counter()
-        yield from items if self.inner is None else self.inner(items, total=total, **more)
+        yield from items if self.inner is None else self.inner(items, total=total, **options)
         self.models += total
         self.seconds += time.perf_counter() - start
 
 
 def timed(bench: DefenceRunner, clock: Clock, judge: Callable[[], object]) -> tuple[Times, Target | None]:
-    """How long things take: as it was found before in this folder, in the audit of the plain model, or by one training.
+    """Measure training and evaluation: read from this folder, from the plain audit, or by one training.
 
     That one training is the target's own, which is tried anyway: it is handed on.
 
@@ -92,7 +100,8 @@ def timed(bench: DefenceRunner, clock: Clock, judge: Callable[[], object]) -> tu
         clock: of the audit of the plain model.
         judge: judges that audit once more; the first time libraries are loaded, and more.
     """
-    path, again = bench.root / TIMES, None
+    path = bench.root / TIMES
+    again = None
     if path.exists():
         return from_json(Times, read_json(path)), None
     if clock.models:
@@ -109,7 +118,7 @@ def timed(bench: DefenceRunner, clock: Clock, judge: Callable[[], object]) -> tu
 
 
 def time_of_training(given: Inputs, seed: int) -> tuple[float, Target | None]:
-    """Seconds of training the target anew, and that target; 0 and none where nothing trains it."""
+    """Return seconds of training the target again, and that target; 0 and None if nothing trains it."""
     if "retrain" not in given.target.can:
         return 0.0, None
     start = time.perf_counter()

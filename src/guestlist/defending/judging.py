@@ -1,4 +1,4 @@
-"""What helps: every defence beside the plain model, and those that are shown to leak less."""
+"""Comparison of every defence with the plain model."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ FPR = 0.05
 
 @dataclass(frozen=True)
 class Row:
-    """What one defence came to.
+    """Result of one defence.
 
     Args:
         name, defence: of the candidate.
@@ -53,19 +53,19 @@ class Row:
 
     @property
     def leaks_less(self) -> bool:
-        """Whether it is shown, of all that were tried together, that the AUC is smaller, and not that more members are found."""
+        """Evidence, corrected for all defences tried, that the AUC is smaller, without a larger TPR."""
         less = self.gap is not None and self.gap.high < 0
         return less and not (self.tpr is not None and self.tpr.differs and self.tpr.difference.value > 0)
 
     @property
     def less_accurate(self) -> bool:
-        """Whether it is shown that fewer answers are right."""
+        """Evidence that fewer predictions are right."""
         return self.accuracy is not None and self.accuracy.differs and self.accuracy.difference.value < 0
 
 
 @dataclass(frozen=True, repr=False)
 class Defended:
-    """What was tried against a leak, and what it came to.
+    """Defences that were tried, and their results.
 
     Args:
         rows: one for each defence, in the order in which they were tried.
@@ -82,8 +82,8 @@ class Defended:
     @property
     def helps(self) -> tuple[str, ...]:
         """Defences that are shown to leak less, the most accurate first."""
-        shown = [row for row in self.rows if row.leaks_less and row.name != AGAIN]
-        return tuple(row.name for row in sorted(shown, key=lambda row: (-_accuracy(row), _auc(row))))
+        helpful = [row for row in self.rows if row.leaks_less and row.name != AGAIN]
+        return tuple(row.name for row in sorted(helpful, key=lambda row: (-_accuracy(row), _auc(row))))
 
     @property
     def table(self) -> pd.DataFrame:
@@ -100,17 +100,19 @@ class Defended:
 
 def judged(plain: Results, tried: Sequence[Tried], fpr: float) -> Defended:
     """Every defence that was audited, beside the plain model."""
-    done = {one.candidate.name: one for one in tried if one.results is not None}
+    done = {attempt.candidate.name: attempt for attempt in tried if attempt.results is not None}
     confidence = together(len(done))
-    audits = {name: one.results for name, one in done.items() if one.results is not None}
+    audits = {name: attempt.results for name, attempt in done.items() if attempt.results is not None}
     same = {name: results for name, results in audits.items() if _removed(done[name]) is None}
     compared = compare({PLAIN: plain, **same}, fpr=fpr) if same else None
-    comparisons = {one.second: one for one in compared or ()}
+    comparisons = {attempt.second: attempt for attempt in compared or ()}
     for name in audits.keys() - same.keys():
-        rest = {PLAIN: among(plain, audits[name]), name: audits[name]}
-        comparisons |= {one.second: one for one in compare(rest, fpr=fpr)}
-    names = [one.candidate.defence for one in done.values()]
-    rows = tuple(_row(one, comparisons, plain, confidence, names.count(one.candidate.defence)) for one in tried)
+        pair = {PLAIN: restricted_to(plain, audits[name]), name: audits[name]}
+        comparisons |= {attempt.second: attempt for attempt in compare(pair, fpr=fpr)}
+    names = [attempt.candidate.defence for attempt in done.values()]
+    rows = tuple(
+        _row(attempt, comparisons, plain, confidence, names.count(attempt.candidate.defence)) for attempt in tried
+    )
     return Defended(rows, plain, audits, compared)
 
 
@@ -119,7 +121,7 @@ def together(defences: int) -> float:
     return 1 - ERROR / max(1, defences)
 
 
-def among(plain: Results, other: Results) -> Results:
+def restricted_to(plain: Results, other: Results) -> Results:
     """The audit of the plain model, its table of records cut to those of another audit."""
     records = table_of(plain)
     return replace(plain, records=records[records["id"].isin(table_of(other)["id"])].reset_index(drop=True))
@@ -131,8 +133,8 @@ def table_of(results: Results) -> pd.DataFrame:
 
 
 def auc_gap(plain: Results, other: Results, confidence: float) -> Estimate:
-    """By how much the AUC of an audit's headline attack exceeds that of the plain model's, on the records of both."""
-    first, second = (_by_id(results) for results in (among(plain, other), other))
+    """Return the AUC of an audit's headline attack minus the plain model's, on the records of both."""
+    first, second = (_by_id(results) for results in (restricted_to(plain, other), other))
     return auc_difference(
         _scores(second, other),
         _scores(first, plain),
@@ -147,7 +149,7 @@ def _by_id(results: Results) -> pd.DataFrame:
 
 
 def _scores(table: pd.DataFrame, results: Results) -> np.ndarray:
-    """Of the audit's headline attack."""
+    """Return the scores of the audit's headline attack."""
     assert results.headline is not None, "an audit has a headline"
     return table[f"score_{results.headline.name}"].to_numpy(dtype=float)
 
@@ -156,16 +158,16 @@ def _row(tried: Tried, comparisons: Mapping[str, Comparison], plain: Results, co
     candidate = tried.candidate
     if tried.results is None:
         return Row(candidate.name, candidate.defence, failed=tried.failed)
-    found = comparisons[candidate.name]
-    epsilon, delta = _promise(candidate.how, found.members)
+    comparison = comparisons[candidate.name]
+    epsilon, delta = _promise(candidate.how, comparison.members)
     return Row(
         candidate.name,
         candidate.defence,
         options=options,
-        members=found.members,
-        accuracy=next((d for d in found.differences if d.what == "accuracy" and d.of == "non-members"), None),
-        auc=next(d for d in found.differences if d.what == "auc"),
-        tpr=next(d for d in found.differences if d.what == "tpr"),
+        members=comparison.members,
+        accuracy=next((d for d in comparison.differences if d.what == "accuracy" and d.of == "non-members"), None),
+        auc=next(d for d in comparison.differences if d.what == "auc"),
+        tpr=next(d for d in comparison.differences if d.what == "tpr"),
         gap=auc_gap(plain, tried.results, confidence),
         epsilon=epsilon,
         delta=delta,
@@ -198,9 +200,9 @@ def _auc(row: Row) -> float:
 
 def _flat(row: Row) -> dict[str, Any]:
     flat: dict[str, Any] = {"defence": row.name}
-    for name, figure in (("accuracy", row.accuracy), ("auc", row.auc), ("tpr", row.tpr)):
-        value = np.nan if figure is None else figure.second.value
-        change = (np.nan, np.nan, np.nan) if figure is None else figure.difference
+    for name, difference in (("accuracy", row.accuracy), ("auc", row.auc), ("tpr", row.tpr)):
+        value = np.nan if difference is None else difference.second.value
+        change = (np.nan, np.nan, np.nan) if difference is None else difference.difference
         flat |= {name: value} | dict(zip((f"{name}_change", f"{name}_low", f"{name}_high"), change, strict=True))
     return flat | {
         "leaks_less": row.leaks_less,

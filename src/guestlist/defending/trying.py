@@ -1,4 +1,4 @@
-"""One defence tried: the target trained or answering with it, audited in a folder of its own, and never twice."""
+"""One defence tried: its target audited in a separate folder, and never twice."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ class Removed:
 
 @dataclass(frozen=True)
 class Note:
-    """What is kept about a defence that was tried, beside its audit.
+    """Information about a defence that was tried, stored next to its audit.
 
     Args:
         identity: digest of the defence, the records, the members and all that was asked for.
@@ -71,7 +71,7 @@ class Note:
 
 @dataclass(frozen=True)
 class Tried:
-    """What came of a candidate: results, or the reason why there are none."""
+    """Outcome of a candidate: results, or the reason without any."""
 
     candidate: Candidate
     results: Results | None = None
@@ -94,7 +94,7 @@ class Plain:
 
 @dataclass(frozen=True)
 class DefenceRunner:
-    """Where defences are tried, and how.
+    """Folder and settings with which defences are tried.
 
     Args:
         settings: of every audit, but for the folder.
@@ -107,27 +107,26 @@ class DefenceRunner:
     fpr: float
 
     def identity(self, candidate: Candidate) -> str:
-        """Of a defence in these circumstances: whatever decides the bits of its audit."""
-        known, asked = open_store(self.plain.place).manifest, self.settings
-        wanted = [asked.references, asked.prior, list(asked.ignore), self.fpr]
-        attacks = None if asked.attacks is None else list(asked.attacks)
-        parts = (known.data, known.split, known.recipe, str(known.seed), repr(wanted), describe(attacks))
-        return text_digest(*parts, describe(list(asked.evidence)), candidate.describe())
+        """Return a digest of everything that decides the results of a defence's audit."""
+        manifest = open_store(self.plain.place).manifest
+        config = self.settings
+        wanted = [config.references, config.prior, list(config.ignore), self.fpr]
+        attacks = None if config.attacks is None else list(config.attacks)
+        parts = (manifest.data, manifest.split, manifest.recipe, str(manifest.seed), repr(wanted), describe(attacks))
+        return text_digest(*parts, describe(list(config.evidence)), candidate.describe())
 
     def finished(self, candidate: Candidate) -> Tried | None:
-        """What came of it in an earlier run, if that came to an end."""
-        place = self.root / candidate.folder
-        if not (place / NOTE).exists():
+        """Return the outcome of an earlier run, if that was completed."""
+        path = self.root / candidate.folder
+        if not (path / NOTE).exists():
             return None
         try:
-            note: Note = from_json(Note, read_json(place / NOTE))
+            note: Note = from_json(Note, read_json(path / NOTE))
         except (OSError, ValueError, KeyError, TypeError) as error:
-            raise FolderError(
-                f"{place / NOTE} is damaged ({error}). Remove it: the audit beside it is kept."
-            ) from error
+            raise FolderError(f"{path / NOTE} is damaged ({error}). Remove it: the audit beside it is kept.") from error
         if note.identity != self.identity(candidate):
             return None
-        return Tried(candidate, read_results(place), note=note)
+        return Tried(candidate, read_results(path), note=note)
 
     def attempt(self, candidate: Candidate, again: Target | None = None) -> Tried:
         """Try it; what fails is told, and does not stop the others.
@@ -135,9 +134,9 @@ class DefenceRunner:
         Args:
             again: the target trained anew by its own recipe, where that was done already.
         """
-        done = None if candidate.unfit else self.finished(candidate)
-        if done is not None or candidate.unfit:
-            return done or Tried(candidate, failed=candidate.unfit)
+        finished = None if candidate.unfit else self.finished(candidate)
+        if finished is not None or candidate.unfit:
+            return finished or Tried(candidate, failed=candidate.unfit)
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")  # what is to be said of the records was said of the plain model
@@ -148,51 +147,58 @@ class DefenceRunner:
             return Tried(candidate, failed=reason(error))
 
     def _tried(self, candidate: Candidate, again: Target | None) -> Tried:
-        place = self.root / candidate.folder
+        path = self.root / candidate.folder
         if candidate.how is None and again is not None:
-            inputs, left = replace(self.plain.inputs, target=again), np.array([])
+            inputs = replace(self.plain.inputs, target=again)
+            removed_mask = np.array([])
         else:
-            inputs, left = defended(candidate, self.plain, self.settings.seed)
-        results = run_audit(inputs, replace(self.settings, folder=place, baseline=False))
-        removed = None if not left.any() else self._removed(candidate, inputs.target, left)
+            inputs, removed_mask = defended(candidate, self.plain, self.settings.seed)
+        results = run_audit(inputs, replace(self.settings, folder=path, baseline=False))
+        removed = None if not removed_mask.any() else self._removed(candidate, inputs.target, removed_mask)
         note = Note(candidate.name, self.identity(candidate), removed)
-        write_json(place / NOTE, to_json(note))
+        write_json(path / NOTE, to_json(note))
         return Tried(candidate, results, note=note)
 
-    def _removed(self, candidate: Candidate, target: Target, left: np.ndarray) -> Removed:
-        inputs, records = self.plain.inputs, self.plain.results.records
+    def _removed(self, candidate: Candidate, target: Target, removed: np.ndarray) -> Removed:
+        inputs = self.plain.inputs
+        records = self.plain.results.records
         assert records is not None, "removal was decided by the table of records"
         headline = self.plain.results.headline
         assert headline is not None, "an audit has a headline"
-        gone = records.set_index("id").loc[inputs.pool.ids[left]]
-        score, member = records[f"score_{headline.name}"].to_numpy(dtype=float), records["member"].to_numpy(dtype=bool)
-        among = ~member | records["id"].isin(gone.index).to_numpy()
+        gone = records.set_index("id").loc[inputs.pool.ids[removed]]
+        score = records[f"score_{headline.name}"].to_numpy(dtype=float)
+        member = records["member"].to_numpy(dtype=bool)
+        compared = ~member | records["id"].isin(gone.index).to_numpy()
         whose = consecutive_codes(records["person"].to_numpy()) if "person" in records else None
-        found = tpr_at_fpr(score[among], member[among], self.fpr, clusters=None if whose is None else whose[among])
+        detected = tpr_at_fpr(
+            score[compared], member[compared], self.fpr, clusters=None if whose is None else whose[compared]
+        )
         if not target.scale.has_classes:
-            return Removed(int(left.sum()), candidate.how.risk, found)
-        pool = inputs.pool.take(left)
+            return Removed(int(removed.sum()), candidate.how.risk, detected)
+        pool = inputs.pool.take(removed)
         after = np.asarray(query(target.predict, pool.x)).argmax(axis=1) == target.classes_of(pool.y)
-        own = None if pool.persons is None else consecutive_codes(pool.persons)
-        right = (clustered_proportion(some, clusters=own) for some in (gone["correct"].to_numpy() > 0, after))
-        return Removed(int(left.sum()), candidate.how.risk, found, *right)
+        clusters = None if pool.persons is None else consecutive_codes(pool.persons)
+        right = (clustered_proportion(some, clusters=clusters) for some in (gone["correct"].to_numpy() > 0, after))
+        return Removed(int(removed.sum()), candidate.how.risk, detected, *right)
 
 
 def defended(candidate: Candidate, plain: Plain, seed: int) -> tuple[Inputs, np.ndarray]:
-    """What an audit of the defended target needs, and (records,) who left.
+    """Return the inputs of an audit of the defended target, and (records,) which records were removed.
 
     The target is trained as every reference is: in the order of the pool, with one thread and a stream of its own.
     """
-    inputs, how = plain.inputs, candidate.how
-    pool, members = inputs.pool, inputs.split.members
-    left = np.zeros(len(pool), dtype=bool)
+    inputs = plain.inputs
+    how = candidate.how
+    pool = inputs.pool
+    members = inputs.split.members
+    removed = np.zeros(len(pool), dtype=bool)
     if candidate.answers:
         target = answering(inputs.target, how, members=pool.copied(members), seed=seed)
-        return replace(inputs, target=target), left
+        return replace(inputs, target=target), removed
     if candidate.removes:
-        left = np.isin(pool.ids.astype(str), how.leaving(_risks(plain, how.risk)).astype(str)) & members
-    target = trained(inputs.target, None if candidate.removes else how, pool.copied(members & ~left), seed)
-    return replace(without(inputs, left), target=target), left
+        removed = np.isin(pool.ids.astype(str), how.leaving(_risks(plain, how.risk)).astype(str)) & members
+    target = trained(inputs.target, None if candidate.removes else how, pool.copied(members & ~removed), seed)
+    return replace(without(inputs, removed), target=target), removed
 
 
 def _risks(plain: Plain, risk: str) -> pd.DataFrame:
@@ -211,20 +217,21 @@ def trained(target: Target, recipe: Any, members, seed: int) -> Target:
         return target.needs("retrain")(recipe, members, rng)
 
 
-def without(inputs: Inputs, left: np.ndarray) -> Inputs:
+def without(inputs: Inputs, removed: np.ndarray) -> Inputs:
     """The inputs without some of the records: they are neither members nor asked about, and no reference trains on them."""
-    if not left.any():
+    if not removed.any():
         return inputs
-    kept, split = ~left, inputs.split
+    remaining = ~removed
+    split = inputs.split
     return replace(
         inputs,
-        pool=reset_rows(inputs.pool.take(kept)),
-        split=single_target_split(split.members[kept], split.evaluated[0][kept]),
-        rows=None if inputs.rows is None else inputs.rows[kept],
-        hashes=None if inputs.hashes is None else inputs.hashes[kept],
+        pool=reset_rows(inputs.pool.take(remaining)),
+        split=single_target_split(split.members[remaining], split.evaluated[0][remaining]),
+        rows=None if inputs.rows is None else inputs.rows[remaining],
+        hashes=None if inputs.hashes is None else inputs.hashes[remaining],
     )
 
 
 def left_over(bench: DefenceRunner, plan: Sequence[Candidate]) -> list[Candidate]:
-    """What is still to be tried."""
-    return [one for one in plan if not one.unfit and bench.finished(one) is None]
+    """Return the candidates that are still to be tried."""
+    return [candidate for candidate in plan if not candidate.unfit and bench.finished(candidate) is None]

@@ -1,4 +1,4 @@
-"""Choosing the attack on mock targets.
+"""Selection of the attack on stand-in targets.
 
 Taking the best of many attacks on the target itself reports the luckiest one. The references can be attacked too, and
 there the truth is known: each takes its turn as a mock target, the attack that does best on them is chosen, and it is
@@ -42,7 +42,7 @@ class Choice:
         name: of the attack.
         measure: what was compared: ``tpr@0.01``, or ``auc`` where the records cannot resolve that rate.
         means: attack to its mean over mock targets, best first.
-        mocks: how many mock targets there were.
+        stand_ins: how many stand-in targets there were.
         scores: (mock targets, asked records) of the chosen attack.
         crossed: (mock targets, asked records) of the attack that was chosen on the half to which a mock target does not
             belong.
@@ -71,29 +71,31 @@ def choose(mocks: Rotation, attacks: Mapping[str, Attack] = ATTACKS, asked: np.n
         asked: (records,) true for the records that count; by default all.
     """
     asked = np.ones(len(mocks.labels), dtype=bool) if asked is None else asked
-    second, measure = halves(mocks.blocks), _measure(mocks, asked)
+    second = halves(mocks.blocks)
+    measure = _measure(mocks, asked)
     # Any rule that looks at one half alone may choose for the other. An attack that learns takes seconds for every model;
     # and of many records some will do.
-    quick, some = {name: attack for name, attack in attacks.items() if not attack.learns}, some_of(len(asked))
-    fewer, asked_of_fewer = (mocks, asked) if some is None else (mocks.take_records(some), asked[some])
+    quick = {name: attack for name, attack in attacks.items() if not attack.learns}
+    subset = some_of(len(asked))
+    fewer, asked_of_fewer = (mocks, asked) if subset is None else (mocks.take_records(subset), asked[subset])
     on_first, on_second = (
         _tried(fewer.take(np.flatnonzero(half)), quick, asked_of_fewer, measure) for half in (~second, second)
     )
-    found = _tried(mocks, attacks, asked, measure, keep=(on_first.best, on_second.best))
-    if not found.means:
+    trial = _tried(mocks, attacks, asked, measure, keep=(on_first.best, on_second.best))
+    if not trial.means:
         raise InputError(f"None of the attacks can be chosen with {len(mocks.member)} references; give more of them.")
     # Where a half is too small to try any attack on, the first one serves: it, too, was not chosen by its luck.
-    fixed = next(iter(found.means))
-    first, late = (half.best if half.best in found.means else fixed for half in (on_first, on_second))
-    ranked = dict(sorted(found.means.items(), key=lambda item: -item[1]))  # stable: the first among equals stays first
+    fixed = next(iter(trial.means))
+    first, late = (half.best if half.best in trial.means else fixed for half in (on_first, on_second))
+    ranked = dict(sorted(trial.means.items(), key=lambda item: -item[1]))  # stable: the first among equals stays first
     return Choice(
-        found.best,
-        measure,
-        ranked,
-        len(mocks.member),
-        found.scores[found.best],
-        np.where(second[:, None], found.scores[first], found.scores[late]),
-        tuple(first if in_second else late for in_second in second),
+        name=trial.best,
+        measure=measure,
+        means=ranked,
+        stand_ins=len(mocks.member),
+        scores=trial.scores[trial.best],
+        crossed=np.where(second[:, None], trial.scores[first], trial.scores[late]),
+        crossed_names=tuple(first if in_second else late for in_second in second),
     )
 
 
@@ -128,10 +130,11 @@ def _tried(
     mocks: Rotation, attacks: Mapping[str, Attack], asked: np.ndarray, measure: str, keep: tuple[str, ...] = ()
 ) -> _Trial:
     """Every attack that can on every mock target."""
-    member, mean = take_columns(mocks.member, asked), mean_tpr if measure == AT_RATE else mean_auc
+    member = take_columns(mocks.member, asked)
+    mean = mean_tpr if measure == AT_RATE else mean_auc
     references = len(mocks.others(0)) if len(member) else 0
     means: dict[str, float] = {}
-    kept: dict[str, np.ndarray] = {}
+    kept_scores: dict[str, np.ndarray] = {}
     best = ""
     for name, attack in attacks.items() if references else ():
         if _can(attack, mocks, references):
@@ -139,14 +142,16 @@ def _tried(
             means[name] = mean(scores, member)
             best = name if not best or means[name] > means[best] else best
             wanted = (next(iter(means)), best, *keep)  # the others' are let go: there may be many attacks
-            kept = {one: values for one, values in {**kept, name: scores}.items() if one in wanted}
-    return _Trial(means, best, kept)
+            kept_scores = {
+                kept_name: values for kept_name, values in {**kept_scores, name: scores}.items() if kept_name in wanted
+            }
+    return _Trial(means, best, kept_scores)
 
 
 def _can(attack: Attack, mocks: Rotation, references: int) -> bool:
-    there = not attack.evidence or mocks.evidence(0).get(attack.evidence) is not None
-    ours = attack.references <= references and attack.on_stand_ins and not attack.oracle and there
-    return ours and (not attack.custom or _runs(attack, mocks))
+    has_evidence = not attack.evidence or mocks.evidence(0).get(attack.evidence) is not None
+    eligible = attack.references <= references and attack.on_stand_ins and not attack.oracle and has_evidence
+    return eligible and (not attack.custom or _runs(attack, mocks))
 
 
 def _runs(attack: Attack, mocks: Rotation) -> bool:

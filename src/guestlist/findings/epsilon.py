@@ -1,4 +1,4 @@
-"""Does a claimed epsilon hold? What it allows at most, and what scores show at least.
+"""Lower bounds on epsilon compared with a claim: what it allows at most, and what scores prove at least.
 
 A bound from one run rests on how members were drawn: by a fair coin for each record, or so many of them at random. Where a
 user chose them nothing is known of that, and nothing can be proved. A bound from many runs has one score of each model, in
@@ -100,12 +100,12 @@ class Epsilon:
 
     @property
     def about_other_noise(self) -> bool:
-        """Whether the bound is about Gaussian noise and the claim is not: other mechanisms may keep it all the same."""
+        """True if the bound assumes Gaussian noise and the claim does not: other mechanisms may still keep it."""
         return self.gaussian and self.claimed is not None and not self.claimed.gaussian
 
     @property
     def contradicted(self) -> bool:
-        """Whether more is shown than the claim allows; of what is only believed: whether it is hardly to be believed."""
+        """True if the bound exceeds what the claim allows; for a Bayesian bound, if the claim is hardly credible."""
         if self.allowed is None or self.bound is None or self.about_other_noise:
             return False
         return self.bound.epsilon > self.allowed.epsilon
@@ -119,9 +119,15 @@ def find(case: Case) -> Epsilon | None:
     try:
         return epsilon_bound(case, claimed=claim)
     except NoBoundError as refusal:
-        together, most = _together(case), _most(_allowed(claim, _together(case)))
+        together = _together(case)
         return Epsilon(
-            claim, most, None, None, refusal.code, records_per_person=together, not_exchangeable=_apart(case)
+            claimed=claim,
+            advantage=_max_advantage(_allowed(claim, together)),
+            attack=None,
+            bound=None,
+            refused=refusal.code,
+            records_per_person=together,
+            not_exchangeable=_apart(case),
         )
 
 
@@ -135,7 +141,7 @@ def epsilon_bound(
     threshold: Bonferroni | HoldOut | Median | None = None,
     confidence: float = 0.95,
 ) -> Epsilon:
-    """What one model, or many runs, show about epsilon, and whether a claim is contradicted.
+    """Compute a lower bound on epsilon from one model, or many runs, and compare it with a claim.
 
     One model must come from ``play`` with ``Bernoulli(0.5)`` or ``Canaries()``, or with ``Sides``, which proves less; many runs
     from ``play_many``.
@@ -169,10 +175,12 @@ def epsilon_bound(
     name = case.of(headline.find).name if attack is None else _known(case, attack)
     if case.attacks[name].evidence in OTHERS_KNOWN:
         raise NoBoundError(OTHERS_KNOWN[case.attacks[name].evidence])
-    scores, member = case.scores[name][case.truth.evaluated], case.truth.member_evaluated
-    found = epsilon_lower_bound(scores, member, delta=delta, how=how, threshold=threshold, confidence=confidence)
-    fixed, gaussian = isinstance(how.membership, FixedSize), isinstance(how, OneRunCurve) and how.curve == "gaussian"
-    return Epsilon(claim, _most(claim), name, found, fixed_size=fixed, gaussian=gaussian)
+    scores = case.scores[name][case.truth.evaluated]
+    member = case.truth.member_evaluated
+    bound = epsilon_lower_bound(scores, member, delta=delta, how=how, threshold=threshold, confidence=confidence)
+    fixed = isinstance(how.membership, FixedSize)
+    gaussian = isinstance(how, OneRunCurve) and how.curve == "gaussian"
+    return Epsilon(claim, _max_advantage(claim), name, bound, fixed_size=fixed, gaussian=gaussian)
 
 
 def _of_runs(
@@ -181,18 +189,21 @@ def _of_runs(
     how = ClopperPearson() if how is None else how
     if isinstance(how, (OneRun, OneRunCurve)):
         raise NoBoundError("runs")
-    gaussian, believed = isinstance(how, GaussianRuns), isinstance(how, BayesianRuns)
-    found = Epsilon(claim, None, SIGNAL, None, gaussian=gaussian, runs=True, replaced=many.replaced, bayesian=believed)
-    at = delta if found.allowed is None else found.allowed.delta
+    gaussian = isinstance(how, GaussianRuns)
+    believed = isinstance(how, BayesianRuns)
+    epsilon = Epsilon(
+        claim, None, SIGNAL, None, gaussian=gaussian, runs=True, replaced=many.replaced, bayesian=believed
+    )
+    at = delta if epsilon.allowed is None else epsilon.allowed.delta
     bound = epsilon_lower_bound(many.scores, many.member, delta=at, how=how, threshold=threshold, confidence=confidence)
-    return replace(found, advantage=_most(found.allowed), bound=bound)
+    return replace(epsilon, advantage=_max_advantage(epsilon.allowed), bound=bound)
 
 
 def _allowed(claim: Claim | None, together: int) -> Claim | None:
     return claim if claim is None or together == 1 else about_together(claim, together)
 
 
-def _most(claim: Claim | None) -> float | None:
+def _max_advantage(claim: Claim | None) -> float | None:
     return None if claim is None else allowed_advantage(claim)
 
 
@@ -214,7 +225,7 @@ class NoBoundError(InputError):
 
 
 def membership_of(case: Case) -> Coins | FixedSize:
-    """How members were drawn; refused where a bound cannot rest on it."""
+    """Return how members were drawn; raise if a bound cannot rest on it."""
     if case.setting.predictions:
         raise NoBoundError("own split")
     game = game_of(dict(case.setting.game))
@@ -225,10 +236,10 @@ def membership_of(case: Case) -> Coins | FixedSize:
     records = case.records[case.truth.evaluated]
     if "person" in records and records["person"].duplicated().any():
         raise NoBoundError("persons")
-    found = game.membership(records["label"].to_numpy())
-    if found is None:
+    membership = game.membership(records["label"].to_numpy())
+    if membership is None:
         raise NoBoundError("rate")
-    return found
+    return membership
 
 
 def _known(case: Case, attack: str) -> str:

@@ -51,7 +51,8 @@ def case_in(
     """
     needed = {signal for attack in attacks.values() for signal in attack.needs} | set(OUTPUT_SIGNALS)
     owners = owner_evidence()
-    split, rotation = store.split, rotation_from_store(store, evidence.without(*owners), references, needed)
+    split = store.split
+    rotation = rotation_from_store(store, evidence.without(*owners), references, needed)
     mocks = stand_in_targets(rotation) if len(rotation.member) > 2 else None
     models = [k for k in store.models() if references is None or k <= references]
     truth = Truth(split.members, split.evaluated[0], split.take(models))

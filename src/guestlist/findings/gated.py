@@ -1,4 +1,4 @@
-"""What a gate said about an audit: facts that are kept with the results, beside the policy that was asked for.
+"""Verdict of a gate on an audit, stored with the results next to the policy.
 
 No finding of an audit: it is made from the results, by someone who sets limits, and is gone when they are made anew.
 """
@@ -35,7 +35,7 @@ class Limit:
 
 @dataclass(frozen=True)
 class Sizes:
-    """So many records on either side."""
+    """Numbers of members and non-members."""
 
     members: int
     nonmembers: int
@@ -43,7 +43,7 @@ class Sizes:
 
 @dataclass(frozen=True)
 class Verdict:
-    """Whether a limit holds for the attack that comes closest to it or goes furthest beyond.
+    """Verdict on a limit for the attack that comes closest to it or goes furthest beyond.
 
     Args:
         estimate: NaN where the attack has no figure for it, which cannot pass.
@@ -96,13 +96,13 @@ class OpenCheck:
 
     @property
     def passed(self) -> bool:
-        """Whether the gate may pass in spite of it."""
+        """True if the gate may pass in spite of it."""
         return bool(self.ignored) or not self.undermines
 
 
 @dataclass(frozen=True)
 class Gated:
-    """What a gate said.
+    """Verdict of a gate.
 
     Args:
         checks: every open check of the audit, and every one that is ignored.

@@ -43,7 +43,7 @@ class Likeness:
 
 
 def find(case: Case) -> Likeness | None:
-    """None where there are too few references or non-members to say."""
+    """Compare the target with its references; return None with too few references or non-members."""
     view = case.view
     # Of very many records, those at which models are compared.
     asked = np.flatnonzero(case.truth.evaluated)[tried(case)]
@@ -55,21 +55,23 @@ def find(case: Case) -> Likeness | None:
 
 
 def likeness(margin: np.ndarray, member: np.ndarray) -> Likeness | None:
-    """The first of some models among the others; both arguments are (models, records). NaN: that model was not asked."""
+    """Compare the first model with the others; both arguments are (models, records), NaN without an output."""
     rotation = Rotation({"margin": margin}, member, np.zeros(margin.shape[1], dtype=np.int64))
     outside = _as_many(~member & ~np.isnan(margin))
     others = rotation.outside("margin")
     with np.errstate(invalid="ignore"):
         # Among the others: from -1/2 where all have larger margins to 1/2, each at the middle of its place.
-        place = 0.5 - (rotation.share_above("margin") * others.count + 0.5) / (others.count + 1)
+        rank = 0.5 - (rotation.share_above("margin") * others.count + 0.5) / (others.count + 1)
     outside &= others.count > 0
     if (outside.sum(axis=1) == 0).any():
         return None
-    records, place = outside.sum(axis=1), np.where(outside, place, 0.0)
+    records = outside.sum(axis=1)
+    rank = np.where(outside, rank, 0.0)
     # From the hardest record to the easiest; those that do not count stand last.
     easy = (rankdata(np.where(outside, others.mean, np.inf), axis=1) - 0.5) / records[:, None] - 0.5
-    surer, steeper = place.sum(axis=1) / records, (place * easy).sum(axis=1) / records
-    farther = np.square(place).sum(axis=1) / records
+    surer = rank.sum(axis=1) / records
+    steeper = (rank * easy).sum(axis=1) / records
+    farther = np.square(rank).sum(axis=1) / records
     # A model that is surer than others is farther from their middle for that reason alone, so a few lucky models give the
     # distance a long upper tail, which Student's t does not have. Around a model's own mean it has none; but a long lower one.
     doubts = (
@@ -88,22 +90,23 @@ def likeness(margin: np.ndarray, member: np.ndarray) -> Likeness | None:
 
 def _as_many(outside: np.ndarray) -> np.ndarray:
     """The same for no more records than the first model has: a mean over more of them would be less in doubt."""
-    most, chance = int(outside[0].sum()), np.random.default_rng(0).random(outside.shape)
+    n_first = int(outside[0].sum())
+    chance = np.random.default_rng(0).random(outside.shape)
     order = np.argsort(np.where(outside, chance, np.inf), axis=1)
-    kept = np.zeros_like(outside)
-    np.put_along_axis(kept, order[:, :most], True, axis=1)
-    return kept & outside
+    chosen = np.zeros_like(outside)
+    np.put_along_axis(chosen, order[:, :n_first], True, axis=1)
+    return chosen & outside
 
 
-def _away(found: np.ndarray) -> float:
-    """Of the first from the mean of the others."""
-    return float(found[0] - found[1:].mean())
+def _away(values: np.ndarray) -> float:
+    """Return the distance of the first value from the mean of the others."""
+    return float(values[0] - values[1:].mean())
 
 
-def _above(found: np.ndarray) -> float:
+def _above(values: np.ndarray) -> float:
     """Chance that the first is as large, if it is one more draw of the others: Student's t for a new value."""
-    others = len(found) - 1
-    spread = found[1:].std(ddof=1) * np.sqrt(1 + 1 / others)
-    if spread == 0:
-        return float(_away(found) <= 0)
-    return float(t.sf(_away(found) / spread, others - 1))
+    others = len(values) - 1
+    deviation = values[1:].std(ddof=1) * np.sqrt(1 + 1 / others)
+    if deviation == 0:
+        return float(_away(values) <= 0)
+    return float(t.sf(_away(values) / deviation, others - 1))

@@ -1,4 +1,4 @@
-"""What an audit found: one optional field per finding, and the tables to work on."""
+"""Results of an audit: one optional field per finding, and tables to work on."""
 
 from __future__ import annotations
 
@@ -103,7 +103,7 @@ class Results:
         raise FolderError(f"Attack {name!r} was not run; these were: {ran}.")
 
     def levels(self, name: str) -> tuple[Level, ...]:
-        """What an attack realised at the levels it was asked for; empty where it is not a test, or reaches none."""
+        """Return the realised rates of a test at its nominal levels; empty for other attacks."""
         return next((test.levels for test in self.hypothesis_tests or () if test.name == name), ())
 
     def check(self, code: str) -> Check | None:

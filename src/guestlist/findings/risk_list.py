@@ -59,8 +59,8 @@ def with_risks(table: pd.DataFrame, case: Case, risks: Mapping[str, np.ndarray])
     asked = case.truth.evaluated
     rows = case.records["row"].to_numpy()[asked] if "row" in case.records else np.arange(asked.sum())
     others = [name for name in table if not name.startswith("risk_")]
-    own = {f"risk_{name}": values[asked][np.argsort(rows)] for name, values in risks.items()}
-    return table[others].assign(**own)
+    replaced = {f"risk_{name}": values[asked][np.argsort(rows)] for name, values in risks.items()}
+    return table[others].assign(**replaced)
 
 
 def disagreements(members: pd.DataFrame, order: bool) -> list[tuple[str, str, float]]:
@@ -76,24 +76,25 @@ def disagreements(members: pd.DataFrame, order: bool) -> list[tuple[str, str, fl
     if order:
         pairs = [(REPORT, name) for name in values]
         values[REPORT] = -np.arange(len(members), dtype=np.float64)
-    found = []
+    pairs_below = []
     for first, second in pairs:
         known = ~np.isnan(values[first]) & ~np.isnan(values[second])
-        one, other = values[first][known], values[second][known]
-        if known.sum() < MIN_CORRELATION_SIZE or is_constant(one) or is_constant(other):
+        first_values = values[first][known]
+        second_values = values[second][known]
+        if known.sum() < MIN_CORRELATION_SIZE or is_constant(first_values) or is_constant(second_values):
             continue
-        together = spearman(one, other).value
+        together = spearman(first_values, second_values).value
         if together < DISAGREE:
-            found.append((first, second, together))
-    return found
+            pairs_below.append((first, second, together))
+    return pairs_below
 
 
-def contradictions(found: GroupRisks) -> list[tuple[GroupRisk, list[str], list[str]]]:
+def contradictions(risks: GroupRisks) -> list[tuple[GroupRisk, list[str], list[str]]]:
     """Groups that bear more of some risks than the rest, and less of others; both are statistically significant."""
     both = []
-    for part in found.judged:
-        more = [one.risk for one in part.risks if one.differs and one.beyond_rest.value > 0]
-        less = [one.risk for one in part.risks if one.differs and one.beyond_rest.value < 0]
-        if more and less:
-            both.append((part, more, less))
+    for part in risks.judged:
+        higher = [risk.risk for risk in part.risks if risk.differs and risk.beyond_rest.value > 0]
+        lower = [risk.risk for risk in part.risks if risk.differs and risk.beyond_rest.value < 0]
+        if higher and lower:
+            both.append((part, higher, lower))
     return both

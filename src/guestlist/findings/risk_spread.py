@@ -1,4 +1,4 @@
-"""How risks are spread over members and over groups of them, and whether they rank members alike."""
+"""Distribution of risks over members and groups, and rank correlations between risks."""
 
 from __future__ import annotations
 
@@ -47,42 +47,49 @@ class RiskDistribution:
 
 
 def find(case: Case) -> RiskDistribution | None:
-    """None where there is no risk. Parts that are too small to judge are left out: their quantiles are single people."""
-    asked, member = case.truth.evaluated, case.truth.member_evaluated
-    found = {name: values[asked] for name, values in risks_of(case).items()}
-    if not found:
+    """Compute quantiles and rank correlations; None without a risk. Groups too small to judge are omitted."""
+    asked = case.truth.evaluated
+    member = case.truth.member_evaluated
+    risks = {name: values[asked] for name, values in risks_of(case).items()}
+    if not risks:
         return None
     parts: list[tuple[Mapping[str, str], np.ndarray]] = [({}, member)]
     parts += [(part.values, part.mask & member) for part in slices.groups(case) if part.enough]
-    spreads = [_spread(name, of, values[mask]) for name, values in found.items() for of, mask in parts]
+    spreads = [
+        _spread(name, values_of_group, values[mask])
+        for name, values in risks.items()
+        for values_of_group, mask in parts
+    ]
     attack = case.of(headline.find).name
-    ranked = {**found, attack: case.scores[attack][asked]}
+    ranked = {**risks, attack: case.scores[attack][asked]}
     of_members = [values[member] for values in ranked.values()]
     matrix = tuple(six_digits(row) for row in _rank_correlations(of_members))
-    return RiskDistribution(tuple(one for one in spreads if one.members), tuple(ranked), matrix)
+    return RiskDistribution(
+        tuple(part_quantiles for part_quantiles in spreads if part_quantiles.members), tuple(ranked), matrix
+    )
 
 
-def _spread(risk: str, of: Mapping[str, str], values: np.ndarray) -> RiskQuantiles:
+def _spread(risk: str, group: Mapping[str, str], values: np.ndarray) -> RiskQuantiles:
     known = values[~np.isnan(values)]
     # Quantiles that some record has: between infinite values there is nothing to interpolate.
     quantiles = np.quantile(known, LEVELS, method="closest_observation") if len(known) else ()
-    return RiskQuantiles(risk, of, len(known), tuple(float(quantile) for quantile in quantiles))
+    return RiskQuantiles(risk, group, len(known), tuple(float(quantile) for quantile in quantiles))
 
 
 def _rank_correlations(columns: Sequence[np.ndarray]) -> np.ndarray:
     """(columns, columns) each pair once: it is the same the other way round."""
     matrix = np.empty((len(columns), len(columns)))
-    whole = [
+    complete = [
         len(column) >= MIN_CORRELATION_SIZE and not np.isnan(column).any() and not is_constant(column)
         for column in columns
     ]
-    ranks = [rankdata(column) if able else column for column, able in zip(columns, whole, strict=True)]
+    ranks = [rankdata(column) if able else column for column, able in zip(columns, complete, strict=True)]
     for i, j in combinations_with_replacement(range(len(columns)), 2):
-        if whole[i] and whole[j]:  # ranked once for all pairs
-            found = np.corrcoef(np.column_stack([ranks[i], ranks[j]]), rowvar=False)[1, 0]
+        if complete[i] and complete[j]:  # ranked once for all pairs
+            correlation = np.corrcoef(np.column_stack([ranks[i], ranks[j]]), rowvar=False)[1, 0]
         else:
-            found = _rank_correlation(columns[i], columns[j])
-        matrix[i, j] = matrix[j, i] = found
+            correlation = _rank_correlation(columns[i], columns[j])
+        matrix[i, j] = matrix[j, i] = correlation
     return matrix
 
 

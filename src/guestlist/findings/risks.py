@@ -1,4 +1,4 @@
-"""What the risks are worth against the headline attack."""
+"""Predictive value of the risks for the headline attack."""
 
 from __future__ import annotations
 

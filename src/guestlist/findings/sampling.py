@@ -31,7 +31,7 @@ MOST_CELLS = 2**20  # mock targets times records
 
 @dataclass(frozen=True)
 class Sampling:
-    """What was done on part of the records, since there are very many.
+    """Computations that used part of the records, because there are very many.
 
     Args:
         records: of the pool.
@@ -51,11 +51,19 @@ class Sampling:
 
 
 def find(case: Case) -> Sampling | None:
-    """None where everything was done on all records."""
-    chosen, many = case.of(sample), needs_shifts(int(case.truth.evaluated.sum()), DRAWS)
+    """Report what was computed on part of the records; None if everything used all records."""
+    chosen = case.of(sample)
+    many = needs_shifts(int(case.truth.evaluated.sum()), DRAWS)
     attack_sample = None if chosen is None else len(chosen)
-    found = Sampling(len(case.records), attack_sample, many, _mu_learnt_on(case), _single(case), _taught(case))
-    return None if found == Sampling(len(case.records), None, False) else found
+    sampling = Sampling(
+        records=len(case.records),
+        attack_sample=attack_sample,
+        cyclic_shifts=many,
+        mu_fitted_on=_mu_learnt_on(case),
+        single_precision=_single(case),
+        classes_fitted_on=_taught(case),
+    )
+    return None if sampling == Sampling(len(case.records), None, False) else sampling
 
 
 def _taught(case: Case) -> int | None:
@@ -69,13 +77,13 @@ def _mu_learnt_on(case: Case) -> int | None:
 
 
 def _single(case: Case) -> bool:
-    """Whether margins, of very many records, have no more digits than that."""
+    """Return whether the margins of very many records have single precision."""
     margin = signal_of(case.view, "margin") if len(case.records) > MANY_RECORDS else None
     return margin is not None and np.array_equal(margin, margin.astype(np.float32), equal_nan=True)
 
 
 def sample(case: Case) -> np.ndarray | None:
-    """The records at which mock targets are looked at, in order; None: all."""
+    """Return the records on which stand-in targets are evaluated, in order; None: all."""
     parts = case.of(parts_of_records)
     return None if parts is None else parts[0]
 
@@ -101,9 +109,9 @@ def sampled_stand_ins(case: Case) -> Rotation | None:
 def tried(case: Case) -> np.ndarray:
     """(asked records,) true for those at which mock targets are looked at."""
     records = case.of(sample)
-    found = np.full(len(case.truth.evaluated), records is None)
-    found[slice(0) if records is None else records] = True
-    return found[case.truth.evaluated]
+    sampled = np.full(len(case.truth.evaluated), records is None)
+    sampled[slice(0) if records is None else records] = True
+    return sampled[case.truth.evaluated]
 
 
 def asked_of_sample(case: Case) -> np.ndarray:
@@ -117,12 +125,14 @@ def scores_part_by_part(case: Case, attack: Attack) -> np.ndarray:
 
     An attack that takes one target at a time would take too long: records beyond the sample have no score then.
     """
-    parts, mocks, asked = case.of(parts_of_records), case.mocks, case.truth.evaluated
+    parts = case.of(parts_of_records)
+    mocks = case.mocks
+    asked = case.truth.evaluated
     assert parts is not None
     assert mocks is not None
     # Whatever it asks for is made once, not for each part.
     mocks = replace(mocks, values=lazy_matrices(mocks.values, mocks.target))
-    found = np.full(mocks.member.shape, np.nan, dtype=np.float32)
+    scores = np.full(mocks.member.shape, np.nan, dtype=np.float32)
     for part in parts if attack.rotates else parts[:1]:
-        found[:, as_slice(part)] = score_every_target(attack, mocks.take_records(part))
-    return take_columns(found, asked)
+        scores[:, as_slice(part)] = score_every_target(attack, mocks.take_records(part))
+    return take_columns(scores, asked)

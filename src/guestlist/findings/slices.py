@@ -1,4 +1,4 @@
-"""Which parts of the asked records are compared with the rest: groups, pairs of groups, and classes.
+"""Groups, pairs of groups and classes of the evaluated records.
 
 A part with few members or few non-members says little, and its figures would look like findings. It is named, with its
 numbers, and not judged.
@@ -18,7 +18,9 @@ from guestlist.errors import InputError
 from guestlist.findings.records import group_columns
 
 FEWEST = 10  # members, and non-members, of a part that is judged: persons, where they are known
-GROUP, PAIR, CLASS = "group", "pair", "class"
+GROUP = "group"
+PAIR = "pair"
+CLASS = "class"
 LABEL = "label"
 
 
@@ -55,34 +57,47 @@ def pairs(case: Case, columns: Sequence[str] | None = None) -> tuple[Slice, ...]
 def classes(case: Case) -> tuple[Slice, ...]:
     """The classes in their order; none where the target answers with a number, or nobody knows the labels."""
     order = case.records["class"].to_numpy()[case.truth.evaluated]
-    found = _parts(case, CLASS, ()) if case.setting.classes and has_labels(case) else ()
-    return tuple(sorted(found, key=lambda part: order[part.mask][0]))
+    parts = _parts(case, CLASS, ()) if case.setting.classes and has_labels(case) else ()
+    return tuple(sorted(parts, key=lambda part: order[part.mask][0]))
 
 
 def _columns(case: Case, columns: Sequence[str] | None) -> list[str]:
-    there = group_columns(case.records)
-    unknown = [name for name in columns or () if name not in there]
+    available = group_columns(case.records)
+    unknown = [name for name in columns or () if name not in available]
     if unknown:
-        known = f"these are there: {', '.join(there)}" if there else "none was given; audit with group=… (--group)"
+        known = (
+            f"these are there: {', '.join(available)}" if available else "none was given; audit with group=… (--group)"
+        )
         raise InputError(f"There is no group {unknown[0]!r}; {known}.")
-    return there if columns is None else list(dict.fromkeys(columns))
+    return available if columns is None else list(dict.fromkeys(columns))
 
 
 def _parts(case: Case, kind: str, names: tuple[str, ...]) -> tuple[Slice, ...]:
-    asked, member = case.records[case.truth.evaluated], case.truth.member_evaluated
+    asked = case.records[case.truth.evaluated]
+    member = case.truth.member_evaluated
     columns = {name: asked[f"group_{name}"] for name in names} if kind != CLASS else {LABEL: asked["label"]}
     table = pd.DataFrame({name: column.to_numpy() for name, column in columns.items()})
-    found = []
+    parts = []
     for values, rows in table.groupby(list(table), sort=True).indices.items():
         mask = np.zeros(len(member), dtype=bool)
         mask[rows] = True
-        inside, outside = mask & member, mask & ~member
+        inside = mask & member
+        outside = mask & ~member
         enough = min(_people(case, inside), _people(case, outside)) >= FEWEST
-        of = dict(zip(table, map(str, values if isinstance(values, tuple) else (values,)), strict=True))
-        found.append(Slice(kind, of, int(inside.sum()), int(outside.sum()), enough, mask))
-    return tuple(found)
+        group = dict(zip(table, map(str, values if isinstance(values, tuple) else (values,)), strict=True))
+        parts.append(
+            Slice(
+                kind=kind,
+                values=group,
+                members=int(inside.sum()),
+                nonmembers=int(outside.sum()),
+                enough=enough,
+                mask=mask,
+            )
+        )
+    return tuple(parts)
 
 
 def _people(case: Case, which: np.ndarray) -> int:
-    """How many persons the records in question are of; as many as records where it is not known."""
+    """Count the persons of some records; without person identifiers, the records."""
     return int(which.sum()) if case.persons is None else len(np.unique(case.persons[which]))

@@ -1,4 +1,4 @@
-"""Who was audited: the target, how many records on either side, and how well it fits them."""
+"""Subject of an audit: the target, the numbers of records, and how well it fits them."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from guestlist.games import Canaries
 
 @dataclass(frozen=True)
 class Subject:
-    """Who was audited.
+    """The audited target and its records.
 
     ``member_persons`` and ``nonmember_persons`` are the numbers of those whose records these are, where that is known.
     A classifier has accuracies; a regression model has R² (None where all labels are equal) and root mean square errors.
@@ -60,15 +60,17 @@ def _persons(case: Case, kind: np.ndarray) -> int | None:
 def _fit(case: Case) -> dict[str, float | None]:
     asked = case.truth.evaluated
     sides = {"members": case.truth.member_evaluated, "nonmembers": ~case.truth.member_evaluated}
-    correct, residual = signal_of(case.view, "correct"), signal_of(case.view, "residual")
+    correct = signal_of(case.view, "correct")
+    residual = signal_of(case.view, "residual")
     if correct is not None:
         return {f"accuracy_{name}": float(correct[asked][side].mean()) for name, side in sides.items()}
     if residual is None:
         return {}
     labels = case.records["label"].to_numpy(dtype=object)[asked].astype(np.float64)
-    found: dict[str, float | None] = {}
+    fit: dict[str, float | None] = {}
     for name, side in sides.items():
-        off, spread = np.square(residual[asked][side]), np.square(labels[side] - labels[side].mean())
-        found[f"r2_{name}"] = float(1 - off.sum() / spread.sum()) if spread.sum() > 0 else None
-        found[f"rmse_{name}"] = float(np.sqrt(off.mean()))
-    return found
+        off = np.square(residual[asked][side])
+        total = np.square(labels[side] - labels[side].mean())
+        fit[f"r2_{name}"] = float(1 - off.sum() / total.sum()) if total.sum() > 0 else None
+        fit[f"rmse_{name}"] = float(np.sqrt(off.mean()))
+    return fit

@@ -1,4 +1,4 @@
-"""How the target was trained, what its attacker knows of that, and what one such training promises."""
+"""Training of the target, the attacker's knowledge of it, and its privacy guarantee."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from guestlist.errors import InputError
 
 
 def find(case: Case) -> Training | None:
-    """None where the target did not say."""
-    found = case.setting.training
-    if found is None or not found.noise or found.rate is None or found.steps is None:
-        return found
+    """Return the training with the epsilon of one such training; None if the target does not describe it."""
+    training = case.setting.training
+    if training is None or not training.noise or training.rate is None or training.steps is None:
+        return training
     try:
-        epsilon = epsilon_of(found.noise, rate=found.rate, steps=found.steps, delta=DELTA)
+        epsilon = epsilon_of(training.noise, rate=training.rate, steps=training.steps, delta=DELTA)
     except InputError:  # the accountant is not installed
-        return found
-    return replace(found, epsilon=epsilon, delta=DELTA)
+        return training
+    return replace(training, epsilon=epsilon, delta=DELTA)

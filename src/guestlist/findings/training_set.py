@@ -50,7 +50,7 @@ class TrainingSetDoubt:
 
     @property
     def doubted(self) -> bool:
-        """Whether these records may not be the training set of this model."""
+        """True if these records may not be the training set of this model."""
         return self.p_value <= LEVEL and self.low <= GUESSING < self.expected_low
 
 
@@ -60,31 +60,33 @@ def find(case: Case) -> TrainingSetDoubt | None:
     Return None if there are too few reference models, or if they train on clearly fewer or more records than the target, which
     changes how much they leak.
     """
-    place = case.of(headline.find).same_recipe
-    if place is None or case.setting.drawn or other_size(case):
+    recipe = case.of(headline.find).same_recipe
+    if recipe is None or case.setting.drawn or other_size(case):
         return None
     member = case.truth.member_evaluated
-    own = auc(case.asked_scores[case.of(headline.find).name], member, clusters=case.persons, confidence=COMPATIBLE)
-    if np.isnan(own.value):
+    target_auc = auc(
+        case.asked_scores[case.of(headline.find).name], member, clusters=case.persons, confidence=COMPATIBLE
+    )
+    if np.isnan(target_auc.value):
         return None
     return TrainingSetDoubt(
-        auc=own.value,
-        low=own.low,
-        high=own.high,
-        expected=place.auc.value,
-        expected_low=place.auc.low,
-        p_value=place.chance_below(own.value, records=int(member.sum())),
-        references=len(place.aucs),
+        auc=target_auc.value,
+        low=target_auc.low,
+        high=target_auc.high,
+        expected=recipe.auc.value,
+        expected_low=recipe.auc.low,
+        p_value=recipe.chance_below(target_auc.value, records=int(member.sum())),
+        references=len(recipe.aucs),
     )
 
 
 def doubted(case: Case) -> bool:
-    """Whether these records may not be the training set, unless the user says that they are by ignoring the check."""
-    found = case.of(find)
-    return found is not None and found.doubted and CODE not in case.ignore
+    """Return whether these records may not be the training set, unless the user ignores the check."""
+    doubt = case.of(find)
+    return doubt is not None and doubt.doubted and CODE not in case.ignore
 
 
 def other_size(case: Case) -> bool:
-    """Whether the reference models train on clearly fewer or more records than the target."""
+    """Return whether the reference models train on clearly fewer or more records than the target."""
     mean = float(case.view.reference_member.sum(axis=1).mean())
     return abs(mean / int(case.truth.member.sum()) - 1) >= OTHER_SIZE

@@ -1,4 +1,4 @@
-"""One score of every model, in games in which each of them is a trial: which of two records was in, or was the one?
+"""One score of every model, in games in which each model is a trial.
 
 No other model is looked at for a score, so that trials stay independent of each other.
 """

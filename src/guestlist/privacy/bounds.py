@@ -1,4 +1,4 @@
-"""What differential privacy allows at most: the advantage and the true-positive rate of any attack on membership.
+"""Upper bounds of differential privacy on the advantage and the true-positive rate of membership attacks.
 
 Every bound here is about members and non-members that are exchangeable: drawn from one pool by chance, independently of
 each other. Where members are other kinds of people than non-members, an attack may tell them by that alone, and none of the
@@ -67,7 +67,8 @@ def gaussian_delta(epsilon: float, mu: float) -> float:
     if _checked(mu) == 0:
         return 0.0
     # As a difference of logarithms: both terms may be tiny, and exp(epsilon) huge.
-    first, second = float(log_ndtr(-epsilon / mu + mu / 2)), float(epsilon + log_ndtr(-epsilon / mu - mu / 2))
+    first = float(log_ndtr(-epsilon / mu + mu / 2))
+    second = float(epsilon + log_ndtr(-epsilon / mu - mu / 2))
     return float(np.exp(first) * -expm1(min(second - first, 0.0)))
 
 
@@ -98,7 +99,7 @@ def gaussian_mu(epsilon: float, delta: float) -> float:
 
 
 def group_privacy(epsilon: float, delta: float, size: int) -> Claim:
-    """What is promised about ``size`` records together, such as all of one person's (Dwork & Roth 2014).
+    """Return the guarantee for ``size`` records together, such as all of one person's (Dwork & Roth 2014).
 
     Epsilon grows by the factor ``size``, delta by 1 + exp(epsilon) + … + exp((size − 1) epsilon), and says nothing from 1 on.
     """
@@ -111,7 +112,7 @@ def group_privacy(epsilon: float, delta: float, size: int) -> Claim:
 
 
 def about_together(claim: Claim, size: int) -> Claim:
-    """What a claim promises about ``size`` records together; of Gaussian noise that is again Gaussian (Dong et al. 2022)."""
+    """Return a claim about ``size`` records together; for Gaussian noise it is Gaussian (Dong et al. 2022)."""
     if not claim.gaussian:
         return group_privacy(claim.epsilon, claim.delta, size)
     mu = min(size * gaussian_mu(claim.epsilon, claim.delta), LARGEST_MU)

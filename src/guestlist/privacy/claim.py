@@ -1,4 +1,4 @@
-"""A promise of differential privacy, as somebody makes it."""
+"""A claim of differential privacy."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Claim:
 
 
 def claim_about(claim: Claim | None) -> dict[str, dict[str, float | bool]]:
-    """What a folder's manifest keeps of a claim; nothing where there is none."""
+    """Return the entry of a claim in a folder's manifest; empty without a claim."""
     if claim is not None and not isinstance(claim, Claim):
         raise ValueError(f"Expected claimed={claim!r} to be gl.Claim(epsilon=…, delta=…).")
     return {} if claim is None else {"claimed": asdict(claim)}

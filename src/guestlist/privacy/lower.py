@@ -16,7 +16,7 @@ How = OneRun | OneRunCurve | ClopperPearson | GaussianRuns | BayesianRuns
 
 @dataclass(frozen=True)
 class EpsilonBound:
-    """What was proved.
+    """A lower bound on epsilon.
 
     Args:
         epsilon: no mechanism with a smaller one gives such scores, but with probability 1 − ``confidence``; 0: nothing is shown.
@@ -60,7 +60,8 @@ def epsilon_lower_bound(
     >>> found.epsilon == found.provable > 4
     True
     """
-    scores, member = np.asarray(scores, dtype=np.float64), np.asarray(member)
+    scores = np.asarray(scores, dtype=np.float64)
+    member = np.asarray(member)
     if scores.ndim != 1 or scores.shape != member.shape or member.dtype != bool:
         raise InputError(
             f"Expected one score and one true or false for each, found scores shaped {scores.shape} and member shaped "
@@ -70,10 +71,17 @@ def epsilon_lower_bound(
         raise InputError(f"Expected at least two scores, found {len(member)}.")
     if not 0 <= delta < 1 or not 0 < confidence < 1:
         raise ValueError(f"Expected delta={delta} in [0, 1) and confidence={confidence} in (0, 1).")
-    how, threshold = OneRun() if how is None else how, Bonferroni() if threshold is None else threshold
-    found, provable = (lower(one, member, delta, how, threshold, 1 - confidence) for one in (scores, member * 1.0))
+    how = OneRun() if how is None else how
+    threshold = Bonferroni() if threshold is None else threshold
     members = int(member.sum())
-    return EpsilonBound(found, delta, confidence, provable, members, len(member) - members)
+    return EpsilonBound(
+        epsilon=lower(scores, member, delta, how, threshold, 1 - confidence),
+        delta=delta,
+        confidence=confidence,
+        provable=lower(member * 1.0, member, delta, how, threshold, 1 - confidence),
+        members=members,
+        nonmembers=len(member) - members,
+    )
 
 
 def lower(scores: np.ndarray, member: np.ndarray, delta: float, how: How, threshold: Threshold, level: float) -> float:

@@ -28,7 +28,7 @@ LARGEST = 64.0
 
 @dataclass(frozen=True)
 class _Runs:
-    """What the three share: where the line is drawn.
+    """Common part of the three bounds: the threshold.
 
     Args:
         shares: of the non-members' scores, at which lines are tried, from the largest score down.
@@ -53,7 +53,8 @@ class _Runs:
 
     def errors(self, scores: np.ndarray, member: np.ndarray, share: float) -> tuple[int, int, int, int]:
         """False positives and their number of trials, false negatives and theirs, at one line."""
-        outside, inside = np.sort(scores[~member])[::-1], scores[member]
+        outside = np.sort(scores[~member])[::-1]
+        inside = scores[member]
         if not len(outside) or not len(inside):
             return len(outside), len(outside), len(inside), len(inside)
         k = min(max(int(np.ceil(share * len(outside))), 1), len(outside))

@@ -41,7 +41,7 @@ class Coins:
         if not 0 < self.condition <= 1:
             raise ValueError(f"Expected condition={self.condition} in (0, 1].")
 
-    def kept(self, member: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    def selected(self, member: np.ndarray, rng: np.random.Generator) -> np.ndarray:
         return np.arange(len(member))
 
     def probability(self, member: np.ndarray) -> float:
@@ -57,7 +57,7 @@ class FixedSize:
     smaller one has are drawn, where that number is likeliest.
     """
 
-    def kept(self, member: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    def selected(self, member: np.ndarray, rng: np.random.Generator) -> np.ndarray:
         sides = [np.flatnonzero(member), np.flatnonzero(~member)]
         size = min(map(len, sides))
         return np.sort(np.concatenate([rng.permutation(side)[:size] for side in sides]))
@@ -68,7 +68,7 @@ class FixedSize:
 
 @dataclass(frozen=True)
 class _Guessing:
-    """What the two forms share: who is guessed about.
+    """Common part of the two bounds: the records to guess about.
 
     Args:
         membership: how members were drawn.
@@ -94,14 +94,15 @@ class _Guessing:
         Equal scores are put in an order that says nothing, and records without one into the middle, where guesses come last.
         """
         rng = np.random.default_rng([self.seed, len(member)])
-        kept = self.membership.kept(member, rng)
-        scores, member = scores[kept], member[kept]
+        selected = self.membership.selected(member, rng)
+        scores = scores[selected]
+        member = member[selected]
         order = np.lexsort((rng.permutation(len(scores)), scores))  # NaN last
         known = int((~np.isnan(scores)).sum())
         order = np.concatenate([order[: known // 2], order[known:], order[known // 2 : known]])
-        places = np.empty(len(order))
-        places[order] = np.arange(len(order))
-        return places, member, self.membership.probability(member)
+        ranks = np.empty(len(order))
+        ranks[order] = np.arange(len(order))
+        return ranks, member, self.membership.probability(member)
 
     def candidates(self, member: np.ndarray) -> tuple[float, ...]:
         if self.shares is not None:
@@ -109,14 +110,15 @@ class _Guessing:
         halvings = max(int(np.log2(max(len(member), 1) / FEWEST_GUESSES)), 0)
         return tuple(0.5**k for k in range(halvings + 1))
 
-    def guesses(self, places: np.ndarray, member: np.ndarray, share: float) -> tuple[int, int]:
-        """How many guesses, and how many of them are right."""
-        order = np.argsort(places)
+    def guesses(self, ranks: np.ndarray, member: np.ndarray, share: float) -> tuple[int, int]:
+        """Count the guesses, and those that are right."""
+        order = np.argsort(ranks)
         if self.guess == "members":
             called = order[len(order) - round(share * len(order)) :]
             return len(called), int(member[called].sum())
         each = min(round(share * len(order) / 2), len(order) // 2)  # of an odd number, one is left in the middle
-        high, low = order[len(order) - each :], order[:each]
+        high = order[len(order) - each :]
+        low = order[:each]
         return 2 * each, int(member[high].sum() + (~member[low]).sum())
 
 
@@ -187,20 +189,23 @@ def one_run_epsilon(records: int, guessed: int, right: int, delta: float = 0.0, 
         return 0.0
     # The p-value rises with epsilon as long as no weight in it exceeds 1: it is then a mean of tails. For a delta beyond that
     # the first epsilon that is not refuted is looked for step by step.
-    low, high = 0.0, LARGEST
+    low = 0.0
+    high = LARGEST
     if 2 * records * delta > 1:
         steps = np.linspace(0, LARGEST, 1025)
         first = next((k for k, epsilon in enumerate(steps) if beyond(float(epsilon)) >= 0), len(steps) - 1)
-        low, high = float(steps[first - 1]), float(steps[first])
+        low = float(steps[first - 1])
+        high = float(steps[first])
     return float(brentq(beyond, low, high, xtol=1e-9)) if beyond(high) > 0 else high
 
 
 @lru_cache(maxsize=65536)
 def approximate_epsilon(records: int, guessed: int, right: int, delta: float = 0.0, level: float = 0.05) -> float:
-    """As :func:`one_run_epsilon`, by the curve of (epsilon, delta)-differential privacy."""
+    """Return :func:`one_run_epsilon` by the curve of (epsilon, delta)-differential privacy."""
 
     def curve(epsilon: float) -> Callable[[float], float]:
-        grown, shrunk = exp(epsilon), exp(-epsilon)
+        grown = exp(epsilon)
+        shrunk = exp(-epsilon)
         return lambda tpr: max(shrunk * (tpr - delta), 1 - delta - grown * (1 - tpr), 0.0)
 
     return _largest_refuted(curve, records, guessed, right, level)
@@ -224,7 +229,8 @@ def _largest_refuted(curve: Curve, records: int, guessed: int, right: int, level
     """The largest parameter that is refuted, to 1e-6: a larger one allows more, so all smaller ones are."""
     if not _refuted(curve(0.0), records, guessed, right, level):
         return 0.0
-    low, high = 0.0, LARGEST
+    low = 0.0
+    high = LARGEST
     while high - low > 1e-6:
         middle = (low + high) / 2
         low, high = (middle, high) if _refuted(curve(middle), records, guessed, right, level) else (low, middle)
@@ -232,19 +238,21 @@ def _largest_refuted(curve: Curve, records: int, guessed: int, right: int, level
 
 
 def _refuted(least_fpr: Callable[[float], float], records: int, guessed: int, right: int, level: float) -> bool:
-    """Whether so many right guesses with probability ``level`` are impossible.
+    """Return whether so many right guesses with probability ``level`` are impossible.
 
     Let C be the number of right guesses, R(c) = E[C; C ≥ c] / records and W(c) = E[guessed − C; C ≥ c] / records for every c.
     A coin turned over makes a right guess wrong and leaves all others, so the curve binds {guess i is right, C ≥ c} to
     {guess i is wrong, C ≥ c − 1}; by its concavity, R(c) ≤ TPR(W(c − 1)). From P[C ≥ right] = level, with all of it at
     C = right, the least W, and with it R, follow downwards; together they must not exceed guessed / records.
     """
-    hits, misses, most = level * right / records, level * (guessed - right) / records, guessed / records
+    hits = level * right / records
+    misses = level * (guessed - right) / records
+    limit = guessed / records
     for c in range(right - 1, -1, -1):
         needed = least_fpr(min(hits, 1.0))
         if needed > misses:
             hits += c / (guessed - c) * (needed - misses)
             misses = needed
-        if hits + misses > most:
+        if hits + misses > limit:
             return True
     return False

@@ -32,7 +32,7 @@ class Bonferroni:
 
     def lower(self, method: Method, scores: np.ndarray, member: np.ndarray, delta: float, level: float) -> float:
         tried = method.candidates(member)
-        return max(method.bound(scores, member, one, delta, level / len(tried)) for one in tried)
+        return max(method.bound(scores, member, candidate, delta, level / len(tried)) for candidate in tried)
 
 
 @dataclass(frozen=True)
@@ -96,10 +96,10 @@ def _held_out(
 ) -> float:
     """The split is drawn without a look at who is a member, so that the rest are as independent as all were."""
     order = rng.permutation(len(member))
-    chosen_on, rest = np.split(order, [min(max(round(fraction * len(order)), 1), len(order) - 1)])
+    chosen_on, held_out = np.split(order, [min(max(round(fraction * len(order)), 1), len(order) - 1)])
     tried = method.candidates(member[chosen_on])
-    proved = [method.bound(scores[chosen_on], member[chosen_on], one, delta, level) for one in tried]
-    return method.bound(scores[rest], member[rest], tried[int(np.argmax(proved))], delta, level)
+    proved = [method.bound(scores[chosen_on], member[chosen_on], candidate, delta, level) for candidate in tried]
+    return method.bound(scores[held_out], member[held_out], tried[int(np.argmax(proved))], delta, level)
 
 
 def _check_fraction(fraction: float) -> None:
