@@ -30,7 +30,7 @@ from guestlist.targets import as_target
 
 @dataclass(frozen=True)
 class Begun:
-    """A defence that is now being tried, the how manieth of how many."""
+    """A defence that is now being tried, with its number and the total."""
 
     name: str
     number: int
@@ -189,7 +189,7 @@ def _check_whole(references: int) -> None:
 
 
 def _of_defences(plain: Results) -> dict[str, Any]:
-    """What is noted of every defence: the cover of the audit that found the leak, whose title names another model."""
+    """Return the notes of every defence: the cover of the plain audit without its title."""
     return notes_with_cover(None, None if plain.cover is None else replace(plain.cover, title=""))
 
 

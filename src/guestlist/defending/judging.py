@@ -99,7 +99,7 @@ class Defended:
 
 
 def judged(plain: Results, tried: Sequence[Tried], fpr: float) -> Defended:
-    """Every defence that was audited, beside the plain model."""
+    """Compare every audited defence with the plain model."""
     done = {attempt.candidate.name: attempt for attempt in tried if attempt.results is not None}
     confidence = together(len(done))
     audits = {name: attempt.results for name, attempt in done.items() if attempt.results is not None}
@@ -117,7 +117,7 @@ def judged(plain: Results, tried: Sequence[Tried], fpr: float) -> Defended:
 
 
 def together(defences: int) -> float:
-    """The confidence of each of so many intervals with which all of them hold at 95 % (Bonferroni)."""
+    """Return the confidence of each interval with which all of them hold at 95 % (Bonferroni)."""
     return 1 - ERROR / max(1, defences)
 
 

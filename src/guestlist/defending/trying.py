@@ -81,7 +81,7 @@ class Tried:
 
 @dataclass(frozen=True)
 class Plain:
-    """The audit of the model as it is: what every defence is held against.
+    """The audit of the model as it is, with which every defence is compared.
 
     Args:
         place: its folder.
@@ -129,7 +129,7 @@ class DefenceRunner:
         return Tried(candidate, read_results(path), note=note)
 
     def attempt(self, candidate: Candidate, again: Target | None = None) -> Tried:
-        """Try it; what fails is told, and does not stop the others.
+        """Try a candidate; a failure is reported and does not stop the others.
 
         Args:
             again: the target trained anew by its own recipe, where that was done already.

@@ -40,7 +40,7 @@ def case_in(
     until: UntilWidth | None = None,
     baseline: Baseline | None = None,
 ) -> Case:
-    """The audit in a folder as a case to judge.
+    """Return the audit in a folder as a case to evaluate.
 
     Args:
         references: take only the first so many.
