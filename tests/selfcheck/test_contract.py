@@ -13,7 +13,7 @@ from guestlist.attacks import ATTACKS, Attack
 from guestlist.cli import main
 from guestlist.collecting.evidence.table import EVIDENCE
 from guestlist.selfcheck.contract import AttackCheck, check_attacks, selftest
-from guestlist.selfcheck.coverage import Coverage, coverage, simulations
+from guestlist.selfcheck.coverage import Coverage, coverage, interval_simulations
 from guestlist.selfcheck.subjects import (
     ignores_references_where_saturated,
     knows_right_from_wrong,
@@ -225,7 +225,7 @@ def test_everything_that_is_shipped_is_calibrated():
     assert len(found.attacks) == len(SHIPPED) - len(NETWORKS)
     assert {check.name: check.problems for check in found.attacks if check.problems} == {}
     assert [check.name for check in found.intervals if not check.calibrated] == []
-    assert {check.name for check in found.intervals} == set(simulations())
+    assert {check.name for check in found.intervals} == set(interval_simulations())
     assert found.calibrated
 
 

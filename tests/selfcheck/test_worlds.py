@@ -47,9 +47,9 @@ def test_members_stand_first_in_every_situation_and_have_references_of_both_kind
     inside = found.view.reference_member.sum(axis=0)
     assert (inside.min() > 0) & (inside.max() < 32)
     if found.view.population is None:
-        assert found.asked.all()
+        assert found.evaluated.all()
     else:
-        assert not (found.view.population & (found.member | found.asked)).any()
+        assert not (found.view.population & (found.member | found.evaluated)).any()
         assert found.view.population.sum() > 20
 
 

@@ -1,4 +1,7 @@
-"""How exposed each record is, beside the attacks: one file each, and a row of a table."""
+"""Risks: measures of how exposed each record is, known to the model owner.
+
+To add a risk, write a function ``(case) -> values`` and add a row to ``RISKS``.
+"""
 
 from guestlist.arrays.leverage import leverage
 from guestlist.risks.attribution import influence_functions, tracin

@@ -1,4 +1,4 @@
-"""Risks that were asked for by name: one that a case lacks the means for is an error, and says what it takes."""
+"""Requested risks: an error names the inputs that a case lacks."""
 
 from __future__ import annotations
 
@@ -12,26 +12,31 @@ from guestlist.risks.table import RISKS, Risk, risks_of
 
 
 def requested_risks(case: Case, names: Sequence[str] | None = None) -> dict[str, np.ndarray]:
-    """Name to (records,) risks: all that are named, or those that an audit has by default."""
-    found = risks_of(case, names)
-    missing = [name for name in names or () if name not in found]
+    """Return name to (records,) risks: those named, or those that an audit has by default."""
+    values = risks_of(case, names)
+    missing = [name for name in names or () if name not in values]
     if missing:
         raise InputError(f"This audit has not what the risk {missing[0]!r} takes: {_takes(RISKS[missing[0]])}.")
-    return found
+    return values
 
 
 def attack_scores(case: Case, attack: str) -> np.ndarray:
-    """(records,) scores of an attack that was run; an error that names those that were."""
+    """Return (records,) scores of an attack that was run; the error names those that were."""
     if attack not in case.scores:
         raise InputError(f"Attack {attack!r} was not run; these were: {', '.join(case.scores) or 'none'}.")
     return case.scores[attack]
 
 
 def _takes(row: Risk) -> str:
-    parts = [
-        f"{row.references} references" if row.references else "",
-        f"the evidence {row.evidence!r}{f' of {row.part!r}' if row.part else ''}" if row.evidence else "",
-        "the target's probabilities with labels" if row.answers else "",
-        f"the signals {', '.join(row.needs)}" if row.needs else "",
-    ]
-    return " and ".join(filter(None, parts))
+    parts = []
+    if row.references:
+        parts.append(f"{row.references} references")
+    if row.evidence and row.part:
+        parts.append(f"the evidence {row.evidence!r} of {row.part!r}")
+    elif row.evidence:
+        parts.append(f"the evidence {row.evidence!r}")
+    if row.answers:
+        parts.append("the target's probabilities with labels")
+    if row.needs:
+        parts.append(f"the signals {', '.join(row.needs)}")
+    return " and ".join(parts)

@@ -1,4 +1,4 @@
-"""A risk of each record with its interval."""
+"""Risk values with confidence intervals."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import numpy as np
 
 
 class WithInterval(NamedTuple):
-    """(records,) each: the risk, and the ends of its interval; NaN where a record has none."""
+    """(records,) values of a risk, and the ends of their intervals; NaN where a record has none."""
 
     value: np.ndarray
     low: np.ndarray

@@ -1,4 +1,4 @@
-"""A preview of a deletion request: about whom an attack is likelier right in models that were trained without someone."""
+"""Preview of a deletion request: members that become more exposed when others are removed."""
 
 from __future__ import annotations
 
@@ -14,15 +14,16 @@ from guestlist.errors import InputError
 from guestlist.evaluate import flags_at_fpr
 from guestlist.risks.influence import privacy_influence
 
-ATTACK, FPR = "lira_bayes", 0.05
+ATTACK = "lira_bayes"
+FPR = 0.05
 
 
 def forgetting(case: Case, ids: Sequence[str]) -> pd.DataFrame:
-    """One row per pair of a leaving and a staying member, those that become most exposed first.
+    """Return one row per pair of a leaving and a staying member, those that become most exposed first.
 
-    ``exposed`` is how much likelier the attack, calling at 5 % false alarms, is right about the staying record in references
-    that did not train on the leaving one; ``p_value`` of this pair alone, and ``p_adjusted`` for the number of pairs
-    (Benjamini & Hochberg 1995), NaN where references do not tell.
+    ``exposed`` is the increase in the probability that the attack, at a 5 % false positive rate, is right about the staying
+    record in references that did not train on the leaving one. ``p_value`` is for a single pair, and ``p_adjusted`` for all
+    pairs (Benjamini & Hochberg 1995); NaN where there are too few references.
     """
     if case.mocks is None or case.setting.predictions or "margin" not in case.mocks.values:
         raise InputError(
@@ -37,19 +38,19 @@ def forgetting(case: Case, ids: Sequence[str]) -> pd.DataFrame:
     staying = np.setdiff1d(members, leaving)
     member = case.mocks.member
     scores = score_every_target(ATTACKS[ATTACK], case.mocks)
-    called = np.stack([flags_at_fpr(row, truth, FPR) for row, truth in zip(scores, member, strict=True)])
-    found = privacy_influence(called, member, leaving)
+    flagged = np.stack([flags_at_fpr(row, truth, FPR) for row, truth in zip(scores, member, strict=True)])
+    effect = privacy_influence(flagged, member, leaving)
     pairs = pd.DataFrame(
         {
             "leaving": np.tile(names[leaving], len(staying)),
             "staying": np.repeat(names[staying], len(leaving)),
-            "exposed": -found.raised[staying].ravel(),
-            "p_value": found.p_value[staying].ravel(),
+            "exposed": -effect.raised[staying].ravel(),
+            "p_value": effect.p_value[staying].ravel(),
         }
     )
-    told = pairs["p_value"].notna()
+    tested = pairs["p_value"].notna()
     pairs["p_adjusted"] = np.nan
-    if told.any():
-        pairs.loc[told, "p_adjusted"] = false_discovery_control(pairs.loc[told, "p_value"])
+    if tested.any():
+        pairs.loc[tested, "p_adjusted"] = false_discovery_control(pairs.loc[tested, "p_value"])
     by = {"exposed": False, "p_value": True, "staying": True, "leaving": True}
     return pairs.sort_values([*by], ascending=[*by.values()], kind="stable", ignore_index=True)

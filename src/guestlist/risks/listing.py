@@ -1,4 +1,4 @@
-"""The members with the largest risks, as a table that can be handed on."""
+"""Table of members sorted by risk."""
 
 from __future__ import annotations
 
@@ -12,17 +12,18 @@ from guestlist.risks.asked import requested_risks
 
 
 def members_by_risk(case: Case, names: Sequence[str] | None = None) -> pd.DataFrame:
-    """One row per member: who it is and its risks, the largest values of the first risk first.
+    """Return one row per member with its id and risks, sorted by the first risk, largest first.
 
     Args:
-        names: risks from ``RISKS``; all that an audit has by default. One that the case lacks the means for is an error.
+        case: The audit.
+        names: Risks from ``RISKS``; by default all that an audit has. A risk that the case lacks the inputs for is an error.
     """
-    found = requested_risks(case, names)
-    if not found:
+    values_by_risk = requested_risks(case, names)
+    if not values_by_risk:
         raise InputError("This audit has what none of the risks takes; see: guestlist show risks.")
     member = case.truth.member & case.truth.evaluated
-    who = case.records[member].drop(columns=["class", "row"], errors="ignore")
-    table = who.assign(**{f"risk_{name}": values[member] for name, values in found.items()})
-    first = f"risk_{next(iter(found))}"
-    # Ties are broken by id, so that the list does not hang on the order of the records.
+    members = case.records[member].drop(columns=["class", "row"], errors="ignore")
+    table = members.assign(**{f"risk_{name}": values[member] for name, values in values_by_risk.items()})
+    first = f"risk_{next(iter(values_by_risk))}"
+    # Ties are broken by id, so that the list does not depend on the order of the records.
     return table.sort_values([first, "id"], ascending=[False, True], kind="stable", ignore_index=True)

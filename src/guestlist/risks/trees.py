@@ -1,7 +1,7 @@
-"""Members that stand alone in the leaves of a tree model: there the model says what it learnt from one record.
+"""Members that are the only ones in a leaf of a tree model, whose output there comes from one record.
 
-This is a screen by whoever trained the model and knows its members; it is not an attack. It trains nothing, and looks at the
-shape of the trees, not at their answers.
+This is a screen by the model owner, who knows the members; it is not an attack. It trains nothing, and reads the structure of
+the trees, not their outputs.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from guestlist.targets import as_target
 
 
 class LeafRisk(NamedTuple):
-    """(records,) each: how small the leaves of a record are.
+    """(records,) sizes of the leaves of a record.
 
     ``leaf_size`` is the median over trees of the number of members in its leaf; ``alone`` the share of trees in which no
     other member is there.
@@ -31,27 +31,28 @@ class LeafRisk(NamedTuple):
 
 
 def leaf_risk_of(leaf: np.ndarray, member: np.ndarray) -> LeafRisk:
-    """How small the leaves of each record are.
+    """Compute the sizes of the leaves of each record.
 
     Args:
         leaf: (records, trees) numbers of leaves.
         member: (records,) true for the records that the model was trained on.
     """
-    size = np.stack([np.bincount(own, member, own.max() + 1)[own] for own in leaf.T], axis=1)
+    size = np.stack([np.bincount(leaves, member, leaves.max() + 1)[leaves] for leaves in leaf.T], axis=1)
     return LeafRisk(np.median(size, axis=1), (size == member[:, None]).mean(axis=1))
 
 
 def alone_in_leaves(case: Case) -> np.ndarray:
-    """(records,) share of the target's trees in which no other member is in the record's leaf; NaN where nobody asks."""
-    leaf, asked = case.view.evidence.need("leaves").leaf, case.truth.evaluated
-    alone = np.full(len(asked), np.nan)
+    """Return (records,) the share of trees with no other member in the record's leaf; NaN where it is not evaluated."""
+    leaf = case.view.evidence.need("leaves").leaf
+    evaluated = case.truth.evaluated
+    alone = np.full(len(evaluated), np.nan)
     if leaf.shape[1]:
-        alone[asked] = leaf_risk_of(leaf[asked], case.truth.member_evaluated).alone
+        alone[evaluated] = leaf_risk_of(leaf[evaluated], case.truth.member_evaluated).alone
     return alone
 
 
 def leaf_risk(model, members, *, label: str | None = None, id: str | None = None) -> pd.DataFrame:
-    """Which members stand alone in the leaves of a fitted tree, forest or boosted trees.
+    """List the leaf sizes of the members of a fitted tree, forest or boosted trees.
 
     Args:
         model: of scikit-learn, XGBoost or LightGBM, alone or last in a pipeline.

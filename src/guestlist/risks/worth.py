@@ -1,7 +1,7 @@
-"""What a risk is worth here: does it name the members that an attack finds?
+"""Predictive value of risks: how well a risk predicts the members that an attack identifies.
 
-All figures are over members. "everybody" is always a row: where an attack finds nearly all members, calling everyone at risk has
-a high F1, and a risk says something only if it does better. The AUC and the precision at the top do not reward that.
+All metrics are over members. "everybody" is always a row: if an attack identifies nearly all members, flagging every member has
+a high F1, and a risk is informative only if it does better. The AUC and the precision at the top do not reward that.
 """
 
 from __future__ import annotations
@@ -27,16 +27,16 @@ TOP = 0.01
 
 @dataclass(frozen=True)
 class PredictiveValue:
-    """One risk against the calls of one attack, over the members about whom both say something.
+    """Predictive value of one risk for the members that one attack flags.
 
     Args:
         risk, attack: names.
         members, flagged: how many there are, and how many of them the attack calls.
-        precision: share of the members at risk that are called; recall: share of the called that are at risk; f1: their
+        precision: share of the members at risk that are flagged; recall: share of the flagged that are at risk; f1: their
             harmonic mean. Withheld where the risk has no threshold.
-        auc: how well the risk ranks the called above the others.
+        auc: how well the risk ranks the flagged above the others.
         spearman: rank correlation of the risk with the attack's score.
-        top: share of called among the 1 % with the largest risk; of equals, on average over all orders.
+        top: share of flagged among the 1 % with the largest risk; of equals, on average over all orders.
     """
 
     risk: str
@@ -58,9 +58,9 @@ def predictive_values(
     *,
     custom: CustomScores | None = None,
 ) -> tuple[PredictiveValue, ...]:
-    """What each risk is worth against each attack of a case, attack by attack; "everybody" is the first risk.
+    """Compute the predictive value of each risk for each attack; the first risk flags every member.
 
-    An attack calls at the threshold that 5 % of the non-members exceed.
+    An attack flags at the threshold that 5 % of the non-members exceed.
 
     Args:
         risks: names, or those that an audit has by default.
@@ -68,23 +68,24 @@ def predictive_values(
         custom: Name to your own scores, higher for members at greater risk: an array in the order of ``case.records``, or a
             pandas Series indexed by id.
     """
-    asked, member = case.truth.evaluated, case.truth.member_evaluated
+    evaluated = case.truth.evaluated
+    member = case.truth.member_evaluated
     rows: dict[str, tuple[np.ndarray, float | None]] = {EVERY_MEMBER: (np.ones(len(member)), 0.0)}
     for name, values in values_of(case, risks, custom).items():
-        rows[name] = values[asked], RISKS[name].threshold if name in RISKS else None
-    persons = None if case.persons is None else case.persons[member]
-    found = []
+        rows[name] = values[evaluated], RISKS[name].threshold if name in RISKS else None
+    persons = _some(case.persons, member)
+    predictive: list[PredictiveValue] = []
     for attack in case.scores if attacks is None else attacks:
-        scores = attack_scores(case, attack)[asked]
+        scores = attack_scores(case, attack)[evaluated]
         calls = flags_at_fpr(scores, member, FPR)
         for risk, (values, threshold) in rows.items():
             parts = values[member], scores[member], calls[member]
-            found.append(predictive_value(*parts, risk=risk, attack=attack, threshold=threshold, persons=persons))
-    return tuple(found)
+            predictive.append(predictive_value(*parts, risk=risk, attack=attack, threshold=threshold, persons=persons))
+    return tuple(predictive)
 
 
 def values_of(case: Case, risks: Sequence[str] | None, custom: CustomScores | None = None) -> dict[str, np.ndarray]:
-    """Name to (records,) values of risks, and of one's own scores after them."""
+    """Return name to (records,) values of risks, then of custom scores."""
     return requested_risks(case, risks) | custom_values(case, custom or {})
 
 
@@ -98,7 +99,7 @@ def predictive_value(
     threshold: float | None = None,
     persons: np.ndarray | None = None,
 ) -> PredictiveValue:
-    """What any risk is worth against any attack.
+    """Compute the predictive value of one risk for one attack.
 
     Args:
         values: (members,) the risk; NaN is left out.
@@ -109,45 +110,52 @@ def predictive_value(
         persons: (members,) whose records these are, where some have several.
     """
     known = ~np.isnan(values) & ~np.isnan(calls)
-    values, scores, called = values[known], scores[known], calls[known] > 0
-    persons = None if persons is None else persons[known]
+    values = values[known]
+    scores = scores[known]
+    flagged = calls[known] > 0
+    persons = _some(persons, known)
     precision = recall = f1 = WITHHELD
     if threshold is not None:
         risky = values > threshold
-        precision = clustered_proportion(called[risky], clusters=_some(persons, risky))
-        recall = clustered_proportion(risky[called], clusters=_some(persons, called))
-        either = risky | called
-        f1 = _f1(clustered_proportion((risky & called)[either], clusters=_some(persons, either)))
+        precision = clustered_proportion(flagged[risky], clusters=_some(persons, risky))
+        recall = clustered_proportion(risky[flagged], clusters=_some(persons, flagged))
+        either = risky | flagged
+        f1 = _f1(clustered_proportion((risky & flagged)[either], clusters=_some(persons, either)))
     return PredictiveValue(
         risk=risk,
         attack=attack,
         members=len(values),
-        flagged=int(called.sum()),
+        flagged=int(flagged.sum()),
         precision=precision,
         recall=recall,
         f1=f1,
-        auc=auc(values, called, clusters=persons),
+        auc=auc(values, flagged, clusters=persons),
         spearman=spearman(values, scores, clusters=persons),
-        top=_top(values, called),
+        top=_top(values, flagged),
     )
 
 
 def _f1(both: Estimate) -> Estimate:
-    """Of the share of records that both name among those that either does: 2 J / (1 + J), which rises with it."""
+    """Convert the Jaccard index J of two sets to their F1 score, 2 J / (1 + J)."""
     return Estimate(*(2 * end / (1 + end) for end in both))
 
 
-def _top(values: np.ndarray, called: np.ndarray, confidence: float = 0.95) -> Estimate:
+def _top(values: np.ndarray, flagged: np.ndarray, confidence: float = 0.95) -> Estimate:
     if not len(values):
         return WITHHELD
-    size, error = ceil(TOP * len(values)), error_of(confidence)
+    size = ceil(TOP * len(values))
+    error = error_of(confidence)
     last = np.sort(values)[-size]
-    above, equal = values > last, values == last
-    hits = float(called[above].sum() + called[equal].mean() * (size - above.sum()))
-    # Of equals one looks at all, not at those that happen to come first, so that they are what the interval counts.
+    above = values > last
+    equal = values == last
+    hits = float(flagged[above].sum() + flagged[equal].mean() * (size - above.sum()))
+    # The interval counts all ties, not only those that happen to come first.
     n = int((above | equal).sum())
-    seen = int(called[above | equal].sum()) if n > size else hits
-    ends = float(clopper_pearson_lower(seen, n, error / 2)), float(clopper_pearson_upper(seen, n, error / 2))
+    hits_with_ties = int(flagged[above | equal].sum()) if n > size else hits
+    ends = (
+        float(clopper_pearson_lower(hits_with_ties, n, error / 2)),
+        float(clopper_pearson_upper(hits_with_ties, n, error / 2)),
+    )
     return Estimate(hits / size, min(ends[0], hits / size), max(ends[1], hits / size))
 
 

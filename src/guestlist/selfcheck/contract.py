@@ -15,7 +15,7 @@ import numpy as np
 
 from guestlist.attacks import ATTACKS, Attack, select_attacks
 from guestlist.collecting.evidence.table import EVIDENCE, missing_evidence
-from guestlist.selfcheck.coverage import Coverage, coverage, simulations
+from guestlist.selfcheck.coverage import Coverage, coverage, interval_simulations
 from guestlist.selfcheck.promises import contract_violations, wrong_shape
 from guestlist.selfcheck.subjects import Subject, subject
 from guestlist.selfcheck.trials import FIGURES, TRIALS, Mean, Trial
@@ -27,7 +27,7 @@ _MOST_REFERENCES = 7  # of a target in the smallest worlds
 
 @dataclass(frozen=True)
 class AttackCheck:
-    """How one attack fared.
+    """Results of the checks of one attack.
 
     Args:
         noise: AUC where nothing leaks, over worlds of 8 and 16 models and all designs; should be 0.5.
@@ -56,7 +56,7 @@ class AttackCheck:
 
 @dataclass(frozen=True)
 class SelfTest:
-    """What was checked, attack by attack and interval by interval."""
+    """Results of all checks, by attack and by interval."""
 
     attacks: tuple[AttackCheck, ...]
     intervals: tuple[Coverage, ...]
@@ -91,7 +91,7 @@ def selftest(
     chosen = select_attacks(every if attacks is None else attacks, _MOST_REFERENCES, there, missing_evidence())
     worlds, repeats = max(4, round(WORLDS * scale)), max(20, round(REPEATS * scale))
     checks = check_attacks(chosen, worlds, seed, progress)
-    simulated = list(simulations()) if intervals else []
+    simulated = list(interval_simulations()) if intervals else []
     shown = progress(simulated, total=len(simulated)) if progress and simulated else simulated
     return SelfTest(checks, tuple(coverage(name, repeats=repeats, seed=seed) for name in shown))
 
@@ -141,12 +141,12 @@ def check_attacks(
         for name in able:
             attempt(name, partial(tried, name, trial, world))
     return tuple(
-        _broken(name, problems[name]) if name in broken else _judged(name, subjects[name], problems[name], found[name])
+        _failed(name, problems[name]) if name in broken else _judged(name, subjects[name], problems[name], found[name])
         for name in attacks
     )
 
 
-def _broken(name: str, problems: list[str]) -> AttackCheck:
+def _failed(name: str, problems: list[str]) -> AttackCheck:
     nothing = Mean(np.nan, np.nan, 0)
     return AttackCheck(
         name=name,

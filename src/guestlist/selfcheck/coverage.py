@@ -37,7 +37,7 @@ LOWEST_COVERAGE, DOUBT = 0.93, 0.001
 
 @dataclass(frozen=True)
 class Coverage:
-    """How often an interval held the truth in ``repeats`` samples; ``nominal`` is what it claims."""
+    """Number of ``repeats`` samples in which an interval of level ``nominal`` covers the truth."""
 
     name: str
     truth: float
@@ -51,57 +51,61 @@ class Coverage:
 
     @property
     def calibrated(self) -> bool:
-        """Whether a coverage of at least 93 % could have given this."""
+        """True if the counts are consistent with a coverage of at least 93 %."""
         return bool(binom.cdf(self.covered, self.repeats, LOWEST_COVERAGE) > DOUBT)
 
 
 @dataclass(frozen=True)
-class Simulation:
+class IntervalSimulation:
     """A figure whose truth is known: what draws one sample and makes an interval of it."""
 
     interval: Callable[[np.random.Generator], Estimate]
     truth: float
 
 
-def simulations() -> dict[str, Simulation]:
+def interval_simulations() -> dict[str, IntervalSimulation]:
     """The intervals that an audit reports, each with its truth."""
     tpr = {fpr: float(ndtr(ndtri(fpr) + SHIFT)) for fpr in (0.01, 0.05)}
     best = float(2 * ndtr(SHIFT / 2) - 1)
     spread = np.sqrt(1 + MODEL_EFFECT**2)
     visits, pool = Visits(shift=SHIFT), FinitePool()
     return {
-        "auc": Simulation(lambda rng: auc(*_one(rng)), float(ndtr(SHIFT / np.sqrt(2)))),
-        "auc_difference": Simulation(lambda rng: auc_difference(*_two(rng)), 0.0),
-        "tpr_at_fpr, 1 %": Simulation(lambda rng: tpr_at_fpr(*_one(rng, 2000), 0.01), tpr[0.01]),
-        "tpr_at_fpr, 5 %": Simulation(lambda rng: tpr_at_fpr(*_one(rng), 0.05), tpr[0.05]),
-        "advantage": Simulation(lambda rng: advantage(*_one(rng), SHIFT / 2), best),
-        "balanced_accuracy": Simulation(lambda rng: balanced_accuracy(*_one(rng), SHIFT / 2), (1 + best) / 2),
-        "positive_predictive_value": Simulation(
+        "auc": IntervalSimulation(lambda rng: auc(*_one(rng)), float(ndtr(SHIFT / np.sqrt(2)))),
+        "auc_difference": IntervalSimulation(lambda rng: auc_difference(*_two(rng)), 0.0),
+        "tpr_at_fpr, 1 %": IntervalSimulation(lambda rng: tpr_at_fpr(*_one(rng, 2000), 0.01), tpr[0.01]),
+        "tpr_at_fpr, 5 %": IntervalSimulation(lambda rng: tpr_at_fpr(*_one(rng), 0.05), tpr[0.05]),
+        "advantage": IntervalSimulation(lambda rng: advantage(*_one(rng), SHIFT / 2), best),
+        "balanced_accuracy": IntervalSimulation(lambda rng: balanced_accuracy(*_one(rng), SHIFT / 2), (1 + best) / 2),
+        "positive_predictive_value": IntervalSimulation(
             lambda rng: positive_predictive_value(*_one(rng), 0.05, 0.5), tpr[0.05] / (tpr[0.05] + 0.05)
         ),
-        "pooled_auc": Simulation(
+        "pooled_auc": IntervalSimulation(
             lambda rng: pooled_auc(*_many(rng)), float(ndtr(SHIFT / np.sqrt(2 + MODEL_EFFECT**2)))
         ),
-        "pooled_tpr_at_fpr, 5 %": Simulation(
+        "pooled_tpr_at_fpr, 5 %": IntervalSimulation(
             lambda rng: pooled_tpr_at_fpr(*_many(rng), 0.05, draws=100),
             float(ndtr((ndtri(0.05) + SHIFT) / spread)),
         ),
-        "auc, persons": Simulation(lambda rng: _told(auc, rng, visits), visits.auc),
-        "advantage, persons": Simulation(lambda rng: _told(advantage, rng, visits, SHIFT / 2), best),
-        "tpr_at_fpr, 5 %, persons": Simulation(lambda rng: _told(tpr_at_fpr, rng, visits, 0.05), tpr[0.05]),
-        "auc, 0 and 1": Simulation(lambda rng: auc(*_right(rng)), (1 + RIGHT_MEMBERS - RIGHT_NONMEMBERS) / 2),
-        "positive_predictive_value, 0 and 1": Simulation(
+        "auc, persons": IntervalSimulation(lambda rng: _told(auc, rng, visits), visits.auc),
+        "advantage, persons": IntervalSimulation(lambda rng: _told(advantage, rng, visits, SHIFT / 2), best),
+        "tpr_at_fpr, 5 %, persons": IntervalSimulation(lambda rng: _told(tpr_at_fpr, rng, visits, 0.05), tpr[0.05]),
+        "auc, 0 and 1": IntervalSimulation(lambda rng: auc(*_right(rng)), (1 + RIGHT_MEMBERS - RIGHT_NONMEMBERS) / 2),
+        "positive_predictive_value, 0 and 1": IntervalSimulation(
             lambda rng: positive_predictive_value(*_right(rng), 0.05, 0.5),
             RIGHT_MEMBERS / (RIGHT_MEMBERS + RIGHT_NONMEMBERS),
         ),
-        "false alarms of an easy record, 5 %": Simulation(lambda rng: _false_alarms(rng, pool, 0), pool.rates(0.05)[1]),
-        "false alarms of a hard record, 5 %": Simulation(lambda rng: _false_alarms(rng, pool, -1), pool.rates(0.05)[0]),
+        "false alarms of an easy record, 5 %": IntervalSimulation(
+            lambda rng: _false_alarms(rng, pool, 0), pool.rates(0.05)[1]
+        ),
+        "false alarms of a hard record, 5 %": IntervalSimulation(
+            lambda rng: _false_alarms(rng, pool, -1), pool.rates(0.05)[0]
+        ),
     }
 
 
 def coverage(name: str, *, repeats: int = 400, seed: int = 0) -> Coverage:
-    """How often the interval called ``name`` in :func:`simulations` holds the truth."""
-    simulation = simulations()[name]
+    """Count how often the interval ``name`` of :func:`interval_simulations` covers the truth."""
+    simulation = interval_simulations()[name]
     held = 0
     for repeat in range(repeats):
         estimate = simulation.interval(np.random.default_rng([seed, repeat]))
@@ -121,7 +125,7 @@ def _told(figure: Callable[..., Estimate], rng: np.random.Generator, world: Visi
 
 
 def _false_alarms(rng: np.random.Generator, pool: FinitePool, record: int) -> Estimate:
-    """How often one record is called by models that did not train on it."""
+    """Estimate the false positive rate of one record over models that did not train on it."""
     (calls,) = count_flags(*pool.draw(rng), 0.05)
     return proportion(int(calls.flagged_outside[record]), int(calls.outside[record]))
 

@@ -1,4 +1,4 @@
-"""What every attack promises about one target, whatever the world: one score per record, and no look at any order."""
+"""Contract of every attack for one target: one score per record, independent of any order."""
 
 from __future__ import annotations
 
@@ -21,15 +21,18 @@ SATURATED = ("saturated", "exact")
 
 
 def wrong_shape(attack: Attack, seed: int) -> str | None:
-    """What is wrong with the shape of the scores; None where there is one per record."""
+    """Describe a wrong shape of the scores; None if there is one per record."""
     view = small_scene(TARGETS[0], seed).view
-    shape, records = np.shape(attack.score(view)), len(view.labels)
-    return None if shape == (records,) else f"gives scores shaped {shape} for {records} records"
+    shape = np.shape(attack.score(view))
+    records = len(view.labels)
+    if shape == (records,):
+        return None
+    return f"gives scores shaped {shape} for {records} records"
 
 
 def contract_violations(attack: Attack, seed: int) -> list[str]:
-    """What an attack does that none may do, on one target without and one with all that is awkward."""
-    plain, awkward = (_broken(attack, name, seed) for name in TARGETS)
+    """Return the violations of the contract on a plain target and on an awkward one."""
+    plain, awkward = (_violations(attack, name, seed) for name in TARGETS)
     words = SITUATIONS["awkward"].words
     problems = plain + [f"{problem}, with {words}" for problem in awkward if problem not in plain]
     if attack.learns:  # its random start depends on the classes, and to fit it again takes seconds
@@ -38,7 +41,7 @@ def contract_violations(attack: Attack, seed: int) -> list[str]:
 
 
 def _numbering(attack: Attack, seed: int) -> list[str]:
-    """Whether the same records get the same scores when the classes have other numbers."""
+    """Check that scores do not depend on the numbers of the classes."""
     first, second = _numbered_twice(seed)
     if _close(attack.score(first.view), attack.score(second.view)):
         return []
@@ -54,7 +57,7 @@ def _numbered_twice(seed: int) -> tuple[Scene, Scene]:
 
 
 def _saturated(attack: Attack, seed: int) -> list[str]:
-    """Whether saturated outputs are scored without their references."""
+    """Check that saturated outputs are compared with their references."""
     problem = "ignores the references of records with saturated outputs, although it compares other records with theirs"
     for name in SATURATED:
         if ignores_references_where_saturated(attack, small_scene(name, seed)):
@@ -62,12 +65,13 @@ def _saturated(attack: Attack, seed: int) -> list[str]:
     return []
 
 
-def _broken(attack: Attack, name: str, seed: int) -> list[str]:
-    found = small_scene(name, seed)
-    signals, rng = found.view, np.random.default_rng(seed)
+def _violations(attack: Attack, name: str, seed: int) -> list[str]:
+    target = small_scene(name, seed)
+    signals = target.view
+    rng = np.random.default_rng(seed)
     scores = np.asarray(attack.score(signals), dtype=np.float64)
     problems = []
-    silent = np.isnan(scores) & should_be_scored(attack, signals) & found.asked
+    silent = np.isnan(scores) & should_be_scored(attack, signals) & target.evaluated
     if silent.any():
         problems.append(f"leaves {silent.sum()} of {len(scores)} records without a score")
     records = rng.permutation(len(scores))
@@ -80,10 +84,10 @@ def _broken(attack: Attack, name: str, seed: int) -> list[str]:
 
 def should_be_scored(attack: Attack, signals: Signals) -> np.ndarray:
     """(records,) true for those an attack should score: all but the ones whose membership it was told."""
-    told = EVIDENCE[attack.evidence].known_membership if attack.evidence in EVIDENCE else None
-    if told is None:
+    known = EVIDENCE[attack.evidence].known_membership if attack.evidence in EVIDENCE else None
+    if known is None:
         return np.ones(len(signals.labels), dtype=bool)
-    return ~told(signals.evidence.need(attack.evidence))
+    return ~known(signals.evidence.need(attack.evidence))
 
 
 def _reordered(signals: Signals, order: np.ndarray) -> Signals:

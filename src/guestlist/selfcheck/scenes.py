@@ -23,28 +23,28 @@ SURE = 1.5  # margins beyond this are not said: about a quarter of those of non-
 
 @dataclass(frozen=True)
 class Scene:
-    """What the adversary sees of one target, and the truth.
+    """The adversary's view of one target, and the ground truth.
 
     Args:
         member: (records,).
-        asked: (records,) false for the population.
+        evaluated: (records,) false for the population.
         difficulty: (records,) mean margin of models that did not train on the record.
     """
 
     view: Signals
     member: np.ndarray
-    asked: np.ndarray
+    evaluated: np.ndarray
     difficulty: np.ndarray
 
 
 @dataclass(frozen=True)
 class Situation:
-    """How a world differs from the plain one.
+    """Difference of a simulation from the plain one.
 
     Args:
         words: the rest of a sentence, "with …".
         options: of :func:`gaussian`.
-        population: share of records that nobody asks about.
+        population: share of records that are not evaluated.
     """
 
     words: str

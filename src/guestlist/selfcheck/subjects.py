@@ -73,7 +73,7 @@ def ignores_references_where_saturated(attack: Attack, of: Scene) -> bool:
     """
     view, rng = of.view, np.random.default_rng(0)
     output = view.target("p_y")
-    largest = of.asked & (output == output.max())
+    largest = of.evaluated & (output == output.max())
     before = _scores(attack, view)
 
     def changed(among: np.ndarray) -> float:
@@ -85,7 +85,7 @@ def ignores_references_where_saturated(attack: Attack, of: Scene) -> bool:
         moved = among & (order != np.arange(len(order)))
         return float(np.mean(~np.isclose(after, before, rtol=1e-6, atol=1e-8, equal_nan=True)[moved]))
 
-    return changed(of.asked & ~largest) > DEPENDS and changed(largest) == 0
+    return changed(of.evaluated & ~largest) > DEPENDS and changed(largest) == 0
 
 
 def _reads_only_labels(attack: Attack, seed: int) -> bool:

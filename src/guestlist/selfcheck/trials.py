@@ -147,18 +147,18 @@ def _scores(attack: Attack, world: Rotation) -> np.ndarray:
 
 
 def _auc_of_asked(name: str, of: Subject, case: Scene) -> dict[str, float]:
-    return {name: _auc(of.attack.score(case.view), case, case.asked)}
+    return {name: _auc(of.attack.score(case.view), case, case.evaluated)}
 
 
 def _auc_by_difficulty(name: str, of: Subject, case: Scene) -> dict[str, float]:
     """AUC over all queried records, its share of the comparator's, and the AUC of the hardest and the easiest tenth."""
     scores = np.asarray(of.attack.score(case.view), dtype=np.float64)
-    hard, easy = np.quantile(case.difficulty[case.asked], [0.1, 0.9])
+    hard, easy = np.quantile(case.difficulty[case.evaluated], [0.1, 0.9])
     figures = {
-        name: _auc(scores, case, case.asked),
-        f"{name}, share": _share(scores, case, of.comparator, case.asked),
-        f"{name}, hard": _auc(scores, case, case.asked & (case.difficulty <= hard)),
-        f"{name}, easy": _auc(scores, case, case.asked & (case.difficulty >= easy)),
+        name: _auc(scores, case, case.evaluated),
+        f"{name}, share": _share(scores, case, of.comparator, case.evaluated),
+        f"{name}, hard": _auc(scores, case, case.evaluated & (case.difficulty <= hard)),
+        f"{name}, easy": _auc(scores, case, case.evaluated & (case.difficulty >= easy)),
     }
     if name == RARE_CLASSES:
         labels = case.view.labels
@@ -183,7 +183,7 @@ def _share_of_likelihood_ratio(of: Subject, case: Scene) -> dict[str, float]:
     if not of.likelihood_ratio:
         return {"unsteady": 1.0}
     scores = np.asarray(of.attack.score(case.view), dtype=np.float64)
-    return {"unsteady": _share(scores, case, LIKELIHOOD_RATIO, case.asked)}
+    return {"unsteady": _share(scores, case, LIKELIHOOD_RATIO, case.evaluated)}
 
 
 def _share(scores: np.ndarray, case: Scene, comparator: str, among: np.ndarray) -> float:
