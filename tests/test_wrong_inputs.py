@@ -21,7 +21,7 @@ from guestlist.data import as_data
 from guestlist.errors import InputError
 from guestlist.evaluate import Estimate
 from guestlist.findings.gated import Limit, Verdict
-from guestlist.findings.risk_spread import Spread
+from guestlist.findings.risk_spread import RiskQuantiles
 from guestlist.lines import for_spreadsheets, single_line
 from guestlist.neighbours.encoding import encode_tables
 from guestlist.store.jsonable import from_json, to_json
@@ -176,7 +176,7 @@ def test_distances_and_their_models_are_told_of(tmp_path):
 
 def test_edited_results_are_refused(tmp_path):
     with pytest.raises(ValueError, match="Expected 5 quantiles of 3 members, found 2"):
-        Spread("mu", {}, 3, (0.1, 0.2))
+        RiskQuantiles("mu", {}, 3, (0.1, 0.2))
     member = np.arange(40) < 20
     answers = np.random.default_rng(0).dirichlet((1, 1), 40)
     found = gl.audit_predictions(gl.Predictions(answers, np.arange(40) % 2, member), attacks=["loss"], baseline=False)

@@ -80,13 +80,13 @@ class Buckets:
 
     def points_in(self, chosen: np.ndarray, points: int) -> BucketPoints:
         """Return the values in the chosen buckets; ``points`` is their number."""
-        found = BucketPoints(
+        gathered = BucketPoints(
             np.empty(points, dtype=self.values.dtype),
             np.empty(points, dtype=bool),
             *np.empty((2, points), dtype=np.int64),
         )
-        _gather_points(*self._parts, self._top, self._shift, chosen, *found)
-        return found
+        _gather_points(*self._parts, self._top, self._shift, chosen, *gathered)
+        return gathered
 
     @property
     def _parts(self) -> tuple[np.ndarray, np.ndarray, np.int64, np.ndarray, np.ndarray, int]:
