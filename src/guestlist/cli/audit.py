@@ -91,7 +91,10 @@ def audit(out, as_json, **options):
         raise click.UsageError(f"A model is audited with records: give {' and '.join(missing)}.")
     out = (out or Path("audits") / (model or predictions).stem).resolve()
     with show_warnings():
-        results = _of_predictions(out, options) if model is None else _of_model(out, options)
+        if model is None:
+            results = _of_predictions(out, options)
+        else:
+            results = _of_model(out, options)
     print_results(results, out, as_json)
 
 

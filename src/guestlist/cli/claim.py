@@ -43,7 +43,8 @@ def claim_from(claimed: float | None, delta: float | None, gaussian_noise: bool)
         if delta is not None or gaussian_noise:
             raise click.UsageError("--delta and --gaussian-noise say more of the promise of --claimed: give that too.")
         return None
-    delta = DELTA if delta is None else delta
+    if delta is None:
+        delta = DELTA
     if gaussian_noise and delta == 0:
         raise click.UsageError("At --delta 0 Gaussian noise promises nothing: give one above 0.")
     from guestlist.privacy import Claim

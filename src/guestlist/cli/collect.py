@@ -80,4 +80,6 @@ def _with_attacks_for(evidence: tuple[str, ...], attacks: tuple[str, ...]) -> tu
 
     kinds = {text.partition(":")[0] for text in evidence}
     new = [name for name, attack in ATTACKS.items() if attack.evidence in kinds and attack.default]
-    return (*attacks, *(name for name in new if name not in attacks)) if attacks else ()
+    if not attacks:
+        return ()
+    return (*attacks, *(name for name in new if name not in attacks))

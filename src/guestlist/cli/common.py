@@ -66,7 +66,9 @@ def build_engine(engine: str | None, jobs: int | None, address: str | None):
         return Ray(address)
     if engine == "here":
         return Here()
-    return ALL_CORES if jobs is None else Local(jobs)
+    if jobs is None:
+        return ALL_CORES
+    return Local(jobs)
 
 
 as_json = click.option("--json", "as_json", is_flag=True, help="Print the results as JSON on stdout.")

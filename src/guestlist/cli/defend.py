@@ -136,8 +136,10 @@ _OPTION_NAMES = {"id_": "id", "attacks": "attack"}
 
 
 def _print_event(event) -> None:
-    text = f"{event.number} of {event.total}: {event.name}" if hasattr(event, "number") else forecast_text(event)
-    click.echo(text, err=True)
+    if hasattr(event, "number"):
+        click.echo(f"{event.number} of {event.total}: {event.name}", err=True)
+    else:
+        click.echo(forecast_text(event), err=True)
 
 
 def forecast_text(forecast: Forecast) -> str:

@@ -11,6 +11,7 @@ from guestlist.cli.kinds import NumberRange
 from guestlist.errors import InputError
 
 NOT_CALIBRATED = 1
+CALIBRATED = {True: "yes", False: "[bold red]no[/]"}
 QUICK = 0.1
 
 
@@ -87,7 +88,7 @@ def _show_selftest(result) -> None:
     for row in result.attacks:
         means = [f"{mean.value:.4f} ± {mean.error:.4f}" for mean in (row.noise, row.in_count, row.known)]
         share = f"{row.share.value:.0%} of {row.comparator}"
-        attacks.add_row(escape(row.name), *means, share, "yes" if row.calibrated else "[bold red]no[/]")
+        attacks.add_row(escape(row.name), *means, share, CALIBRATED[row.calibrated])
     console.print(attacks)
     for row in result.attacks:
         for problem in row.problems:
@@ -95,8 +96,8 @@ def _show_selftest(result) -> None:
     if result.intervals:
         intervals = Table("interval", "holds the truth", "of nominal", "calibrated", box=None, pad_edge=False)
         for row in result.intervals:
-            verdict = "yes" if row.calibrated else "[bold red]no[/]"
-            intervals.add_row(escape(row.name), f"{row.share:.1%} of {row.repeats}", f"{row.nominal:.0%}", verdict)
+            share = f"{row.share:.1%} of {row.repeats}"
+            intervals.add_row(escape(row.name), share, f"{row.nominal:.0%}", CALIBRATED[row.calibrated])
         console.print()
         console.print(intervals)
     console.print("\nEverything is calibrated." if result.calibrated else "\nSomething is not calibrated.")

@@ -129,7 +129,7 @@ def interval_ends(estimates: Sequence) -> tuple[Ends, ...]:
     return tuple((estimate.low, estimate.high) for estimate in estimates)
 
 
-def six_digits(value: float) -> float | None:
+def json_number(value: float) -> float | None:
     """Round to six digits, beyond the resolution of a screen; None where JSON has no such number."""
     return float(f"{value:.6g}") if math.isfinite(value) else None
 
@@ -154,13 +154,13 @@ def _series_data(series: Series) -> dict:
         "line": series.line > 0,
         "step": series.step,
         "offset": series.offset,
-        "x": [six_digits(x) for x in series.x],
+        "x": [json_number(x) for x in series.x],
     }
     if series.y:
-        data["y"] = [six_digits(y) for y in series.y]
+        data["y"] = [json_number(y) for y in series.y]
     for name in ("x_ends", "y_ends"):
         if getattr(series, name):
-            data[name] = [[six_digits(end) for end in ends] for ends in getattr(series, name)]
+            data[name] = [[json_number(end) for end in ends] for ends in getattr(series, name)]
     return data
 
 

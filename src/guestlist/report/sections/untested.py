@@ -1,4 +1,4 @@
-"""What the audit did not test."""
+"""Topics that the audit did not test."""
 
 from __future__ import annotations
 
