@@ -1,4 +1,4 @@
-"""Which members a torch model's answers about other records came from: influence functions and TracIn, through captum.
+"""Influence functions and TracIn of the members of a torch model, computed by captum.
 
 These are the baselines that SHAPr was compared with (Duddu et al. 2022, section X-A). Both say by how much a member lowered the
 loss of test records, on average over these: above 0, it helped. Without test records they say what each member did for itself.
@@ -151,7 +151,7 @@ def _captum() -> Any:
 
 
 def _arguments(module, members, layers: Sequence[str] | None, loss: str) -> dict[str, Any]:
-    """What captum's classes have in common."""
+    """Return the arguments that captum's classes have in common."""
     from torch.utils.data import TensorDataset
 
     at_once = _at_once(module, layers)
@@ -165,7 +165,7 @@ def _arguments(module, members, layers: Sequence[str] | None, loss: str) -> dict
 
 
 class _Loss:
-    """Of a batch: of each record, or their sum; captum reads ``reduction``."""
+    """Loss of each record of a batch, or their sum; captum reads ``reduction``."""
 
     def __init__(self, loss: str, reduction: str) -> None:
         self.loss, self.reduction = loss, reduction
@@ -179,7 +179,7 @@ class _Loss:
 
 
 def _at_once(module, layers: Sequence[str] | None) -> bool:
-    """Whether captum can give the gradients of all records of a batch in one pass: else it takes one pass per record."""
+    """Return True if captum can compute the gradients of all records of a batch in one pass."""
     from torch import nn
 
     parts = module.modules() if layers is None else [module.get_submodule(name) for name in layers]
@@ -236,7 +236,7 @@ def _on_average(root, module, names: list[str], members, tests, loss: str) -> np
 
 
 def _names(module, layers: Sequence[str] | None) -> list[str]:
-    """Of the parameters that count, in captum's order."""
+    """Return the names of the chosen parameters, in captum's order."""
     if layers is None:
         return [name for name, _ in module.named_parameters()]
     return [f"{layer}.{name}" for layer in layers for name, _ in module.get_submodule(layer).named_parameters()]

@@ -1,4 +1,4 @@
-"""Whether a risk that claims to be a probability is one, and what calling records at its thresholds is worth."""
+"""Calibration of risks that are probabilities, and precision and recall at their thresholds."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class Calibration:
 
 @dataclass(frozen=True)
 class AtThreshold:
-    """What calling the records with at least this risk is worth: the share of members among them, and of members called."""
+    """Precision and recall of flagging the records with at least this risk."""
 
     threshold: float
     precision: Estimate
@@ -48,7 +48,7 @@ class AtThreshold:
 
 @dataclass(frozen=True)
 class AtPrior:
-    """How far risks are off where a share ``prior`` of the people in question are members."""
+    """Calibration error if a share ``prior`` of the candidate records are members."""
 
     prior: float
     rmse: Estimate
@@ -63,7 +63,7 @@ def calibration(
     persons: np.ndarray | None = None,
     confidence: float = 0.95,
 ) -> Calibration:
-    """How far risks are from the shares of members among records of such risk (Song & Mittal 2021, section 5.2).
+    """Compare risks with the shares of members among records of equal risk (Song & Mittal 2021, section 5.2).
 
     The root of the mean squared difference is over records, each with that of its bin, and weighted to the prior. By the
     triangle inequality it is no farther from the true one than the shares are from theirs, and chance alone takes them as far as
@@ -132,7 +132,7 @@ def calibration_at_priors(
     persons: np.ndarray | None = None,
     confidence: float = 0.95,
 ) -> tuple[AtPrior, ...]:
-    """How far probabilities are off where more or fewer of the people in question are members.
+    """Compute the calibration error of probabilities at several priors.
 
     The probabilities are moved to each prior, and members and non-members are weighted to it.
 
@@ -157,7 +157,7 @@ def at_thresholds(
 ) -> tuple[AtThreshold, ...]:
     """Precision at a prior, and recall, of calling records with at least each risk (Song & Mittal 2021, Figure 6).
 
-    NaN is left out; a precision is withheld where nobody has so large a risk, and all is without both kinds of records.
+    NaN is left out; a precision is withheld if no record has so large a risk, and all are without members or without non-members.
     """
     risks, member = drop_unscored(risks, member)
     odds = _odds(member, prior)
@@ -172,7 +172,7 @@ def at_thresholds(
 
 
 def _odds(member: np.ndarray, prior: float) -> float:
-    """How much more a member counts than a non-member, for a share ``prior`` of them; NaN without both."""
+    """Return the weight of a member relative to a non-member for a share ``prior`` of members; NaN without both."""
     if not 0 < prior < 1:
         raise ValueError(f"Expected prior={prior} in (0, 1).")
     both = member.any() and not member.all()

@@ -1,4 +1,4 @@
-"""What members are worth to a K-NN model in some space: SHAPr, self-WaKA, self-Shapley.
+"""Values of members for a K-NN model in some space: SHAPr, self-WaKA, self-Shapley.
 
 A case holds no features, so its rows are in the space of the target's outputs, or in those that were looked at while the target
 was at hand (evidence ``spaces``).

@@ -1,4 +1,4 @@
-"""What the model would say about a record, had it not been trained on it: by training anew without it.
+"""Leave-one-out: the model's output for a record after training without it.
 
 One training for each record, so this is for chosen records. Both models get the same seed, which for an estimator that draws
 nothing leaves the record as the only difference; a network shuffles one record less, and differs by chance as well.
@@ -36,7 +36,7 @@ def leave_one_out(
     seed: int = 0,
     progress: Progress | None = None,
 ) -> pd.DataFrame:
-    """What chosen members change: the model trained on all members against the one trained without the member.
+    """Compare the model trained on all members with models trained without chosen members.
 
     Args:
         model: a fitted scikit-learn-style model, or a target with a recipe; both models are trained by the recipe.

@@ -32,11 +32,13 @@ from guestlist.case import Case
 from guestlist.risks.bounded import WithInterval
 
 # In standard errors of a typical record: between points of the grid, and of the normals that the mixture is made of.
-STEP, KERNEL = 0.25, 0.5
+STEP = 0.25
+KERNEL = 0.5
 BEYOND = 3.0  # the grid ends so far beyond the largest and the smallest estimate
 BIN = 0.1  # records whose estimates are as close as this count as equal when the mixture is fitted
 EVERYWHERE = 3.0  # records' worth of weight per standard error
-BOOTSTRAPS, ROUNDS = 30, 100
+BOOTSTRAPS = 30
+ROUNDS = 100
 FEWEST_FREEDOM = 3.0  # degrees of freedom that heavy tails leave; below that the estimate has no variance
 AT_ONCE = 2**15  # records: more teach nothing about how mu is spread, and would take gigabytes
 NODE = 0.02  # standard errors between estimates for which the posterior of many records is computed
@@ -44,7 +46,7 @@ NODE = 0.02  # standard errors between estimates for which the posterior of many
 
 @dataclass(frozen=True)
 class Effects:
-    """What the references tell about each record: (records,) each.
+    """(records,) standardised effects of membership, estimated from the references.
 
     Args:
         estimate: difference of the mean margins, IN and OUT, over the shrunk standard deviation; finite.

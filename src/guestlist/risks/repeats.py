@@ -1,4 +1,4 @@
-"""What risks are worth over several audits, and whether one of two is worth more: better, worse, or no difference.
+"""Predictive value of risks over several audits, and comparison of two risks.
 
 Repeats differ in their records or their models, so what varies from one to the next is the error to reckon with. Two risks are
 compared within each repeat, and the signs of the differences are flipped in all ways: where the two are worth the same, each
@@ -58,7 +58,7 @@ class PredictiveValueOverRepeats:
 
 @dataclass(frozen=True)
 class Compared:
-    """Whether the first of two risks is worth more than the second, against the calls of one attack.
+    """Comparison of the predictive values of two risks for one attack.
 
     Args:
         figure: of :class:`PredictiveValue`, that was compared.
@@ -75,7 +75,7 @@ class Compared:
 
     @property
     def verdict(self) -> Verdict:
-        """Whether it is shown that the first is better, or worse; else there is no difference to speak of."""
+        """Return "better" or "worse" if the difference is significant, otherwise "no difference"."""
         if self.difference.low > 0:
             return "better"
         return "worse" if self.difference.high < 0 else "no difference"
@@ -105,7 +105,7 @@ def compare_over_repeats(
     *,
     confidence: float = 0.95,
 ) -> Compared:
-    """Whether one risk is worth more than another over repeats, pair by pair (sign flips).
+    """Compare the predictive values of two risks over repeats by sign flips of paired differences.
 
     Args:
         repeats: what ``predictive_values`` gave for each audit.
@@ -125,11 +125,11 @@ def compare_over_repeats(
 def compare_risks(
     case: Case, first: str, second: str, attack: str, *, custom: CustomScores | None = None, confidence: float = 0.95
 ) -> Compared:
-    """Whether one risk ranks the members that an attack calls better than another does, in one audit: AUC minus AUC.
+    """Compare how well two risks rank the members that an attack flags in one audit: AUC minus AUC.
 
     Args:
         first, second: names from ``RISKS``, or of ``own``.
-        custom: scores of one's custom, as for ``predictive_values``.
+        custom: Custom scores, as for ``predictive_values``.
     """
     asked, member = case.truth.evaluated, case.truth.member_evaluated
     known = values_of(case, [name for name in (first, second) if name not in (custom or {})], custom)
@@ -168,7 +168,7 @@ def mean_of_pairs(gaps: np.ndarray, reach: float = 1.0, confidence: float = 0.95
 
 
 def _end(refuted, inside: float, outside: float) -> float:
-    """Where, between a value that is not refuted and one that may be, refuting begins."""
+    """Find the end of the interval between a value that is not refuted and one that may be."""
     if not refuted(outside):
         return outside
     for _ in range(STEPS):

@@ -165,7 +165,7 @@ def _of_bins(known: Known, prior: float, histogram: Histogram) -> tuple[np.ndarr
 
 
 def from_references(case: Case) -> np.ndarray:
-    """(records,) the score that references teach; NaN where the target was not asked."""
+    """Return (records,) the score fitted on references; NaN where the target was not queried."""
     said, member, everybody = case.view.reference("mentr"), case.view.reference_member, np.arange(len(case.records))
 
     def known_of(records: np.ndarray | None) -> Known:
@@ -175,7 +175,7 @@ def from_references(case: Case) -> np.ndarray:
 
 
 def from_target(case: Case) -> np.ndarray:
-    """(records,) the score that the target itself teaches whoever knows the truth: an upper bound; NaN where nobody asks."""
+    """Return (records,) the score fitted on the target with the ground truth: an upper bound; NaN if not evaluated."""
     said, labels, asked = case.view.target("mentr"), case.view.labels, case.truth.evaluated
     known = asked & ~np.isnan(said)
     return risk_score(

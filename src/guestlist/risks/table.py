@@ -1,4 +1,4 @@
-"""Facts about risks: the table of records, the command line and the docs read this table."""
+"""Table of risks, read by the table of records, the command line and the docs."""
 
 from __future__ import annotations
 
@@ -13,13 +13,14 @@ from guestlist.errors import InputError
 from guestlist.risks import knn, looking_in, memorisation, mu, score, trees
 from guestlist.risks.bounded import WithInterval
 
-DUDDU, WAKA = "Duddu et al. 2022", "Mesana et al. 2024"
+DUDDU = "Duddu et al. 2022"
+WAKA = "Mesana et al. 2024"
 SONG = "Song & Mittal 2021"
 
 
 @dataclass(frozen=True, kw_only=True)
 class Risk:
-    """How exposed each record is, beside the attacks: known to whoever trained the model, not to an attacker.
+    """A measure of how exposed each record is, known to the model owner and not to an attacker.
 
     Args:
         risk: case to (records,) values that rise with exposure, alone or with intervals; NaN where a record has none.
@@ -53,7 +54,7 @@ class Risk:
     bounds: tuple[float, float] | None = None
 
     def possible(self, case: Case) -> bool:
-        """Whether a case has what it takes."""
+        """Return True if a case has the inputs of this risk."""
         there = not self.evidence or self._given(case.evidence(self.evidence))
         said = all(signal in case.view.values for signal in self.needs)
         answered = not self.answers or (case.view.answers is not None and has_labels(case))

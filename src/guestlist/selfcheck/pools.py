@@ -14,7 +14,7 @@ from scipy.special import ndtr
 class FinitePool:
     """Normal margins with a deviation of 1; some records are easy, for members and non-members alike.
 
-    Whoever compares margins with one threshold calls easy records under most models, and others under few: the rate that
+    An attack that compares margins with one threshold flags easy records under most models, and others under few: the rate that
     was asked for holds over all records, and for nearly none of them.
 
     Args:
@@ -39,7 +39,7 @@ class FinitePool:
         return self.ease * self.is_easy + self.shift * member + rng.normal(size=member.shape), member
 
     def rates(self, fpr: float) -> tuple[float, float]:
-        """How often a hard and an easy non-member is called at the threshold that a share ``fpr`` of all exceed."""
+        """Return how often a hard and an easy non-member is flagged at the threshold that a share ``fpr`` of all exceed."""
         return _rates(float(self.is_easy.mean()), self.ease, fpr)
 
 

@@ -1,4 +1,4 @@
-"""What an attack reads, found by experiments on its scores: that decides which attack it is compared with.
+"""Inputs that an attack reads, found by experiments on its scores; they decide its comparator.
 
 An attack that reads only whether the target is right cannot reach the AUC of plain loss, and need not. The experiments
 change the view and compare the scores, so that they work for a user's function as well as for a row of ``ATTACKS``.
@@ -57,7 +57,7 @@ def small_scene(name: str, seed: int) -> Scene:
 
 
 def knows_right_from_wrong(attack: Attack, seed: int) -> bool:
-    """Whether an attack reads anything that tells a right answer from a wrong one; entropies alone do not.
+    """Return True if an attack reads anything that separates correct from wrong outputs; entropies do not.
 
     Such an attack rises with membership only where models are right.
     """
@@ -66,7 +66,7 @@ def knows_right_from_wrong(attack: Attack, seed: int) -> bool:
 
 
 def ignores_references_where_saturated(attack: Attack, of: Scene) -> bool:
-    """Whether references change the scores of ordinary records, and not those of records with the largest output.
+    """Return True if references change the scores of ordinary records, but not of those with the largest output.
 
     The references of these records are exchanged with each other, within classes: an attack that learns from all references
     of a class sees the same set of them, and one that compares models on one record sees others.
@@ -95,7 +95,7 @@ def _reads_only_labels(attack: Attack, seed: int) -> bool:
 
 
 def _same_without(attack: Attack, whole: Signals, signal: str, evidence: Evidence) -> bool:
-    """Whether an attack gives the same scores when it sees one signal and some evidence only."""
+    """Return True if an attack gives the same scores from one signal and some evidence only."""
     part = replace(whole, values={signal: whole.values[signal]}, evidence=evidence, answers=None)
     try:
         scores = _scores(attack, part)
@@ -105,7 +105,7 @@ def _same_without(attack: Attack, whole: Signals, signal: str, evidence: Evidenc
 
 
 def _falls_with_the_margin(attack: Attack, seed: int) -> bool:
-    """Whether scores fall on some records when the target's margin rises on half of the records."""
+    """Return True if some scores fall when the target's margin rises on half of the records."""
     view = _without_leak(seed).view
     raised = np.random.default_rng(seed).random(len(view.labels)) < 0.5
     margin = view.target("margin") + RAISED * raised

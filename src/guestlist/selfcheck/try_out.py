@@ -31,7 +31,7 @@ def try_custom_attacks(
     Args:
         labels: (records,) positions of the true classes.
         signals: those that the target gives; by default those of a classifier.
-        population: (records,) true for records that nobody asks about.
+        population: (records,) true for records that are not evaluated.
         unmade: whether the audit has evidence that cannot be made up, which an attack may then ask for here in vain.
     """
     for name, attack in attacks.items():

@@ -202,7 +202,7 @@ def as_rotation(
 
     Args:
         together: (models,) those that are left out together.
-        not_evaluated: (records,) true for records that nobody asks about.
+        not_evaluated: (records,) true for records that are not evaluated.
     """
     kinds = {name: kind.simulate for name, kind in EVIDENCE.items() if kind.simulate}
 
