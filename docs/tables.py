@@ -9,8 +9,8 @@ from pathlib import Path
 
 from docs.honesty import honesty_table, power_table
 from guestlist.attacks import ATTACKS, Attack
-from guestlist.collecting.evidence.table import EVIDENCE
 from guestlist.defences import DEFENCES
+from guestlist.evidence import EVIDENCE
 from guestlist.risks import RISKS
 
 ROOT = Path(__file__).parents[1]
@@ -40,7 +40,7 @@ def evidence_table() -> str:
     for name, kind in EVIDENCE.items():
         options = ", ".join(f"{field.name}={field.default!r}" for field in fields(kind.plan))
         readers = ", ".join(f"`{a}`" for a, row in (*ATTACKS.items(), *RISKS.items()) if row.evidence == name)
-        plan = "by default" if kind.default else f"`gl.{kind.plan.__name__}({options})`"
+        plan = "by default" if kind.default else f"`gl.evidence.{kind.plan.__name__}({options})`"
         rows.append(f"| `{name}` | {plan} | {kind.summary} | {kind.cost} | {readers} |")
     return "\n".join(rows)
 

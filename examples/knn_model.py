@@ -4,7 +4,7 @@ from sklearn.datasets import load_digits
 from sklearn.neighbors import KNeighborsClassifier
 
 import guestlist as gl
-from guestlist.neighbours import Knn, knn_shapley, self_waka
+from guestlist.knn import Knn, knn_shapley, self_waka
 
 x, y = load_digits(return_X_y=True)
 members, nonmembers = (x[:300], y[:300]), (x[300:600], y[300:600])

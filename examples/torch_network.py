@@ -12,7 +12,7 @@ x = StandardScaler().fit_transform(x)
 members, nonmembers = (x[::2], y[::2]), (x[1::2], y[1::2])
 
 network = nn.Sequential(nn.Linear(30, 64), nn.ReLU(), nn.Linear(64, 1))  # logits: no sigmoid at the end
-recipe = gl.Fit(epochs=30, batch_size=32, learning_rate=0.01)
+recipe = gl.defences.Fit(epochs=30, batch_size=32, learning_rate=0.01)
 # Your own loop does as well: torch_target(module, train=your_function), where your_function(data, rng) returns a module.
 target = gl.torch_target(network, classes=["malignant", "benign"], train=recipe)
 labelled = [(x, np.array(["malignant", "benign"])[y]) for x, y in (members, nonmembers)]

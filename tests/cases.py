@@ -7,12 +7,12 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 
+from guestlist._audit.evaluate import evaluate
+from guestlist._case import Case, Setting, Truth, score
+from guestlist._findings.results import Results
+from guestlist._findings.selection import stand_in_targets
+from guestlist._views import Rotation
 from guestlist.attacks import ATTACKS
-from guestlist.case import Case, Setting, Truth, score
-from guestlist.findings.choosing import stand_in_targets
-from guestlist.findings.results import Results
-from guestlist.findings.table import evaluate
-from guestlist.views.signals import Rotation
 from worlds import gaussian_simulation
 
 SOME = ("loss", "entropy", "lira_bayes")

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, settings
 
-from guestlist.collecting import inputs
+from guestlist._collect import inputs
 
 # The same examples every time, and no verdict that depends on how busy the machine is: a red run means a fault.
 settings.register_profile("repeatable", derandomize=True, deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -64,7 +64,7 @@ def tree(blobs):
 def expected(tmp_path_factory):
     """What the errand of ``errands.py`` comes to, done in this process: name to bytes."""
     from errands import contents, errand, run
-    from guestlist.collecting.engines.engine import Here
+    from guestlist._collect.engines.engine import Here
 
     folder = tmp_path_factory.mktemp("here")
     run(errand(folder), folder, Here())

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import numpy as np
 
-from guestlist.collecting.engines.engine import WORK, Here, run_all
-from guestlist.collecting.engines.local import LISTENER
+from guestlist._collect.engines.engine import WORK, Here, run_all
+from guestlist._collect.engines.local import LISTENER
 from guestlist.data import Data
 
 POOL = Data(
@@ -76,9 +76,9 @@ import sys, time
 from pathlib import Path
 sys.path.insert(0, {tests!r})
 from errands import POOL, errand
-from guestlist.collecting.engines.engine import Here, run_all
-from guestlist.collecting.engines.local import Local
-from guestlist.collecting.engines.on_ray import Ray
+from guestlist._collect.engines.engine import Here, run_all
+from guestlist._collect.engines.local import Local
+from guestlist._collect.engines.on_ray import Ray
 
 folder = Path(sys.argv[1])
 def slow(k):  # of the script itself, which has no guard against being imported

@@ -1,4 +1,4 @@
-"""Slow and obvious versions of what ``guestlist.evaluate`` computes fast."""
+"""Slow and obvious versions of what ``guestlist.metrics`` computes fast."""
 
 from __future__ import annotations
 

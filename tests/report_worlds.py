@@ -7,19 +7,16 @@ from dataclasses import replace
 
 import numpy as np
 
-from guestlist.case import Check
-from guestlist.evaluate import WITHHELD, Estimate
-from guestlist.findings.agreement import AgreementResult
-from guestlist.findings.attacks import AttackResult, Curve, Histogram, Rate
-from guestlist.findings.checks import CHECKS
-from guestlist.findings.groups import GroupResult
-from guestlist.findings.headline import Headline, SameRecipe
-from guestlist.findings.hypothesis_tests import HypothesisTest, Level
-from guestlist.findings.provenance import Provenance
-from guestlist.findings.records import Exposed
-from guestlist.findings.references import References
-from guestlist.findings.results import Results
-from guestlist.findings.subject import Subject
+from guestlist._case import Check
+from guestlist._diagnostics.table import CHECKS
+from guestlist._findings.attacks import AgreementResult, AttackResult, Curve, Histogram, Rate
+from guestlist._findings.facts import Provenance, References, Subject
+from guestlist._findings.groups import GroupResult
+from guestlist._findings.headline import Headline, SameRecipe
+from guestlist._findings.hypothesis_tests import HypothesisTest, Level
+from guestlist._findings.records import Exposed
+from guestlist._findings.results import Results
+from guestlist.metrics import WITHHELD, Estimate
 
 FPRS = (0.001, 0.01, 0.05)
 # Name, summary, paper, and how much of the leak the attack sees.

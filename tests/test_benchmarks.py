@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from benchmarks.attacks.learned import learned
 
-from guestlist.findings.headline import PREFERRED
+from guestlist._findings.headline import PREFERRED
 from worlds import gaussian_simulation, target_of
 
 ROOT = Path(__file__).parents[1]

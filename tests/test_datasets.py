@@ -5,7 +5,7 @@ from threading import Thread
 import pandas as pd
 import pytest
 
-from guestlist.datasets import DATASETS, fetch, load, table
+from guestlist.datasets import DATASETS, load, table
 from guestlist.errors import InputError
 
 
@@ -32,18 +32,18 @@ def test_adult_as_published_has_the_pinned_checksums_and_parses_to_the_same_tabl
         assert hashlib.sha256(public[name]).hexdigest() == sha256
     monkeypatch.delenv("GUESTLIST_DATA", raising=False)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    monkeypatch.setattr(fetch, "_download", lambda url: public[url.rsplit("/", 1)[-1]])
+    monkeypatch.setattr(table, "_download", lambda url: public[url.rsplit("/", 1)[-1]])
     fetched = load("adult")
     pd.testing.assert_frame_equal(fetched, adult, check_dtype=False)
-    monkeypatch.setattr(fetch, "_download", lambda url: pytest.fail("the cache was not used"))
+    monkeypatch.setattr(table, "_download", lambda url: pytest.fail("the cache was not used"))
     assert len(load("adult")) == 48842
 
 
 def test_a_file_with_another_checksum_is_refused(tmp_path, monkeypatch):
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    monkeypatch.setattr(fetch, "_download", lambda url: b"something else")
+    monkeypatch.setattr(table, "_download", lambda url: b"something else")
     with pytest.raises(InputError, match="checksum differs"):
-        fetch.fetched("https://example.org/adult.data", "0" * 64)
+        table.fetched("https://example.org/adult.data", "0" * 64)
     assert not list(tmp_path.rglob("adult.data"))
 
 
@@ -84,8 +84,8 @@ def test_a_download_that_breaks_off_is_told_and_leaves_nothing(tmp_path, monkeyp
         Thread(target=server.serve_forever, daemon=True).start()
         url = f"http://127.0.0.1:{server.server_port}/adult.data"
         with pytest.raises(InputError, match=r"cannot be fetched \(IncompleteRead"):
-            fetch.fetched(url, "0" * 64)
+            table.fetched(url, "0" * 64)
         server.shutdown()
     with pytest.raises(InputError, match="cannot be fetched"):
-        fetch.fetched(url, "0" * 64)  # nobody listens any more
+        table.fetched(url, "0" * 64)  # nobody listens any more
     assert not any(tmp_path.rglob("*.*"))

@@ -10,8 +10,8 @@ from benchmarks.faults.entries import ENTRIES, make_world
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from guestlist.arrays.shares import share_above
-from guestlist.tables import read_table
+from guestlist._kernels import share_above
+from guestlist._util import read_table
 
 EXAMPLES = {"predictions": 80, "audit_predictions": 10, "audit": 12, "neighbours": 40, "files": 10, "folders": 12}
 CHANCES = st.randoms(use_true_random=False)

@@ -8,11 +8,11 @@ import pytest
 from sklearn.tree import DecisionTreeClassifier
 
 import guestlist as gl
+from guestlist._store import row_hashes
 from guestlist.data import as_data, encode
 from guestlist.errors import InputError
-from guestlist.hashes import row_hashes
-from guestlist.targets import as_target
-from guestlist.targets.target import by_class
+from guestlist.models import as_target
+from guestlist.models.target import by_class
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(120, 3))
@@ -176,8 +176,8 @@ def test_numpy_that_raises_changes_nothing():
         assert np.geterr()["under"] == "raise"  # it is the user's own again
         raising.summary()
         gl.compare({"first": plain, "second": raising})
-        played = gl.play(gl.Sides(50, 50), Tree(), (X, Y), **how)
+        played = gl.play(gl.games.Sides(50, 50), Tree(), (X, Y), **how)
     finally:
         np.seterr(**before)
     pd.testing.assert_frame_equal(raising.attacks, plain.attacks)
-    pd.testing.assert_frame_equal(played.attacks, gl.play(gl.Sides(50, 50), Tree(), (X, Y), **how).attacks)
+    pd.testing.assert_frame_equal(played.attacks, gl.play(gl.games.Sides(50, 50), Tree(), (X, Y), **how).attacks)

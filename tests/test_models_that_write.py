@@ -19,10 +19,10 @@ from sklearn.tree import DecisionTreeClassifier
 
 import guestlist as gl
 from errands import run
-from guestlist.collecting.engines.engine import Here
+from guestlist._collect.engines.engine import Here
+from guestlist._store import spot_digest
 from guestlist.data import Data, copied
 from guestlist.errors import AuditError, InputError
-from guestlist.hashes import spot_digest
 
 RNG = np.random.default_rng(0)
 X = np.exp(RNG.normal(size=(160, 3)))
@@ -134,8 +134,11 @@ def arrays_in(folder):
 @pytest.mark.slow
 @pytest.mark.parametrize("name", MODELS)
 def test_a_model_that_writes_on_its_input_is_audited_as_one_that_does_not(name, tmp_path):
-    evidence = [gl.LeftOut(records=1, models=2), *([gl.Perturbed(copies=2)] if name != "lists" else [])]
-    evidence += [gl.Distilled(models=2)] if name == "function" else []
+    evidence = [
+        gl.evidence.LeftOut(records=1, models=2),
+        *([gl.evidence.Perturbed(copies=2)] if name != "lists" else []),
+    ]
+    evidence += [gl.evidence.Distilled(models=2)] if name == "function" else []
     expected, _ = audited(name, False, gl.Here(), tmp_path / "plain", evidence=evidence)
     found, x = audited(name, True, gl.Here(), tmp_path / "writes", evidence=evidence)
     assert {path for path in expected if expected[path] != found[path]} == set()
@@ -168,7 +171,7 @@ def test_a_torch_module_that_writes_on_its_input(tmp_path):
         torch.manual_seed(0)
         x = X.astype(np.float32)
         members, others = sides(x)
-        fit = gl.Fit(epochs=2)
+        fit = gl.defences.Fit(epochs=2)
         target = gl.torch_target(Module(writes), train=fit, recipe="the same")
         folder = tmp_path / str(writes)
         gl.audit(target, members, others, references=2, engine=gl.Here(), folder=folder, progress=False, baseline=False)
@@ -181,12 +184,12 @@ def test_a_torch_module_that_writes_on_its_input(tmp_path):
 def test_a_game_and_a_defence_keep_the_records(tmp_path):
     for writes in (False, True):
         x, y = X.copy(), Y.copy()
-        gl.play(gl.Sides(60, 60), power(writes), (x, y), references=2, jobs=1, folder=tmp_path / f"play-{writes}")
+        gl.play(gl.games.Sides(60, 60), power(writes), (x, y), references=2, jobs=1, folder=tmp_path / f"play-{writes}")
         held_out = Data(x[120:].copy(), y[120:])
         members, others = (x[:60], y[:60]), (x[60:120], y[60:120])
-        small = gl.Fit(epochs=1)
-        guard = gl.MemGuard(held_out, classifier=small, hidden=(4,), steps=2)
-        target = gl.answering(power(writes).fit(members[0].copy(), members[1]), guard, members=members)
+        small = gl.defences.Fit(epochs=1)
+        guard = gl.defences.MemGuard(held_out, classifier=small, hidden=(4,), steps=2)
+        target = gl.models.answering(power(writes).fit(members[0].copy(), members[1]), guard, members=members)
         gl.audit(target, members, others, references=2, jobs=1, folder=tmp_path / f"guard-{writes}", baseline=False)
         assert np.array_equal(x, X)
         assert np.array_equal(held_out.x, X[120:])
@@ -259,7 +262,7 @@ def test_sys_exit_in_a_model_is_an_error_that_names_it(when):
         with pytest.raises(AuditError, match=r"Reference 1 .*sys\.exit\(3\)"):
             gl.audit(model, members, others, references=1, jobs=1, baseline=False)
         with pytest.raises(AuditError, match=r"target could not be trained .*sys\.exit\(3\)"):
-            gl.play(gl.Sides(40, 40), Leaving("exit"), (X, Y), references=0)
+            gl.play(gl.games.Sides(40, 40), Leaving("exit"), (X, Y), references=0)
         return
     target = gl.function_target(lambda x: sys.exit("no licence"), classes=[0, 1])
     with pytest.raises(InputError, match=r"sys\.exit\('no licence'\)"):

@@ -8,9 +8,10 @@ import pytest
 from sklearn.linear_model import LogisticRegression
 
 import guestlist as gl
+from guestlist._util import reason
+from guestlist._util.text import LONGEST
 from guestlist.data import as_data
 from guestlist.errors import AuditError, InputError
-from guestlist.lines import LONGEST, reason
 
 X = np.random.default_rng(0).normal(size=(80, 3))
 Y = (X[:, 0] > 0).astype(int)
@@ -38,9 +39,12 @@ def worded_scores(signals):
             r"Expected nonmembers as .* found NoneType\. Give nonmembers=\(x, y\)",
         ),
         (lambda: gl.audit(MODEL, None, OTHERS), r"Expected members as .* found NoneType\. Give members=\(x, y\)"),
-        (lambda: gl.play(gl.Sides(20, 20), LogisticRegression(), None), r"Expected data as .*\. Give data=\(x, y\)"),
+        (
+            lambda: gl.play(gl.games.Sides(20, 20), LogisticRegression(), None),
+            r"Expected data as .*\. Give data=\(x, y\)",
+        ),
         (lambda: gl.audit(LogisticRegression, MEMBERS, OTHERS), r"LogisticRegression is a class.*\.fit\(x, y\)"),
-        (lambda: gl.play(gl.Sides(20, 20), LogisticRegression, (X, Y)), "LogisticRegression is a class"),
+        (lambda: gl.play(gl.games.Sides(20, 20), LogisticRegression, (X, Y)), "LogisticRegression is a class"),
         (lambda: gl.function_target(answer_half, classes=2), r"Expected classes=2 to be a list of labels"),
         (lambda: gl.function_target(answer_half, classes=2, scale="values"), "has no classes; found 2"),
         (lambda: gl.Data(None, None), "Expected x as an array or a table, one row per record; found None"),
@@ -50,11 +54,11 @@ def worded_scores(signals):
         (lambda: gl.read_predictions(None), "Expected path=None to be a path"),
         (lambda: gl.read_predictions(5.0), "Expected path=5.0 to be a path"),
         (lambda: gl.onnx_target(None), "Expected path=None to be a path"),
-        (lambda: gl.Fit(epochs=math.nan), "Expected epochs=nan to be a whole number, 1 or more"),
-        (lambda: gl.Fit(batch_size=2.5), "Expected batch_size=2.5 to be a whole number"),
-        (lambda: gl.Fit(learning_rate=math.nan), "Expected learning_rate=nan"),
-        (lambda: gl.Fit(weight_decay=math.nan), "Expected weight_decay=nan"),
-        (lambda: gl.DpSgd(epochs=math.nan), "Expected epochs=nan above 0"),
+        (lambda: gl.defences.Fit(epochs=math.nan), "Expected epochs=nan to be a whole number, 1 or more"),
+        (lambda: gl.defences.Fit(batch_size=2.5), "Expected batch_size=2.5 to be a whole number"),
+        (lambda: gl.defences.Fit(learning_rate=math.nan), "Expected learning_rate=nan"),
+        (lambda: gl.defences.Fit(weight_decay=math.nan), "Expected weight_decay=nan"),
+        (lambda: gl.defences.DpSgd(epochs=math.nan), "Expected epochs=nan above 0"),
     ],
 )
 def test_a_natural_mistake_is_told(mistake, words):

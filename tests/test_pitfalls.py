@@ -18,19 +18,17 @@ from sklearn.preprocessing import FunctionTransformer
 from sklearn.svm import SVC
 
 import guestlist as gl
-from guestlist.auditing import prepare
-from guestlist.checks import members_again
+from guestlist._audit.flow import prepare
+from guestlist._findings.headline import SameRecipe
+from guestlist._report.diagnostics import sentence
+from guestlist._report.sections.headline import compare_with_recipe
+from guestlist._store import Manifest, fingerprint, folder_lock, open_store, remove_partial_files, row_hashes
+from guestlist._util import describe
 from guestlist.data import as_data, concatenate
 from guestlist.errors import FolderError, InputError
-from guestlist.evaluate import Estimate
-from guestlist.findings.headline import SameRecipe
-from guestlist.fingerprints import describe
-from guestlist.hashes import fingerprint, row_hashes
-from guestlist.report.checks import sentence
-from guestlist.report.sections.headline import compare_with_recipe
-from guestlist.store import Manifest, folder_lock, open_store
-from guestlist.store.files import remove_partial_files
-from guestlist.targets import as_target
+from guestlist.metrics import Estimate
+from guestlist.models import as_target
+from guestlist.models.input_checks import members_again
 
 COLUMNS = list("abcde")
 
@@ -152,7 +150,7 @@ def test_twins_are_found_whatever_their_types(change):
 @pytest.mark.slow
 def test_records_of_objects_have_a_fingerprint_that_lasts():
     code = (
-        "import numpy as np; from guestlist.data import as_data; from guestlist.hashes import fingerprint;"
+        "import numpy as np; from guestlist.data import as_data; from guestlist._store.integrity import fingerprint;"
         "x = np.array([['a', 1], ['b', 2]], dtype=object);"
         "print(fingerprint(as_data((x, np.array([0, 1])), side='members')))"
     )
@@ -217,7 +215,7 @@ def test_a_name_that_is_a_path_is_refused(tree, blobs, tmp_path):
 
 
 def test_an_interval_that_cannot_be_had_stops_the_growing():
-    from guestlist.collecting.until import UntilWidth, grow_references
+    from guestlist._collect import UntilWidth, grow_references
 
     results = object()
     assert grow_references(lambda count: results, lambda found: float("nan"), UntilWidth(0.1)) is results

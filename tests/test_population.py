@@ -5,7 +5,7 @@ import pytest
 from sklearn.tree import DecisionTreeClassifier
 
 import guestlist as gl
-from guestlist.checks import repeated_in_population
+from guestlist.models.input_checks import repeated_in_population
 
 
 def sides(*sizes):

@@ -6,17 +6,17 @@ import pytest
 from click.testing import CliRunner
 
 import guestlist as gl
-from guestlist.blind.baseline import evaluate_baseline
+from guestlist._baseline.baseline import evaluate_baseline
+from guestlist._collect import prepare
+from guestlist._report.page import _columns
+from guestlist._store import fingerprint, row_hashes
+from guestlist._util import grams, is_free
 from guestlist.cli import main
-from guestlist.collecting.evidence.perturbations import column_scales, perturbed
-from guestlist.collecting.evidence.regression import regression_features
-from guestlist.collecting.inputs import prepare
 from guestlist.data import as_data
 from guestlist.errors import InputError
-from guestlist.hashes import fingerprint, row_hashes
-from guestlist.neighbours.near_twins import near_duplicates
-from guestlist.report.features import _columns
-from guestlist.texts import grams, is_free
+from guestlist.evidence.perturbed import column_scales, perturbed
+from guestlist.evidence.quantiles import regression_features
+from guestlist.models.input_checks import near_duplicates
 
 WORDS = np.array([f"{a}{b}{c}" for a in "bdfgk" for b in "aeiou" for c in "lmnrst"])
 
@@ -67,7 +67,9 @@ def test_every_form_of_texts_is_one_audit(model, form):
 @pytest.mark.slow
 def test_references_learn_texts_and_the_model_leaks(model):
     attacks, sides = ["loss", "lira", "label_only"], [(pd.Series(x), y) for x, y in (texts(120, 1), texts(120, 2))]
-    found = gl.audit(model, *sides, references=6, jobs=2, attacks=attacks, evidence=[gl.Perturbed(5)], progress=False)
+    found = gl.audit(
+        model, *sides, references=6, jobs=2, attacks=attacks, evidence=[gl.evidence.Perturbed(5)], progress=False
+    )
     assert (found.attacks["auc"] > 0.6).all()
     assert {check.code for check in found.checks if check.state == "issue"} <= {"GL105", "GL117", "GL119"}
 
@@ -145,7 +147,7 @@ def test_what_stands_around_the_pipeline_does_not_hide_that_it_reads_texts(model
     from sklearn.model_selection import GridSearchCV
     from sklearn.pipeline import make_pipeline, make_union
 
-    from guestlist.targets.estimators import reads_of
+    from guestlist.models.estimators import reads_of
 
     around = {
         "search": lambda: GridSearchCV(model, {}),
@@ -163,7 +165,7 @@ def test_members_drawn_from_a_table_of_texts(model):
 
     x, y = texts(120, 3)
     played = gl.play(
-        gl.Sides(50, 50), clone(model), pd.DataFrame({"t": x, "y": y}), label="y", references=0, attacks=["loss"]
+        gl.games.Sides(50, 50), clone(model), pd.DataFrame({"t": x, "y": y}), label="y", references=0, attacks=["loss"]
     )
     assert played.attacks["auc"].iloc[0] > 0.6
 

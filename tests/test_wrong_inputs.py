@@ -16,17 +16,15 @@ from benchmarks.environments import lowest, requirements
 from sklearn.linear_model import LogisticRegression
 
 import guestlist as gl
-from guestlist import arguments, neighbours
+from guestlist import knn
+from guestlist._findings.results import Limit, Verdict
+from guestlist._findings.risk_distribution import RiskQuantiles
+from guestlist._store import from_json, to_json
+from guestlist._util import encode_tables, for_spreadsheets, read_table, single_line, validation
 from guestlist.data import as_data
 from guestlist.errors import InputError
-from guestlist.evaluate import Estimate
-from guestlist.findings.gated import Limit, Verdict
-from guestlist.findings.risk_spread import RiskQuantiles
-from guestlist.lines import for_spreadsheets, single_line
-from guestlist.neighbours.encoding import encode_tables
-from guestlist.store.jsonable import from_json, to_json
-from guestlist.tables import read_table
-from guestlist.targets.prediction_files import read_predictions
+from guestlist.metrics import Estimate
+from guestlist.models import read_predictions
 from pages import FORMULAS, NO_FORMULAS
 
 X, Y = np.arange(12.0).reshape(6, 2), np.arange(6) % 2
@@ -111,12 +109,12 @@ def test_a_wrong_argument_is_named(name, value):
 
 
 def test_arguments_give_plain_values():
-    assert arguments.number("p", np.float32(0.5), 0, 1) == 0.5
-    assert arguments.number("p", 1, 0, 1, "(]") == 1.0
+    assert validation.number("p", np.float32(0.5), 0, 1) == 0.5
+    assert validation.number("p", 1, 0, 1, "(]") == 1.0
     with pytest.raises(ValueError, match=r"Expected p=1 in \(0, 1\)"):
-        arguments.number("p", 1, 0, 1)
-    assert len(arguments.short_repr("x" * 500)) == arguments.LONGEST
-    assert "\x1b" not in arguments.short_repr("\x1b[2J")
+        validation.number("p", 1, 0, 1)
+    assert len(validation.short_repr("x" * 500)) == validation.LONGEST
+    assert "\x1b" not in validation.short_repr("\x1b[2J")
 
 
 def test_edited_json_is_refused_by_the_types_of_its_values():
@@ -127,8 +125,8 @@ def test_edited_json_is_refused_by_the_types_of_its_values():
         ("attack", 5),
         ("passed", "yes"),
         ("margin", "1"),
-        ("pushing", "a"),
-        ("pushing", [1]),
+        ("drivers", "a"),
+        ("drivers", [1]),
         ("limit", []),
     ]:
         with pytest.raises(ValueError, match=r"found .* where .* belongs?"):
@@ -165,11 +163,11 @@ def test_the_lowest_versions_are_named_and_safe():
 
 def test_distances_and_their_models_are_told_of(tmp_path):
     with pytest.raises(ValueError, match="Expected k=100000000000000000000 to be a whole number"):
-        neighbours.Knn(k=10**20)
+        knn.Knn(k=10**20)
     with pytest.raises(InputError, match="there are infinite ones in a"):
         encode_tables(TABLE.assign(a=[np.inf, 0, 1, 2, 3, 4]))
     with pytest.raises(ValueError, match=r"cannot be fitted or asked here \(ValueError: Unknown label type"):
-        neighbours.minimisation_curve(
+        knn.minimisation_curve(
             X, Y + 0.5, X, Y + 0.5, np.arange(6.0), model=LogisticRegression(), rng=np.random.default_rng(0), repeats=1
         )
 

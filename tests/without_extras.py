@@ -124,19 +124,19 @@ def check_names() -> None:
         getattr(gl, name)
     needs = {
         "torch": [
-            lambda: gl.mlp(3, 2),
-            lambda: gl.cnn(8, 2),
+            lambda: gl.defences.mlp(3, 2),
+            lambda: gl.defences.cnn(8, 2),
             lambda: gl.torch_target(object()),
         ],
         "dp": [
-            lambda: gl.epsilon_of(1.0, rate=0.1, steps=10, delta=1e-5),
-            lambda: gl.noise_for(1.0, rate=0.1, steps=10, delta=1e-5),
-            lambda: gl.dp_sgd_for(1.0, rate=0.1, epochs=1),
-            lambda: gl.DpSgd(noise=1.0).privacy(),
+            lambda: gl.privacy.epsilon_of(1.0, rate=0.1, steps=10, delta=1e-5),
+            lambda: gl.privacy.noise_for(1.0, rate=0.1, steps=10, delta=1e-5),
+            lambda: gl.defences.dp_sgd_for(1.0, rate=0.1, epochs=1),
+            lambda: gl.defences.DpSgd(noise=1.0).privacy(),
         ],
         "attribution": [
-            lambda: gl.influence_functions(None, [[0.0]], [0], [[0.0]], [0]),
-            lambda: gl.tracin([(None, 0.1)], [[0.0]], [0], [[0.0]], [0]),
+            lambda: gl.risks.influence_functions(None, [[0.0]], [0], [[0.0]], [0]),
+            lambda: gl.risks.tracin([(None, 0.1)], [[0.0]], [0], [[0.0]], [0]),
         ],
         "onnx": [lambda: gl.onnx_target("model.onnx")],
     }

@@ -6,7 +6,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from guestlist.selfcheck.worlds import (
+from guestlist._views import FullAnswersView, Rotation, Signals
+from guestlist.selfcheck.simulations import (
     DESIGNS,
     answers_of_margin,
     bernoulli,
@@ -16,8 +17,6 @@ from guestlist.selfcheck.worlds import (
     noise_simulation,
     signals_of_margin,
 )
-from guestlist.views.evidence import FullAnswersView
-from guestlist.views.signals import Rotation, Signals
 
 __all__ = [
     "DESIGNS",

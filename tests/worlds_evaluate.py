@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.stats import norm
 
-from guestlist.evaluate import Estimate
+from guestlist.metrics import Estimate
 
 
 @dataclass(frozen=True)

@@ -16,9 +16,9 @@ from pathlib import Path
 
 import numpy as np
 
+from guestlist._views import Rotation
 from guestlist.attacks import ATTACKS
-from guestlist.selfcheck.worlds import gaussian_simulation
-from guestlist.views.signals import Rotation
+from guestlist.selfcheck.simulations import gaussian_simulation
 
 SIZES = [(5_000, 64), (10_000, 64), (20_000, 16), (20_000, 32), (20_000, 64), (20_000, 128), (40_000, 64)]
 REPEATS = 3

@@ -20,10 +20,9 @@ from sklearn.ensemble import HistGradientBoostingClassifier
 
 from benchmarks.attacks.models import REFERENCES, TARGETS, collected
 from benchmarks.attacks.strength import RUN, rates
+from guestlist._findings.selection import FPR
+from guestlist._views import Signals, View
 from guestlist.attacks import ATTACKS
-from guestlist.findings.choosing import FPR
-from guestlist.views.signals import Signals
-from guestlist.views.view import View
 
 SCORES = ("loss", "entropy", "difficulty", "rmia", "rmia_offline", "base", "lira", "lira_bayes", "lira_bayes_offline")
 FOLDS = 2

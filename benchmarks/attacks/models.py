@@ -19,7 +19,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from guestlist.datasets import load, local
-from guestlist.targets.scales import Probabilities
+from guestlist.models import Probabilities
 
 TARGETS, REFERENCES = 8, 32
 RECORDS = 2000  # in a pool, of which each model trains on half

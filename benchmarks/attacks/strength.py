@@ -16,10 +16,10 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks.attacks.models import DATASETS, RECIPES, REFERENCES, TARGETS, Models, collected
-from guestlist.arrays.ranks import aucs
+from guestlist._findings.selection import FPR, mean_tpr
+from guestlist._kernels import aucs
+from guestlist._views import Signals
 from guestlist.attacks import ATTACKS
-from guestlist.findings.choosing import FPR, mean_tpr
-from guestlist.views.signals import Signals
 
 HERE = Path(__file__).parent
 COUNTS = (1, 2, 4, 8, 32)

@@ -20,7 +20,7 @@ import numpy as np
 
 from benchmarks.peers import python_of
 from guestlist.privacy import Bonferroni, ClopperPearson, GaussianRuns, OneRun, OneRunCurve
-from guestlist.privacy.lower import lower
+from guestlist.privacy.lower_bounds import lower
 
 HERE = Path(__file__).parent
 PEER = "jax-privacy==2.0.0"

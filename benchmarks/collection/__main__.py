@@ -23,12 +23,17 @@ from sklearn.ensemble import RandomForestClassifier
 from sklearn.neural_network import MLPClassifier
 
 from benchmarks.collection.loops import bare, two_bare
-from guestlist.collecting.asking import query_target
-from guestlist.collecting.engines.engine import Engine
-from guestlist.collecting.engines.local import Local
-from guestlist.collecting.inputs import Inputs, prepare, store_of_inputs
-from guestlist.collecting.references import train_references
-from guestlist.collecting.site import CollectContext, open_context
+from guestlist._collect import (
+    CollectContext,
+    Inputs,
+    open_context,
+    prepare,
+    query_target,
+    store_of_inputs,
+    train_references,
+)
+from guestlist._collect.engines.engine import Engine
+from guestlist._collect.engines.local import Local
 from guestlist.games import Bernoulli, draw
 
 HERE = Path(__file__).parent

@@ -16,7 +16,7 @@ import pandas as pd
 import guestlist as gl
 from benchmarks.faults import odd
 from benchmarks.faults.endings import Ending, command_ending, ending
-from guestlist import neighbours
+from guestlist import knn
 
 RECORDS = 24
 
@@ -180,13 +180,13 @@ WITH_LOSS = ("knn_likelihood_ratio", "t_waka")
 
 
 def values(rng: Random, world: World) -> Ending:
-    """The functions of ``guestlist.neighbours``."""
+    """The functions of ``guestlist.knn``."""
     name = rng.choice([*ON_TEST, *ON_SELF, *WITH_LOSS, "minimisation_curve", "onion_effect", "waka_influence", "Knn"])
     x, y = records()
     right: dict[str, Any] = {"x": x, "y": y}
     if name == "Knn":
         options = {rng.choice(["k", "metric", "precision", "ties"]): odd.odd(rng)}
-        return ending(lambda: neighbours.self_shapley(x, y, neighbours.Knn(**options)))
+        return ending(lambda: knn.self_shapley(x, y, knn.Knn(**options)))
     if name in (*ON_TEST, "minimisation_curve"):
         right |= dict(zip(("x_test", "y_test"), records(1), strict=True))
     if name in WITH_LOSS:
@@ -196,18 +196,18 @@ def values(rng: Random, world: World) -> Ending:
         right |= {"values": np.arange(RECORDS) / 3, "rng": np.random.default_rng(0), "repeats": 2}
         others = ("values", "first", "shares", "repeats", "model", "rng")
     elif name == "onion_effect":
-        right["value"], others = neighbours.self_shapley, ("share", "value")
+        right["value"], others = knn.self_shapley, ("share", "value")
     elif name == "waka_influence":
-        lists = neighbours.neighbour_lists(x, y)
+        lists = knn.neighbour_lists(x, y)
         wrong = odd.array(rng, np.array([1, 2]))
-        return ending(lambda: neighbours.waka_influence(lists, wrong))
+        return ending(lambda: knn.waka_influence(lists, wrong))
     elif name in ("self_waka", "waka", "knn_banzhaf", *WITH_LOSS, "knn_loss_distributions", "neighbour_lists"):
         others = (*others, "p")
     arrays = tuple(one for one in right if one in ("x", "y", "x_test", "y_test", "target_loss", "values"))
     given = _some_wrong(rng, right, arrays, others)
     if callable(given.get("value")):
-        given["value"] = neighbours.self_shapley  # what a function of the user's own raises is theirs
-    return ending(lambda: getattr(neighbours, name)(**given))
+        given["value"] = knn.self_shapley  # what a function of the user's own raises is theirs
+    return ending(lambda: getattr(knn, name)(**given))
 
 
 def files(rng: Random, world: World) -> Ending:

@@ -24,7 +24,7 @@ import numpy as np
 from sklearn.tree import DecisionTreeClassifier
 
 import guestlist as gl
-from guestlist.store.lock import LOCK
+from guestlist._store.tempdirs import LOCK
 
 RESULTS = Path(__file__).with_suffix(".json")
 # The calls after which a file is there, or is whole.
@@ -36,7 +36,7 @@ def audit(folder: Path, jobs: int = 1) -> None:
     rng = np.random.default_rng(0)
     x, y = rng.normal(size=(80, 3)), rng.integers(2, size=80)
     model = DecisionTreeClassifier(max_features=1, random_state=0).fit(x[:40], y[:40])
-    evidence = [gl.Perturbed(2), gl.LeftOut(records=2, models=2), gl.FullAnswers()]
+    evidence = [gl.evidence.Perturbed(2), gl.evidence.LeftOut(records=2, models=2), gl.evidence.FullAnswers()]
     sides = (x[:40], y[:40]), (x[40:], y[40:])
     gl.audit(model, *sides, references=4, attacks=["loss", "lira"], evidence=evidence, folder=folder, jobs=jobs)
 

@@ -28,15 +28,13 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, PolynomialFeatures, StandardScaler
 
 import guestlist as gl
-from guestlist.blind.baseline import FOLDS, Baseline, cross_fit_baseline, evaluate_baseline, within_folds
-from guestlist.blind.columns import columns_of, design
-from guestlist.blind.ridge import cross_fitted, folds
-from guestlist.blind.second_order import second_order
-from guestlist.blind.units import folds_of, permuted_membership
+from guestlist._baseline.baseline import FOLDS, Baseline, cross_fit_baseline, evaluate_baseline, within_folds
+from guestlist._baseline.columns import columns_of, design, folds_of, permuted_membership
+from guestlist._baseline.regression import cross_fitted, folds, second_order
+from guestlist._findings.baseline import Adjusted, adjusted
+from guestlist._report.sections.answer import verdict_text
 from guestlist.datasets import load
-from guestlist.evaluate import Estimate, auc, auc_gain_within_folds
-from guestlist.findings.adjusted import Adjusted, adjusted
-from guestlist.report.sections.answer import verdict_text
+from guestlist.metrics import Estimate, auc, auc_gain_within_folds
 
 FOUND = Path(__file__).with_suffix(".json")
 VISITS = 10

@@ -37,10 +37,10 @@ class Row:
 
 def games(canaries: int) -> dict[str, Any]:
     return {
-        "wrong label, chosen": gl.Canaries(canaries),
-        "wrong label, at random": gl.Canaries(canaries, candidates=canaries),
-        "own label, chosen": gl.Canaries(canaries, labels="own"),
-        "a coin for every record": gl.Bernoulli(0.5),
+        "wrong label, chosen": gl.games.Canaries(canaries),
+        "wrong label, at random": gl.games.Canaries(canaries, candidates=canaries),
+        "own label, chosen": gl.games.Canaries(canaries, labels="own"),
+        "a coin for every record": gl.games.Bernoulli(0.5),
     }
 
 
@@ -51,13 +51,15 @@ def pool(records: int) -> gl.Data:
 
 
 def row(name: str, game, told: str, noise: float, runs: int, data: gl.Data) -> Row:
-    recipe = gl.DpSgd(noise, rate=BATCH / len(data), epochs=EPOCHS, learning_rate=LEARNING_RATE, optimizer="adam")
+    recipe = gl.defences.DpSgd(
+        noise, rate=BATCH / len(data), epochs=EPOCHS, learning_rate=LEARNING_RATE, optimizer="adam"
+    )
     found = [
         gl.play(
             game,
             recipe,
             data,
-            model=gl.mlp(data.x.shape[1], 2, hidden=(HIDDEN,)),
+            model=gl.defences.mlp(data.x.shape[1], 2, hidden=(HIDDEN,)),
             references=0,
             attacks=["loss"],
             engine=gl.Here(),
@@ -83,8 +85,8 @@ def main() -> None:
     parser.add_argument("--kept", type=int, default=40, help="runs with the noise that the claim needs")
     options = parser.parse_args()
     data, found = pool(options.records), []
-    steps = gl.DpSgd(0.0, rate=BATCH / len(data), epochs=EPOCHS).steps
-    enough = gl.noise_for(EPSILON, rate=BATCH / len(data), steps=steps, delta=DELTA)
+    steps = gl.defences.DpSgd(0.0, rate=BATCH / len(data), epochs=EPOCHS).steps
+    enough = gl.privacy.noise_for(EPSILON, rate=BATCH / len(data), steps=steps, delta=DELTA)
     made = games(options.canaries)
     plans = [(name, game, "off", 0.0, options.runs) for name, game in made.items()]
     plans.append(("wrong label, chosen", next(iter(made.values())), "as promised", enough, options.kept))

@@ -26,18 +26,18 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.tree import DecisionTreeClassifier
 
 import guestlist as gl
-from guestlist.arrays.outsiders import out_model_stats
+from guestlist._case import Case, Setting, Truth
+from guestlist._collect import UntilWidth, grow_references
+from guestlist._findings import groups
+from guestlist._findings.headline import same_recipe
+from guestlist._findings.records import exposed_members, record_table
+from guestlist._findings.results import Results
+from guestlist._findings.selection import choose, stand_in_targets
+from guestlist._kernels import out_model_stats
+from guestlist._views import Rotation
 from guestlist.attacks import ATTACKS, score_every_target, select_attacks
-from guestlist.case import Case, Setting, Truth
-from guestlist.collecting.until import UntilWidth, grow_references
-from guestlist.evaluate import Estimate, auc, pooled_auc
-from guestlist.findings import groups
-from guestlist.findings.choosing import choose, stand_in_targets
-from guestlist.findings.headline import same_recipe
-from guestlist.findings.records import exposed_members, record_table
-from guestlist.findings.results import Results
-from guestlist.selfcheck.worlds import gaussian_simulation
-from guestlist.views.signals import Rotation
+from guestlist.metrics import Estimate, auc, pooled_auc
+from guestlist.selfcheck.simulations import gaussian_simulation
 
 HERE = Path(__file__).parent
 Figures = dict[str, float]
@@ -105,7 +105,7 @@ def recipe_until(worlds: int, records: int = 100, width: float = 0.05, shift: fl
     return intervals([one(number) for number in range(worlds)])
 
 
-def signal_attacks() -> dict[str, gl.Attack]:
+def signal_attacks() -> dict[str, gl.attacks.Attack]:
     """What an audit runs by default on signals alone."""
     return {name: attack for name, attack in select_attacks(None, 32).items() if not attack.evidence}
 

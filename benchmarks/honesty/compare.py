@@ -15,12 +15,12 @@ import numpy as np
 import pandas as pd
 
 import guestlist as gl
-from guestlist.arrays.moments import moments
-from guestlist.comparing.most_exposed import count_of
-from guestlist.evaluate import auc_difference
-from guestlist.findings.headline import Headline
-from guestlist.risks.mu import effects
-from guestlist.risks.steadiness import standardised_difference
+from guestlist._audit.compare import count_of
+from guestlist._findings.headline import Headline
+from guestlist._kernels.moments import moments
+from guestlist.metrics import auc_difference
+from guestlist.risks import standardised_difference
+from guestlist.risks.memorisation import effects
 
 HERE = Path(__file__).parent
 ATTACK = "lira"

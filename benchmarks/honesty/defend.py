@@ -9,8 +9,8 @@ from pathlib import Path
 
 import numpy as np
 
-from guestlist.defending.judging import together
-from guestlist.evaluate import auc_difference
+from guestlist._audit.defence_results import together
+from guestlist.metrics import auc_difference
 
 HERE = Path(__file__).parent
 RECORDS, DEFENCES = 400, 12

@@ -41,9 +41,9 @@ def audited(seed: int, noise: float, records: int) -> gl.Results:
     rng = np.random.default_rng([3, seed])
     features = FEATURES * records
     x = (rng.normal(size=(records, features)) / np.sqrt(features)).astype(np.float32)
-    recipe = gl.DpSgd(noise=noise, rate=RATE, epochs=EPOCHS, learning_rate=LEARNING_RATE)
+    recipe = gl.defences.DpSgd(noise=noise, rate=RATE, epochs=EPOCHS, learning_rate=LEARNING_RATE)
     return gl.play(
-        gl.Bernoulli(0.5),
+        gl.games.Bernoulli(0.5),
         recipe,
         (x, rng.integers(2, size=records)),
         model=torch.nn.Linear(features, 2),
@@ -57,8 +57,8 @@ def audited(seed: int, noise: float, records: int) -> gl.Results:
 
 def noises() -> dict[str, float]:
     """The noise that keeps the promise, and none."""
-    steps = gl.DpSgd(noise=0, rate=RATE, epochs=EPOCHS).steps
-    return {"noise as promised": gl.noise_for(EPSILON, rate=RATE, steps=steps, delta=DELTA), "noise off": 0.0}
+    steps = gl.defences.DpSgd(noise=0, rate=RATE, epochs=EPOCHS).steps
+    return {"noise as promised": gl.privacy.noise_for(EPSILON, rate=RATE, steps=steps, delta=DELTA), "noise off": 0.0}
 
 
 def row(world: str, noise: float, runs: int, records: int) -> Row:

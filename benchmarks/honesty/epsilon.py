@@ -17,8 +17,8 @@ from typing import Any
 import numpy as np
 from scipy.special import expit
 
+from guestlist._findings.selection import choose, stand_in_targets
 from guestlist.attacks import ATTACKS
-from guestlist.findings.choosing import choose, stand_in_targets
 from guestlist.privacy import (
     BayesianRuns,
     Bonferroni,
@@ -26,14 +26,14 @@ from guestlist.privacy import (
     FixedSize,
     GaussianRuns,
     HoldOut,
+    How,
     Median,
     OneRun,
     OneRunCurve,
     gaussian_epsilon,
 )
-from guestlist.privacy.lower import How, lower
-from guestlist.privacy.thresholds import Method
-from guestlist.selfcheck.worlds import gaussian_simulation
+from guestlist.privacy.lower_bounds import Method, lower
+from guestlist.selfcheck.simulations import gaussian_simulation
 
 HERE = Path(__file__).parent
 LEVEL, DELTA = 0.05, 1e-5

@@ -15,10 +15,10 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks.honesty.claims import case_of
-from guestlist.arrays.conformal import conformal_p_values
-from guestlist.arrays.outsiders import out_model_stats
-from guestlist.findings import exposure
-from guestlist.views.signals import Rotation
+from guestlist._findings import exposure
+from guestlist._kernels import out_model_stats
+from guestlist._views import Rotation
+from guestlist.metrics import conformal_p_values
 
 HERE = Path(__file__).parent
 NOISES: dict[str, Callable[[np.random.Generator, tuple[int, int]], np.ndarray]] = {

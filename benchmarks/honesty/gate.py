@@ -17,11 +17,12 @@ from pathlib import Path
 
 from scipy.special import ndtr, ndtri
 
+from guestlist._audit.gate import evaluate_policy
+from guestlist._audit.policy import Policy
+from guestlist._findings.attacks import AttackResult, evaluate_attack
+from guestlist._findings.results import Gated, Results
 from guestlist.attacks import ATTACKS
-from guestlist.findings.attacks import AttackResult, evaluate_attack
-from guestlist.findings.results import Results
-from guestlist.gate import Gated, Policy, evaluate_policy
-from guestlist.selfcheck.worlds import gaussian_simulation
+from guestlist.selfcheck.simulations import gaussian_simulation
 
 NAMES = tuple(name for name, attack in ATTACKS.items() if attack.default and not attack.evidence)
 LIMIT = 0.6

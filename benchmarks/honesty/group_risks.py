@@ -18,14 +18,15 @@ from scipy.optimize import brentq
 from scipy.special import ndtr
 from scipy.stats import ttest_ind_from_stats
 
+from guestlist._case import Case, Setting, Truth
+from guestlist._findings import group_risks
+from guestlist._findings import groups as slices
+from guestlist._findings.selection import stand_in_targets
+from guestlist._findings.significance import SIGNIFICANCE_LEVEL
+from guestlist._views import Rotation
 from guestlist.attacks import ATTACKS
-from guestlist.case import Case, Setting, Truth
-from guestlist.evaluate.means import holm
-from guestlist.findings import class_gap, group_risks, slices
-from guestlist.findings.choosing import stand_in_targets
-from guestlist.findings.luck import SIGNIFICANCE_LEVEL
-from guestlist.selfcheck.worlds import signals_of_margin
-from guestlist.views.signals import Rotation
+from guestlist.metrics import holm
+from guestlist.selfcheck.simulations import signals_of_margin
 
 HERE = Path(__file__).parent
 Figures = dict[str, float]
@@ -175,7 +176,7 @@ def class_gaps(
             base.attacks,
             Setting("a model", classes, "logits", seed=audit),
         ).scored()
-        found = [one for one in class_gap.find(case) or () if not np.isnan(one.pearson.value)]
+        found = [one for one in group_risks.find_class_gap(case) or () if not np.isnan(one.pearson.value)]
         fisher = [2 * ndtr(-abs(np.arctanh(one.pearson.value)) * np.sqrt(one.classes - 3)) for one in found]
         claims["claimed"] += any(one.significant for one in found)
         claims["by intervals"] += any(not one.pearson.low <= 0 <= one.pearson.high for one in found)

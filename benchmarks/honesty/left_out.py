@@ -14,11 +14,10 @@ from pathlib import Path
 import numpy as np
 
 import guestlist as gl
+from guestlist._views import Evidence, ModelsView, Signals
 from guestlist.attacks import ATTACKS
-from guestlist.collecting.evidence.made_up import signals_of_margin
-from guestlist.evaluate import auc
-from guestlist.views.evidence import Evidence, ModelsView
-from guestlist.views.signals import Signals
+from guestlist.evidence import signals_of_margin
+from guestlist.metrics import auc
 
 REPEATS, AUDITS = 2000, 100
 EFFECTS, RECORDS, MODELS = (0.0, 0.5, 1.0, 3.0), 100, 16
@@ -78,7 +77,7 @@ def audit(effect: float, repeat: int, *, records: int, models: int) -> gl.Result
         recipe="luck",
     )
     sides = [(x[rows], y[rows]) for rows in (slice(records), slice(records, None))]
-    plan = gl.LeftOut(records=records, models=models)
+    plan = gl.evidence.LeftOut(records=records, models=models)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", gl.AuditWarning)
         return gl.audit(target, *sides, references=0, attacks=["leave_one_out"], evidence=[plan], seed=repeat, jobs=1)

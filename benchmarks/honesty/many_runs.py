@@ -24,7 +24,11 @@ from guestlist.privacy import gaussian_epsilon
 
 HERE = Path(__file__).parent
 DELTA, OTHERS = 1e-5, 3
-HOWS = {"Clopper-Pearson": gl.ClopperPearson(), "Gaussian": gl.GaussianRuns(), "Bayesian": gl.BayesianRuns()}
+HOWS = {
+    "Clopper-Pearson": gl.privacy.ClopperPearson(),
+    "Gaussian": gl.privacy.GaussianRuns(),
+    "Bayesian": gl.privacy.BayesianRuns(),
+}
 POOL = np.arange(1.0 + OTHERS)[:, None], np.array([1, 0, 1, 0])  # the first is the record in question
 
 
@@ -99,7 +103,7 @@ def audited(world: World, seed: int, runs: int) -> dict[str, gl.Epsilon]:
     """One audit, judged by every method that promises something of the mechanism; its models are trained once."""
     first, *others = [name for name in HOWS if world.gaussian or name != "Gaussian"]
     options: dict[str, Any] = {"claimed": gl.Claim(world.epsilon, DELTA), "engine": gl.Here(), "progress": False}
-    game = gl.Strong(against="nothing", record="data:0")
+    game = gl.games.Strong(against="nothing", record="data:0")
     with tempfile.TemporaryDirectory() as folder:
         place = f"{folder}/a"
         found = gl.play_many(

@@ -13,8 +13,8 @@ import numpy as np
 from scipy.special import ndtri
 from scipy.stats import betabinom
 
-from guestlist.arrays.moments import moments
-from guestlist.risks.mu import Effects, bounded_mu, effects, tail_excess
+from guestlist._kernels.moments import moments
+from guestlist.risks.memorisation import Effects, bounded_mu, effects, tail_excess
 
 HERE = Path(__file__).parent
 TOP = 20
@@ -84,7 +84,8 @@ def forest_worlds(records: int, models: int, repeats: int, truth: int) -> list[W
     """Forests of ten trees, trained; the true mu is that of ``truth`` other forests."""
     from sklearn.ensemble import RandomForestClassifier
 
-    from guestlist.targets.signals import signals_of_probabilities, smallest_answer
+    from guestlist.models import signals_of_probabilities
+    from guestlist.models.signals import smallest_answer
 
     rng = np.random.default_rng(0)
     x = rng.normal(size=(records, 6))

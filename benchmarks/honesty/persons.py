@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 from scipy.special import ndtr
 
-from guestlist.evaluate import (
+from guestlist.metrics import (
     CrossFit,
     Estimate,
     advantage,
@@ -26,7 +26,7 @@ from guestlist.evaluate import (
     roc_band,
     tpr_at_fpr,
 )
-from guestlist.selfcheck.visits import Visits
+from guestlist.selfcheck.simulations import Visits
 
 HERE = Path(__file__).parent
 WORLDS = {

@@ -16,9 +16,8 @@ from pathlib import Path
 import numpy as np
 from scipy import special, stats
 
-from guestlist.evaluate import Estimate, auc, tpr_at_fpr
-from guestlist.evaluate.intervals import clopper_pearson_lower, clopper_pearson_upper
-from guestlist.findings.luck import SIGNIFICANCE_LEVEL, TestFamily, attack_p_values
+from guestlist._findings.significance import SIGNIFICANCE_LEVEL, TestFamily, attack_p_values
+from guestlist.metrics import Estimate, auc, clopper_pearson_lower, clopper_pearson_upper, tpr_at_fpr
 
 HERE = Path(__file__).parent
 Draw = Callable[[np.random.Generator, int, int], tuple[np.ndarray, np.ndarray]]

@@ -20,10 +20,10 @@ from sklearn.neural_network import MLPClassifier
 from sklearn.tree import DecisionTreeClassifier
 
 import guestlist as gl
-from guestlist.findings.diagnostics_core import MAX_TEST_P
-from guestlist.findings.likeness import Likeness, likeness
-from guestlist.targets.estimators import estimator_target
-from guestlist.targets.scales import Probabilities
+from guestlist._diagnostics.core import MAX_TEST_P
+from guestlist._findings.training_set import Likeness, likeness
+from guestlist.models import Probabilities
+from guestlist.models.estimators import estimator_target
 
 Make = Callable[[int], Any]  # a seed to an unfitted classifier
 CODES = ("GL115", "GL116", "GL117", "GL118", "GL120")

@@ -15,7 +15,7 @@ from scipy.stats import beta
 
 from benchmarks.honesty.bad_attacks import BAD_ATTACKS
 from guestlist.attacks import ATTACKS
-from guestlist.collecting.evidence.table import EVIDENCE
+from guestlist.evidence import EVIDENCE
 from guestlist.selfcheck.contract import selftest
 
 FOUND = Path(__file__).with_suffix(".json")

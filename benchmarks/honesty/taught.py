@@ -9,11 +9,11 @@ from pathlib import Path
 
 import numpy as np
 
-from guestlist.arrays.ranks import aucs
+from guestlist._kernels import aucs
+from guestlist._views import Signals
+from guestlist._views import signals as views
 from guestlist.attacks import ATTACKS
-from guestlist.selfcheck.worlds import gaussian_simulation
-from guestlist.views import signals as views
-from guestlist.views.signals import Signals
+from guestlist.selfcheck.simulations import gaussian_simulation
 
 RESULTS = Path(__file__).with_suffix(".json")
 NAMES = ("class_mentr", "class_confidence", "shadow")

@@ -21,9 +21,9 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.tree import DecisionTreeClassifier
 
 from benchmarks.honesty.claims import case_of, signal_attacks
-from guestlist.findings import exposure, headline, training_set
-from guestlist.targets.scales import Probabilities, Values
-from guestlist.views.signals import Rotation
+from guestlist._findings import exposure, headline, training_set
+from guestlist._views import Rotation
+from guestlist.models import Probabilities, Values
 
 HERE = Path(__file__).parent
 TRUE, OUTSIDE = 0, 1
@@ -106,8 +106,8 @@ def judged(world: Rotation, target: int) -> dict[str, float]:
     models = np.r_[target, 2 : len(world.member)]
     attacks = tuple(name for name, attack in signal_attacks().items() if set(attack.needs) <= set(world.values))
     case = case_of(world.take(models), attacks, np.zeros(len(world.labels), int))
-    doubt = case.of(training_set.find)
-    found = case.of(exposure.find)
+    doubt = case.of(training_set.find_training_set_doubt)
+    found = case.of(exposure.find_exposure)
     place = case.of(headline.find).same_recipe
     if doubt is None or found is None or place is None or place.prediction_interval is None:
         raise ValueError("The simulation has too few reference models to compare with.")

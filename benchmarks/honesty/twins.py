@@ -11,8 +11,8 @@ from pathlib import Path
 
 import numpy as np
 
-from guestlist.findings.diagnostics_core import MAX_TEST_P
-from guestlist.neighbours.near_twins import near_duplicates
+from guestlist._diagnostics.core import MAX_TEST_P
+from guestlist.models.input_checks import near_duplicates
 
 REPEATS, SIZES = 500, ((60, 60), (200, 200), (1000, 300))
 Sides = Callable[[int, int, np.random.Generator], tuple[np.ndarray, np.ndarray]]

@@ -15,13 +15,13 @@ from pathlib import Path
 
 import numpy as np
 
+from guestlist._audit.demo import SPLIT_SEED, network, split
+from guestlist._findings.headline import SameRecipe, same_recipe
+from guestlist._views import Rotation
 from guestlist.attacks import ATTACKS, score_every_target
 from guestlist.datasets import DATASETS, load
-from guestlist.demo import SPLIT_SEED, network, split
-from guestlist.evaluate import auc
-from guestlist.findings.headline import SameRecipe, same_recipe
-from guestlist.targets.scales import Probabilities
-from guestlist.views.signals import Rotation
+from guestlist.metrics import auc
+from guestlist.models import Probabilities
 
 HERE = Path(__file__).parent
 ATTACK, REFERENCES = "lira_bayes", 32

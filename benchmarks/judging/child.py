@@ -51,29 +51,31 @@ class Added:
 
     def watch(self) -> None:
         """Look at every finding, and at what was added to those that were there: luck, halves, distances from the headline."""
-        from guestlist import auditing, case, checks
-        from guestlist.findings import attacks, choosing, groups
+        from guestlist import _case
+        from guestlist._audit import flow
+        from guestlist._findings import attacks, groups, selection
+        from guestlist.models import input_checks
 
-        asked = case.Case.of
+        asked = _case.Case.of
 
         def of(one, find):
-            added = find.__module__.rpartition(".")[2] not in THEN and find.__module__.startswith("guestlist.findings")
+            added = find.__module__.rpartition(".")[2] not in THEN and find.__module__.startswith("guestlist._findings")
             added |= find.__module__.startswith("guestlist.risks")
             return self.timed(lambda: asked(one, find), added)()
 
-        case.Case.of = of
+        _case.Case.of = of
         for module, name in (
             (attacks, "attack_p_values"),
             (attacks, "_beyond"),
             (groups, "group_p_values"),
-            (auditing, "_run_baseline"),
-            (checks, "twins_among"),
-            (checks, "repeated_in_population"),
+            (flow, "_run_baseline"),
+            (input_checks, "twins_among"),
+            (input_checks, "repeated_in_population"),
         ):
             setattr(module, name, self.timed(getattr(module, name), True))
         # Every attack was tried on all mock targets; that the best is chosen on half of them for the other half is new.
-        on_all, on_half = self.timed(choosing._tried, False), self.timed(choosing._tried, True)
-        choosing._tried = lambda *given, **more: (on_all if "keep" in more else on_half)(*given, **more)
+        on_all, on_half = self.timed(selection._tried, False), self.timed(selection._tried, True)
+        selection._tried = lambda *given, **more: (on_all if "keep" in more else on_half)(*given, **more)
 
 
 def main(references: int, repeats: int) -> None:

@@ -9,14 +9,14 @@ from pathlib import Path
 import numpy as np
 
 import guestlist as gl
-from guestlist.collecting.progress import show_progress
+from guestlist._collect import show_progress
+from guestlist._findings.attacks import AttackResult
+from guestlist._findings.results import Results
 from guestlist.datasets import load
-from guestlist.findings.attacks import AttackResult
-from guestlist.findings.results import Results
 
 HERE = Path(__file__).parent
 PAGE = HERE.parents[1] / "docs" / "location30.md"
-FIT = gl.Fit(epochs=50, batch_size=64, learning_rate=1e-3)
+FIT = gl.defences.Fit(epochs=50, batch_size=64, learning_rate=1e-3)
 
 
 def audited(references: int, members: int, folder: Path) -> Results:
@@ -25,7 +25,7 @@ def audited(references: int, members: int, folder: Path) -> Results:
     x = table.to_numpy(dtype=np.float32)
     order = np.random.default_rng(0).permutation(len(y))
     inside, outside, rest = order[:members], order[members : 2 * members], order[2 * members :]
-    module = FIT(gl.mlp(x.shape[1], 30), gl.Data(x[inside], y[inside]), np.random.default_rng(0))
+    module = FIT(gl.defences.mlp(x.shape[1], 30), gl.Data(x[inside], y[inside]), np.random.default_rng(0))
     target = gl.torch_target(module, train=FIT, name="Location30 network")
     sides = [(x[part], y[part]) for part in (inside, outside, rest)]
     return gl.audit(target, *sides, references=references, folder=folder, progress=show_progress)

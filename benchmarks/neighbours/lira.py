@@ -6,7 +6,7 @@ import time
 
 import numpy as np
 
-from guestlist.neighbours import Knn, knn_likelihood_ratio, t_waka
+from guestlist.knn import Knn, knn_likelihood_ratio, t_waka
 
 SHADOWS = (4, 16, 64, 256, 1024)
 

@@ -35,45 +35,44 @@ def data(n, tests, features, classes, seed=0):
 
 
 def ours(x, y, x_test, y_test, k, threads):
-    from guestlist.neighbours import Knn, knn_shapley
+    from guestlist.knn import Knn, knn_shapley
 
     return knn_shapley(x, y, x_test, y_test, Knn(k), n_jobs=threads)
 
 
 def ours_fast(x, y, x_test, y_test, k, threads):
-    from guestlist.neighbours import Knn, knn_shapley
+    from guestlist.knn import Knn, knn_shapley
 
     return knn_shapley(x, y, x_test, y_test, Knn(k, precision="fast"), n_jobs=threads)
 
 
 def ours_index(x, y, x_test, y_test, k, threads):
-    from guestlist.neighbours import Knn, knn_shapley
+    from guestlist.knn import Knn, knn_shapley
 
     return knn_shapley(x, y, x_test, y_test, Knn(k, ties="index"), n_jobs=threads)
 
 
 def ours_waka(x, y, x_test, y_test, k, threads):
-    from guestlist.neighbours import Knn, waka
+    from guestlist.knn import Knn, waka
 
     return waka(x, y, x_test, y_test, Knn(k), n_jobs=threads)
 
 
 def ours_self_waka(x, y, x_test, y_test, k, threads):
-    from guestlist.neighbours import Knn, self_waka
+    from guestlist.knn import Knn, self_waka
 
     return self_waka(x, y, Knn(k), n_jobs=threads)
 
 
 def ours_likelihood_ratio(x, y, x_test, y_test, k, threads):
-    from guestlist.neighbours import Knn, knn_likelihood_ratio
+    from guestlist.knn import Knn, knn_likelihood_ratio
 
     return knn_likelihood_ratio(x, y, np.zeros(len(x)), Knn(k), n_jobs=threads)
 
 
 def distances(x, y, x_test, y_test, k, threads):
     """The bare distances that ``ours`` computes, in the same blocks, and nothing else."""
-    from guestlist.neighbours.blocks import Buffers, map_in_order, split_blocks
-    from guestlist.neighbours.distances import squared_distances
+    from guestlist.knn.distances import Buffers, map_in_order, split_blocks, squared_distances
 
     fill, dtype, _ = squared_distances(x)
     buffers = Buffers()

@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks.peers import python_of
-from guestlist.evaluate import auc, tpr_at_fpr
+from guestlist.metrics import auc, tpr_at_fpr
 
 HERE = Path(__file__).parent
 MEMBER = np.arange(1797) < 898

@@ -1,7 +1,7 @@
 """Which statistic of a residual serves attacks best: ``python -m benchmarks.regression``, a few minutes.
 
 Six targets of each kind of model, with 64 others as references, each trained on a random half of the records. Prints AUC
-and TPR at 1 % FPR, mean over targets and models; see ``guestlist.targets.signals.value_margin``.
+and TPR at 1 % FPR, mean over targets and models; see ``guestlist.models.signals.value_margin``.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import guestlist as gl
-from guestlist.evaluate import auc, tpr_at_fpr
+from guestlist.metrics import auc, tpr_at_fpr
 
 TARGETS, REFERENCES = 6, (64, 16)
 ATTACKS = ("reference", "difficulty", "lira", "lira_offline", "lira_bayes", "lira_bayes_offline")
@@ -57,9 +57,9 @@ def reached(found: np.ndarray, member: np.ndarray, statistic, references: int) -
     for target in range(TARGETS):
         rows = np.r_[target, TARGETS : TARGETS + references]
         margin = statistic(found[rows], np.median(found[target] ** 2))
-        view = gl.Signals({"margin": margin}, member[rows[1:]], np.zeros(found.shape[1], dtype=int))
+        view = gl.attacks.Signals({"margin": margin}, member[rows[1:]], np.zeros(found.shape[1], dtype=int))
         for name, into in rates.items():
-            scores = gl.ATTACKS[name].score(view)
+            scores = gl.attacks.ATTACKS[name].score(view)
             into.append((auc(scores, member[target]).value, tpr_at_fpr(scores, member[target], 0.01).value))
     return {name: np.mean(pairs, axis=0) for name, pairs in rates.items()}
 

@@ -22,7 +22,7 @@ import numpy as np
 import guestlist as gl
 from guestlist.risks import RISKS
 from guestlist.risks.influence import influence
-from guestlist.selfcheck.worlds import gaussian_simulation
+from guestlist.selfcheck.simulations import gaussian_simulation
 
 HERE = Path(__file__).parent
 PUBLISHED = 2747.0  # seconds, SHAPr's Table VI
@@ -58,8 +58,8 @@ def shapr_of_mnist(records: int, tests: int) -> Row:
     with np.load(folder / "mnist.npz") as mnist:
         x, y = mnist["x_train"][:records].reshape(-1, 784) / np.float32(255), mnist["y_train"][:records]
         x_test, y_test = mnist["x_test"][:tests].reshape(-1, 784) / np.float32(255), mnist["y_test"][:tests]
-    gl.shapr(x[:200], y[:200], x_test[:20], y_test[:20], n_jobs=2)  # compiled before the clock starts
-    ours = timed(lambda: gl.shapr(x, y, x_test, y_test, n_jobs=2))
+    gl.risks.shapr(x[:200], y[:200], x_test[:20], y_test[:20], n_jobs=2)  # compiled before the clock starts
+    ours = timed(lambda: gl.risks.shapr(x, y, x_test, y_test, n_jobs=2))
     some = max(tests // 100, 1)
     plain = timed(lambda: np.argsort(np.square(x).sum(1) - 2 * x_test[:some] @ x.T, axis=1, kind="stable"))
     return Row(
@@ -102,7 +102,7 @@ def case_of(records: int, models: int) -> gl.Case:
     """A made-up target, its references and its truth."""
     import pandas as pd
 
-    from guestlist.case import Case, Setting, Truth
+    from guestlist._case import Case, Setting, Truth
 
     world = gaussian_simulation(1.0, records=records, models=models + 1, seed=0)
     table = pd.DataFrame({"id": np.arange(records).astype(str), "label": "0", "class": world.labels})

@@ -52,9 +52,9 @@ def side_by_side(ways: dict[str, Callable[[], object]], repeats: int) -> dict[st
 
 def private_ways(count: int, batch: int, epochs: int) -> dict[str, Callable[[], object]]:
     """Each trains one network by SGD, on batches of ``batch`` records or of so many on average."""
-    data, module = records(count), gl.mlp(FEATURES, CLASSES, hidden=PRIVATE)
-    plain = gl.Fit(epochs, batch, 0.1, optimizer="sgd")
-    private = gl.DpSgd(noise=1.0, rate=batch / count, epochs=epochs, learning_rate=0.1)
+    data, module = records(count), gl.defences.mlp(FEATURES, CLASSES, hidden=PRIVATE)
+    plain = gl.defences.Fit(epochs, batch, 0.1, optimizer="sgd")
+    private = gl.defences.DpSgd(noise=1.0, rate=batch / count, epochs=epochs, learning_rate=0.1)
     return {
         "plain": lambda: plain(module, data, np.random.default_rng(0)),
         "DP-SGD": lambda: private(module, data, np.random.default_rng(0)),
@@ -92,8 +92,8 @@ def opacus(module, data: gl.Data, batch: int, epochs: int, mode: str) -> None:
 def reference_ways(models: int, count: int, epochs: int, shape=(FEATURES, CLASSES, REFERENCE), stacks=(8, 16)) -> dict:
     """Each trains ``models`` networks, of the same beginnings and batches."""
     features, classes, hidden = shape
-    data, module = records(count, features, classes), gl.mlp(features, classes, hidden=hidden)
-    fit = gl.Fit(epochs, BATCH, RATE)
+    data, module = records(count, features, classes), gl.defences.mlp(features, classes, hidden=hidden)
+    fit = gl.defences.Fit(epochs, BATCH, RATE)
     x, y = torch.as_tensor(data.x), torch.as_tensor(data.y)
     started = [started_with(module, k) for k in range(models)]
     ways: dict[str, Callable[[], list[Trained]]] = {

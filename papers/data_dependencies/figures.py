@@ -34,24 +34,24 @@ class Played:
 def _biased(table: str, value: str, shares: Sequence[float], shadows: int = 0) -> tuple[Played, ...]:
     """A game for each share of members with the attribute."""
     return tuple(
-        Played(table, f"p = {share:g}", gl.Bias("source", value, share, FEW, FEW), shadows) for share in shares
+        Played(table, f"p = {share:g}", gl.games.Bias("source", value, share, FEW, FEW), shadows) for share in shares
     )
 
 
 FIGURES: dict[str, tuple[Played, ...]] = {
-    "figure2": (Played("adult", "clusters", gl.Clusters(10_000, 10_000)),),
-    "figure2_shadow": (Played("adult", "clusters", gl.Clusters(FEW, FEW), SHADOWS),),
-    "figure3": (Played("compas", "clusters", gl.Clusters(2000, 2000)),),
+    "figure2": (Played("adult", "clusters", gl.games.Clusters(10_000, 10_000)),),
+    "figure2_shadow": (Played("adult", "clusters", gl.games.Clusters(FEW, FEW), SHADOWS),),
+    "figure3": (Played("compas", "clusters", gl.games.Clusters(2000, 2000)),),
     "figure4": _biased("adult gender", "Male", SHARES),
     "figure4_shadow": _biased("adult gender", "Male", SHARES, SHADOWS),
     "figure5": _biased("adult education", "low", SHARES),
     # The paper shows the optimal threshold alone; shadows where members differ most from non-members.
     "figure5_shadow": _biased("adult education", "low", (1.0,), SHADOWS),
-    "figure6": tuple(Played("heart", name, gl.Sources("source", name)) for name in HOSPITALS),
-    "figure7": (Played("students", "Gabriel Pereira", gl.Sources("source", "GP")),),
-    "figure9": (Played("census", "census", gl.Sources("source", "census", members=10_000, nonmembers=10_000)),),
+    "figure6": tuple(Played("heart", name, gl.games.Sources("source", name)) for name in HOSPITALS),
+    "figure7": (Played("students", "Gabriel Pereira", gl.games.Sources("source", "GP")),),
+    "figure9": (Played("census", "census", gl.games.Sources("source", "census", members=10_000, nonmembers=10_000)),),
     "figure9_shadow": (
-        Played("census", "census", gl.Sources("source", "census", members=FEW, nonmembers=FEW), SHADOWS),
+        Played("census", "census", gl.games.Sources("source", "census", members=FEW, nonmembers=FEW), SHADOWS),
     ),
 }
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from guestlist.neighbours import Knn, knn_loss_distributions, neighbour_lists, waka_influence, waka_influence_of_each
+from guestlist.knn import Knn, knn_loss_distributions, neighbour_lists, waka_influence, waka_influence_of_each
 from papers.errata.erratum import Erratum
 
 # Table VII: training and test sizes; Adult's training size is printed "11,0874".

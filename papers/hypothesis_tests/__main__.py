@@ -25,7 +25,7 @@ TABLES = {
 }
 TARGETS = {"table1": 3, "table4": 1}
 MODELS = {"table1": 64, "table4": 8}
-LEFT_OUT = gl.LeftOut(records=8, models=32)
+LEFT_OUT = gl.evidence.LeftOut(records=8, models=32)
 
 
 def main(arguments: list[str] | None = None) -> None:
@@ -50,7 +50,7 @@ def _strengths(table: str, options: argparse.Namespace) -> None:
 
 def _agreement(name: str, options: argparse.Namespace) -> None:
     start = time.perf_counter()
-    left_out = gl.LeftOut(records=options.left_out, models=options.left_out_models)
+    left_out = gl.evidence.LeftOut(records=options.left_out, models=options.left_out_models)
     case = _compared(options, left_out)
     found = comparison.agreement(case, level=AGREEMENT_LEVEL, models=left_out.models)
     rows = {
@@ -84,12 +84,12 @@ COMMANDS = {
 }  # fmt: skip
 
 
-def _compared(options: argparse.Namespace, left_out: gl.LeftOut | None = None) -> gl.Case:
+def _compared(options: argparse.Namespace, left_out: gl.evidence.LeftOut | None = None) -> gl.Case:
     return _cases(COMPARED, options, 1, options.models or MODELS["table1"], left_out)[0]
 
 
 def _cases(
-    name: str, options: argparse.Namespace, targets: int, models: int, left_out: gl.LeftOut | None = None
+    name: str, options: argparse.Namespace, targets: int, models: int, left_out: gl.evidence.LeftOut | None = None
 ) -> list[gl.Case]:
     return audits.collect(
         name,

@@ -24,7 +24,7 @@ def collect(
     *,
     targets: int,
     models: int,
-    left_out: gl.LeftOut | None = None,
+    left_out: gl.evidence.LeftOut | None = None,
     folder: Path = FOLDER,
     jobs: int = -1,
     progress: Callable[..., Iterable] | None = None,
@@ -41,7 +41,7 @@ def collect(
     cases: list[gl.Case] = []
     for t in range(targets):
         place = folder / name.replace(" ", "_") / f"target-{t}"
-        evidence = [gl.Distilled(models=models, records="pool")]
+        evidence = [gl.evidence.Distilled(models=models, records="pool")]
         evidence += [left_out] if left_out and t == 0 else []
         sides = _sides(pool, configuration.members, t)
         references = models if t == 0 else 0
@@ -73,5 +73,5 @@ def _borrowing(case: gl.Case, first: gl.Case) -> gl.Case:
     order = np.argsort(there)[np.searchsorted(there, ids, sorter=np.argsort(there))]
     view = first.view
     values = {name: view.reference(name)[:, order] for name in view.values}
-    models = gl.ModelsView(values, view.reference_member[:, order])
+    models = gl.attacks.ModelsView(values, view.reference_member[:, order])
     return replace(case, view=case.view.with_references(models))

@@ -13,7 +13,7 @@ import numpy as np
 from scipy.stats import binomtest
 
 import guestlist as gl
-from guestlist.evaluate import auc
+from guestlist.metrics import auc
 from papers.hypothesis_tests.thresholds import MODELS_OF, calls, said
 
 TESTS = "LSPRD"
@@ -91,7 +91,7 @@ def agreement(case: gl.Case, *, level: float, models: int) -> Agreed:
     chosen = left_out(case, models)
     called = {name: call[chosen] for name, call in calls(case, TESTS, level, models).items()}
     member = case.truth.member[chosen]
-    found = gl.agreement(called, member)
+    found = gl.metrics.agreement(called, member)
     return Agreed(
         level,
         ("truth", *called),
@@ -112,7 +112,7 @@ def closeness(case: gl.Case, models: int) -> list[Closeness]:
     left = margins["L"]
     rows = []
     for test, attack in SCORES.items():
-        scores, own = gl.ATTACKS[attack].score(case.view), margins[test]
+        scores, own = gl.attacks.ATTACKS[attack].score(case.view), margins[test]
         rows.append(
             Closeness(
                 test,

@@ -26,7 +26,7 @@ class Configuration:
 
     dataset: Callable[[], tuple[np.ndarray, np.ndarray]]
     network: Callable
-    fit: gl.Fit
+    fit: gl.defences.Fit
     members: int
     pool: int
 
@@ -59,32 +59,32 @@ def cifar100() -> tuple[np.ndarray, np.ndarray]:
 
 
 def _mlp():
-    return gl.mlp(446, 30)
+    return gl.defences.mlp(446, 30)
 
 
 def _shallow():
-    return gl.mlp(446, 30, hidden=(128,))
+    return gl.defences.mlp(446, 30, hidden=(128,))
 
 
 def _cnn():
-    return gl.cnn(28, 10)
+    return gl.defences.cnn(28, 10)
 
 
 def _colour_cnn():
-    return gl.cnn(32, 100, channels=3)
+    return gl.defences.cnn(32, 100, channels=3)
 
 
 # Attack L trains models for single records, thousands in all: with one hidden layer they cost a fifth.
 # Momentum, which the paper has on CIFAR-10 alone, reaches its training accuracy in a few epochs; twice the records
 # need fewer of them.
 _SGD = {"optimizer": "sgd", "momentum": 0.9, "batch_size": 32}
-_PLAIN = gl.Fit(epochs=3, learning_rate=0.05, **_SGD)
-_L2 = gl.Fit(epochs=4, learning_rate=0.01, weight_decay=0.05, **_SGD)
+_PLAIN = gl.defences.Fit(epochs=3, learning_rate=0.05, **_SGD)
+_L2 = gl.defences.Fit(epochs=4, learning_rate=0.01, weight_decay=0.05, **_SGD)
 
 CONFIGURATIONS: dict[str, Configuration] = {
-    "location30": Configuration(location30, _mlp, gl.Fit(epochs=20), members=1000, pool=5010),
+    "location30": Configuration(location30, _mlp, gl.defences.Fit(epochs=20), members=1000, pool=5010),
     "location30 shallow": Configuration(
-        location30, _shallow, gl.Fit(epochs=10, learning_rate=0.003), members=1000, pool=5010
+        location30, _shallow, gl.defences.Fit(epochs=10, learning_rate=0.003), members=1000, pool=5010
     ),
     "mnist Ia": Configuration(mnist, _cnn, _PLAIN, members=2500, pool=7500),
     "mnist Ib": Configuration(mnist, _cnn, _L2, members=2500, pool=7500),

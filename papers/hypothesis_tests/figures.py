@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 import guestlist as gl
-from guestlist.evaluate import roc
+from guestlist.metrics import roc
 from papers.hypothesis_tests.tables import SMOOTHED
 from papers.hypothesis_tests.thresholds import thresholds
 from papers.svg import Axes, grid, histogram, lines, scatter
@@ -118,7 +118,9 @@ def compared(case: gl.Case, record: int) -> dict[str, np.ndarray]:
 
 
 def _roc(case: gl.Case, attack: str) -> tuple[np.ndarray, np.ndarray]:
-    found = roc(gl.ATTACKS[attack].score(case.view)[case.truth.evaluated], case.truth.member[case.truth.evaluated])
+    found = roc(
+        gl.attacks.ATTACKS[attack].score(case.view)[case.truth.evaluated], case.truth.member[case.truth.evaluated]
+    )
     return found.fpr, found.tpr
 
 

@@ -98,8 +98,8 @@ DIFFERENCES = """## What agrees, and what does not
   paper's four, L would have taken too long here.
 * **Other training.** AdamW on Location30; momentum and 2 to 4 epochs on MNIST, which end near the paper's
   training accuracy, a little below; momentum and 10 epochs on CIFAR100. The L2 penalty is torch's weight decay of 0.05.
-* **Initial weights.** Location30's networks begin as Glorot & Bengio (2010) have it, as `gl.mlp` does now; the figures of MNIST
-  and CIFAR100, and the curves and losses of Figures 3 and 1, were made when networks still began as torch's layers do.
+* **Initial weights.** Location30's networks begin as Glorot & Bengio (2010) have it, as `gl.defences.mlp` does now; the figures
+  of MNIST and CIFAR100, and the curves and losses of Figures 3 and 1, were made when networks still began as torch's layers do.
 * **Not here.** Purchase100, and the configurations with gradient clipping, AlexNet and VGG.
 * **Times** under the tables are of a run that found its models in the audit folders. Training them all takes more than
   an hour on two cores.

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 import guestlist as gl
-from guestlist.evaluate import auc
+from guestlist.metrics import auc
 
 # The paper's names, and the attacks that we have for them. Its scores are percentiles of what was seen, as ours are
 # in the second table; the smoothed forms reach below one in the number of models.
@@ -48,7 +48,8 @@ def _accuracy(case: gl.Case, records: np.ndarray) -> float:
 def _aucs(cases: Sequence[gl.Case], attacks: Mapping[str, str]) -> dict[str, tuple[float, ...]]:
     return {
         test: tuple(
-            float(auc(gl.ATTACKS[name].score(c.view)[c.truth.evaluated], c.truth.member_evaluated).value) for c in cases
+            float(auc(gl.attacks.ATTACKS[name].score(c.view)[c.truth.evaluated], c.truth.member_evaluated).value)
+            for c in cases
         )
         for test, name in attacks.items()
     }
@@ -56,6 +57,8 @@ def _aucs(cases: Sequence[gl.Case], attacks: Mapping[str, str]) -> dict[str, tup
 
 def _realised(cases: Sequence[gl.Case], attack: str) -> dict[str, float]:
     """Asked level to the share of non-members that were called, over all targets."""
-    p_values = [gl.ATTACKS[attack].p_value(case.view)[case.truth.evaluated & ~case.truth.member] for case in cases]
+    p_values = [
+        gl.attacks.ATTACKS[attack].p_value(case.view)[case.truth.evaluated & ~case.truth.member] for case in cases
+    ]
     every = np.concatenate(p_values)
     return {f"{level:g}": float((every[~np.isnan(every)] <= level).mean()) for level in LEVELS}

@@ -47,7 +47,7 @@ def seen(
         known: the records as the attack and the risk score ask about them, where these are not as they were trained on.
     """
     logits = asked(module, x if known is None else known)
-    entropy = np.stack([gl.SIGNALS["mentr"](logits, labels)] * 2)
+    entropy = np.stack([gl.models.SIGNALS["mentr"](logits, labels)] * 2)
     beyond_ = beyond(entropy, member, labels)
     first, last = asked(module[:2], x), softmax(asked(module, x), axis=1)
     return Seen(
@@ -55,7 +55,7 @@ def seen(
         *(shapr_in(space, member, labels) * member.sum() for space in (first, last)),
         score(entropy, member, labels)[member],
         np.where(np.isnan(beyond_), np.nan, beyond_ >= 0),
-        gl.SIGNALS["correct"](logits, labels),
+        gl.models.SIGNALS["correct"](logits, labels),
     )
 
 

@@ -47,9 +47,9 @@ def recalls(world: World, setting: Setting) -> Recall:
     )
 
 
-def _worth(world: World, k: int, values: np.ndarray) -> gl.PredictiveValue:
+def _worth(world: World, k: int, values: np.ndarray) -> gl.risks.PredictiveValue:
     scores = own_scores(world, k)[world.member[k]]
-    return gl.predictive_value(values, scores, (scores >= 0).astype(float), risk="", attack=OWN, threshold=0.0)
+    return gl.risks.predictive_value(values, scores, (scores >= 0).astype(float), risk="", attack=OWN, threshold=0.0)
 
 
 def _shapr(world: World, setting: Setting, k: int) -> np.ndarray:
@@ -58,14 +58,14 @@ def _shapr(world: World, setting: Setting, k: int) -> np.ndarray:
 
 def _influence_functions(world: World, setting: Setting, k: int) -> np.ndarray:
     # A last layer on what it is given: the same as with the whole network before it, for a fraction of the time.
-    return gl.influence_functions(world.targets[k][-1:], *_sides(world, k, PLACES[LAST](world, k)))
+    return gl.risks.influence_functions(world.targets[k][-1:], *_sides(world, k, PLACES[LAST](world, k)))
 
 
 def _tracin(world: World, setting: Setting, k: int) -> np.ndarray:
     checkpoints = setting.fit.checkpoints(*trained_by(world.pool, world.member[k], setting, k), every=EVERY)
     last = str(len(world.targets[k]) - 1)
     sides = _sides(world, k, world.pool.x)
-    return gl.tracin(checkpoints, *sides, learning_rate=setting.fit.learning_rate, layers=[last])
+    return gl.risks.tracin(checkpoints, *sides, learning_rate=setting.fit.learning_rate, layers=[last])
 
 
 VALUES: dict[str, Callable[[World, Setting, int], np.ndarray]] = {

@@ -14,7 +14,7 @@ import numpy as np
 from scipy.special import softmax
 
 import guestlist as gl
-from guestlist.evaluate import flags_at_fpr
+from guestlist.metrics import flags_at_fpr
 from papers.shapr.models import World, asked
 
 OWN, SHADOW, LIRA, LIRA_LOW = "mentr, own shadow", "mentr, true shadow", "LiRA", "LiRA at 5 % FPR"
@@ -45,10 +45,10 @@ class Repeat:
     risks: Mapping[str, np.ndarray]
     right: np.ndarray
 
-    def worths(self) -> list[gl.PredictiveValue]:
+    def worths(self) -> list[gl.risks.PredictiveValue]:
         """Every risk against every attack, over the members."""
         return [
-            gl.predictive_value(
+            gl.risks.predictive_value(
                 values,
                 self.scores[attack][self.member],
                 self.calls[attack][self.member],
@@ -69,7 +69,7 @@ def repeat(world: World, k: int) -> Repeat:
     member, labels = world.member[k], world.pool.y
     shadow = (k + 1) % len(world.member)
     entropy = world.rotation.values["mentr"]
-    lira = gl.ATTACKS["lira"].score(world.rotation.facing(k))
+    lira = gl.attacks.ATTACKS["lira"].score(world.rotation.facing(k))
     scores = {
         OWN: own_scores(world, k),
         SHADOW: beyond(entropy[[k, shadow]], world.member[shadow], labels),
@@ -95,7 +95,7 @@ def own_scores(world: World, k: int) -> np.ndarray:
 
 def shapr_in(space: np.ndarray, member: np.ndarray, labels: np.ndarray) -> np.ndarray:
     """(members,) SHAPr where records stand in ``space``, the non-members as test records."""
-    return gl.shapr(space[member], labels[member], space[~member], labels[~member])
+    return gl.risks.shapr(space[member], labels[member], space[~member], labels[~member])
 
 
 def _inputs(world: World, k: int) -> np.ndarray:
@@ -121,9 +121,9 @@ PLACES: dict[str, Callable[[World, int], np.ndarray]] = {
 
 def beyond(said: np.ndarray, known: np.ndarray, labels: np.ndarray) -> np.ndarray:
     """(records,) how far the first model's entropies lie beyond thresholds per class that the second one teaches."""
-    return gl.ATTACKS["class_mentr"].score(gl.Signals({"mentr": said}, known[None], labels))
+    return gl.attacks.ATTACKS["class_mentr"].score(gl.attacks.Signals({"mentr": said}, known[None], labels))
 
 
 def score(said: np.ndarray, known: np.ndarray, labels: np.ndarray) -> np.ndarray:
     """(records,) the risk score of the first model's entropies, learnt from the second one's."""
-    return gl.risk_score(said[0], labels, known_values=said[1], known_labels=labels, known_member=known)
+    return gl.risks.risk_score(said[0], labels, known_values=said[1], known_labels=labels, known_member=known)

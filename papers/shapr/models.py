@@ -44,8 +44,8 @@ class Setting:
         return next(count for members, count in self.models if source.members <= members)
 
     @property
-    def fit(self) -> gl.Fit:
-        return gl.Fit(epochs=self.epochs, batch_size=self.batch_size)
+    def fit(self) -> gl.defences.Fit:
+        return gl.defences.Fit(epochs=self.epochs, batch_size=self.batch_size)
 
     def place(self, pool: Pool, size: int) -> str:
         """The name of a folder that models of other settings do not share, nor those that began with other parameters."""
@@ -53,7 +53,7 @@ class Setting:
         return "-".join(map(str, (pool.name, size, *self.hidden, self.epochs, self.batch_size, begun)))
 
     def network(self, pool: Pool):
-        return gl.mlp(pool.x.shape[1], pool.classes, hidden=self.hidden, activation="Tanh")
+        return gl.defences.mlp(pool.x.shape[1], pool.classes, hidden=self.hidden, activation="Tanh")
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,13 +76,13 @@ class World:
     folder: Path
 
     @cached_property
-    def rotation(self) -> gl.Rotation:
+    def rotation(self) -> gl.attacks.Rotation:
         """Each model in turn as the target, with all others as references."""
         signals = {
-            name: np.stack([gl.SIGNALS[name](logits, self.pool.y) for logits in self.logits])
+            name: np.stack([gl.models.SIGNALS[name](logits, self.pool.y) for logits in self.logits])
             for name in ("mentr", "margin", "correct")
         }
-        return gl.Rotation(signals, self.member, self.pool.y)
+        return gl.attacks.Rotation(signals, self.member, self.pool.y)
 
 
 def world(pool: Pool, source: Source, setting: Setting, folder: Path) -> World:

@@ -66,7 +66,7 @@ class Correlation:
 
 def moved(world: World, setting: Setting, k: int, size: int) -> tuple[gl.Data, np.ndarray]:
     """The members of target ``k`` as they are trained on, and which have noise: the same ones at any size."""
-    recipe = gl.FgsmNoise(size / 255, fit=setting.fit)
+    recipe = gl.defences.FgsmNoise(size / 255, fit=setting.fit)
     _, data, _ = trained_by(world.pool, world.member[k], setting, k)
     return recipe.perturbed(world.targets[k], data, np.random.default_rng([5, k]))
 

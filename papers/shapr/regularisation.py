@@ -31,7 +31,7 @@ def trained(world: World, setting: Setting, weights: Sequence[float] = WEIGHTS) 
     networks: dict[float, Sequence[Any]] = {0.0: world.targets}
     seconds = 0.0
     for weight in weights[1:]:
-        fit = replace(setting.fit, objective=gl.L2(weight))
+        fit = replace(setting.fit, objective=gl.defences.L2(weight))
         found = []
         for k in range(setting.repeats):
             given = trained_by(world.pool, world.member[k], setting, k)

@@ -45,7 +45,7 @@ class LeaveOneOut:
 
 def timings(names: list[str], *, most: int | None = None, threads: int = THREADS) -> list[Timing]:
     """SHAPr and the risk score of every dataset, at the paper's sizes or at ``most`` records of either side."""
-    gl.shapr([[0.0], [1.0]], [0, 1], [[0.5]], [1], n_jobs=threads)  # compiled before the clock runs
+    gl.risks.shapr([[0.0], [1.0]], [0, 1], [[0.5]], [1], n_jobs=threads)  # compiled before the clock runs
     rows = []
     for name in names:
         source = SOURCES[name]
@@ -57,8 +57,8 @@ def timings(names: list[str], *, most: int | None = None, threads: int = THREADS
         known = {"known_values": entropy, "known_labels": pool.y, "known_member": member}
         size = (members, int((~member).sum()), pool.x.shape[1])
         for what, work in {
-            "SHAPr": lambda sides=sides: gl.shapr(*sides, n_jobs=threads),
-            "privacy risk score": lambda e=entropy, y=pool.y, known=known: gl.risk_score(e, y, **known),
+            "SHAPr": lambda sides=sides: gl.risks.shapr(*sides, n_jobs=threads),
+            "privacy risk score": lambda e=entropy, y=pool.y, known=known: gl.risks.risk_score(e, y, **known),
         }.items():
             rows.append(Timing(name, what, *size, *_timed(work)))
     return rows
@@ -80,7 +80,7 @@ def leave_one_out(pool: Pool, setting: Setting, *, records: int = HUNDRED) -> Le
 
     spaces: list[np.ndarray] = []
     (naive, _), (training, _) = _timed(lambda: [without(i) for i in range(records)]), _timed(shapr)
-    alone, _ = _timed(lambda: gl.shapr(spaces[0][:records], y, spaces[0][records:], pool.y[records:]))
+    alone, _ = _timed(lambda: gl.risks.shapr(spaces[0][:records], y, spaces[0][records:], pool.y[records:]))
     return LeaveOneOut(records, naive, training + alone, alone)
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 
 import guestlist as gl
-from guestlist.evaluate import balanced_accuracy
+from guestlist.metrics import balanced_accuracy
 from papers.systematic_evaluation.data import Records
 from papers.systematic_evaluation.models import percent
 from papers.systematic_evaluation.pairs import Study, trained
@@ -42,6 +42,6 @@ def attack_networks(study: Study, records: Records, place: Path, *, repeats: int
         found = [(network_outputs(pair, epochs=epochs), pair.target.member) for pair in pairs]
         accuracy = percent([balanced_accuracy(outputs, member, 0.5).value for outputs, member in found])[0]
         certain = float(np.mean([np.abs(outputs - 0.5) > 0.49 for outputs, _ in found]))
-        rmse = [tuple(map(float, gl.calibration(outputs, member).rmse)) for outputs, member in found]
+        rmse = [tuple(map(float, gl.risks.calibration(outputs, member).rmse)) for outputs, member in found]
         rows.append(Trained(study.name, epochs, accuracy, certain, rmse))
     return (rows,)

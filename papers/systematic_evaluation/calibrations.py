@@ -93,20 +93,20 @@ def aligned(dataset: str, training: str, pair: Pair) -> Aligned:
         float(np.median(np.log(np.maximum(values, SMALLEST))[of.member]))
         for values, of in ((said, pair.target), (known, pair.shadow))
     ]
-    risks = gl.risk_score(
+    risks = gl.risks.risk_score(
         said,
         pair.target.labels,
         known_values=known * np.exp(medians[0] - medians[1]),
         known_labels=pair.shadow.labels,
         known_member=pair.shadow.member,
     )
-    return Aligned(dataset, training, *medians, gl.calibration(risks, pair.target.member).rmse.value)
+    return Aligned(dataset, training, *medians, gl.risks.calibration(risks, pair.target.member).rmse.value)
 
 
 def calibrated(dataset: str, training: str, kind: str, pairs: list[Pair]) -> Calibrated:
     """A row from one pair or more."""
     estimates = [ESTIMATES[kind](pair) for pair in pairs]
-    found = [gl.calibration(risks, pair.target.member) for risks, pair in zip(estimates, pairs, strict=True)]
+    found = [gl.risks.calibration(risks, pair.target.member) for risks, pair in zip(estimates, pairs, strict=True)]
     accuracy = (percent([pair.accuracy[side] for pair in pairs])[0] for side in (0, 1))
     first = estimates[0][pairs[0].target.member]
     return Calibrated(

@@ -44,7 +44,7 @@ def confident(study: Study, records: Records, place: Path, *, repeats: int) -> t
 
 
 def _calls(dataset: str, training: str, pairs: list[Pair]) -> list[Calls]:
-    at = [gl.at_thresholds(risk_scores(pair), pair.target.member, THRESHOLDS) for pair in pairs]
+    at = [gl.risks.at_thresholds(risk_scores(pair), pair.target.member, THRESHOLDS) for pair in pairs]
     rows = []
     for threshold, found in zip(THRESHOLDS, zip(*at, strict=True), strict=True):
         known = [one.precision.value for one in found if not np.isnan(one.precision.value)]

@@ -98,7 +98,9 @@ def _variants(records: Records, setting: Setting) -> dict[str, tuple[Records, Se
 def _epochs(records: Records, setting: Setting, seed: int) -> int:
     """After how many epochs the target knows its members as far as the paper's Texas100 model."""
     x, y = records.sides(setting.records, seed)[0]
-    course = gl.Fit(epochs=MOST).epochs_of(network(records, setting), gl.Data(x, y), np.random.default_rng([seed, 1]))
+    course = gl.defences.Fit(epochs=MOST).epochs_of(
+        network(records, setting), gl.Data(x, y), np.random.default_rng([seed, 1])
+    )
     learnt = [100 * float((gl.torch_target(module).predict(x).argmax(axis=1) == y).mean()) for module in course]
     return 1 + min(range(MOST), key=lambda at: abs(learnt[at] - TEXAS_LEARNT))
 

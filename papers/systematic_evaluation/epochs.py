@@ -49,7 +49,7 @@ def epochs(study: Study, records: Records, place: Path, *, repeats: int) -> tupl
                 step,
                 *(percent([pair.accuracy[side] for pair in pairs])[0] for side in (0, 1)),
                 float(np.mean([risks[member].mean() for risks, member in scores])),
-                [gl.calibration(risks, member).rmse.value for risks, member in scores],
+                [gl.risks.calibration(risks, member).rmse.value for risks, member in scores],
                 [100 * abs(_learnt(pair.target) - _learnt(pair.shadow)) for pair in pairs],
             )
         )

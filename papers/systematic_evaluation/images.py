@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import guestlist as gl
-from guestlist.evaluate import balanced_accuracy
+from guestlist.metrics import balanced_accuracy
 from papers.systematic_evaluation.data import Records
 from papers.systematic_evaluation.models import percent
 from papers.systematic_evaluation.pairs import NO_DEFENCE, Pair, Study, trained

@@ -8,12 +8,12 @@ from dataclasses import dataclass
 import numpy as np
 
 import guestlist as gl
-from guestlist.evaluate import balanced_accuracy
+from guestlist.metrics import balanced_accuracy
 from papers.systematic_evaluation.data import published_answers
 from papers.systematic_evaluation.published import MEMGUARD, NETWORKS
 
 WITHOUT_LABEL = "network without the label"
-EPOCHS = 100  # of that network; those that `gl.MemGuard` trains its own classifier for
+EPOCHS = 100  # of that network; those that `gl.defences.MemGuard` trains its own classifier for
 
 
 @dataclass(frozen=True)
@@ -57,8 +57,10 @@ def networks() -> list[Network]:
 def _without_label(target: gl.Predictions, shadow: gl.Predictions) -> float:
     """Balanced accuracy of a network of sorted probabilities, as Jia et al. (2019) have it: it cannot tell right from wrong."""
     known, asked = (np.sort(said.answers, axis=1).astype(np.float32) for said in (shadow, target))
-    network = gl.mlp(known.shape[1], 2, hidden=(256, 128, 64))
-    module = gl.Fit(epochs=EPOCHS)(network, gl.Data(known, shadow.member.astype(int)), np.random.default_rng(0))
+    network = gl.defences.mlp(known.shape[1], 2, hidden=(256, 128, 64))
+    module = gl.defences.Fit(epochs=EPOCHS)(
+        network, gl.Data(known, shadow.member.astype(int)), np.random.default_rng(0)
+    )
     answers = gl.torch_target(module, classes=[False, True]).predict(asked)
     return balanced_accuracy(answers[:, 1] - answers[:, 0], target.member, 0.0).value
 

@@ -25,8 +25,8 @@ class Setting:
     references: int = 8
 
     @property
-    def fit(self) -> gl.Fit:
-        return gl.Fit(epochs=self.epochs)
+    def fit(self) -> gl.defences.Fit:
+        return gl.defences.Fit(epochs=self.epochs)
 
 
 @dataclass(frozen=True)
@@ -70,7 +70,7 @@ def subject(records: Records, setting: Setting, seed: int, place: Path) -> Subje
 
 def network(records: Records, setting: Setting):
     """What is trained, with parameters that training draws anew."""
-    return gl.mlp(records.x.shape[1], int(records.y.max()) + 1, hidden=setting.hidden)
+    return gl.defences.mlp(records.x.shape[1], int(records.y.max()) + 1, hidden=setting.hidden)
 
 
 def percent(values: list[float]) -> tuple[float, float]:

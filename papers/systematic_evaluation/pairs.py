@@ -32,7 +32,7 @@ class Network:
 
     def module(self, features: int, classes: int):
         hidden = tuple(max(1, round(self.width * units)) for units in HIDDEN[self.depth])
-        return gl.mlp(features, classes, hidden=hidden, activation=self.activation)
+        return gl.defences.mlp(features, classes, hidden=hidden, activation=self.activation)
 
     def __str__(self) -> str:
         return f"{self.activation}, {self.width:g}, {self.depth}"
@@ -128,7 +128,7 @@ def trained(
             said = zip(SIDES, (first, second), strict=True)
             np.savez(aside, **{f"{name}_{part}": values for name, parts in said for part, values in parts.items()})
             aside.rename(path(of, after))
-    scale = gl.Probabilities() if training == MEMGUARD else gl.Logits()
+    scale = gl.models.Probabilities() if training == MEMGUARD else gl.models.Logits()
     with np.load(path(training, epochs), allow_pickle=False) as file:
         member = np.arange(2 * study.members) < study.members
         both = (
@@ -172,7 +172,7 @@ def held_out(study: Study, records: Records, seed: int, number: int) -> gl.Data:
 def fitted(records: Records, rows: np.ndarray, network: Network, epochs: int, seed: list[int]):
     """A module trained on some records, without a defence."""
     data = gl.Data(records.x[rows], records.y[rows])
-    return gl.Fit(epochs=epochs)(_module(records, network), data, np.random.default_rng(seed))
+    return gl.defences.Fit(epochs=epochs)(_module(records, network), data, np.random.default_rng(seed))
 
 
 def logits(module, x: np.ndarray) -> np.ndarray:
@@ -189,14 +189,14 @@ def correct(said: gl.Predictions) -> np.ndarray:
     return said.answers.argmax(axis=1) == said.labels
 
 
-def memguard(held_out: gl.Data) -> gl.MemGuard:
+def memguard(held_out: gl.Data) -> gl.defences.MemGuard:
     """The way to answer that is tried, as it comes."""
-    return gl.MemGuard(held_out)
+    return gl.defences.MemGuard(held_out)
 
 
 def as_probabilities(said: gl.Predictions) -> gl.Predictions:
     """The same answers on the scale of those that MemGuard changed."""
-    return replace(said, answers=said.scale.soft(said.answers), scale=gl.Probabilities())
+    return replace(said, answers=said.scale.soft(said.answers), scale=gl.models.Probabilities())
 
 
 def _course(
@@ -213,8 +213,8 @@ def _course(
     rows = side(study, records, seed, number)
     x, y = records.x[rows], records.y[rows]
     inside = gl.Data(x[: study.members], y[: study.members])
-    objective = gl.AdvReg(held_out(study, records, seed, number)) if training == ADV_REG else None
-    fit = gl.Fit(epochs=max(steps), objective=objective)
+    objective = gl.defences.AdvReg(held_out(study, records, seed, number)) if training == ADV_REG else None
+    fit = gl.defences.Fit(epochs=max(steps), objective=objective)
     rng = np.random.default_rng([seed, number, draw] if draw else [seed, number])
     for epoch, module in enumerate(fit.epochs_of(_module(records, network), inside, rng), start=1):
         if epoch in steps:
@@ -222,7 +222,7 @@ def _course(
             yield (training, epoch), {"answers": logits(module, x).astype(np.float32), **kept}
             if study.memguard and (training, network, draw, epoch) == (NO_DEFENCE, study.network, 0, study.epochs):
                 guard = memguard(held_out(study, records, seed, number))
-                defended = gl.answering(gl.torch_target(module), guard, members=(inside.x, inside.y), seed=seed)
+                defended = gl.models.answering(gl.torch_target(module), guard, members=(inside.x, inside.y), seed=seed)
                 yield (MEMGUARD, epoch), {"answers": defended.predict(x), **kept}
 
 

@@ -34,12 +34,12 @@ et al. are not; a network of sorted probabilities alone stands beside:
 TABLE_2 = """## Defences on models of our own (Tables 1, 2 and 4)
 
 A target and its shadow, each with members, non-members and held-out records of its own: 1,000 members of Location30, 5,000 of
-the CIFAR100 features (see "what is trained here" below). `AdvReg` is `gl.AdvReg(held_out)` as it comes, for as many epochs as
-the model without a defence. (Weights of 0.5, 3 and 10 were tried on one target of Location30 each, with attacks in sight; 3 and
-10 left no useful model, and the default was kept.)
+the CIFAR100 features (see "what is trained here" below). `AdvReg` is `gl.defences.AdvReg(held_out)` as it comes, for as many
+epochs as the model without a defence. (Weights of 0.5, 3 and 10 were tried on one target of Location30 each, with attacks in
+sight; 3 and 10 left no useful model, and the default was kept.)
 "Early stopping" is the training without a defence, ended after the epoch, of those that were kept, whose test
-accuracy is nearest to that of the target with AdvReg. `MemGuard` is `gl.MemGuard(held_out)` on the answers of the model without
-a defence. Accuracy of the models in per cent, means over targets:
+accuracy is nearest to that of the target with AdvReg. `MemGuard` is `gl.defences.MemGuard(held_out)` on the answers of the
+model without a defence. Accuracy of the models in per cent, means over targets:
 """
 
 TABLE_2_ATTACKS = """Attacks: mean ± standard deviation over targets. An adaptive attacker's shadow has the target's

@@ -50,12 +50,12 @@ def _errors(study: Study, records: Records, folder: Path, seed: int, count: int)
     members, nonmembers = rows[: study.members], rows[study.members :]
     module = fitted(records, members, study.network, study.epochs, [seed, 0])
     results = gl.audit(
-        gl.torch_target(module, train=gl.Fit(epochs=study.epochs)),
+        gl.torch_target(module, train=gl.defences.Fit(epochs=study.epochs)),
         (records.x[members], records.y[members]),
         (records.x[nonmembers], records.y[nonmembers]),
         references=count,
         attacks=["nn_nasr"],
-        evidence=[gl.FullAnswers()],
+        evidence=[gl.evidence.FullAnswers()],
         folder=folder,
         seed=seed,
         jobs=1,
@@ -68,4 +68,4 @@ def _errors(study: Study, records: Records, folder: Path, seed: int, count: int)
         "risk score": table["risk_risk_score"].to_numpy(),
         "`nn_nasr`": expit(table["score_nn_nasr"].to_numpy()),
     }
-    return {name: tuple(map(float, gl.calibration(risks, member).rmse)) for name, risks in estimates.items()}
+    return {name: tuple(map(float, gl.risks.calibration(risks, member).rmse)) for name, risks in estimates.items()}

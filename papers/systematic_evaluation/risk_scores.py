@@ -16,7 +16,7 @@ EPOCHS = 20  # of the attack network; the paper does not print its own
 
 def risk_scores(pair: Pair, *, prior: float = 0.5) -> np.ndarray:
     """(records,) of the target, learnt from the shadow (section 4.1)."""
-    return gl.risk_score(
+    return gl.risks.risk_score(
         mentr(pair.target),
         pair.target.labels,
         known_values=mentr(pair.shadow),
@@ -32,7 +32,7 @@ def network_outputs(pair: Pair, *, epochs: int | None = None) -> np.ndarray:
     It sees the probabilities of all classes and the label, as the paper's, which follows Nasr et al. (2018).
     """
     known = gl.Data(_features(pair.shadow), pair.shadow.member.astype(int))
-    fit = gl.Fit(epochs=epochs or EPOCHS)
+    fit = gl.defences.Fit(epochs=epochs or EPOCHS)
     module = fit(_attack_network(pair.shadow.answers.shape[1]), known, np.random.default_rng(0))
     answers = gl.torch_target(module, classes=[False, True]).predict(_features(pair.target))
     return expit(answers[:, 1] - answers[:, 0])

@@ -88,7 +88,7 @@ def _ranked(dataset: str, found: list[Removed], models: int) -> list[Ranked]:
 def _said(study: Study, records: Records, training: np.ndarray, asked: np.ndarray, seed: list[int]) -> np.ndarray:
     """(asked,) logarithms of the modified entropies that a model trained on some rows gives others."""
     module = fitted(records, training, study.network, study.epochs, seed)
-    return _log(gl.Logits().signals(logits(module, records.x[asked]), records.y[asked])["mentr"])
+    return _log(gl.models.Logits().signals(logits(module, records.x[asked]), records.y[asked])["mentr"])
 
 
 def _log(values: np.ndarray) -> np.ndarray:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import guestlist as gl
-from guestlist.evaluate import auc, balanced_accuracy
+from guestlist.metrics import auc, balanced_accuracy
 from papers.systematic_evaluation.data import Records
 from papers.systematic_evaluation.models import Setting, percent, subject
 from papers.systematic_evaluation.published import WHITE_BOX
@@ -40,7 +40,11 @@ def outcomes(records: Records, setting: Setting, place: Path, *, repeats: int) -
     accuracy, aucs, subjects, asked = defaultdict(list), defaultdict(list), [], 0
     for seed in range(repeats):
         one = subject(records, setting, seed, place)
-        results = one.audit(setting.references, list(WHITE_BOX["Texas100"]), evidence=[gl.WhiteBox(), gl.FullAnswers()])
+        results = one.audit(
+            setting.references,
+            list(WHITE_BOX["Texas100"]),
+            evidence=[gl.evidence.WhiteBox(), gl.evidence.FullAnswers()],
+        )
         # The attacker learnt from the known records and gives them no score: nobody is asked about those.
         unknown = results.records[results.records["score_white_box"].notna()]
         member = unknown["member"].to_numpy()

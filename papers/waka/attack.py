@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from guestlist.neighbours import Knn, knn_loss_distributions
+from guestlist.knn import Knn, knn_loss_distributions
 from papers.waka.data import Pool
 from papers.waka.games import SHADOWS, Order, lira, losses, partitions
 from papers.waka.measures import auc_and_tpr, spearman

@@ -18,7 +18,7 @@ import numba
 import numpy as np
 
 import guestlist as gl
-from guestlist.neighbours import NeighbourLists
+from guestlist.knn import NeighbourLists
 
 SHADOWS = 16  # as in the paper
 PAIRS = SHADOWS // 2 + 1  # partitions whose halves take turns as target and 16 shadow models
@@ -109,7 +109,7 @@ def rotated_lira(signal: np.ndarray, member: np.ndarray) -> np.ndarray:
     """
     together = np.repeat(np.arange(len(member) // 2), 2)
     labels = np.zeros(member.shape[1], dtype=int)  # LiRA has no use for them
-    return gl.ATTACKS["lira"].score(gl.Rotation({"margin": signal}, member, labels, together))
+    return gl.attacks.ATTACKS["lira"].score(gl.attacks.Rotation({"margin": signal}, member, labels, together))
 
 
 def lira(
@@ -121,8 +121,8 @@ def lira(
 ) -> np.ndarray:
     """(n,) LiRA scores of one target from the signals (shadows, n) of models with known members."""
     labels = np.zeros(len(target), dtype=int)
-    signals = gl.Signals({"margin": np.vstack([target, shadow])}, shadow_member, labels)
-    return gl.ATTACKS[f"lira_{variance}"].score(signals)
+    signals = gl.attacks.Signals({"margin": np.vstack([target, shadow])}, shadow_member, labels)
+    return gl.attacks.ATTACKS[f"lira_{variance}"].score(signals)
 
 
 def success(scores: np.ndarray, member: np.ndarray) -> np.ndarray:

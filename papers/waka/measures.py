@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from scipy.stats import rankdata
 
-from guestlist.evaluate import auc, roc
+from guestlist.metrics import auc, roc
 
 LOW_FPR = 0.05
 SHARE = 0.1  # of the records removed to see the next layer of the onion

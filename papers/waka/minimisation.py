@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from guestlist.neighbours import Knn, minimisation_curve
+from guestlist.knn import Knn, minimisation_curve
 from papers.waka.correlation import KS
 from papers.waka.data import Pool
 from papers.waka.values import VALUES, value_of

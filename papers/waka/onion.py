@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from guestlist.neighbours import waka_influence
+from guestlist.knn import waka_influence
 from papers.waka.correlation import KS
 from papers.waka.data import Pool
 from papers.waka.games import Order, played, success, without

@@ -5,7 +5,7 @@ from __future__ import annotations
 INTRODUCTION = """# WaKA, reproduced
 
 Tables and figures of "WaKA: Data Attribution using K-Nearest Neighbors and Membership Privacy Principles"
-(Mesana et al.), computed with `guestlist.neighbours` and shown beside the paper's. This page is made from
+(Mesana et al.), computed with `guestlist.knn` and shown beside the paper's. This page is made from
 the files in `papers/waka/results`:
 
 ```sh

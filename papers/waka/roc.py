@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from guestlist.evaluate import roc
+from guestlist.metrics import roc
 from papers.svg import Axes, grid, lines
 from papers.waka.data import Pool
 from papers.waka.games import without

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 from sklearn.neighbors import NearestNeighbors
 
-from guestlist.neighbours import Knn, knn_loss_distributions, neighbour_lists
+from guestlist.knn import Knn, knn_loss_distributions, neighbour_lists
 from papers.waka.attack import KS, Game, games_of, laws_of
 from papers.waka.data import Pool
 from papers.waka.games import losses, order_of

@@ -8,7 +8,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from guestlist.neighbours import (
+from guestlist.knn import (
     Knn,
     NeighbourLists,
     knn_loo,

@@ -17,12 +17,25 @@ from typing import Any, Self
 import numpy as np
 import pandas as pd
 
-from guestlist.arguments import array, short_repr
+from guestlist._util import (
+    FitParams,
+    LazyArray,
+    LazyField,
+    array,
+    as_unicode,
+    check_roles,
+    concatenated,
+    is_text,
+    is_unicode,
+    lazy_take,
+    names_of,
+    not_a_text,
+    read_table,
+    require,
+    short_repr,
+    without_index,
+)
 from guestlist.errors import InputError
-from guestlist.fit_params import FitParams, concatenated
-from guestlist.later import LazyArray, LazyField, lazy_take
-from guestlist.tables import check_roles, names_of, read_table, require, without_index
-from guestlist.texts import as_unicode, is_text, is_unicode, not_a_text
 
 MISSING = "(missing)"  # the group of records that have none
 SPARSE = (
@@ -82,7 +95,15 @@ class Data:
         persons, marked = (None if values is None else values[records] for values in (self.persons, self.marked))
         ids: Any = lazy_take(vars(self)["ids"], records)
         fit_params = None if self.fit_params is None else self.fit_params.take(records)
-        return Data(_rows(self.x, records), self.y[records], ids, groups, persons, marked, fit_params)
+        return Data(
+            x=_rows(self.x, records),
+            y=self.y[records],
+            ids=ids,
+            groups=groups,
+            persons=persons,
+            marked=marked,
+            fit_params=fit_params,
+        )
 
     def copied(self, records: np.ndarray | None = None) -> Data:
         """Copy all records, or some of them, for a model that may write on its input."""
@@ -242,7 +263,14 @@ def concatenate(parts: Sequence[Data]) -> Data:
         x = np.concatenate([part.x for part in parts])
     groups = {name: np.concatenate([part.groups[name] for part in parts]) for name in first.groups}
     y, ids = (np.concatenate([getattr(part, name) for part in parts]) for name in ("y", "ids"))
-    return Data(x, y, ids, groups, _all_persons(parts), fit_params=concatenated([part.fit_params for part in parts]))
+    return Data(
+        x=x,
+        y=y,
+        ids=ids,
+        groups=groups,
+        persons=_all_persons(parts),
+        fit_params=concatenated([part.fit_params for part in parts]),
+    )
 
 
 def _all_persons(parts: Sequence[Data]) -> np.ndarray | None:
@@ -341,7 +369,7 @@ def _features(
     ids = as_text(x[id]) if id is not None else _own_index(x)
     ids = _made_up_ids(side, len(x)) if ids is None else ids
     features = x.drop(columns=list({name for name in (id, person) if name is not None}))
-    return Data(features.reset_index(drop=True), y, ids, groups, persons)
+    return Data(x=features.reset_index(drop=True), y=y, ids=ids, groups=groups, persons=persons)
 
 
 def _own_index(x: pd.DataFrame | pd.Series) -> np.ndarray | None:

@@ -1,7 +1,5 @@
 """Errors that a user can act on. Any other exception is a bug and shows its traceback."""
 
-from __future__ import annotations
-
 import errno
 from pathlib import Path
 

@@ -6,12 +6,10 @@ import pytest
 from sklearn.neural_network import MLPClassifier
 
 import guestlist as gl
-from guestlist.attacks import ATTACKS
-from guestlist.attacks.classifiers import LARGEST_LOG_ODDS, labelled_features, log_odds, sorted_features
-from guestlist.attacks.learning import balanced, hashes, learn
-from guestlist.evaluate import auc
-from guestlist.views.evidence import Evidence, FullAnswersView
-from guestlist.views.signals import Signals
+from guestlist._views import Evidence, FullAnswersView, Signals
+from guestlist.attacks import ATTACKS, balanced, hashes, learn, sorted_features
+from guestlist.attacks.classifiers import LARGEST_LOG_ODDS, labelled_features, log_odds
+from guestlist.metrics import auc
 
 NAMES = ["nn_shokri", "nn_nasr"]
 
@@ -110,7 +108,7 @@ def test_an_overfitted_network_is_found_out(blobs):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         model = MLPClassifier((64,), max_iter=200, learning_rate_init=0.01, random_state=0).fit(*blobs[0])
-    found = gl.audit(model, *blobs, references=8, jobs=1, evidence=[gl.FullAnswers()])
+    found = gl.audit(model, *blobs, references=8, jobs=1, evidence=[gl.evidence.FullAnswers()])
     for name in NAMES:  # by default, since their evidence is there
         assert found.attack(name).auc.low > 0.55
         assert found.attack(name).balanced_accuracy.low > 0.5

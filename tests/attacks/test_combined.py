@@ -8,13 +8,13 @@ from click.testing import CliRunner
 from sklearn.neighbors import KNeighborsClassifier
 
 import guestlist as gl
-from guestlist.arrays.ranks import aucs
-from guestlist.attacks import ATTACKS, score_every_target, select_attacks
-from guestlist.attacks.combined import RULES, Combination, combined, parse_combination
+from guestlist._kernels import aucs
+from guestlist._views import Rotation, Signals
+from guestlist.attacks import ATTACKS, RULES, combined, score_every_target, select_attacks
+from guestlist.attacks.selection import Combination, parse_combination
 from guestlist.cli import main
 from guestlist.errors import InputError, NotCollectedError
-from guestlist.evaluate import auc, conformal_p_values
-from guestlist.views.signals import Rotation, Signals
+from guestlist.metrics import auc, conformal_p_values
 from worlds import DESIGNS, awkward_world, gaussian_simulation, noise_simulation, target_of
 
 NAMES = ("loss", "difficulty_offline", "shadow")

@@ -5,13 +5,13 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from guestlist.arrays.ranks import aucs
+from guestlist._kernels import aucs
+from guestlist._views import Evidence, FullAnswersView
 from guestlist.attacks import ATTACKS, score_every_target
-from guestlist.collecting.evidence.table import EVIDENCE, missing_evidence
 from guestlist.errors import NotCollectedError
-from guestlist.evaluate import auc
-from guestlist.selfcheck.promises import should_be_scored
-from guestlist.views.evidence import Evidence, FullAnswersView
+from guestlist.evidence import EVIDENCE, missing_evidence
+from guestlist.metrics import auc
+from guestlist.selfcheck.contract import should_be_scored
 from worlds import (
     DESIGNS,
     answers_of_margin,

@@ -9,14 +9,14 @@ from scipy import special, stats
 from scipy.special import ndtr
 
 import oracles
-from guestlist.arrays.moments import Moments, moments
-from guestlist.arrays.ranks import aucs
-from guestlist.attacks import ATTACKS
-from guestlist.attacks.bayes import log_odds_of_tail, prior_of, trend
-from guestlist.attacks.ratios import rmia_offline, tuned_a
-from guestlist.evaluate import auc
-from guestlist.targets.scales import Probabilities
-from guestlist.views.signals import Signals
+from guestlist._kernels import Moments, aucs
+from guestlist._kernels.moments import moments
+from guestlist._views import Signals
+from guestlist.attacks import ATTACKS, prior_of
+from guestlist.attacks.likelihood import rmia_offline, tuned_a
+from guestlist.attacks.lira_bayes import log_odds_of_tail, trend
+from guestlist.metrics import auc
+from guestlist.models import Probabilities
 from worlds import awkward_world, gaussian_simulation, target_of
 
 ORACLES = {

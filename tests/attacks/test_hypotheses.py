@@ -6,9 +6,8 @@ import numpy as np
 import pytest
 
 import oracles
+from guestlist._views import Evidence, ModelsView, Signals
 from guestlist.attacks import ATTACKS
-from guestlist.views.evidence import Evidence, ModelsView
-from guestlist.views.signals import Signals
 from worlds import awkward_world, gaussian_simulation, noise_simulation, signals_of_margin
 
 ALPHAS = (0.01, 0.05, 0.1, 0.3)

@@ -10,14 +10,13 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import guestlist as gl
-from guestlist import neighbours
+from guestlist import knn
+from guestlist._views import Evidence, NeighboursView, Signals
 from guestlist.attacks import ATTACKS
-from guestlist.collecting.evidence.table import missing_evidence
 from guestlist.errors import NotCollectedError
-from guestlist.evaluate import auc
-from guestlist.targets import as_target
-from guestlist.views.evidence import Evidence, NeighboursView
-from guestlist.views.signals import Signals
+from guestlist.evidence import missing_evidence
+from guestlist.metrics import auc
+from guestlist.models import as_target
 
 NAMES = [name for name, attack in ATTACKS.items() if attack.evidence == "neighbours"]
 
@@ -41,7 +40,7 @@ def test_scores_rise_with_membership_and_are_those_of_the_function(name):
     scores = ATTACKS[name].score(signals)
     assert auc(scores, member).low > 0.55
     near = signals.evidence.need("neighbours")
-    direct = getattr(neighbours, name)(near.x, signals.labels, 1 - signals.target("p_y"), neighbours.Knn(3))
+    direct = getattr(knn, name)(near.x, signals.labels, 1 - signals.target("p_y"), knn.Knn(3))
     np.testing.assert_array_equal(scores, direct)
 
 

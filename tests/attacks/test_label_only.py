@@ -6,9 +6,8 @@ from sklearn.ensemble import RandomForestClassifier
 from sklearn.neighbors import KNeighborsClassifier
 
 import guestlist as gl
-from guestlist.attacks.label_only import label_only
-from guestlist.views.evidence import Evidence, PerturbedView
-from guestlist.views.signals import Signals
+from guestlist._views import Evidence, PerturbedView, Signals
+from guestlist.attacks.metrics import label_only
 
 
 def seen(correct, share) -> Signals:
@@ -35,5 +34,7 @@ def test_labels_are_all_that_it_reads():
 @pytest.mark.filterwarnings("ignore::guestlist.AuditWarning")
 def test_models_that_know_their_records_by_heart(model, blobs):
     model = model.fit(*blobs[0])
-    results = gl.audit(model, *blobs, references=0, attacks=["label_only"], evidence=[gl.Perturbed(20)], jobs=1)
+    results = gl.audit(
+        model, *blobs, references=0, attacks=["label_only"], evidence=[gl.evidence.Perturbed(20)], jobs=1
+    )
     assert results.attacks["auc_low"].iloc[0] > 0.55

@@ -18,11 +18,11 @@ from sklearn.linear_model import LogisticRegression
 
 import guestlist as gl
 import oracles_papers as papers
+from guestlist._store import open_store
+from guestlist._views import Signals
 from guestlist.attacks import ATTACKS
-from guestlist.attacks.ratios import tuned_a
-from guestlist.evaluate import auc, tpr_at_fpr
-from guestlist.store import open_store
-from guestlist.views.signals import Signals
+from guestlist.attacks.likelihood import tuned_a
+from guestlist.metrics import auc, tpr_at_fpr
 from worlds import gaussian_simulation
 
 pytestmark = pytest.mark.usefixtures("in_the_order_given")

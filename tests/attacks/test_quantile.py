@@ -7,10 +7,9 @@ import pytest
 from sklearn.ensemble import RandomForestClassifier
 
 import guestlist as gl
-from guestlist.attacks.quantile import quantile, quantile_p_value
-from guestlist.store import open_store
-from guestlist.views.evidence import Evidence, QuantilesView
-from guestlist.views.signals import Signals
+from guestlist._store import open_store
+from guestlist._views import Evidence, QuantilesView, Signals
+from guestlist.attacks.metrics import quantile, quantile_p_value
 from worlds import gaussian_simulation
 
 pytestmark = pytest.mark.usefixtures("in_the_order_given")
@@ -42,9 +41,17 @@ def test_p_values_of_nonmembers_hold_on_trained_models(tmp_path):
         x = rng.normal(size=(1000, 4)) + 1.2 * np.eye(4)[y]
         model = RandomForestClassifier(20, min_samples_leaf=2, random_state=seed).fit(x[:200], y[:200])
         folder, sides = tmp_path / str(seed), ((x[:200], y[:200]), (x[200:], y[200:]))
-        gl.audit(model, *sides, references=0, attacks=["quantile"], evidence=[gl.Quantiles()], folder=folder, seed=seed)
+        gl.audit(
+            model,
+            *sides,
+            references=0,
+            attacks=["quantile"],
+            evidence=[gl.evidence.Quantiles()],
+            folder=folder,
+            seed=seed,
+        )
         store = open_store(folder)
-        signals, view = store.facing(), gl.Quantiles.read(store)
+        signals, view = store.facing(), gl.evidence.Quantiles.read(store)
         p_values = quantile_p_value(replace(signals, evidence=Evidence({"quantiles": view})))
         learnt += not view.degenerate
         inside.append(p_values[:200])

@@ -5,10 +5,11 @@ import pytest
 from sklearn.datasets import load_digits
 from sklearn.ensemble import RandomForestClassifier
 
+from guestlist._views import Signals
 from guestlist.attacks import ATTACKS
-from guestlist.evaluate import auc, tpr_at_fpr
-from guestlist.targets.signals import signals_of_probabilities, smallest_answer
-from guestlist.views.signals import Signals
+from guestlist.metrics import auc, tpr_at_fpr
+from guestlist.models import signals_of_probabilities
+from guestlist.models.signals import smallest_answer
 
 
 @pytest.mark.slow

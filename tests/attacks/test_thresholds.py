@@ -2,15 +2,15 @@ import numpy as np
 import pytest
 
 import guestlist as gl
-from guestlist.arrays.thresholds import class_thresholds, group_thresholds
-from guestlist.arrays.thresholds_of_others import leave_block_out_thresholds
+from guestlist._findings.attacks import evaluate_attack
+from guestlist._findings.selection import choose, stand_in_targets
+from guestlist._kernels import class_thresholds, leave_block_out_thresholds
+from guestlist._kernels.thresholds import group_thresholds
+from guestlist._views import Signals
 from guestlist.attacks import ATTACKS
 from guestlist.attacks.metrics import average_threshold
 from guestlist.errors import InputError
-from guestlist.evaluate import best_threshold
-from guestlist.findings.attacks import evaluate_attack
-from guestlist.findings.choosing import choose, stand_in_targets
-from guestlist.views.signals import Signals
+from guestlist.metrics import best_threshold
 from worlds import gaussian_simulation, target_of
 
 
@@ -86,8 +86,8 @@ def test_the_optimal_threshold_says_what_it_is_and_is_never_the_headline(tree, b
 @pytest.mark.parametrize("kind", ["smooth", "lumps", "infinite"])
 def test_the_best_threshold_of_very_many_points_is_that_of_all_at_once(monkeypatch, kind, some, digits):
     """Buckets against one sort of everything."""
-    monkeypatch.setattr("guestlist.arrays.thresholds.MANY", 0)
-    monkeypatch.setattr("guestlist.arrays.buckets.SOME", some)
+    monkeypatch.setattr("guestlist._kernels.thresholds.MANY", 0)
+    monkeypatch.setattr("guestlist._kernels.compiled_thresholds.SOME", some)
     for seed in range(30):
         rng = np.random.default_rng(seed)
         member = rng.random((4, 60)) < 0.5
@@ -105,7 +105,7 @@ def test_the_best_threshold_of_very_many_points_is_that_of_all_at_once(monkeypat
 
 
 def test_very_many_points_of_one_kind_have_no_threshold(monkeypatch):
-    monkeypatch.setattr("guestlist.arrays.thresholds.MANY", 0)
+    monkeypatch.setattr("guestlist._kernels.thresholds.MANY", 0)
     everyone = np.ones((2, 5), dtype=bool)
     everyone[:, 2] = False
     found = group_thresholds(np.ones((2, 5)), everyone, np.array([0, 0, 1, 1, 3]), 4, 1)
@@ -116,8 +116,8 @@ def test_very_many_points_of_one_kind_have_no_threshold(monkeypatch):
 @pytest.mark.parametrize("many", [2**19, 0])  # points that are sorted; more are counted in buckets
 @pytest.mark.parametrize("few", [50, 0])  # groups that buckets tell apart
 def test_thresholds_of_classes_are_those_of_each(monkeypatch, kind, many, few):
-    monkeypatch.setattr("guestlist.arrays.thresholds.MANY", many)
-    monkeypatch.setattr("guestlist.arrays.thresholds.FEW_GROUPS", few)
+    monkeypatch.setattr("guestlist._kernels.thresholds.MANY", many)
+    monkeypatch.setattr("guestlist._kernels.thresholds.FEW_GROUPS", few)
     rng = np.random.default_rng(9)
     labels = rng.integers(-1, 40, 300)
     for digits in (1, 8):

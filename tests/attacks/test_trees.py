@@ -9,18 +9,16 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.tree import DecisionTreeClassifier
 
 import guestlist as gl
+from guestlist._findings.headline import FIXED, Headline
+from guestlist._report.diagnostics import sentence
+from guestlist._views import Evidence, LeavesView, Signals
 from guestlist.attacks import ATTACKS
-from guestlist.collecting.evidence.leaves import Leaves
-from guestlist.collecting.evidence.table import missing_evidence
 from guestlist.data import Data
 from guestlist.errors import NotCollectedError
-from guestlist.evaluate import auc
-from guestlist.findings.headline import FIXED, Headline
-from guestlist.games.split import single_target_split
-from guestlist.report.checks import sentence
-from guestlist.targets import as_target
-from guestlist.views.evidence import Evidence, LeavesView
-from guestlist.views.signals import Signals
+from guestlist.evidence import Leaves, missing_evidence
+from guestlist.games import single_target_split
+from guestlist.metrics import auc
+from guestlist.models import as_target
 
 leaf_shares = ATTACKS["leaf_shares"].score
 
@@ -150,7 +148,7 @@ def test_an_audit_of_a_forest_runs_it_and_lists_the_leaves(blobs, tree):
     found = gl.audit(tree, *blobs, population, references=8, jobs=1, attacks=["loss", "leaf_shares"])
     assert found.attack("leaf_shares").auc.low > found.attack("loss").auc.high
     assert found.headline.name == "loss"  # on mock targets only what they say is known
-    expected = gl.leaf_risk(tree, blobs[0])
+    expected = gl.risks.leaf_risk(tree, blobs[0])
     members = found.records[found.records["member"]]
     np.testing.assert_array_equal(members["risk_alone_in_leaves"], expected["alone"])
     lone = (expected["alone"] > 0.5).sum()

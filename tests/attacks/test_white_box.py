@@ -4,11 +4,10 @@ import numpy as np
 import pytest
 
 import guestlist as gl
-from guestlist.attacks.white_box import white_box
+from guestlist._views import Evidence, Signals, WhiteBoxView
+from guestlist.attacks.model_specific import white_box
 from guestlist.errors import NotCollectedError
-from guestlist.evaluate import auc
-from guestlist.views.evidence import Evidence, WhiteBoxView
-from guestlist.views.signals import Signals
+from guestlist.metrics import auc
 from worlds import gaussian_simulation, target_of
 
 
@@ -53,15 +52,15 @@ def test_an_overfitted_network_is_found_out_and_the_report_says_what_was_seen():
     x, y = load_digits(return_X_y=True)
     x, y = x / 16, np.where(np.arange(len(y)) % 3 == 0, (y + 1) % 10, y)  # labels that can only be learnt by heart
     members, nonmembers = (x[:400], y[:400]), (x[400:800], y[400:800])
-    module = gl.Fit(epochs=30, learning_rate=0.003)(
-        gl.mlp(64, 10, hidden=(64,)), gl.Data(*members), np.random.default_rng(0)
+    module = gl.defences.Fit(epochs=30, learning_rate=0.003)(
+        gl.defences.mlp(64, 10, hidden=(64,)), gl.Data(*members), np.random.default_rng(0)
     )
     found = gl.audit(
         gl.torch_target(module),
         members,
         nonmembers,
         references=0,
-        evidence=[gl.WhiteBox()],
+        evidence=[gl.evidence.WhiteBox()],
         attacks=["loss", "white_box"],
     )
     assert found.attack("white_box").auc.low > 0.6
@@ -69,5 +68,5 @@ def test_an_overfitted_network_is_found_out_and_the_report_says_what_was_seen():
     assert "parameters" not in found.untested
     without = gl.audit(gl.torch_target(module), members, nonmembers, references=0, attacks=["loss"])
     assert "parameters" in without.untested
-    with pytest.raises(NotCollectedError, match=r"gl\.WhiteBox"):
+    with pytest.raises(NotCollectedError, match=r"gl\.evidence\.WhiteBox"):
         gl.audit(gl.torch_target(module), members, nonmembers, references=0, attacks=["white_box"])

@@ -52,8 +52,8 @@ def test_training_without_noise_is_caught(people, tmp_path):
 @pytest.mark.slow
 def test_training_as_promised_is_not(people, tmp_path, monkeypatch):
     enough = 6.0  # to search for the least takes longer than all else
-    assert gl.epsilon_of(enough, rate=0.5, steps=4, delta=1e-3, accountant="rdp") < 1
-    monkeypatch.setattr("guestlist.defences.dp.training.noise_for", lambda *_, **__: enough)
+    assert gl.privacy.epsilon_of(enough, rate=0.5, steps=4, delta=1e-3, accountant="rdp") < 1
+    monkeypatch.setattr("guestlist.defences.dp_sgd.noise_for", lambda *_, **__: enough)
     told = run(*options(people, tmp_path / "kept"), "--epsilon", 1, "--delta", 1e-3, "--epochs", 2, "--coins")
     assert told.exit_code == 0, told.output
     assert "which promises ε = 1 at δ = 0.001" in told.output
@@ -78,7 +78,7 @@ def test_what_cannot_be_trained_is_told_before(people, tmp_path):
 
 @pytest.mark.slow
 def test_looking_for_a_noise_is_shown():
-    from guestlist.defences.dp import accounting
+    from guestlist.privacy import accounting
 
     seen = []
 
@@ -88,9 +88,9 @@ def test_looking_for_a_noise_is_shown():
             seen.append(noise)
             yield noise
 
-    found = gl.noise_for(7.5, rate=0.3, steps=4, progress=progress)
+    found = gl.privacy.noise_for(7.5, rate=0.3, steps=4, progress=progress)
     assert seen[-1] == found
     looks = len(seen)
-    assert gl.noise_for(7.5, rate=0.3, steps=4, progress=progress) == found
+    assert gl.privacy.noise_for(7.5, rate=0.3, steps=4, progress=progress) == found
     assert len(seen) == looks  # not looked for again
-    assert gl.epsilon_of(found, rate=0.3, steps=4) == pytest.approx(7.5, rel=0.01)
+    assert gl.privacy.epsilon_of(found, rate=0.3, steps=4) == pytest.approx(7.5, rel=0.01)

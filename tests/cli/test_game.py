@@ -10,11 +10,10 @@ import pandas as pd
 import pytest
 from click.testing import CliRunner
 
+from guestlist._audit.experiment_summary import Experiment, Gap, Point
+from guestlist._report.experiment import answer, page
 from guestlist.cli import main
-from guestlist.evaluate import Estimate
-from guestlist.experiments import Experiment
-from guestlist.experiments.summary import Gap, Point
-from guestlist.report.experiment.page import answer, page
+from guestlist.metrics import Estimate
 
 
 @pytest.fixture(scope="module")

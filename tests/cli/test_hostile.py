@@ -9,8 +9,8 @@ import skops.io
 from click.testing import CliRunner
 from sklearn.ensemble import GradientBoostingClassifier
 
+from guestlist._util.text import TURNING
 from guestlist.cli import main
-from guestlist.lines import TURNING
 
 HOSTILE = "\x1b]0;owned\x07\x1b[2J\x1b[31mred\x9b31m\u202ereversed\rback"
 RECORDS = 60

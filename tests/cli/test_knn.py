@@ -5,10 +5,10 @@ import pandas as pd
 import pytest
 from click.testing import CliRunner
 
+from guestlist._util import encode_tables
 from guestlist.cli import main
 from guestlist.errors import InputError
-from guestlist.neighbours import Knn, knn_shapley, self_waka
-from guestlist.neighbours.encoding import encode_tables
+from guestlist.knn import Knn, knn_shapley, self_waka
 
 
 @pytest.fixture(scope="module")

@@ -12,9 +12,9 @@ from click.testing import CliRunner
 from sklearn.tree import DecisionTreeClassifier
 
 import guestlist as gl
+from guestlist._report.next_steps import defence_step, next_steps
+from guestlist._store import open_store
 from guestlist.cli import main
-from guestlist.report.next_steps import defence_step, next_steps
-from guestlist.store import open_store
 
 RNG = np.random.default_rng(0)
 TABLE = pd.DataFrame(RNG.normal(size=(160, 4)), columns=list("abcd"))
@@ -87,8 +87,8 @@ def test_without_references_collect_works_as_printed(place):
 @pytest.mark.slow
 def test_the_demo_remembers_its_model_and_records(place, monkeypatch):
     small = {"members": MEMBERS.drop(columns="name"), "nonmembers": NONMEMBERS.drop(columns="name"), "label": "income"}
-    monkeypatch.setattr("guestlist.demo.demo_inputs", lambda: {"model": tree(), **small})
-    monkeypatch.setattr("guestlist.demo.QUICK", 2)
+    monkeypatch.setattr("guestlist._audit.demo.demo_inputs", lambda: {"model": tree(), **small})
+    monkeypatch.setattr("guestlist._audit.demo.QUICK", 2)
     printed = pasted(invoke("demo", "--quick", "--out", "audits/demo", "--jobs", "1", "--quiet"))
     advice = "guestlist defend audits/demo"
     assert f"`{advice}`" in defence_step(gl.read_results("audits/demo"), Path("audits/demo"))

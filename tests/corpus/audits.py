@@ -100,18 +100,18 @@ def knn(folder: Path) -> gl.Results:
     """A K-NN model: the space of its distances, and SHAPr of the inputs."""
     members, nonmembers = records(4, MEMBERS, NONMEMBERS)
     model = KNeighborsClassifier(3).fit(*members)
-    return gl.audit(model, members, nonmembers, folder=folder, evidence=[gl.Spaces(("inputs",))], **OPTIONS)
+    return gl.audit(model, members, nonmembers, folder=folder, evidence=[gl.evidence.Spaces(("inputs",))], **OPTIONS)
 
 
 @corpus
 def torch(folder: Path) -> gl.Results:
     """A small network that is trained by a game, with gradients, layers and checkpoints as evidence."""
     (data,) = records(5, MEMBERS + NONMEMBERS)
-    evidence = [gl.WhiteBox(), gl.Spaces(("first_layer", "last_hidden")), gl.LossTrace()]
-    recipe = gl.Fit(epochs=15, batch_size=16, learning_rate=0.05)
-    module = gl.mlp(5, 3, hidden=(16,))
+    evidence = [gl.evidence.WhiteBox(), gl.evidence.Spaces(("first_layer", "last_hidden")), gl.evidence.LossTrace()]
+    recipe = gl.defences.Fit(epochs=15, batch_size=16, learning_rate=0.05)
+    module = gl.defences.mlp(5, 3, hidden=(16,))
     return gl.play(
-        gl.Sides(MEMBERS, NONMEMBERS), recipe, data, model=module, folder=folder, evidence=evidence, **OPTIONS
+        gl.games.Sides(MEMBERS, NONMEMBERS), recipe, data, model=module, folder=folder, evidence=evidence, **OPTIONS
     )
 
 
@@ -178,7 +178,7 @@ def population(folder: Path) -> gl.Results:
     tables = [table(seed, size).drop(columns=drop) for seed, size in ((13, MEMBERS), (14, NONMEMBERS), (15, 240))]
     features = [f"x{i}" for i in range(5)]
     model = RandomForestClassifier(5, random_state=0).fit(tables[0][features], tables[0]["label"])
-    evidence = [gl.Quantiles(), gl.Distilled(models=4, records="population")]
+    evidence = [gl.evidence.Quantiles(), gl.evidence.Distilled(models=4, records="population")]
     return gl.audit(model, *tables, folder=folder, label="label", group=["sex", "site"], evidence=evidence, **OPTIONS)
 
 
@@ -187,13 +187,13 @@ def evidence(folder: Path) -> gl.Results:
     """Every type of evidence that a scikit-learn model can have on request."""
     members, nonmembers = records(16, MEMBERS, NONMEMBERS)
     plans = [
-        gl.Distilled(models=6),
-        gl.LeftOut(records=4, models=3),
-        gl.Perturbed(copies=5),
-        gl.Quantiles(level=0.6),
-        gl.FullAnswers(),
-        gl.Leverage(),
-        gl.Spaces(("inputs",)),
+        gl.evidence.Distilled(models=6),
+        gl.evidence.LeftOut(records=4, models=3),
+        gl.evidence.Perturbed(copies=5),
+        gl.evidence.Quantiles(level=0.6),
+        gl.evidence.FullAnswers(),
+        gl.evidence.Leverage(),
+        gl.evidence.Spaces(("inputs",)),
     ]
     model = LogisticRegression(C=100).fit(*members)
     return gl.audit(model, members, nonmembers, folder=folder, evidence=plans, **OPTIONS)
@@ -236,7 +236,7 @@ def game(folder: Path) -> gl.Results:
     """Canaries with wrong labels in a pool of records."""
     (data,) = records(19, 200)
     model = RandomForestClassifier(5, random_state=0)
-    return gl.play(gl.Canaries(60), model, data, folder=folder, **OPTIONS)
+    return gl.play(gl.games.Canaries(60), model, data, folder=folder, **OPTIONS)
 
 
 @corpus
@@ -246,11 +246,11 @@ def games(folder: Path) -> Any:
     frame["label"] = (frame["x0"] > 0).astype(int)
     frame = frame.drop(columns=["patient", "visit", "sex"])
     played = {
-        "bernoulli": gl.Bernoulli(0.5),
-        "sides": gl.Sides(60, 60),
-        "bias": gl.Bias("x1", "high", 0.8, 40, 40),
-        "sources": gl.Sources("site", "north"),
-        "clusters": gl.Clusters(60, 60),
+        "bernoulli": gl.games.Bernoulli(0.5),
+        "sides": gl.games.Sides(60, 60),
+        "bias": gl.games.Bias("x1", "high", 0.8, 40, 40),
+        "sources": gl.games.Sources("site", "north"),
+        "clusters": gl.games.Clusters(60, 60),
     }
     frame["x1"] = np.where(frame["x1"] > 0.3, "high", "low")
     results = {}
@@ -270,8 +270,8 @@ def trials(folder: Path) -> Any:
     claimed = gl.Claim(0.2)
     options = {"seed": 3, "engine": gl.Here(), "progress": False}
     bounds = [
-        gl.play_many(gl.Strong(20, against="nothing"), model, data, runs=20, claimed=claimed, **options),
-        gl.play_many(gl.Exchangeable(20), model, data, runs=12, **options),
+        gl.play_many(gl.games.Strong(20, against="nothing"), model, data, runs=20, claimed=claimed, **options),
+        gl.play_many(gl.games.Exchangeable(20), model, data, runs=12, **options),
     ]
     return bounds
 

@@ -4,9 +4,8 @@ import numpy as np
 import pytest
 
 import guestlist as gl
-from guestlist.defences import adv_reg
-from guestlist.defences.objective import Batch, Start
-from guestlist.defences.plain import probabilities
+from guestlist.defences import adversarial
+from guestlist.defences.torch_training import Batch, Start, probabilities
 from guestlist.errors import InputError
 
 torch = pytest.importorskip("torch")
@@ -19,9 +18,9 @@ def world(records, seed):
 
 
 def trained(weight, epochs=3, **options):
-    objective = None if weight is None else gl.AdvReg(world(150, 1), weight, **options)
-    fit = gl.Fit(epochs=epochs, batch_size=30, learning_rate=0.01, objective=objective)
-    return fit(gl.mlp(20, 3, hidden=(64,)), world(150, 0), np.random.default_rng(2))
+    objective = None if weight is None else gl.defences.AdvReg(world(150, 1), weight, **options)
+    fit = gl.defences.Fit(epochs=epochs, batch_size=30, learning_rate=0.01, objective=objective)
+    return fit(gl.defences.mlp(20, 3, hidden=(64,)), world(150, 0), np.random.default_rng(2))
 
 
 def equal(a, b):
@@ -39,8 +38,8 @@ def test_weighing_nothing_it_is_plain_training_to_the_bit():
 def test_one_step_is_the_formula(monkeypatch):
     """The classifier sees probabilities and label; it gains by log I of members and log (1 - I) of others; the model pays."""
     attack = torch.nn.Linear(6, 1).double()
-    monkeypatch.setattr(adv_reg, "mlp", lambda *sizes, **options: attack)
-    module, held_out = gl.mlp(20, 3, hidden=(4,)).double(), world(30, 1)
+    monkeypatch.setattr(adversarial, "mlp", lambda *sizes, **options: attack)
+    module, held_out = gl.defences.mlp(20, 3, hidden=(4,)).double(), world(30, 1)
     own = world(30, 0)
     x, y = torch.tensor(own.x), torch.tensor(own.y)
 
@@ -57,7 +56,9 @@ def test_one_step_is_the_formula(monkeypatch):
         return -np.log1p(np.exp(-inside)).mean() - np.log1p(np.exp(outside)).mean()
 
     for rate in (0.0, 0.05):
-        begun = gl.AdvReg(held_out, 2.0, learning_rate=rate).begin(Start(module, x, y, plain, np.random.default_rng(0)))
+        begun = gl.defences.AdvReg(held_out, 2.0, learning_rate=rate).begin(
+            Start(module, x, y, plain, np.random.default_rng(0))
+        )
         before, batch = gain(), Batch(x, y, 0)
         loss = begun(module(x), batch).item()  # the batch is as large as what is held out: all of it is drawn
         paid = -np.log1p(np.exp(-odds(x, own.y))).mean()
@@ -81,13 +82,13 @@ def test_the_more_it_weighs_the_less_members_are_told_by_their_answers():
 
 def test_no_held_out_record_is_refused():
     with pytest.raises(InputError, match="held-out records, found none"):
-        gl.AdvReg(world(150, 0).take(np.array([], dtype=int)))
+        gl.defences.AdvReg(world(150, 0).take(np.array([], dtype=int)))
     with pytest.raises(ValueError, match="Expected weight"):
-        gl.AdvReg(world(150, 0), -1.0)
+        gl.defences.AdvReg(world(150, 0), -1.0)
     with pytest.raises(ValueError, match="Expected steps"):
-        gl.AdvReg(world(150, 0), steps=0)
+        gl.defences.AdvReg(world(150, 0), steps=0)
 
 
 def test_other_held_out_records_are_another_recipe():
-    described = {gl.Fit(objective=gl.AdvReg(world(150, seed))).describe() for seed in (1, 1, 2)}
+    described = {gl.defences.Fit(objective=gl.defences.AdvReg(world(150, seed))).describe() for seed in (1, 1, 2)}
     assert len(described) == 2

@@ -4,17 +4,17 @@ import numpy as np
 import pytest
 
 import guestlist as gl
-from guestlist.defences.memguard import Guarded
+from guestlist.defences.adversarial import Guarded
 from guestlist.errors import InputError
 
 SIMPLE = (
-    gl.Rounded(1),
-    gl.Rounded(0),
-    gl.TopK(1),
-    gl.TopK(3),
-    gl.LabelOnly(),
-    gl.Temperature(3.0),
-    gl.Temperature(0.5),
+    gl.defences.Rounded(1),
+    gl.defences.Rounded(0),
+    gl.defences.TopK(1),
+    gl.defences.TopK(3),
+    gl.defences.LabelOnly(),
+    gl.defences.Temperature(3.0),
+    gl.defences.Temperature(0.5),
 )
 
 
@@ -42,19 +42,23 @@ def test_what_is_said_is_a_probability_and_keeps_the_class(how):
 
 def test_each_says_what_it_says():
     p = np.array([[0.61, 0.24, 0.12, 0.03], [0.4, 0.3, 0.2, 0.1]])
-    assert said(gl.Rounded(1), p)[0] == pytest.approx(np.array([0.6, 0.2, 0.1, 0.0]) / 0.9)
-    assert said(gl.Rounded(0), p)[1].tolist() == [1, 0, 0, 0]  # all round to 0
-    assert said(gl.TopK(2), p)[0] == pytest.approx([0.61, 0.24, 0.075, 0.075])
-    assert said(gl.TopK(3), p) == pytest.approx(p)  # the last one is known anyway
-    assert said(gl.LabelOnly(), p).tolist() == [[1, 0, 0, 0], [1, 0, 0, 0]]
-    assert said(gl.Temperature(1.0), p) == pytest.approx(p)
-    cold = np.log(said(gl.Temperature(0.5), p))
+    assert said(gl.defences.Rounded(1), p)[0] == pytest.approx(np.array([0.6, 0.2, 0.1, 0.0]) / 0.9)
+    assert said(gl.defences.Rounded(0), p)[1].tolist() == [1, 0, 0, 0]  # all round to 0
+    assert said(gl.defences.TopK(2), p)[0] == pytest.approx([0.61, 0.24, 0.075, 0.075])
+    assert said(gl.defences.TopK(3), p) == pytest.approx(p)  # the last one is known anyway
+    assert said(gl.defences.LabelOnly(), p).tolist() == [[1, 0, 0, 0], [1, 0, 0, 0]]
+    assert said(gl.defences.Temperature(1.0), p) == pytest.approx(p)
+    cold = np.log(said(gl.defences.Temperature(0.5), p))
     assert cold[:, 0] - cold[:, 1] == pytest.approx(2 * np.log(p[:, 0] / p[:, 1]))
 
 
 @pytest.mark.parametrize(
     ("kind", "options"),
-    [(gl.Rounded, {"digits": -1}), (gl.TopK, {"k": 0}), (gl.Temperature, {"temperature": 0})],
+    [
+        (gl.defences.Rounded, {"digits": -1}),
+        (gl.defences.TopK, {"k": 0}),
+        (gl.defences.Temperature, {"temperature": 0}),
+    ],
 )
 def test_options_are_checked(kind, options):
     with pytest.raises(ValueError, match="Expected"):
@@ -76,7 +80,9 @@ def guard():
 
     members = gl.Data(np.arange(600)[:, None], np.zeros(600, int))
     held_out = gl.Data(np.arange(600, 1200)[:, None], np.zeros(600, int))
-    how = gl.MemGuard(held_out, hidden=(32,), classifier=gl.Fit(epochs=40, learning_rate=0.01), steps=150)
+    how = gl.defences.MemGuard(
+        held_out, hidden=(32,), classifier=gl.defences.Fit(epochs=40, learning_rate=0.01), steps=150
+    )
     return how.begin(ask, members, np.random.default_rng(0)), answers(500, 3, sharp=4.0), answers(500, 4, sharp=1.5)
 
 
@@ -127,8 +133,8 @@ def test_an_answer_depends_on_the_question_alone(guard):
 def test_memguard_says_what_it_lacks():
     one = gl.Data(np.ones((1, 1)), np.zeros(1, int))
     with pytest.raises(InputError, match="held-out records, found none"):
-        gl.MemGuard(one.take(np.array([], int)))
+        gl.defences.MemGuard(one.take(np.array([], int)))
     with pytest.raises(InputError, match="give members"):
-        gl.MemGuard(one).begin(None, None, np.random.default_rng(0))
+        gl.defences.MemGuard(one).begin(None, None, np.random.default_rng(0))
     with pytest.raises(ValueError, match="Expected budget"):
-        gl.MemGuard(one, budget=3)
+        gl.defences.MemGuard(one, budget=3)

@@ -9,8 +9,7 @@ import pytest
 from scipy.stats import binom, chisquare, kstest
 
 import guestlist as gl
-from guestlist.defences.dp.clipping import by_layers, by_records, clipped_sums, knows, trusted
-from guestlist.defences.dp.training import poisson_batches
+from guestlist.defences.dp_sgd import by_layers, by_records, clipped_sums, knows, poisson_batches, trusted
 from guestlist.errors import InputError
 from guestlist.privacy import gaussian_mu
 
@@ -89,10 +88,10 @@ class Frozen(nn.Module):
 
 
 MODULES = {
-    "perceptron": (lambda: gl.mlp(6, 3, hidden=(8, 5)), (6,), True),
+    "perceptron": (lambda: gl.defences.mlp(6, 3, hidden=(8, 5)), (6,), True),
     "no bias": (lambda: nn.Sequential(nn.Linear(6, 4, bias=False), nn.Tanh(), nn.Linear(4, 3)), (6,), True),
     "sequence": (lambda: nn.Sequential(nn.Linear(6, 4), nn.ReLU(), nn.Flatten(), nn.Linear(20, 3)), (5, 6), True),
-    "convolution": (lambda: gl.cnn(10, 3, channels=2, filters=(4, 5)), (2, 10, 10), True),
+    "convolution": (lambda: gl.defences.cnn(10, 3, channels=2, filters=(4, 5)), (2, 10, 10), True),
     "strides": (
         lambda: nn.Sequential(
             nn.Conv2d(2, 3, (3, 2), stride=2, padding=1, dilation=2), nn.ReLU(), nn.Flatten(), nn.LazyLinear(3)
@@ -182,7 +181,7 @@ def test_an_empty_batch_has_no_gradient():
 def test_what_mixes_records_is_refused():
     module = nn.Sequential(nn.Linear(6, 4), nn.BatchNorm1d(4), nn.Linear(4, 3))
     with pytest.raises(InputError, match="'1' normalises over the batch"):
-        gl.DpSgd()(module, gl.Data(np.ones((8, 6)), np.zeros(8, int)), np.random.default_rng(0))
+        gl.defences.DpSgd()(module, gl.Data(np.ones((8, 6)), np.zeros(8, int)), np.random.default_rng(0))
 
 
 def test_what_keeps_statistics_of_records_is_refused():
@@ -191,14 +190,14 @@ def test_what_keeps_statistics_of_records_is_refused():
         nn.Conv2d(1, 2, 3), nn.InstanceNorm2d(2, track_running_stats=True), nn.Flatten(), nn.Linear(32, 2)
     )
     with pytest.raises(InputError, match="'1' keeps statistics of the records"):
-        gl.DpSgd()(module, gl.Data(np.ones((8, 1, 6, 6)), np.zeros(8, int)), np.random.default_rng(0))
+        gl.defences.DpSgd()(module, gl.Data(np.ones((8, 1, 6, 6)), np.zeros(8, int)), np.random.default_rng(0))
 
 
 def test_a_record_without_a_gradient_is_refused(data):
     x = data.x.copy()
     x[3, 2] = np.inf
     with pytest.raises(InputError, match="not finite numbers"):
-        gl.DpSgd()(gl.mlp(6, 3, hidden=(4,)), gl.Data(x, data.y), np.random.default_rng(0))
+        gl.defences.DpSgd()(gl.defences.mlp(6, 3, hidden=(4,)), gl.Data(x, data.y), np.random.default_rng(0))
 
 
 # -- batches -----------------------------------------------------------------------------------------------------------
@@ -238,16 +237,16 @@ def data():
 
 def start_and_end(recipe, data, seed=0):
     """The parameters that training began with and ended with."""
-    begun = gl.DpSgd(noise=0.0, clip=1e-30, rate=1.0, epochs=1)(
-        gl.mlp(6, 3, hidden=(40,)), data, np.random.default_rng(seed)
+    begun = gl.defences.DpSgd(noise=0.0, clip=1e-30, rate=1.0, epochs=1)(
+        gl.defences.mlp(6, 3, hidden=(40,)), data, np.random.default_rng(seed)
     )
-    ended = recipe(gl.mlp(6, 3, hidden=(40,)), data, np.random.default_rng(seed))
+    ended = recipe(gl.defences.mlp(6, 3, hidden=(40,)), data, np.random.default_rng(seed))
     return (torch.cat([p.detach().flatten() for p in module.parameters()]).numpy() for module in (begun, ended))
 
 
 def test_noise_has_the_size_that_the_accountant_counts(data):
     """Where nothing else moves a parameter, one step is normal with deviation noise x clip / expected size of a batch."""
-    recipe = gl.DpSgd(noise=2.0, clip=0.5, rate=1e-9, epochs=1e-9, learning_rate=1.0)
+    recipe = gl.defences.DpSgd(noise=2.0, clip=0.5, rate=1e-9, epochs=1e-9, learning_rate=1.0)
     assert recipe.steps == 1
     begun, ended = start_and_end(recipe, data)
     expected = 2.0 * 0.5 / (1e-9 * 60)
@@ -255,10 +254,10 @@ def test_noise_has_the_size_that_the_accountant_counts(data):
 
 
 def test_without_noise_and_clipping_it_is_the_gradient_of_the_mean(data):
-    recipe = gl.DpSgd(noise=0.0, clip=1e9, rate=1.0, epochs=5, learning_rate=0.1)
+    recipe = gl.defences.DpSgd(noise=0.0, clip=1e9, rate=1.0, epochs=5, learning_rate=0.1)
     begun, ended = start_and_end(recipe, data)
-    plain = gl.Fit(epochs=5, batch_size=60, learning_rate=0.1, optimizer="sgd")
-    module = plain(gl.mlp(6, 3, hidden=(40,)), data, np.random.default_rng(0))
+    plain = gl.defences.Fit(epochs=5, batch_size=60, learning_rate=0.1, optimizer="sgd")
+    module = plain(gl.defences.mlp(6, 3, hidden=(40,)), data, np.random.default_rng(0))
     expected = torch.cat([p.detach().flatten() for p in module.parameters()]).numpy()
     assert ended == pytest.approx(expected, abs=1e-5)
     assert np.abs(ended - begun).max() > 0.01
@@ -276,7 +275,7 @@ class Even(torch.nn.Sequential):
 def test_how_a_module_lies_in_memory_does_not_change_what_is_learnt():
     rng = np.random.default_rng(0)
     images = gl.Data(rng.normal(size=(30, 2, 10, 10)), rng.integers(3, size=30))
-    recipe = gl.DpSgd(noise=0.0, rate=0.5, epochs=3, optimizer="adam")
+    recipe = gl.defences.DpSgd(noise=0.0, rate=0.5, epochs=3, optimizer="adam")
     module = Even(torch.nn.Conv2d(2, 4, 3), torch.nn.Tanh(), torch.nn.Flatten(), torch.nn.Linear(256, 3))
     together = copy.deepcopy(module).to(memory_format=torch.channels_last)
     one, other = (recipe(m, images, np.random.default_rng(0)) for m in (module, together))
@@ -289,7 +288,7 @@ def test_one_record_moves_a_step_by_no_more_than_the_clip(data):
     rest = data.take(np.arange(1, 60))
     loud = gl.Data(np.r_[1e3 * data.x[:1], rest.x], data.y)
     torch.manual_seed(0)
-    module = gl.mlp(6, 3, hidden=(40,))
+    module = gl.defences.mlp(6, 3, hidden=(40,))
     x, y = torch.tensor(loud.x, dtype=torch.float32), torch.tensor(loud.y)
     with_it, without = (clipped_sums(module, losses, *part, 0.1, fast=True).sums for part in ((x, y), (x[1:], y[1:])))
     moved = math.sqrt(sum(float((a - b).square().sum()) for a, b in zip(with_it, without, strict=True)))
@@ -302,25 +301,27 @@ def test_one_record_moves_a_step_by_no_more_than_the_clip(data):
 @pytest.mark.slow
 @pytest.mark.parametrize("optimizer", ["sgd", "adam"])
 def test_it_learns_and_its_chances_are_its_generators(optimizer, data):
-    recipe = gl.DpSgd(
+    recipe = gl.defences.DpSgd(
         noise=0.5, rate=0.2, epochs=30, learning_rate=0.5 if optimizer == "sgd" else 0.02, optimizer=optimizer
     )
-    once, again = (recipe(gl.mlp(6, 3, hidden=(16,)), data, np.random.default_rng(5)) for _ in range(2))
+    once, again = (recipe(gl.defences.mlp(6, 3, hidden=(16,)), data, np.random.default_rng(5)) for _ in range(2))
     assert all(torch.equal(p, q) for p, q in zip(once.parameters(), again.parameters(), strict=True))
     right = (once(torch.tensor(data.x, dtype=torch.float32)).argmax(1).numpy() == data.y).mean()
     assert right > 0.7
 
 
 def test_soft_labels_and_values_are_learnt(data):
-    soft = gl.DpSgd(noise=0.0, rate=0.5, epochs=4).distil(
-        gl.mlp(6, 3, hidden=(8,)), data, np.eye(3)[data.y], np.random.default_rng(0)
+    soft = gl.defences.DpSgd(noise=0.0, rate=0.5, epochs=4).distil(
+        gl.defences.mlp(6, 3, hidden=(8,)), data, np.eye(3)[data.y], np.random.default_rng(0)
     )
-    hard = gl.DpSgd(noise=0.0, rate=0.5, epochs=4)(gl.mlp(6, 3, hidden=(8,)), data, np.random.default_rng(0))
+    hard = gl.defences.DpSgd(noise=0.0, rate=0.5, epochs=4)(
+        gl.defences.mlp(6, 3, hidden=(8,)), data, np.random.default_rng(0)
+    )
     for p, q in zip(soft.parameters(), hard.parameters(), strict=True):
         assert p.detach().numpy() == pytest.approx(q.detach().numpy(), abs=1e-6)
     values = gl.Data(data.x, data.x[:, 0])
-    recipe = gl.DpSgd(noise=0.1, rate=0.5, epochs=40, learning_rate=0.1, loss="squared")
-    module = recipe(gl.mlp(6, 1, hidden=(8,)), values, np.random.default_rng(0))
+    recipe = gl.defences.DpSgd(noise=0.1, rate=0.5, epochs=40, learning_rate=0.1, loss="squared")
+    module = recipe(gl.defences.mlp(6, 1, hidden=(8,)), values, np.random.default_rng(0))
     error = (module(torch.tensor(data.x, dtype=torch.float32)).flatten().detach().numpy() - values.y).std()
     assert error < 0.8 * values.y.std()
 
@@ -342,7 +343,7 @@ def test_soft_labels_and_values_are_learnt(data):
 )
 def test_options_are_checked(options):
     with pytest.raises(ValueError, match="Expected"):
-        gl.DpSgd(**options)
+        gl.defences.DpSgd(**options)
 
 
 # -- what it adds up to ------------------------------------------------------------------------------------------------
@@ -350,14 +351,14 @@ def test_options_are_checked(options):
 
 def test_known_answers():
     pytest.importorskip("opacus")
-    assert gl.epsilon_of(1.0, rate=0.1, steps=50) == pytest.approx(5.159, abs=5e-4)
-    assert gl.epsilon_of(1.0, rate=0.1, steps=50, accountant="rdp") == pytest.approx(5.881, abs=5e-4)
-    assert gl.epsilon_of(0.0, rate=0.1, steps=50) == math.inf
+    assert gl.privacy.epsilon_of(1.0, rate=0.1, steps=50) == pytest.approx(5.159, abs=5e-4)
+    assert gl.privacy.epsilon_of(1.0, rate=0.1, steps=50, accountant="rdp") == pytest.approx(5.881, abs=5e-4)
+    assert gl.privacy.epsilon_of(0.0, rate=0.1, steps=50) == math.inf
     with pytest.raises(ValueError, match="its central limit may lie below the truth"):
-        gl.epsilon_of(1.0, rate=0.1, steps=50, accountant="gdp")
+        gl.privacy.epsilon_of(1.0, rate=0.1, steps=50, accountant="gdp")
     for noise, rate in ((1.0, 2), (float("nan"), 0.1)):
         with pytest.raises(ValueError, match="Expected noise"):
-            gl.epsilon_of(noise, rate=rate, steps=50)
+            gl.privacy.epsilon_of(noise, rate=rate, steps=50)
 
 
 def test_one_step_on_all_records_is_the_gaussian_mechanism():
@@ -366,7 +367,7 @@ def test_one_step_on_all_records_is_the_gaussian_mechanism():
     from scipy.stats import norm
 
     for noise in (0.8, 2.0):
-        epsilon = gl.epsilon_of(noise, rate=1.0, steps=1, delta=1e-5)
+        epsilon = gl.privacy.epsilon_of(noise, rate=1.0, steps=1, delta=1e-5)
         half, far = 1 / (2 * noise), epsilon * noise
         delta = norm.cdf(half - far) - math.exp(epsilon) * norm.cdf(-half - far)
         assert delta <= 1e-5
@@ -377,7 +378,7 @@ def test_one_step_on_all_records_is_the_gaussian_mechanism():
 @pytest.mark.parametrize("epsilon", [0.1, 30.0])
 def test_the_noise_for_an_epsilon_meets_it(epsilon):
     pytest.importorskip("opacus")
-    recipe = gl.dp_sgd_for(epsilon, rate=0.05, epochs=10)
+    recipe = gl.defences.dp_sgd_for(epsilon, rate=0.05, epochs=10)
     promise = recipe.privacy()
     assert 0.99 * epsilon <= promise.epsilon <= epsilon
     assert (promise.rate, promise.steps, promise.delta) == (0.05, 200, 1e-5)
@@ -389,7 +390,7 @@ def test_the_noise_for_an_epsilon_meets_it(epsilon):
 @pytest.mark.filterwarnings("ignore:Optimal order")
 def test_a_narrow_grid_says_what_a_wide_one_does(noise, rate, steps, delta):
     accountants = pytest.importorskip("opacus.accountants")
-    from guestlist.defences.dp.accounting import _on_a_narrow_grid
+    from guestlist.privacy.accounting import _on_a_narrow_grid
 
     found = []
     for accountant in (_on_a_narrow_grid(), accountants.PRVAccountant()):
@@ -400,17 +401,17 @@ def test_a_narrow_grid_says_what_a_wide_one_does(noise, rate, steps, delta):
 
 def test_the_noise_for_a_tiny_epsilon():
     pytest.importorskip("opacus")
-    noise = gl.noise_for(0.01, rate=0.02, steps=20)
+    noise = gl.privacy.noise_for(0.01, rate=0.02, steps=20)
     # The central limit of Gaussian noise, which is near the truth where so much of it is added.
     assert noise == pytest.approx(0.02 * 20**0.5 / gaussian_mu(0.01, 1e-5), rel=0.02)
 
 
 def test_no_noise_can_promise_everything():
     with pytest.raises(ValueError, match="Expected epsilon"):
-        gl.dp_sgd_for(0.0)
+        gl.defences.dp_sgd_for(0.0)
 
 
 def test_where_delta_allows_for_everything_there_is_no_noise_to_find():
     pytest.importorskip("opacus")
     with pytest.raises(gl.InputError, match="no noise is needed"):
-        gl.dp_sgd_for(1.0, delta=0.01, rate=1e-4, epochs=1e-4)
+        gl.defences.dp_sgd_for(1.0, delta=0.01, rate=1e-4, epochs=1e-4)

@@ -11,9 +11,9 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import guestlist as gl
-from guestlist.defences.plain import goodness
+from guestlist._util import describe
+from guestlist.defences.torch_training import goodness
 from guestlist.errors import InputError
-from guestlist.fingerprints import describe
 
 torch = pytest.importorskip("torch")
 
@@ -26,11 +26,11 @@ def halves():
     return (x[:120], y[:120]), (x[120:], y[120:])
 
 
-FIT = gl.Fit(epochs=12, batch_size=30, learning_rate=0.02)
+FIT = gl.defences.Fit(epochs=12, batch_size=30, learning_rate=0.02)
 
 
 def network():
-    return gl.mlp(6, 3, hidden=(16,))
+    return gl.defences.mlp(6, 3, hidden=(16,))
 
 
 def equal(a, b):
@@ -40,13 +40,13 @@ def equal(a, b):
 @pytest.mark.parametrize("wanted", [0.0, 0.5, 1.0])
 def test_a_module_stops_at_the_nearest_epoch(halves, wanted):
     members, held_out = halves
-    found = gl.stopped_at(wanted, network(), members, held_out, recipe=FIT, seed=4)
+    found = gl.defences.stopped_at(wanted, network(), members, held_out, recipe=FIT, seed=4)
     epochs = FIT.checkpoints(network(), gl.Data(*members), np.random.default_rng(4))
     reached = [goodness(module, *held_out) for module in epochs]
     assert [accuracy for _, accuracy in found.tried] == reached
     nearest = int(np.argmin(np.abs(np.array(reached) - wanted)))
     assert equal(found.model, epochs[nearest])
-    assert found.recipe == gl.Fit(epochs=nearest + 1, batch_size=30, learning_rate=0.02)
+    assert found.recipe == gl.defences.Fit(epochs=nearest + 1, batch_size=30, learning_rate=0.02)
     assert found.accuracy == reached[nearest]
     assert equal(found.recipe(network(), gl.Data(*members), np.random.default_rng(4)), found.model)
 
@@ -58,51 +58,57 @@ def test_boosted_trees_stop_at_the_nearest_round(halves):
     staged = list(model.fit(*members).staged_predict(held_out[0]))
     reached = [float(np.mean(said == held_out[1])) for said in staged]
     wanted = reached[3]
-    found = gl.stopped_at(wanted, model, members, held_out)
+    found = gl.defences.stopped_at(wanted, model, members, held_out)
     assert found.accuracy == wanted
-    middle = gl.stopped_at((reached[0] + reached[-1]) / 2, model, members, held_out)
+    middle = gl.defences.stopped_at((reached[0] + reached[-1]) / 2, model, members, held_out)
     assert abs(middle.accuracy - middle.wanted) == min(abs(accuracy - middle.wanted) for _, accuracy in middle.tried)
     assert len({rounds for rounds, _ in middle.tried}) == len(middle.tried) <= 20
     assert all(reached[int(rounds) - 1] == accuracy for rounds, accuracy in found.tried)
     assert {1, 2, 4, 8, 16, 32, 40} <= {rounds for rounds, _ in found.tried}
     assert np.mean(found.model.predict(held_out[0]) == held_out[1]) == wanted
     piped = make_pipeline(StandardScaler(), model)
-    assert gl.stopped_at(wanted, piped, members, held_out).model[-1].n_estimators <= 40
+    assert gl.defences.stopped_at(wanted, piped, members, held_out).model[-1].n_estimators <= 40
 
 
 @pytest.mark.slow
 def test_noise_is_searched_for(halves):
     members, held_out = halves
-    recipe = gl.DpSgd(noise=4.0, rate=0.25, epochs=5, learning_rate=0.5)
-    found = gl.dp_at(0.55, network(), members, held_out, recipe=recipe, tries=6, seed=1)
+    recipe = gl.defences.DpSgd(noise=4.0, rate=0.25, epochs=5, learning_rate=0.5)
+    found = gl.defences.dp_at(0.55, network(), members, held_out, recipe=recipe, tries=6, seed=1)
     assert len(found.tried) <= 6
     assert found.tried[0][0] == 4.0
     gaps = [abs(accuracy - 0.55) for _, accuracy in found.tried]
     assert abs(found.accuracy - 0.55) == min(gaps)
     assert found.recipe.noise == found.tried[int(np.argmin(gaps))][0]
-    again = gl.DpSgd(noise=found.recipe.noise, rate=0.25, epochs=5, learning_rate=0.5)
+    again = gl.defences.DpSgd(noise=found.recipe.noise, rate=0.25, epochs=5, learning_rate=0.5)
     assert equal(again(network(), gl.Data(*members), np.random.default_rng(1)), found.model)
     assert found.recipe.tried == len(found.tried)
 
 
 def test_no_accuracy_is_too_high_for_noise(halves):
     """What cannot be reached is told by what was: the search goes down to no noise at all, and ends."""
-    found = gl.dp_at(1.0, network(), *halves, recipe=gl.DpSgd(noise=0.002, rate=0.5, epochs=1), tries=8)
+    found = gl.defences.dp_at(
+        1.0, network(), *halves, recipe=gl.defences.DpSgd(noise=0.002, rate=0.5, epochs=1), tries=8
+    )
     assert found.tried[-1][0] == 0.0
     assert len(found.tried) < 8
     assert (found.wanted, found.accuracy < 1) == (1.0, True)
 
 
 def test_what_was_searched_for_trains_as_what_was_found(halves):
-    inner = gl.Fit(epochs=2, objective=gl.LabelSmoothing(0.2))
-    found = gl.Searched(inner, tried=5)
+    inner = gl.defences.Fit(epochs=2, objective=gl.defences.LabelSmoothing(0.2))
+    found = gl.defences.Searched(inner, tried=5)
     data = gl.Data(*halves[0])
     assert equal(found(network(), data, np.random.default_rng(0)), inner(network(), data, np.random.default_rng(0)))
-    assert (found.epochs, found.plain()) == (2, gl.Fit(epochs=2))
+    assert (found.epochs, found.plain()) == (2, gl.defences.Fit(epochs=2))
     assert hasattr(found, "distil")
     assert not hasattr(found, "weighted")
     assert copy.deepcopy(found) == found == pickle.loads(pickle.dumps(found))
-    assert describe(found) == describe(gl.Searched(inner, tried=6)) != describe(gl.Searched(gl.Fit(epochs=2), tried=5))
+    assert (
+        describe(found)
+        == describe(gl.defences.Searched(inner, tried=6))
+        != describe(gl.defences.Searched(gl.defences.Fit(epochs=2), tried=5))
+    )
     target = gl.torch_target(network(), train=found)
     assert (target.training.tried, target.training.recipe) == (5, "Fit(epochs=2, objective=LabelSmoothing(share=0.2))")
 
@@ -110,23 +116,29 @@ def test_what_was_searched_for_trains_as_what_was_found(halves):
 def test_what_cannot_be_matched_is_refused(halves):
     words = halves[0][0], np.where(halves[0][1] > 0, "yes", "no")
     for call, said in (
-        (lambda: gl.stopped_at(0.5, Ridge(), *halves), "Ridge does not train in rounds"),
-        (lambda: gl.stopped_at(0.5, "model", *halves), "Expected a torch module or an estimator, found str"),
+        (lambda: gl.defences.stopped_at(0.5, Ridge(), *halves), "Ridge does not train in rounds"),
+        (lambda: gl.defences.stopped_at(0.5, "model", *halves), "Expected a torch module or an estimator, found str"),
         (
-            lambda: gl.stopped_at(0.5, network(), *halves, recipe=gl.DpSgd()),
+            lambda: gl.defences.stopped_at(0.5, network(), *halves, recipe=gl.defences.DpSgd()),
             "whose epochs can be looked at, found DpSgd",
         ),
-        (lambda: gl.stopped_at(0.5, network(), *halves, recipe=gl.Fit(loss="squared")), "Accuracy is that of classes"),
-        (lambda: gl.dp_at(0.5, network(), *halves, recipe=gl.DpSgd(loss="squared")), "Accuracy is that of classes"),
-        (lambda: gl.dp_at(0.5, Ridge(), *halves), "Expected a torch module, found Ridge"),
-        (lambda: gl.dp_at(0.5, network(), words, halves[1]), "positions of classes"),
-        (lambda: gl.stopped_at(0.5, network(), halves[0], words), "positions of classes"),
+        (
+            lambda: gl.defences.stopped_at(0.5, network(), *halves, recipe=gl.defences.Fit(loss="squared")),
+            "Accuracy is that of classes",
+        ),
+        (
+            lambda: gl.defences.dp_at(0.5, network(), *halves, recipe=gl.defences.DpSgd(loss="squared")),
+            "Accuracy is that of classes",
+        ),
+        (lambda: gl.defences.dp_at(0.5, Ridge(), *halves), "Expected a torch module, found Ridge"),
+        (lambda: gl.defences.dp_at(0.5, network(), words, halves[1]), "positions of classes"),
+        (lambda: gl.defences.stopped_at(0.5, network(), halves[0], words), "positions of classes"),
     ):
         with pytest.raises(InputError, match=said):
             call()
     with pytest.raises(ValueError, match=r"accuracy=1.5 in \[0, 1\]"):
-        gl.stopped_at(1.5, network(), *halves)
+        gl.defences.stopped_at(1.5, network(), *halves)
     with pytest.raises(ValueError, match="tries=0"):
-        gl.dp_at(0.5, network(), *halves, tries=0)
+        gl.defences.dp_at(0.5, network(), *halves, tries=0)
     with pytest.raises(ValueError, match="tried=0"):
-        gl.Searched(gl.Fit(), tried=0)
+        gl.defences.Searched(gl.defences.Fit(), tried=0)

@@ -13,7 +13,7 @@ def parameters(module):
 
 @pytest.mark.parametrize(("features", "classes"), [(600, 100), (446, 30), (3, 2)])
 def test_the_perceptron_has_four_hidden_layers_of_halving_width(features, classes):
-    module = gl.mlp(features, classes)
+    module = gl.defences.mlp(features, classes)
     counted = (features + 1) * 512 + 513 * 256 + 257 * 128 + 129 * 64 + 65 * classes
     assert parameters(module) == counted
     linear = [(m.in_features, m.out_features) for m in module if isinstance(m, torch.nn.Linear)]
@@ -23,16 +23,16 @@ def test_the_perceptron_has_four_hidden_layers_of_halving_width(features, classe
 
 
 def test_layers_and_activation_may_be_chosen():
-    module = gl.mlp(7, 3, hidden=(5,), activation="Tanh")
+    module = gl.defences.mlp(7, 3, hidden=(5,), activation="Tanh")
     assert parameters(module) == 8 * 5 + 6 * 3
     assert isinstance(module[1], torch.nn.Tanh)
-    assert parameters(gl.mlp(7, 3, hidden=())) == 8 * 3  # logistic regression
+    assert parameters(gl.defences.mlp(7, 3, hidden=())) == 8 * 3  # logistic regression
 
 
 @pytest.mark.parametrize(("side", "channels", "width"), [(28, 1, 5), (32, 3, 6)])
 def test_the_convolutional_network_has_two_layers_of_filters(side, channels, width):
     """3 x 3 filters lose two pixels, and pooling halves: 28 -> 26 -> 13 -> 11 -> 5, and 32 -> 30 -> 15 -> 13 -> 6."""
-    module = gl.cnn(side, 10, channels=channels)
+    module = gl.defences.cnn(side, 10, channels=channels)
     counted = (9 * channels + 1) * 32 + (9 * 32 + 1) * 64 + (64 * width * width + 1) * 10
     assert parameters(module) == counted
     assert module(torch.zeros(2, channels, side, side)).shape == (2, 10)
@@ -40,17 +40,17 @@ def test_the_convolutional_network_has_two_layers_of_filters(side, channels, wid
 
 def test_what_cannot_be_built_is_told():
     with pytest.raises(ValueError, match="Expected activation='Relu'"):
-        gl.mlp(3, 2, activation="Relu")
+        gl.defences.mlp(3, 2, activation="Relu")
     with pytest.raises(ValueError, match="Expected side=8 to be large enough for 2 layers"):
-        gl.cnn(8, 10, filters=(4, 4))
+        gl.defences.cnn(8, 10, filters=(4, 4))
     with pytest.raises(ValueError, match=r"Expected filters=\(\)"):
-        gl.cnn(28, 10, filters=())
+        gl.defences.cnn(28, 10, filters=())
 
 
 def test_every_part_can_be_drawn_anew():
-    from guestlist.defences.plain import fresh
+    from guestlist.defences.torch_training import fresh
 
-    for module in (gl.mlp(4, 3), gl.cnn(12, 3)):
+    for module in (gl.defences.mlp(4, 3), gl.defences.cnn(12, 3)):
         again = fresh(module)
         for before, after in zip(module.parameters(), again.parameters(), strict=True):
             assert before.shape == after.shape
@@ -61,7 +61,7 @@ def test_every_part_can_be_drawn_anew():
 def test_parameters_begin_as_glorot_and_bengio_have_it():
     """Uniform within the root of 6 over inputs plus outputs (a filter of 3 x 3 counts ninefold), and no offset."""
     torch.manual_seed(0)
-    for module in (gl.mlp(40, 3, hidden=(200,)), gl.cnn(12, 3, filters=(60, 30))):
+    for module in (gl.defences.mlp(40, 3, hidden=(200,)), gl.defences.cnn(12, 3, filters=(60, 30))):
         for layer in module:
             if not hasattr(layer, "weight"):
                 continue
@@ -75,12 +75,17 @@ def test_parameters_begin_as_glorot_and_bengio_have_it():
 
 def test_layers_stay_those_that_other_libraries_know():
     """Opacus and Captum look a layer's class up, and a subclass is another class."""
-    kinds = {type(part) for module in (gl.mlp(4, 3), gl.cnn(12, 3)) for part in module if hasattr(part, "weight")}
+    kinds = {
+        type(part)
+        for module in (gl.defences.mlp(4, 3), gl.defences.cnn(12, 3))
+        for part in module
+        if hasattr(part, "weight")
+    }
     assert kinds == {torch.nn.Linear, torch.nn.Conv2d}
 
 
 def test_a_module_may_draw_the_parameters_of_its_parts():
-    from guestlist.defences.plain import fresh
+    from guestlist.defences.torch_training import fresh
 
     class Ones(torch.nn.Sequential):
         def reset_parameters(self):

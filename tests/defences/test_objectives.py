@@ -4,9 +4,8 @@ import numpy as np
 import pytest
 
 import guestlist as gl
-from guestlist.defences.hamp import smoothing_for
-from guestlist.defences.objective import Batch, Start
-from guestlist.defences.relax_loss import flat
+from guestlist.defences.regularisers import flat, smoothing_for
+from guestlist.defences.torch_training import Batch, Start
 
 torch = pytest.importorskip("torch")
 
@@ -46,23 +45,23 @@ def data():
 
 
 def trained(objective, data, **options):
-    fit = gl.Fit(
+    fit = gl.defences.Fit(
         **{"epochs": 6, "batch_size": 30, "learning_rate": 0.05, "optimizer": "sgd"} | options, objective=objective
     )
-    return fit(gl.mlp(5, 3, hidden=(8,)), data, np.random.default_rng(2))
+    return fit(gl.defences.mlp(5, 3, hidden=(8,)), data, np.random.default_rng(2))
 
 
 def test_label_smoothing_spreads_a_share():
-    value, _ = loss_of(gl.LabelSmoothing(0.3))
+    value, _ = loss_of(gl.defences.LabelSmoothing(0.3))
     assert value == pytest.approx(cross_entropy(0.7 * np.eye(4)[Y] + 0.3 / 4))
     expected = torch.nn.functional.cross_entropy(torch.tensor(LOGITS), torch.tensor(Y), label_smoothing=0.3)
     assert value == pytest.approx(expected.item())
-    soft, _ = loss_of(gl.LabelSmoothing(0.3), y=np.eye(4)[Y])
+    soft, _ = loss_of(gl.defences.LabelSmoothing(0.3), y=np.eye(4)[Y])
     assert soft == pytest.approx(value)
 
 
 def test_a_confident_answer_costs():
-    value, _ = loss_of(gl.ConfidencePenalty(0.5))
+    value, _ = loss_of(gl.defences.ConfidencePenalty(0.5))
     entropy = -(P * np.log(P)).sum(1).mean()
     assert value == pytest.approx(cross_entropy(np.eye(4)[Y]) - 0.5 * entropy)
 
@@ -76,7 +75,7 @@ def test_labels_have_the_entropy_that_is_asked_for(share, classes):
 
 
 def test_hamp_is_both_of_its_parts():
-    value, _ = loss_of(gl.Hamp(0.4, 0.2))
+    value, _ = loss_of(gl.defences.Hamp(0.4, 0.2))
     spread, entropy = smoothing_for(0.4, 4), -(P * np.log(P)).sum(1).mean()
     assert value == pytest.approx(cross_entropy((1 - spread) * np.eye(4)[Y] + spread / 4) - 0.2 * entropy)
 
@@ -84,16 +83,16 @@ def test_hamp_is_both_of_its_parts():
 def test_above_its_level_a_relaxed_loss_is_plain():
     level = cross_entropy(np.eye(4)[Y]) - 1e-6
     for epoch in (0, 1):
-        value, gradient = loss_of(gl.RelaxLoss(level), epoch)
+        value, gradient = loss_of(gl.defences.RelaxLoss(level), epoch)
         assert value == pytest.approx(level + 1e-6)
         assert gradient == pytest.approx((P - np.eye(4)[Y]) / 6)
 
 
 def test_below_it_the_loss_climbs_in_even_epochs_and_flattens_in_odd_ones():
     level = cross_entropy(np.eye(4)[Y]) + 1e-6
-    _, up = loss_of(gl.RelaxLoss(level), 0)
+    _, up = loss_of(gl.defences.RelaxLoss(level), 0)
     assert up == pytest.approx(-(P - np.eye(4)[Y]) / 6)
-    value, down = loss_of(gl.RelaxLoss(level), 1)
+    value, down = loss_of(gl.defences.RelaxLoss(level), 1)
     own = P[np.arange(6), Y]
     labels = np.where(np.eye(4)[Y] == 1, own[:, None], (1 - own[:, None]) / 3)
     assert flat(torch.tensor(LOGITS), torch.tensor(Y)).numpy() == pytest.approx(labels)
@@ -102,56 +101,66 @@ def test_below_it_the_loss_climbs_in_even_epochs_and_flattens_in_odd_ones():
 
 
 def test_a_relaxed_loss_ends_at_its_level(data):
-    module = trained(gl.RelaxLoss(0.4), data, epochs=80, learning_rate=0.2)
+    module = trained(gl.defences.RelaxLoss(0.4), data, epochs=80, learning_rate=0.2)
     loss = torch.nn.functional.cross_entropy(module(torch.tensor(data.x, dtype=torch.float32)), torch.tensor(data.y))
     assert 0.3 < loss.item() < 0.5
 
 
 def test_a_penalty_has_the_gradient_of_twice_its_weight(data):
     """SGD adds weight_decay times w to the gradient: that is a penalty of half of it."""
-    by_penalty = trained(gl.L2(0.05), data, momentum=0.5)
+    by_penalty = trained(gl.defences.L2(0.05), data, momentum=0.5)
     by_decay = trained(None, data, momentum=0.5, weight_decay=0.1)
     assert parameters(by_penalty) == pytest.approx(parameters(by_decay), abs=1e-6)
     assert np.abs(parameters(by_penalty) - parameters(trained(None, data, momentum=0.5))).max() > 1e-3
 
 
 @pytest.mark.parametrize(
-    "objective", [gl.L2(0.0), gl.LabelSmoothing(0.0), gl.ConfidencePenalty(0.0), gl.Hamp(0.0, 0.0), gl.RelaxLoss(0.0)]
+    "objective",
+    [
+        gl.defences.L2(0.0),
+        gl.defences.LabelSmoothing(0.0),
+        gl.defences.ConfidencePenalty(0.0),
+        gl.defences.Hamp(0.0, 0.0),
+        gl.defences.RelaxLoss(0.0),
+    ],
 )
 def test_what_weighs_nothing_is_plain_training(objective, data):
     assert parameters(trained(objective, data)) == pytest.approx(parameters(trained(None, data)), abs=1e-6)
 
 
 def test_an_objective_is_part_of_the_identity():
-    described = {gl.Fit(objective=one).describe() for one in (None, gl.L2(0.1), gl.L2(0.2), gl.LabelSmoothing(0.1))}
+    described = {
+        gl.defences.Fit(objective=one).describe()
+        for one in (None, gl.defences.L2(0.1), gl.defences.L2(0.2), gl.defences.LabelSmoothing(0.1))
+    }
     assert len(described) == 4
 
 
 def test_what_is_not_one_is_refused():
     with pytest.raises(ValueError, match="to be one such as LabelSmoothing"):
-        gl.Fit(objective="l2")
+        gl.defences.Fit(objective="l2")
     with pytest.raises(ValueError, match="LabelSmoothing changes answers about classes"):
-        gl.Fit(loss="squared", objective=gl.LabelSmoothing())
-    assert gl.Fit(loss="squared", objective=gl.L2()).objective == gl.L2()
+        gl.defences.Fit(loss="squared", objective=gl.defences.LabelSmoothing())
+    assert gl.defences.Fit(loss="squared", objective=gl.defences.L2()).objective == gl.defences.L2()
 
 
 @pytest.mark.parametrize(
     ("kind", "options"),
     [
-        (gl.L2, {"weight": -1}),
-        (gl.LabelSmoothing, {"share": 1}),
-        (gl.ConfidencePenalty, {"weight": -1}),
-        (gl.RelaxLoss, {"level": -0.1}),
-        (gl.Hamp, {"entropy": 1}),
-        (gl.Hamp, {"weight": -1}),
-        (gl.Dropout, {"rate": 1}),
-        (gl.EarlyStopping, {"share": 0}),
-        (gl.EarlyStopping, {"patience": 0}),
-        (gl.Distillation, {"temperature": 0}),
-        (gl.Distillation, {"student": gl.Fit(loss="squared")}),
-        (gl.Selena, {"out": 10}),
-        (gl.FgsmNoise, {"share": 2}),
-        (gl.FgsmNoise, {"fit": gl.Fit(loss="squared")}),
+        (gl.defences.L2, {"weight": -1}),
+        (gl.defences.LabelSmoothing, {"share": 1}),
+        (gl.defences.ConfidencePenalty, {"weight": -1}),
+        (gl.defences.RelaxLoss, {"level": -0.1}),
+        (gl.defences.Hamp, {"entropy": 1}),
+        (gl.defences.Hamp, {"weight": -1}),
+        (gl.defences.Dropout, {"rate": 1}),
+        (gl.defences.EarlyStopping, {"share": 0}),
+        (gl.defences.EarlyStopping, {"patience": 0}),
+        (gl.defences.Distillation, {"temperature": 0}),
+        (gl.defences.Distillation, {"student": gl.defences.Fit(loss="squared")}),
+        (gl.defences.Selena, {"out": 10}),
+        (gl.defences.FgsmNoise, {"share": 2}),
+        (gl.defences.FgsmNoise, {"fit": gl.defences.Fit(loss="squared")}),
     ],
 )
 def test_options_are_checked(kind, options):

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import guestlist as gl
-from guestlist.defences.plain import fresh, take_rows
+from guestlist.defences.torch_training import fresh, take_rows
 
 torch = pytest.importorskip("torch")
 
@@ -74,8 +74,8 @@ def answers(module, x):
 @pytest.mark.parametrize(("momentum", "decay"), [(0.0, 0.0), (0.9, 0.0), (0.5, 0.1)])
 def test_sgd_with_momentum_is_the_loop_written_out(momentum, decay, blobs):
     x, y = blobs[0]
-    fit = gl.Fit(3, 32, 0.05, weight_decay=decay, optimizer="sgd", momentum=momentum)
-    module = gl.mlp(5, 3, hidden=(8,))
+    fit = gl.defences.Fit(3, 32, 0.05, weight_decay=decay, optimizer="sgd", momentum=momentum)
+    module = gl.defences.mlp(5, 3, hidden=(8,))
     found = fit(module, gl.Data(x, y), np.random.default_rng(7))
     expected = written_out(fit, module, x, y, 7, momentum_step(0.05, momentum, decay))
     np.testing.assert_allclose(answers(found, x), answers(expected, x), rtol=1e-4, atol=1e-5)
@@ -84,7 +84,7 @@ def test_sgd_with_momentum_is_the_loop_written_out(momentum, decay, blobs):
 @pytest.mark.parametrize("decay", [0.0, 0.1])
 def test_adamw_is_the_loop_written_out(decay, blobs):
     x, y = blobs[0]
-    fit, module = gl.Fit(3, 32, 0.01, weight_decay=decay), gl.mlp(5, 3, hidden=(8,))
+    fit, module = gl.defences.Fit(3, 32, 0.01, weight_decay=decay), gl.defences.mlp(5, 3, hidden=(8,))
     found = fit(module, gl.Data(x, y), np.random.default_rng(7))
     expected = written_out(fit, module, x, y, 7, adamw_step(0.01, decay))
     np.testing.assert_allclose(answers(found, x), answers(expected, x), rtol=1e-3, atol=1e-4)
@@ -92,17 +92,19 @@ def test_adamw_is_the_loop_written_out(decay, blobs):
 
 def test_a_frozen_parameter_of_any_kind_is_left_alone(blobs):
     x, y = blobs[0]
-    module = gl.mlp(5, 3, hidden=(8,))
+    module = gl.defences.mlp(5, 3, hidden=(8,))
     module.register_parameter("table", torch.nn.Parameter(torch.arange(3), requires_grad=False))
-    found = gl.Fit(1)(module, gl.Data(x, y), np.random.default_rng(0))
+    found = gl.defences.Fit(1)(module, gl.Data(x, y), np.random.default_rng(0))
     assert found.table.tolist() == [0, 1, 2]
 
 
 def test_momentum_changes_what_is_learnt(blobs):
     x, y = blobs[0]
-    module = gl.mlp(5, 3, hidden=(8,))
+    module = gl.defences.mlp(5, 3, hidden=(8,))
     slow, fast = (
-        gl.Fit(3, learning_rate=0.05, optimizer="sgd", momentum=m)(module, gl.Data(x, y), np.random.default_rng(7))
+        gl.defences.Fit(3, learning_rate=0.05, optimizer="sgd", momentum=m)(
+            module, gl.Data(x, y), np.random.default_rng(7)
+        )
         for m in (0.0, 0.9)
     )
     assert np.abs(answers(slow, x) - answers(fast, x)).max() > 0.1
@@ -111,7 +113,10 @@ def test_momentum_changes_what_is_learnt(blobs):
 @pytest.mark.parametrize("optimizer", ["adamw", "sgd"])
 def test_certain_soft_labels_train_as_hard_ones_do(optimizer, blobs):
     x, y = blobs[0]
-    module, fit = gl.mlp(5, 3, hidden=(8,)).double(), gl.Fit(3, learning_rate=0.01, optimizer=optimizer)
+    module, fit = (
+        gl.defences.mlp(5, 3, hidden=(8,)).double(),
+        gl.defences.Fit(3, learning_rate=0.01, optimizer=optimizer),
+    )
     hard = fit(module, gl.Data(x, y), np.random.default_rng(7))
     soft = fit.distil(module, gl.Data(x, y), np.eye(3)[y], np.random.default_rng(7))
     for one, other in zip(hard.parameters(), soft.parameters(), strict=True):
@@ -122,9 +127,9 @@ def test_soft_labels_minimise_the_expected_loss(blobs):
     """Without features there is only a constant to learn, and the best one is the mean of the soft labels."""
     _, y = blobs[0]
     soft = np.random.default_rng(0).dirichlet(np.ones(3), size=len(y))
-    fit = gl.Fit(200, batch_size=len(y), learning_rate=0.5, optimizer="sgd")
+    fit = gl.defences.Fit(200, batch_size=len(y), learning_rate=0.5, optimizer="sgd")
     data = gl.Data(np.zeros((len(y), 2)), y)
-    module = fit.distil(gl.mlp(2, 3, hidden=()), data, soft, np.random.default_rng(0))
+    module = fit.distil(gl.defences.mlp(2, 3, hidden=()), data, soft, np.random.default_rng(0))
     found = torch.softmax(torch.tensor(answers(module, np.zeros((1, 2)))), 1).numpy()[0]
     np.testing.assert_allclose(found, soft.mean(axis=0), atol=1e-4)
 
@@ -135,7 +140,7 @@ def test_soft_labels_minimise_the_expected_loss(blobs):
 )
 def test_how_images_lie_in_memory_does_not_change_what_is_learnt(optimizer, rate, step, images):
     x, y = images
-    fit, module = gl.Fit(2, 32, rate, optimizer=optimizer), gl.cnn(10, 3, channels=2, filters=(4, 4))
+    fit, module = gl.defences.Fit(2, 32, rate, optimizer=optimizer), gl.defences.cnn(10, 3, channels=2, filters=(4, 4))
     found = fit(module, gl.Data(x, y), np.random.default_rng(7))
     assert next(found.parameters()).is_contiguous(memory_format=torch.channels_last)
     expected = written_out(fit, module, x, y, 7, step)
@@ -145,10 +150,10 @@ def test_how_images_lie_in_memory_does_not_change_what_is_learnt(optimizer, rate
 @pytest.mark.slow
 def test_images_are_audited(images):
     x, y = images
-    fit = gl.Fit(6, 16, 0.01)
-    module = fit(gl.cnn(10, 3, channels=2, filters=(4,)), gl.Data(x[:60], y[:60]), np.random.default_rng(0))
+    fit = gl.defences.Fit(6, 16, 0.01)
+    module = fit(gl.defences.cnn(10, 3, channels=2, filters=(4,)), gl.Data(x[:60], y[:60]), np.random.default_rng(0))
     target = gl.torch_target(module, classes=[0, 1, 2], train=fit)
-    plans = [gl.Distilled(2), gl.LeftOut(records=2, models=2)]
+    plans = [gl.evidence.Distilled(2), gl.evidence.LeftOut(records=2, models=2)]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", gl.AuditWarning)
         results = gl.audit(target, (x[:60], y[:60]), (x[60:], y[60:]), references=0, evidence=plans, jobs=1)
@@ -170,7 +175,7 @@ def test_taken_is_indexing(shape, together):
 
 def test_the_same_seed_gives_the_same_bits_and_another_does_not(blobs):
     x, y = blobs[0]
-    fit, module = gl.Fit(2), gl.mlp(5, 3, hidden=(8,))
+    fit, module = gl.defences.Fit(2), gl.defences.mlp(5, 3, hidden=(8,))
     first, again, other = (answers(fit(module, gl.Data(x, y), np.random.default_rng(seed)), x) for seed in (0, 0, 1))
     assert (first == again).all()
     assert not (first == other).any()
@@ -191,13 +196,13 @@ def test_the_same_seed_gives_the_same_bits_and_another_does_not(blobs):
 )
 def test_bad_options_are_told(options, name):
     with pytest.raises(ValueError, match=f"Expected {name}"):
-        gl.Fit(**options)
+        gl.defences.Fit(**options)
 
 
 def test_the_last_checkpoint_is_what_a_call_returns():
     rng = np.random.default_rng(0)
-    data, module = gl.Data(rng.normal(size=(40, 4)), rng.integers(2, size=40)), gl.mlp(4, 2, hidden=(5,))
-    fit = gl.Fit(epochs=5)
+    data, module = gl.Data(rng.normal(size=(40, 4)), rng.integers(2, size=40)), gl.defences.mlp(4, 2, hidden=(5,))
+    fit = gl.defences.Fit(epochs=5)
     trained, kept = fit(module, data, np.random.default_rng(1)), fit.checkpoints(module, data, np.random.default_rng(1))
     some = fit.checkpoints(module, data, np.random.default_rng(1), every=2)
     assert (len(kept), len(some)) == (5, 3)

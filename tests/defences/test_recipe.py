@@ -13,16 +13,16 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.tree import DecisionTreeClassifier
 
 import guestlist as gl
+from guestlist._util import describe, described
 from guestlist.cli import main
 from guestlist.defences import DEFENCES, as_recipe
 from guestlist.errors import FolderError, InputError
-from guestlist.fingerprints import describe, described
 
 torch = pytest.importorskip("torch")
 
 
 @dataclass(frozen=True)
-class Smoothed(gl.Fit):
+class Smoothed(gl.defences.Fit):
     """Label smoothing, with the fields of plain ``Fit``."""
 
     def _loss(self, answers, batch):
@@ -34,7 +34,7 @@ class Softened:
     """Label smoothing as a wrapper of another recipe, with an option; it leaves its description to the helper."""
 
     share: float = 0.2
-    then: gl.Fit = field(default_factory=lambda: gl.Fit(epochs=2))
+    then: gl.defences.Fit = field(default_factory=lambda: gl.defences.Fit(epochs=2))
 
     def __call__(self, model, data, rng):
         classes = int(data.y.max()) + 1
@@ -49,7 +49,7 @@ class Object:
         self.epochs = epochs
 
     def __call__(self, model, data, rng):
-        return gl.Fit(self.epochs)(model, data, rng)
+        return gl.defences.Fit(self.epochs)(model, data, rng)
 
 
 class Delegating:
@@ -76,7 +76,7 @@ def closed_over(share):
 
 def made_in_a_function(share):
     @dataclass(frozen=True)
-    class Made(gl.Fit):
+    class Made(gl.defences.Fit):
         def _loss(self, answers, batch):
             return torch.nn.functional.cross_entropy(answers, batch.y, label_smoothing=share)
 
@@ -85,7 +85,7 @@ def made_in_a_function(share):
 
 @pytest.fixture(scope="module")
 def module(blobs):
-    return gl.Fit(epochs=2)(gl.mlp(5, 3, hidden=(8,)), gl.Data(*blobs[0]), np.random.default_rng(0))
+    return gl.defences.Fit(epochs=2)(gl.defences.mlp(5, 3, hidden=(8,)), gl.Data(*blobs[0]), np.random.default_rng(0))
 
 
 def module_from(path, text):
@@ -98,15 +98,15 @@ def module_from(path, text):
 
 @pytest.mark.slow
 def test_recipes_that_differ_have_different_identities():
-    fit = gl.Fit(epochs=2)
+    fit = gl.defences.Fit(epochs=2)
     different = [
         fit,
-        gl.Fit(epochs=3),
-        gl.Fit(epochs=2, loss="squared"),
+        gl.defences.Fit(epochs=3),
+        gl.defences.Fit(epochs=2, loss="squared"),
         Smoothed(epochs=2),
         Softened(),
         Softened(0.1),
-        Softened(then=gl.Fit(epochs=3)),
+        Softened(then=gl.defences.Fit(epochs=3)),
         Object(2),
         Object(3),
         Delegating(fit),
@@ -115,25 +115,25 @@ def test_recipes_that_differ_have_different_identities():
         closed_over(0.2),
         made_in_a_function(0.1),
         made_in_a_function(0.2),
-        gl.Refit(),
+        gl.defences.Refit(),
     ]
     texts = [describe(recipe) for recipe in different]
     assert len(set(texts)) == len(texts)
     assert texts == [describe(recipe) for recipe in different]
-    assert describe(gl.Fit(epochs=2)) == describe(fit)
+    assert describe(gl.defences.Fit(epochs=2)) == describe(fit)
     assert describe(Softened()) == described(Softened())
 
 
 def test_an_identity_names_class_module_version_and_every_option():
-    text = gl.Fit(epochs=7, optimizer="sgd", momentum=0.5).describe()
-    assert text.startswith(f"guestlist.defences.plain.Fit=={gl.__version__}(epochs=7, batch_size=64,")
+    text = gl.defences.Fit(epochs=7, optimizer="sgd", momentum=0.5).describe()
+    assert text.startswith(f"guestlist.defences.torch_training.Fit=={gl.__version__}(epochs=7, batch_size=64,")
     assert "optimizer='sgd', momentum=0.5, loss='cross_entropy'" in text
 
 
 def test_a_class_is_told_from_another_of_its_name_and_from_what_it_was_before(tmp_path, monkeypatch):
     text = (
         "from dataclasses import dataclass\nimport guestlist as gl\n"
-        "@dataclass(frozen=True)\nclass Mine(gl.Fit):\n    def extra(self):\n        return 1\n"
+        "@dataclass(frozen=True)\nclass Mine(gl.defences.Fit):\n    def extra(self):\n        return 1\n"
     )
     one, other = (module_from(tmp_path / f"{name}.py", text) for name in ("one", "other"))
     for found in (one, other):
@@ -160,12 +160,12 @@ def test_a_subclass_of_fit_is_refused_in_the_folder_of_plain_fit(module, blobs, 
             jobs=1,
         )
 
-    first = run(gl.Fit(epochs=2))
-    for other in (Smoothed(epochs=2), Softened(), Object(2), Delegating(gl.Fit(epochs=2)), closed_over(0.2)):
+    first = run(gl.defences.Fit(epochs=2))
+    for other in (Smoothed(epochs=2), Softened(), Object(2), Delegating(gl.defences.Fit(epochs=2)), closed_over(0.2)):
         with pytest.raises(FolderError, match="another model or other parameters"):
             run(other)
-    assert run(gl.Fit(epochs=2)).document()["outcomes"] == first.document()["outcomes"]
-    assert run(gl.Fit(epochs=2), references=5).references.count == 5
+    assert run(gl.defences.Fit(epochs=2)).document()["outcomes"] == first.document()["outcomes"]
+    assert run(gl.defences.Fit(epochs=2), references=5).references.count == 5
 
 
 @pytest.mark.slow
@@ -175,7 +175,7 @@ def test_any_recipe_trains_references(recipe, module, blobs, tmp_path):
     results = gl.audit(target, *blobs, references=4, attacks=["loss", "reference"], folder=tmp_path, jobs=1)
     assert results.references.count == 4
     # It is the recipe that trained them, not plain training: the same stream, the same records, other answers.
-    plain = gl.torch_target(module, train=gl.Fit(epochs=2)).can["train"]
+    plain = gl.torch_target(module, train=gl.defences.Fit(epochs=2)).can["train"]
     own, data = target.can["train"], gl.Data(*blobs[0])
     one, two = (train(data, np.random.default_rng(0))(data.x) for train in (own, plain))
     assert np.array_equal(one, two) == isinstance(recipe, Object)
@@ -186,14 +186,16 @@ def test_learning_from_soft_labels_belongs_to_the_recipe(module, blobs):
     assert "distil" in gl.torch_target(module, train=Smoothed(epochs=2)).can
     with pytest.raises(InputError, match="cannot be trained on soft labels: its training does not take any"):
         gl.torch_target(module, train=Softened()).needs("distil")
-    found = gl.torch_target(module, train=gl.Fit(1)).needs("distil")(gl.Data(*blobs[0]), soft, np.random.default_rng(0))
+    found = gl.torch_target(module, train=gl.defences.Fit(1)).needs("distil")(
+        gl.Data(*blobs[0]), soft, np.random.default_rng(0)
+    )
     assert found(blobs[0][0]).shape == soft.shape
 
 
 @pytest.mark.parametrize(
     ("train", "told"),
     [
-        (gl.Fit, "the class itself"),
+        (gl.defences.Fit, "the class itself"),
         ("fit", "found str 'fit'"),
         ({"epochs": 3}, "found dict"),
         (lambda x: x, "can be called with neither"),
@@ -212,7 +214,7 @@ def test_what_is_no_training_is_refused_before_anything_is_trained(train, told, 
 
 def test_a_function_has_no_model_to_hand_to_a_recipe():
     with pytest.raises(InputError, match=r"Fit is called with \(model, data, rng\)"):
-        gl.function_target(lambda x: x, classes=[0, 1], train=gl.Fit())
+        gl.function_target(lambda x: x, classes=[0, 1], train=gl.defences.Fit())
 
 
 @dataclass(frozen=True)
@@ -223,7 +225,7 @@ class Noisy:
 
     def __call__(self, model, data, rng):
         drawn = np.where(rng.random(len(data)) < self.share, rng.permutation(data.y), data.y)
-        return gl.Refit()(model, gl.Data(data.x, drawn), rng)
+        return gl.defences.Refit()(model, gl.Data(data.x, drawn), rng)
 
     def describe(self):
         return described(self)
@@ -271,12 +273,12 @@ def test_a_users_own_estimator_is_known_by_its_source(tmp_path, monkeypatch):
 @pytest.mark.slow
 def test_a_defence_is_a_file_and_a_row(monkeypatch, blobs):
     """A recipe and its row: it is listed, and it trains a target and its references."""
-    row = gl.Defence(Softened, "torch module", "labels that are never certain", "Szegedy et al. 2016", "none")
+    row = gl.defences.Defence(Softened, "torch module", "labels that are never certain", "Szegedy et al. 2016", "none")
     monkeypatch.setitem(DEFENCES, "softened", row)
     shown = json.loads(CliRunner().invoke(main, ["show", "defences", "--json"]).output)
     assert {"defence": "softened", "trains": "torch module"}.items() <= shown[-1].items()
     recipe = DEFENCES["softened"].with_options(share=0.9)
-    trained = as_recipe(recipe)(gl.mlp(5, 3, hidden=(8,)), gl.Data(*blobs[0]), np.random.default_rng(0))
+    trained = as_recipe(recipe)(gl.defences.mlp(5, 3, hidden=(8,)), gl.Data(*blobs[0]), np.random.default_rng(0))
     results = gl.audit(
         gl.torch_target(trained, train=recipe), *blobs, references=4, attacks=["loss", "reference"], jobs=1
     )
@@ -287,8 +289,8 @@ def test_a_defence_is_a_file_and_a_row(monkeypatch, blobs):
 def test_every_row_makes_a_recipe(name):
     row, some = DEFENCES[name], gl.Data(np.ones((3, 2)), np.zeros(3, int))
     recipe = row.with_options(*([some] if name in ("adv_reg", "memguard") else []))
-    forms = {"answer": gl.Answering, "members": gl.Removal}
-    assert isinstance(recipe, forms.get(row.kind, gl.Recipe))
+    forms = {"answer": gl.defences.Answering, "members": gl.defences.Removal}
+    assert isinstance(recipe, forms.get(row.kind, gl.defences.Recipe))
     assert describe(recipe) == recipe.describe()
     assert DEFENCES[name].summary
     assert name in CliRunner().invoke(main, ["show", "defences"]).output
@@ -298,7 +300,7 @@ def test_every_row_makes_a_recipe(name):
 
 
 def test_options_set_beside_the_fields_count():
-    class Smooth(gl.Fit):
+    class Smooth(gl.defences.Fit):
         def __init__(self, smoothing):
             super().__init__()
             object.__setattr__(self, "smoothing", smoothing)
@@ -308,12 +310,12 @@ def test_options_set_beside_the_fields_count():
 
 def test_what_was_worked_out_and_is_remembered_does_not_count():
     records = gl.Data(np.zeros((4, 1)), np.array([0, 1, 0, 1]))
-    recipe = gl.AdvReg(records, 2.0)
+    recipe = gl.defences.AdvReg(records, 2.0)
     before = describe(recipe)
     assert records.kinds.tolist() == [0, 1, 0, 1]
     assert "kinds" in vars(records)
     assert describe(recipe) == before
-    assert describe(gl.AdvReg(records.take(np.arange(4)), 2.0)) == before
+    assert describe(gl.defences.AdvReg(records.take(np.arange(4)), 2.0)) == before
 
 
 def test_what_a_user_sets_where_something_is_remembered_counts():
@@ -408,7 +410,7 @@ def test_plain_attributes_of_a_module_count():
         def forward(self, x):
             return self.scale * self.last(x)
 
-    one, other, same = (gl.torch_target(Net(scale), train=gl.Fit()).recipe for scale in (1.0, 50.0, 1.0))
+    one, other, same = (gl.torch_target(Net(scale), train=gl.defences.Fit()).recipe for scale in (1.0, 50.0, 1.0))
     assert one != other
     assert one == same
 
@@ -424,6 +426,6 @@ def test_a_number_of_threads_that_means_nothing_is_left_alone():
     for model in (LogisticRegression(), make_pipeline(StandardScaler(), LogisticRegression())):
         with warnings.catch_warnings():
             warnings.simplefilter("error")
-            fitted = gl.Refit()(model, data, rng)
+            fitted = gl.defences.Refit()(model, data, rng)
         assert {value for name, value in fitted.get_params().items() if name.endswith("n_jobs")} == {None}
-    assert gl.Refit()(RandomForestClassifier(3, n_jobs=2), data, rng).n_jobs == 1
+    assert gl.defences.Refit()(RandomForestClassifier(3, n_jobs=2), data, rng).n_jobs == 1

@@ -9,9 +9,10 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import guestlist as gl
-from guestlist.defences.regularised import REGULARISATION, family, grid
+from guestlist._util import describe
+from guestlist.defences import grid
+from guestlist.defences.estimators import REGULARISATION, family
 from guestlist.errors import InputError
-from guestlist.fingerprints import describe
 
 MODULES = {
     "DecisionTree": "sklearn.tree",
@@ -78,12 +79,12 @@ def test_values_of_one_parameter_regularise_more_and_more(name):
 def test_the_present_value_is_plain_training_and_every_other_trains(name, some):
     model = estimator(name)
     knob = REGULARISATION[name][0]
-    same = gl.Regularised({knob.parameter: model.get_params()[knob.parameter]})
-    first, plain = (how(model, some, np.random.default_rng(1)) for how in (same, gl.Refit()))
+    same = gl.defences.Regularised({knob.parameter: model.get_params()[knob.parameter]})
+    first, plain = (how(model, some, np.random.default_rng(1)) for how in (same, gl.defences.Refit()))
     np.testing.assert_array_equal(ask(first, some.x), ask(plain, some.x))
     strongest = {parameter: value for one in grid(model, 100) for parameter, value in one.parameters.items()}
     for parameter, value in strongest.items():
-        trained = gl.Regularised({parameter: value})(model, some, np.random.default_rng(1))
+        trained = gl.defences.Regularised({parameter: value})(model, some, np.random.default_rng(1))
         assert trained.get_params()[parameter] == value
         assert np.isfinite(ask(trained, some.x)).all()
 
@@ -113,11 +114,11 @@ def test_what_is_not_known_has_no_grid_and_what_is_not_there_is_named(some):
     assert family(StandardScaler()) == ()
     assert not list(grid(StandardScaler(), 100))
     with pytest.raises(InputError, match="has no parameter 'leaves'"):
-        gl.Regularised({"leaves": 3})(estimator("DecisionTreeClassifier"), some, np.random.default_rng(0))
+        gl.defences.Regularised({"leaves": 3})(estimator("DecisionTreeClassifier"), some, np.random.default_rng(0))
 
 
 def test_weights_reach_the_estimator(some):
     model, weight = estimator("DecisionTreeClassifier"), np.repeat([1.0, 0.0], 50)
-    one = gl.Regularised({"min_samples_leaf": 5}).weighted(model, some, weight, np.random.default_rng(0))
-    other = gl.Refit().weighted(model.set_params(min_samples_leaf=5), some, weight, np.random.default_rng(0))
+    one = gl.defences.Regularised({"min_samples_leaf": 5}).weighted(model, some, weight, np.random.default_rng(0))
+    other = gl.defences.Refit().weighted(model.set_params(min_samples_leaf=5), some, weight, np.random.default_rng(0))
     np.testing.assert_array_equal(ask(one, some.x), ask(other, some.x))

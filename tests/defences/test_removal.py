@@ -23,7 +23,7 @@ def table(risk, member=None, **columns):
 def test_the_riskiest_members_leave_and_nobody_else(rows, share):
     risk, member = map(np.array, zip(*rows, strict=True))
     records = table(risk.astype(float), member)
-    left = np.isin(records["id"], gl.Removal(share).leaving(records))
+    left = np.isin(records["id"], gl.defences.Removal(share).leaving(records))
     assert not left[~member].any()
     assert not np.isnan(risk[left].astype(float)).any()
     known = member & ~np.isnan(risk)
@@ -34,16 +34,16 @@ def test_the_riskiest_members_leave_and_nobody_else(rows, share):
 
 def test_persons_leave_as_a_whole():
     records = table([3.0, 0.0, 2.0, 1.0], person=["a", "a", "b", "c"])
-    assert list(gl.Removal(0.5).leaving(records)) == ["r0", "r1"]
-    assert list(gl.Removal(0.25).leaving(records)) == []  # a person has two records of four
-    assert list(gl.Removal(0.75).leaving(records)) == ["r0", "r1", "r2"]
+    assert list(gl.defences.Removal(0.5).leaving(records)) == ["r0", "r1"]
+    assert list(gl.defences.Removal(0.25).leaving(records)) == []  # a person has two records of four
+    assert list(gl.defences.Removal(0.75).leaving(records)) == ["r0", "r1", "r2"]
 
 
 def test_any_risk_will_do_and_one_that_is_not_there_is_named():
     records = table([0.0, 1.0], risk_own=[1.0, 0.0], risk_mu_low=[0.0, 0.0])
-    assert list(gl.Removal(0.5, "own").leaving(records)) == ["r0"]
+    assert list(gl.defences.Removal(0.5, "own").leaving(records)) == ["r0"]
     with pytest.raises(InputError, match="no risk 'shapr'; its risks are: mu, own"):
-        gl.Removal(0.5, "shapr").leaving(records)
+        gl.defences.Removal(0.5, "shapr").leaving(records)
     with pytest.raises(ValueError, match="share=1"):
-        gl.Removal(1)
-    assert gl.Removal(0.1).describe() != gl.Removal(0.2).describe()
+        gl.defences.Removal(1)
+    assert gl.defences.Removal(0.1).describe() != gl.defences.Removal(0.2).describe()

@@ -7,9 +7,8 @@ import pytest
 
 import guestlist as gl
 from guestlist.defences import DEFENCES
-from guestlist.defences.dropout import dropping
-from guestlist.defences.noise import gradients
-from guestlist.defences.plain import goodness
+from guestlist.defences.regularisers import dropping, gradients
+from guestlist.defences.torch_training import goodness
 from guestlist.errors import InputError
 
 torch = pytest.importorskip("torch")
@@ -22,11 +21,11 @@ def data():
     return gl.Data(rng.normal(size=(120, 6)) + 0.7 * y[:, None], y)
 
 
-FIT = gl.Fit(epochs=8, batch_size=20, learning_rate=0.02)
+FIT = gl.defences.Fit(epochs=8, batch_size=20, learning_rate=0.02)
 
 
 def network():
-    return gl.mlp(6, 3, hidden=(16, 8))
+    return gl.defences.mlp(6, 3, hidden=(16, 8))
 
 
 def equal(a, b):
@@ -37,7 +36,7 @@ def equal(a, b):
 
 
 def test_the_best_epoch_is_one_of_the_plain_run_on_the_other_records(data):
-    stopped = gl.EarlyStopping(FIT, share=0.25, patience=8)(network(), data, np.random.default_rng(3))
+    stopped = gl.defences.EarlyStopping(FIT, share=0.25, patience=8)(network(), data, np.random.default_rng(3))
     rng = np.random.default_rng(3)
     chosen, rest = np.split(rng.spawn(1)[0].permutation(120), [30])
     epochs = FIT.checkpoints(network(), data.take(np.sort(rest)), rng)
@@ -48,7 +47,7 @@ def test_the_best_epoch_is_one_of_the_plain_run_on_the_other_records(data):
 
 def test_it_stops_when_nothing_better_comes(data):
     """With a patience of one, the first epoch that is no better is the last."""
-    stopped = gl.EarlyStopping(FIT, share=0.25, patience=1)(network(), data, np.random.default_rng(3))
+    stopped = gl.defences.EarlyStopping(FIT, share=0.25, patience=1)(network(), data, np.random.default_rng(3))
     rng = np.random.default_rng(3)
     chosen, rest = np.split(rng.spawn(1)[0].permutation(120), [30])
     epochs = FIT.checkpoints(network(), data.take(np.sort(rest)), rng)
@@ -60,7 +59,7 @@ def test_it_stops_when_nothing_better_comes(data):
 def test_an_epoch_of_a_long_run_is_a_run_that_ends_there(data):
     epochs = FIT.checkpoints(network(), data, np.random.default_rng(4))
     for k in (1, 3, 8):
-        assert equal(epochs[k - 1], gl.Fit(k, 20, 0.02)(network(), data, np.random.default_rng(4)))
+        assert equal(epochs[k - 1], gl.defences.Fit(k, 20, 0.02)(network(), data, np.random.default_rng(4)))
 
 
 # -- dropout -----------------------------------------------------------------------------------------------------------
@@ -71,16 +70,18 @@ def test_dropout_stands_before_every_linear_layer_but_the_first():
     kinds = [type(part).__name__ for part in module.modules() if not list(part.children())]
     assert kinds == ["Linear", "ReLU", "Dropout", "Linear", "ReLU", "Dropout", "Linear"]
     assert [part.p for part in module.modules() if isinstance(part, torch.nn.Dropout)] == [0.3, 0.3]
-    behind = [type(part).__name__ for part in dropping(gl.cnn(10, 3), 0.3).modules() if not list(part.children())]
+    behind = [
+        type(part).__name__ for part in dropping(gl.defences.cnn(10, 3), 0.3).modules() if not list(part.children())
+    ]
     assert behind.count("Dropout") == 1
     with pytest.raises(InputError, match="this module has none"):
-        dropping(gl.mlp(6, 3, hidden=()), 0.3)
+        dropping(gl.defences.mlp(6, 3, hidden=()), 0.3)
 
 
 def test_without_dropping_it_is_plain_training(data):
     plain = FIT(network(), data, np.random.default_rng(5))
-    assert equal(gl.Dropout(0.0, FIT)(network(), data, np.random.default_rng(5)), plain)
-    dropped = gl.Dropout(0.5, FIT)(network(), data, np.random.default_rng(5))
+    assert equal(gl.defences.Dropout(0.0, FIT)(network(), data, np.random.default_rng(5)), plain)
+    dropped = gl.defences.Dropout(0.5, FIT)(network(), data, np.random.default_rng(5))
     assert not equal(dropped, plain)
     x = torch.tensor(data.x, dtype=torch.float32)
     assert torch.equal(dropped(x), dropped(x))  # whoever asks gets all units
@@ -116,7 +117,7 @@ def test_selena_learns_only_from_teachers_that_did_not_train_on_the_record():
     rng = np.random.default_rng(0)
     data = gl.Data(rng.normal(size=(40, 3)).astype(np.float32).astype(float), np.zeros(40, int))
     teacher = Recorder()
-    soft = gl.Selena(5, 2, teacher, teacher)(None, data, rng)
+    soft = gl.defences.Selena(5, 2, teacher, teacher)(None, data, rng)
     assert soft == pytest.approx(np.tile(np.exp([0, 2]) / np.exp([0, 2]).sum(), (40, 1)))
     assert len(teacher.seen) == 5
     assert sum(teacher.seen) == 40 * 3  # each record is trained on by all but two
@@ -124,14 +125,14 @@ def test_selena_learns_only_from_teachers_that_did_not_train_on_the_record():
 
 def test_a_student_learns_the_teachers_answers_at_a_temperature():
     data = gl.Data(np.ones((4, 3)), np.zeros(4, int))
-    soft = gl.Distillation(Recorder(), Recorder(), 3.0)(None, data, np.random.default_rng(0))
+    soft = gl.defences.Distillation(Recorder(), Recorder(), 3.0)(None, data, np.random.default_rng(0))
     assert soft == pytest.approx(np.tile(np.exp([3, 0]) / np.exp([3, 0]).sum(), (4, 1)))
 
 
 def test_a_student_at_a_temperature_has_the_loss_of_cooler_answers(data):
     """Its gradient is T (p_student - p_teacher), both at T: of the size that it has at 1."""
     from guestlist.defences.distillation import AtTemperature
-    from guestlist.defences.objective import Batch, Start
+    from guestlist.defences.torch_training import Batch, Start
 
     z, soft = (
         torch.randn(5, 3, dtype=torch.float64, requires_grad=True),
@@ -145,7 +146,7 @@ def test_a_student_at_a_temperature_has_the_loss_of_cooler_answers(data):
     begun(z, Batch(None, soft, 0)).backward()
     assert z.grad.numpy() == pytest.approx((4 * ((z / 4).softmax(1) - soft)).detach().numpy())
     with pytest.raises(ValueError, match="student without an objective"):
-        gl.Distillation(student=gl.Fit(objective=gl.L2()))
+        gl.defences.Distillation(student=gl.defences.Fit(objective=gl.defences.L2()))
 
 
 # -- noise -------------------------------------------------------------------------------------------------------------
@@ -169,7 +170,7 @@ def test_gradients_of_features_are_those_of_the_loss(data):
 class Kept:
     """Trains as ``fit`` does and keeps the records it was given."""
 
-    fit: gl.Fit
+    fit: gl.defences.Fit
     given: list = field(default_factory=list)
     loss: str = "cross_entropy"
 
@@ -180,7 +181,7 @@ class Kept:
 
 def test_half_of_the_records_move_by_the_size(data):
     kept = Kept(FIT)
-    gl.FgsmNoise(0.1, 0.5, kept)(network(), data, np.random.default_rng(7))
+    gl.defences.FgsmNoise(0.1, 0.5, kept)(network(), data, np.random.default_rng(7))
     before, after = kept.given
     moved = np.abs(after - before)
     assert (moved.max(axis=1) > 0).sum() == 60
@@ -188,7 +189,7 @@ def test_half_of_the_records_move_by_the_size(data):
 
 
 def test_what_moves_is_told(data):
-    recipe, rng, same = gl.FgsmNoise(0.1, 0.5, FIT), np.random.default_rng(7), np.random.default_rng(7)
+    recipe, rng, same = gl.defences.FgsmNoise(0.1, 0.5, FIT), np.random.default_rng(7), np.random.default_rng(7)
     given, chosen = recipe.perturbed(FIT(network(), data, rng), data, rng)
     assert np.array_equal((given.x != data.x).any(axis=1), chosen)
     assert chosen.sum() == 60
@@ -210,12 +211,12 @@ def test_every_recipe_trains_a_fresh_copy_with_all_chance_from_its_generator(nam
     assert not equal(once, other)
     assert all(torch.equal(p, q) for p, q in zip(module.parameters(), before, strict=True))
     assert not once.training
-    assert isinstance(recipe, gl.Recipe)
+    assert isinstance(recipe, gl.defences.Recipe)
     assert recipe.describe() == TRAINED[name].with_options(*([data] if name == "adv_reg" else [])).describe()
 
 
 def test_every_row_is_written_as_it_is_made():
     made = {name: row.written for name, row in DEFENCES.items()}
-    assert made["l2"] == "gl.Fit(objective=gl.L2(weight=0.001))"
-    assert made["dropout"] == "gl.Dropout(rate=0.5, fit=gl.Fit(…))"
-    assert made["adv_reg"].startswith("gl.Fit(objective=gl.AdvReg(held_out=…, weight=1.0")
+    assert made["l2"] == "gl.defences.Fit(objective=gl.defences.L2(weight=0.001))"
+    assert made["dropout"] == "gl.defences.Dropout(rate=0.5, fit=gl.defences.Fit(…))"
+    assert made["adv_reg"].startswith("gl.defences.Fit(objective=gl.defences.AdvReg(held_out=…, weight=1.0")

@@ -6,7 +6,9 @@ import numpy as np
 import pytest
 
 from cases import leaking
-from guestlist.evaluate import (
+from guestlist._diagnostics import attacks as diagnostics_attacks
+from guestlist._findings import attacks, facts, hypothesis_tests
+from guestlist.metrics import (
     advantage,
     auc,
     effective_sizes,
@@ -17,7 +19,6 @@ from guestlist.evaluate import (
     smallest_detectable_tpr,
     tpr_at_fpr,
 )
-from guestlist.findings import attacks, diagnostics_attacks, hypothesis_tests, subject
 
 
 @pytest.fixture(scope="module")
@@ -54,7 +55,7 @@ def test_rates_are_resolved_by_persons(case):
 
 def test_levels_and_the_gap_are_told_too(case):
     asked, member, persons = case.truth.evaluated, case.truth.member_evaluated, case.persons
-    for test in hypothesis_tests.find(case):
+    for test in hypothesis_tests.find_hypothesis_tests(case):
         for level in test.levels:
             values = case.p_values[test.name][asked]
             assert (level.fpr, level.tpr) == rates_at_level(values, member, level.alpha, clusters=persons)
@@ -65,10 +66,10 @@ def test_levels_and_the_gap_are_told_too(case):
 
 
 def test_the_subject_counts_persons(case):
-    found = subject.find(case)
+    found = facts.find_subject(case)
     assert found.member_persons == len(set(case.persons[case.truth.member_evaluated]))
     assert found.nonmember_persons == len(set(case.persons[~case.truth.member_evaluated]))
-    assert subject.find(leaking(records=40)).member_persons is None
+    assert facts.find_subject(leaking(records=40)).member_persons is None
 
 
 def test_scores_that_differ_in_their_last_bit_have_a_histogram():

@@ -12,17 +12,17 @@ from sklearn.linear_model import LogisticRegression
 
 import guestlist as gl
 from cases import case_of, judge, leaking, regression, with_signals
-from guestlist.collecting.inputs import Duplicates
-from guestlist.collecting.until import UntilWidth
+from guestlist._collect import Duplicates, UntilWidth
+from guestlist._diagnostics import table as checks
+from guestlist._diagnostics.attacks import MIN_ACCURACY_GAP
+from guestlist._diagnostics.core import never
+from guestlist._diagnostics.table import CHECKS, Check, check_codes
+from guestlist._report import diagnostics as told
+from guestlist._report.diagnostics import check_lines, sentence
+from guestlist._report.page import page
+from guestlist._report.sections.headline import typical_sentence
+from guestlist._report.terminal import summary
 from guestlist.errors import InputError
-from guestlist.findings import checks
-from guestlist.findings.checks import CHECKS, Check, check_codes
-from guestlist.findings.diagnostics_attacks import MIN_ACCURACY_GAP
-from guestlist.findings.diagnostics_core import never
-from guestlist.report import checks as told
-from guestlist.report import page, summary
-from guestlist.report.checks import check_lines, sentence
-from guestlist.report.sections.headline import typical_sentence
 from report_worlds import leaking as shown
 from report_worlds import with_check
 from worlds import gaussian_simulation, noise_simulation, signals_of_margin
@@ -131,9 +131,7 @@ def test_references_that_are_copies(monkeypatch):
     assert (found.state, found.figures) == ("issue", {"copies": 1, "references": 10})
     nearly = {name: matrix.copy() for name, matrix in values.items()}  # the same in all places that are looked at first
     nearly["p_y"][1, 1] += 0.1
-    monkeypatch.setattr(
-        "guestlist.findings.diagnostics_references.evenly_spaced", lambda asked: np.arange(0, len(asked), 2)
-    )
+    monkeypatch.setattr("guestlist._diagnostics.references.evenly_spaced", lambda asked: np.arange(0, len(asked), 2))
     assert state(replace(case, view=replace(case.view, values=values)), "GL106") == "issue"
     assert state(replace(case, view=replace(case.view, values=nearly)), "GL106") == "passed"
     assert state(case_of(gaussian_simulation(1.0, records=100, models=1), ("loss",)), "GL106") == "not applicable"
@@ -175,7 +173,7 @@ def interchanged(case):
 
 @pytest.mark.slow
 def test_sides_that_were_interchanged():
-    case = leaking(attacks={"loss": gl.ATTACKS["loss"]})
+    case = leaking(attacks={"loss": gl.attacks.ATTACKS["loss"]})
     assert state(case, "GL112") == "passed"
     found = judge(interchanged(case)).check("GL112")
     assert found.state == "issue"

@@ -7,9 +7,9 @@ import pytest
 from benchmarks.honesty.claims import case_of, claims, null_visits
 
 from cases import judge
-from guestlist.findings import luck
-from guestlist.report import summary
-from guestlist.selfcheck.worlds import gaussian_simulation
+from guestlist._findings import significance
+from guestlist._report.terminal import summary
+from guestlist.selfcheck.simulations import gaussian_simulation
 
 MANY = ("loss", "correctness", "entropy", "shadow", "reference", "difficulty", "rmia", "lira_bayes")
 
@@ -23,7 +23,7 @@ def judged(shift, seed, records=150):
 @pytest.mark.slow
 def test_an_audit_with_nothing_to_find_claims_hardly_anything(monkeypatch):
     """Models that leak nothing, of a recipe that leaks nothing."""
-    monkeypatch.setattr(luck, "DRAWS", 399)
+    monkeypatch.setattr(significance, "DRAWS", 399)
     audits, kinds = 40, Counter()
     claiming = 0
     for seed in range(audits):

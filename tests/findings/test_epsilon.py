@@ -12,11 +12,12 @@ from sklearn.tree import DecisionTreeClassifier
 
 import guestlist as gl
 from cases import case_of
+from guestlist._findings import epsilon
+from guestlist._findings.results import Results
+from guestlist._report.exports import markdown, model_card
+from guestlist._report.page import page, page_charts
+from guestlist._report.sections.epsilon import EXCHANGEABLE, NOT_EXCHANGEABLE, claim_sentences, epsilon_verdict
 from guestlist.cli import main
-from guestlist.exports.markdown import markdown
-from guestlist.exports.model_card import model_card
-from guestlist.findings import epsilon
-from guestlist.findings.results import Results
 from guestlist.games.bernoulli import no_redraw_probability
 from guestlist.privacy import (
     Claim,
@@ -28,8 +29,6 @@ from guestlist.privacy import (
     humphries,
     largest_tpr,
 )
-from guestlist.report.page import page, page_charts
-from guestlist.report.sections.epsilon import EXCHANGEABLE, NOT_EXCHANGEABLE, claim_sentences, epsilon_verdict
 from report_worlds import leaking
 from worlds import gaussian_simulation
 
@@ -54,7 +53,9 @@ def folder(tmp_path_factory):
     pool = rng.normal(size=(300, 5)), rng.integers(2, size=300)
     folder = tmp_path_factory.mktemp("epsilon") / "coins"
     options = {"references": 0, "attacks": ["loss"], "engine": gl.Here()}
-    gl.play(gl.Bernoulli(0.5), DecisionTreeClassifier(), pool, folder=folder, claimed=gl.Claim(0.5, 1e-6), **options)
+    gl.play(
+        gl.games.Bernoulli(0.5), DecisionTreeClassifier(), pool, folder=folder, claimed=gl.Claim(0.5, 1e-6), **options
+    )
     return folder
 
 
@@ -78,15 +79,15 @@ def test_one_that_is_not_contradicted_is_not_said_to_hold(case):
 
 
 def test_a_bound_about_gaussian_noise_says_so(case):
-    found = gl.epsilon_bound(case, how=gl.OneRunCurve(curve="gaussian"))
+    found = gl.epsilon_bound(case, how=gl.privacy.OneRunCurve(curve="gaussian"))
     assert found.bound.epsilon > gl.epsilon_bound(case).bound.epsilon
     assert "That is about Gaussian noise" in epsilon_verdict(found)
-    assert "Gaussian" not in epsilon_verdict(gl.epsilon_bound(case, how=gl.OneRunCurve()))
+    assert "Gaussian" not in epsilon_verdict(gl.epsilon_bound(case, how=gl.privacy.OneRunCurve()))
 
 
 def test_what_is_shown_of_gaussian_noise_contradicts_no_other_claim(case):
     """Randomised response, say, keeps an epsilon that no Gaussian noise with the same scores would keep."""
-    how = gl.OneRunCurve(curve="gaussian")
+    how = gl.privacy.OneRunCurve(curve="gaussian")
     proved = gl.epsilon_bound(case, how=how).bound.epsilon
     plain, noise = (gl.epsilon_bound(case, claimed=Claim(1.0, 1e-5, gaussian), how=how) for gaussian in (False, True))
     assert proved > 1 == plain.allowed.epsilon
@@ -120,7 +121,7 @@ def test_where_nothing_is_claimed_there_is_no_finding(case):
 def test_refused_where_members_were_not_drawn_by_fair_coins(code, game, changes):
     made = drawn(game, Claim(1.0))
     made = replace(made, setting=replace(made.setting, **changes))
-    with pytest.raises(gl.InputError, match=r"No epsilon can be proved or refuted: .*gl\.Bernoulli"):
+    with pytest.raises(gl.InputError, match=r"No epsilon can be proved or refuted: .*gl\.games\.Bernoulli"):
         gl.epsilon_bound(made)
     found = epsilon.find(made)
     assert (found.bound, found.refused, found.contradicted) == (None, code, False)
@@ -187,7 +188,7 @@ def test_attacks_that_were_told_some_sides_prove_nothing(case, evidence):
 
 def test_refused_by_methods_for_many_runs(case):
     with pytest.raises(gl.InputError, match="not independent trials"):
-        gl.epsilon_bound(case, how=gl.ClopperPearson())
+        gl.epsilon_bound(case, how=gl.privacy.ClopperPearson())
 
 
 def test_only_attacks_that_do_not_know_the_truth(case):
@@ -285,22 +286,22 @@ def test_what_is_no_claim_is_refused_before_anything_is_trained(blobs, tree):
 
 
 @dataclass(frozen=True)
-class Promising(gl.Refit):
+class Promising(gl.defences.Refit):
     """Trains as ever, and says that it is private."""
 
     epsilon: float = 2.0
 
     def privacy(self, delta=1e-5):
-        return gl.Privacy(self.epsilon, delta, "prv", noise=1.0, clip=1.0, rate=0.1, steps=10)
+        return gl.privacy.Privacy(self.epsilon, delta, "prv", noise=1.0, clip=1.0, rate=0.1, steps=10)
 
 
 @pytest.mark.slow
 def test_a_private_recipe_brings_its_own_claim(blobs):
     options = {"model": DecisionTreeClassifier(max_depth=3), "references": 0, "attacks": ["loss"], "engine": gl.Here()}
-    assert gl.play(gl.Bernoulli(0.5), Promising(), blobs[0], **options).epsilon.claimed == Claim(2.0, 1e-5)
-    given = gl.play(gl.Bernoulli(0.5), Promising(), blobs[0], claimed=Claim(3.0, 1e-6), **options)
+    assert gl.play(gl.games.Bernoulli(0.5), Promising(), blobs[0], **options).epsilon.claimed == Claim(2.0, 1e-5)
+    given = gl.play(gl.games.Bernoulli(0.5), Promising(), blobs[0], claimed=Claim(3.0, 1e-6), **options)
     assert given.epsilon.claimed == Claim(3.0, 1e-6)
-    assert gl.play(gl.Bernoulli(0.5), Promising(np.inf), blobs[0], **options).epsilon is None
+    assert gl.play(gl.games.Bernoulli(0.5), Promising(np.inf), blobs[0], **options).epsilon is None
 
 
 def test_a_claim_about_predictions_is_kept_drawn_and_exported(tmp_path):

@@ -7,8 +7,8 @@ import pytest
 from benchmarks.honesty import exposure as honesty
 
 from cases import case_of, leaking, regression
+from guestlist._findings import exposure, records
 from guestlist.attacks import ATTACKS
-from guestlist.findings import exposure, records
 from worlds import gaussian_simulation, noise_simulation
 
 
@@ -45,15 +45,17 @@ def test_p_values_count_what_mock_targets_did_not_train_on():
 
 
 def test_where_nothing_leaks_hardly_anyone_is_listed():
-    listed = [exposure.find(case_of(noise_simulation(records=200, models=17, seed=k))).flagged for k in range(20)]
+    listed = [
+        exposure.find_exposure(case_of(noise_simulation(records=200, models=17, seed=k))).flagged for k in range(20)
+    ]
     assert np.mean(np.array(listed) > 0) < 0.3  # at most q, and twenty worlds
-    found = exposure.find(case_of(noise_simulation(records=200, models=17, seed=3)))
+    found = exposure.find_exposure(case_of(noise_simulation(records=200, models=17, seed=3)))
     assert found.flagged or found.rate_in_models is None
 
 
 def test_a_leak_is_listed_steadily_and_only_among_members():
     case = case_of(gaussian_simulation(5.0, records=300, models=33))
-    found = exposure.find(case)
+    found = exposure.find_exposure(case)
     assert found.flagged > 0.9 * found.tested
     assert found.rate_in_models > 0.9
     assert found.rate_out_models < 0.2
@@ -63,7 +65,7 @@ def test_a_leak_is_listed_steadily_and_only_among_members():
 
 
 def test_there_is_none_without_models_to_compare_with():
-    assert exposure.find(regression()) is None
-    assert exposure.find(case_of(gaussian_simulation(1.0, records=100, models=5))) is None
+    assert exposure.find_exposure(regression()) is None
+    assert exposure.find_exposure(case_of(gaussian_simulation(1.0, records=100, models=5))) is None
     case = leaking()
-    assert exposure.find(replace(case, setting=replace(case.setting, predictions=True))) is None
+    assert exposure.find_exposure(replace(case, setting=replace(case.setting, predictions=True))) is None

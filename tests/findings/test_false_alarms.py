@@ -6,14 +6,13 @@ import numpy as np
 import pytest
 
 from cases import case_of, judge
-from guestlist.findings import false_alarms, headline
-from guestlist.findings.false_alarms import count_flags, evenness, far_above
-from guestlist.findings.results import Results
-from guestlist.report import page
-from guestlist.report.sections.false_alarms import per_record_fpr_sentence
-from guestlist.selfcheck.pools import FinitePool
-from guestlist.selfcheck.worlds import signals_of_margin
-from guestlist.views.signals import Rotation
+from guestlist._findings import headline, hypothesis_tests
+from guestlist._findings.hypothesis_tests import count_flags, evenness, far_above
+from guestlist._findings.results import Results
+from guestlist._report.page import page
+from guestlist._report.sections.hypothesis_tests import per_record_fpr_sentence
+from guestlist._views import Rotation
+from guestlist.selfcheck.simulations import FinitePool, signals_of_margin
 
 POOL = FinitePool(records=600, models=41)
 
@@ -42,12 +41,12 @@ def test_the_pool_keeps_its_rate_over_all_and_for_no_one():
 
 def test_one_threshold_calls_the_same_easy_records_under_all_models(judged):
     case, results = judged
-    found = {row.fpr: row for row in false_alarms.find(case)}[0.05]
+    found = {row.fpr: row for row in hypothesis_tests.find_per_record_fpr(case)}[0.05]
     hard, easy = POOL.rates(0.05)
     assert found.rate == pytest.approx(0.05, abs=0.005)
     truth = np.where(POOL.is_easy, easy, hard)
     assert found.std == pytest.approx(truth.std(), rel=0.1)
-    far = far_above(false_alarms.table_counts(case), 0.05)
+    far = far_above(hypothesis_tests.table_counts(case), 0.05)
     assert far[POOL.is_easy].mean() > 0.8  # called every other time, by about 20 models
     assert far[~POOL.is_easy].mean() < 0.01
     assert found.far == far.sum()
@@ -57,7 +56,7 @@ def test_one_threshold_calls_the_same_easy_records_under_all_models(judged):
 
 
 def test_an_attack_that_compares_a_record_with_itself_spreads_its_false_alarms():
-    found = {row.fpr: row for row in false_alarms.find(pool_case("lira_bayes"))}[0.05]
+    found = {row.fpr: row for row in hypothesis_tests.find_per_record_fpr(pool_case("lira_bayes"))}[0.05]
     assert found.far <= 1
     assert found.std < 0.02
 
@@ -98,5 +97,5 @@ def test_the_page_says_whom_they_fall_on(judged):
 def test_without_mock_targets_nothing_is_said():
     case = pool_case("loss", FinitePool(records=100, models=3))
     assert case.of(headline.chosen) is None
-    assert false_alarms.find(case) is None
+    assert hypothesis_tests.find_per_record_fpr(case) is None
     assert "per_record_fpr" not in judge(case).records

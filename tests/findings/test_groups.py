@@ -6,14 +6,14 @@ import numpy as np
 import pytest
 from benchmarks.honesty.claims import case_of, random_groups
 
-from guestlist.evaluate import auc
-from guestlist.findings import groups, luck
+from guestlist._findings import groups, significance
+from guestlist.metrics import auc
 from worlds import gaussian_simulation
 
 
 @pytest.fixture
 def quick(monkeypatch):
-    monkeypatch.setattr(luck, "DRAWS", 499)
+    monkeypatch.setattr(significance, "DRAWS", 499)
 
 
 @pytest.mark.slow

@@ -8,10 +8,10 @@ from sklearn.ensemble import RandomForestClassifier
 
 import guestlist as gl
 from cases import leaking
+from guestlist._findings import headline
+from guestlist._findings.headline import FIXED
 from guestlist.attacks import ATTACKS, Attack
-from guestlist.collecting.evidence.table import EVIDENCE, access_of
-from guestlist.findings import headline
-from guestlist.findings.headline import FIXED
+from guestlist.evidence import EVIDENCE, access_of
 
 
 def with_attacks(*names: str, evidence: str = "leaves"):

@@ -7,13 +7,13 @@ import numpy as np
 import pytest
 
 import guestlist as gl
+from guestlist._case import p_values_of
+from guestlist._findings.hypothesis_tests import ALPHAS, levels_of, smallest_p_value
+from guestlist._findings.results import FORMAT
+from guestlist._views import Signals
 from guestlist.attacks import ATTACKS
-from guestlist.case import p_values_of
 from guestlist.errors import FolderError
-from guestlist.evaluate import proportion
-from guestlist.findings.hypothesis_tests import ALPHAS, levels_of, smallest_p_value
-from guestlist.findings.results import FORMAT
-from guestlist.views.signals import Signals
+from guestlist.metrics import proportion
 from worlds import awkward_world, gaussian_simulation, target_of
 
 TESTS = {name: attack for name, attack in ATTACKS.items() if attack.p_value}

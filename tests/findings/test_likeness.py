@@ -8,8 +8,8 @@ from benchmarks.honesty import recipes
 from scipy import stats
 
 from cases import case_of, leaking
-from guestlist.findings import likeness
-from guestlist.findings.diagnostics_core import MAX_TEST_P
+from guestlist._diagnostics.core import MAX_TEST_P
+from guestlist._findings import training_set
 from worlds import noise_simulation
 
 
@@ -36,7 +36,7 @@ def test_places_equal_a_slow_count():
     """The figures, model by model and record by record."""
     world = noise_simulation(records=60, models=7, seed=2)
     margin, member = world.values["margin"], world.member
-    found = likeness.likeness(margin, member)
+    found = training_set.likeness(margin, member)
 
     def places(k):
         pairs = []
@@ -49,7 +49,7 @@ def test_places_equal_a_slow_count():
         easy = (stats.rankdata(mean) - 0.5) / len(mean) - 0.5
         return place.mean(), (place * easy).mean(), (place**2).mean()
 
-    kept = likeness._as_many(~member)
+    kept = training_set._as_many(~member)
     assert (kept.sum(axis=1) <= (~member[0]).sum()).all()
     assert not (kept & member).any()
     own, *rest = np.array([places(k) for k in range(7)])
@@ -59,19 +59,19 @@ def test_places_equal_a_slow_count():
     # A new value among others, as a prediction interval has it: checked by the textbook's t statistic of two samples.
     surer = np.array([own[0], *(one[0] for one in rest)])
     expected = stats.ttest_ind(surer[1:], surer[:1]).pvalue
-    assert 2 * min(likeness._above(surer), likeness._above(-surer)) == pytest.approx(expected)
+    assert 2 * min(training_set._above(surer), training_set._above(-surer)) == pytest.approx(expected)
 
 
 def test_a_target_that_stands_where_no_reference_does_is_unlike():
     case = leaking(records=400, models=17)
     values = {name: matrix.copy() for name, matrix in case.view.values.items()}
-    assert likeness.find(case).p_value > MAX_TEST_P
+    assert training_set.find_likeness(case).p_value > MAX_TEST_P
     values["margin"][0] += 2.0
-    moved = likeness.find(replace(case, view=replace(case.view, values=values)).scored())
+    moved = training_set.find_likeness(replace(case, view=replace(case.view, values=values)).scored())
     assert moved.p_value < 1e-6
     assert moved.margin_shift > 0.3
 
 
 def test_few_references_or_records_say_nothing():
-    assert likeness.find(case_of(noise_simulation(records=200, models=4), ("loss",))) is None
-    assert likeness.find(case_of(noise_simulation(records=30, models=9), ("loss",))) is None
+    assert training_set.find_likeness(case_of(noise_simulation(records=200, models=4), ("loss",))) is None
+    assert training_set.find_likeness(case_of(noise_simulation(records=30, models=9), ("loss",))) is None

@@ -3,10 +3,8 @@
 import numpy as np
 import pytest
 
-from guestlist.arrays.redraws import min_p_values, permutation_p_values
-from guestlist.evaluate import auc
-from guestlist.findings import luck
-from guestlist.findings.luck import (
+from guestlist._findings import significance
+from guestlist._findings.significance import (
     SHARES,
     SIGNIFICANCE_LEVEL,
     adjusted_p,
@@ -14,6 +12,8 @@ from guestlist.findings.luck import (
     group_p_values,
     is_significant,
 )
+from guestlist._kernels import min_p_values, permutation_p_values
+from guestlist.metrics import auc
 
 RATES = (0.05,)
 
@@ -31,7 +31,9 @@ def several(rng, records, common=0.5, attacks=12, shift=0.0, member=None):
 def judged(scores, member, rng, persons=None, file_holder=None):
     """Every figure is asked for, whether its own interval lies beyond guessing or not."""
     every = frozenset((name, fpr) for name in scores for fpr in (None, *RATES))
-    seen = luck.TestFamily(scores, dict.fromkeys(scores, RATES), "a0", every, below=True, file_holder=file_holder)
+    seen = significance.TestFamily(
+        scores, dict.fromkeys(scores, RATES), "a0", every, below=True, file_holder=file_holder
+    )
     return attack_p_values(seen, member, rng, persons)
 
 
@@ -62,7 +64,7 @@ def test_two_headline_rows_divide_the_error_of_the_headline():
 @pytest.mark.slow
 @pytest.mark.parametrize("file_holder", [None, "a5"])
 def test_where_nothing_leaks_hardly_anything_is_claimed(monkeypatch, file_holder):
-    monkeypatch.setattr(luck, "DRAWS", 399)
+    monkeypatch.setattr(significance, "DRAWS", 399)
     rng, member = np.random.default_rng(0), np.arange(120) < 60
     worlds, claims, apart = 150, 0, 0
     for _ in range(worlds):
@@ -97,9 +99,9 @@ def test_an_attack_is_judged_among_all_but_the_headline():
 
 def test_without_other_attacks_or_rates():
     member = np.arange(40) < 20
-    seen = luck.TestFamily({"a0": member * 1.0}, {"a0": ()}, "a0", frozenset({("a0", None)}), below=False)
+    seen = significance.TestFamily({"a0": member * 1.0}, {"a0": ()}, "a0", frozenset({("a0", None)}), below=False)
     found = attack_p_values(seen, member, np.random.default_rng(0))
-    assert found.auc["a0"] == pytest.approx(1 / SHARES["headline"] / (luck.DRAWS + 1))
+    assert found.auc["a0"] == pytest.approx(1 / SHARES["headline"] / (significance.DRAWS + 1))
     assert (found.rates, found.reversed) == ({}, None)
 
 
@@ -109,9 +111,9 @@ def test_luck_is_asked_only_where_something_could_be_claimed():
     scores = several(rng, 100, attacks=5)
     rates = dict.fromkeys(scores, RATES)
     assert attack_p_values(
-        luck.TestFamily(scores, rates, "a0", frozenset(), below=False), member, rng
-    ) == luck.AdjustedPValues({}, {}, None)
-    some = luck.TestFamily(scores, rates, "a0", frozenset({("a3", None), ("a0", 0.05)}), below=False)
+        significance.TestFamily(scores, rates, "a0", frozenset(), below=False), member, rng
+    ) == significance.AdjustedPValues({}, {}, None)
+    some = significance.TestFamily(scores, rates, "a0", frozenset({("a3", None), ("a0", 0.05)}), below=False)
     found = attack_p_values(some, member, np.random.default_rng(0))
     every = judged(scores, member, np.random.default_rng(0))
     assert found.auc == every.auc  # the AUC and the TPRs of the headline are tested together
@@ -133,14 +135,16 @@ def test_metrics_in_different_units_are_compared_by_their_own_p_values():
 @pytest.mark.slow
 def test_a_few_memorised_records_are_claimed(monkeypatch):
     """2% of 900 members have the highest scores: a TPR of 3% at an FPR of 1%, and an AUC of 0.51."""
-    monkeypatch.setattr(luck, "DRAWS", 499)
+    monkeypatch.setattr(significance, "DRAWS", 499)
     member = np.arange(1800) < 900
     claims = 0
     for seed in range(40):
         rng = np.random.default_rng(seed)
         scores = rng.normal(size=1800)
         scores[:900][rng.random(900) < 0.02] += 6
-        seen = luck.TestFamily({"a0": scores}, {"a0": (0.01, 0.05)}, "a0", frozenset({("a0", 0.01)}), below=False)
+        seen = significance.TestFamily(
+            {"a0": scores}, {"a0": (0.01, 0.05)}, "a0", frozenset({("a0", 0.01)}), below=False
+        )
         claims += attack_p_values(seen, member, rng).rates["a0", 0.01] <= SIGNIFICANCE_LEVEL
     assert claims >= 32
 
@@ -148,7 +152,7 @@ def test_a_few_memorised_records_are_claimed(monkeypatch):
 @pytest.mark.slow
 def test_persons_change_sides_as_a_whole(monkeypatch):
     """Ten records of each person that resemble each other: taken one by one, they would look like a leak."""
-    monkeypatch.setattr(luck, "DRAWS", 399)
+    monkeypatch.setattr(significance, "DRAWS", 399)
     rng, persons = np.random.default_rng(4), np.repeat(np.arange(40), 10)
     member = persons < 20
     by_person = by_record = 0
@@ -162,7 +166,7 @@ def test_persons_change_sides_as_a_whole(monkeypatch):
 
 @pytest.mark.slow
 def test_groups_keep_their_members_and_pay_for_each_other(monkeypatch):
-    monkeypatch.setattr(luck, "DRAWS", 999)
+    monkeypatch.setattr(significance, "DRAWS", 999)
     rng = np.random.default_rng(5)
     strata = np.repeat(np.arange(10), 40)
     member = rng.random(400) < np.where(strata == 0, 0.9, 0.5)  # sides are unequal in one group

@@ -9,10 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cases import case_of, leaking, with_signals
-from guestlist.arrays.outsiders import out_model_stats
-from guestlist.findings import headline, persons, records
-from guestlist.findings.persons import p_value_of_person
-from guestlist.findings.places import top_k_ties
+from guestlist._findings import exposure, headline, records
+from guestlist._findings.exposure import p_value_of_person, top_k_ties
+from guestlist._kernels import out_model_stats
 from worlds import gaussian_simulation, noise_simulation
 
 
@@ -180,7 +179,7 @@ def test_models_that_trained_on_one_of_a_persons_records_are_no_comparison():
 
 def test_persons_are_found_where_there_are_some():
     case = leaking()
-    assert persons.find(case) is None
+    assert exposure.find_persons(case) is None
     world = gaussian_simulation(1.5, records=400, models=1, seed=2)
     person = np.arange(400) // 8
     world = replace(world, member=(person % 2 == 0)[None])
@@ -188,7 +187,7 @@ def test_persons_are_found_where_there_are_some():
     rng = np.random.default_rng(0)
     margin = rng.normal(size=400) + 3 * (person == 6)
     values = {name: np.atleast_2d(-margin if name == "loss" else margin) for name in ("loss", "p_y", "correct")}
-    found = persons.find(replace(case, view=replace(case.view, values=values)).scored())
+    found = exposure.find_persons(replace(case, view=replace(case.view, values=values)).scored())
     assert found[0].person == "p006"
     assert found[0].records == 8
     assert found[0].p_value == pytest.approx(1 / 26)
@@ -205,7 +204,7 @@ def test_persons_are_compared_with_themselves_under_other_models():
     case = with_persons(case_of(world, ("loss",)), each=3)
     known = np.isin(person, np.flatnonzero(coins[0])[:4])
     case = with_signals(case, loss=np.where(known, 0.0, case.view.target("loss")))
-    found = persons.find(case)
+    found = exposure.find_persons(case)
     assert all(10 < one.models < 31 for one in found)
     order = [one.p_among_models for one in found]
     assert found

@@ -7,10 +7,10 @@ import pytest
 from scipy.stats import spearmanr
 
 from cases import judge, leaking
-from guestlist.findings import headline, risk_spread
-from guestlist.findings.results import Results
-from guestlist.report import page
-from guestlist.report.sections import risk_spread as section
+from guestlist._findings import headline, risk_distribution
+from guestlist._findings.results import Results
+from guestlist._report.page import page
+from guestlist._report.sections import risks as section
 from guestlist.risks import risks_of
 from report_worlds import HOSTILE
 
@@ -24,7 +24,7 @@ def case():
 
 
 def test_quantiles_are_those_of_the_members_of_a_group(case):
-    found = risk_spread.find(case)
+    found = risk_distribution.find_risk_distribution(case)
     asked, member = case.truth.evaluated, case.truth.member
     sex = case.records["group_sex"].to_numpy()
     for name, values in risks_of(case).items():
@@ -34,13 +34,13 @@ def test_quantiles_are_those_of_the_members_of_a_group(case):
         row = rows[(("sex", "f"),)]
         assert row.members == len(of)
         assert set(row.quantiles) <= set(of)
-        for level, quantile in zip(risk_spread.LEVELS, row.quantiles, strict=True):
+        for level, quantile in zip(risk_distribution.LEVELS, row.quantiles, strict=True):
             assert np.mean(of < quantile) <= level + 1 / len(of)
             assert np.mean(of <= quantile) >= level - 1 / len(of)
 
 
 def test_correlations_are_over_members(case):
-    found = risk_spread.find(case)
+    found = risk_distribution.find_risk_distribution(case)
     attack = case.of(headline.find).name
     member = case.truth.evaluated & case.truth.member
     columns = {**risks_of(case), attack: case.scores[attack]}
@@ -54,7 +54,7 @@ def test_correlations_are_over_members(case):
 @pytest.mark.slow
 def test_the_page_draws_each_risk_and_escapes_groups(case):
     results = judge(case)
-    drawn = section.section(results)
+    drawn = section.risk_distribution_section(results)
     assert len(drawn.charts) == len({row.risk for row in results.risk_distribution.quantiles})
     chart = drawn.charts["spread-0"]
     assert chart.series[2].x == tuple(row.quantiles[2] for row in results.risk_distribution.quantiles[:4])
@@ -67,7 +67,7 @@ def test_the_page_draws_each_risk_and_escapes_groups(case):
 
 
 def test_many_groups_are_cut_to_the_largest():
-    rows = [risk_spread.RiskQuantiles("mu", {}, 500, (0.0,) * 5)]
-    rows += [risk_spread.RiskQuantiles("mu", {"town": str(i)}, 10 + i, (0.0,) * 5) for i in range(30)]
+    rows = [risk_distribution.RiskQuantiles("mu", {}, 500, (0.0,) * 5)]
+    rows += [risk_distribution.RiskQuantiles("mu", {"town": str(i)}, 10 + i, (0.0,) * 5) for i in range(30)]
     shown = section._largest_groups(tuple(rows))
     assert [row.values.get("town") for row in shown] == [None, *(str(i) for i in range(30 - section.MAX_GROUPS, 30))]

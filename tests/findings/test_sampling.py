@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 
 from cases import case_of, judge
+from guestlist._case import Truth
+from guestlist._findings import attacks, exposure, headline, selection
+from guestlist._findings.records import record_table
+from guestlist._findings.selection import Sampling, parts_of_records, sample, sampled_stand_ins, scores_part_by_part
+from guestlist._report.sections.facts import sampling_sentences
 from guestlist.attacks import ATTACKS, score_every_target
-from guestlist.case import Truth
-from guestlist.findings import attacks, exposure, headline, sampling
-from guestlist.findings.records import record_table
-from guestlist.findings.sampling import Sampling, parts_of_records, sample, sampled_stand_ins, scores_part_by_part
-from guestlist.report.sections.limits import sampling_sentences
 from worlds import gaussian_simulation, noise_simulation
 
 NAMES = ("loss", "difficulty", "lira_bayes")
@@ -20,8 +20,8 @@ NAMES = ("loss", "difficulty", "lira_bayes")
 @pytest.fixture
 def few_cells(monkeypatch):
     """Ten mock targets and 400 records are very many."""
-    monkeypatch.setattr(sampling, "MOST_CELLS", 1000)
-    monkeypatch.setattr("guestlist.arrays.redraws.MOST_CELLS", 0)
+    monkeypatch.setattr(selection, "MOST_CELLS", 1000)
+    monkeypatch.setattr("guestlist._kernels.permutations.MOST_CELLS", 0)
 
 
 def world(shift=2.0, **more):
@@ -30,7 +30,7 @@ def world(shift=2.0, **more):
 
 def test_few_records_are_looked_at_all_of_them():
     case = case_of(world(), NAMES)
-    assert case.of(sampling.find) is None
+    assert case.of(selection.find) is None
     assert case.of(sample) is None
     assert case.of(sampled_stand_ins) is case.mocks
     assert sampling_sentences(None) == ()
@@ -41,26 +41,26 @@ def test_every_record_is_in_one_part(few_cells):
     parts = case.of(parts_of_records)
     assert len(parts) == 4
     assert np.array_equal(np.sort(np.concatenate(parts)), np.arange(400))
-    assert case.of(sampling.find) == Sampling(400, 100, True)
-    assert len(sampling_sentences(case.of(sampling.find))) == 2
+    assert case.of(selection.find) == Sampling(400, 100, True)
+    assert len(sampling_sentences(case.of(selection.find))) == 2
     again = case_of(world(), NAMES)
     assert all(map(np.array_equal, again.of(parts_of_records), parts))  # the seed decides
 
 
 def test_what_taught_mu_and_how_many_digits_there_are_is_told(monkeypatch):
-    monkeypatch.setattr("guestlist.risks.mu.AT_ONCE", 100)
+    monkeypatch.setattr("guestlist.risks.memorisation.AT_ONCE", 100)
     case = case_of(world(), NAMES)
-    assert case.of(sampling.find) == Sampling(400, None, False, mu_fitted_on=100)
-    monkeypatch.setattr(sampling, "MANY_RECORDS", 300)
-    assert not replace(case).of(sampling.find).single_precision  # there are more digits
+    assert case.of(selection.find) == Sampling(400, None, False, mu_fitted_on=100)
+    monkeypatch.setattr(selection, "MANY_RECORDS", 300)
+    assert not replace(case).of(selection.find).single_precision  # there are more digits
     values = {name: matrix.astype(np.float32) for name, matrix in case.view.values.items()}
-    single = replace(case, view=replace(case.view, values=values)).scored().of(sampling.find)
+    single = replace(case, view=replace(case.view, values=values)).scored().of(selection.find)
     assert single == Sampling(400, None, False, mu_fitted_on=100, single_precision=True)
-    monkeypatch.setattr("guestlist.views.signals.ENOUGH", 500)
+    monkeypatch.setattr("guestlist._views.signals.ENOUGH", 500)
     assert (
-        replace(case, view=replace(case.view)).scored().of(sampling.find).classes_fitted_on is None
+        replace(case, view=replace(case.view)).scored().of(selection.find).classes_fitted_on is None
     )  # no attack learns by class
-    taught = case_of(world(), (*NAMES, "shadow")).of(sampling.find).classes_fitted_on
+    taught = case_of(world(), (*NAMES, "shadow")).of(selection.find).classes_fitted_on
     assert taught == len(replace(case.view).estimation_rows) < 400
     assert f"about {taught} of them" in sampling_sentences(Sampling(400, None, False, classes_fitted_on=taught))[0]
     learnt, digits = sampling_sentences(single)
@@ -122,7 +122,7 @@ def test_where_nothing_leaks_a_sampled_audit_claims_nothing(few_cells):
     for seed in range(60):
         case = case_of(noise_simulation(records=300, models=11, seed=seed), NAMES)
         claims += any(one.beats_guessing for one in case.of(attacks.find))
-        listed += case.of(exposure.find).flagged > 0
+        listed += case.of(exposure.find_exposure).flagged > 0
         recipe = case.of(headline.find).same_recipe.auc
         outside += not recipe.low <= 0.5 <= recipe.high
     assert claims <= 8  # 3 expected at most; chance of more is .4 %

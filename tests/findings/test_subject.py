@@ -5,8 +5,9 @@ import pytest
 from sklearn.metrics import r2_score
 
 from cases import judge, leaking, regression
-from guestlist.findings.results import Results
-from guestlist.report import page, words
+from guestlist._findings.results import Results
+from guestlist._report import wording
+from guestlist._report.page import page
 
 
 @pytest.mark.slow
@@ -28,10 +29,10 @@ def test_a_regression_model_has_errors_and_r2():
     assert who.r2_members == pytest.approx(r2_score(y[member], (y - residual)[member]))
     assert who.rmse_nonmembers == pytest.approx(np.sqrt(np.mean(residual[~member] ** 2)))
     assert who.accuracy_members is None
-    assert "The model is off by" in words.fit_sentence(results)
-    assert f"R² {who.r2_members:.3f} and {who.r2_nonmembers:.3f}" in words.fit_sentence(results)
+    assert "The model is off by" in wording.fit_sentence(results)
+    assert f"R² {who.r2_members:.3f} and {who.r2_nonmembers:.3f}" in wording.fit_sentence(results)
     source = page(results)
-    assert words.fit_sentence(results) in source
+    assert wording.fit_sentence(results) in source
     assert "regression</dd>" in source
     assert Results.from_document(json.loads(json.dumps(results.document(), allow_nan=False))).subject == who
 

@@ -11,17 +11,17 @@ from threadpoolctl import threadpool_info
 
 import guestlist as gl
 from cases import case_of, judge, leaking
+from guestlist._audit.evaluate import FINDINGS, evaluate, find_all
+from guestlist._audit.gate import evaluate_limit as hold
+from guestlist._collect import Duplicates
+from guestlist._diagnostics import table
+from guestlist._findings import headline, records, selection
+from guestlist._findings.results import FORMAT, Limit, Results, write_results
+from guestlist._report.page import SECTIONS, page
+from guestlist._report.templates import Section
+from guestlist._report.terminal import fragment, summary
 from guestlist.attacks import ATTACKS
-from guestlist.collecting.inputs import Duplicates
 from guestlist.errors import FolderError
-from guestlist.findings import checks, choosing, headline, records
-from guestlist.findings.results import FORMAT, Results, write_results
-from guestlist.findings.table import FINDINGS, evaluate, find_all
-from guestlist.gate import Limit
-from guestlist.gate import evaluate_limit as hold
-from guestlist.report import fragment, page, summary
-from guestlist.report.section import Section
-from guestlist.report.sections.table import SECTIONS
 from report_worlds import leaking as shown
 from worlds import gaussian_simulation
 
@@ -76,7 +76,7 @@ def test_a_finding_is_computed_once(monkeypatch):
 
     def chosen(*arguments):
         calls["choose"] += 1
-        return choosing.choose(*arguments)
+        return selection.choose(*arguments)
 
     monkeypatch.setattr(headline, "choose", chosen)
     case = leaking()
@@ -182,7 +182,7 @@ def test_the_table_of_attacks_does_not_change_the_page_of_fixed_results(empty_ta
     before = [form(results) for form in (page, summary, fragment)]
     assert "run by someone who has the model file" in before[0]
     empty_table()
-    assert not gl.ATTACKS
+    assert not gl.attacks.ATTACKS
     assert [form(results) for form in (page, summary, fragment)] == before
 
 
@@ -200,7 +200,7 @@ def test_who_can_run_an_attack_is_in_the_results(tree, blobs):
 @pytest.mark.slow
 def test_results_hold_no_sentence():
     """Codes, names and figures: a text in results.json has no full stop at its end, and few words."""
-    document = judge(leaking(checks=checks.of_duplicates(Duplicates(3, 9, dropped=False)))).document()
+    document = judge(leaking(checks=table.of_duplicates(Duplicates(3, 9, dropped=False)))).document()
     given = {text for outcome in document["outcomes"] for text in (outcome["summary"], outcome["paper"])}
     texts = [text for text in _texts(document) if text not in given]
     assert not [text for text in texts if text.endswith(".") or len(text.split()) > 3]

@@ -4,21 +4,21 @@ from dataclasses import replace
 
 import guestlist as gl
 from cases import leaking
-from guestlist.defences.training import Training, training_of
+from guestlist._findings import facts
+from guestlist._store import from_json, to_json
+from guestlist.defences import Training, training_of
 from guestlist.errors import InputError
-from guestlist.findings import training
-from guestlist.store.jsonable import from_json, to_json
 
-PRIVATE = training_of(gl.Searched(gl.DpSgd(noise=1.0, rate=0.1, epochs=5), tried=4))
+PRIVATE = training_of(gl.defences.Searched(gl.defences.DpSgd(noise=1.0, rate=0.1, epochs=5), tried=4))
 
 
 def found(said):
     case = leaking()
-    return training.find(replace(case, setting=replace(case.setting, training=said)))
+    return facts.find_training(replace(case, setting=replace(case.setting, training=said)))
 
 
 def test_what_promises_nothing_stays_as_it_was_said():
-    for said in (None, training_of(gl.Fit()), training_of(gl.DpSgd(noise=0.0))):
+    for said in (None, training_of(gl.defences.Fit()), training_of(gl.defences.DpSgd(noise=0.0))):
         assert found(said) == said
 
 
@@ -29,7 +29,7 @@ def test_epsilon_is_that_of_the_noise_rate_and_steps(monkeypatch):
         asked.update(options, noise=noise)
         return 5.159
 
-    monkeypatch.setattr(training, "epsilon_of", accountant)
+    monkeypatch.setattr(facts, "epsilon_of", accountant)
     told = found(PRIVATE)
     assert asked == {"noise": 1.0, "rate": 0.1, "steps": 50, "delta": 1e-5}
     assert (told.epsilon, told.delta, told.tried) == (5.159, 1e-5, 4)
@@ -40,5 +40,5 @@ def test_without_the_accountant_it_is_not_told(monkeypatch):
     def missing(*_args, **_options):
         raise InputError("not installed")
 
-    monkeypatch.setattr(training, "epsilon_of", missing)
+    monkeypatch.setattr(facts, "epsilon_of", missing)
     assert found(PRIVATE) == PRIVATE

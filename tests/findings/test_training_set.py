@@ -11,9 +11,9 @@ from scipy.special import ndtr
 from scipy.stats import binom
 
 from cases import case_of, leaking
-from guestlist.evaluate import Estimate
-from guestlist.findings import exposure, persons, records, training_set
-from guestlist.findings.headline import SameRecipe
+from guestlist._findings import exposure, records, training_set
+from guestlist._findings.headline import SameRecipe
+from guestlist.metrics import Estimate
 from worlds import gaussian_simulation, noise_simulation
 
 
@@ -28,31 +28,36 @@ def of_a_stranger(shift=2.0, records=900, models=17, seed=0):
 @pytest.mark.slow
 def test_a_model_that_never_saw_its_members_is_doubted_and_no_record_is_named():
     case = of_a_stranger()
-    found = case.of(training_set.find)
+    found = case.of(training_set.find_training_set_doubt)
     assert found.doubted
     assert found.expected > 0.7
     assert found.references == 16
-    assert case.of(exposure.find).flagged == 0
+    assert case.of(exposure.find_exposure).flagged == 0
     assert records.find(case) == ()
     vouched = replace(case, ignore=(training_set.CODE,))
     assert not vouched.of(training_set.doubted)
     of_persons = replace(case, records=case.records.assign(person=[f"p{i // 3}" for i in range(900)]))
-    assert persons.find(of_persons) == ()
+    assert exposure.find_persons(of_persons) == ()
 
 
 @pytest.mark.slow
 def test_models_that_leak_or_whose_reference_models_do_not_are_not_doubted():
-    assert not leaking().of(training_set.find).doubted
+    assert not leaking().of(training_set.find_training_set_doubt).doubted
     quiet = [case_of(noise_simulation(records=900, models=17, seed=seed)) for seed in range(8)]
-    assert sum(case.of(training_set.find).doubted for case in quiet) == 0
+    assert sum(case.of(training_set.find_training_set_doubt).doubted for case in quiet) == 0
 
 
 def test_there_is_no_doubt_without_a_comparison():
     case = of_a_stranger()
-    assert replace(case, setting=replace(case.setting, drawn=True)).of(training_set.find) is None
+    assert replace(case, setting=replace(case.setting, drawn=True)).of(training_set.find_training_set_doubt) is None
     smaller = case.view.reference_member & (np.arange(900) % 3 > 0)
-    assert replace(case, view=replace(case.view, reference_member=smaller)).scored().of(training_set.find) is None
-    assert case_of(gaussian_simulation(1.0, records=100, models=5)).of(training_set.find) is None
+    assert (
+        replace(case, view=replace(case.view, reference_member=smaller))
+        .scored()
+        .of(training_set.find_training_set_doubt)
+        is None
+    )
+    assert case_of(gaussian_simulation(1.0, records=100, models=5)).of(training_set.find_training_set_doubt) is None
 
 
 def test_reference_models_that_are_all_alike_still_show_that_this_one_differs():

@@ -1,10 +1,10 @@
 import numpy as np
 import pytest
 
+from guestlist._store import Manifest
 from guestlist.data import Data
 from guestlist.games import Bernoulli, Sides, draw, inclusion_rate, matching_sides, single_target_split
 from guestlist.games.bernoulli import draw_inclusion_by_class
-from guestlist.store import Manifest
 
 
 def people(count: int) -> Data:

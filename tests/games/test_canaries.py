@@ -7,10 +7,10 @@ from sklearn.linear_model import LinearRegression
 from sklearn.tree import DecisionTreeClassifier
 
 import guestlist as gl
+from guestlist._store import open_store
 from guestlist.data import Data
 from guestlist.errors import FolderError, InputError
 from guestlist.games import Canaries, draw, game_of, options_of
-from guestlist.store import open_store
 
 RECORDS = 300
 GAME = Canaries(40, models=2)
@@ -168,6 +168,11 @@ def test_a_regression_has_canaries_too(people):
 
 def test_a_module_has_canaries_too(people):
     pytest.importorskip("torch")
-    options = {"model": gl.mlp(4, 3, hidden=(8,)), "classes": list("abc"), "references": 1, "attacks": ["loss"]}
-    found = gl.play(GAME, gl.Fit(epochs=1), people, engine=gl.Here(), **options)
+    options = {
+        "model": gl.defences.mlp(4, 3, hidden=(8,)),
+        "classes": list("abc"),
+        "references": 1,
+        "attacks": ["loss"],
+    }
+    found = gl.play(GAME, gl.defences.Fit(epochs=1), people, engine=gl.Here(), **options)
     assert found.subject.canaries == "wrong"

@@ -8,22 +8,22 @@ import numpy as np
 import pytest
 
 import guestlist as gl
+from guestlist._store import to_json
 from guestlist.data import Data
 from guestlist.games import Preparing, check_game, draw, game_of, hidden_columns, is_iid, options_of
 from guestlist.games.game import Dependent, Hiding
-from guestlist.store.jsonable import to_json
 
 RECORDS, MODELS = 160, 6
 # A game of each kind, small enough for the people below. A new row of GAMES needs an entry here, and then meets the contract.
 SMALL = {
-    "sides": gl.Sides(50, 40),
-    "bernoulli": gl.Bernoulli(0.4),
-    "canaries": gl.Canaries(20),
-    "strong": gl.Strong(30),
-    "exchangeable": gl.Exchangeable(30),
-    "clusters": gl.Clusters(40, 30),
-    "bias": gl.Bias("side", "east", 0.9, 40, 30),
-    "sources": gl.Sources("side", "east", members=40, nonmembers=30),
+    "sides": gl.games.Sides(50, 40),
+    "bernoulli": gl.games.Bernoulli(0.4),
+    "canaries": gl.games.Canaries(20),
+    "strong": gl.games.Strong(30),
+    "exchangeable": gl.games.Exchangeable(30),
+    "clusters": gl.games.Clusters(40, 30),
+    "bias": gl.games.Bias("side", "east", 0.9, 40, 30),
+    "sources": gl.games.Sources("side", "east", members=40, nonmembers=30),
 }
 DEPENDENT = [name for name, game in SMALL.items() if not is_iid(game)]
 DOCS = Path(__file__).parents[2] / "docs" / "games.md"
@@ -55,12 +55,12 @@ def same(one, other) -> bool:
 
 
 def test_every_game_is_tried():
-    assert set(SMALL) == set(gl.GAMES)
+    assert set(SMALL) == set(gl.games.GAMES)
 
 
-@pytest.mark.parametrize("name", gl.GAMES)
+@pytest.mark.parametrize("name", gl.games.GAMES)
 def test_a_game_is_the_one_that_its_row_names_and_survives_a_manifest(name):
-    game, row = SMALL[name], gl.GAMES[name]
+    game, row = SMALL[name], gl.games.GAMES[name]
     assert (game.name, type(game)) == (name, row.game)
     check_game(game)
     assert all((row.summary, row.paper, row.cost))
@@ -68,7 +68,7 @@ def test_a_game_is_the_one_that_its_row_names_and_survives_a_manifest(name):
         assert game_of(json.loads(json.dumps(to_json(options_of(one))))) == one
 
 
-@pytest.mark.parametrize("name", gl.GAMES)
+@pytest.mark.parametrize("name", gl.games.GAMES)
 def test_a_row_hangs_on_model_data_and_seed_alone(name):
     game = SMALL[name]
     data = records_of(game, 3)
@@ -81,7 +81,7 @@ def test_a_row_hangs_on_model_data_and_seed_alone(name):
     assert any(not same(forwards[0][0], game.row(0, one, seed)[0]) for seed, one in enumerate(others, 4))
 
 
-@pytest.mark.parametrize("name", gl.GAMES)
+@pytest.mark.parametrize("name", gl.games.GAMES)
 def test_more_models_leave_the_earlier_ones_as_they_were(name):
     game = SMALL[name]
     data = records_of(game, 3)
@@ -93,7 +93,7 @@ def test_more_models_leave_the_earlier_ones_as_they_were(name):
     assert np.array_equal(many.member, later.member)
 
 
-@pytest.mark.parametrize("name", gl.GAMES)
+@pytest.mark.parametrize("name", gl.games.GAMES)
 def test_members_and_whom_is_asked_about_are_true_or_false_for_each_record(name):
     game = SMALL[name]
     data = records_of(game, 3)
@@ -107,7 +107,7 @@ def test_members_and_whom_is_asked_about_are_true_or_false_for_each_record(name)
     assert split.nonmembers.any()
 
 
-@pytest.mark.parametrize("name", gl.GAMES)
+@pytest.mark.parametrize("name", gl.games.GAMES)
 def test_a_game_of_other_people_says_so(name):
     """What draws from parts, hides a column or has a counterpart is dependent: without ``alike`` it would count as IID."""
     game = SMALL[name]
@@ -130,7 +130,7 @@ def test_a_dependent_game_has_a_counterpart_of_the_same_sizes(name):
     assert game.parts(people()).members
 
 
-@pytest.mark.parametrize("name", gl.GAMES)
+@pytest.mark.parametrize("name", gl.games.GAMES)
 def test_members_who_are_said_to_be_alike_are_drawn_from_the_same_people(name):
     """Over many draws: who is a member, of those asked about, does not go with where they come from; else it must be said."""
     shares = np.zeros((2, 2))  # east or west, non-member or member
@@ -147,8 +147,8 @@ def test_members_who_are_said_to_be_alike_are_drawn_from_the_same_people(name):
     assert abs(rate[0] - rate[1]) < 4 * spread
 
 
-@pytest.mark.parametrize("name", gl.GAMES)
+@pytest.mark.parametrize("name", gl.games.GAMES)
 def test_a_game_is_in_the_docs_by_its_name(name):
     page = DOCS.read_text("utf-8")
     assert f"`{name}`" in page
-    assert f"`gl.{gl.GAMES[name].game.__name__}(" in page
+    assert f"`gl.games.{gl.games.GAMES[name].game.__name__}(" in page

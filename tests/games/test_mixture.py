@@ -7,8 +7,7 @@ import pytest
 import guestlist as gl
 from guestlist.data import Data
 from guestlist.errors import InputError
-from guestlist.games import Bias, Clusters, Sources, draw, game_of, is_iid, options_of
-from guestlist.games.clusters import clustered
+from guestlist.games import Bias, Clusters, Sources, clustered, draw, game_of, is_iid, options_of
 
 RECORDS = 400
 
@@ -145,7 +144,7 @@ def test_the_attribute_is_hidden_from_models_and_the_difference_is_told():
 
 @pytest.mark.parametrize("name", GAMES)
 def test_a_validation_set_is_drawn_as_members_are(name, people):
-    from guestlist.games.mixture import like_members
+    from guestlist.games import like_members
 
     game, rng = GAMES[name], np.random.default_rng(0)
     split = draw(game, people, 1, 0)

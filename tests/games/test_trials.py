@@ -10,14 +10,14 @@ from sklearn.dummy import DummyClassifier
 from sklearn.tree import DecisionTreeClassifier
 
 import guestlist as gl
+from guestlist._findings.epsilon import scored
+from guestlist._report.sections.epsilon import epsilon_verdict
+from guestlist._store import open_store
 from guestlist.cli import main
 from guestlist.data import Data
 from guestlist.errors import FolderError, InputError
-from guestlist.findings.trials import scored
 from guestlist.games import Exchangeable, Split, Strong, draw, game_of, options_of
 from guestlist.privacy import group_privacy
-from guestlist.report.sections.epsilon import epsilon_verdict
-from guestlist.store import open_store
 
 RECORDS = 60
 
@@ -86,7 +86,7 @@ def test_wrong_games_are_told(people):
     with pytest.raises(InputError, match=r"play it with gl\.play_many"):
         gl.play(Strong(20), tree, people)
     with pytest.raises(InputError, match=r"has one target: play it with gl\.play"):
-        gl.play_many(gl.Bernoulli(0.5), tree, people)
+        gl.play_many(gl.games.Bernoulli(0.5), tree, people)
     with pytest.raises(InputError, match="found 60"):
         gl.play_many(Strong(59), tree, people)
     with pytest.raises(InputError, match="one more record, found 60"):
@@ -152,7 +152,7 @@ def test_the_folder_says_the_same_by_the_methods_for_many_runs(runs):
 
 def test_a_belief_is_not_called_a_proof(runs):
     folder = runs[1]
-    found = gl.epsilon_bound(folder, claimed=0.1, how=gl.BayesianRuns())
+    found = gl.epsilon_bound(folder, claimed=0.1, how=gl.privacy.BayesianRuns())
     between = replace(found, bound=replace(found.bound, epsilon=0.05))  # shows something, and less than it could
     for one, words in (
         (found, "is hardly to be believed."),

@@ -5,7 +5,7 @@ import pytest
 from papers.errata import data_dependencies, hypothesis_tests, page, shapr, systematic_evaluation, waka
 from papers.systematic_evaluation.data import PREDICTIONS
 
-from guestlist.neighbours import Knn, knn_shapley, self_waka
+from guestlist.knn import Knn, knn_shapley, self_waka
 
 
 def test_the_difference_of_the_bounds_is_ours_and_not_the_printed_one():

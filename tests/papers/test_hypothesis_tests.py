@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import guestlist as gl
-from guestlist.store import open_store
+from guestlist._store import open_store
 
 pytest.importorskip("torch")
 
@@ -23,14 +23,24 @@ def clusters():
 
 
 SMALL = Configuration(
-    clusters, lambda: gl.mlp(6, 3, hidden=(32,)), gl.Fit(epochs=40, learning_rate=0.02), members=80, pool=300
+    clusters,
+    lambda: gl.defences.mlp(6, 3, hidden=(32,)),
+    gl.defences.Fit(epochs=40, learning_rate=0.02),
+    members=80,
+    pool=300,
 )
 
 
 @pytest.fixture(scope="module")
 def run(tmp_path_factory):
     folder = tmp_path_factory.mktemp("audits")
-    options = {"targets": 2, "models": 8, "left_out": gl.LeftOut(records=6, models=3), "folder": folder, "jobs": 1}
+    options = {
+        "targets": 2,
+        "models": 8,
+        "left_out": gl.evidence.LeftOut(records=6, models=3),
+        "folder": folder,
+        "jobs": 1,
+    }
     return audits.collect("small", SMALL, **options), folder, options
 
 
@@ -51,8 +61,8 @@ def test_every_target_has_its_own_members_and_all_share_the_references(run):
 
 def test_a_second_run_trains_nothing(run, monkeypatch):
     cases, _, options = run
-    monkeypatch.setattr("guestlist.targets.torch_modules._Train.__call__", None)
-    monkeypatch.setattr("guestlist.targets.torch_modules._Distil.__call__", None)
+    monkeypatch.setattr("guestlist.models.torch_modules._Train.__call__", None)
+    monkeypatch.setattr("guestlist.models.torch_modules._Distil.__call__", None)
     again = audits.collect("small", SMALL, **options)
     np.testing.assert_array_equal(again[1].view.target("loss"), cases[1].view.target("loss"))
 

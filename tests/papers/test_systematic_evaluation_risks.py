@@ -137,7 +137,11 @@ def guarded(place):
     study = replace(small("guarded"), members=40, epochs=20, steps=(2, 20), memguard=True)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(defended, "ATTACKS", GUARDED)
-        patch.setattr(pairs, "memguard", lambda held_out: gl.MemGuard(held_out, classifier=gl.Fit(epochs=5), steps=5))
+        patch.setattr(
+            pairs,
+            "memguard",
+            lambda held_out: gl.defences.MemGuard(held_out, classifier=gl.defences.Fit(epochs=5), steps=5),
+        )
         return study, defended.defended(study, clusters(), place, repeats=1)
 
 

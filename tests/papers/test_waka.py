@@ -28,7 +28,7 @@ from papers.waka.data import PAPER, SOURCES, encoded, load, pool_of
 from threadpoolctl import threadpool_limits
 
 from guestlist.errors import InputError
-from guestlist.neighbours import (
+from guestlist.knn import (
     Knn,
     knn_likelihood_ratio,
     knn_loss_distributions,

@@ -38,8 +38,8 @@ def test_private_training_is_not_contradicted_and_training_without_noise_is():
     from benchmarks.honesty.dp_sgd import EPOCHS, EPSILON, RATE, row
 
     noise = 4.0  # more than enough: to search for the least takes longer than training
-    steps = gl.DpSgd(noise=noise, rate=RATE, epochs=EPOCHS).steps
-    assert gl.epsilon_of(noise, rate=RATE, steps=steps, accountant="rdp") <= EPSILON
+    steps = gl.defences.DpSgd(noise=noise, rate=RATE, epochs=EPOCHS).steps
+    assert gl.privacy.epsilon_of(noise, rate=RATE, steps=steps, accountant="rdp") <= EPSILON
     assert row("noise as promised", noise, 2, 100).contradicted == 0
     assert row("noise off", 0.0, 2, 200).contradicted == 1
 

@@ -22,7 +22,7 @@ from guestlist.privacy import (
     epsilon_lower_bound,
     gaussian_epsilon,
 )
-from guestlist.privacy.many_runs import credible_epsilon, epsilon_of_errors
+from guestlist.privacy.lower_bounds import credible_epsilon, epsilon_of_errors
 from guestlist.privacy.one_run import approximate_epsilon, one_run_epsilon, one_run_mu, one_run_p_value
 
 METHODS = (OneRun(), OneRunCurve(), OneRunCurve(curve="gaussian"), ClopperPearson(), GaussianRuns(), BayesianRuns())

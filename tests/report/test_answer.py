@@ -7,17 +7,17 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from guestlist.case import Check
-from guestlist.evaluate import WITHHELD, Estimate
-from guestlist.evaluate.low_fpr import split_scores
-from guestlist.exports.markdown import markdown
-from guestlist.exports.model_card import model_card
-from guestlist.findings.attacks import FPRS, Rate, _rate
-from guestlist.findings.group_risks import GroupRisk, GroupRisks, TooSmall
-from guestlist.report import checks, fragment, page, summary
-from guestlist.report.next_steps import next_steps
-from guestlist.report.sections import answer, groups
-from guestlist.report.templates import with_code
+from guestlist._case import Check
+from guestlist._findings.attacks import FPRS, Rate, _rate
+from guestlist._findings.group_risks import GroupRisk, GroupRisks, TooSmall
+from guestlist._report import diagnostics
+from guestlist._report.exports import markdown, model_card
+from guestlist._report.next_steps import next_steps
+from guestlist._report.page import page
+from guestlist._report.sections import answer, groups
+from guestlist._report.templates import with_code
+from guestlist._report.terminal import fragment, summary
+from guestlist.metrics import WITHHELD, Estimate, split_scores
 from report_worlds import leaking, predictions_only, quiet, with_check, with_headline
 
 VISIBLE = re.compile(r"<(script|style)\b.*?</\1>|<[^>]*>", re.DOTALL)
@@ -103,7 +103,7 @@ def test_an_attack_that_finds_clearly_more_people_stands_in_the_answer():
 @pytest.mark.slow
 def test_what_changes_the_answer_stands_beside_it_in_every_form():
     results = leaking()  # 37 of 2,400 non-members are equal to a member
-    (row,) = checks.beside_answer(results)
+    (row,) = diagnostics.beside_answer(results)
     assert row.code == "GL101"
     for form in (summary, fragment, page, markdown, model_card):
         text = " ".join(VISIBLE.sub(" ", html.unescape(form(results))).split())
@@ -114,10 +114,10 @@ def test_what_changes_the_answer_stands_beside_it_in_every_form():
         )
         assert text.count("non-members are equal to a member") == 1
     handful = with_check(results, Check("GL101", "issue", {"duplicates": 3, "nonmembers": 2400}))
-    assert checks.beside_answer(handful) == ()
-    assert "GL101" in [row.code for row in checks.elsewhere(handful)]
+    assert diagnostics.beside_answer(handful) == ()
+    assert "GL101" in [row.code for row in diagnostics.elsewhere(handful)]
     ignored = with_check(results, Check("GL101", "ignored", {"duplicates": 37, "nonmembers": 2400}))
-    assert checks.beside_answer(ignored) == ()
+    assert diagnostics.beside_answer(ignored) == ()
 
 
 def test_flipped_labels_are_told_before_interchanged_sets():
@@ -131,14 +131,14 @@ def test_flipped_labels_are_told_before_interchanged_sets():
     )
     assert "labels are probably not those of the training" in told
     assert "interchanged" not in told
-    assert "interchanged" not in checks.sentence(flipped.check("GL112"))
+    assert "interchanged" not in diagnostics.sentence(flipped.check("GL112"))
     turned = with_check(
         base, Check("GL112", "issue", {**figures, "members": 0.8, "nonmembers": 0.95, "guessing": 0.76})
     )
     assert "probably interchanged" in answer.verdict_text(turned)
-    assert checks.beside_answer(turned) == ()  # the answer tells it
+    assert diagnostics.beside_answer(turned) == ()  # the answer tells it
     values = {"attack": "loss", "auc": 0.4, "low": 0.35, "high": 0.45, "r2_members": -3.0, "r2_nonmembers": -2.0}
-    assert "always answering the mean" in checks.sentence(Check("GL112", "issue", values))
+    assert "always answering the mean" in diagnostics.sentence(Check("GL112", "issue", values))
 
 
 @pytest.mark.slow
@@ -189,7 +189,7 @@ def test_groups_stand_by_exposure_with_their_tpr():
         )
         for i, one in enumerate(base.groups)
     )
-    shown = groups.section(replace(base, group_risks=GroupRisks("lira", 0.05, 10, judged, ()))).body
+    shown = groups.groups_section(replace(base, group_risks=GroupRisks("lira", 0.05, 10, judged, ()))).body
     names = [groups.group_name(one) for one in sorted(base.groups, key=lambda one: -one.auc.low)]
     places = [shown.index(f"<bdi>{name}</bdi>") for name in names]
     assert places == sorted(places)

@@ -11,14 +11,11 @@ import pytest
 from benchmarks.honesty.compare import two
 
 import guestlist as gl
-from guestlist.experiments import ExperimentSetting
-from guestlist.experiments.measures import ACCURACIES, ATTACKS
-from guestlist.experiments.summary import Run, summarise_runs
-from guestlist.report import page
-from guestlist.report.comparison.page import page as comparison_page
-from guestlist.report.drawing import WIDE, Canvas
-from guestlist.report.experiment.page import page as experiment_page
-from guestlist.report.page import page_charts
+from guestlist._audit.experiment_summary import ACCURACIES, ATTACKS, ExperimentSetting, Run, summarise_runs
+from guestlist._report.charts import WIDE, Canvas
+from guestlist._report.comparison import page as comparison_page
+from guestlist._report.experiment import page as experiment_page
+from guestlist._report.page import page, page_charts
 from pages import FORMULAS, NO_FORMULAS
 from report_worlds import HOSTILE, hostile, leaking
 

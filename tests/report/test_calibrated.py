@@ -5,10 +5,10 @@ from dataclasses import replace
 import pytest
 
 from cases import judge, leaking
-from guestlist.evaluate import Estimate
-from guestlist.report import page
-from guestlist.report.format import interval
-from guestlist.report.sections import calibrated
+from guestlist._report.page import page
+from guestlist._report.sections import risks
+from guestlist._util import interval
+from guestlist.metrics import Estimate
 from report_worlds import HOSTILE
 
 
@@ -18,7 +18,7 @@ def results():
 
 
 def test_the_chart_holds_every_bin_with_its_interval(results):
-    drawn = calibrated.section(results).charts["calibration"].series
+    drawn = risks.calibrated_section(results).charts["calibration"].series
     (one,) = results.calibrated
     assert one.score == "risk_score"
     diagonal, points = drawn
@@ -32,17 +32,17 @@ def test_the_chart_holds_every_bin_with_its_interval(results):
 def test_the_page_says_how_far_a_score_is_off(results):
     (one,) = results.calibrated
     made = page(results)
-    assert calibrated.calibration_sentence(one) in made
+    assert risks.calibration_sentence(one) in made
     assert f"risk_score is off by {one.calibration.rmse.value:.3f}" in made
     for row in one.priors:
         assert f"{row.rmse.value:.3f}<small>{interval(row.rmse)}</small>" in made
     sure = replace(one, calibration=replace(one.calibration, rmse=Estimate(0.2, 0.15, 0.25)))
-    assert "by chance alone" not in calibrated.calibration_sentence(sure)
+    assert "by chance alone" not in risks.calibration_sentence(sure)
     chance = replace(one, calibration=replace(one.calibration, rmse=Estimate(0.02, 0.0, 0.05)))
-    assert "it may be right, and off by chance alone" in calibrated.calibration_sentence(chance)
+    assert "it may be right, and off by chance alone" in risks.calibration_sentence(chance)
 
 
 def test_names_are_escaped_and_nothing_is_said_without_a_score(results):
     hostile = replace(results, calibrated=tuple(replace(one, score=HOSTILE) for one in results.calibrated))
     assert "<img src=x" not in page(hostile)
-    assert calibrated.section(replace(results, calibrated=None)) is None
+    assert risks.calibrated_section(replace(results, calibrated=None)) is None

@@ -8,10 +8,10 @@ import pytest
 from benchmarks.honesty.compare import ATTACK, two
 
 import guestlist as gl
-from guestlist.comparing import RiskChanges
-from guestlist.defences.training import Training
-from guestlist.report.comparison import wording
-from guestlist.report.comparison.page import page
+from guestlist._audit.comparison import RiskChanges
+from guestlist._report import comparison
+from guestlist._report.comparison import page
+from guestlist.defences import Training
 from pages import Reader
 from report_worlds import HOSTILE
 
@@ -46,7 +46,7 @@ def test_it_shows_every_audit_and_every_pair(read, found):
     assert "ε of one run; the search for it was not counted (8 trainings)" in read.shown
     for pair in found:
         for row in pair.differences:
-            assert wording.metric_name(pair, row) in read.shown
+            assert comparison.metric_name(pair, row) in read.shown
     charts = json.loads(next(script for script in read.scripts if script.startswith("{")))
     assert {"trade-auc", "trade-tpr", "risk-0"} == set(charts)
     assert set(charts) <= set(read.ids)
@@ -66,19 +66,19 @@ def test_is_small_enough_to_mail(found):
 
 def test_words_follow_from_intervals(found):
     first, _, same = found
-    assert f"AUC of {ATTACK} is lower by" in wording.difference_sentence(first)
-    assert "accuracy on non-members is higher by" in wording.difference_sentence(first)
-    assert "no difference is shown" in wording.difference_sentence(same)
+    assert f"AUC of {ATTACK} is lower by" in comparison.difference_sentence(first)
+    assert "accuracy on non-members is higher by" in comparison.difference_sentence(first)
+    assert "no difference is shown" in comparison.difference_sentence(same)
     for row in first.differences:
-        assert wording.verdict(row) == (
+        assert comparison.verdict(row) == (
             "no difference shown" if not row.differs else "more" if row.difference.low > 0 else "less"
         )
-    assert "1% of 1,000 members are 10: if all of them were found at first" in wording.exposed_sentence(first)
+    assert "1% of 1,000 members are 10: if all of them were found at first" in comparison.exposed_sentence(first)
     few = replace(first, most_exposed=replace(first.most_exposed, members=3, seen_from=None))
-    assert "too few for any difference" in wording.exposed_sentence(few)
+    assert "too few for any difference" in comparison.exposed_sentence(few)
     old = replace(first, most_exposed=None, risk_changes=None)
-    assert "too few references" in wording.exposed_sentence(old)
-    assert "too few references for mu, or did not record" in wording.risk_changes_sentence(old)
+    assert "too few references" in comparison.exposed_sentence(old)
+    assert "too few references for mu, or did not record" in comparison.risk_changes_sentence(old)
 
 
 def test_what_users_wrote_is_text(tmp_path):

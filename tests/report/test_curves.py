@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from cases import case_of, judge
-from guestlist.report import words
-from guestlist.report.page import page_charts
+from guestlist._report import wording
+from guestlist._report.page import page_charts
 from worlds import gaussian_simulation
 
 
@@ -18,7 +18,7 @@ def test_the_chart_shows_the_figures_of_the_table_under_ties(which, digits):
     """At each FPR of the table the curve has the table's TPR, and between them it does not leave its own band."""
     case = case_of(rounded_world(digits), ("loss", "lira_bayes"))
     results = judge(case)
-    attack, series = words.headline_attack(results), page_charts(results)[which].series
+    attack, series = wording.headline_attack(results), page_charts(results)[which].series
     band, line_ = series[0], next(one for one in series if one.line and one.name == attack.name)
     assert line_.step
     assert band.band

@@ -6,8 +6,19 @@ import re
 import pytest
 from markupsafe import escape
 
-from guestlist.report.charts import Axis, Chart, Series, axis_range, chart_data, ticks
-from guestlist.report.drawing import NARROW, WIDE, Canvas, draw_chart, swatch
+from guestlist._report.charts import (
+    NARROW,
+    WIDE,
+    Axis,
+    Canvas,
+    Chart,
+    Series,
+    axis_range,
+    chart_data,
+    draw_chart,
+    swatch,
+    ticks,
+)
 from report_worlds import HOSTILE
 
 SQUARE = Axis("x", (0.0, 1.0)), Axis("y", (0.0, 1.0))

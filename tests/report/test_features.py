@@ -5,9 +5,8 @@ import pandas as pd
 import pytest
 
 import guestlist as gl
+from guestlist._report.page import MAX_COLUMNS, page, with_features
 from guestlist.errors import InputError
-from guestlist.report import page
-from guestlist.report.features import MAX_COLUMNS, with_features
 from report_worlds import HOSTILE, leaking
 
 

@@ -4,18 +4,18 @@ from dataclasses import replace
 
 import pytest
 
-from guestlist.evaluate import Estimate
-from guestlist.exports import EXPORTS
-from guestlist.findings.headline import FIXED, Headline
-from guestlist.report import page, words
-from guestlist.report.next_steps import next_steps
-from guestlist.report.notebook import fragment
-from guestlist.report.sections.answer import other_successes, verdict_text, verdict_texts
-from guestlist.report.sections.attacks import split_table
-from guestlist.report.sections.curves import section as curves
-from guestlist.report.sections.groups import file_holder_group_sentence
-from guestlist.report.sections.headline import selection_sentence
-from guestlist.report.terminal import summary
+from guestlist._findings.headline import FIXED, Headline
+from guestlist._report import wording
+from guestlist._report.exports import EXPORTS
+from guestlist._report.next_steps import next_steps
+from guestlist._report.page import page
+from guestlist._report.sections.answer import other_successes, verdict_text, verdict_texts
+from guestlist._report.sections.attacks import curves_section as curves
+from guestlist._report.sections.attacks import split_table
+from guestlist._report.sections.groups import file_holder_group_sentence
+from guestlist._report.sections.headline import selection_sentence
+from guestlist._report.terminal import fragment, summary
+from guestlist.metrics import Estimate
 from report_worlds import leaking, quiet
 
 
@@ -43,8 +43,8 @@ def with_file_holder(results, shown: bool = True):
 
 def test_each_attacker_has_an_answer_of_their_own():
     first, second = verdict_texts(with_file_holder(leaking()))
-    assert first == f"{words.QUERIER}: {verdict_text(leaking())}"
-    assert second.startswith(f"{words.FILE_HOLDER}: Yes, ")
+    assert first == f"{wording.QUERIER}: {verdict_text(leaking())}"
+    assert second.startswith(f"{wording.FILE_HOLDER}: Yes, ")
     assert "leaf_shares" not in first
     assert "58" in second
     assert verdict_texts(leaking()) == (verdict_text(leaking()),)
@@ -52,7 +52,7 @@ def test_each_attacker_has_an_answer_of_their_own():
 
 def test_a_file_that_reveals_nothing_leaves_the_first_answer_as_it_is():
     first, second = verdict_texts(with_file_holder(leaking(), shown=False))
-    assert first == f"{words.QUERIER}: {verdict_text(leaking())}"
+    assert first == f"{wording.QUERIER}: {verdict_text(leaking())}"
     assert "No evidence" in second
 
 
@@ -61,7 +61,7 @@ def test_the_file_holders_attack_is_no_sign_in_the_other_row():
     results = with_file_holder(quiet())
     assert "leaf_shares" not in [one.name for one in other_successes(results)]
     assert verdict_text(results).startswith("No evidence.")
-    assert verdict_texts(results)[1].startswith(f"{words.FILE_HOLDER}: Yes, ")
+    assert verdict_texts(results)[1].startswith(f"{wording.FILE_HOLDER}: Yes, ")
     assert next_steps(results) != next_steps(quiet())  # a leak is acted on, whoever can use it
 
 
@@ -69,20 +69,20 @@ def test_the_file_holders_attack_is_no_sign_in_the_other_row():
 @pytest.mark.parametrize("form", [summary, fragment, page, EXPORTS["markdown"].text, EXPORTS["model_card"].text])
 def test_every_form_shows_both_rows(form):
     text = " ".join(form(with_file_holder(leaking())).split())
-    assert words.QUERIER in text
-    assert words.FILE_HOLDER in text
-    assert words.FILE_HOLDER not in " ".join(form(leaking()).split())
+    assert wording.QUERIER in text
+    assert wording.FILE_HOLDER in text
+    assert wording.FILE_HOLDER not in " ".join(form(leaking()).split())
 
 
 def test_tables_and_curves_mark_the_attacks_of_both_rows():
     results = with_file_holder(leaking())
-    rows = words.headline_names(results)
+    rows = wording.headline_names(results)
     assert rows == (results.headline.name, "leaf_shares")
     shown, _ = split_table(results.outcomes, rows)
     assert [one.name for one in shown[:2]] == list(rows)
     keys = [series.key_text for series in curves(results).charts["roc-log"].series if series.key_text]
-    assert any(key.startswith(f"{words.QUERIER}: {rows[0]}") for key in keys)
-    assert any(key.startswith(f"{words.FILE_HOLDER}: leaf_shares") for key in keys)
+    assert any(key.startswith(f"{wording.QUERIER}: {rows[0]}") for key in keys)
+    assert any(key.startswith(f"{wording.FILE_HOLDER}: leaf_shares") for key in keys)
     assert "leaf_shares, fixed before the audit" in selection_sentence(results)
     assert "leaf_shares" in file_holder_group_sentence(results)
     assert file_holder_group_sentence(leaking()) is None

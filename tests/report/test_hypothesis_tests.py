@@ -7,14 +7,14 @@ from dataclasses import replace
 
 import pytest
 
-from guestlist.evaluate import Estimate
-from guestlist.findings.hypothesis_tests import Level
-from guestlist.findings.results import Results
-from guestlist.report import page, summary
-from guestlist.report.format import interval, percent
-from guestlist.report.legible import sanitize_results
-from guestlist.report.page import page_charts
-from guestlist.report.sections import agreement, hypothesis_tests
+from guestlist._findings.hypothesis_tests import Level
+from guestlist._findings.results import Results
+from guestlist._report.page import page, page_charts
+from guestlist._report.sections import attacks, hypothesis_tests
+from guestlist._report.terminal import summary
+from guestlist._report.wording import sanitize_results
+from guestlist._util import interval, percent
+from guestlist.metrics import Estimate
 from report_worlds import HOSTILE, hostile, leaking, predictions_only, quiet, with_levels
 
 UNSEEN = re.compile(r"<(script|style)\b.*?</\1>|<[^>]*>", re.DOTALL)
@@ -115,7 +115,7 @@ def test_the_chart_draws_the_table():
 @pytest.mark.slow
 def test_members_stand_above_the_diagonal_and_nonmembers_below():
     results = quiet()
-    found, table = results.agreement, agreement.agreement_rows(results)
+    found, table = results.agreement, attacks.agreement_rows(results)
     assert "same people?" in shown(results)
     assert [row.name for row in table] == ["truth", "loss", "lira", "reference"]
     assert [row.calls for row in table] == [
@@ -137,18 +137,18 @@ def test_members_stand_above_the_diagonal_and_nonmembers_below():
 def test_the_table_of_agreement_stays_readable_and_keeps_the_headline():
     results = leaking()
     everyone = replace(results.agreement, by_p_value=(False, *[True] * len(results.outcomes)))
-    table = agreement.agreement_rows(replace(results, agreement=everyone))
-    assert len(table) == 1 + agreement.MAX_ATTACKS < 1 + len(results.outcomes)
+    table = attacks.agreement_rows(replace(results, agreement=everyone))
+    assert len(table) == 1 + attacks.MAX_ATTACKS < 1 + len(results.outcomes)
     assert results.headline.name in [row.name for row in table]
     alone = replace(results.agreement, by_p_value=(False,) * (1 + len(results.outcomes)))
-    assert agreement.agreement_rows(replace(results, agreement=alone)) == ()
+    assert attacks.agreement_rows(replace(results, agreement=alone)) == ()
     assert "same people?" not in shown(replace(results, agreement=alone))
 
 
 def test_an_unknown_share_is_a_dash():
     results = leaking()
     blind = replace(results.agreement, members=tuple((float("nan"),) * len(r) for r in results.agreement.members))
-    assert agreement.agreement_rows(replace(results, agreement=blind))[0].cells == ("–",) * 4
+    assert attacks.agreement_rows(replace(results, agreement=blind))[0].cells == ("–",) * 4
 
 
 @pytest.mark.slow
@@ -163,7 +163,7 @@ def test_levels_and_agreement_survive_the_document():
 @pytest.mark.slow
 def test_hostile_names_are_text_in_both_tables():
     results = sanitize_results(hostile())
-    assert len(agreement.agreement_rows(results)) == 4
+    assert len(attacks.agreement_rows(results)) == 4
     assert len(hypothesis_tests.tests_with_levels(results)) == 2
     source = page(hostile())
     section = source[source.index('id="promises"') : source.index('id="distribution"')]

@@ -4,12 +4,11 @@ from dataclasses import replace
 
 import pytest
 
-from guestlist.blind.baseline import Baseline
-from guestlist.evaluate import WITHHELD, Estimate
-from guestlist.findings.adjusted import FEW, Adjusted
-from guestlist.findings.beyond_blind import GainOverBaseline
-from guestlist.report.next_steps import defence_step, next_steps
-from guestlist.report.sections.answer import verdict_text
+from guestlist._baseline.baseline import Baseline
+from guestlist._findings.baseline import FEW, Adjusted, GainOverBaseline
+from guestlist._report.next_steps import defence_step, next_steps
+from guestlist._report.sections.answer import verdict_text
+from guestlist.metrics import WITHHELD, Estimate
 from report_worlds import leaking
 
 

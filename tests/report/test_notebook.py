@@ -4,10 +4,10 @@ from html.parser import HTMLParser
 
 import pytest
 
-from guestlist.lines import single_line
-from guestlist.report import fragment, words
-from guestlist.report.format import interval
-from guestlist.report.sections import answer
+from guestlist._report import wording
+from guestlist._report.sections import answer
+from guestlist._report.terminal import fragment
+from guestlist._util import interval, single_line
 from report_worlds import HOSTILE, hostile, leaking, predictions_only, quiet, reversed_check, with_check
 
 
@@ -33,7 +33,7 @@ def test_holds_the_answer_and_every_attack(case):
     results = case()
     text = " ".join("".join(Reader(fragment(results)).text).split())
     assert answer.verdict_text(results) in text
-    assert words.question(results) in text
+    assert wording.question(results) in text
     for finding in results.outcomes:
         assert interval(finding.auc) in text
 

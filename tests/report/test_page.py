@@ -13,17 +13,16 @@ from itertools import pairwise
 
 import pytest
 
-from guestlist.cover import Cover
-from guestlist.evaluate import WITHHELD
-from guestlist.findings.attacks import Curve, Histogram
-from guestlist.findings.results import Results
-from guestlist.lines import single_line
-from guestlist.report import checks, page, words
-from guestlist.report.format import interval
-from guestlist.report.page import json_for_script, page_charts
-from guestlist.report.sections import answer, attacks, headline, limits
-from guestlist.report.sections.untested import untested_sentences
-from guestlist.report.templates import whisker
+from guestlist._case import Cover
+from guestlist._findings.attacks import Curve, Histogram
+from guestlist._findings.results import Results
+from guestlist._report import diagnostics, wording
+from guestlist._report.page import json_for_script, page, page_charts
+from guestlist._report.sections import answer, attacks, facts, headline
+from guestlist._report.sections.facts import untested_sentences
+from guestlist._report.templates import whisker
+from guestlist._util import interval, single_line
+from guestlist.metrics import WITHHELD
 from pages import Reader
 from report_worlds import HOSTILE, hostile, leaking, predictions_only, quiet, with_headline
 
@@ -63,11 +62,11 @@ def test_an_infinite_score_survives_the_document():
 def test_shows_everything_there_is(case):
     results, shown = case(), read(case).shown
     for said in (
-        words.question(results),
+        wording.question(results),
         answer.verdict_text(results),
-        words.basis_sentence(results),
-        *limits.detection_limits(results),
-        *headline.metric_meanings(words.headline_attack(results)),
+        wording.basis_sentence(results),
+        *facts.detection_limits(results),
+        *headline.metric_meanings(wording.headline_attack(results)),
     ):
         assert said in shown
     for finding in results.outcomes:
@@ -77,7 +76,7 @@ def test_shows_everything_there_is(case):
         assert f"{group.group} = {group.value}" in shown
         assert interval(group.auc) in shown
     assert all(record.id in shown for record in results.exposed)
-    assert all(row.text in shown for row in checks.check_lines(results))
+    assert all(row.text in shown for row in diagnostics.check_lines(results))
     assert all(said in shown for said in untested_sentences(results))
     known = results.provenance
     assert all(
@@ -146,7 +145,7 @@ def test_embedded_json_cannot_end_its_element():
 @pytest.mark.parametrize("case", [leaking, quiet])
 def test_charts_draw_the_curve_and_its_band(case):
     results = case()
-    attack = words.headline_attack(results)
+    attack = wording.headline_attack(results)
     for which in ("roc-linear", "roc-log"):
         series = page_charts(results)[which].series
         lines = [one for one in series if one.line]
@@ -206,7 +205,7 @@ def test_attacks_are_folded_to_the_headline_and_the_best_three():
     assert len(rest) > 1
     assert min(one.auc.value for one in shown[1:]) >= max(one.auc.value for one in rest)
     assert {one.name for one in (*shown, *rest)} == {one.name for one in results.outcomes}
-    body = attacks.section(results).body
+    body = attacks.attacks_section(results).body
     assert body.index("<details") > max(body.index(f"<bdi>{one.name}</bdi>") for one in shown)
     assert body.index("<details") < min(body.index(f"<bdi>{one.name}</bdi>") for one in rest)
     few = results.outcomes[:3]
@@ -226,7 +225,7 @@ def test_the_cover_stands_on_the_page_as_text():
         "OwnerAn owner",
         "PurposeA purpose",
         "Date1 May",
-        f"Model{words.model_name(leaking())}",
+        f"Model{wording.model_name(leaking())}",
     ):
         assert words_ in shown
     assert " ".join(single_line(HOSTILE).split()) in shown
@@ -282,6 +281,6 @@ def test_to_html_writes_the_page(tmp_path):
 @pytest.mark.slow
 def test_importing_the_report_is_light():
     heavy = ["jinja2", "rich"]
-    code = f"import sys, guestlist.report; print([m for m in {heavy} if m in sys.modules])"
+    code = f"import sys, guestlist._report; print([m for m in {heavy} if m in sys.modules])"
     found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert found.stdout.strip() == "[]"

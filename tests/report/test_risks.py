@@ -6,10 +6,10 @@ import pytest
 
 import guestlist as gl
 from cases import case_of, judge, leaking
-from guestlist.evaluate import WITHHELD
-from guestlist.findings.results import Results
-from guestlist.report import page
-from guestlist.report.sections.risks import risk_value_sentence, shapr_caveat
+from guestlist._findings.results import Results
+from guestlist._report.page import page
+from guestlist._report.sections.risks import risk_value_sentence, shapr_caveat
+from guestlist.metrics import WITHHELD
 from report_worlds import HOSTILE
 from worlds import gaussian_simulation
 
@@ -40,7 +40,7 @@ def test_a_risk_that_ranks_by_chance_is_said_to():
     assert "with AUC 0.520 (0.400 to 0.640), which is not shown to be better than chance" in risk_value_sentence(
         tuple(by_chance)
     )
-    nobody = tuple(replace(row, called=0, auc=WITHHELD) for row in rows)
+    nobody = tuple(replace(row, flagged=0, auc=WITHHELD) for row in rows)
     assert "calls 0 of" in risk_value_sentence(nobody)
     assert "nothing by which a risk could rank them" in risk_value_sentence(nobody)
 

@@ -9,7 +9,7 @@ import pytest
 from jsonschema import Draft202012Validator, ValidationError
 
 import guestlist as gl
-from guestlist.report import schema
+from guestlist._report import schema
 
 SCHEMA = json.loads(Path(schema.__file__).with_name("results.schema.json").read_text("utf-8"))
 ROW = {**SCHEMA["$defs"]["attacks_row"], "$defs": SCHEMA["$defs"]}
@@ -27,7 +27,7 @@ def rows(results) -> list[dict]:
 
 
 def test_the_committed_schema_is_the_generated_one():
-    """If this fails on purpose: ``python -m guestlist.report.schema > src/guestlist/report/results.schema.json``."""
+    """If this fails on purpose: ``python -m guestlist._report.schema > src/guestlist/report/results.schema.json``."""
     committed = Path(schema.__file__).with_name("results.schema.json").read_text("utf-8")
     assert committed == schema.schema_text()
     Draft202012Validator.check_schema(SCHEMA)

@@ -4,10 +4,10 @@ import unicodedata
 
 import pytest
 
-from guestlist.lines import single_line
-from guestlist.report import checks, summary
-from guestlist.report.format import decimal
-from guestlist.report.sections.untested import untested_sentences
+from guestlist._report import diagnostics
+from guestlist._report.sections.facts import untested_sentences
+from guestlist._report.terminal import summary
+from guestlist._util import decimal, single_line
 from report_worlds import hostile, leaking, predictions_only, quiet, reversed_check, with_check
 
 
@@ -32,8 +32,8 @@ def test_every_attack_has_a_row_with_its_figures(case):
 def test_checks_and_what_was_not_tested_are_shown():
     results = leaking()
     text = " ".join(summary(results).split())
-    assert all(" ".join(row.text.split()) in text for row in checks.reported(results))
-    assert all(row.code in text for row in checks.check_lines(results))
+    assert all(" ".join(row.text.split()) in text for row in diagnostics.reported(results))
+    assert all(row.code in text for row in diagnostics.check_lines(results))
     assert all(" ".join(said.split()) in text for said in untested_sentences(results))
 
 

@@ -8,14 +8,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from guestlist.case import Check
-from guestlist.evaluate import WITHHELD, Estimate
-from guestlist.findings.exposure import Exposure
-from guestlist.findings.persons import ExposedPerson
-from guestlist.findings.records import ExposureSummary
-from guestlist.report import fragment, page, summary, words
-from guestlist.report.format import interval, interval_in_people, people_base, percent
-from guestlist.report.sections import answer, exposed, groups, headline, limits
+from guestlist._case import Check
+from guestlist._findings.exposure import ExposedPerson, Exposure
+from guestlist._findings.records import ExposureSummary
+from guestlist._report import wording
+from guestlist._report.page import page
+from guestlist._report.sections import answer, exposed, facts, groups, headline
+from guestlist._report.terminal import fragment, summary
+from guestlist._util import interval, interval_in_people, people_base, percent
+from guestlist.metrics import WITHHELD, Estimate
 from report_worlds import at_chance, leaking, predictions_only, quiet, with_check, with_finding, with_headline
 
 
@@ -25,7 +26,7 @@ def reversed_sides():
 
 def unmeasured():
     base = quiet()
-    rates = tuple(replace(rate, tpr=WITHHELD) for rate in words.headline_attack(base).rates)
+    rates = tuple(replace(rate, tpr=WITHHELD) for rate in wording.headline_attack(base).rates)
     return with_headline(base, auc=WITHHELD, advantage=WITHHELD, rates=rates, unscored=600)
 
 
@@ -36,14 +37,14 @@ def other_attack():
 def few_at_low_fpr():
     base = quiet()
     rates = tuple(
-        replace(r, tpr=Estimate(0.05, 0.03, 0.08)) if r.fpr == 0.01 else r for r in words.headline_attack(base).rates
+        replace(r, tpr=Estimate(0.05, 0.03, 0.08)) if r.fpr == 0.01 else r for r in wording.headline_attack(base).rates
     )
     return with_headline(base, rates=rates)
 
 
 def on_average_only():
     base = leaking()
-    return with_headline(base, rates=at_chance(words.headline_attack(base)).rates)
+    return with_headline(base, rates=at_chance(wording.headline_attack(base)).rates)
 
 
 CASES = (
@@ -111,7 +112,7 @@ def test_an_average_leak_is_not_said_to_single_people_out():
 def test_rates_are_said_to_be_resolved_by_persons_where_they_are_known():
     results = quiet()
     results = replace(results, subject=replace(results.subject, member_persons=30, nonmember_persons=40))
-    told = " ".join(limits.detection_limits(results))
+    told = " ".join(facts.detection_limits(results))
     assert "of 30 persons and" in told
     assert "non-members of 40 persons" in told
     assert "40 non-member persons give less than one expected false positive" in told
@@ -121,25 +122,25 @@ def test_rates_are_said_to_be_resolved_by_persons_where_they_are_known():
 @pytest.mark.slow
 def test_nothing_found_says_what_could_have_been():
     results = quiet()
-    told = " ".join(limits.detection_limits(results))
-    assert f"80% power to detect an AUC of {words.headline_attack(results).detectable_auc:.3f}" in told
-    for rate in words.headline_attack(results).rates:
+    told = " ".join(facts.detection_limits(results))
+    assert f"80% power to detect an AUC of {wording.headline_attack(results).detectable_auc:.3f}" in told
+    for rate in wording.headline_attack(results).rates:
         if rate.resolution != "withheld":
             assert f"{percent(rate.detectable)} at an FPR of {percent(rate.fpr)}" in told
     assert "No estimate at an FPR of 0.1%" in told
     assert "Use at least 10,000 non-members" in told
     assert "an FPR of 1% is imprecise: it rests on about 3 false positives among 300 non-members" in told
     for text in (summary(results), fragment(results), page(results)):
-        assert f"80% power to detect an AUC of {words.headline_attack(results).detectable_auc:.3f}" in " ".join(
+        assert f"80% power to detect an AUC of {wording.headline_attack(results).detectable_auc:.3f}" in " ".join(
             text.split()
         )
-    assert f"{words.headline_attack(results).detectable_auc:.3f}" in answer.verdict_text(results)
+    assert f"{wording.headline_attack(results).detectable_auc:.3f}" in answer.verdict_text(results)
 
 
 def test_a_rate_that_could_show_nothing_is_told():
     base = quiet()
-    blind = tuple(replace(rate, detectable=math.nan) for rate in words.headline_attack(base).rates)
-    told = " ".join(limits.detection_limits(with_headline(base, rates=blind)))
+    blind = tuple(replace(rate, detectable=math.nan) for rate in wording.headline_attack(base).rates)
+    told = " ".join(facts.detection_limits(with_headline(base, rates=blind)))
     assert "At an FPR of 1% and 5% it cannot distinguish even an attack that identifies every member" in told
 
 
@@ -159,8 +160,8 @@ def test_another_attack_that_succeeds_at_a_low_fpr_alone_is_named():
 
 def test_touching_chance_is_not_a_finding():
     edge = with_headline(quiet(), auc=Estimate(0.55, 0.5, 0.6))
-    assert not words.headline_attack(edge).beats_guessing
-    assert words.headline_attack(with_headline(edge, auc=Estimate(0.55, 0.5001, 0.6))).beats_guessing
+    assert not wording.headline_attack(edge).beats_guessing
+    assert wording.headline_attack(with_headline(edge, auc=Estimate(0.55, 0.5001, 0.6))).beats_guessing
 
 
 @pytest.mark.slow
@@ -194,7 +195,7 @@ def test_groups_are_said_to_stand_in_the_order_in_which_they_stand():
     results = leaking()
     sure, wide = replace(results.groups[0], auc=Estimate(0.843, 0.8, 0.88)), results.groups[1]
     wide = replace(wide, auc=Estimate(0.87, 0.7, 0.95))
-    made = groups.section(replace(results, groups=(wide, sure))).body
+    made = groups.groups_section(replace(results, groups=(wide, sure))).body
     assert made.index("0.843") < made.index("0.870")
     assert "the most clearly exposed first, by the lower end of the interval" in made
 
@@ -224,7 +225,7 @@ def test_what_luck_explains_is_not_claimed():
     sure = with_finding(base, "entropy", **{**lucky, "p_value": 0.01})
     assert answer.verdict_text(sure).startswith("There are signs of it. ")
     assert "more than luck gives the best of 9 attacks" in answer.verdict_text(sure)
-    rates = tuple(replace(rate, p_value=0.2) for rate in words.headline_attack(few_at_low_fpr()).rates)
+    rates = tuple(replace(rate, p_value=0.2) for rate in wording.headline_attack(few_at_low_fpr()).rates)
     assert answer.verdict_text(with_headline(base, rates=rates)).startswith("No evidence. ")
     turned = with_headline(base, auc=Estimate(0.4, 0.35, 0.45), p_reversed=0.2)
     assert answer.verdict_text(turned).startswith("No evidence. ")
@@ -339,7 +340,7 @@ def test_a_list_of_records_is_called_what_it_is():
     compared = replace(base, exposed=tuple(replace(e, p_among_models=0.04, models=24) for e in base.exposed))
     assert exposed.exposed_title(compared) == "Most exposed records"
     assert "With 24 such models no p-value is below 0.04" in exposed.p_value_explanation(compared)
-    by_luck = at_chance(words.headline_attack(compared))
+    by_luck = at_chance(wording.headline_attack(compared))
     nothing = with_headline(compared, auc=by_luck.auc, rates=by_luck.rates)
     assert exposed.exposed_title(nothing) == "Members with the smallest p-values"
     # With a list whose false discovery rate is controlled, only flagged records are called exposed.

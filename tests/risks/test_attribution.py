@@ -40,10 +40,10 @@ def test_influence_is_the_formula_of_a_linear_model(world, damping):
     hessian = softmax_hessian(*members, *parameters(module)) + damping * 60 * np.eye(15)
     own, other = (softmax_gradients(*side, *parameters(module)) for side in (members, tests))
     expected = own @ np.linalg.solve(hessian, other.mean(axis=0))
-    found = gl.influence_functions(module, *members, *tests, damping=damping)
+    found = gl.risks.influence_functions(module, *members, *tests, damping=damping)
     np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-9)
     on_itself = np.einsum("ij,jk,ik->i", own, np.linalg.inv(hessian), own)
-    np.testing.assert_allclose(gl.influence_functions(module, *members, damping=damping), on_itself, rtol=1e-5)
+    np.testing.assert_allclose(gl.risks.influence_functions(module, *members, damping=damping), on_itself, rtol=1e-5)
 
 
 def test_a_rank_keeps_the_directions_of_the_largest_curvature():
@@ -54,7 +54,7 @@ def test_a_rank_keeps_the_directions_of_the_largest_curvature():
     values, vectors = np.linalg.eigh(softmax_hessian(*members, *parameters(module)))
     own, other = (softmax_gradients(*side, *parameters(module)) @ vectors[:, -4:] for side in (members, tests))
     expected = (own / (values[-4:] + 0.01 * 60)) @ other.mean(axis=0)
-    found = gl.influence_functions(module, *members, *tests, rank=4)
+    found = gl.risks.influence_functions(module, *members, *tests, rank=4)
     np.testing.assert_allclose(found, expected, rtol=1e-4, atol=1e-7)
 
 
@@ -74,7 +74,7 @@ def test_influence_is_what_training_without_the_member_does():
     members = np.arange(800)
     module = torch.nn.Linear(3, 1, bias=False).double()
     module.weight.data = torch.as_tensor(fitted(members))[None]
-    found = gl.influence_functions(module, x[:800], y[:800], x[800:], y[800:], damping=penalty, loss="squared")
+    found = gl.risks.influence_functions(module, x[:800], y[:800], x[800:], y[800:], damping=penalty, loss="squared")
     change = np.array([loss(fitted(np.delete(members, i))) for i in members]) - loss(fitted(members))
     assert np.corrcoef(found, change)[0, 1] > 0.99
     assert np.polyfit(found, change, 1)[0] == pytest.approx(1, abs=0.05)
@@ -83,7 +83,7 @@ def test_influence_is_what_training_without_the_member_does():
 @pytest.mark.slow
 def test_tracin_is_a_loop_over_checkpoints_and_records(world):
     _, members, tests = world
-    checkpoints = gl.Fit(epochs=3, optimizer="sgd", learning_rate=0.1).checkpoints(
+    checkpoints = gl.defences.Fit(epochs=3, optimizer="sgd", learning_rate=0.1).checkpoints(
         network(), gl.Data(*members), np.random.default_rng(0)
     )
 
@@ -101,9 +101,9 @@ def test_tracin_is_a_loop_over_checkpoints_and_records(world):
             on_tests[i] += rate * np.mean([own @ other for other in others])
             on_itself[i] += rate * own @ own
     rates = {"learning_rate": (0.1, 0.2, 0.3)}
-    np.testing.assert_allclose(gl.tracin(checkpoints, *members, *tests, **rates), on_tests, rtol=1e-6, atol=1e-12)
-    np.testing.assert_allclose(gl.tracin(checkpoints, *members, **rates), on_itself, rtol=1e-6)
-    np.testing.assert_allclose(gl.tracin(checkpoints[0], *members), gl.tracin(checkpoints[:1], *members))
+    np.testing.assert_allclose(gl.risks.tracin(checkpoints, *members, *tests, **rates), on_tests, rtol=1e-6, atol=1e-12)
+    np.testing.assert_allclose(gl.risks.tracin(checkpoints, *members, **rates), on_itself, rtol=1e-6)
+    np.testing.assert_allclose(gl.risks.tracin(checkpoints[0], *members), gl.risks.tracin(checkpoints[:1], *members))
 
 
 @pytest.mark.slow
@@ -111,11 +111,11 @@ def test_both_ways_to_gradients_agree(world, monkeypatch):
     """Images, of which captum can take the gradients in one pass, or record by record."""
     _, (_, y), _ = world
     torch.manual_seed(2)
-    module, x = gl.cnn(12, 3, filters=(2, 3)).double(), np.random.default_rng(3).normal(size=(20, 1, 12, 12))
-    (at_once, kifs) = gl.tracin(module, x, y[:20]), gl.influence_functions(module, x, y[:20], damping=0.5)
+    module, x = gl.defences.cnn(12, 3, filters=(2, 3)).double(), np.random.default_rng(3).normal(size=(20, 1, 12, 12))
+    (at_once, kifs) = gl.risks.tracin(module, x, y[:20]), gl.risks.influence_functions(module, x, y[:20], damping=0.5)
     monkeypatch.setattr(attribution, "_at_once", lambda module, layers: False)
-    np.testing.assert_allclose(gl.tracin(module, x, y[:20]), at_once, rtol=1e-8)
-    np.testing.assert_allclose(gl.influence_functions(module, x, y[:20], damping=0.5), kifs, rtol=1e-6)
+    np.testing.assert_allclose(gl.risks.tracin(module, x, y[:20]), at_once, rtol=1e-8)
+    np.testing.assert_allclose(gl.risks.influence_functions(module, x, y[:20], damping=0.5), kifs, rtol=1e-6)
 
 
 @pytest.mark.slow
@@ -124,9 +124,9 @@ def test_a_memorised_outlier_influences_itself_most(world):
     x = np.vstack([x, 6 * np.eye(4)[:1]])
     y = np.append(y, 2)  # far out on the side of class 0
     linear = torch.nn.Linear(4, 3).double()
-    module = gl.Fit(epochs=30, learning_rate=0.02)(linear, gl.Data(x, y), np.random.default_rng(0))
-    assert gl.tracin(module, x, y).argmax() == 60
-    assert gl.influence_functions(module, x, y).argmax() == 60
+    module = gl.defences.Fit(epochs=30, learning_rate=0.02)(linear, gl.Data(x, y), np.random.default_rng(0))
+    assert gl.risks.tracin(module, x, y).argmax() == 60
+    assert gl.risks.influence_functions(module, x, y).argmax() == 60
 
 
 def test_the_module_and_chance_are_left_as_they_were(world):
@@ -136,8 +136,8 @@ def test_the_module_and_chance_are_left_as_they_were(world):
     torch.manual_seed(5)
     first = torch.rand(1)
     torch.manual_seed(5)
-    gl.influence_functions(module, *members, *tests, rank=3)
-    gl.tracin(module, *members, *tests)
+    gl.risks.influence_functions(module, *members, *tests, rank=3)
+    gl.risks.tracin(module, *members, *tests)
     assert torch.rand(1) == first
     assert module.training
     assert all(torch.equal(part, before[name]) for name, part in module.state_dict().items())
@@ -148,17 +148,17 @@ def test_one_layer_alone(world):
     _, members, _ = world
     module = network()
     hidden = torch.nn.Sequential(*module[:2])(torch.as_tensor(members[0])).detach().numpy()
-    alone = gl.influence_functions(module[2], hidden, members[1])
-    np.testing.assert_allclose(gl.influence_functions(module, *members, layers=["2"]), alone, rtol=1e-6)
-    whole = gl.influence_functions(module, *members, *members, layers=["0", "2"], damping=0.5)
-    np.testing.assert_allclose(gl.influence_functions(module, *members, *members, damping=0.5), whole, rtol=1e-6)
+    alone = gl.risks.influence_functions(module[2], hidden, members[1])
+    np.testing.assert_allclose(gl.risks.influence_functions(module, *members, layers=["2"]), alone, rtol=1e-6)
+    whole = gl.risks.influence_functions(module, *members, *members, layers=["0", "2"], damping=0.5)
+    np.testing.assert_allclose(gl.risks.influence_functions(module, *members, *members, damping=0.5), whole, rtol=1e-6)
 
 
 def test_parameters_may_be_frozen(world):
     _, members, tests = world
-    expected = [find(network(), *members, *tests) for find in (gl.influence_functions, gl.tracin)]
+    expected = [find(network(), *members, *tests) for find in (gl.risks.influence_functions, gl.risks.tracin)]
     frozen = network().requires_grad_(False)
-    found = [find(frozen, *members, *tests) for find in (gl.influence_functions, gl.tracin)]
+    found = [find(frozen, *members, *tests) for find in (gl.risks.influence_functions, gl.risks.tracin)]
     np.testing.assert_allclose(found, expected, rtol=1e-9)
     assert not any(part.requires_grad for part in frozen.parameters())
 
@@ -184,37 +184,37 @@ def test_two_ways_to_the_same_average(world):
         hessian_inverse_tol=15.0,
     )
     expected = captum.influence((other, z)).mean(axis=0)
-    found = gl.influence_functions(module, *members, *tests, damping=0.5)
+    found = gl.risks.influence_functions(module, *members, *tests, damping=0.5)
     np.testing.assert_allclose(found, expected.numpy(), rtol=1e-5, atol=1e-9)
 
 
 def test_wrong_input_is_told(world, monkeypatch):
     module, members, tests = world
     with pytest.raises(InputError, match="Give both x_test and y_test"):
-        gl.tracin(module, *members, tests[0])
+        gl.risks.tracin(module, *members, tests[0])
     with pytest.raises(InputError, match="as many records, one or more: 60 and 59"):
-        gl.tracin(module, members[0], members[1][1:])
+        gl.risks.tracin(module, members[0], members[1][1:])
     with pytest.raises(InputError, match="among those with parameters: 0, 2"):
-        gl.tracin(network(), *members, layers=["1"])
+        gl.risks.tracin(network(), *members, layers=["1"])
     monkeypatch.setattr(attribution, "MOST", 20)
     with pytest.raises(
         InputError, match=r"43 parameters .*layers=\['2'\] for the last layer \(18 parameters\) or rank=50"
     ):
-        gl.influence_functions(network(), *members)
+        gl.risks.influence_functions(network(), *members)
     with pytest.raises(ValueError, match="damping=-1"):
-        gl.influence_functions(module, *members, damping=-1)
+        gl.risks.influence_functions(module, *members, damping=-1)
     with pytest.raises(ValueError, match="rank=0"):
-        gl.influence_functions(module, *members, rank=0)
+        gl.risks.influence_functions(module, *members, rank=0)
     with pytest.raises(ValueError, match="loss='absolute'"):
-        gl.tracin(module, *members, loss="absolute")
+        gl.risks.tracin(module, *members, loss="absolute")
     monkeypatch.setitem(sys.modules, "captum.influence", None)
     with pytest.raises(InputError, match=r"the extra attribution"):
-        gl.tracin(module, *members)
+        gl.risks.tracin(module, *members)
 
 
 def test_checkpoints_and_rates_go_together():
     x, y = np.ones((3, 4)), np.zeros(3, int)
     with pytest.raises(InputError, match="found 0 checkpoints"):
-        gl.tracin([], x, y)
+        gl.risks.tracin([], x, y)
     with pytest.raises(InputError, match="rates shaped"):
-        gl.tracin([gl.mlp(4, 2, hidden=())], x, y, learning_rate=[0.1, 0.2])
+        gl.risks.tracin([gl.defences.mlp(4, 2, hidden=())], x, y, learning_rate=[0.1, 0.2])

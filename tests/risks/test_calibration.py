@@ -5,8 +5,9 @@ import pytest
 
 import guestlist as gl
 from cases import case_of, leaking
-from guestlist.findings import calibrated, diagnostics_evidence
-from guestlist.report import page
+from guestlist._diagnostics import evidence
+from guestlist._findings import risk_distribution
+from guestlist._report.page import page
 from guestlist.risks import at_prior, at_thresholds, calibration, calibration_at_priors, risk_score
 from oracles_risks import modified_entropy
 from worlds import gaussian_simulation
@@ -121,7 +122,7 @@ def test_of_persons_the_interval_holds_the_truth_too():
 @pytest.mark.slow
 def test_classifiers_stand_beside_the_risk_score():
     case = case_of(gaussian_simulation(1.5, records=600, models=9, seed=1), ("loss", "nn_nasr"))
-    found = {one.score: one for one in calibrated.find(case)}
+    found = {one.score: one for one in risk_distribution.find_calibrated(case)}
     assert list(found) == ["risk_score", "nn_nasr"]
     probability = 1 / (1 + np.exp(-case.scores["nn_nasr"]))
     assert found["nn_nasr"].calibration.rmse == calibration(probability, case.truth.member).rmse
@@ -130,9 +131,9 @@ def test_classifiers_stand_beside_the_risk_score():
 
 def test_a_score_from_references_like_the_target_passes():
     """And without references there is no such score."""
-    assert diagnostics_evidence.uncalibrated(leaking()).state == "passed"
+    assert evidence.uncalibrated(leaking()).state == "passed"
     assert (
-        diagnostics_evidence.uncalibrated(case_of(gaussian_simulation(1.0, records=200, models=1), ("loss",))).state
+        evidence.uncalibrated(case_of(gaussian_simulation(1.0, records=200, models=1), ("loss",))).state
         == "not applicable"
     )
 

@@ -12,8 +12,8 @@ from cases import case_of, leaking
 from guestlist.attacks import ATTACKS
 from guestlist.cli import main
 from guestlist.errors import InputError
-from guestlist.evaluate import threshold_at_fpr
-from guestlist.risks.forgetting import forgetting
+from guestlist.metrics import threshold_at_fpr
+from guestlist.risks import forgetting
 from worlds import gaussian_simulation
 
 

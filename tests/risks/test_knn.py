@@ -5,7 +5,7 @@ import pytest
 
 import guestlist as gl
 from guestlist.errors import InputError
-from guestlist.neighbours import Knn, self_shapley, self_waka
+from guestlist.knn import Knn, self_shapley, self_waka
 from guestlist.risks import RISKS, risks_of
 from oracles_neighbours import in_row_order, knn_shapley_recursion
 
@@ -42,7 +42,7 @@ def test_shapr_by_the_published_recursion(case, predictions):
     x, y, member = predictions.answers, predictions.labels, predictions.member
     sides = x[member], y[member], x[~member], y[~member]
     expected = in_row_order(*sides, lambda match: knn_shapley_recursion(match, 5)).mean(axis=0)
-    np.testing.assert_allclose(gl.shapr(*sides), expected, atol=1e-12)
+    np.testing.assert_allclose(gl.risks.shapr(*sides), expected, atol=1e-12)
     np.testing.assert_allclose(risks_of(case, ["shapr"])["shapr"], placed(case, expected, predictions), atol=1e-9)
 
 
@@ -60,7 +60,7 @@ def test_a_lone_outlier_has_a_low_value():
     rng = np.random.default_rng(1)
     x, y = rng.normal(size=(60, 2)), np.zeros(60, int)
     x[30:], y[30:], y[0] = x[30:] + 8, 1, 1
-    values = gl.shapr(x, y, rng.normal(size=(40, 2)), np.zeros(40, int))
+    values = gl.risks.shapr(x, y, rng.normal(size=(40, 2)), np.zeros(40, int))
     assert values[0] < 0 < values[1:30].min()
 
 

@@ -18,17 +18,17 @@ CLASSES = (VALUES > 0).astype(int) + (VALUES > 2)
 
 @pytest.mark.parametrize(("model", "penalty"), [(LinearRegression(), 0.0), (Ridge(alpha=3.0), 3.0)])
 def test_a_regression_by_its_leverage(model, penalty):
-    found = gl.leave_one_out(model.fit(X, VALUES), (X, VALUES), rows=range(40))
+    found = gl.risks.leave_one_out(model.fit(X, VALUES), (X, VALUES), rows=range(40))
     error = VALUES - model.predict(X)
     np.testing.assert_allclose(found["error_with"], error)
-    np.testing.assert_allclose(found["error_without"], error / (1 - gl.leverage(X, penalty=penalty)))
+    np.testing.assert_allclose(found["error_without"], error / (1 - gl.risks.leverage(X, penalty=penalty)))
     np.testing.assert_allclose(found["leave_one_out"], found["error_without"].abs() - np.abs(error))
     assert (found["leave_one_out"] >= 0).all()
 
 
 def test_nearest_neighbours_by_counting():
     model = KNeighborsClassifier(5).fit(X, CLASSES)
-    found = gl.leave_one_out(model, (X, CLASSES), rows=[3, 0, 31])
+    found = gl.risks.leave_one_out(model, (X, CLASSES), rows=[3, 0, 31])
     for row, i in zip(found.itertuples(), (3, 0, 31), strict=True):
         near = np.argsort(np.square(X - X[i]).sum(axis=1))
         assert row.p_with == (CLASSES[near[:5]] == CLASSES[i]).mean()
@@ -39,7 +39,7 @@ def test_nearest_neighbours_by_counting():
 
 def test_sensitivity_is_the_log_ratio_of_modified_entropies():
     model = LogisticRegression(C=0.5, tol=1e-10).fit(X, CLASSES)
-    found = gl.leave_one_out(model, (X, CLASSES), rows=[5, 9])
+    found = gl.risks.leave_one_out(model, (X, CLASSES), rows=[5, 9])
     for row, i in zip(found.itertuples(), (5, 9), strict=True):
         rest = np.delete(np.arange(40), i)
         without = LogisticRegression(C=0.5, tol=1e-10).fit(X[rest], CLASSES[rest])
@@ -54,9 +54,9 @@ def test_a_memorised_outlier_changes_most_and_the_seed_decides():
     x, y = X.copy(), (X[:, 0] > 0).astype(int)
     x[7], y[7] = [4.0, 0, 0], 0
     model = RandomForestClassifier(10, random_state=0).fit(x, y)
-    found = gl.leave_one_out(model, (x, y), rows=range(2, 9), seed=3, repeats=2)
+    found = gl.risks.leave_one_out(model, (x, y), rows=range(2, 9), seed=3, repeats=2)
     assert found["leave_one_out"].argmax() == 5
-    again = gl.leave_one_out(
+    again = gl.risks.leave_one_out(
         model, (x, y), ids=["members:7", "members:2"], seed=3, repeats=2, progress=lambda work, total: iter(work)
     )
     np.testing.assert_array_equal(again.drop(columns="id"), found.iloc[[5, 0]].drop(columns="id"))
@@ -65,13 +65,13 @@ def test_a_memorised_outlier_changes_most_and_the_seed_decides():
 def test_wrong_input_is_told():
     model = LinearRegression().fit(X, VALUES)
     with pytest.raises(InputError, match="Whom shall it be trained without"):
-        gl.leave_one_out(model, (X, VALUES))
+        gl.risks.leave_one_out(model, (X, VALUES))
     with pytest.raises(InputError, match="no row 40: members have rows 0 to 39"):
-        gl.leave_one_out(model, (X, VALUES), rows=[40])
+        gl.risks.leave_one_out(model, (X, VALUES), rows=[40])
     with pytest.raises(InputError, match="No member has the id 'x'"):
-        gl.leave_one_out(model, (X, VALUES), ids=["x"])
+        gl.risks.leave_one_out(model, (X, VALUES), ids=["x"])
     with pytest.raises(ValueError, match="repeats=0"):
-        gl.leave_one_out(model, (X, VALUES), rows=[1], repeats=0)
+        gl.risks.leave_one_out(model, (X, VALUES), rows=[1], repeats=0)
     answers = gl.function_target(model.predict, scale="values")
     with pytest.raises(InputError, match="has no recipe"):
-        gl.leave_one_out(answers, (X, VALUES), rows=[1])
+        gl.risks.leave_one_out(answers, (X, VALUES), rows=[1])

@@ -11,16 +11,15 @@ from sklearn.linear_model import LogisticRegression
 
 import guestlist as gl
 from cases import case_of, leaking
+from guestlist._findings import group_risks, records
+from guestlist._findings.records import deciding_column
+from guestlist._findings.results import DISAGREE, REPORT, disagreements, members_by_exposure, record_table
+from guestlist._report.sections.risks import group_contradictions, ranking_disagreements
+from guestlist._util import for_spreadsheets
 from guestlist.cli import main
 from guestlist.errors import InputError
-from guestlist.evaluate import Estimate
-from guestlist.findings import group_risks, records
-from guestlist.findings.records import deciding_column
-from guestlist.findings.risk_list import DISAGREE, REPORT, disagreements, members_by_exposure, record_table
-from guestlist.lines import for_spreadsheets
-from guestlist.report.sections.risks import group_contradictions, ranking_disagreements
-from guestlist.risks import RECOMMENDED, risks_of
-from guestlist.risks.listing import members_by_risk
+from guestlist.metrics import Estimate
+from guestlist.risks import RECOMMENDED, members_by_risk, risks_of
 from worlds import gaussian_simulation
 
 
@@ -73,7 +72,7 @@ def test_risks_that_rank_members_differently_are_named():
 
 
 def test_groups_for_which_risks_contradict_each_other_are_named():
-    found = group_risks.find(leaking())
+    found = group_risks.find_group_risks(leaking())
     part = found.judged[0]
     more, less = (
         replace(part.risks[at], beyond_rest=Estimate(by, by - 0.01, by + 0.01), p_value=0.001)

@@ -7,8 +7,8 @@ from sklearn.linear_model import LogisticRegression, Ridge
 
 import guestlist as gl
 from guestlist.cli import main
-from guestlist.collecting.evidence.gathering import parse_plan
 from guestlist.errors import FolderError, InputError, NotCollectedError
+from guestlist.evidence import parse_plan
 from guestlist.risks import RISKS, risks_of
 
 pytestmark = pytest.mark.slow
@@ -40,11 +40,13 @@ def in_order(case, values):
 def network(sides, tmp_path_factory):
     """A network with the course of its training, and SHAPr in all spaces."""
     pytest.importorskip("torch")
-    fit = gl.Fit(epochs=40, learning_rate=0.02)
-    course = fit.checkpoints(gl.mlp(4, 2, hidden=(16, 8)), gl.Data(*sides[0]), np.random.default_rng(0), every=2)
+    fit = gl.defences.Fit(epochs=40, learning_rate=0.02)
+    course = fit.checkpoints(
+        gl.defences.mlp(4, 2, hidden=(16, 8)), gl.Data(*sides[0]), np.random.default_rng(0), every=2
+    )
     target = gl.torch_target(course[-1], checkpoints=course, train=fit)
     folder = tmp_path_factory.mktemp("audits") / "a"
-    spaces = gl.Spaces(("first_layer", "last_hidden", "inputs"))
+    spaces = gl.evidence.Spaces(("first_layer", "last_hidden", "inputs"))
     return target, course, folder, collected(target, sides, folder, evidence=[spaces])
 
 
@@ -53,7 +55,7 @@ def test_leverage_of_a_ridge_is_that_of_its_arrays(sides, tmp_path):
     case = collected(Ridge(alpha=2.0).fit(x, y), ((x, y.astype(float)), (other, z.astype(float))), tmp_path)
     everyone, member = np.vstack([x, other]), np.arange(100) < 60
     found = np.concatenate(in_order(case, risks_of(case)["leverage"]))
-    np.testing.assert_allclose(found, gl.leverage(everyone, member=member, penalty=2.0))
+    np.testing.assert_allclose(found, gl.risks.leverage(everyone, member=member, penalty=2.0))
 
 
 def test_all_are_there_by_default_and_rise_with_exposure(network):
@@ -92,22 +94,24 @@ def test_shapr_in_a_space_is_that_of_its_array(network, sides, space, layer):
     torch = pytest.importorskip("torch")
     with torch.no_grad():
         own, other = (course[-1][:layer](torch.as_tensor(x).float()).double().numpy() for x, _ in sides)
-    expected = gl.shapr(own, sides[0][1], other, sides[1][1])
+    expected = gl.risks.shapr(own, sides[0][1], other, sides[1][1])
     members, others = in_order(case, risks_of(case)[f"shapr_{space}"])
     np.testing.assert_allclose(members, expected, atol=1e-9)
     assert np.isnan(others).all()
-    direct = gl.shapr_of(target, *sides, space=space)
+    direct = gl.risks.shapr_of(target, *sides, space=space)
     np.testing.assert_allclose(direct["shapr"], expected, atol=1e-9)
     np.testing.assert_array_equal(direct["label"], sides[0][1])
 
 
 def test_the_default_space(network, sides):
     target = network[0]
-    by_name = gl.shapr_of(target, *sides, space="first_layer")
-    np.testing.assert_array_equal(gl.shapr_of(target, *sides)["shapr"], by_name["shapr"])
+    by_name = gl.risks.shapr_of(target, *sides, space="first_layer")
+    np.testing.assert_array_equal(gl.risks.shapr_of(target, *sides)["shapr"], by_name["shapr"])
     model = LogisticRegression().fit(*sides[0])
-    expected = gl.shapr(model.predict_proba(sides[0][0]), sides[0][1], model.predict_proba(sides[1][0]), sides[1][1])
-    np.testing.assert_allclose(gl.shapr_of(model, *sides)["shapr"], expected, atol=1e-6)
+    expected = gl.risks.shapr(
+        model.predict_proba(sides[0][0]), sides[0][1], model.predict_proba(sides[1][0]), sides[1][1]
+    )
+    np.testing.assert_allclose(gl.risks.shapr_of(model, *sides)["shapr"], expected, atol=1e-6)
 
 
 def test_they_are_read_from_the_folder_and_hold_no_features(network):
@@ -127,12 +131,12 @@ def test_they_are_read_from_the_folder_and_hold_no_features(network):
 def test_what_was_kept_is_not_computed_again(network, sides, tmp_path):
     target, course, folder, case = network
     kept = {path: path.read_bytes() for path in (folder / "evidence").glob("*/*")}
-    again = collected(gl.torch_target(course[-1], train=gl.Fit(epochs=40, learning_rate=0.02)), sides, folder)
+    again = collected(gl.torch_target(course[-1], train=gl.defences.Fit(epochs=40, learning_rate=0.02)), sides, folder)
     assert set(risks_of(again)) == set(risks_of(case))
     assert {path: path.read_bytes() for path in (folder / "evidence").glob("*/*")} == kept
     with pytest.raises(FolderError, match="holds 'spaces' collected with names"):
-        collected(target, sides, folder, evidence=[gl.Spaces("inputs")])
-    assert parse_plan("spaces:names=first_layer+inputs") == gl.Spaces(("first_layer", "inputs"))
+        collected(target, sides, folder, evidence=[gl.evidence.Spaces("inputs")])
+    assert parse_plan("spaces:names=first_layer+inputs") == gl.evidence.Spaces(("first_layer", "inputs"))
 
 
 def test_the_order_of_records_is_nothing(network, sides, tmp_path):
@@ -162,14 +166,14 @@ def test_records_that_nobody_asks_about_have_none(sides, tmp_path):
 
 def test_what_a_target_lacks_is_told(sides):
     model = LogisticRegression().fit(*sides[0])
-    with pytest.raises(InputError, match=r"comes without any.*checkpoints=gl.Fit"):
-        gl.audit(model, *sides, references=0, evidence=[gl.LossTrace()])
+    with pytest.raises(InputError, match=r"comes without any.*checkpoints=gl.defences.Fit"):
+        gl.audit(model, *sides, references=0, evidence=[gl.evidence.LossTrace()])
     with pytest.raises(InputError, match="'first_layer' is that of a torch target, and LogisticRegression is none"):
-        gl.audit(model, *sides, references=0, evidence=[gl.Spaces()])
+        gl.audit(model, *sides, references=0, evidence=[gl.evidence.Spaces()])
     with pytest.raises(InputError, match="no space 'middle'; these are there: inputs"):
-        gl.shapr_of(model, *sides, space="middle")
+        gl.risks.shapr_of(model, *sides, space="middle")
     with pytest.raises(ValueError, match=r"names=\('outputs',\) among"):
-        gl.Spaces("outputs")
+        gl.evidence.Spaces("outputs")
 
 
 def test_checkpoints_are_modules_and_more_than_one(network):
@@ -182,9 +186,9 @@ def test_checkpoints_are_modules_and_more_than_one(network):
 def test_a_game_keeps_the_course_of_training(sides):
     pytest.importorskip("torch")
     x, y = (np.concatenate(part) for part in zip(*sides, strict=True))
-    played = {"model": gl.mlp(4, 2, hidden=(8,)), "references": 0, "jobs": 1}
-    fit, game = gl.Fit(epochs=3), gl.Sides(50, 50)
-    traced = gl.play(game, fit, (x, y), evidence=[gl.LossTrace()], **played).records
+    played = {"model": gl.defences.mlp(4, 2, hidden=(8,)), "references": 0, "jobs": 1}
+    fit, game = gl.defences.Fit(epochs=3), gl.games.Sides(50, 50)
+    traced = gl.play(game, fit, (x, y), evidence=[gl.evidence.LossTrace()], **played).records
     plain = gl.play(game, fit, (x, y), **played).records
     assert (traced["risk_loss_trace"] >= 0).all()
     assert "risk_loss_trace" not in plain
@@ -193,7 +197,7 @@ def test_a_game_keeps_the_course_of_training(sides):
 
 def test_every_row_free_of_references_is_in_the_table_of_worth(network):
     *_, case = network
-    assert {row.risk for row in gl.predictive_values(case, attacks=["loss"])} >= {
+    assert {row.risk for row in gl.risks.predictive_values(case, attacks=["loss"])} >= {
         *FREE,
         "shapr_first_layer",
         "everybody",
@@ -207,6 +211,6 @@ def test_leverage_names_those_that_an_attack_with_references_calls(tmp_path):
     x = rng.normal(size=(400, 25)) * rng.exponential(size=(400, 1))
     y = x @ rng.normal(size=25) + rng.normal(size=400)
     played = {"references": 16, "jobs": 1, "attacks": ["lira"], "folder": tmp_path / "a"}
-    gl.play(gl.Sides(200, 200), Ridge(alpha=0.1), (x, y), **played)
-    rows = gl.predictive_values(gl.read_case(tmp_path / "a"), ["leverage", "loss_tail"], ["lira"])
+    gl.play(gl.games.Sides(200, 200), Ridge(alpha=0.1), (x, y), **played)
+    rows = gl.risks.predictive_values(gl.read_case(tmp_path / "a"), ["leverage", "loss_tail"], ["lira"])
     assert next(row for row in rows if row.risk == "leverage").auc.low > 0.7

@@ -5,7 +5,7 @@ import pytest
 from scipy.special import ndtr
 
 from cases import case_of
-from guestlist.evaluate import proportion_difference
+from guestlist.metrics import proportion_difference
 from guestlist.risks.memorisation import difference_of_shares, memorisation
 from worlds import awkward_world, gaussian_simulation
 

@@ -6,7 +6,8 @@ from benchmarks.honesty import mu as honesty
 from scipy.stats import nct, norm
 
 from cases import case_of
-from guestlist.risks.mu import Effects, bounded_mu, effects, likelihoods, mu, tail_excess, tpr_of_mu
+from guestlist.risks import tpr_of_mu
+from guestlist.risks.memorisation import Effects, bounded_mu, effects, likelihoods, mu, tail_excess
 from worlds import awkward_world, gaussian_simulation
 
 
@@ -44,7 +45,7 @@ def test_in_the_normal_world_it_is_the_shift(shift):
 def test_part_of_very_many_records_teaches_how_it_is_spread(monkeypatch):
     case = case_of(gaussian_simulation(1.0, records=1200, models=65, spread=0.7))
     whole = mu(case)
-    monkeypatch.setattr("guestlist.risks.mu.AT_ONCE", 500)
+    monkeypatch.setattr("guestlist.risks.memorisation.AT_ONCE", 500)
     parted = mu(case)
     for one, other in zip(whole, parted, strict=True):
         assert np.abs(one - other).max() > 0  # something else was done
@@ -55,9 +56,9 @@ def test_part_of_very_many_records_teaches_how_it_is_spread(monkeypatch):
 def test_between_nodes_it_is_what_each_record_has_of_its_own(monkeypatch):
     """To a hundredth of a standard error; of many records the posterior is computed for estimates that are close to theirs."""
     case = case_of(gaussian_simulation(1.0, records=900, models=33, spread=0.7))
-    monkeypatch.setattr("guestlist.risks.mu.AT_ONCE", 500)
+    monkeypatch.setattr("guestlist.risks.memorisation.AT_ONCE", 500)
     near = mu(case)
-    monkeypatch.setattr("guestlist.risks.mu.NODE", 0.0005)
+    monkeypatch.setattr("guestlist.risks.memorisation.NODE", 0.0005)
     nearer = mu(case)
     for one, other in zip(near, nearer, strict=True):
         assert 0 < np.abs(one - other).max() < 0.004  # a standard error is about .36

@@ -9,16 +9,16 @@ import pytest
 
 from cases import leaking
 from guestlist.errors import InputError
-from guestlist.evaluate import Estimate, auc, flags_at_fpr
+from guestlist.metrics import Estimate, auc, flags_at_fpr
 from guestlist.risks import (
     compare_over_repeats,
     compare_risks,
     predictive_value_over_repeats,
     predictive_values,
+    read_custom,
     risks_of,
 )
-from guestlist.risks.own import read_custom
-from guestlist.risks.repeats import mean_of_pairs
+from guestlist.risks.predictive_value import mean_of_pairs
 
 
 @pytest.fixture(scope="module")

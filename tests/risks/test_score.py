@@ -7,8 +7,8 @@ import pytest
 
 import guestlist as gl
 from cases import case_of, leaking, regression
-from guestlist.evaluate import auc
-from guestlist.report import page
+from guestlist._report.page import page
+from guestlist.metrics import auc
 from guestlist.risks import RISKS, Histogram, risk_score, risks_of
 from oracles_risks import modified_entropy, risk_scores
 from worlds import gaussian_simulation

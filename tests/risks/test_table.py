@@ -5,7 +5,7 @@ import pytest
 from sklearn.linear_model import LogisticRegression
 
 import guestlist as gl
-from guestlist.case import Case
+from guestlist._case import Case
 from guestlist.risks import RISKS, Risk, risks_of
 
 pytestmark = pytest.mark.usefixtures("in_the_order_given")
@@ -24,7 +24,7 @@ def test_what_a_case_lacks_is_left_out(blobs, tmp_path):
 def test_alone_in_leaves(tree, blobs, tmp_path):
     case = case_of(tree, blobs, tmp_path)
     alone = risks_of(case)["alone_in_leaves"]
-    direct = gl.leaf_risk(tree, blobs[0])["alone"]
+    direct = gl.risks.leaf_risk(tree, blobs[0])["alone"]
     np.testing.assert_array_equal(alone[:240], direct)
     assert (alone >= 0).all()
     assert (alone <= 1).all()

@@ -30,7 +30,7 @@ def test_counted_by_hand(blobs, tree):
 
 def test_where_every_neighbour_is_of_another_class_all_are_alone():
     x, y = np.arange(50.0)[:, None], np.arange(50) % 2
-    found = gl.leaf_risk(DecisionTreeClassifier().fit(x, y), (x, y))
+    found = gl.risks.leaf_risk(DecisionTreeClassifier().fit(x, y), (x, y))
     assert (found["alone"] == 1).all()
     assert (found["leaf_size"] == 1).all()
 
@@ -38,7 +38,7 @@ def test_where_every_neighbour_is_of_another_class_all_are_alone():
 @pytest.mark.slow
 def test_large_leaves_leave_no_one_alone(blobs):
     model = ExtraTreesClassifier(10, min_samples_leaf=20, random_state=0).fit(*blobs[0])
-    found = gl.leaf_risk(model, blobs[0])
+    found = gl.risks.leaf_risk(model, blobs[0])
     assert (found["alone"] == 0).all()
     assert (found["leaf_size"] >= 20).all()
     results = gl.audit(model, *blobs, references=0)
@@ -49,7 +49,7 @@ def test_large_leaves_leave_no_one_alone(blobs):
 @pytest.mark.slow
 def test_other_models_are_refused(blobs):
     with pytest.raises(InputError, match="found LogisticRegression"):
-        gl.leaf_risk(LogisticRegression().fit(*blobs[0]), blobs[0])
+        gl.risks.leaf_risk(LogisticRegression().fit(*blobs[0]), blobs[0])
     records = gl.audit(LogisticRegression().fit(*blobs[0]), *blobs, references=0).records
     assert not {"leaf_size", "alone"} & set(records)
 
@@ -67,7 +67,7 @@ def test_the_command(blobs, tmp_path):
         found = CliRunner().invoke(main, [str(part) for part in (*base, *more)])
         return found.exit_code, found.output
 
-    expected = gl.leaf_risk(model, tmp_path / "train.parquet", label="y", id="who")
+    expected = gl.risks.leaf_risk(model, tmp_path / "train.parquet", label="y", id="who")
     lone = (expected["alone"] > 0.5).sum()
     status, printed = run("--out", tmp_path / "risk.csv")
     assert status == 0, printed

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from cases import leaking
-from guestlist.evaluate import flags_at_fpr
-from guestlist.risks import RISKS, predictive_values
-from guestlist.risks.worth import EVERY_MEMBER, predictive_value
+from guestlist.metrics import flags_at_fpr
+from guestlist.risks import RISKS, predictive_value, predictive_values
+from guestlist.risks.predictive_value import EVERY_MEMBER
 
 BY_DEFAULT = ("risk_score", "risk_score_own", "loss_tail", "memorisation", "mu")  # of a case without evidence
 

@@ -11,15 +11,10 @@ from scipy.stats import norm
 
 from guestlist.attacks import ATTACKS, Attack
 from guestlist.cli import main
-from guestlist.collecting.evidence.table import EVIDENCE
+from guestlist.evidence import EVIDENCE
 from guestlist.selfcheck.contract import AttackCheck, check_attacks, selftest
 from guestlist.selfcheck.coverage import Coverage, coverage, interval_simulations
-from guestlist.selfcheck.subjects import (
-    ignores_references_where_saturated,
-    knows_right_from_wrong,
-    small_scene,
-    subject,
-)
+from guestlist.selfcheck.scenes import ignores_references_where_saturated, knows_right_from_wrong, small_scene, subject
 from guestlist.selfcheck.trials import FIGURES, FLOOR, TRIALS, Mean
 
 
@@ -257,7 +252,7 @@ def test_an_interval_that_is_too_narrow_is_caught(monkeypatch):
 
 
 def narrow(estimate, scores, member):
-    from guestlist.evaluate import auc
+    from guestlist.metrics import auc
 
     value, low, high = auc(scores, member)
     return estimate(value, (value + low) / 2, (value + high) / 2)

@@ -2,17 +2,18 @@ import numpy as np
 import pytest
 from scipy.special import log_softmax
 
-from guestlist.arrays.ranks import aucs
+from guestlist._kernels import aucs
+from guestlist._views import Rotation
+from guestlist.models import SIGNALS
+from guestlist.models.signals import signals_of_logits
 from guestlist.selfcheck.scenes import CLASSES, SITUATIONS, SURE, TILT, UNEQUAL, scene
-from guestlist.selfcheck.worlds import (
+from guestlist.selfcheck.simulations import (
     SURE_MARGIN,
     answers_of_margin,
     memorising_simulation,
     signals_of_rounded,
     unbalanced_references,
 )
-from guestlist.targets.signals import SIGNALS, signals_of_logits
-from guestlist.views.signals import Rotation
 from worlds import DESIGNS, exactly_half, gaussian_simulation, noise_simulation, signals_of_margin
 
 

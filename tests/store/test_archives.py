@@ -7,11 +7,10 @@ import zipfile
 import numpy as np
 import pytest
 
+from guestlist._store import files, read_npz
+from guestlist._store.files import opened_archive, stored_array
 from guestlist.errors import InputError
-from guestlist.store import archives
-from guestlist.store.archives import opened_archive, stored_array
-from guestlist.store.files import read_npz
-from guestlist.targets.prediction_files import read_predictions
+from guestlist.models import read_predictions
 
 
 def npz(path, **parts):
@@ -56,32 +55,32 @@ def test_plain_headers_are_read_as_numpy_reads_them(tmp_path, monkeypatch):
     with zipfile.ZipFile(tmp_path / "all.npz") as archive:
 
         def claimed():
-            return {part.filename: archives._claimed_size(part, archive.open(part)) for part in archive.infolist()}
+            return {part.filename: files._claimed_size(part, archive.open(part)) for part in archive.infolist()}
 
         quick = claimed()
-        plain = [name for name in arrays if archives.PLAIN_HEADER.search(archive.read(f"{name}.npy"))]
+        plain = [name for name in arrays if files.PLAIN_HEADER.search(archive.read(f"{name}.npy"))]
         assert len(plain) == 9 * len(shapes) + 1  # texts and dates are numpy's
-        monkeypatch.setattr(archives, "PLAIN_HEADER", re.compile(b"never"))
+        monkeypatch.setattr(files, "PLAIN_HEADER", re.compile(b"never"))
         assert quick == claimed() == {f"{name}.npy": array.nbytes for name, array in arrays.items()}
 
 
 @pytest.mark.parametrize("header", ["'f3'", "'<f16'", "'<i3'", "'|O'"])
 def test_odd_headers_are_left_to_numpy(header):
     text = f"{{'descr': {header}, 'fortran_order': False, 'shape': (3,), }}\n".encode()
-    assert not archives.PLAIN_HEADER.fullmatch(text)
-    assert not archives.PLAIN_HEADER.fullmatch(text.replace(header.encode(), b"'<f8'").replace(b"(3,)", b"(03,)"))
-    assert archives.PLAIN_HEADER.fullmatch(text.replace(header.encode(), b"'<f8'"))
+    assert not files.PLAIN_HEADER.fullmatch(text)
+    assert not files.PLAIN_HEADER.fullmatch(text.replace(header.encode(), b"'<f8'").replace(b"(3,)", b"(03,)"))
+    assert files.PLAIN_HEADER.fullmatch(text.replace(header.encode(), b"'<f8'"))
 
 
 def test_little_that_unpacks_to_much(tmp_path, monkeypatch):
     zeros = npy(np.zeros(400_000))  # 3.2 MB that deflate to a thousandth
-    monkeypatch.setattr(archives, "HARMLESS", 1 << 20)
+    monkeypatch.setattr(files, "HARMLESS", 1 << 20)
     path = npz(tmp_path / "bomb.npz", probs=zeros)
     with pytest.raises(ValueError, match=r"KiB that unpack to 3.05 MiB; .* np.savez"):
         read_npz(path)
     np.savez(tmp_path / "plain.npz", probs=np.zeros(400_000))  # the remedy
     assert not read_npz(tmp_path / "plain.npz")["probs"].any()
-    monkeypatch.setattr(archives, "HARMLESS", 1 << 28)
+    monkeypatch.setattr(files, "HARMLESS", 1 << 28)
     assert read_npz(path)["probs"].shape == (400_000,)
 
 

@@ -8,10 +8,10 @@ import pandas as pd
 import pytest
 
 import guestlist as gl
+from guestlist._store import Manifest, folder, model_path, open_store
 from guestlist.data import Data
 from guestlist.errors import FolderError
 from guestlist.games import Sides, draw, options_of, single_target_split
-from guestlist.store import Manifest, folder, model_path, open_store
 
 GAME = options_of(Sides(1, 1, rate=0.5))
 MANIFEST = Manifest(data="d", split="s", recipe="r", seed=0, game=GAME, scale="probabilities", classes=("a", "b"))
@@ -203,7 +203,7 @@ def test_only_the_signals_that_are_asked_for_are_read(tree, blobs, tmp_path, mon
 
     monkeypatch.setattr(folder, "read_checked_npz", noted)
     rotation = folder.open_store(tmp_path).rotation(preload=["loss", "p_y", "nothing"])
-    assert set(rotation.values) == set(gl.SIGNALS)
+    assert set(rotation.values) == set(gl.models.SIGNALS)
     rotation.facing(0).target("loss")
     rotation.target("p_y")
     together = [(name, set(names)) for name, names in read if name.startswith("model-")]

@@ -8,9 +8,8 @@ import sys
 import pytest
 
 import guestlist as gl
+from guestlist._store import folder_lock, tempdirs, write_text
 from guestlist.errors import FolderError, InputError, WriteError
-from guestlist.store import folder_lock, lock
-from guestlist.store.files import write_text
 
 posix = pytest.mark.skipif(os.name != "posix", reason="there are no such permissions on Windows")
 
@@ -24,7 +23,9 @@ def modes(folder):
 def test_only_its_owner_can_read_an_audit(tree, blobs, tmp_path):
     folder = tmp_path / "audit"
     folder.mkdir(mode=0o755)
-    found = gl.audit(tree, *blobs, references=2, attacks=["loss"], evidence=[gl.Perturbed(1)], jobs=1, folder=folder)
+    found = gl.audit(
+        tree, *blobs, references=2, attacks=["loss"], evidence=[gl.evidence.Perturbed(1)], jobs=1, folder=folder
+    )
     found.to_html(folder / "report.html")
     write_text(folder / "export" / "card.md", "members")
     wrong = {name: oct(mode) for name, mode in modes(folder).items() if mode not in (0o700, 0o600)}
@@ -62,21 +63,21 @@ def test_work_that_fails_before_anything_is_written_leaves_nothing(tmp_path):
         raise InputError("no")
     assert list(tmp_path.iterdir()) == []
     with pytest.raises(FolderError), folder_lock(tmp_path / "begun"):
-        write_text(tmp_path / "begun" / "a.txt", "kept") or lock.check_not_a_file(tmp_path / "begun" / "a.txt")
-    assert sorted(path.name for path in (tmp_path / "begun").iterdir()) == [lock.LOCK, "a.txt"]
+        write_text(tmp_path / "begun" / "a.txt", "kept") or tempdirs.check_not_a_file(tmp_path / "begun" / "a.txt")
+    assert sorted(path.name for path in (tmp_path / "begun").iterdir()) == [tempdirs.LOCK, "a.txt"]
 
 
 def test_a_folder_has_one_audit_at_a_time(tmp_path):
     with folder_lock(tmp_path), pytest.raises(FolderError, match="Another audit is writing"), folder_lock(tmp_path):
         pass
     with folder_lock(tmp_path):
-        assert (tmp_path / lock.LOCK).exists()
-    assert (tmp_path / lock.LOCK).exists()  # it marks the folder as private
+        assert (tmp_path / tempdirs.LOCK).exists()
+    assert (tmp_path / tempdirs.LOCK).exists()  # it marks the folder as private
 
 
 def test_a_killed_process_leaves_no_lock_behind(tmp_path):
     code = (
-        "import sys, time; from pathlib import Path; from guestlist.store import folder_lock\n"
+        "import sys, time; from pathlib import Path; from guestlist._store import folder_lock\n"
         "with folder_lock(Path(sys.argv[1])): print('held', flush=True); time.sleep(600)"
     )
     process = subprocess.Popen([sys.executable, "-c", code, str(tmp_path)], stdout=subprocess.PIPE)
@@ -98,7 +99,7 @@ def test_a_folder_that_cannot_be_locked_is_named(tmp_path, monkeypatch, number):
     def fail(self):
         raise OSError(number, os.strerror(number))
 
-    monkeypatch.setattr(lock.FileLock, "_acquire", fail)
+    monkeypatch.setattr(tempdirs.FileLock, "_acquire", fail)
     with pytest.raises(WriteError, match="cannot be written"), folder_lock(tmp_path):
         pass
 
@@ -136,5 +137,5 @@ def test_on_windows_a_process_is_looked_at_and_never_signalled(monkeypatch):
         raise AssertionError("on Windows this ends the process")
 
     monkeypatch.setattr(os, "kill", kill)
-    assert [lock.is_running(process) for process in (11, 12, 13)] == [True, False, False]
+    assert [tempdirs.is_running(process) for process in (11, 12, 13)] == [True, False, False]
     assert system.open == set()

@@ -5,8 +5,7 @@ import pytest
 from sklearn.linear_model import LogisticRegression
 
 import guestlist as gl
-from guestlist.store import folder, open_store
-from guestlist.store.files import read_npz
+from guestlist._store import folder, open_store, read_npz
 
 
 def audit(place):
@@ -21,8 +20,8 @@ def audit(place):
 @pytest.mark.slow
 def test_single_precision_changes_hardly_a_figure(monkeypatch, tmp_path):
     exact = audit(tmp_path / "exact")
-    monkeypatch.setattr("guestlist.store.folder.MANY_RECORDS", 50)
-    monkeypatch.setattr("guestlist.store.folder.MANY_CELLS", 50)
+    monkeypatch.setattr("guestlist._store.folder.MANY_RECORDS", 50)
+    monkeypatch.setattr("guestlist._store.folder.MANY_CELLS", 50)
     found = audit(tmp_path / "many")
     for name, kind, of_two in (("exact", np.float64, np.float64), ("many", np.float32, np.bool_)):
         kept = read_npz(tmp_path / name / "signals" / "model-0003.npz")
@@ -37,8 +36,8 @@ def test_single_precision_changes_hardly_a_figure(monkeypatch, tmp_path):
 
 @pytest.mark.slow
 def test_what_is_said_of_some_records_is_read_without_the_rest(monkeypatch, tmp_path):
-    monkeypatch.setattr("guestlist.store.folder.MANY_RECORDS", 50)
-    monkeypatch.setattr("guestlist.store.folder.MANY_CELLS", 50)
+    monkeypatch.setattr("guestlist._store.folder.MANY_RECORDS", 50)
+    monkeypatch.setattr("guestlist._store.folder.MANY_CELLS", 50)
     audit(tmp_path)
     rotation, whole = (open_store(tmp_path).rotation() for _ in range(2))
     made, plain = [], folder._stack

@@ -10,15 +10,15 @@ import pytest
 from sklearn.tree import DecisionTreeClassifier
 
 import guestlist as gl
-from guestlist.errors import FolderError
-from guestlist.store import open_store
-from guestlist.store.seals import (
+from guestlist._store import open_store
+from guestlist._store.integrity import (
     IntegrityError,
     read_checked_json,
     read_checked_npz,
     write_checked_json,
     write_checked_npz,
 )
+from guestlist.errors import FolderError
 
 SEAL = {"file": "a.npz", "data": "d"}
 ATTACKS = ["loss", "lira"]
@@ -35,7 +35,7 @@ def made(seed: int, fitted: int = 0, **options):
         "seed": seed,
         "references": 4,
         "attacks": ATTACKS,
-        "evidence": [gl.Perturbed(2), gl.LeftOut(records=2, models=2)],
+        "evidence": [gl.evidence.Perturbed(2), gl.evidence.LeftOut(records=2, models=2)],
         "jobs": 1,
         "baseline": False,
         **options,

@@ -11,13 +11,11 @@ import numpy as np
 import pytest
 
 import guestlist as gl
+from guestlist._collect.engines.local import Local
+from guestlist._store import audit_folder, files, tempdirs, temporary_folder, write_bytes, write_text
+from guestlist._store.tempdirs import LOCK
 from guestlist.cli import main
-from guestlist.collecting.engines.local import Local
 from guestlist.errors import WriteError
-from guestlist.store import files, lock
-from guestlist.store.files import write_bytes, write_text
-from guestlist.store.lock import LOCK
-from guestlist.store.passing import audit_folder, temporary_folder
 
 
 @pytest.mark.parametrize("call", ["fsync", "replace"])
@@ -64,7 +62,7 @@ def test_a_disk_that_is_really_full(tmp_path, monkeypatch):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["results.json", "records.parquet", "manifest.json", "split.npz", lock.LOCK])
+@pytest.mark.parametrize("name", ["results.json", "records.parquet", "manifest.json", "split.npz", tempdirs.LOCK])
 def test_a_folder_in_a_files_place_is_told(name, tree, blobs, tmp_path):
     (tmp_path / "a").mkdir()
     if name != "manifest.json":
@@ -100,7 +98,7 @@ def test_records_that_do_not_fit_on_the_disk_end_the_work_with_a_sentence(tmp_pa
     def full(*_):
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
-    monkeypatch.setattr("guestlist.collecting.engines.local.joblib.dump", full)
+    monkeypatch.setattr("guestlist._collect.engines.local.joblib.dump", full)
     with pytest.raises(WriteError, match="the disk is full"):
         run(errand(tmp_path), tmp_path, Local(2), numbers=[1, 2])
     check_nothing_is_left(tmp_path)
@@ -157,7 +155,7 @@ def test_what_we_print_to_is_not_replaced_but_gone_on_with(tmp_path):
     """As /dev/stdout is, where a shell sends it to a file; here a link of our own stands for it."""
     (tmp_path / "stdout").symlink_to("said.txt")
     write = (
-        "import sys; from pathlib import Path; from guestlist.store.files import write_text; print('one', flush=True); "
+        "import sys; from pathlib import Path; from guestlist._store.files import write_text; print('one', flush=True); "
         "write_text(Path(sys.argv[1]), 'two\\n'); print('three')"
     )
     with open(tmp_path / "said.txt", "w") as file:

@@ -7,12 +7,13 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from mpmath import mp
 
-from guestlist.arrays.moments import in_out_moments
+from guestlist._kernels import in_out_moments
+from guestlist._views import Signals
+from guestlist._views import signals as views
 from guestlist.attacks import ATTACKS
 from guestlist.errors import NotCollectedError
-from guestlist.targets.signals import SIGNALS, hinge, signals_of_logits, signals_of_probabilities, smallest_answer
-from guestlist.views import signals as views
-from guestlist.views.signals import Signals
+from guestlist.models import SIGNALS, signals_of_probabilities
+from guestlist.models.signals import hinge, signals_of_logits, smallest_answer
 from worlds import gaussian_simulation
 
 

@@ -5,11 +5,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from guestlist.arrays.samples import subsample_by_label
-from guestlist.arrays.thresholds import best_threshold
+from guestlist._kernels import best_threshold, subsample_by_label
+from guestlist._views import signals as views
 from guestlist.attacks import ATTACKS
-from guestlist.evaluate import auc
-from guestlist.views import signals as views
+from guestlist.metrics import auc
 from worlds import gaussian_simulation, target_of
 
 

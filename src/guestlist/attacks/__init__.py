@@ -1,11 +1,11 @@
-"""Membership attacks: each maps the adversary's view to one score per record, higher for likelier members.
+"""Attacks: a view of the target to one score per record; higher means likelier member.
 
-To add an attack, write a function ``(signals) -> scores`` and add a row to ``ATTACKS``.
+Names are loaded when first used; ``__init__.pyi`` lists them.
 """
 
-from guestlist.attacks.attack import Attack
-from guestlist.attacks.every_target import score_every_target
-from guestlist.attacks.names import select_attacks
-from guestlist.attacks.table import ATTACKS
+import lazy_loader
 
-__all__ = ["ATTACKS", "Attack", "score_every_target", "select_attacks"]
+from guestlist._views.evidence import ModelsView
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
+__all__ += ["ModelsView"]

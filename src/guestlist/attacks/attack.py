@@ -1,6 +1,4 @@
-"""Attack: a row of the table of attacks."""
-
-from __future__ import annotations
+"""The row of an attack, and one attack run on every model in turn as the target."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -8,7 +6,8 @@ from typing import Any, Literal
 
 import numpy as np
 
-from guestlist.arguments import numbers
+from guestlist._util import numbers
+from guestlist._views import Rotation
 from guestlist.errors import InputError
 
 Compares = Literal["nothing", "any", "out", "both"]
@@ -75,3 +74,10 @@ def checked_scores(name: str, output: Any, shape: tuple[int, ...]) -> np.ndarray
     if scores.shape != shape:
         raise InputError(f"Attack {name!r} must give one score per record, shaped {shape}, found {scores.shape}.")
     return scores
+
+
+def score_every_target(attack: Attack, rotation: Rotation) -> np.ndarray:
+    """Return (models, records) scores of the attack with every model in turn as the target."""
+    if attack.rotates:
+        return attack.score(rotation)
+    return np.stack([attack.score(rotation.facing(k)) for k in range(len(rotation.member))])

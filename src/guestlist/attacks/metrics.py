@@ -1,16 +1,8 @@
-"""Attacks on the target's outputs only, with thresholds that are fitted on reference models.
-
-Without references a score is the signal itself. With references, a threshold is fitted on their outputs for their own members
-and non-members: one for all records, or one per class (Song & Mittal 2021, section 3). A score is then the distance of a
-record from its threshold, positive on the members' side, so that a record is flagged if ``score >= 0``.
-"""
-
-from __future__ import annotations
+"""Attacks on the target's outputs alone, with thresholds estimated from reference models."""
 
 import numpy as np
 
-from guestlist.views.signals import Signals
-from guestlist.views.view import View
+from guestlist._views import Signals, View
 
 # Which way a signal points: members have larger margins and smaller losses.
 SIGN = {"correct": 1, "p_y": 1, "margin": 1, "loss": -1, "entropy": -1, "mentr": -1}
@@ -77,3 +69,42 @@ def single_threshold(signals: Signals, name: str) -> float:
     if not signals.references:
         return float("nan")
     return float(signals.best_threshold(name, SIGN[name])[0])
+
+
+def label_only(signals: Signals) -> np.ndarray:
+    """Robustness of the target's correct label, a distance from its decision boundary (Choquette-Choo et al. 2021).
+
+    Where the label of the record is right, the share of perturbed copies whose label is right as well; where it is
+    wrong, minus the share of copies whose label is wrong: a record on the wrong side of the boundary scores below those
+    on the right one. Only labels are read. Records whose copies all have the same label have equal scores, so
+    few copies resolve no low false positive rates.
+
+    Returns:
+        (records,) scores in [-1, 1]; NaN where the target was not asked about copies of the record.
+    """
+    return signals.evidence.need("perturbed").share - (1 - signals.target("correct"))
+
+
+def quantile(signals: Signals) -> np.ndarray:
+    """Return the target's hinge minus the quantile of similar non-members (Bertran et al. 2023, algorithm 1).
+
+    A quantile of the hinge is regressed on features and label over known non-members. If the regressor has
+    no skill, all records have one quantile, and the results say so. A score of 0 is not a threshold for a given
+    false-positive rate, since regressors tend to predict too little beyond the records that they fit; p-values are.
+
+    Returns:
+        (records,) scores; NaN for the known non-members themselves, and where the target was not asked.
+    """
+    view = signals.evidence.need("quantiles")
+    return np.where(np.isnan(signals.target("margin")), np.nan, view.hinge - view.ceiling)
+
+
+def quantile_p_value(signals: Signals) -> np.ndarray:
+    """Share of known non-members, kept out of the regression, with as large a score, the record's own counting as one.
+
+    (A split-conformal p-value: it holds for non-members on the whole, however good the regressor is.)
+    """
+    scores = quantile(signals)
+    beyond = signals.evidence.need("quantiles").beyond
+    as_large = len(beyond) - np.searchsorted(beyond, scores, side="left")
+    return np.where(np.isnan(scores), np.nan, (1 + as_large) / (1 + len(beyond)))

@@ -1,25 +1,11 @@
 """Table of attacks, read by the command line, the docs, the tests and the report."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from guestlist.attacks import (
-    bayes,
-    classifiers,
-    hypotheses,
-    knn,
-    label_only,
-    likelihood,
-    metrics,
-    quantile,
-    ratios,
-    trees,
-    white_box,
-)
-from guestlist.attacks import reference as per_record
+from guestlist.attacks import classifiers, hypothesis_tests, likelihood, lira_bayes, metrics, model_specific
+from guestlist.attacks import hypothesis_tests as per_record
 from guestlist.attacks.attack import Attack
 
 YEOM = "Yeom et al. 2018"
@@ -45,7 +31,7 @@ def _fitted(signal: str) -> Callable[[Any], float]:
 
 def _with_models(evidence: str, test: Callable) -> Callable:
     """Return a test that compares with the models of some evidence instead of the references."""
-    return partial(hypotheses.with_other_models, test=test, evidence=evidence)
+    return partial(hypothesis_tests.with_other_models, test=test, evidence=evidence)
 
 
 ATTACKS: dict[str, Attack] = {
@@ -56,7 +42,7 @@ ATTACKS: dict[str, Attack] = {
         paper="Yeom et al. 2018; Ye et al. 2022",
         needs=("loss",),
         threshold=_fitted("loss"),
-        p_value=hypotheses.population_p_value,
+        p_value=hypothesis_tests.population_p_value,
         rotates=True,
     ),
     "correctness": Attack(
@@ -142,12 +128,12 @@ ATTACKS: dict[str, Attack] = {
         rotates=True,
     ),
     "shadow": Attack(
-        score=hypotheses.shadow,
+        score=hypothesis_tests.shadow,
         summary="rank of the loss among references' non-members of the class (S)",
         paper=YE,
         needs=("loss",),
         references=1,
-        p_value=hypotheses.shadow_p_value,
+        p_value=hypothesis_tests.shadow_p_value,
         rotates=True,
     ),
     # What other models say about the same record.
@@ -157,7 +143,7 @@ ATTACKS: dict[str, Attack] = {
         paper=YE,
         needs=("margin",),
         references=4,
-        p_value=hypotheses.reference_p_value,
+        p_value=hypothesis_tests.reference_p_value,
         compares="out",
         rotates=True,
     ),
@@ -167,7 +153,7 @@ ATTACKS: dict[str, Attack] = {
         paper=YE,
         needs=("loss",),
         references=1,
-        p_value=hypotheses.reference_empirical_p_value,
+        p_value=hypothesis_tests.reference_empirical_p_value,
         compares="out",
         default=False,
         rotates=True,
@@ -177,7 +163,7 @@ ATTACKS: dict[str, Attack] = {
         summary="tail of models distilled from the target (D)",
         paper=YE,
         needs=("margin",),
-        p_value=_with_models("distilled", hypotheses.reference_p_value),
+        p_value=_with_models("distilled", hypothesis_tests.reference_p_value),
         evidence="distilled",
     ),
     "distillation_empirical": Attack(
@@ -185,7 +171,7 @@ ATTACKS: dict[str, Attack] = {
         summary="share of distilled models with a larger loss (D)",
         paper=YE,
         needs=("loss",),
-        p_value=_with_models("distilled", hypotheses.reference_empirical_p_value),
+        p_value=_with_models("distilled", hypothesis_tests.reference_empirical_p_value),
         default=False,
         evidence="distilled",
     ),
@@ -194,7 +180,7 @@ ATTACKS: dict[str, Attack] = {
         summary="tail of models trained without the record (L)",
         paper=YE,
         needs=("margin",),
-        p_value=_with_models("left_out", hypotheses.reference_p_value),
+        p_value=_with_models("left_out", hypothesis_tests.reference_p_value),
         evidence="left_out",
     ),
     "leave_one_out_empirical": Attack(
@@ -202,7 +188,7 @@ ATTACKS: dict[str, Attack] = {
         summary="share of such models with a larger loss (L)",
         paper=YE,
         needs=("loss",),
-        p_value=_with_models("left_out", hypotheses.reference_empirical_p_value),
+        p_value=_with_models("left_out", hypothesis_tests.reference_empirical_p_value),
         default=False,
         evidence="left_out",
     ),
@@ -226,7 +212,7 @@ ATTACKS: dict[str, Attack] = {
         rotates=True,
     ),
     "rmia": Attack(
-        score=ratios.rmia,
+        score=likelihood.rmia,
         summary="probability over the mean of IN and OUT references",
         paper=RMIA,
         needs=("loss", "p_y"),
@@ -235,7 +221,7 @@ ATTACKS: dict[str, Attack] = {
         rotates=True,
     ),
     "rmia_offline": Attack(
-        score=ratios.rmia_offline,
+        score=likelihood.rmia_offline,
         summary="probability over a mean guessed from OUT references",
         paper=RMIA,
         needs=("loss", "p_y"),
@@ -244,7 +230,7 @@ ATTACKS: dict[str, Attack] = {
         rotates=True,
     ),
     "base": Attack(
-        score=ratios.base,
+        score=likelihood.base,
         summary="probability over the mean of all references",
         paper="Lassila et al. 2025",
         needs=("loss", "p_y"),
@@ -312,7 +298,7 @@ ATTACKS: dict[str, Attack] = {
         rotates=True,
     ),
     "lira_bayes": Attack(
-        score=bayes.lira_bayes,
+        score=lira_bayes.lira_bayes,
         summary="likelihood ratio with priors fitted to all records",
         paper=BAYES,
         needs=("margin",),
@@ -321,7 +307,7 @@ ATTACKS: dict[str, Attack] = {
         rotates=True,
     ),
     "lira_bayes_offline": Attack(
-        score=bayes.lira_bayes_offline,
+        score=lira_bayes.lira_bayes_offline,
         summary="tail of the OUT references with such variances",
         paper=BAYES,
         needs=("margin",),
@@ -331,22 +317,22 @@ ATTACKS: dict[str, Attack] = {
     ),
     # More than signals.
     "label_only": Attack(
-        score=label_only.label_only,
+        score=metrics.label_only,
         summary="how firmly the label is right under perturbations",
         paper="Choquette-Choo et al. 2021",
         needs=("correct",),
         evidence="perturbed",
     ),
     "quantile": Attack(
-        score=quantile.quantile,
+        score=metrics.quantile,
         summary="hinge beyond a quantile regressed on known non-members",
         paper="Bertran et al. 2023",
         needs=("margin",),
-        p_value=quantile.quantile_p_value,
+        p_value=metrics.quantile_p_value,
         evidence="quantiles",
     ),
     "knn_likelihood_ratio": Attack(
-        score=knn.knn_likelihood_ratio,
+        score=model_specific.knn_likelihood_ratio,
         summary="exact likelihood ratio of a K-NN target",
         paper="guestlist",
         needs=("p_y",),
@@ -354,7 +340,7 @@ ATTACKS: dict[str, Attack] = {
         stand_in_evidence=True,
     ),
     "t_waka": Attack(
-        score=knn.t_waka,
+        score=model_specific.t_waka,
         summary="target-WaKA of a K-NN target",
         paper="Mesana et al. 2024",
         needs=("p_y",),
@@ -362,7 +348,7 @@ ATTACKS: dict[str, Attack] = {
         stand_in_evidence=True,
     ),
     "leaf_shares": Attack(
-        score=trees.leaf_shares,
+        score=model_specific.leaf_shares,
         summary="training counts that trees keep in their leaves",
         paper="guestlist",
         evidence="leaves",
@@ -389,7 +375,7 @@ ATTACKS: dict[str, Attack] = {
         learns=True,
     ),
     "white_box": Attack(
-        score=white_box.white_box,
+        score=model_specific.white_box,
         summary="a forest learnt from gradients and activations",
         paper="Nasr et al. 2019",
         threshold=_fixed(0.0),

@@ -3,25 +3,18 @@
 import click
 
 from guestlist import __version__
-from guestlist.cli.audit import audit
-from guestlist.cli.collect import collect
+from guestlist._util import stoppable
+from guestlist.cli.audit import audit, collect, demo
 from guestlist.cli.common import Commands
-from guestlist.cli.compare import compare
 from guestlist.cli.defend import defend
-from guestlist.cli.demo import demo
-from guestlist.cli.dp import dp
-from guestlist.cli.epsilon import epsilon
-from guestlist.cli.export import export
-from guestlist.cli.forget import forget
 from guestlist.cli.game import game
 from guestlist.cli.gate import gate
 from guestlist.cli.knn import knn
-from guestlist.cli.report import report
-from guestlist.cli.risks import risks
+from guestlist.cli.privacy import dp, epsilon
+from guestlist.cli.report import compare, export, report
+from guestlist.cli.risks import forget, risks, trees
 from guestlist.cli.selftest import selftest
 from guestlist.cli.show import show
-from guestlist.cli.trees import trees
-from guestlist.stopping import stoppable
 
 
 @click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})

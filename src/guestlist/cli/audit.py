@@ -1,21 +1,40 @@
-"""``audit``: from a model, or its predictions, to a page."""
+"""Commands ``audit``, ``collect`` and ``demo``."""
 
-from __future__ import annotations
-
+from dataclasses import replace
 from pathlib import Path
 
 import click
 
-from guestlist.cli.claim import claim_from, claim_options
-from guestlist.cli.common import as_json, print_results, show_warnings
-from guestlist.cli.cover import cover_from, cover_options
-from guestlist.cli.kinds import PATH, REFERENCES
+from guestlist.cli.common import (
+    as_json,
+    attacks,
+    evidence,
+    ignore,
+    jobs,
+    print_results,
+    progress_bar,
+    quiet,
+    show_warnings,
+)
+from guestlist.cli.options import (
+    MAX_REFERENCES,
+    PATH,
+    REFERENCES,
+    SHARE,
+    WholeNumber,
+    claim_from,
+    claim_options,
+    cover_from,
+    cover_options,
+    updated_stored_cover,
+)
 from guestlist.cli.request import (
     evaluation_options,
     request_from,
     run_options,
     run_options_from,
     run_request,
+    stored_request,
     subject_options,
 )
 
@@ -136,8 +155,8 @@ def _of_model(out: Path, options: dict):
 
 
 def _of_predictions(out: Path, options: dict):
-    from guestlist.predictions import audit_predictions
-    from guestlist.targets.prediction_files import read_predictions
+    from guestlist._audit.predictions import audit_predictions
+    from guestlist.models import read_predictions
 
     path = options["predictions"]
     names = ("scale", "label", "answer", "positive")
@@ -156,3 +175,91 @@ def _of_predictions(out: Path, options: dict):
         about={"name": path.name},
         cover=cover_from(options),
     )
+
+
+@click.command()
+@click.argument("folder", type=PATH)
+@click.option("--references", type=REFERENCES, help="How many there should be in all.")
+@click.option("--until-width", type=SHARE, help="Or: until the interval of the recipe's AUC is this narrow.")
+@evidence
+@attacks
+@click.option(
+    "--at-most",
+    type=WholeNumber(1, MAX_REFERENCES),
+    default=512,
+    show_default=True,
+    help="With --until-width: the most references to train.",
+)
+@ignore
+@cover_options
+@run_options
+@as_json
+def collect(folder, references, until_width, at_most, as_json, **options):
+    """Add references or other evidence to the audit in FOLDER, and evaluate it again.
+
+    With --attack, other attacks than before are run.
+    """
+    from guestlist._store import open_store
+
+    if references is not None and until_width is not None:
+        raise click.UsageError("Give either --references or --until-width.")
+    requested = [references, until_width, *(options[name] for name in ("evidence", "attacks", "ignore"))]
+    if not any(value not in (None, ()) for value in requested):
+        raise click.UsageError(
+            "What is to be collected? Give --references, --until-width, --evidence, --attack or --ignore."
+        )
+    folder = folder.resolve()
+    store = open_store(folder)
+    request = stored_request(store, "gl.audit(model, members, nonmembers, folder={folder}, references=…)")
+    count = _references(max(store.models(), default=0), references, until_width, at_most)
+    request = replace(
+        request,
+        attacks=options["attacks"] or _with_attacks_for(options["evidence"], request.attacks),
+        evidence=options["evidence"],
+        ignore=options["ignore"] or request.ignore,
+    )
+    with show_warnings():
+        results = run_request(request, folder, count, run_options_from(options), updated_stored_cover(options, store))
+    print_results(results, folder, as_json)
+
+
+def _references(existing: int, references: int | None, until_width: float | None, at_most: int):
+    """Return the total number of references, or the width until which to train."""
+    from guestlist._collect import UntilWidth
+
+    if references is not None and references < existing:
+        raise click.UsageError(
+            f"There are {existing} references already; --references says how many there should be in all."
+        )
+    if until_width is None:
+        return existing if references is None else references
+    try:
+        return UntilWidth(until_width, start=max(existing, 16), at_most=max(at_most, existing, 16))
+    except ValueError as error:
+        raise click.UsageError(str(error)) from error
+
+
+def _with_attacks_for(evidence: tuple[str, ...], attacks: tuple[str, ...]) -> tuple[str, ...]:
+    """Add the attacks that new evidence makes possible; empty stands for all that can run."""
+    from guestlist.attacks import ATTACKS
+
+    kinds = {text.partition(":")[0] for text in evidence}
+    new = [name for name, attack in ATTACKS.items() if attack.evidence in kinds and attack.default]
+    if not attacks:
+        return ()
+    return (*attacks, *(name for name in new if name not in attacks))
+
+
+@click.command()
+@click.option("--quick", is_flag=True, help="8 references instead of 32.")
+@click.option("--out", type=PATH, default=Path("audits/demo"), show_default=True, help="Audit folder.")
+@jobs
+@quiet
+@as_json
+def demo(quick, out, jobs, quiet, as_json):
+    """Train a small network on handwritten digits and audit it."""
+    from guestlist._audit.demo import demo
+
+    with show_warnings():
+        results = demo(out, quick=quick, jobs=jobs, progress=progress_bar(quiet))
+    print_results(results, out, as_json)

@@ -1,7 +1,5 @@
 """Shared parts of commands: options, progress, warnings and exit statuses."""
 
-from __future__ import annotations
-
 import errno
 import json
 import os
@@ -12,12 +10,9 @@ from pathlib import Path
 
 import click
 
-from guestlist.cli.kinds import JOBS
+from guestlist._util import EXTRAS, Stopped, for_spreadsheets, missing, path_error, single_line, stop_message
+from guestlist.cli.options import JOBS
 from guestlist.errors import AuditError, AuditWarning, InputError
-from guestlist.extras import EXTRAS, missing
-from guestlist.lines import for_spreadsheets, single_line
-from guestlist.reaching import path_error
-from guestlist.stopping import Stopped, stop_message
 
 USER_ERROR = 2
 INTERRUPTED = 130  # exit status of a shell after Ctrl-C
@@ -54,9 +49,9 @@ def _refuse(context: click.Context, error: AuditError) -> None:
 
 def build_engine(engine: str | None, jobs: int | None, address: str | None):
     """Build the engine that ``--engine``, ``--jobs`` and ``--address`` describe."""
-    from guestlist.collecting.engines.engine import Here
-    from guestlist.collecting.engines.local import ALL_CORES, Local
-    from guestlist.collecting.engines.on_ray import Ray
+    from guestlist._collect.engines.engine import Here
+    from guestlist._collect.engines.local import ALL_CORES, Local
+    from guestlist._collect.engines.on_ray import Ray
 
     if address is not None and engine != "ray":
         raise click.UsageError("--address is that of a Ray cluster: give --engine ray with it.")
@@ -140,7 +135,7 @@ def check_parent_folder(path: Path) -> None:
 
 def write_table(path: Path, table) -> None:
     """Write a table; in a CSV file no text is read as a formula by a spreadsheet."""
-    from guestlist.store.files import write_parquet, write_text
+    from guestlist._store import write_parquet, write_text
 
     if path.suffix.lower() == ".parquet":
         write_parquet(path, table)
@@ -150,7 +145,7 @@ def write_table(path: Path, table) -> None:
 
 def progress_bar(quiet: bool, what: str = "Training"):
     """Return a progress callback; None with ``--quiet``."""
-    from guestlist.collecting.progress import show_progress
+    from guestlist._collect import show_progress
 
     return None if quiet else partial(show_progress, what=what)
 

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from guestlist._util import single_line
 from guestlist.cli.common import as_json, print_json, show_warnings
-from guestlist.cli.cover import cover_from, cover_options, updated_stored_cover
-from guestlist.cli.kinds import PATH, REFERENCES, SHARE
+from guestlist.cli.options import PATH, REFERENCES, SHARE, cover_from, cover_options, updated_stored_cover
 from guestlist.cli.request import (
     audit_arguments,
     evaluation_options,
@@ -19,11 +19,10 @@ from guestlist.cli.request import (
     stored_request,
     subject_options,
 )
-from guestlist.lines import single_line
 
 if TYPE_CHECKING:
-    from guestlist.defending.forecast import Forecast
-    from guestlist.defending.judging import Defended, Row
+    from guestlist._audit.defence_results import Defended, Row
+    from guestlist._audit.defend import Forecast
 
 
 DEFAULT_REFERENCES = 32
@@ -54,9 +53,9 @@ def defend(context, folder, held_out, defences, out, references, fpr, estimate, 
     guestlist defend audits/adult --out audits/adult-defended
     guestlist defend --model model.skops --members train.parquet --nonmembers holdout.parquet --label income
     """
-    from guestlist.defending.flow import defend as defended
-    from guestlist.defending.flow import estimate_runtime
-    from guestlist.store import open_store
+    from guestlist._audit.defend import defend as defended
+    from guestlist._audit.defend import estimate_runtime
+    from guestlist._store import open_store
 
     folder = folder and folder.resolve()
     request, out, existing = _resolve_request(context, folder, out, options)
@@ -99,7 +98,7 @@ def _resolve_request(context, folder: Path | None, out: Path | None, options: di
             raise click.UsageError(f"Give the folder of an audit; or a model with its records: {', '.join(missing)}.")
         out = out or Path("audits") / f"{options['model'].stem}-defended"
         return request_from(options), out.resolve(), DEFAULT_REFERENCES
-    from guestlist.store import open_store
+    from guestlist._store import open_store
 
     unread = [
         name for name in _FOLDER_OPTIONS if context.get_parameter_source(name) is click.core.ParameterSource.COMMANDLINE
@@ -168,8 +167,8 @@ def duration(seconds: float) -> str:
 
 def show_defences(result: Defended, fpr: float) -> None:
     """Print the table of defences and the conclusions."""
+    from guestlist._util import decimal, interval, percent
     from guestlist.cli.show import show_table
-    from guestlist.report.format import decimal, interval, percent
 
     rows = [
         {
@@ -216,7 +215,7 @@ def defence_lines(result: Defended) -> list[str]:
 
 
 def _improvement_line(row: Row) -> str:
-    from guestlist.report.format import decimal, interval
+    from guestlist._util import decimal, interval
 
     assert row.auc is not None, "it was judged"
     assert row.gap is not None, "it was judged"
@@ -233,7 +232,7 @@ def _improvement_line(row: Row) -> str:
 
 def _removal_line(row: Row) -> str:
     """Report the effect on the removed records, and that others may now be exposed."""
-    from guestlist.report.format import percent
+    from guestlist._util import percent
 
     removed = row.removed
     assert removed is not None, "some left"

@@ -1,16 +1,13 @@
 """``game``: run an experiment on dependent records, with and without differential privacy."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import fields
 
 import click
 
+from guestlist._util import single_line
 from guestlist.cli.common import address, as_json, build_engine, engine, jobs, print_json, quiet
-from guestlist.cli.cover import cover_from, cover_options
-from guestlist.cli.kinds import PATH, REFERENCES, SEED, SHARE, NumberRange, WholeNumber
-from guestlist.lines import single_line
+from guestlist.cli.options import PATH, REFERENCES, SEED, SHARE, NumberRange, WholeNumber, cover_from, cover_options
 
 
 @click.group()
@@ -161,11 +158,12 @@ def _build_game(game: type, *options):
 
 def _play(game, *, data, label, drop, out, seed, jobs, engine, address, quiet, as_json, **options) -> None:
 
-    from guestlist.collecting.progress import show_progress
+    from guestlist._audit.experiment import experiment
+    from guestlist._audit.experiment_summary import ExperimentSetting
+    from guestlist._collect import show_progress
+    from guestlist._report.experiment import answer, game_description
+    from guestlist._util import read_table
     from guestlist.errors import InputError
-    from guestlist.experiments import ExperimentSetting, experiment
-    from guestlist.report.experiment.page import answer, game_description
-    from guestlist.tables import read_table
 
     table = read_table(data)
     unknown = [name for name in (label, *drop) if name not in table.columns]
@@ -191,8 +189,8 @@ def _play(game, *, data, label, drop, out, seed, jobs, engine, address, quiet, a
     if as_json:
         print_json(result.to_dict())
         return
+    from guestlist._util import decimal, interval
     from guestlist.cli.show import show_table
-    from guestlist.report.format import decimal, interval
 
     click.echo(single_line(game_description(result)))
     show_table(

@@ -1,7 +1,5 @@
 """``gate``: check limits in CI."""
 
-from __future__ import annotations
-
 import os
 import sys
 from dataclasses import replace
@@ -10,7 +8,7 @@ from pathlib import Path
 import click
 
 from guestlist.cli.common import as_json, check_parent_folder, print_json
-from guestlist.cli.kinds import FILE, PATH, NumberRange
+from guestlist.cli.options import FILE, PATH, NumberRange
 
 BEYOND_LIMIT = 1
 
@@ -51,10 +49,11 @@ def gate(
     folder, max_tpr, max_auc, max_advantage, attacks, without_references, ignore, path, show_ids, junit, sarif, as_json
 ):
     """Exit with status 1 if an interval exceeds a limit, or if the audit may have missed a leak."""
-    from guestlist.findings.results import read_results
-    from guestlist.gate import Policy, evaluate_policy, evaluate_policy_file, read_policy, write_gate
-    from guestlist.report import gate as words
-    from guestlist.store.jsonable import to_json
+    from guestlist._audit.gate import evaluate_policy, evaluate_policy_file, write_gate
+    from guestlist._audit.policy import Policy, read_policy
+    from guestlist._findings.results import read_results
+    from guestlist._report import gate as words
+    from guestlist._store import to_json
 
     _check_paths(junit, sarif)
     options = {"max_auc": max_auc, "max_advantage": max_advantage, "max_tpr": max_tpr or None}
@@ -98,8 +97,8 @@ def _check_paths(junit: Path | None, sarif: Path | None) -> None:
 
 
 def _write(gated, junit: Path | None, sarif: Path | None, folder: Path) -> None:
-    from guestlist import exports
-    from guestlist.store.files import write_text
+    from guestlist._report import exports
+    from guestlist._store import write_text
 
     if junit is not None:
         write_text(junit, exports.junit(gated))
@@ -114,7 +113,7 @@ def _relative(path: Path) -> Path:
 
 
 def _show(gated, words, show_ids: bool) -> None:
-    from guestlist.report.legible import sanitize_value
+    from guestlist._report.wording import sanitize_value
 
     gated = sanitize_value(type(gated), gated)  # names are what others wrote
     for verdict in gated.verdicts:

@@ -1,19 +1,20 @@
-"""``knn``: exact K-NN values of the records of a table."""
+"""Command ``knn``: exact K-NN values of the records of a table, and their applications."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from guestlist.cli.common import as_json, check_table_path, print_json, write_table
-from guestlist.cli.kinds import FILE, JOBS, PATH, SEED, SHARE, WholeNumber
+from guestlist.cli.options import FILE, JOBS, PATH, SEED, SHARE, WholeNumber
 from guestlist.errors import InputError
 
 if TYPE_CHECKING:
     import numpy as np
     import pandas as pd
+
 
 ON_TEST = {"shapley": "knn_shapley", "banzhaf": "knn_banzhaf", "waka": "waka", "loo": "knn_loo"}
 ON_SELF = {"self_shapley": "self_shapley", "self_waka": "self_waka"}
@@ -77,7 +78,7 @@ def minimise(table, label, test, name, k, first, repeats, seed, jobs, as_json):
     """Remove records of TABLE by value, and compare the accuracy of K-NN with random removal."""
     import numpy as np
 
-    from guestlist.neighbours import Knn, minimisation_curve
+    from guestlist.knn import Knn, minimisation_curve
 
     data, tests = _read(table, test, label, None)
     record_values = _values(name, data, tests, k, jobs)
@@ -106,7 +107,7 @@ def onion(table, label, test, name, k, share, jobs, as_json):
     import numpy as np
 
     from guestlist.data import Data
-    from guestlist.neighbours import onion_effect
+    from guestlist.knn import onion_effect
 
     data, tests = _read(table, test, label, None)
 
@@ -149,7 +150,7 @@ def influence(table, label, k, id_, remove, lists, max_rows, jobs, as_json):
     """Remove some records of TABLE, and report how the self-WaKA of the others changes."""
     import numpy as np
 
-    from guestlist.neighbours import waka_influence
+    from guestlist.knn import waka_influence
 
     data, _ = _read(table, None, label, id_)
     ids = data.ids if id_ else np.arange(len(data)).astype(str)
@@ -164,8 +165,8 @@ def influence(table, label, k, id_, remove, lists, max_rows, jobs, as_json):
 
 def _read(table: Path, test: Path | None, label: str, id_: str | None):
     """Read training records and, if given, test records, encoded in the same way."""
+    from guestlist._util import encode_tables
     from guestlist.data import as_data
-    from guestlist.neighbours.encoding import encode_tables
 
     data = as_data(table, side="table", label=label, id=id_)
     if test is None:
@@ -182,7 +183,7 @@ def _read(table: Path, test: Path | None, label: str, id_: str | None):
 
 def _validated(path: Path, data):
     """Validate features and labels; an error names the file."""
-    from guestlist.neighbours.checks import check_labels, check_records
+    from guestlist.knn.model import check_labels, check_records
 
     try:
         check_records(data.x, "features")
@@ -196,14 +197,13 @@ def _neighbour_lists(path: Path | None, data, k: int, jobs: int, spare: int):
     """Return neighbour lists of the records: the stored ones, or new ones."""
     import numpy as np
 
-    from guestlist.hashes import fingerprint
-    from guestlist.neighbours import Knn, NeighbourLists, neighbour_lists
-    from guestlist.store.files import read_npz, write_npz
+    from guestlist._store import fingerprint, read_npz, write_npz
+    from guestlist.knn import Knn, NeighbourLists, neighbour_lists
 
     records = fingerprint(data)
     if path is not None and path.exists():
         try:
-            arrays = read_npz(path)
+            arrays: dict[str, Any] = dict(read_npz(path))
             stored_records = str(arrays.pop("records"))
             lists = NeighbourLists(**{**arrays, "k": int(arrays["k"]), "p": float(arrays["p"])})
         except (OSError, ValueError, KeyError, TypeError) as error:
@@ -218,7 +218,7 @@ def _neighbour_lists(path: Path | None, data, k: int, jobs: int, spare: int):
 
 
 def _values(name: str, data, tests, k: int, jobs: int) -> np.ndarray:
-    from guestlist import neighbours
+    from guestlist import knn as neighbours
 
     if name in ON_SELF:
         return getattr(neighbours, name)(data.x, data.y, neighbours.Knn(k), n_jobs=jobs)

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from guestlist.cli.claim import claim_from
 from guestlist.cli.common import (
     address,
     allow_pickle,
@@ -24,15 +23,15 @@ from guestlist.cli.common import (
     quiet,
     trust,
 )
-from guestlist.cli.kinds import PATH, SEED, SHARE
+from guestlist.cli.options import PATH, SEED, SHARE, claim_from
 from guestlist.errors import FolderError
 
 if TYPE_CHECKING:
-    from guestlist.collecting.engines.engine import Engine
-    from guestlist.collecting.until import UntilWidth
-    from guestlist.cover import Cover
-    from guestlist.findings.results import Results
-    from guestlist.store import Store
+    from guestlist._case import Cover
+    from guestlist._collect import UntilWidth
+    from guestlist._collect.engines.engine import Engine
+    from guestlist._findings.results import Results
+    from guestlist._store import Store
 
 
 @dataclass(frozen=True)
@@ -181,7 +180,7 @@ def run_request(
     """Run the audit that a request describes, in a folder that stores the request."""
     claimed = claim_from(request.claimed, request.delta, request.gaussian_noise)
     check_tables(request)
-    from guestlist.auditing import audit
+    from guestlist._audit.flow import audit
 
     arguments = audit_arguments(request, folder, options)
     return audit(references=references, folder=folder, cover=cover, claimed=claimed, **arguments)
@@ -191,7 +190,7 @@ def check_tables(request: Request) -> None:
     """Report a misspelt column at once, before models and their libraries are loaded, which takes seconds."""
     if request.demo:
         return
-    from guestlist.tables import check_columns, check_roles
+    from guestlist._util import check_columns, check_roles
 
     check_roles({"label": request.label}, id=request.id, person=request.person, group=request.group)
     columns = (request.label, *request.group, request.id, request.person)
@@ -209,8 +208,8 @@ def audit_arguments(request: Request, folder: Path, options: RunOptions) -> dict
         folder: Audit folder that will store the request.
         options: Options of this run.
     """
-    from guestlist.collecting.evidence.gathering import parse_plan
-    from guestlist.store.jsonable import to_json
+    from guestlist._store import to_json
+    from guestlist.evidence import parse_plan
 
     return {
         **_subject(request, options),
@@ -234,10 +233,10 @@ def audit_arguments(request: Request, folder: Path, options: RunOptions) -> dict
 def _subject(request: Request, options: RunOptions) -> dict[str, Any]:
     """Return the model, its records and the column of their labels."""
     if request.demo:
-        from guestlist.demo import demo_inputs
+        from guestlist._audit.demo import demo_inputs
 
         return demo_inputs()
-    from guestlist.targets.files import load_model
+    from guestlist.models import load_model
 
     model = load_model(
         request.model,
@@ -269,8 +268,7 @@ def stored_request(store: Store, python_call: str) -> Request:
         store: Opened audit folder.
         python_call: Call for audits made from Python, with {folder} for the folder.
     """
-    from guestlist.store.jsonable import from_json
-    from guestlist.store.manifest import PREDICTIONS
+    from guestlist._store import PREDICTIONS, from_json
 
     if store.manifest.about.get("demo"):
         return Request(model="", members="", nonmembers="", demo=True)

@@ -1,15 +1,13 @@
-"""``risks``: list the members with the largest risks, their groups and the predictive value of risks."""
-
-from __future__ import annotations
+"""Commands ``risks``, ``forget`` and ``trees``."""
 
 import json
 from pathlib import Path
 
 import click
 
-from guestlist.cli.common import as_json, check_table_path, print_json, write_table
-from guestlist.cli.kinds import FILE, PATH, WholeNumber
-from guestlist.lines import single_line
+from guestlist._util import single_line
+from guestlist.cli.common import allow_pickle, as_json, check_table_path, print_json, trust, write_table
+from guestlist.cli.options import FILE, PATH, WholeNumber
 
 TOP = 20
 
@@ -49,8 +47,8 @@ def risks(folder, risk, top, export, group, predictive_value, custom, as_json):
     guestlist risks audits/adult --group sex,race --top 10
     guestlist risks audits/adult --predictive-value --custom scores.csv
     """
-    from guestlist.findings.folder import read_case
-    from guestlist.findings.group_risks import by_groups
+    from guestlist._findings.case_io import read_case
+    from guestlist._findings.group_risks import by_groups
 
     if group and predictive_value:
         raise click.UsageError("--group and --predictive-value are two tables: ask for one of them.")
@@ -89,12 +87,10 @@ def _members(folder: Path, case, names, top: int, export: Path | None):
 
     The first named risk ranks; without names the order is that of the report.
     """
-    from guestlist.findings.results import read_results
-    from guestlist.findings.risk_list import disagreements, members_by_exposure, record_table, with_risks
-    from guestlist.report.checks import sentence
-    from guestlist.report.sections.risks import ranking_disagreements
-    from guestlist.risks.asked import requested_risks
-    from guestlist.risks.listing import members_by_risk
+    from guestlist._findings.results import disagreements, members_by_exposure, read_results, record_table, with_risks
+    from guestlist._report.diagnostics import sentence
+    from guestlist._report.sections.risks import ranking_disagreements
+    from guestlist.risks import members_by_risk, requested_risks
 
     results = read_results(folder) if (folder / "results.json").exists() else None
     records, attack = record_table(case, results)
@@ -115,7 +111,7 @@ def _members(folder: Path, case, names, top: int, export: Path | None):
 
 def _as_json(listed, groups) -> None:
     """Print one table as a list, and two under their names."""
-    from guestlist.store.jsonable import to_json
+    from guestlist._store import to_json
 
     tables = {}
     if listed is not None:
@@ -136,9 +132,9 @@ def _show_members(listed, notes: list[str]) -> None:
 
 
 def _show_groups(group_risks) -> None:
+    from guestlist._report.sections.groups import group_differences, slice_name, too_small_sentence
+    from guestlist._report.sections.risks import group_contradictions
     from guestlist.cli.show import show_table
-    from guestlist.report.sections.group_risks import group_differences, slice_name, too_small_sentence
-    from guestlist.report.sections.risks import group_contradictions
 
     rows = [
         {
@@ -164,10 +160,9 @@ def _show_groups(group_risks) -> None:
 
 
 def _show_predictive_values(case, names, custom: Path | None, as_json: bool) -> None:
+    from guestlist._store import to_json
     from guestlist.cli.show import show_table
-    from guestlist.risks import predictive_values
-    from guestlist.risks.own import read_custom
-    from guestlist.store.jsonable import to_json
+    from guestlist.risks import predictive_values, read_custom
 
     values = predictive_values(case, names, custom=None if custom is None else read_custom(custom))
     if as_json:
@@ -189,3 +184,96 @@ def _split_names(text: str) -> list[str]:
 
 def _cell_text(cell) -> str:
     return f"{cell:.3g}" if isinstance(cell, float) else str(cell)
+
+
+@click.command()
+@click.argument("folder", type=PATH)
+@click.option("--ids", required=True, help="Of the members that leave, separated by commas.")
+@click.option("--most", "max_rows", type=WholeNumber(1), default=10, show_default=True, help="How many pairs to list.")
+@as_json
+def forget(folder, ids, max_rows, as_json):
+    """Preview a deletion request for the audit in FOLDER: who becomes more exposed when these members leave?"""
+    from guestlist._findings.case_io import read_case
+    from guestlist.risks import forgetting
+
+    pairs = forgetting(read_case(folder, scored=False), [part.strip() for part in ids.split(",")])
+    significant = int(((pairs["p_adjusted"] <= 0.05) & (pairs["exposed"] > 0)).sum())
+    top = pairs.head(max_rows)
+    if as_json:
+        rows = json.loads(top.to_json(orient="records"))
+        print_json({"pairs": len(pairs), "sure": significant, "most": rows})
+        return
+    from guestlist.cli.show import show_table
+
+    click.echo(
+        f"{significant} of {len(pairs)} pairs of a leaving and a staying member show more exposure than luck explains. The list "
+        "is of the largest differences over the references; without a small adjusted p-value, take them for luck."
+    )
+    if len(top):
+        show_table(
+            [
+                {
+                    "staying": row.staying,
+                    "when this one leaves": row.leaving,
+                    "attack right more often by": f"{row.exposed:.0%}",
+                    "p-value": f"{row.p_value:.2g}",
+                    "adjusted": f"{row.p_adjusted:.2g}",
+                }
+                for row in top.itertuples()
+            ]
+        )
+
+
+@click.command()
+@click.option(
+    "--model",
+    type=PATH,
+    required=True,
+    help="Fitted tree, forest or boosted trees: .skops, or a pickle with --allow-pickle.",
+)
+@click.option("--members", type=PATH, required=True, help="Records it was trained on: .csv, .tsv or .parquet.")
+@click.option("--label", required=True, help="Column that holds the label.")
+@click.option("--id", "id_", help="Column that names the records.")
+@click.option(
+    "--most", "max_rows", type=WholeNumber(1), default=10, show_default=True, help="How many records to list."
+)
+@click.option("--out", type=FILE, help="Where to write all of them: .csv or .parquet.")
+@trust
+@allow_pickle
+@as_json
+def trees(model, members, label, id_, max_rows, out, trust, allow_pickle, as_json):
+    """Members that stand alone in the leaves of a tree model; trains nothing.
+
+    \b
+    guestlist trees --model forest.skops --members train.parquet --label income
+    """
+    from guestlist.models import load_model
+    from guestlist.risks import leaf_risk
+
+    if out is not None:
+        check_table_path(out)
+    fitted = load_model(model, trust=trust, allow_pickle=allow_pickle)
+    risks = leaf_risk(fitted, members, label=label, id=id_)
+    if out is not None:
+        write_table(out, risks)
+    top = risks.sort_values(["alone", "leaf_size"], ascending=[False, True], kind="stable").head(max_rows)
+    alone = int((risks["alone"] > 0.5).sum())
+    if as_json:
+        rows = json.loads(top.to_json(orient="records"))
+        summary = {"members": len(risks), "alone": alone, "leaf_size": float(risks["leaf_size"].median())}
+        print_json({**summary, "most": rows})
+        return
+    from guestlist.cli.show import show_table
+
+    click.echo(f"{alone} of {len(risks)} members are alone in their leaf in more than half of the trees.")
+    click.echo(
+        f"Half of the members share their leaf, in the median tree, with {risks['leaf_size'].median() - 1:g} others or fewer."
+    )
+    show_table(
+        [
+            {"id": row.id, "label": row.label, "leaf size": f"{row.leaf_size:g}", "alone": f"{row.alone:.0%}"}
+            for row in top.itertuples()
+        ]
+    )
+    if out is not None:
+        click.echo(out)

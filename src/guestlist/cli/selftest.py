@@ -1,13 +1,11 @@
 """``selftest``: check the calibration of attacks and intervals."""
 
-from __future__ import annotations
-
 import sys
 
 import click
 
 from guestlist.cli.common import as_json, print_json, progress_bar, quiet
-from guestlist.cli.kinds import NumberRange
+from guestlist.cli.options import NumberRange
 from guestlist.errors import InputError
 
 NOT_CALIBRATED = 1
@@ -35,8 +33,8 @@ def selftest(attacks, custom, scale, quick, quiet, as_json):
     Takes about three minutes for all, longer on a busy machine, and seconds for one. With --attack or --custom, only those
     attacks are checked, and no intervals.
     """
+    from guestlist._store import to_json
     from guestlist.selfcheck.contract import selftest
-    from guestlist.store.jsonable import to_json
 
     selected = [*attacks, *map(_load_attack, custom)]
     if scale is not None and quick:

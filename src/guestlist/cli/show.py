@@ -1,14 +1,11 @@
 """``show``: list attacks, risks, defences and other tables."""
 
-from __future__ import annotations
-
-import sys
 from dataclasses import MISSING, Field, fields
 
 import click
 
+from guestlist._util import single_line
 from guestlist.cli.common import as_json, print_json
-from guestlist.lines import single_line
 
 TABLES = (
     "attacks",
@@ -69,7 +66,7 @@ def _attacks() -> list[dict]:
 
 
 def _signals() -> list[dict]:
-    from guestlist.targets.signals import SIGNALS, VALUE_SIGNALS
+    from guestlist.models import SIGNALS, VALUE_SIGNALS
 
     tables = {"classes": SIGNALS, "values": VALUE_SIGNALS}
     return [
@@ -81,7 +78,7 @@ def _signals() -> list[dict]:
 
 def _evidence() -> list[dict]:
     from guestlist.attacks import ATTACKS
-    from guestlist.collecting.evidence.table import EVIDENCE
+    from guestlist.evidence import EVIDENCE
     from guestlist.risks import RISKS
 
     return [
@@ -154,12 +151,9 @@ def _risks() -> list[dict]:
 
 
 def _findings() -> list[dict]:
-    from guestlist.findings.table import FINDINGS
+    from guestlist._audit.evaluate import FINDINGS
 
-    return [
-        {"finding": name, "what it is": _first_line(sys.modules[find.__module__].__doc__)}
-        for name, find in FINDINGS.items()
-    ]
+    return [{"finding": name, "what it is": _first_line(find.__doc__)} for name, find in FINDINGS.items()]
 
 
 def _first_line(doc: str | None) -> str:
@@ -168,7 +162,7 @@ def _first_line(doc: str | None) -> str:
 
 
 def _checks() -> list[dict]:
-    from guestlist.findings.checks import CHECKS
+    from guestlist._diagnostics.table import CHECKS
 
     return [
         {"check": code, "what it looks for": row.title, "fails the gate": _first_line(row.undermines.__doc__)}
@@ -177,7 +171,7 @@ def _checks() -> list[dict]:
 
 
 def _exports() -> list[dict]:
-    from guestlist.exports import EXPORTS
+    from guestlist._report.exports import EXPORTS
 
     return [{"export": name, "file": row.suffix, "what it is": row.summary} for name, row in EXPORTS.items()]
 

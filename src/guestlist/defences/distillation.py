@@ -1,17 +1,14 @@
 """Distillation: a student learns from the outputs of teachers instead of the labels."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field, replace
 from typing import ClassVar
 
 import numpy as np
 
+from guestlist._util import described
 from guestlist.data import Data
-from guestlist.defences.objective import Batch, Loss, Start
-from guestlist.defences.plain import Fit, probabilities
+from guestlist.defences.torch_training import Batch, Fit, Loss, Start, probabilities
 from guestlist.errors import InputError
-from guestlist.fingerprints import described
 
 
 @dataclass(frozen=True)

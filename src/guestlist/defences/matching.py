@@ -1,9 +1,4 @@
-"""Baselines with the accuracy of a defence: the plain model stopped early, and training with noise.
-
-A defence that costs accuracy must be compared with these: less training also leaks less.
-"""
-
-from __future__ import annotations
+"""Baselines of the same accuracy as a defence, and removal of the most exposed members."""
 
 import copy
 from collections.abc import Callable, Generator
@@ -11,16 +6,16 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
+from guestlist._util import described, last
 from guestlist.data import Data, as_data, copied
-from guestlist.defences.dp import DpSgd
-from guestlist.defences.plain import Fit, goodness
-from guestlist.defences.refit import Refit
-from guestlist.defences.searched import Searched
-from guestlist.defences.unfitted import unfitted
+from guestlist.defences.dp_sgd import DpSgd
+from guestlist.defences.estimators import Refit
+from guestlist.defences.recipe import Searched, unfitted
+from guestlist.defences.torch_training import Fit, goodness
 from guestlist.errors import InputError
-from guestlist.fingerprints import last
-from guestlist.targets.frameworks import FRAMEWORKS
+from guestlist.models.frameworks import FRAMEWORKS
 
 # Parameters that count training rounds in scikit-learn, XGBoost, LightGBM and CatBoost.
 ROUNDS = ("n_estimators", "max_iter", "iterations", "num_iterations")
@@ -179,7 +174,9 @@ def _rounds(wanted: float, largest: int) -> _Search:
 
 def _stopped_module(wanted: float, module, members: Data, held_out: Data, fit: Fit, seed: int) -> Matched:
     if not hasattr(fit, "epochs_of"):
-        raise InputError(f"Expected recipe=gl.Fit(…), whose epochs can be looked at, found {type(fit).__name__}.")
+        raise InputError(
+            f"Expected recipe=gl.defences.Fit(…), whose epochs can be looked at, found {type(fit).__name__}."
+        )
     _check_classes(fit)
     _check_positions(members, held_out)
     best = None
@@ -227,3 +224,43 @@ def _check_positions(*some: Data) -> None:
 def _check_classes(recipe) -> None:
     if recipe.loss != "cross_entropy":
         raise InputError(f"Accuracy is that of classes, and {type(recipe).__name__} minimises loss={recipe.loss!r}.")
+
+
+@dataclass(frozen=True)
+class Removal:
+    """Train without the members that have the largest risk. Records of one person are removed together.
+
+    Args:
+        share: Share of the members to remove; 0 is plain training.
+        risk: Name of a column ``risk_<name>`` in an audit's table of records, also of a custom risk.
+    """
+
+    share: float = 0.1
+    risk: str = "mu"
+
+    def __post_init__(self):
+        if not 0 <= self.share < 1:
+            raise ValueError(f"Expected share={self.share} in [0, 1).")
+
+    def leaving(self, records: pd.DataFrame) -> np.ndarray:
+        """Return the ids of the members to remove, from an audit's table of records; ties are in the order of ids."""
+        column = f"risk_{self.risk}"
+        if column not in records:
+            names = ", ".join(name.removeprefix("risk_") for name in records if _is_risk(name)) or "none"
+            raise InputError(f"The audit has no risk {self.risk!r}; its risks are: {names}.")
+        members = records[records["member"].to_numpy(dtype=bool)]
+        risk = members[column].to_numpy(dtype=float)
+        who = members["person" if "person" in members else "id"].astype(str)
+        # A person has the largest risk of their records. A record without a risk is never removed for it.
+        worst = pd.Series(np.where(np.isnan(risk), -np.inf, risk)).groupby(who.to_numpy()).max()
+        order = worst.sort_index().sort_values(ascending=False, kind="stable")
+        sizes = who.value_counts()[order.index].to_numpy()
+        allowed = (np.cumsum(sizes) <= self.share * len(members) + 1e-9) & np.isfinite(order.to_numpy())
+        return members["id"][who.isin(order.index[allowed])].to_numpy()
+
+    def describe(self) -> str:
+        return described(self)
+
+
+def _is_risk(column) -> bool:
+    return str(column).startswith("risk_") and not str(column).endswith(("_low", "_high"))

@@ -1,21 +1,17 @@
-"""Training recipes: the protocol of everything that trains, with an identity.
-
-The description of a recipe determines the model, and is part of the audit's fingerprint: two recipes that differ never share a
-folder.
-"""
-
-from __future__ import annotations
+"""Training recipes: how a model is trained, with an identity and facts for the report."""
 
 import inspect
 from collections.abc import Callable
-from dataclasses import dataclass
+from copy import deepcopy
+from dataclasses import MISSING, dataclass, fields, is_dataclass
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
+from guestlist._util import describe
 from guestlist.data import Data
 from guestlist.errors import InputError
-from guestlist.fingerprints import describe
+from guestlist.models.frameworks import FRAMEWORKS, packages_of
 
 
 @runtime_checkable
@@ -37,7 +33,7 @@ class Recipe(Protocol):
         """
 
     def describe(self) -> str:
-        """Return the class, its module, its version and every option; see :func:`guestlist.fingerprints.described`."""
+        """Return the class, its module, its version and every option; see :func:`guestlist._util.fingerprints.described`."""
 
 
 @dataclass(frozen=True)
@@ -109,7 +105,10 @@ def as_function(train) -> Callable[[Data, np.random.Generator], Any]:
     return recipe.function
 
 
-_EXPECTED = "Expected train=… to be a recipe such as gl.Fit(), called with (model, data, rng), or a function (data, rng) -> model"
+_EXPECTED = (
+    "Expected train=… to be a recipe such as gl.defences.Fit(), called with (model, data, rng), "
+    "or a function (data, rng) -> model"
+)
 
 
 def _short(value) -> str:
@@ -125,3 +124,142 @@ def _takes(train: Callable, count: int) -> bool:
     except ValueError:  # built-in functions have no signature
         return count == 2
     return True
+
+
+@dataclass(frozen=True)
+class Searched:
+    """Recipe that performed best of several.
+
+    It trains as ``recipe`` does, and has all its methods. Reports then state that a guarantee of differential privacy is for one
+    training, and does not account for the search.
+
+    Args:
+        recipe: The chosen recipe.
+        tried: Number of recipes that were trained, including this one.
+    """
+
+    recipe: Any
+    tried: int
+
+    def __post_init__(self):
+        if self.tried < 1:
+            raise ValueError(f"Expected tried={self.tried} to be 1 or more.")
+
+    def __call__(self, model: Any, data: Data, rng: np.random.Generator) -> Any:
+        return self.recipe(model, data, rng)
+
+    def describe(self) -> str:
+        return self.recipe.describe()  # the number of tried recipes does not change the model
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__") or name in ("recipe", "tried"):  # a copy in progress has no fields yet
+            raise AttributeError(name)
+        return getattr(self.recipe, name)
+
+
+# Attributes of scikit-learn's estimators that are not parameters: the form of outputs, and requested metadata.
+_ATTRIBUTES = ("_sklearn_output_config", "_metadata_request")
+
+
+def unfitted(model) -> Any:
+    """Return an unfitted copy with the same parameters.
+
+    scikit-learn's ``clone`` refuses models whose constructors change their parameters, such as CatBoost's ``cat_features``.
+    """
+    from sklearn.base import clone
+
+    try:
+        return clone(model)
+    except RuntimeError:
+        return _rebuilt(model)
+
+
+def _rebuilt(value):
+    if isinstance(value, list | tuple):
+        return type(value)([_rebuilt(part) for part in value])
+    if not hasattr(value, "get_params") or isinstance(value, type):
+        return deepcopy(value)
+    made = type(value)(**{name: _rebuilt(part) for name, part in value.get_params(deep=False).items()})
+    for name in _ATTRIBUTES:
+        if hasattr(value, name):
+            setattr(made, name, deepcopy(getattr(value, name)))
+    return made
+
+
+def package_of(model) -> str:
+    """Return the booster's package, such as xgboost, also for a user's subclass; "" for other models."""
+    packages = packages_of(model)
+    return next((name for name in FRAMEWORKS["boosters"].packages if name in packages), "")
+
+
+ATTACKERS = ("adaptive", "naive")
+DELTA = 1e-5
+
+
+@dataclass(frozen=True)
+class Training:
+    """Training of a model.
+
+    Args:
+        recipe: Description in reports.
+        attacker: ``adaptive`` has references with the training and the output defence of the model; ``naive`` does not know
+            the defence.
+        tried: Number of recipes that were trained to choose this one, including it; None if it is not known.
+        noise, rate, steps: Parameters of differentially private training.
+        epsilon, delta: Guarantee for one training; None without a guarantee, or if it has not been computed.
+    """
+
+    recipe: str
+    attacker: str = "adaptive"
+    tried: int | None = None
+    noise: float | None = None
+    rate: float | None = None
+    steps: int | None = None
+    epsilon: float | None = None
+    delta: float | None = None
+
+
+def training_of(recipe: Any, attacker: str = "adaptive", model: str = "") -> Training:
+    """Return the facts about a recipe.
+
+    Args:
+        recipe: Recipe of the target.
+        attacker: ``adaptive`` or ``naive``.
+        model: Description of the model, if it is more informative than that of the recipe.
+    """
+    private: dict[str, Any] = {}
+    if hasattr(recipe, "privacy"):
+        types = {"noise": float, "rate": float, "steps": int}
+        values = {name: getattr(recipe, name, None) for name in types}
+        private = {name: types[name](value) for name, value in values.items() if value is not None}
+    return Training(recipe=model or written(recipe), attacker=attacker, tried=getattr(recipe, "tried", None), **private)
+
+
+def check_attacker(attacker: str) -> None:
+    if attacker not in ATTACKERS:
+        raise ValueError(f"Expected attacker={attacker!r} to be 'adaptive' or 'naive'.")
+
+
+def written(value: Any) -> str:
+    """Return a recipe as Python code, with the options that differ from the defaults.
+
+    >>> from guestlist.defences import Fit, LabelSmoothing
+    >>> written(Fit(epochs=3, objective=LabelSmoothing()))
+    'Fit(epochs=3, objective=LabelSmoothing())'
+    """
+    if hasattr(value, "tried"):  # the number of trials is reported separately
+        return written(value.recipe)
+    if is_dataclass(value) and not isinstance(value, type):
+        options = (
+            f"{option.name}={written(getattr(value, option.name))}"
+            for option in fields(value)
+            if _is_set(option, value)
+        )
+        return f"{type(value).__name__}({', '.join(options)})"
+    return value.__name__ if hasattr(value, "__name__") else repr(value)
+
+
+def _is_set(option, value: Any) -> bool:
+    """Return whether an option differs from its default and does not hold records."""
+    default = option.default if option.default_factory is MISSING else option.default_factory()
+    return option.repr and (default is MISSING or getattr(value, option.name) != default)

@@ -1,27 +1,26 @@
 """Facts about defences: the command line and the docs read this table."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import MISSING, dataclass, fields
 from typing import Any, Literal
 
-from guestlist.defences.adv_reg import AdvReg
-from guestlist.defences.answers import LabelOnly, Rounded, Temperature, TopK
+from guestlist.defences.adversarial import AdvReg, MemGuard
 from guestlist.defences.distillation import Distillation, Selena
-from guestlist.defences.dp import DpSgd
-from guestlist.defences.dropout import Dropout
-from guestlist.defences.early_stopping import EarlyStopping
-from guestlist.defences.hamp import Hamp
-from guestlist.defences.l2 import L2
-from guestlist.defences.memguard import MemGuard
-from guestlist.defences.noise import FgsmNoise
-from guestlist.defences.plain import Fit
-from guestlist.defences.refit import Refit
-from guestlist.defences.regularised import Regularised
-from guestlist.defences.relax_loss import RelaxLoss
-from guestlist.defences.removal import Removal
-from guestlist.defences.smoothing import ConfidencePenalty, LabelSmoothing
+from guestlist.defences.dp_sgd import DpSgd
+from guestlist.defences.estimators import Refit, Regularised
+from guestlist.defences.matching import Removal
+from guestlist.defences.outputs import LabelOnly, Rounded, Temperature, TopK
+from guestlist.defences.regularisers import (
+    L2,
+    ConfidencePenalty,
+    Dropout,
+    EarlyStopping,
+    FgsmNoise,
+    Hamp,
+    LabelSmoothing,
+    RelaxLoss,
+)
+from guestlist.defences.torch_training import Fit
 
 
 @dataclass(frozen=True)
@@ -67,11 +66,11 @@ class Defence:
     def written(self) -> str:
         """Python code of the defence, with its defaults."""
         options = ", ".join(f"{option.name}={_default(option)}" for option in fields(self.recipe))
-        call = f"gl.{self.recipe.__name__}({options})"
+        call = f"gl.defences.{self.recipe.__name__}({options})"
         if self.objective:
-            return f"gl.Fit(objective={call})"
+            return f"gl.defences.Fit(objective={call})"
         if self.answers:
-            return f"gl.answering(model, {call})"
+            return f"gl.models.answering(model, {call})"
         return call
 
 
@@ -83,7 +82,7 @@ def _default(option) -> str:
     default = option.default_factory()
     if isinstance(default, dict):
         return "{…}"
-    return f"gl.{type(default).__name__}(…)"
+    return f"gl.defences.{type(default).__name__}(…)"
 
 
 DEFENCES: dict[str, Defence] = {

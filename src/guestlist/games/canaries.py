@@ -1,12 +1,4 @@
-"""Canaries: records that a model can only memorise, each included with probability 0.5; all other records always train.
-
-A bound on epsilon from one run needs randomised inclusion, and records that leave a trace. Randomising all records would cost
-half of the training data; half of a few hundred canaries costs little. A wrong label has to be memorised, since nothing else
-explains it (Steinke, Nasr & Jagielski 2023). The candidates that a small ensemble finds least likely become canaries.
-
-Labels are changed, and canaries chosen, before inclusion is drawn, from a separate random stream and by models trained on none
-of the candidates: both are independent of membership.
-"""
+"""Games about single records: canaries, the strong adversary, and exchangeable pairs."""
 
 from __future__ import annotations
 
@@ -16,11 +8,11 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 import numpy as np
 import pandas as pd
 
+from guestlist._util import stream
 from guestlist.data import Data
 from guestlist.errors import InputError
 from guestlist.games.bernoulli import ENOUGH_OF_A_CLASS, person_numbers
 from guestlist.games.game import Ensemble
-from guestlist.randomness import stream
 
 if TYPE_CHECKING:
     from guestlist.privacy import Coins
@@ -115,3 +107,87 @@ def _mislabelled(y: np.ndarray, records: np.ndarray, rng: np.random.Generator) -
     y = y.copy()
     y[records] = np.asarray(known)[(codes[records] + rng.integers(1, len(known), size=len(records))) % len(known)]
     return y
+
+
+@dataclass(frozen=True)
+class Strong:
+    """Every model trains on the same others, and at random on one of two records, or on one record or none.
+
+    Args:
+        others: Number of records that every model trains on, drawn from the pool; None: all but the candidate records.
+        against: ``another``: a second record replaces the first; ``nothing``: the first is included or excluded.
+        record: Id of the first record; None: drawn at random, as the second always is.
+    """
+
+    others: int | None = None
+    against: Literal["another", "nothing"] = "another"
+    record: str | None = None
+
+    name: ClassVar[str] = "strong"
+
+    def __post_init__(self):
+        if self.others is not None and self.others < 1:
+            raise ValueError(f"Expected others={self.others} to be 1 or more.")
+        if self.against not in ("another", "nothing"):
+            raise ValueError(f"Expected against={self.against!r} to be 'another' or 'nothing'.")
+
+    @property
+    def replaces(self) -> bool:
+        """True if one record replaces another; False if one record is added or removed."""
+        return self.against == "another"
+
+    def prepared(self, data: Data, ensemble: Ensemble, seed: int) -> Data:
+        """Return the others and the one or two candidate records, which are marked."""
+        order = stream(seed, "pool").permutation(len(data))
+        if self.record is not None:
+            matches = np.flatnonzero(data.ids.astype(str) == self.record)
+            if len(matches) != 1:
+                raise InputError(f"Expected one record with the id {self.record!r}, found {len(matches)}.")
+            order = np.concatenate([matches, order[order != matches[0]]])
+        candidates = 1 + self.replaces
+        others = self.others
+        if others is None:
+            others = len(data) - candidates
+        if not 1 <= others <= len(data) - candidates:
+            raise InputError(
+                f"Expected {candidates} of the records in question and {max(others, 1):,} others, found {len(data):,}."
+            )
+        marked = np.zeros(len(data), dtype=bool)
+        marked[order[:candidates]] = True
+        return data.changed(marked=marked).take(np.sort(order[: candidates + others]))
+
+    def row(self, k: int, data: Data, seed: int) -> tuple[np.ndarray, np.ndarray]:
+        if data.marked is None:
+            raise InputError("No record is marked as the one in question: play the game with gl.play_many.")
+        second = int(stream(seed, "rows", k).random() >= 0.5)
+        member = ~data.marked
+        member[np.flatnonzero(data.marked)[second : second + 1]] = True
+        return member, data.marked
+
+
+@dataclass(frozen=True)
+class Exchangeable:
+    """Every model draws members and one more record; the adversary tells that record from a member.
+
+    Args:
+        members: Number of records that each model trains on.
+    """
+
+    members: int
+
+    name: ClassVar[str] = "exchangeable"
+    replaces: ClassVar[bool] = True
+
+    def __post_init__(self):
+        if self.members < 1:
+            raise ValueError(f"Expected members={self.members} to be 1 or more.")
+
+    def row(self, k: int, data: Data, seed: int) -> tuple[np.ndarray, np.ndarray]:
+        if self.members >= len(data):
+            raise InputError(f"Expected members={self.members} and one more record, found {len(data)}.")
+        # All orders are equally likely, so each of the last two records is the member with probability 0.5.
+        order = stream(seed, "rows", k).permutation(len(data))
+        member, evaluated = np.zeros((2, len(data)), dtype=bool)
+        member[order[: self.members]] = True
+        evaluated[order[self.members - 1 : self.members + 1]] = True
+        return member, evaluated

@@ -1,19 +1,12 @@
 """Table of games, read by the command line, the docs and the manifest."""
 
-from __future__ import annotations
-
 from dataclasses import asdict, dataclass
 
 from guestlist.errors import InputError
-from guestlist.games.bernoulli import Bernoulli
-from guestlist.games.bias import Bias
-from guestlist.games.canaries import Canaries
-from guestlist.games.clusters import Clusters
-from guestlist.games.exchangeable import Exchangeable
+from guestlist.games.bernoulli import Bernoulli, Sides
+from guestlist.games.canaries import Canaries, Exchangeable, Strong
+from guestlist.games.dependent import Bias, Clusters, Sources
 from guestlist.games.game import Game
-from guestlist.games.sides import Sides
-from guestlist.games.sources import Sources
-from guestlist.games.strong import Strong
 
 
 @dataclass(frozen=True)
@@ -86,7 +79,7 @@ GAMES: dict[str, GameRow] = {
 def check_game(game: Game) -> None:
     """Raise an error unless the game is the one that ``GAMES`` lists under its name."""
     if isinstance(game, type) or not callable(getattr(game, "row", None)):
-        raise InputError(f"Expected a game with its options, such as gl.Sides(1000, 1000), found {game!r}.")
+        raise InputError(f"Expected a game with its options, such as gl.games.Sides(1000, 1000), found {game!r}.")
     row = GAMES.get(game.name)
     if row is None or row.game is not type(game):
         raise InputError(

@@ -6,8 +6,6 @@ with all records together (Steinke, Nasr & Jagielski 2023, theorem 5.2). The gue
 scores (members) and with the smallest (not), so many on either side; how many is fixed without a look at the truth.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import lru_cache

@@ -4,8 +4,6 @@ These are the baselines that SHAPr was compared with (Duddu et al. 2022, section
 loss of test records, on average over these: above 0, it helped. Without test records they say what each member did for itself.
 """
 
-from __future__ import annotations
-
 import copy
 import warnings
 from collections.abc import Iterator, Sequence
@@ -14,9 +12,9 @@ from typing import Any
 
 import numpy as np
 
-from guestlist.defences.plain import labels_tensor, tensor
+from guestlist._util import extra
+from guestlist.defences import labels_tensor, tensor
 from guestlist.errors import InputError
-from guestlist.extras import extra
 
 # The Hessian of more parameters is not formed: its eigenvalues alone would take minutes.
 MOST = 5000
@@ -64,7 +62,8 @@ def influence_functions(
     module = copy.deepcopy(module).eval().requires_grad_(True)
     if rank is None:
         module = module.double()  # in float32 a small eigenvalue is mostly rounding
-    members, tests = _records(module, x, y, loss, "x"), _tests(module, x_test, y_test, loss)
+    members = _records(module, x, y, loss, "x")
+    tests = _tests(module, x_test, y_test, loss)
     _check_layers(module, layers)
     chosen = _parameters(module, layers)
     if rank is None and chosen > MOST:
@@ -125,8 +124,10 @@ def tracin(
             f"rates shaped {given.shape}."
         )
     rates = np.broadcast_to(given, len(modules)).tolist()
-    states, module = [part.state_dict() for part in modules], copy.deepcopy(modules[0]).eval().requires_grad_(True)
-    members, tests = _records(module, x, y, loss, "x"), _tests(module, x_test, y_test, loss)
+    states = [part.state_dict() for part in modules]
+    module = copy.deepcopy(modules[0]).eval().requires_grad_(True)
+    members = _records(module, x, y, loss, "x")
+    tests = _tests(module, x_test, y_test, loss)
     _check_layers(module, layers)
 
     def load(model, k: int) -> float:
@@ -168,7 +169,8 @@ class _Loss:
     """Loss of each record of a batch, or their sum; captum reads ``reduction``."""
 
     def __init__(self, loss: str, reduction: str) -> None:
-        self.loss, self.reduction = loss, reduction
+        self.loss = loss
+        self.reduction = reduction
 
     def __call__(self, answers, y):
         import torch
@@ -210,7 +212,8 @@ def _on_average(root, module, names: list[str], members, tests, loss: str) -> np
     import torch
     from torch.func import functional_call, jvp
 
-    losses, parameters = _Loss(loss, "none"), dict(module.named_parameters())
+    losses = _Loss(loss, "none")
+    parameters = dict(module.named_parameters())
     chosen = {name: parameters[name].detach() for name in names}
     mean = [torch.zeros_like(part) for part in chosen.values()]
     for x, y in _loader(tests, HESSIAN_BATCH):
@@ -225,7 +228,8 @@ def _on_average(root, module, names: list[str], members, tests, loss: str) -> np
         along = [
             sum(share * part for share, part in zip(shares, parts, strict=True)) for parts in zip(*root, strict=True)
         ]
-    ways, found = dict(zip(names, along, strict=True)), []
+    ways = dict(zip(names, along, strict=True))
+    found = []
     for x, y in _loader(members, HESSIAN_BATCH):
 
         def own(values, x=x, y=y):

@@ -1,17 +1,18 @@
-"""Table of risks, read by the table of records, the command line and the docs."""
+"""Facts about risks: the table of records, the command line and the docs read this table."""
 
-from __future__ import annotations
-
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
-from guestlist.case import Case, has_labels
+from guestlist._case import Case, has_labels
+from guestlist._util import read_table
 from guestlist.errors import InputError
-from guestlist.risks import knn, looking_in, memorisation, mu, score, trees
-from guestlist.risks.bounded import WithInterval
+from guestlist.risks import memorisation, model_internal, score
+from guestlist.risks.memorisation import WithInterval
 
 DUDDU = "Duddu et al. 2022"
 WAKA = "Mesana et al. 2024"
@@ -89,7 +90,7 @@ RISKS: dict[str, Risk] = {
         bounds=(0.0, 1.0),
     ),
     "shapr": Risk(
-        risk=knn.shapr_of_outputs,
+        risk=model_internal.shapr_of_outputs,
         summary="Shapley value of a member for a 5-NN model of the outputs",
         paper=DUDDU,
         cost="a distance for each member and non-member",
@@ -99,7 +100,7 @@ RISKS: dict[str, Risk] = {
         threshold=0.0,
     ),
     "self_waka": Risk(
-        risk=knn.self_waka_of_outputs,
+        risk=model_internal.self_waka_of_outputs,
         summary="how far a member moves the loss at itself of 5-NN models of the outputs",
         paper=WAKA,
         cost="a distance for each two members",
@@ -108,7 +109,7 @@ RISKS: dict[str, Risk] = {
         default=False,
     ),
     "self_shapley": Risk(
-        risk=knn.self_shapley_of_outputs,
+        risk=model_internal.self_shapley_of_outputs,
         summary="Shapley value of a member for itself, for a 5-NN model of the outputs",
         paper=WAKA,
         cost="a distance for each two members",
@@ -117,7 +118,7 @@ RISKS: dict[str, Risk] = {
         default=False,
     ),
     "shapr_first_layer": Risk(
-        risk=knn.shapr_in("first_layer"),
+        risk=model_internal.shapr_in("first_layer"),
         summary="Shapley value of a member for a 5-NN model of the first layer's activations",
         paper=DUDDU,
         cost="nothing, once the evidence is there",
@@ -127,7 +128,7 @@ RISKS: dict[str, Risk] = {
         threshold=0.0,
     ),
     "shapr_last_hidden": Risk(
-        risk=knn.shapr_in("last_hidden"),
+        risk=model_internal.shapr_in("last_hidden"),
         summary="the same of the last hidden layer's",
         paper=DUDDU,
         cost="nothing, once the evidence is there",
@@ -137,7 +138,7 @@ RISKS: dict[str, Risk] = {
         threshold=0.0,
     ),
     "shapr_inputs": Risk(
-        risk=knn.shapr_in("inputs"),
+        risk=model_internal.shapr_in("inputs"),
         summary="the same of the features as they are",
         paper=DUDDU,
         cost="nothing, once the evidence is there",
@@ -147,21 +148,21 @@ RISKS: dict[str, Risk] = {
         threshold=0.0,
     ),
     "leverage": Risk(
-        risk=looking_in.leverage_of_target,
+        risk=model_internal.leverage_of_target,
         summary="how far the answer follows the record's own label: exact in linear models, of a network's last layer",
         paper="Dorseuil et al. 2026",
         cost="nothing",
         evidence="leverage",
     ),
     "loss_trace": Risk(
-        risk=looking_in.loss_trace,
+        risk=model_internal.loss_trace,
         summary="interquartile range of the record's loss in the course of training",
         paper="Pollock et al. 2024",
         cost="nothing",
         evidence="loss_trace",
     ),
     "loss_tail": Risk(
-        risk=looking_in.loss_tail,
+        risk=model_internal.loss_tail,
         summary="share of the members of its class that the target fits better",
         paper="Pollock et al. 2024; Dodd et al. 2025",
         cost="nothing",
@@ -170,7 +171,7 @@ RISKS: dict[str, Risk] = {
         bounds=(0.0, 1.0),
     ),
     "alone_in_leaves": Risk(
-        risk=trees.alone_in_leaves,
+        risk=model_internal.alone_in_leaves,
         summary="share of the trees in whose leaf no other member falls",
         paper="guestlist",
         cost="nothing",
@@ -187,7 +188,7 @@ RISKS: dict[str, Risk] = {
         bounds=(-1.0, 1.0),
     ),
     "mu": Risk(
-        risk=mu.mu,
+        risk=memorisation.mu,
         summary="by how many standard deviations training on the record raises its margin",
         paper="Carlini et al. 2022; Dong et al. 2022",
         cost="references",
@@ -227,3 +228,119 @@ def _possible(case: Case, names: Sequence[str]) -> dict[str, np.ndarray | WithIn
     if unknown:
         raise InputError(f"There is no risk {unknown[0]!r}; these are there: {', '.join(RISKS)}.")
     return {name: RISKS[name].risk(case) for name in names if RISKS[name].possible(case)}
+
+
+def requested_risks(case: Case, names: Sequence[str] | None = None) -> dict[str, np.ndarray]:
+    """Return name to (records,) risks: those named, or those that an audit has by default."""
+    values = risks_of(case, names)
+    missing = [name for name in names or () if name not in values]
+    if missing:
+        raise InputError(f"This audit has not what the risk {missing[0]!r} takes: {_takes(RISKS[missing[0]])}.")
+    return values
+
+
+def attack_scores(case: Case, attack: str) -> np.ndarray:
+    """Return (records,) scores of an attack that was run; the error names those that were."""
+    if attack not in case.scores:
+        raise InputError(f"Attack {attack!r} was not run; these were: {', '.join(case.scores) or 'none'}.")
+    return case.scores[attack]
+
+
+def _takes(row: Risk) -> str:
+    parts = []
+    if row.references:
+        parts.append(f"{row.references} references")
+    if row.evidence and row.part:
+        parts.append(f"the evidence {row.evidence!r} of {row.part!r}")
+    elif row.evidence:
+        parts.append(f"the evidence {row.evidence!r}")
+    if row.answers:
+        parts.append("the target's probabilities with labels")
+    if row.needs:
+        parts.append(f"the signals {', '.join(row.needs)}")
+    return " and ".join(parts)
+
+
+EVERY_MEMBER = "everybody"  # the first row of every table of predictive values
+CustomScores = Mapping[str, "np.ndarray | pd.Series"]
+
+
+def custom_values(case: Case, custom: CustomScores) -> dict[str, np.ndarray]:
+    """Return name to (records,) values; NaN where a record has none.
+
+    Args:
+        custom: name to values, higher for those more at risk: an array in the order of ``case.records``, or a pandas Series whose
+            index are ids.
+    """
+    values_by_name = {}
+    for name, values in custom.items():
+        if name in RISKS or name == EVERY_MEMBER:
+            raise InputError(f"There is a risk called {name!r} already; give yours another name.")
+        convert = _by_id if isinstance(values, pd.Series) else _by_position
+        values_by_name[name] = convert(case, name, values)
+    return values_by_name
+
+
+def read_custom(path: str | Path) -> dict[str, pd.Series]:
+    """Read scores from a .csv or .parquet file with a column ``id``: one for each column of numbers."""
+    path = Path(path)
+    table = read_table(path, text=["id"])
+    if "id" not in table:
+        raise InputError(f"{path} has no column 'id'; it has {', '.join(map(str, table.columns))}.")
+    columns = table.set_index(table["id"].astype(str)).drop(columns="id")
+    scores = {str(name): _numeric_column(path, str(name), columns[name]) for name in columns}
+    numeric = {name: values for name, values in scores.items() if values is not None}
+    if not numeric:
+        raise InputError(f"{path} has no column of numbers beside 'id'.")
+    return numeric
+
+
+def _numeric_column(path: Path, name: str, column: pd.Series) -> pd.Series | None:
+    """Return a column as numbers, or None for texts; raise an error if only some cells are numbers."""
+    values = pd.to_numeric(column, errors="coerce")
+    wrong = column[values.isna() & column.notna()]
+    if len(wrong) and values.notna().any():
+        raise InputError(
+            f"Column {name!r} of {path} holds {wrong.iloc[0]!r}, which is not a number; mend it, or leave it out."
+        )
+    if len(wrong) or column.empty:
+        return None
+    return values.astype(np.float64)
+
+
+def _by_id(case: Case, name: str, values: pd.Series) -> np.ndarray:
+    ids = case.records["id"].astype(str)
+    index = values.index.astype(str)
+    if index.has_duplicates:
+        raise InputError(f"The scores {name!r} have the id {index[index.duplicated()][0]!r} twice; give each once.")
+    if not ids.isin(index).any():
+        raise InputError(f"No id of the scores {name!r} is one of the audit's, such as {ids.iloc[0]!r}.")
+    return pd.Series(values.to_numpy(dtype=np.float64), index).reindex(ids).to_numpy()
+
+
+def _by_position(case: Case, name: str, values: np.ndarray) -> np.ndarray:
+    array = np.asarray(values, dtype=np.float64)
+    if array.shape != (len(case.records),):
+        raise InputError(
+            f"Expected scores {name!r} shaped ({len(case.records)},), one for each row of case.records, found {array.shape}; "
+            "or give a pandas Series whose index are ids."
+        )
+    return array
+
+
+def members_by_risk(case: Case, names: Sequence[str] | None = None) -> pd.DataFrame:
+    """Return one row per member with its id and risks, sorted by the first risk, largest first.
+
+    Args:
+        case: The audit.
+        names: Risks from ``RISKS``; by default all that an audit has. A risk that the case lacks the inputs for is an error.
+    """
+    values_by_risk = requested_risks(case, names)
+    if not values_by_risk:
+        raise InputError("This audit has what none of the risks takes; see: guestlist show risks.")
+    member = case.truth.member & case.truth.evaluated
+    members = case.records[member].drop(columns=["class", "row"], errors="ignore")
+    table = members.assign(**{f"risk_{name}": values[member] for name, values in values_by_risk.items()})
+    first = f"risk_{next(iter(values_by_risk))}"
+    # Ties are broken by id, so that the list does not depend on the order of the records.
+    return table.sort_values([first, "id"], ascending=[False, True], kind="stable", ignore_index=True)

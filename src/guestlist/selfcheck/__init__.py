@@ -1,1 +1,1 @@
-"""Are the numbers right? Worlds whose answer is known."""
+"""Self-tests: attacks and intervals on simulations with known ground truth."""

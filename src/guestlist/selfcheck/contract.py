@@ -1,26 +1,123 @@
-"""Are the numbers right? Every attack and every interval on worlds whose answer is known.
+"""The contract of attacks and intervals, tested on simulations."""
 
-An attack can be wrong in ways that no user sees: an inverted sign, a score that leaks from the design instead
-of the model, records that quietly have no score. Each of the checks here would catch one of them, in
-guestlist's own attacks and in a user's function ``(signals) -> scores`` alike.
-"""
-
-from __future__ import annotations
-
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from functools import partial
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache, partial
 
 import numpy as np
+from scipy.special import log_softmax
 
-from guestlist.attacks import ATTACKS, Attack, select_attacks
-from guestlist.collecting.evidence.table import EVIDENCE, missing_evidence
+from guestlist._util import reason
+from guestlist._views import FullAnswersView, Signals
+from guestlist.attacks import ATTACKS, Attack, checked_scores, select_attacks
+from guestlist.errors import InputError, MissingEvidenceError
+from guestlist.evidence import EVIDENCE, missing_evidence
 from guestlist.selfcheck.coverage import Coverage, coverage, interval_simulations
-from guestlist.selfcheck.promises import contract_violations, wrong_shape
-from guestlist.selfcheck.subjects import Subject, subject
+from guestlist.selfcheck.scenes import (
+    SITUATIONS,
+    SIZES,
+    Scene,
+    Subject,
+    ignores_references_where_saturated,
+    scene_of,
+    small_scene,
+    subject,
+)
+from guestlist.selfcheck.simulations import gaussian, gaussian_simulation
 from guestlist.selfcheck.trials import FIGURES, TRIALS, Mean, Trial
 
-WORLDS, REPEATS = 160, 1000
+# One target of each; every record has references of both kinds, so every record can be scored.
+TARGETS = ("plain", "awkward")
+# Saturated outputs: cut off at some margin, and probabilities that are exactly 0 or 1.
+SATURATED = ("saturated", "exact")
+
+
+def wrong_shape(attack: Attack, seed: int) -> str | None:
+    """Describe a wrong shape of the scores; None if there is one per record."""
+    view = small_scene(TARGETS[0], seed).view
+    shape = np.shape(attack.score(view))
+    records = len(view.labels)
+    if shape == (records,):
+        return None
+    return f"gives scores shaped {shape} for {records} records"
+
+
+def contract_violations(attack: Attack, seed: int) -> list[str]:
+    """Return the violations of the contract on a plain target and on an awkward one."""
+    plain, awkward = (_violations(attack, name, seed) for name in TARGETS)
+    words = SITUATIONS["awkward"].words
+    problems = plain + [f"{problem}, with {words}" for problem in awkward if problem not in plain]
+    if attack.learns:  # its random start depends on the classes, and to fit it again takes seconds
+        return problems
+    return problems + _numbering(attack, seed) + _saturated(attack, seed)
+
+
+def _numbering(attack: Attack, seed: int) -> list[str]:
+    """Check that scores do not depend on the numbers of the classes."""
+    first, second = _numbered_twice(seed)
+    if _close(attack.score(first.view), attack.score(second.view)):
+        return []
+    return ["depends on how the classes are numbered"]
+
+
+@lru_cache(maxsize=1)
+def _numbered_twice(seed: int) -> tuple[Scene, Scene]:
+    """One target with two numberings of its classes, and all else the same."""
+    world, together = gaussian(1.0, seed=seed, **SITUATIONS["classes"].options, **SIZES)
+    other = replace(world, labels=(world.labels + 1) % world.classes)
+    return scene_of(world, together), scene_of(other, together)
+
+
+def _saturated(attack: Attack, seed: int) -> list[str]:
+    """Check that saturated outputs are compared with their references."""
+    problem = "ignores the references of records with saturated outputs, although it compares other records with theirs"
+    for name in SATURATED:
+        if ignores_references_where_saturated(attack, small_scene(name, seed)):
+            return [f"{problem}, with {SITUATIONS[name].words}"]
+    return []
+
+
+def _violations(attack: Attack, name: str, seed: int) -> list[str]:
+    target = small_scene(name, seed)
+    signals = target.view
+    rng = np.random.default_rng(seed)
+    scores = np.asarray(attack.score(signals), dtype=np.float64)
+    problems = []
+    silent = np.isnan(scores) & should_be_scored(attack, signals) & target.evaluated
+    if silent.any():
+        problems.append(f"leaves {silent.sum()} of {len(scores)} records without a score")
+    records = rng.permutation(len(scores))
+    if not _close(attack.score(signals.take(records)), scores[records]):
+        problems.append("depends on the order of the records")
+    if not _close(attack.score(_reordered(signals, rng.permutation(signals.references))), scores):
+        problems.append("depends on the order of the references")
+    return problems
+
+
+def should_be_scored(attack: Attack, signals: Signals) -> np.ndarray:
+    """(records,) true for those an attack should score: all but the ones whose membership it was told."""
+    known = EVIDENCE[attack.evidence].known_membership if attack.evidence in EVIDENCE else None
+    if known is None:
+        return np.ones(len(signals.labels), dtype=bool)
+    return ~known(signals.evidence.need(attack.evidence))
+
+
+def _reordered(signals: Signals, order: np.ndarray) -> Signals:
+    values = {name: matrix[np.r_[0, 1 + order]] for name, matrix in signals.values.items()}
+    return replace(
+        signals,
+        values=values,
+        reference_member=signals.reference_member[order],
+        evidence=signals.evidence.take_references(order),
+    )
+
+
+def _close(a: np.ndarray, b: np.ndarray) -> bool:
+    return bool(np.allclose(a, b, rtol=1e-6, atol=1e-8, equal_nan=True))
+
+
+WORLDS = 160
+REPEATS = 1000
 LEARNED = 1 / 16  # the share of the worlds that attacks get which fit a classifier, and take seconds per target
 _MOST_REFERENCES = 7  # of a target in the smallest worlds
 
@@ -89,7 +186,8 @@ def selftest(
     there = {name for name, kind in EVIDENCE.items() if kind.simulate}
     every = [name for name, attack in ATTACKS.items() if not attack.evidence or attack.evidence in there]
     chosen = select_attacks(every if attacks is None else attacks, _MOST_REFERENCES, there, missing_evidence())
-    worlds, repeats = max(4, round(WORLDS * scale)), max(20, round(REPEATS * scale))
+    worlds = max(4, round(WORLDS * scale))
+    repeats = max(20, round(REPEATS * scale))
     checks = check_attacks(chosen, worlds, seed, progress)
     simulated = list(interval_simulations()) if intervals else []
     shown = progress(simulated, total=len(simulated)) if progress and simulated else simulated
@@ -187,3 +285,53 @@ def _mean(values: list[float]) -> Mean:
 
 def _enough(attack: Attack, worlds: int) -> int:
     return max(4, round(worlds * LEARNED)) if attack.learns else worlds
+
+
+def try_custom_attacks(
+    attacks: Mapping[str, Attack],
+    labels: np.ndarray,
+    references: int,
+    signals: Collection[str] | None = None,
+    population: np.ndarray | None = None,
+    *,
+    unmade: bool = False,
+) -> None:
+    """Run a user's own attacks on made-up signals of the same shape.
+
+    Args:
+        labels: (records,) positions of the true classes.
+        signals: those that the target gives; by default those of a classifier.
+        population: (records,) true for records that are not evaluated.
+        unmade: whether the audit has evidence that cannot be made up, which an attack may then ask for here in vain.
+    """
+    for name, attack in attacks.items():
+        if not attack.custom:
+            continue
+        view = _made_up(labels, references, signals, population)
+        try:
+            scores = attack.score(view)
+        except Exception as error:
+            if unmade and isinstance(error, MissingEvidenceError):
+                continue
+            raise InputError(f"Attack {name!r} failed on made-up signals ({reason(error)}).") from error
+        checked_scores(name, scores, labels.shape)
+
+
+def _made_up(
+    labels: np.ndarray, references: int, signals: Collection[str] | None, population: np.ndarray | None
+) -> Signals:
+    """A view of as many records, classes and references; whole answers as any model might give them."""
+    view = gaussian_simulation(0.0, records=len(labels), models=1 + references).facing(0)
+    classes = max(2, int(labels.max(initial=0)) + 1)
+
+    def answers(rows: int) -> np.ndarray:
+        drawn = np.random.default_rng(0).normal(size=(rows, len(labels), classes))
+        return log_softmax(drawn, axis=2).astype(np.float32)
+
+    whole = FullAnswersView(answers(references), view.reference_member)
+    evidence = view.evidence.with_part("full_answers", whole)
+    view = replace(view, labels=labels, population=population, answers=answers(1)[0], evidence=evidence)
+    if signals is None:
+        return view
+    made = {"residual": view.values["margin"], **view.values}
+    return replace(view, values={name: made[name] for name in signals})

@@ -6,8 +6,6 @@ scores are 0 and 1, as those of right and wrong answers. In one, records of a fi
 rate of false alarms of one of them, which is not the rate over all.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -15,24 +13,33 @@ import numpy as np
 from scipy.special import ndtr, ndtri
 from scipy.stats import binom
 
-from guestlist.evaluate.calls import advantage, balanced_accuracy
-from guestlist.evaluate.estimate import Estimate
-from guestlist.evaluate.intervals import proportion
-from guestlist.evaluate.low_fpr import positive_predictive_value, tpr_at_fpr
-from guestlist.evaluate.pooled import pooled_auc, pooled_tpr_at_fpr
-from guestlist.evaluate.ranking import auc, auc_difference
-from guestlist.findings.false_alarms import count_flags
-from guestlist.selfcheck.pools import FinitePool
-from guestlist.selfcheck.visits import Visits
+from guestlist._findings.hypothesis_tests import count_flags
+from guestlist.metrics import (
+    Estimate,
+    advantage,
+    auc,
+    auc_difference,
+    balanced_accuracy,
+    pooled_auc,
+    pooled_tpr_at_fpr,
+    positive_predictive_value,
+    proportion,
+    tpr_at_fpr,
+)
+from guestlist.selfcheck.simulations import FinitePool, Visits
 
 SHIFT = 1.0
 # How much the shift of a target's members varies over targets, and correlation of two attacks on one target.
-MODEL_EFFECT, CORRELATION = 0.3, 0.5
-TARGETS, RECORDS = 8, 400
+MODEL_EFFECT = 0.3
+CORRELATION = 0.5
+TARGETS = 8
+RECORDS = 400
 # Chances of a score of 1.
-RIGHT_MEMBERS, RIGHT_NONMEMBERS = 0.98, 0.03
+RIGHT_MEMBERS = 0.98
+RIGHT_NONMEMBERS = 0.03
 # An interval fails where its coverage is below this beyond reasonable doubt; it may be cautious.
-LOWEST_COVERAGE, DOUBT = 0.93, 0.001
+LOWEST_COVERAGE = 0.93
+DOUBT = 0.001
 
 
 @dataclass(frozen=True)
@@ -68,7 +75,8 @@ def interval_simulations() -> dict[str, IntervalSimulation]:
     tpr = {fpr: float(ndtr(ndtri(fpr) + SHIFT)) for fpr in (0.01, 0.05)}
     best = float(2 * ndtr(SHIFT / 2) - 1)
     spread = np.sqrt(1 + MODEL_EFFECT**2)
-    visits, pool = Visits(shift=SHIFT), FinitePool()
+    visits = Visits(shift=SHIFT)
+    pool = FinitePool()
     return {
         "auc": IntervalSimulation(lambda rng: auc(*_one(rng)), float(ndtr(SHIFT / np.sqrt(2)))),
         "auc_difference": IntervalSimulation(lambda rng: auc_difference(*_two(rng)), 0.0),

@@ -5,8 +5,6 @@ AUC is 0.5. Where members have larger margins, an attack reaches at least ``FLOO
 attack that reads the same information; and its AUC is not below 0.5 among the hardest or the easiest records.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
@@ -15,11 +13,11 @@ from typing import Any
 import numpy as np
 from scipy.special import ndtr, stdtrit
 
-from guestlist.arrays.ranks import aucs
+from guestlist._kernels import aucs
+from guestlist._views import Rotation
 from guestlist.attacks import ATTACKS, Attack, score_every_target
-from guestlist.selfcheck.scenes import SITUATIONS, Scene, saturated, scene, scene_of
-from guestlist.selfcheck.subjects import Subject
-from guestlist.selfcheck.worlds import (
+from guestlist.selfcheck.scenes import SITUATIONS, Scene, Subject, saturated, scene, scene_of
+from guestlist.selfcheck.simulations import (
     DESIGNS,
     Memorising,
     Seed,
@@ -30,11 +28,11 @@ from guestlist.selfcheck.worlds import (
     noise_simulation,
     unbalanced_references,
 )
-from guestlist.views.signals import Rotation
 
 # Attacks that do not score all targets at once get so many targets of each world, and those that fit a classifier, which
 # takes seconds, so many.
-TARGETS, LEARNED_TARGETS = 16, 2
+TARGETS = 16
+LEARNED_TARGETS = 2
 SHIFT = 1.0
 BEST_AUC = float(ndtr(SHIFT / np.sqrt(2)))
 # Mean AUCs may stray this many standard errors from the truth: once in 16,000 checks by chance.
@@ -169,7 +167,8 @@ def _auc_by_difficulty(name: str, of: Subject, case: Scene) -> dict[str, float]:
 
 def _shares_by_count(references: int, of: Subject, case: Scene) -> dict[str, float]:
     """Share of the comparator's AUC among records with few IN, and with few OUT, references."""
-    scores, member = np.asarray(of.attack.score(case.view), dtype=np.float64), case.view.reference_member
+    scores = np.asarray(of.attack.score(case.view), dtype=np.float64)
+    member = case.view.reference_member
     counts = {"IN": member.sum(axis=0), "OUT": (~member).sum(axis=0)}
     return {
         f"{number} {kind} of {references}": _share(scores, case, of.comparator, np.isin(counts[kind], COUNTS[number]))
@@ -197,7 +196,8 @@ def _auc(scores: np.ndarray, case: Scene, among: np.ndarray) -> float:
 
 
 def _among_ordinary(of: Subject, case: Memorising) -> dict[str, float]:
-    scores, rest = _scores(of.attack, case.world), ~case.memorised
+    scores = _scores(of.attack, case.world)
+    rest = ~case.memorised
     return {"ordinary": float(aucs(scores[:, rest], case.world.member[: len(scores), rest]).mean())}
 
 
@@ -211,10 +211,12 @@ def _members_at_top(scores: np.ndarray, member: np.ndarray) -> float:
     scored = ~np.isnan(scores)
     if not scored.any():
         return np.nan
-    scores, member = scores[scored], member[scored]
+    scores = scores[scored]
+    member = member[scored]
     places = max(1, round(TOP * len(scores)))
     last = np.sort(scores)[-places]
-    above, tied = scores > last, scores == last
+    above = scores > last
+    tied = scores == last
     return float((member[above].sum() + (places - above.sum()) * member[tied].mean()) / places)
 
 
@@ -301,7 +303,8 @@ def _one_in(share: int, fewest: int) -> Callable[[int], int]:
 
 
 def _noise_in(name: str, *, records: int = 600, fewest: int = 8) -> Trial:
-    figure, where = f"noise, {name}", f", with {SITUATIONS[name].words}"
+    figure = f"noise, {name}"
+    where = f", with {SITUATIONS[name].words}"
     return Trial(
         make=lambda seed: scene(name, 0.0, records=records, models=9, seed=seed),
         worlds=_one_in(4, fewest),
@@ -312,7 +315,8 @@ def _noise_in(name: str, *, records: int = 600, fewest: int = 8) -> Trial:
 
 
 def _known_in(name: str) -> Trial:
-    figure, where = f"known, {name}", f", with {SITUATIONS[name].words}"
+    figure = f"known, {name}"
+    where = f", with {SITUATIONS[name].words}"
     problems: dict[str, Problem] = {
         figure: partial(_does_not_rise, where),
         f"{figure}, share": partial(_below_floor, where, FLOOR),
@@ -331,7 +335,8 @@ def _known_in(name: str) -> Trial:
 
 
 def _count_of(models: int, name: str, *, says: Callable = np.asarray, learners: bool = False) -> Trial:
-    measure, problems = partial(_mean_auc, name), {name: partial(_counts, models)}
+    measure = partial(_mean_auc, name)
+    problems = {name: partial(_counts, models)}
     return Trial(partial(_halves, models, says), _one_in(20, 2), measure, problems, learners)
 
 

@@ -40,7 +40,7 @@ def test_models_that_began_otherwise_are_not_taken_for_these(pool, monkeypatch):
     place, state = SMALL.place(pool, 120), torch.get_rng_state()
     assert SMALL.place(pool, 120) == place
     assert torch.equal(torch.get_rng_state(), state), "nothing else is drawn otherwise"
-    mlp = gl.mlp
+    mlp = gl.defences.mlp
 
     def otherwise(*sizes, **options):
         module = mlp(*sizes, **options)
@@ -164,7 +164,7 @@ def test_attribution_has_a_recall_for_each(world):
     )  # fmt: skip
     member, x, y = world.member[0], world.pool.x, world.pool.y
     sides = x[member], y[member], x[~member], y[~member]
-    whole = gl.influence_functions(world.targets[0], *sides, layers=["4"])
+    whole = gl.risks.influence_functions(world.targets[0], *sides, layers=["4"])
     assert attribution.VALUES["influence_functions"](world, setting, 0) == pytest.approx(whole, rel=1e-3, abs=1e-7)
     # TracIn of a last layer, by hand: the product of what it is given times that of errors, summed over checkpoints.
     fit = setting.fit

@@ -1,0 +1,354 @@
+"""Compare audits of the same records."""
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+
+import numpy as np
+from scipy.stats import false_discovery_control
+
+from guestlist._audit.comparison import (
+    AuditMetrics,
+    Comparison,
+    Comparisons,
+    Difference,
+    MostExposed,
+    RiskChanges,
+    Side,
+    check_pairs,
+    side_of,
+)
+from guestlist._case import Cover, common_cover, notes_with_cover
+from guestlist._findings.results import Results
+from guestlist._kernels import consecutive_codes, error_of
+from guestlist.errors import InputError
+from guestlist.metrics import (
+    WITHHELD,
+    ClusterSums,
+    Estimate,
+    auc,
+    auc_difference,
+    calibration_error,
+    clustered_proportion,
+    conformal_p_values,
+    newcombe_difference,
+    tpr_at_fpr,
+)
+from guestlist.models import numpy_defaults
+from guestlist.risks import RISKS, standardised_difference
+
+PairedMetric = Callable[[float], Difference]  # the confidence that the interval of the difference has, to the figure
+
+
+def paired_metrics(first: Side, second: Side, fpr: float, exposed: np.ndarray | None) -> list[PairedMetric]:
+    """Return every metric that both audits have.
+
+    Args:
+        exposed: (records,) true for the most exposed members; None if unknown.
+    """
+    metrics: list[PairedMetric] = []
+    if first.has("correct") and second.has("correct"):
+        metrics += [partial(_accuracy, first, second, records) for records in ("non-members", "members")]
+    everyone = np.ones(len(first.member), dtype=bool)
+    metrics += [partial(_auc, first, second, everyone, "auc"), partial(_tpr, first, second, everyone, "tpr", fpr)]
+    if exposed is not None:
+        rows = exposed | ~first.member
+        metrics += [partial(_auc, first, second, rows, "exposed_auc")]
+        metrics += [partial(_tpr, first, second, rows, "exposed_tpr", fpr)]
+    if all(side.has("correct", "confidence") for side in (first, second)):
+        metrics.append(partial(_calibration, first, second))
+    return metrics
+
+
+def accuracy_of(side: Side, records: str) -> Estimate:
+    """Return the accuracy on members or on non-members."""
+    rows = side.member == (records == "members")
+    return clustered_proportion(side.values("correct")[rows] > 0, clusters=_clusters(side, rows))
+
+
+def auc_of(side: Side, rows: np.ndarray) -> Estimate:
+    """Return the AUC of the headline attack on some of the records."""
+    return auc(side.scores[rows], side.member[rows], clusters=_clusters(side, rows))
+
+
+def tpr_of(side: Side, rows: np.ndarray, fpr: float, confidence: float = 0.95) -> Estimate:
+    """Return the TPR of the headline attack on some of the records."""
+    return tpr_at_fpr(side.scores[rows], side.member[rows], fpr, clusters=_clusters(side, rows), confidence=confidence)
+
+
+def calibration_of(side: Side, confidence: float = 0.95) -> Estimate:
+    """Return the calibration error on non-members."""
+    rows = ~side.member
+    sureness = side.values("confidence")[rows]
+    right = side.values("correct")[rows] > 0
+    return calibration_error(sureness, right, clusters=_clusters(side, rows), confidence=confidence)
+
+
+def mean_of_differences(values: np.ndarray, persons: np.ndarray | None, confidence: float = 0.95) -> Estimate:
+    """Mean of values in [-1, 1], with bounds that hold for lumpy ones as well: most pairs do not differ."""
+    if not len(values):
+        return WITHHELD
+    error = error_of(confidence)
+    sums = ClusterSums.from_values((values + 1) / 2, None if persons is None else consecutive_codes(persons))
+    low, high = (2 * float(end) - 1 for end in (sums.lower(error / 2), sums.upper(error / 2)))
+    return Estimate(float(values.mean()), low, high)
+
+
+def paired_difference(first: Estimate, second: Estimate) -> Estimate:
+    """Second minus first of shares, each estimated on its own.
+
+    That pairs resemble each other makes the interval wider than it need be.
+    """
+    if np.isnan(first.value) or np.isnan(second.value):
+        return WITHHELD
+    value, low, high = newcombe_difference(second, first)
+    return Estimate(value, max(low, -1.0), min(high, 1.0))
+
+
+def _accuracy(first: Side, second: Side, records: str, confidence: float) -> Difference:
+    rows = first.member == (records == "members")
+    gaps = (second.values("correct") - first.values("correct"))[rows]
+    difference = mean_of_differences(gaps, _clusters(first, rows), confidence)
+    return Difference(
+        what="accuracy",
+        of=records,
+        first=accuracy_of(first, records),
+        second=accuracy_of(second, records),
+        difference=difference,
+    )
+
+
+def _auc(first: Side, second: Side, rows: np.ndarray, metric: str, confidence: float) -> Difference:
+    member = first.member[rows]
+    persons = _clusters(first, rows)
+    gap = auc_difference(second.scores[rows], first.scores[rows], member, clusters=persons, confidence=confidence)
+    return Difference(
+        what=metric, of=_attacks(first, second), first=auc_of(first, rows), second=auc_of(second, rows), difference=gap
+    )
+
+
+def _tpr(first: Side, second: Side, rows: np.ndarray, metric: str, fpr: float, confidence: float) -> Difference:
+    """Thresholds are estimated too, each on its own."""
+    gap = paired_difference(*(tpr_of(side, rows, fpr, confidence) for side in (first, second)))
+    return Difference(
+        what=metric,
+        of=_attacks(first, second),
+        first=tpr_of(first, rows, fpr),
+        second=tpr_of(second, rows, fpr),
+        difference=gap,
+    )
+
+
+def _calibration(first: Side, second: Side, confidence: float) -> Difference:
+    gap = paired_difference(*(calibration_of(side, confidence) for side in (first, second)))
+    return Difference(
+        what="calibration_error",
+        of="non-members",
+        first=calibration_of(first),
+        second=calibration_of(second),
+        difference=gap,
+    )
+
+
+def _attacks(first: Side, second: Side) -> str:
+    return " and ".join(dict.fromkeys((first.attack, second.attack)))
+
+
+def _clusters(side: Side, rows: np.ndarray) -> np.ndarray | None:
+    return None if side.persons is None else side.persons[rows]
+
+
+SHARE = 0.01
+CHOSEN_BY = "risk_mu"
+
+
+def most_exposed_in_either(first: Side, second: Side) -> np.ndarray | None:
+    """(records,) true for the members that are most exposed in either audit; None where one has no mu."""
+    if not all(side.has(CHOSEN_BY) for side in (first, second)):
+        return None
+    either = np.fmax(first.values(CHOSEN_BY), second.values(CHOSEN_BY))
+    members = np.flatnonzero(first.member & ~np.isnan(either))
+    # Of equals, the first by id: records are in that order.
+    order = members[np.argsort(-either[members], kind="stable")]
+    chosen = np.zeros(len(either), dtype=bool)
+    chosen[order[: count_of(len(members))]] = True
+    return chosen if chosen.any() else None
+
+
+def count_of(members: int) -> int:
+    """Return ``SHARE`` of the members, at least 1."""
+    return max(1, round(SHARE * members)) if members else 0
+
+
+def exposed_summary(chosen: np.ndarray, nonmembers: int, fpr: float, confidence: float) -> MostExposed:
+    """Summarise the chosen members: their number and the detectable difference."""
+    members = int(chosen.sum())
+    return MostExposed(SHARE, members, seen_from(members, nonmembers, fpr, confidence))
+
+
+def seen_from(members: int, nonmembers: int, fpr: float, confidence: float) -> float | None:
+    """The smallest difference in shares found that is shown, if the first attack finds all of ``members``; None: none is.
+
+    >>> seen_from(3, 1000, 0.05, 0.99), seen_from(20, 1000, 0.05, 0.99)
+    (None, 0.5)
+    """
+
+    def detectable(remaining: int) -> bool:
+        difference = paired_difference(
+            *(_flagged_tpr(members, flagged, nonmembers, fpr, confidence) for flagged in (members, remaining))
+        )
+        return difference.high < 0  # False where it is withheld
+
+    if not detectable(0):
+        return None
+    # shown if so many are left, not shown if so many are
+    low = 0
+    high = members
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (middle, high) if detectable(middle) else (low, middle)
+    return (members - low) / members
+
+
+def _flagged_tpr(members: int, flagged: int, nonmembers: int, fpr: float, confidence: float):
+    """The TPR of an attack that is sure of some members and finds nothing about the others."""
+    scores = np.concatenate([np.arange(members) < flagged, np.linspace(0.0, 0.5, nonmembers)])
+    return tpr_at_fpr(scores.astype(float), np.arange(len(scores)) < members, fpr, confidence=confidence)
+
+
+Q = 0.1
+NEEDED = ("mu_estimate", "mu_error", "mu_halves")
+
+
+def risk_changes(first: Side, second: Side) -> RiskChanges | None:
+    """The members whose mu is shown to have changed; None where one audit did not record how sure it is."""
+    if not all(side.has(*NEEDED) for side in (first, second)):
+        return None
+    far = standardised_difference(
+        *(side.values(name) for side in (first, second) for name in ("mu_estimate", "mu_error"))
+    )
+    far = np.where(first.member, far, np.nan)
+    halves = np.concatenate([side.values("mu_halves") for side in (first, second)])
+    halves = halves[np.isfinite(halves)]
+    chance = np.concatenate([halves, -halves])  # which half is the first says nothing
+    ids = first.records.index.astype(str)
+    rose, fell = (tuple(ids[rows]) for rows in (_significant_rows(far, chance), _significant_rows(-far, chance)))
+    return RiskChanges(Q, int(np.isfinite(far).sum()), rose, fell)
+
+
+def _significant_rows(far: np.ndarray, chance: np.ndarray) -> np.ndarray:
+    """Rows of those who are further than chance takes them, the furthest first."""
+    tested = np.flatnonzero(np.isfinite(far))
+    if not len(tested) or not len(chance):
+        return np.array([], dtype=int)
+    p_value = conformal_p_values(far[tested], chance)
+    significant = tested[false_discovery_control(p_value) <= Q]
+    return significant[np.argsort(-far[significant], kind="stable")]
+
+
+ERROR = 0.05
+FPR = 0.05
+# At which quantiles of risks are told: finer towards the most exposed.
+LEVELS = (0.01, 0.05, *(k / 10 for k in range(1, 10)), 0.95, 0.98, 0.99)
+
+
+@numpy_defaults()
+def compare(
+    audits: Mapping[str, Results],
+    *,
+    fpr: float = FPR,
+    beside: Mapping[str, Sequence[str]] | None = None,
+    cover: Cover | None = None,
+) -> Comparisons:
+    """Every audit beside the first, figure by figure.
+
+    Each is judged by its own headline attack: an attacker who knows the defence takes the attack that suits it.
+
+    Args:
+        audits: name to results of audits of the same members and non-members, the model without a defence first.
+        fpr: at which members found are compared.
+        beside: name of an audit to those that it is held against as well, such as ``{"AdvReg": ["stopped early", "DP"]}``:
+            baselines of the same accuracy.
+        cover: what stands on the cover of its page; where it says nothing, what the covers of all audits agree on.
+
+    Returns:
+        A :class:`Comparisons`: ``.audits`` and ``.table`` hold each audit's own figures, ``.pairs`` (and iteration) a
+        ``Comparison`` of every audit with the first and of those beside each other, with differences, the most exposed members
+        and those whose risk rose; ``.to_html(path)`` writes the page, ``.to_json(path)`` the figures.
+    """
+    if not isinstance(audits, Mapping) or not all(isinstance(results, Results) for results in audits.values()):
+        raise InputError("Expected audits={name: results, …}; gl.read_results(folder) reads those of a folder.")
+    if len(audits) < 2:
+        raise InputError(f"A comparison takes two audits or more, found {len(audits)}.")
+    sides = {name: side_of(name, results) for name, results in audits.items()}
+    first, *others = sides.values()
+    for other in others:  # all are paired, or all is refused
+        check_pairs(first, other)
+    notes_with_cover(None, cover)  # refuses what is none
+    common = common_cover(results.cover for results in audits.values())
+    pairs = [(first, other) for other in others]
+    pairs += [pair for pair in _extra_pairs(sides, beside or {}) if pair not in pairs]
+    return Comparisons(
+        fpr=fpr,
+        audits=tuple(_audited(side, fpr) for side in sides.values()),
+        pairs=tuple(_compared(*pair, fpr) for pair in pairs),
+        cover=common if cover is None else cover.over(common),
+    )
+
+
+def short_names(paths: Sequence[str]) -> list[str]:
+    """Short names for folders: the last part of each, or the whole where two end alike."""
+    last = [path.rstrip("/").rsplit("/", 1)[-1] for path in paths]
+    return last if len(set(last)) == len(last) else list(paths)
+
+
+def _extra_pairs(sides: Mapping[str, Side], beside: Mapping[str, Sequence[str]]) -> list[tuple[Side, Side]]:
+    """Each named audit as the second of a pair, with those that it is held against as the first."""
+    for name, others in beside.items():
+        if isinstance(others, str):
+            raise InputError(f"Expected beside={{{name!r}: [{others!r}]}}, a list of names, found text.")
+        unknown = [audit for audit in (name, *others) if audit not in sides]
+        if unknown:
+            raise InputError(f"There is no audit {unknown[0]!r} to compare; these are there: {', '.join(sides)}.")
+        if name in others:
+            raise InputError(f"The audit {name!r} cannot be compared with itself.")
+    return [(sides[other], sides[name]) for name, others in beside.items() for other in others]
+
+
+def _audited(side: Side, fpr: float) -> AuditMetrics:
+    everyone = np.ones(len(side.member), dtype=bool)
+    right = side.has("correct")
+    return AuditMetrics(
+        name=side.name,
+        attack=side.attack,
+        accuracy=accuracy_of(side, "non-members") if right else None,
+        accuracy_members=accuracy_of(side, "members") if right else None,
+        auc=auc_of(side, everyone),
+        tpr=tpr_of(side, everyone, fpr),
+        calibration_error=calibration_of(side) if right and side.has("confidence") else None,
+        risks={name: _quantiles(side, name) for name in RISKS if side.has(f"risk_{name}")},
+        training=side.results.training,
+    )
+
+
+def _quantiles(side: Side, risk: str) -> tuple[float, ...]:
+    values = side.values(f"risk_{risk}")[side.member]
+    known = values[~np.isnan(values)]
+    # Quantiles that some record has: between infinite values there is nothing to interpolate.
+    return tuple(map(float, np.quantile(known, LEVELS, method="closest_observation"))) if len(known) else ()
+
+
+def _compared(first: Side, second: Side, fpr: float) -> Comparison:
+    chosen = most_exposed_in_either(first, second)
+    outside = int((~first.member).sum())
+    metrics = paired_metrics(first, second, fpr, chosen)
+    confidence = 1 - ERROR / len(metrics)  # one interval for each figure
+    return Comparison(
+        first=first.name,
+        second=second.name,
+        members=int(first.member.sum()),
+        nonmembers=outside,
+        fpr=fpr,
+        differences=tuple(metric(confidence) for metric in metrics),
+        most_exposed=None if chosen is None else exposed_summary(chosen, outside, fpr, confidence),
+        risk_changes=risk_changes(first, second),
+    )

@@ -1,0 +1,259 @@
+"""Comparisons of audits as data, and the pairing of their records."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from guestlist._case import Cover
+from guestlist._findings.results import Results
+from guestlist._kernels import consecutive_codes
+from guestlist._store import to_json, write_json, write_text
+from guestlist.defences import Training
+from guestlist.errors import InputError
+from guestlist.metrics import Estimate
+
+
+@dataclass(frozen=True)
+class Difference:
+    """One metric of two audits and the difference, second minus first.
+
+    Args:
+        what: ``accuracy``, ``auc`` or ``tpr``, ``calibration_error``; ``exposed_auc`` and ``exposed_tpr`` are those of the most
+            exposed members.
+        of: the records it is about, or the attacks.
+        first, second: with 95 % intervals of their own.
+        difference: with an interval that holds together with those of the other figures.
+    """
+
+    what: str
+    of: str
+    first: Estimate
+    second: Estimate
+    difference: Estimate
+
+    @property
+    def differs(self) -> bool:
+        """Return whether the difference is statistically significant."""
+        return not np.isnan(self.difference.value) and not self.difference.low <= 0 <= self.difference.high
+
+
+@dataclass(frozen=True)
+class MostExposed:
+    """The most exposed members according to the references of either audit.
+
+    Args:
+        share: of all members.
+        members: how many these are.
+        seen_from: the smallest difference in the share that is found which would have been seen, had the first attack found
+            all of them; None: not even that of all and none.
+    """
+
+    share: float
+    members: int
+    seen_from: float | None
+
+
+@dataclass(frozen=True)
+class RiskChanges:
+    """Members whose risk mu changed significantly.
+
+    Args:
+        q: the share of falsely named members that is allowed in either list, on average over comparisons.
+        tested: members that both audits have a mu of.
+        rose, fell: ids, the furthest first.
+    """
+
+    q: float
+    tested: int
+    rose: tuple[str, ...]
+    fell: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Differences of the second of two audits from the first.
+
+    Args:
+        first, second: their names.
+        members, nonmembers: records that both were asked about.
+        fpr: of the TPR.
+        differences: in accuracy on non-members and on members, in AUC and in TPR, of all and of the most exposed members, and in
+            calibration error.
+        most_exposed: None where one of them has no mu of its members.
+        risk_changes: members whose risk changed; None if an audit has no standard errors of mu.
+    """
+
+    first: str
+    second: str
+    members: int
+    nonmembers: int
+    fpr: float
+    differences: tuple[Difference, ...]
+    most_exposed: MostExposed | None = None
+    risk_changes: RiskChanges | None = None
+
+    @property
+    def table(self) -> pd.DataFrame:
+        """One row per figure."""
+        return pd.DataFrame(
+            [
+                {
+                    "figure": row.what,
+                    "of": row.of,
+                    self.first: row.first.value,
+                    self.second: row.second.value,
+                    "difference": row.difference.value,
+                    "low": row.difference.low,
+                    "high": row.difference.high,
+                    "differs": row.differs,
+                }
+                for row in self.differences
+            ]
+        )
+
+
+@dataclass(frozen=True)
+class AuditMetrics:
+    """Metrics of one audit, each with its own 95% interval.
+
+    Args:
+        attack: its headline attack, of which AUC and TPR are.
+        accuracy, accuracy_members: None for regression.
+        calibration_error: of the answers about non-members; None where confidences were not recorded.
+        risks: name of a risk to its quantiles over members, at ``LEVELS``.
+        training: how it was trained, and what its attacker knows of that; None: not recorded.
+    """
+
+    name: str
+    attack: str
+    accuracy: Estimate | None
+    accuracy_members: Estimate | None
+    auc: Estimate
+    tpr: Estimate
+    calibration_error: Estimate | None
+    risks: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
+    training: Training | None = None
+
+
+@dataclass(frozen=True)
+class Comparisons:
+    """Audits of the same records: each by itself, and pairs of them.
+
+    Can be iterated and indexed: its items are the pairs. ``to_html(path)`` is to read.
+
+    Args:
+        fpr: of every TPR.
+        audits: in the order given; the first is the one that all others are held against.
+        pairs: every audit against the first, then the pairs that were asked for beside.
+        cover: cover of the page; by default the entries on which the covers of all audits agree.
+    """
+
+    fpr: float
+    audits: tuple[AuditMetrics, ...]
+    pairs: tuple[Comparison, ...]
+    cover: Cover | None = None
+
+    def __iter__(self) -> Iterator[Comparison]:
+        return iter(self.pairs)
+
+    def __len__(self) -> int:
+        return len(self.pairs)
+
+    def __getitem__(self, at: int) -> Comparison:
+        return self.pairs[at]
+
+    def pair(self, first: str, second: str) -> Comparison:
+        """Return the comparison of two audits by their names."""
+        for comparison in self.pairs:
+            if (comparison.first, comparison.second) == (first, second):
+                return comparison
+        raise KeyError(f"{first!r} and {second!r} were not compared.")
+
+    @property
+    def table(self) -> pd.DataFrame:
+        """One row per audit: every figure with the ends of its interval."""
+        return pd.DataFrame([_row(audit) for audit in self.audits])
+
+    def to_html(self, path: str | Path) -> Path:
+        """Write the comparison as one self-contained page and return its path."""
+        from guestlist._report.comparison import page
+
+        write_text(Path(path), page(self))
+        return Path(path)
+
+    def to_json(self, path: str | Path) -> Path:
+        """Write all numbers as JSON and return the path."""
+        write_json(Path(path), to_json(self))
+        return Path(path)
+
+
+def _row(audit: AuditMetrics) -> dict[str, object]:
+    row: dict[str, object] = {"audit": audit.name, "attack": audit.attack}
+    row |= {"attacker": None if audit.training is None else audit.training.attacker}
+    for name in ("accuracy", "accuracy_members", "auc", "tpr", "calibration_error"):
+        estimate = getattr(audit, name) or Estimate(*[float("nan")] * 3)
+        row |= {name: estimate.value, f"{name}_low": estimate.low, f"{name}_high": estimate.high}
+    return row
+
+
+@dataclass(frozen=True, eq=False)
+class Side:
+    """One audit: its name, its headline attack, and its records in an order that all audits share."""
+
+    name: str
+    attack: str
+    records: pd.DataFrame
+    results: Results
+
+    @cached_property
+    def member(self) -> np.ndarray:
+        return self.records["member"].to_numpy(dtype=bool)
+
+    @cached_property
+    def persons(self) -> np.ndarray | None:
+        return consecutive_codes(self.records["person"].to_numpy()) if "person" in self.records else None
+
+    @cached_property
+    def scores(self) -> np.ndarray:
+        return self.values(f"score_{self.attack}")
+
+    def values(self, column: str) -> np.ndarray:
+        return self.records[column].to_numpy(dtype=float)
+
+    def has(self, *columns: str) -> bool:
+        return all(column in self.records for column in columns)
+
+
+def side_of(name: str, results: Results) -> Side:
+    """An audit as it is compared: its records by their ids."""
+    if results.records is None or results.headline is None:
+        raise InputError(f"The audit {name!r} has no table of records: read it from its folder, or audit again.")
+    table = results.records.set_index("id").sort_index(kind="stable")
+    if table.index.has_duplicates:
+        raise InputError(f"In the audit {name!r} several records have one id, so that they cannot be paired.")
+    attack = results.headline.name
+    if f"score_{attack}" not in table:
+        raise InputError(f"The audit {name!r} has no scores of its headline attack, {attack!r}: audit again.")
+    return Side(name, attack, table, results)
+
+
+def check_pairs(first: Side, second: Side) -> None:
+    """Raise unless both have the same records, members and labels."""
+    a = first.records
+    b = second.records
+    missing = len(a.index.symmetric_difference(b.index))
+    if missing:
+        raise InputError(
+            f"{missing} records of {first.name!r} and {second.name!r} are not in both: audit the same members and "
+            "non-members."
+        )
+    for column in ("member", "label"):
+        unlike = int((a[column].astype(str) != b[column].astype(str)).sum())
+        if unlike:
+            raise InputError(
+                f"{unlike} records have another {column} in {second.name!r} than in {first.name!r}: compare the same split."
+            )

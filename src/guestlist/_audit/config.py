@@ -1,0 +1,101 @@
+"""The options of an audit, validated once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal
+
+from guestlist._case import PRIOR, Cover, notes_with_cover
+from guestlist._collect import UntilWidth, check_about, check_folder, progress_of
+from guestlist._collect.engines.engine import Engine, Progress
+from guestlist._collect.engines.local import resolve_engine
+from guestlist._diagnostics.table import check_codes
+from guestlist._util import flag, integer, number
+from guestlist.evidence import check_plans
+from guestlist.evidence.table import AnyPlan
+from guestlist.privacy import Claim, claim_about
+
+REFERENCES = 32
+# The split is a table of models and records that must fit into memory.
+MAX_REFERENCES = 100_000
+
+
+@dataclass(frozen=True, kw_only=True)
+class AuditConfig:
+    """The options of an audit; :func:`guestlist.audit` documents each of them.
+
+    ``audit``, ``collect``, ``play``, ``defend``, ``experiment`` and ``audit_predictions`` share it. ``engine`` and ``progress``
+    are resolved, and ``about`` includes the cover; see :meth:`from_options`.
+    """
+
+    label: str | None = None
+    group: str | Sequence[str] = ()
+    id: str | None = None
+    person: str | None = None
+    duplicates: Literal["warn", "drop"] = "warn"
+    fit_params: Mapping[str, Any] | None = None
+    references: int | UntilWidth = REFERENCES
+    attacks: Sequence[str | Callable] | None = None
+    evidence: Sequence[AnyPlan] = ()
+    folder: str | Path | None = None
+    seed: int = 0
+    engine: Engine
+    prior: float = PRIOR
+    ignore: Sequence[str] = ()
+    baseline: bool = True
+    claimed: Claim | None = None
+    progress: Progress | None = None
+    about: Mapping[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self):
+        claim_about(self.claimed)
+        integer("references", self.min_references, high=MAX_REFERENCES)
+        integer("seed", self.seed)
+        number("prior", self.prior, 0, 1)
+        flag("baseline", self.baseline)
+        check_about(self.about)
+        check_folder(self.folder)
+        check_plans(self.evidence)
+        check_codes(self.ignore)
+
+    @classmethod
+    def from_options(
+        cls,
+        *,
+        jobs: int | None = None,
+        engine: Engine | None = None,
+        progress: Progress | bool = True,
+        about: Mapping[str, Any] | None = None,
+        cover: Cover | None = None,
+        **options: Any,
+    ) -> AuditConfig:
+        """Build a config from options as users pass them: ``jobs`` or ``engine``, ``progress`` as a flag, and a cover."""
+        check_about(about)
+        return cls(
+            engine=resolve_engine(engine, jobs),
+            progress=progress_of(progress),
+            about=notes_with_cover(about, cover),
+            **options,
+        )
+
+    @property
+    def min_references(self) -> int:
+        """Number of reference models to train at first."""
+        if isinstance(self.references, UntilWidth):
+            return self.references.start
+        return self.references
+
+    @property
+    def until(self) -> UntilWidth | None:
+        """Interval width at which training of reference models stops; None for a fixed number."""
+        if isinstance(self.references, UntilWidth):
+            return self.references
+        return None
+
+    @property
+    def input_options(self) -> dict[str, Any]:
+        """Options of :func:`~guestlist._collect.inputs.prepare`."""
+        names = ("label", "group", "id", "person", "duplicates", "seed", "fit_params")
+        return {name: getattr(self, name) for name in names}

@@ -1,0 +1,282 @@
+"""Defences that fit a target, and the options with which they are tried."""
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields, is_dataclass, replace
+from typing import Any
+
+from guestlist.data import Data, encode
+from guestlist.defences import (
+    DEFENCES,
+    L2,
+    AdvReg,
+    Answering,
+    ConfidencePenalty,
+    Distillation,
+    DpSgd,
+    Dropout,
+    EarlyStopping,
+    FgsmNoise,
+    Hamp,
+    LabelOnly,
+    LabelSmoothing,
+    MemGuard,
+    RelaxLoss,
+    Removal,
+    Rounded,
+    Selena,
+    Temperature,
+    TopK,
+    as_recipe,
+    grid,
+    last_step,
+)
+from guestlist.errors import InputError
+from guestlist.models import Target
+
+PLAIN = "plain"  # the model as it is
+AGAIN = "trained again"  # no defence: what chance alone changes
+# Of the risks in an audit's table of records, those that removal goes by if nobody says which; the first that is there.
+RISKS = ("mu", "risk_score", "leverage", "loss_tail")
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A defence with its options, to be tried.
+
+    Args:
+        name: of the row in the table of what was tried, and of the folder.
+        defence: its row in ``DEFENCES``; the name again where it is the user's own.
+        how: a recipe, a way to answer or a ``Removal``; None: the target's own training.
+        times: how many plain trainings one of its models takes, about.
+        unfit: why it cannot be tried, if it cannot.
+    """
+
+    name: str
+    defence: str
+    how: Any = None
+    times: float = 1.0
+    unfit: str = ""
+
+    @property
+    def folder(self) -> str:
+        """The name as that of a folder."""
+        return re.sub(r"[^\w.=+-]+", "_", self.name)
+
+    @property
+    def answers(self) -> bool:
+        return isinstance(self.how, Answering)
+
+    @property
+    def removes(self) -> bool:
+        return isinstance(self.how, Removal)
+
+    def describe(self) -> str:
+        return f"{self.name}: {'' if self.how is None else self.how.describe()}"
+
+
+@dataclass(frozen=True)
+class Situation:
+    """What the choice of options hangs on.
+
+    Args:
+        members: how many there are.
+        held_out: records that nobody trains on, in the form that the target reads.
+        risks: names of those that the audit of the plain model has.
+    """
+
+    target: Target
+    members: int
+    held_out: Data | None = None
+    risks: Sequence[str] = RISKS
+
+    @property
+    def retraining(self) -> Any:
+        return self.target.needs("retrain")
+
+    @property
+    def fit(self) -> Any:
+        """The plain training of a torch module, which defences change or wrap."""
+        recipe = self.retraining.recipe
+        if not is_dataclass(recipe) or not {"objective", "epochs"} <= {field.name for field in fields(recipe)}:
+            raise InputError(f"Its recipe is {type(recipe).__name__}; this defence changes or wraps gl.defences.Fit.")
+        return recipe
+
+    def minimising(self, objective: Any) -> Any:
+        """Plain training with another objective."""
+        if self.fit.objective is not None:
+            current = type(self.fit.objective).__name__
+            raise InputError(f"Its training has an objective already, {current}, and there is one at a time.")
+        try:
+            return replace(self.fit, objective=objective)
+        except ValueError as error:
+            raise InputError(str(error)) from error
+
+    def others(self, encoded: bool) -> Data:
+        """The held-out records."""
+        if self.held_out is None:
+            raise InputError("It learns from records that nobody trains on: give held_out=… (--held-out).")
+        return replace(self.held_out, y=encode(self.held_out.y, self.target.classes)) if encoded else self.held_out
+
+
+Options = Iterable[tuple[str, Any]]  # what is told of a choice of options, and the defence that has them
+
+
+@dataclass(frozen=True)
+class Trial:
+    """Options with which a row of ``DEFENCES`` is tried.
+
+    Args:
+        options: of a situation; an InputError says why there are none.
+        times: how many plain trainings one of its models takes, about.
+        default: whether it is tried unless defences are named.
+    """
+
+    options: Callable[[Situation], Options]
+    times: float = 1.0
+    default: bool = True
+
+
+def _objectives(make: Callable, option: str, *values: float) -> Trial:
+    def options(s: Situation) -> Options:
+        return [(f"{option}={value:g}", s.minimising(make(value))) for value in values]
+
+    return Trial(options)
+
+
+def _answers(*options: tuple[str, Any]) -> Trial:
+    return Trial(lambda s: options)
+
+
+def _own_parameters(s: Situation) -> Options:
+    model = s.retraining.model
+    options = [(_options_text(regularised.parameters), regularised) for regularised in grid(model, s.members)]
+    if not options:
+        raise InputError(f"No parameter is known with which {type(last_step(model)[1]).__name__} regularises more.")
+    return options
+
+
+def _options_text(parameters: Mapping[str, Any]) -> str:
+    return " ".join(f"{name}={value:g}" if _number(value) else f"{name}={value}" for name, value in parameters.items())
+
+
+def _number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def _fewer_classes(s: Situation) -> Options:
+    sizes = [k for k in (1, 3) if s.target.columns - k >= 2]
+    if not sizes:
+        raise InputError("Of two classes, the largest probability tells the other.")
+    return [(f"k={k}", TopK(k)) for k in sizes]
+
+
+def _private(s: Situation) -> Options:
+    fit = s.fit
+    shared = {
+        "rate": min(1.0, fit.batch_size / s.members),
+        "epochs": fit.epochs,
+        "learning_rate": fit.learning_rate,
+        "optimizer": "sgd" if fit.optimizer == "sgd" else "adam",
+        "momentum": fit.momentum,
+        "loss": fit.loss,
+    }
+    return [(f"noise={noise:g}", DpSgd(noise=noise, **shared)) for noise in (0.5, 1.0, 2.0)]
+
+
+def _without_the_riskiest(s: Situation) -> Options:
+    risk = next((name for name in RISKS if name in s.risks), None)
+    if risk is None:
+        raise InputError(f"The audit of the plain model has none of the risks {', '.join(RISKS)}.")
+    s.retraining  # noqa: B018 -- or it is told why there is no other target
+    return [(f"share={share:g}", Removal(share, risk)) for share in (0.05, 0.2)]
+
+
+TRIALS: dict[str, Trial] = {
+    "regularised": Trial(_own_parameters),
+    "l2": _objectives(L2, "weight", 1e-4, 1e-3),
+    "dropout": Trial(lambda s: [(f"rate={rate:g}", Dropout(rate, s.fit)) for rate in (0.25, 0.5)]),
+    "label_smoothing": _objectives(LabelSmoothing, "share", 0.1, 0.3),
+    "confidence_penalty": _objectives(ConfidencePenalty, "weight", 0.1),
+    "early_stopping": Trial(lambda s: [("", EarlyStopping(s.fit))]),
+    "adv_reg": Trial(lambda s: [("", s.minimising(AdvReg(s.others(encoded=True))))], times=2),
+    "relax_loss": _objectives(RelaxLoss, "level", 0.2, 0.5),
+    "hamp": _objectives(Hamp, "entropy", 0.5),
+    "dp_sgd": Trial(_private, times=2),
+    "distillation": Trial(lambda s: [("", Distillation(s.fit, s.fit))], times=2, default=False),
+    "selena": Trial(lambda s: [("", Selena(teacher=s.fit, student=s.fit))], times=11, default=False),
+    "fgsm_noise": Trial(lambda s: [("", FgsmNoise(fit=s.fit))], times=2, default=False),
+    "removal": Trial(_without_the_riskiest),
+    "memguard": Trial(lambda s: [("", MemGuard(s.others(encoded=False)))], times=2),
+    "rounded": _answers(("digits=1", Rounded(1))),
+    "top_k": Trial(_fewer_classes),
+    "label_only": _answers(("", LabelOnly())),
+    "temperature": _answers(("temperature=2", Temperature(2.0))),
+}
+
+
+def candidates(situation: Situation, defences: Sequence[str] | Mapping[str, Any] | None = None) -> list[Candidate]:
+    """Return the candidates: first the target's own training, if it can be trained again.
+
+    Args:
+        defences: names of rows; or names to recipes, ways to answer and removals of one's own; all that fit by default.
+    """
+    again = [Candidate(AGAIN, AGAIN)] if "retrain" in situation.target.can else []
+    if isinstance(defences, Mapping):
+        user_defined = [_user_defined(name, how) for name, how in defences.items()]
+        _check_folders(user_defined)
+        return again + user_defined
+    if isinstance(defences, str):
+        raise InputError(f"Expected defences=[…], a list of names, found {defences!r}.")
+    if defences is None:
+        names = [name for name, trial in TRIALS.items() if trial.default and not _unfit(name, situation)]
+    else:
+        names = list(dict.fromkeys(defences))
+        unknown = [name for name in names if name not in TRIALS]
+        if unknown:
+            raise InputError(f"There is no defence {unknown[0]!r} to try; these are there: {', '.join(TRIALS)}.")
+    return again + [candidate for name in names for candidate in _tried(name, situation)]
+
+
+def _check_folders(candidates: Sequence[Candidate]) -> None:
+    """Check that user-defined names give different folders, and none that exists anyway."""
+    taken = {PLAIN: "the plain model", Candidate(AGAIN, AGAIN).folder: "the target's own training"}
+    for candidate in candidates:
+        if not candidate.folder.strip("."):
+            raise InputError(f"Expected another name than {candidate.name!r}: a folder is named after it.")
+        if candidate.folder in taken:
+            raise InputError(
+                f"Expected another name than {candidate.name!r}: {taken[candidate.folder]} has it already."
+            )
+        taken[candidate.folder] = repr(candidate.name)
+
+
+def _user_defined(name: str, how: Any) -> Candidate:
+    """Return a user-defined defence as a candidate."""
+    defence = how if isinstance(how, Removal | Answering) else as_recipe(how)
+    return Candidate(name, name, defence)
+
+
+def _tried(name: str, situation: Situation) -> Iterator[Candidate]:
+    """A row with each choice of options, or the reason why there is none."""
+    unfit = _unfit(name, situation)
+    if not unfit:
+        try:
+            for options, how in TRIALS[name].options(situation):
+                yield Candidate(f"{name} {options}".strip(), name, how, TRIALS[name].times)
+            return
+        except InputError as error:
+            unfit = str(error)
+    yield Candidate(name, name, unfit=unfit)
+
+
+def _unfit(name: str, situation: Situation) -> str:
+    """Return why a row is for other models than this one; empty if it fits."""
+    target = situation.target
+    trains = DEFENCES[name].trains
+    if trains == "any classifier":
+        return "" if target.scale.has_classes else f"{target.name} predicts values, and this changes probabilities."
+    if "retrain" not in target.can:
+        return f"{target.name} cannot be trained anew: it has no recipe, or its answers are not its own."
+    kind = situation.retraining.trains
+    return "" if trains in ("any model", kind) else f"This trains a {trains}, and {target.name} is none."

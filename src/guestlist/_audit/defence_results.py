@@ -1,0 +1,212 @@
+"""Comparison of every defence with the plain model."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from guestlist._audit.compare import compare
+from guestlist._audit.comparison import Comparison, Difference
+from guestlist._audit.defence_candidates import AGAIN, PLAIN
+from guestlist._audit.defence_runs import Removed, Tried
+from guestlist._findings.results import Results
+from guestlist._kernels import consecutive_codes
+from guestlist._store import to_json
+from guestlist.errors import InputError
+from guestlist.metrics import Estimate, auc_difference
+
+ERROR = 0.05
+FPR = 0.05
+
+
+@dataclass(frozen=True)
+class Row:
+    """Result of one defence.
+
+    Args:
+        name, defence: of the candidate.
+        failed: why there is nothing to tell, if there is not.
+        options: how many choices of options of this defence were judged on the same records.
+        members: that both models trained on and that were compared.
+        accuracy: on non-members; None for a regression.
+        auc, tpr: of each audit's own headline attack, intervals of this comparison alone.
+        gap: by how much the AUC exceeds the plain model's, in an interval that holds together with those of all other rows.
+        epsilon: what one such training promises, at ``delta``; None where it promises nothing, or nobody can count it here.
+        removed: those who left, where some did.
+    """
+
+    name: str
+    defence: str
+    failed: str = ""
+    options: int = 1
+    members: int = 0
+    accuracy: Difference | None = None
+    auc: Difference | None = None
+    tpr: Difference | None = None
+    gap: Estimate | None = None
+    epsilon: float | None = None
+    delta: float | None = None
+    removed: Removed | None = None
+
+    @property
+    def leaks_less(self) -> bool:
+        """Evidence, corrected for all defences tried, that the AUC is smaller, without a larger TPR."""
+        less = self.gap is not None and self.gap.high < 0
+        return less and not (self.tpr is not None and self.tpr.differs and self.tpr.difference.value > 0)
+
+    @property
+    def less_accurate(self) -> bool:
+        """Evidence that fewer predictions are right."""
+        return self.accuracy is not None and self.accuracy.differs and self.accuracy.difference.value < 0
+
+
+@dataclass(frozen=True, repr=False)
+class Defended:
+    """Defences that were tried, and their results.
+
+    Args:
+        rows: one for each defence, in the order in which they were tried.
+        plain: the audit of the model as it is.
+        audits: name to audit of each defence.
+        compared: what ``gl.compare`` makes of those of the same records: all but removals; None where there are none.
+    """
+
+    rows: tuple[Row, ...]
+    plain: Results
+    audits: Mapping[str, Results]
+    compared: Any = None
+
+    @property
+    def helps(self) -> tuple[str, ...]:
+        """Defences that are shown to leak less, the most accurate first."""
+        helpful = [row for row in self.rows if row.leaks_less and row.name != AGAIN]
+        return tuple(row.name for row in sorted(helpful, key=lambda row: (-_accuracy(row), _auc(row))))
+
+    @property
+    def table(self) -> pd.DataFrame:
+        """One row per defence: differences to the plain model with the ends of their intervals."""
+        return pd.DataFrame([_flat(row) for row in self.rows])
+
+    def __repr__(self) -> str:
+        return self.table.to_string()
+
+    def document(self) -> list[dict[str, Any]]:
+        """The rows as JSON."""
+        return [to_json(row) for row in self.rows]
+
+
+def judged(plain: Results, tried: Sequence[Tried], fpr: float) -> Defended:
+    """Compare every audited defence with the plain model."""
+    done = {attempt.candidate.name: attempt for attempt in tried if attempt.results is not None}
+    confidence = together(len(done))
+    audits = {name: attempt.results for name, attempt in done.items() if attempt.results is not None}
+    same = {name: results for name, results in audits.items() if _removed(done[name]) is None}
+    compared = compare({PLAIN: plain, **same}, fpr=fpr) if same else None
+    comparisons = {attempt.second: attempt for attempt in compared or ()}
+    for name in audits.keys() - same.keys():
+        pair = {PLAIN: restricted_to(plain, audits[name]), name: audits[name]}
+        comparisons |= {attempt.second: attempt for attempt in compare(pair, fpr=fpr)}
+    names = [attempt.candidate.defence for attempt in done.values()]
+    rows = tuple(
+        _row(attempt, comparisons, plain, confidence, names.count(attempt.candidate.defence)) for attempt in tried
+    )
+    return Defended(rows, plain, audits, compared)
+
+
+def together(defences: int) -> float:
+    """Return the confidence of each interval with which all of them hold at 95 % (Bonferroni)."""
+    return 1 - ERROR / max(1, defences)
+
+
+def restricted_to(plain: Results, other: Results) -> Results:
+    """The audit of the plain model, its table of records cut to those of another audit."""
+    records = table_of(plain)
+    return replace(plain, records=records[records["id"].isin(table_of(other)["id"])].reset_index(drop=True))
+
+
+def table_of(results: Results) -> pd.DataFrame:
+    assert results.records is not None, "audits that were just made have their records"
+    return results.records
+
+
+def auc_gap(plain: Results, other: Results, confidence: float) -> Estimate:
+    """Return the AUC of an audit's headline attack minus the plain model's, on the records of both."""
+    first, second = (_by_id(results) for results in (restricted_to(plain, other), other))
+    return auc_difference(
+        _scores(second, other),
+        _scores(first, plain),
+        first["member"].to_numpy(dtype=bool),
+        clusters=consecutive_codes(first["person"].to_numpy()) if "person" in first else None,
+        confidence=confidence,
+    )
+
+
+def _by_id(results: Results) -> pd.DataFrame:
+    return table_of(results).set_index("id").sort_index(kind="stable")
+
+
+def _scores(table: pd.DataFrame, results: Results) -> np.ndarray:
+    """Return the scores of the audit's headline attack."""
+    assert results.headline is not None, "an audit has a headline"
+    return table[f"score_{results.headline.name}"].to_numpy(dtype=float)
+
+
+def _row(tried: Tried, comparisons: Mapping[str, Comparison], plain: Results, confidence: float, options: int) -> Row:
+    candidate = tried.candidate
+    if tried.results is None:
+        return Row(candidate.name, candidate.defence, failed=tried.failed)
+    comparison = comparisons[candidate.name]
+    epsilon, delta = _promise(candidate.how, comparison.members)
+    return Row(
+        candidate.name,
+        candidate.defence,
+        options=options,
+        members=comparison.members,
+        accuracy=next((d for d in comparison.differences if d.what == "accuracy" and d.of == "non-members"), None),
+        auc=next(d for d in comparison.differences if d.what == "auc"),
+        tpr=next(d for d in comparison.differences if d.what == "tpr"),
+        gap=auc_gap(plain, tried.results, confidence),
+        epsilon=epsilon,
+        delta=delta,
+        removed=_removed(tried),
+    )
+
+
+def _promise(how: Any, members: int) -> tuple[float | None, float | None]:
+    """Epsilon and delta of a private training, where they can be counted; delta is below the share of one member."""
+    if not hasattr(how, "privacy"):
+        return None, None
+    delta = min(1e-5, 0.1 / members)
+    try:
+        return float(how.privacy(delta).epsilon), delta
+    except InputError:  # the accountant is an extra
+        return None, None
+
+
+def _removed(tried: Tried) -> Removed | None:
+    return None if tried.note is None else tried.note.removed
+
+
+def _accuracy(row: Row) -> float:
+    return 0.0 if row.accuracy is None else row.accuracy.second.value
+
+
+def _auc(row: Row) -> float:
+    return float("inf") if row.auc is None else row.auc.second.value
+
+
+def _flat(row: Row) -> dict[str, Any]:
+    flat: dict[str, Any] = {"defence": row.name}
+    for name, difference in (("accuracy", row.accuracy), ("auc", row.auc), ("tpr", row.tpr)):
+        value = np.nan if difference is None else difference.second.value
+        change = (np.nan, np.nan, np.nan) if difference is None else difference.difference
+        flat |= {name: value} | dict(zip((f"{name}_change", f"{name}_low", f"{name}_high"), change, strict=True))
+    return flat | {
+        "leaks_less": row.leaks_less,
+        "less_accurate": row.less_accurate,
+        "members": row.members,
+        "epsilon": row.epsilon,
+        "failed": row.failed,
+    }

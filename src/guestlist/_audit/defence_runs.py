@@ -1,0 +1,227 @@
+"""One defence tried: its target audited in a separate folder, and never twice."""
+
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from guestlist._audit.config import AuditConfig
+from guestlist._audit.defence_candidates import Candidate
+from guestlist._audit.flow import run_audit
+from guestlist._collect import Inputs, reset_rows
+from guestlist._findings.case_io import read_case
+from guestlist._findings.results import Results, read_results
+from guestlist._kernels import consecutive_codes
+from guestlist._store import from_json, open_store, read_json, text_digest, to_json, write_json
+from guestlist._util import describe, global_generators, one_thread, reason, stream
+from guestlist.errors import AuditError, FolderError
+from guestlist.games import single_target_split
+from guestlist.metrics import Estimate, clustered_proportion, tpr_at_fpr
+from guestlist.models import Target, answering, model_code, query
+from guestlist.risks import members_by_risk
+
+NOTE = "defence.json"  # written last: present means that the audit beside it was judged
+
+
+@dataclass(frozen=True)
+class Removed:
+    """Those who left, who are members no more.
+
+    Args:
+        records: how many.
+        risk: by which they were chosen.
+        found: share of them that the plain model's headline attack found, at the FPR of the comparison.
+        right_before, right_after: share of them that the plain model, which trained on them, and the other are right about;
+            None for a regression.
+    """
+
+    records: int
+    risk: str
+    found: Estimate
+    right_before: Estimate | None = None
+    right_after: Estimate | None = None
+
+
+@dataclass(frozen=True)
+class Note:
+    """Information about a defence that was tried, stored next to its audit.
+
+    Args:
+        identity: digest of the defence, the records, the members and all that was asked for.
+    """
+
+    name: str
+    identity: str
+    removed: Removed | None = None
+
+
+@dataclass(frozen=True)
+class Tried:
+    """Outcome of a candidate: results, or the reason without any."""
+
+    candidate: Candidate
+    results: Results | None = None
+    failed: str = ""
+    note: Note | None = None
+
+
+@dataclass(frozen=True)
+class Plain:
+    """The audit of the model as it is, with which every defence is compared.
+
+    Args:
+        place: its folder.
+    """
+
+    inputs: Inputs
+    results: Results
+    place: Path
+
+
+@dataclass(frozen=True)
+class DefenceRunner:
+    """Folder and settings with which defences are tried.
+
+    Args:
+        settings: of every audit, but for the folder.
+        fpr: at which members are counted as found.
+    """
+
+    plain: Plain
+    root: Path
+    settings: AuditConfig
+    fpr: float
+
+    def identity(self, candidate: Candidate) -> str:
+        """Return a digest of everything that decides the results of a defence's audit."""
+        manifest = open_store(self.plain.place).manifest
+        config = self.settings
+        wanted = [config.references, config.prior, list(config.ignore), self.fpr]
+        attacks = None if config.attacks is None else list(config.attacks)
+        parts = (manifest.data, manifest.split, manifest.recipe, str(manifest.seed), repr(wanted), describe(attacks))
+        return text_digest(*parts, describe(list(config.evidence)), candidate.describe())
+
+    def finished(self, candidate: Candidate) -> Tried | None:
+        """Return the outcome of an earlier run, if that was completed."""
+        path = self.root / candidate.folder
+        if not (path / NOTE).exists():
+            return None
+        try:
+            note: Note = from_json(Note, read_json(path / NOTE))
+        except (OSError, ValueError, KeyError, TypeError) as error:
+            raise FolderError(f"{path / NOTE} is damaged ({error}). Remove it: the audit beside it is kept.") from error
+        if note.identity != self.identity(candidate):
+            return None
+        return Tried(candidate, read_results(path), note=note)
+
+    def attempt(self, candidate: Candidate, again: Target | None = None) -> Tried:
+        """Try a candidate; a failure is reported and does not stop the others.
+
+        Args:
+            again: the target trained anew by its own recipe, where that was done already.
+        """
+        finished = None if candidate.unfit else self.finished(candidate)
+        if finished is not None or candidate.unfit:
+            return finished or Tried(candidate, failed=candidate.unfit)
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # what is to be said of the records was said of the plain model
+                return self._tried(candidate, again)
+        except AuditError as error:
+            return Tried(candidate, failed=str(error))
+        except Exception as error:
+            return Tried(candidate, failed=reason(error))
+
+    def _tried(self, candidate: Candidate, again: Target | None) -> Tried:
+        path = self.root / candidate.folder
+        if candidate.how is None and again is not None:
+            inputs = replace(self.plain.inputs, target=again)
+            removed_mask = np.array([])
+        else:
+            inputs, removed_mask = defended(candidate, self.plain, self.settings.seed)
+        results = run_audit(inputs, replace(self.settings, folder=path, baseline=False))
+        removed = None if not removed_mask.any() else self._removed(candidate, inputs.target, removed_mask)
+        note = Note(candidate.name, self.identity(candidate), removed)
+        write_json(path / NOTE, to_json(note))
+        return Tried(candidate, results, note=note)
+
+    def _removed(self, candidate: Candidate, target: Target, removed: np.ndarray) -> Removed:
+        inputs = self.plain.inputs
+        records = self.plain.results.records
+        assert records is not None, "removal was decided by the table of records"
+        headline = self.plain.results.headline
+        assert headline is not None, "an audit has a headline"
+        gone = records.set_index("id").loc[inputs.pool.ids[removed]]
+        score = records[f"score_{headline.name}"].to_numpy(dtype=float)
+        member = records["member"].to_numpy(dtype=bool)
+        compared = ~member | records["id"].isin(gone.index).to_numpy()
+        whose = consecutive_codes(records["person"].to_numpy()) if "person" in records else None
+        detected = tpr_at_fpr(
+            score[compared], member[compared], self.fpr, clusters=None if whose is None else whose[compared]
+        )
+        if not target.scale.has_classes:
+            return Removed(int(removed.sum()), candidate.how.risk, detected)
+        pool = inputs.pool.take(removed)
+        after = np.asarray(query(target.predict, pool.x)).argmax(axis=1) == target.classes_of(pool.y)
+        clusters = None if pool.persons is None else consecutive_codes(pool.persons)
+        right = (clustered_proportion(some, clusters=clusters) for some in (gone["correct"].to_numpy() > 0, after))
+        return Removed(int(removed.sum()), candidate.how.risk, detected, *right)
+
+
+def defended(candidate: Candidate, plain: Plain, seed: int) -> tuple[Inputs, np.ndarray]:
+    """Return the inputs of an audit of the defended target, and (records,) which records were removed.
+
+    The target is trained as every reference is: in the order of the pool, with one thread and a stream of its own.
+    """
+    inputs = plain.inputs
+    how = candidate.how
+    pool = inputs.pool
+    members = inputs.split.members
+    removed = np.zeros(len(pool), dtype=bool)
+    if candidate.answers:
+        target = answering(inputs.target, how, members=pool.copied(members), seed=seed)
+        return replace(inputs, target=target), removed
+    if candidate.removes:
+        removed = np.isin(pool.ids.astype(str), how.leaving(_risks(plain, how.risk)).astype(str)) & members
+    target = trained(inputs.target, None if candidate.removes else how, pool.copied(members & ~removed), seed)
+    return replace(without(inputs, removed), target=target), removed
+
+
+def _risks(plain: Plain, risk: str) -> pd.DataFrame:
+    """The table of records with a risk, or of the members alone where it is one that audits do not have by default."""
+    records = plain.results.records
+    assert records is not None, "an audit that was just made has its records"
+    if f"risk_{risk}" in records:
+        return records
+    return members_by_risk(read_case(plain.place, scored=False), [risk]).assign(member=True)
+
+
+def trained(target: Target, recipe: Any, members, seed: int) -> Target:
+    """The target that a recipe makes of the members; None: its own recipe."""
+    rng = stream(seed, "training", 0)
+    with one_thread(), global_generators(rng), model_code():
+        return target.needs("retrain")(recipe, members, rng)
+
+
+def without(inputs: Inputs, removed: np.ndarray) -> Inputs:
+    """The inputs without some of the records: they are neither members nor asked about, and no reference trains on them."""
+    if not removed.any():
+        return inputs
+    remaining = ~removed
+    split = inputs.split
+    return replace(
+        inputs,
+        pool=reset_rows(inputs.pool.take(remaining)),
+        split=single_target_split(split.members[remaining], split.evaluated[0][remaining]),
+        rows=None if inputs.rows is None else inputs.rows[remaining],
+        hashes=None if inputs.hashes is None else inputs.hashes[remaining],
+    )
+
+
+def left_over(bench: DefenceRunner, plan: Sequence[Candidate]) -> list[Candidate]:
+    """Return the candidates that are still to be tried."""
+    return [candidate for candidate in plan if not candidate.unfit and bench.finished(candidate) is None]

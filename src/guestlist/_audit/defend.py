@@ -1,0 +1,336 @@
+"""Test defences: audit the plain model, estimate the time, run every compatible defence, compare."""
+
+import time
+import warnings
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Literal
+
+import joblib
+
+from guestlist._audit.config import REFERENCES, AuditConfig
+from guestlist._audit.defence_candidates import PLAIN, Candidate, Situation, candidates
+from guestlist._audit.defence_results import FPR, Defended, judged
+from guestlist._audit.defence_runs import DefenceRunner, Plain, left_over, trained
+from guestlist._audit.flow import run_audit
+from guestlist._case import PRIOR, Cover, notes_with_cover
+from guestlist._collect import ColumnNames, Inputs, prepare
+from guestlist._collect.engines.engine import Engine, Progress
+from guestlist._collect.engines.local import Local
+from guestlist._findings.results import Results
+from guestlist._store import audit_folder, folder_lock, from_json, open_store, read_json, to_json, write_json
+from guestlist.data import as_data
+from guestlist.defences import Recipe
+from guestlist.errors import InputError
+from guestlist.evidence.table import AnyPlan
+from guestlist.models import Target, as_target
+
+TIMES = "times.json"
+
+
+@dataclass(frozen=True)
+class Times:
+    """Seconds of one plain training with one thread, and of judging one audit; None where none was at hand to time."""
+
+    training: float
+    judging: float | None
+
+
+@dataclass(frozen=True)
+class Forecast:
+    """Work that remains.
+
+    Args:
+        models: to train: targets and references.
+        trainings: the same, those that take longer than plain training counted as often as they take longer.
+        audits: to judge.
+        times: of one training and of one audit.
+        jobs: models trained side by side; 1 where only the engine knows.
+    """
+
+    models: int
+    trainings: float
+    audits: int
+    times: Times
+    jobs: int
+
+    @property
+    def seconds(self) -> float:
+        return self.trainings * self.times.training / self.jobs + self.audits * (self.times.judging or 0.0)
+
+
+def forecast(pending: Sequence[Candidate], references: int, times: Times, engine: Engine, plain: int = 0) -> Forecast:
+    """Estimate the remaining work.
+
+    Args:
+        left: what is still to be tried.
+        references: of each audit.
+        plain: models that the audit of the plain model still lacks.
+    """
+    each = 1 + references
+    trainings = plain + each * sum(candidate.times for candidate in pending)
+    return Forecast(
+        models=plain + each * len(pending),
+        trainings=trainings,
+        audits=len(pending) + (plain > 0),
+        times=times,
+        jobs=jobs_of(engine),
+    )
+
+
+def jobs_of(engine: Engine) -> int:
+    """Return the number of models that an engine trains in parallel; 1 if only the engine knows."""
+    return int(joblib.effective_n_jobs(engine.jobs)) if isinstance(engine, Local) else 1
+
+
+class Clock:
+    """A progress that looks at the time: how many models were trained, and for how long."""
+
+    def __init__(self, progress: Progress | None):
+        self.inner = progress
+        self.models = 0
+        self.seconds = 0.0
+
+    def progress(self, items: Iterable, *, total: int, **options) -> Iterable:
+        start = time.perf_counter()
+        yield from items if self.inner is None else self.inner(items, total=total, **options)
+        self.models += total
+        self.seconds += time.perf_counter() - start
+
+
+def timed(bench: DefenceRunner, clock: Clock, judge: Callable[[], object]) -> tuple[Times, Target | None]:
+    """Measure training and evaluation: read from this folder, from the plain audit, or by one training.
+
+    That one training is the target's own, which is tried anyway: it is handed on.
+
+    Args:
+        clock: of the audit of the plain model.
+        judge: judges that audit once more; the first time libraries are loaded, and more.
+    """
+    path = bench.root / TIMES
+    again = None
+    if path.exists():
+        return from_json(Times, read_json(path)), None
+    if clock.models:
+        training = clock.seconds * min(jobs_of(bench.settings.engine), clock.models) / clock.models
+    else:
+        training, again = time_of_training(bench.plain.inputs, bench.settings.seed)
+    start = time.perf_counter()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # all was said the first time
+        judge()
+    times = Times(training, time.perf_counter() - start)
+    write_json(path, to_json(times))
+    return times, again
+
+
+def time_of_training(given: Inputs, seed: int) -> tuple[float, Target | None]:
+    """Return seconds of training the target again, and that target; 0 and None if nothing trains it."""
+    if "retrain" not in given.target.can:
+        return 0.0, None
+    start = time.perf_counter()
+    target = trained(given.target, None, given.pool.copied(given.split.members), seed)
+    return time.perf_counter() - start, target
+
+
+@dataclass(frozen=True)
+class Begun:
+    """A defence that is now being tried, with its number and the total."""
+
+    name: str
+    number: int
+    total: int
+
+
+Tell = Callable[[Forecast | Begun], None]
+
+
+def defend(
+    model,
+    members,
+    nonmembers,
+    population=None,
+    *,
+    defences: Sequence[str] | Mapping[str, Any] | None = None,
+    held_out=None,
+    plain: str | Path | None = None,
+    label: str | None = None,
+    group: str | Sequence[str] = (),
+    id: str | None = None,
+    person: str | None = None,
+    references: int = REFERENCES,
+    attacks: Sequence[str | Callable] | None = None,
+    evidence: Sequence[AnyPlan] = (),
+    folder: str | Path | None = None,
+    seed: int = 0,
+    jobs: int | None = None,
+    engine: Engine | None = None,
+    duplicates: Literal["warn", "drop"] = "warn",
+    prior: float = PRIOR,
+    ignore: Sequence[str] = (),
+    baseline: bool = True,
+    fpr: float = FPR,
+    progress: Progress | bool = True,
+    tell: Tell | None = None,
+    about: Mapping[str, Any] | None = None,
+    cover: Cover | None = None,
+    train: Recipe | Callable | None = None,
+    fit_params: Mapping[str, Any] | None = None,
+) -> Defended:
+    """Audit every defence that fits the model, and compare it with the model as it is.
+
+    Each defence trains the target anew on the members, or changes its answers, and is audited with references that have the
+    defence too. All audits have the same records, members and seed. One that fails is told of, and does not stop the others.
+
+    Args:
+        model, members, nonmembers, population: as for ``audit``; how the model is trained must be known to try more than
+            ways to answer.
+        defences: names from ``DEFENCES``, each with a few options; or names to recipes, ways to answer and ``Removal(…)`` of
+            your own; all that fit by default.
+        held_out: records of the same source that nobody trains on and nobody asks about, for the defences that learn from
+            such.
+        plain: the folder of the audit that found the leak, with the same inputs; by default it is made in ``folder``.
+        folder: keeps one audit per defence; run again with it to go on.
+        fpr: at which members found are compared.
+        tell: is called with a ``Forecast`` before the defences are tried, and with ``Begun`` before each.
+        label, group, id, person, references, attacks, evidence, seed: as for ``audit``.
+        jobs, engine, duplicates, prior, ignore, baseline, progress, about: as for ``audit``.
+        train, fit_params: as for ``audit``; the target that is trained again with a defence gets the same ``fit_params``.
+        cover: as for ``audit``; the audits of the defences and the comparison have it too, but for the title.
+
+    Returns:
+        Defended: ``.table`` is a DataFrame, ``.helps`` the names of those that are shown to leak less, ``.compared`` what
+        ``compare`` says of all of them.
+    """
+    _check_whole(references)
+    settings = AuditConfig.from_options(
+        label=label,
+        group=group,
+        id=id,
+        person=person,
+        duplicates=duplicates,
+        fit_params=fit_params,
+        references=references,
+        attacks=attacks,
+        evidence=evidence,
+        seed=seed,
+        jobs=jobs,
+        engine=engine,
+        prior=prior,
+        ignore=ignore,
+        progress=progress,
+        about=about,
+        cover=cover,
+        baseline=baseline,
+    )
+    columns: ColumnNames = {"label": label, "group": group, "id": id, "person": person}
+    given = prepare(as_target(model, train), members, nonmembers, population, **settings.input_options)
+    situation = _situation(given, held_out, columns)
+    candidates(situation, defences)  # a misspelt name is found before anything is trained
+    if plain is not None:
+        _check_not_fewer(Path(plain), references)
+    with audit_folder(folder) as root, folder_lock(root):
+        plain_folder = root / PLAIN if plain is None else Path(plain)
+        clock = Clock(settings.progress)
+        as_it_is = replace(settings, folder=plain_folder)
+        results = run_audit(given, replace(as_it_is, progress=clock.progress))
+        plan = candidates(replace(situation, risks=_risks(results)), defences)
+        bench = DefenceRunner(
+            Plain(given, results, plain_folder), root, replace(settings, about=_of_defences(results)), fpr
+        )
+        pending = left_over(bench, plan)
+        again = None
+        if tell is not None and pending:
+            times, again = timed(bench, clock, lambda: run_audit(given, as_it_is))
+            tell(forecast(pending, references, times, settings.engine))
+        tried = []
+        for candidate in plan:
+            if tell is not None and candidate in pending:
+                tell(Begun(candidate.name, pending.index(candidate) + 1, len(pending)))
+            tried.append(bench.attempt(candidate, again))
+        defended = judged(results, tried, fpr)
+        write_json(root / "defended.json", {"rows": defended.document()})
+        return defended
+
+
+def estimate_runtime(
+    model,
+    members,
+    nonmembers,
+    population=None,
+    *,
+    defences: Sequence[str] | Mapping[str, Any] | None = None,
+    held_out=None,
+    plain: str | Path | None = None,
+    label: str | None = None,
+    group: str | Sequence[str] = (),
+    id: str | None = None,
+    person: str | None = None,
+    references: int = REFERENCES,
+    seed: int = 0,
+    jobs: int | None = None,
+    engine: Engine | None = None,
+    duplicates: Literal["warn", "drop"] = "warn",
+) -> Forecast:
+    """Estimate how long ``defend`` with these arguments takes, by training and timing one model.
+
+    What judging takes is not in it: no audit is made.
+    """
+    _check_whole(references)
+    settings = AuditConfig.from_options(references=references, seed=seed, jobs=jobs, engine=engine)
+    columns: ColumnNames = {"label": label, "group": group, "id": id, "person": person}
+    given = prepare(as_target(model), members, nonmembers, population, **columns, duplicates=duplicates, seed=seed)
+    plan = [
+        candidate for candidate in candidates(_situation(given, held_out, columns), defences) if not candidate.unfit
+    ]
+    seconds, _ = time_of_training(given, seed)
+    existing = 0 if plain is None else _reference_count(Path(plain))
+    return forecast(plan, references, Times(seconds, None), settings.engine, plain=max(0, references - existing))
+
+
+def _check_whole(references: int) -> None:
+    if not isinstance(references, int):
+        raise ValueError(f"Expected references={references} to be a whole number: all audits have equally many.")
+
+
+def _of_defences(plain: Results) -> dict[str, Any]:
+    """Return the notes of every defence: the cover of the plain audit without its title."""
+    return notes_with_cover(None, None if plain.cover is None else replace(plain.cover, title=""))
+
+
+def _check_not_fewer(folder: Path, references: int) -> None:
+    """The audit that found the leak is judged again, and must not lose by it."""
+    existing = _reference_count(folder)
+    if references < existing:
+        raise InputError(
+            f"{folder} has {existing} references; give references={existing} (--references {existing}), or as many as there "
+            "should be in all."
+        )
+
+
+def _reference_count(folder: Path) -> int:
+    """References that an audit has."""
+    return max(open_store(folder).models(), default=0)
+
+
+def _situation(given: Inputs, held_out, columns: ColumnNames) -> Situation:
+    """Collect what the choice of defences depends on; reject repeated ids before the long work."""
+    ids = given.pool.ids[given.split.evaluated[0]]
+    if len(set(ids)) < len(ids):
+        raise InputError(
+            f"{len(ids)} records have {len(set(ids))} ids: defences are compared record by record. Give an id column "
+            "without repeats, or none; person=… (--person) says whose records they are."
+        )
+    if held_out is not None:
+        label = columns["label"]
+        name = columns["id"]
+        person = columns["person"]
+        held_out = as_data(held_out, side="held_out", label=label, id=name, person=person)
+        held_out = given.target.fitting(held_out, "held_out")
+    return Situation(given.target, int(given.split.members.sum()), held_out)
+
+
+def _risks(results: Results) -> list[str]:
+    assert results.records is not None, "an audit that was just made has its records"
+    return [str(name).removeprefix("risk_") for name in results.records if str(name).startswith("risk_")]

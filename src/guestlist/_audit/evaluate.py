@@ -1,0 +1,84 @@
+"""The findings of an audit, in order: a new one is a file, a field of ``Results`` and a row here."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from guestlist._case import Case
+from guestlist._collect.engines.engine import Progress
+from guestlist._diagnostics import table
+from guestlist._findings import (
+    attacks,
+    baseline,
+    epsilon,
+    exposure,
+    facts,
+    group_risks,
+    groups,
+    headline,
+    hypothesis_tests,
+    records,
+    risk_distribution,
+    selection,
+)
+from guestlist._findings.results import Results
+from guestlist._util import one_thread
+
+FINDINGS: dict[str, Callable[[Case], object]] = {
+    "cover": facts.find_cover,
+    "subject": facts.find_subject,
+    "references": facts.find_references,
+    "training": facts.find_training,
+    "baseline": facts.find_baseline,
+    "gain_over_baseline": baseline.find_gain,
+    "adjusted": baseline.find_adjusted,
+    "headline": headline.find,
+    "file_holder": headline.find_file_holder,
+    "outcomes": attacks.find,
+    "hypothesis_tests": hypothesis_tests.find_hypothesis_tests,
+    "epsilon": epsilon.find,
+    "agreement": attacks.find_agreement,
+    "groups": groups.find,
+    "file_holder_groups": groups.find_for_file_holder,
+    "group_risks": group_risks.find_group_risks,
+    "class_gap": group_risks.find_class_gap,
+    "exposed": records.find,
+    "exposure_summary": records.exposure_summary,
+    "exposed_persons": exposure.find_persons,
+    "risks": facts.find_risks,
+    "risk_distribution": risk_distribution.find_risk_distribution,
+    "calibrated": risk_distribution.find_calibrated,
+    "exposure": exposure.find_exposure,
+    "per_record_fpr": hypothesis_tests.find_per_record_fpr,
+    "checks": table.find,
+    "sampling": selection.find,
+    "untested": facts.find_untested,
+    "provenance": facts.find_provenance,
+    "origin": facts.find_origin,
+}
+
+
+def evaluate(case: Case, scores: Mapping[str, np.ndarray], progress: Progress | None = None) -> Results:
+    """Evaluate the scores of attacks against the truth; nothing is written.
+
+    Args:
+        case: the audit.
+        scores: attack to (records,) scores, from :func:`guestlist._case.score`.
+        progress: wraps an iterable and takes ``total=``, as ``tqdm`` does.
+    """
+    case = replace(case, scores=scores)
+    findings = find_all(case, progress=progress)
+    return Results(**findings, records=records.as_given(case.of(records.record_table)))
+
+
+def find_all(
+    case: Case,
+    findings: Mapping[str, Callable[[Case], object]] = FINDINGS,
+    progress: Progress | None = None,
+) -> dict[str, Any]:
+    """Compute every finding of a scored case, by name."""
+    steps = findings.items() if progress is None else progress(findings.items(), total=len(findings))
+    with one_thread():  # identical results on any number of cores; threads would mostly wait for each other
+        return {name: case.of(find) for name, find in steps}

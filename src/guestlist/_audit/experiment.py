@@ -1,0 +1,395 @@
+"""Run an experiment on dependent records, with and without differential privacy."""
+
+import hashlib
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from guestlist._audit.config import AuditConfig
+from guestlist._audit.experiment_summary import (
+    ACCURACIES,
+    ATTACKS,
+    SHADOWS,
+    Experiment,
+    ExperimentSetting,
+    Run,
+    as_numbers,
+    log_probabilities,
+    measures,
+    summarise_runs,
+)
+from guestlist._case import Cover
+from guestlist._collect import with_description
+from guestlist._collect.engines.engine import Engine, Files, Progress, clear_work, run_all
+from guestlist._store import (
+    audit_folder,
+    folder_lock,
+    from_json,
+    read_json,
+    read_npz,
+    remove_partial_files,
+    row_hashes,
+    write_json,
+)
+from guestlist._util import one_thread, stream
+from guestlist.attacks import ROWS, balanced, hashes, learn, sorted_features
+from guestlist.data import Data, as_data, without_groups
+from guestlist.defences import Recipe, mlp
+from guestlist.errors import FolderError, InputError
+from guestlist.games import (
+    Clusters,
+    Mixture,
+    Parts,
+    Sources,
+    check_game,
+    clustered,
+    draw,
+    hidden_columns,
+    like_members,
+    options_of,
+)
+
+# A class with fewer members or non-members among the shadows' records is left to a network of all classes.
+FEWEST_OF_A_CLASS = 50
+FEWEST = 4 * FEWEST_OF_A_CLASS  # of the adversary's own records
+
+
+class Shadows(NamedTuple):
+    """Outputs of the shadow models for the adversary's records, one model after the other.
+
+    Args:
+        answers: (shadows × records, classes) as logarithms.
+        labels: (shadows × records,) positions of the classes.
+        member: (shadows × records,) whether the shadow was trained on the record.
+    """
+
+    answers: np.ndarray
+    labels: np.ndarray
+    member: np.ndarray
+
+    @property
+    def average_loss(self) -> float:
+        """On the records that each was trained on."""
+        return float(-self.answers[self.member, self.labels[self.member]].mean())
+
+
+def train_shadows(
+    train: Callable[[np.ndarray, int], np.ndarray],
+    labels: np.ndarray,
+    unused: np.ndarray,
+    shadows: int,
+    rng: np.random.Generator,
+) -> Shadows | None:
+    """Shadows, each trained on a random half of the adversary's own records; None with too few to teach anything.
+
+    Args:
+        train: (records,) whom to train on and the number of the shadow, to (records, classes) what it answers about all.
+        labels: (records,) positions of the classes.
+        left: (records,) the adversary's own records.
+    """
+    rows = np.flatnonzero(unused)
+    if len(rows) < FEWEST:
+        return None
+    answers = []
+    members = []
+    for number in range(shadows):
+        half = np.zeros(len(labels), dtype=bool)
+        half[rng.permutation(rows)[: len(rows) // 2]] = True
+        answers.append(train(half, number)[rows])
+        members.append(half[rows])
+    return Shadows(np.concatenate(answers), np.tile(labels[rows], shadows), np.concatenate(members))
+
+
+def shadow_predictions(shadows: Shadows, labels: np.ndarray, outputs: np.ndarray) -> np.ndarray:
+    """Return (records,) membership predictions of one network per class, fitted on the outputs of shadow models.
+
+    Args:
+        labels: (records,) positions of the classes.
+        own: (records, classes) what the target answers, as logarithms.
+    """
+    shadow_outputs, shadow_labels, member = shadows
+    calls = np.zeros(len(labels), dtype=bool)
+    for label in np.unique(labels):
+        in_class = shadow_labels == label
+        of_class = labels == label
+        few = min((in_class & member).sum(), (in_class & ~member).sum()) < FEWEST_OF_A_CLASS
+        calls[of_class] = _calls(
+            shadow_outputs,
+            shadow_labels,
+            member,
+            np.ones_like(in_class) if few else in_class,
+            outputs[of_class],
+            labels[of_class],
+        )
+    return calls
+
+
+def _calls(
+    shadow_outputs: np.ndarray,
+    shadow_labels: np.ndarray,
+    member: np.ndarray,
+    rows: np.ndarray,
+    outputs: np.ndarray,
+    labels,
+) -> np.ndarray:
+    shadow_outputs = shadow_outputs[rows]
+    shadow_labels = shadow_labels[rows]
+    member = member[rows]
+    taken = balanced(member, hashes(shadow_outputs, shadow_labels), ROWS)
+    fitted = learn(sorted_features(shadow_outputs[taken], shadow_labels[taken]), member[taken])
+    return fitted(sorted_features(outputs, labels)) > 0
+
+
+def unused_records(
+    parts: Sequence[np.ndarray], evaluated: np.ndarray, max_records: int, rng: np.random.Generator
+) -> np.ndarray:
+    """(records,) the adversary's own records: of each part of the people at most so many that are not asked about."""
+    unused = np.zeros(len(evaluated), dtype=bool)
+    for part in parts:
+        unused[rng.permutation(np.flatnonzero(part & ~evaluated & ~unused))[:max_records]] = True
+    return unused
+
+
+ARMS = ("apart", "iid")
+AS_HUMPHRIES = ExperimentSetting()
+
+
+def experiment(
+    game: Mixture,
+    data,
+    setting: ExperimentSetting = AS_HUMPHRIES,
+    *,
+    label: str | None = None,
+    folder: str | Path | None = None,
+    seed: int = 0,
+    jobs: int | None = None,
+    engine: Engine | None = None,
+    progress: Progress | bool = True,
+    cover: Cover | None = None,
+) -> Experiment:
+    """Play a game of dependent records and its counterpart, for every epsilon, so many times.
+
+    Args:
+        game: such as ``Clusters(10_000, 10_000)``, ``Bias("sex", "Male", 0.9, 1000, 1000)`` or
+            ``Sources("hospital", "Cleveland")``.
+        data: the pool of records: a table with a ``label`` column, a path to one, ``(x, y)`` or ``Data``. Text becomes numbers.
+        setting: how models are trained, and how often; by default as Humphries et al. (2023) did, with 10 repeats.
+        folder: where every run is kept; a folder that was left goes on where it was, and more repeats can be asked for.
+        seed, jobs, engine, progress, cover: as for ``audit``.
+
+    Members, and those who are asked about, are the same for every epsilon of a repeat.
+    """
+    config = AuditConfig.from_options(
+        label=label, folder=folder, seed=seed, jobs=jobs, engine=engine, progress=progress, cover=cover
+    )
+    return run_experiment(game, data, setting, config)
+
+
+def run_experiment(game: Mixture, data, setting: ExperimentSetting, config: AuditConfig) -> Experiment:
+    """Run everything that the folder lacks, and summarise all runs."""
+    check_game(game)
+    if not hasattr(game, "parts"):
+        raise InputError(
+            f"{type(game).__name__} is not a game of dependent records: give gl.games.Clusters, "
+            "gl.games.Bias or gl.games.Sources."
+        )
+    if getattr(game, "iid", False):
+        raise InputError("The counterpart is always played too: leave out iid=True.")
+    played, pool = _clustered_once(game, _pool(game, data, config.label))
+    members = _checked(played, pool, setting, config.seed)
+    with audit_folder(config.folder) as path, folder_lock(path):
+        cover = _begin(path, game, setting, pool, config)
+        remove_partial_files(path)
+        clear_work(path)
+        noise_progress = with_description(config.progress, "Looking for the noise")
+        recipes = tuple(setting.recipe(epsilon, members, noise_progress) for epsilon in setting.epsilons)
+        work = ExperimentRuns(game=played, setting=setting, recipes=recipes, folder=path, seed=config.seed)
+        missing = [k for k in range(work.count) if not work.path(k).exists()]
+        run_all(work, missing, pool, path, engine=config.engine, progress=config.progress)
+        summary = summarise_runs(options_of(game), setting, [work.read(k) for k in range(work.count)])
+        summary = replace(summary, cover=cover)
+        write_json(path / "experiment.json", summary.to_dict())
+        return summary
+
+
+@dataclass(frozen=True)
+class ExperimentRuns:
+    """All runs, by number: the repeats one after the other, so that more of them leave the earlier ones as they were.
+
+    Args:
+        recipes: one for each epsilon.
+    """
+
+    game: Any
+    setting: ExperimentSetting
+    recipes: tuple[Recipe, ...]
+    folder: Path
+    seed: int
+
+    @property
+    def count(self) -> int:
+        return self.setting.repeats * len(self.recipes) * len(ARMS)
+
+    def of(self, k: int) -> tuple[int, int, str]:
+        """Repeat, number of the epsilon, and arm."""
+        remainder, arm = divmod(k, len(ARMS))
+        repeat, number = divmod(remainder, len(self.recipes))
+        return repeat, number, ARMS[arm]
+
+    def path(self, k: int) -> Path:
+        return self.folder / "runs" / f"run-{k:05d}.npz"
+
+    def files(self, k: int, pool: Data) -> Files:
+        return {self.path(k): {name: np.array(value) for name, value in self.measured(k, pool).items()}}
+
+    def read(self, k: int) -> Run:
+        repeat, number, arm = self.of(k)
+        try:
+            stored = read_npz(self.path(k), *ATTACKS, *ACCURACIES)
+            values = {name: float(stored[name]) for name in (*ATTACKS, *ACCURACIES)}
+        except (OSError, ValueError, KeyError, TypeError) as error:
+            raise FolderError(
+                f"{self.path(k)} cannot be read ({error}). Delete it, and run the experiment again."
+            ) from error
+        return Run(arm, self.setting.epsilons[number], repeat, values)
+
+    def measured(self, k: int, pool: Data) -> Mapping[str, float]:
+        """One run: members are drawn, a model is trained on them, and attacked."""
+        repeat, number, arm = self.of(k)
+        apart = draw(self.game, pool, 1, _seed(self.seed, repeat))
+        split = draw(replace(self.game, iid=True), pool, 1, _seed(self.seed, repeat)) if arm == "iid" else apart
+        parts = self.game.parts(pool)
+        chances = stream(self.seed, "experiment", repeat, 1)
+        unseen = (
+            like_members(parts, pool, split.evaluated[0], self.setting.validation, chances)
+            if arm == "apart"
+            else np.zeros(len(pool), dtype=bool)
+        )
+        classes, labels = np.unique(pool.y, return_inverse=True)
+        known = replace(pool, y=labels)
+
+        def train(rows: np.ndarray, which: int) -> np.ndarray:
+            module = mlp(pool.x.shape[1], len(classes), hidden=self.setting.hidden)
+            with one_thread():
+                trained = self.recipes[number](
+                    module, known.take(rows), stream(self.seed, "experiment", repeat, 2, number, ARMS.index(arm), which)
+                )
+                return log_probabilities(trained, pool.x)
+
+        log_probs = train(split.members, 0)
+        calls = None
+        average = None
+        if self.setting.shadows:
+            unused = _unused(parts, split.evaluated[0] | unseen, int(split.members.sum()), chances)
+            shadows = train_shadows(
+                lambda rows, shadow: train(rows, 1 + shadow), labels, unused, self.setting.shadows, chances
+            )
+            calls = None if shadows is None else shadow_predictions(shadows, labels, log_probs)
+            if self.setting.average_of == SHADOWS:
+                average = np.nan if shadows is None else shadows.average_loss
+        return measures(log_probs, labels, split.members, split.nonmembers, unseen, calls, average)
+
+
+def _unused(parts: Parts, taken: np.ndarray, max_records: int, rng: np.random.Generator) -> np.ndarray:
+    sides = [np.logical_or.reduce([draw.mask for draw in side]) for side in (parts.members, parts.nonmembers)]
+    return unused_records(sides, taken, max_records, rng)
+
+
+def _pool(game: Mixture, data, label: str | None) -> Data:
+    records = without_groups(as_data(data, side="data", label=label, group=hidden_columns(game)), hidden_columns(game))
+    x = as_numbers(records.x) if hasattr(records.x, "columns") else np.asarray(records.x)
+    if x.ndim != 2:
+        raise InputError(
+            f"Expected one row of numbers for each record, found features shaped {x.shape}. Flatten them first."
+        )
+    return replace(records, x=np.ascontiguousarray(x, dtype=np.float32))
+
+
+def _clustered_once(game: Mixture, pool: Data) -> tuple[Mixture, Data]:
+    """Clusters as a column of the records: found once, and not in every run."""
+    if not isinstance(game, Clusters):
+        return game, pool
+    groups = {**pool.groups, "cluster": clustered(pool, game.clusters).astype(str)}
+    played = Sources("cluster", str(game.cluster), members=game.members, nonmembers=game.nonmembers)
+    return played, replace(pool, groups=groups)
+
+
+def _checked(game: Mixture, pool: Data, setting: ExperimentSetting, seed: int) -> int:
+    """Return the number of members of a first draw; raise before training if a draw is impossible."""
+    if not np.isfinite(pool.x).all():
+        raise InputError("Some features are missing or not finite. Fill them first.")
+    split = draw(game, pool, 1, _seed(seed, 0))
+    if not split.members.any() or not split.nonmembers.any():
+        raise InputError(f"{game} draws no members, or none that are not, of {len(pool):,} records.")
+    if len(np.unique(pool.y)) < 2:
+        raise InputError(f"All records have label {pool.y[0]}: a model of them has nothing to learn.")
+    lacking = set(np.unique(pool.y)) - set(np.unique(pool.y[split.members]))
+    if lacking:
+        raise InputError(f"No member has label {sorted(map(str, lacking))[0]}: a model of them could not answer it.")
+    members = int(split.members.sum())
+    if setting.average_of == SHADOWS:
+        rng = stream(seed, "experiment", 0, 1)
+        unseen = like_members(game.parts(pool), pool, split.evaluated[0], setting.validation, rng)
+        n_unused = int(_unused(game.parts(pool), split.evaluated[0] | unseen, members, rng).sum())
+        if n_unused < FEWEST:
+            raise InputError(
+                f"Shadows need {FEWEST} records that nobody asks about, and {n_unused} are left: ask for fewer members, "
+                "non-members or validation records, or take average_of='target' (--average-of target)."
+            )
+    return members
+
+
+def _begin(folder: Path, game: Mixture, setting: ExperimentSetting, pool: Data, config: AuditConfig) -> Cover | None:
+    """Write the plan of the runs, or refuse a folder with another plan; return the cover."""
+    plan: dict[str, Any] = {
+        "game": options_of(game),
+        "setting": {name: value for name, value in _plain(asdict(setting)).items() if name != "repeats"},
+        "seed": config.seed,
+        "data": _digest(pool),
+    }
+    path = folder / "plan.json"
+    if not path.exists():
+        if (folder / "manifest.json").exists():
+            raise FolderError(f"{folder} holds an audit. Choose another folder.")
+        write_json(path, {**plan, **config.about})
+        return _cover(config.about)
+    stored = read_json(path)
+    if isinstance(stored.get("setting"), Mapping):  # An option that is newer than the folder had its default there.
+        defaults = _plain(asdict(AS_HUMPHRIES))
+        stored = {**stored, "setting": {**{name: defaults[name] for name in plan["setting"]}, **stored["setting"]}}
+    different = [name for name, value in plan.items() if stored.get(name) != value]
+    if different:
+        raise FolderError(
+            f"{folder} holds an experiment with another {' and '.join(different)}. Choose another folder."
+        )
+    if "cover" in config.about:
+        stored = {**stored, **config.about}
+        write_json(path, stored)
+    return _cover(stored)
+
+
+def _cover(notes: Mapping[str, Any]) -> Cover | None:
+    return from_json(Cover, notes["cover"]) if "cover" in notes else None
+
+
+def _digest(pool: Data) -> str:
+    digest = hashlib.sha256(row_hashes(pool).tobytes())
+    for name, values in sorted(pool.groups.items()):
+        digest.update(repr((name, values.tolist())).encode())
+    return digest.hexdigest()
+
+
+def _plain(options: Mapping[str, Any]) -> dict[str, Any]:
+    """Convert options to JSON values: an infinite epsilon becomes text."""
+    return {
+        name: ["inf" if math.isinf(item) else item for item in value] if isinstance(value, tuple) else value
+        for name, value in options.items()
+    }
+
+
+def _seed(seed: int, repeat: int) -> int:
+    return int(stream(seed, "experiment", repeat, 0).integers(2**31))

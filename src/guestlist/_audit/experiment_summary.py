@@ -1,0 +1,338 @@
+"""Settings, measures and summary of an experiment."""
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from scipy.stats import t
+
+from guestlist._case import Cover
+from guestlist._collect.engines.engine import Progress
+from guestlist._store import write_text
+from guestlist.defences import L2, Fit, Recipe, answered, dp_sgd_for, tensor
+from guestlist.metrics import WITHHELD, Estimate
+from guestlist.privacy import NOISE_FOR
+
+TARGET, SHADOWS = AVERAGE_OF = ("target", "shadows")
+
+
+@dataclass(frozen=True)
+class ExperimentSetting:
+    """Models of an experiment, and how often it is repeated.
+
+    Args:
+        epsilons: promised by the training, one after the other; infinite: plain training, which promises nothing.
+        repeats: of the draw of members, the training and the attacks.
+        delta: of the promise.
+        hidden: units of each hidden layer.
+        batch_size: expected, where batches are drawn for differential privacy.
+        l2: weight of the sum of squared parameters in the loss.
+        clip: the largest norm of one record's gradient.
+        shadows: models that teach an attack, trained on records that are not asked about; 0: no such attack.
+        average_of: whose average training loss is the threshold of ``average_threshold``: the ``target``'s own, which its owner
+            may publish, or that of the ``shadows``, for an adversary who was not told.
+        validation: records, drawn as members are, that accuracy is measured on.
+    """
+
+    epsilons: tuple[float, ...] = (0.1, 1.0, 10.0, 100.0, math.inf)
+    repeats: int = 10
+    delta: float = 1e-5
+    hidden: tuple[int, ...] = (256, 256)
+    epochs: int = 100
+    batch_size: int = 200
+    learning_rate: float = 0.01
+    l2: float = 1e-5
+    clip: float = 1.0
+    shadows: int = 0
+    validation: int = 2500
+    average_of: str = TARGET
+
+    def __post_init__(self):
+        if not self.epsilons or any(not epsilon > 0 for epsilon in self.epsilons):
+            raise ValueError(f"Expected epsilons={self.epsilons} to be above 0; math.inf for plain training.")
+        low, high = NOISE_FOR
+        if any(not low <= epsilon <= high for epsilon in self.epsilons if not math.isinf(epsilon)):
+            raise ValueError(f"Expected epsilons={self.epsilons} in [{low:g}, {high:g}]; math.inf for plain training.")
+        if len(set(self.epsilons)) < len(self.epsilons):
+            raise ValueError(f"Expected epsilons={self.epsilons} to name each once.")
+        if self.repeats < 2:
+            raise ValueError(f"Expected repeats={self.repeats} to be 2 or more: intervals come from them.")
+        if not 0 < self.delta < 1:
+            raise ValueError(f"Expected delta={self.delta} in (0, 1).")
+        if self.shadows < 0 or self.validation < 0:
+            raise ValueError(f"Expected shadows={self.shadows} and validation={self.validation} to be 0 or more.")
+        if self.average_of not in AVERAGE_OF:
+            raise ValueError(f"Expected average_of={self.average_of!r} to be one of {', '.join(AVERAGE_OF)}.")
+        if self.average_of == SHADOWS and not self.shadows:
+            raise ValueError(
+                f"Expected shadows={self.shadows} to be 1 or more: their average training loss is asked for."
+            )
+
+    def recipe(self, epsilon: float, records: int, progress: Progress | None = None) -> Recipe:
+        """The training that promises ``epsilon`` about each of so many records; ``progress`` shows the search for its noise."""
+        if math.isinf(epsilon):
+            return Fit(
+                epochs=self.epochs,
+                batch_size=self.batch_size,
+                learning_rate=self.learning_rate,
+                objective=L2(self.l2),
+            )
+        return dp_sgd_for(
+            epsilon,
+            delta=self.delta,
+            progress=progress,
+            clip=self.clip,
+            rate=min(1.0, self.batch_size / records),
+            epochs=self.epochs,
+            learning_rate=self.learning_rate,
+            weight_decay=2 * self.l2,  # the gradient of the penalty
+            optimizer="adam",
+        )
+
+
+def as_numbers(table: pd.DataFrame) -> pd.DataFrame:
+    """Every column as numbers from 0 to 1.
+
+    Numbers run from the smallest to the largest value, and the mean stands for those that are missing. A column of text with two
+    values is one column of 0 and 1; with more, one column per value; the most frequent value stands for those that are missing.
+    """
+    columns: dict[str, np.ndarray] = {}
+    for name in table.columns:
+        values = table[name]
+        if pd.api.types.is_numeric_dtype(values):
+            columns[str(name)] = _scaled(values)
+        else:
+            columns |= _indicators(str(name), values)
+    return pd.DataFrame(columns, index=table.index)
+
+
+def _scaled(values: pd.Series) -> np.ndarray:
+    numbers = values.astype("float64")
+    numbers = numbers.fillna(numbers.mean() if numbers.notna().any() else 0.0).to_numpy()
+    low = numbers.min()
+    high = numbers.max()
+    return (numbers - low) / (high - low) if high > low else np.zeros(len(numbers))
+
+
+def _indicators(name: str, values: pd.Series) -> dict[str, np.ndarray]:
+    values = values.astype(object)
+    known = values.dropna()
+    filled = (values.fillna(known.mode().iloc[0]) if len(known) else values.fillna("")).astype(str)
+    categories = sorted(filled.unique())
+    columns = categories[1:] if len(categories) == 2 else categories
+    return {f"{name}={value}": (filled == value).to_numpy(dtype=float) for value in columns}
+
+
+ATTACKS = ("average_threshold", "optimal_threshold", "shadow")
+ACCURACIES = ("members", "nonmembers", "validation")
+
+
+def measures(
+    log_p: np.ndarray,
+    labels: np.ndarray,
+    member: np.ndarray,
+    nonmember: np.ndarray,
+    unseen: np.ndarray,
+    shadow_calls: np.ndarray | None = None,
+    average_loss: float | None = None,
+) -> Mapping[str, float]:
+    """Advantages of attacks, and accuracies; NaN if there is no record to measure.
+
+    Args:
+        log_p: (records, classes) what the model answers.
+        labels: (records,) positions of the classes.
+        member, nonmember, unseen: (records,) masks; those unseen are drawn as members are.
+        shadow_calls: (records,) whom the attack that shadows taught calls a member.
+        average_loss: up to which ``average_threshold`` calls a member; by default the target's own on its members.
+    """
+    loss = -log_p[np.arange(len(labels)), labels]
+    right = log_p.argmax(axis=1) == labels
+    # The target's own average training loss, which its owner may publish (Yeom et al. 2018).
+    average = loss[member].mean() if average_loss is None else average_loss
+    results = {
+        "average_threshold": np.nan if np.isnan(average) else gap(loss <= average, member, nonmember),
+        "optimal_threshold": best_gap(loss, member, nonmember),
+        "shadow": np.nan if shadow_calls is None else gap(shadow_calls, member, nonmember),
+    }
+    parts = zip(ACCURACIES, (member, nonmember, unseen), strict=True)
+    return results | {name: float(right[part].mean()) if part.any() else np.nan for name, part in parts}
+
+
+def gap(called: np.ndarray, member: np.ndarray, nonmember: np.ndarray) -> float:
+    """Share of members who are called members, minus that of non-members."""
+    return float(called[member].mean() - called[nonmember].mean())
+
+
+def best_gap(loss: np.ndarray, member: np.ndarray, nonmember: np.ndarray) -> float:
+    """The same at the threshold that is best for the truth: an upper bound, above 0 by chance alone."""
+    levels = np.unique(loss[member])
+    below = [np.searchsorted(np.sort(loss[part]), levels, side="right") / part.sum() for part in (member, nonmember)]
+    return float(max(0.0, (below[0] - below[1]).max()))
+
+
+def log_probabilities(module, x) -> np.ndarray:
+    """(records, classes) of a torch module that answers with logits."""
+    return answered(module, tensor(x, module)).double().log_softmax(dim=1).numpy()
+
+
+CONFIDENCE = 0.95
+
+
+@dataclass(frozen=True)
+class Run:
+    """Measures of one model.
+
+    Args:
+        arm: ``apart``, the game; ``iid``, its counterpart.
+        figures: advantages by attack, and accuracies by whose they are.
+    """
+
+    arm: str
+    epsilon: float
+    repeat: int
+    figures: Mapping[str, float]
+
+
+@dataclass(frozen=True)
+class Point:
+    """The mean of one figure over the repeats, with a 95 % interval.
+
+    Args:
+        figure: an attack, whose advantage it is; or ``members``, ``nonmembers``, ``validation``, whose accuracy it is.
+    """
+
+    arm: str
+    epsilon: float
+    figure: str
+    mean: Estimate
+
+
+@dataclass(frozen=True)
+class Gap:
+    """Advantage of an attack in the game minus that in the i.i.d. control, over paired repeats.
+
+    Args:
+        difference: with an interval that holds together with those of all other gaps of the experiment, at 95 %.
+    """
+
+    epsilon: float
+    attack: str
+    difference: Estimate
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """A game and its counterpart, for every epsilon.
+
+    Args:
+        game: its name and options.
+        points: means of every figure.
+        gaps: what dependent records add to each attack.
+        cover: what stands on its cover, as its owner says it; None: nothing.
+        average_of: whose average training loss ``average_threshold`` took: ``target`` or ``shadows``.
+    """
+
+    game: Mapping[str, Any]
+    epsilons: tuple[float, ...]
+    delta: float
+    repeats: int
+    points: tuple[Point, ...]
+    gaps: tuple[Gap, ...]
+    cover: Cover | None = None
+    average_of: str = TARGET
+
+    def mean(self, figure: str, epsilon: float, arm: str = "apart") -> Estimate:
+        """Return the mean of one metric."""
+        for point in self.points:
+            if (point.arm, point.epsilon, point.figure) == (arm, epsilon, figure):
+                return point.mean
+        raise KeyError(f"There is no {figure!r} at epsilon {epsilon} of {arm!r}.")
+
+    @property
+    def table(self) -> pd.DataFrame:
+        """One row per figure, epsilon and arm."""
+        rows = [{"arm": p.arm, "epsilon": p.epsilon, "figure": p.figure, **p.mean._asdict()} for p in self.points]
+        return pd.DataFrame(rows)
+
+    def to_html(self, path: str | Path) -> Path:
+        """Write the experiment as one self-contained page and return its path."""
+        from guestlist._report.experiment import page
+
+        write_text(Path(path), page(self))
+        return Path(path)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the content of experiment.json."""
+
+        def plain(value):
+            if isinstance(value, Estimate):
+                return {name: plain(item) for name, item in value._asdict().items()}
+            if isinstance(value, Mapping):
+                return {name: plain(item) for name, item in value.items()}
+            if isinstance(value, (list, tuple)):
+                return [plain(item) for item in value]
+            if isinstance(value, float) and not math.isfinite(value):
+                return None if math.isnan(value) else "inf"
+            return value
+
+        rows = {
+            "points": [vars(point) for point in self.points],
+            "gaps": [vars(item) for item in self.gaps],
+            **({} if self.cover is None else {"cover": self.cover.entries()}),
+        }
+        return plain(
+            {
+                "game": self.game,
+                "epsilons": self.epsilons,
+                "delta": self.delta,
+                "repeats": self.repeats,
+                "average_of": self.average_of,
+                **rows,
+            }
+        )
+
+
+def summarise_runs(game: Mapping[str, Any], setting: ExperimentSetting, runs: Sequence[Run]) -> Experiment:
+    """Average the runs over repeats, without metrics that were not measured."""
+    points = []
+    apart = []
+    for epsilon in setting.epsilons:
+        by_arm = {
+            arm: [run.figures for run in runs if (run.arm, run.epsilon) == (arm, epsilon)] for arm in ("apart", "iid")
+        }
+        for metric in (*ATTACKS, *ACCURACIES):
+            for arm, values in by_arm.items():
+                mean = mean_of([measures[metric] for measures in values], -1.0 if metric in ATTACKS else 0.0)
+                if not math.isnan(mean.value):
+                    points.append(Point(arm, epsilon, metric, mean))
+        for attack in ATTACKS:
+            differences = [a[attack] - b[attack] for a, b in zip(*by_arm.values(), strict=True)]
+            if not np.isnan(differences).any():
+                apart.append((epsilon, attack, differences))
+    confidence = 1 - (1 - CONFIDENCE) / max(1, len(apart))  # Bonferroni: the page tells of the largest of them
+    gaps = [Gap(epsilon, attack, mean_of(values, -2.0, 2.0, confidence)) for epsilon, attack, values in apart]
+    return Experiment(
+        game=game,
+        epsilons=setting.epsilons,
+        delta=setting.delta,
+        repeats=setting.repeats,
+        points=tuple(points),
+        gaps=tuple(gaps),
+        average_of=setting.average_of,
+    )
+
+
+def mean_of(
+    values: Iterable[float], lowest: float = -1.0, highest: float = 1.0, confidence: float = CONFIDENCE
+) -> Estimate:
+    """The mean with Student's interval: repeats are independent, and means of many records are near normal."""
+    sample = np.array(list(values))
+    if len(sample) < 2 or np.isnan(sample).any():
+        return WITHHELD
+    half = float(t.ppf((1 + confidence) / 2, len(sample) - 1) * sample.std(ddof=1)) / math.sqrt(len(sample))
+    mean = float(sample.mean())
+    return Estimate(mean, max(mean - half, lowest), min(mean + half, highest))

@@ -1,0 +1,508 @@
+"""The audit in five verbs: prepare, collect, score, evaluate, report. Read this first.
+
+model, members, non-members
+       │
+    prepare    validate inputs, wrap the model, draw the split
+       │
+    collect    train reference models and query them (slow; resumable)
+       │
+  audit folder two matrices, both (models, records): signals and membership
+       │
+     score     attacks: the adversary's view → one score per record
+       │
+   evaluate    metrics with confidence intervals, findings, diagnostics
+       │
+    report     results in the folder, then page, terminal, exports, gate
+"""
+
+from __future__ import annotations
+
+import logging
+import warnings
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from functools import partial
+from math import isfinite
+from pathlib import Path
+from typing import Any, Literal, TypeVar
+
+from guestlist._audit.config import REFERENCES, AuditConfig
+from guestlist._audit.evaluate import evaluate
+from guestlist._baseline.baseline import Baseline, cached_baseline
+from guestlist._case import PRIOR, Case, Check, Cover, Origin, score
+from guestlist._collect import (
+    NO_MOCKS,
+    CollectContext,
+    Inputs,
+    UntilWidth,
+    check_rare_categories,
+    evaluation_progress,
+    grow_references,
+    open_context,
+    prepare,
+    query_target,
+    store_of_inputs,
+    train_references,
+)
+from guestlist._collect.engines.engine import Engine, Progress
+from guestlist._diagnostics.table import CHECKS, of_baseline, of_consistency, of_duplicates, of_repeats, of_twins
+from guestlist._findings.case_io import case_in
+from guestlist._findings.results import Results, write_results
+from guestlist._store import Store, audit_folder, folder_lock, to_json
+from guestlist._util import one_thread
+from guestlist.attacks import Attack, select_attacks
+from guestlist.defences import Recipe
+from guestlist.errors import AuditWarning, InputError
+from guestlist.evidence import (
+    EVIDENCE,
+    collect_evidence,
+    collected_types,
+    default_plans,
+    evidence_from_target,
+    missing_evidence,
+    owner_evidence,
+    read_evidence,
+    resume_plans,
+)
+from guestlist.evidence.table import AnyPlan
+from guestlist.games import hidden_columns
+from guestlist.models import Target, as_target, check_fit, numpy_defaults
+from guestlist.privacy import Claim, claim_about
+from guestlist.selfcheck.contract import try_custom_attacks
+
+logger = logging.getLogger(__name__)
+T = TypeVar("T")
+
+
+def audit(
+    model,
+    members,
+    nonmembers,
+    population=None,
+    *,
+    label: str | None = None,
+    group: str | Sequence[str] = (),
+    id: str | None = None,
+    person: str | None = None,
+    references: int | UntilWidth | None = None,
+    attacks: Sequence[str | Callable] | None = None,
+    evidence: Sequence[AnyPlan] = (),
+    folder: str | Path | None = None,
+    seed: int = 0,
+    jobs: int | None = None,
+    engine: Engine | None = None,
+    duplicates: Literal["warn", "drop"] = "warn",
+    prior: float = PRIOR,
+    ignore: Sequence[str] = (),
+    baseline: bool = True,
+    claimed: Claim | None = None,
+    progress: Progress | bool = True,
+    about: Mapping[str, Any] | None = None,
+    cover: Cover | None = None,
+    train: Recipe | Callable | None = None,
+    fit_params: Mapping[str, Any] | None = None,
+) -> Results:
+    """Audit a model for membership leakage.
+
+    Args:
+        model: Fitted scikit-learn-style classifier or regressor; a target made by ``torch_target``, ``function_target`` or
+            ``onnx_target``; or the path of an ``.onnx`` or ``.skops`` file.
+        members: Training records: ``(x, y)``, a table with a ``label`` column, or a path to one.
+        nonmembers: Records of the same source that the model was not trained on.
+        population: More records of the same source to train reference models on; they are not evaluated.
+        label: Label column of the tables.
+        group: Group column, or several.
+        id: Column with record ids.
+        person: Column with person identifiers, if people have several records. Intervals then count persons, and reference
+            models train on all records of a person or none.
+        references: Number of reference models; by default 32, or 0 if the training recipe is unknown. 0 runs only the attacks
+            that need none; ``UntilWidth(0.05)`` trains until the interval of the recipe's AUC is that narrow.
+        attacks: Names from ``ATTACKS``, combinations such as ``union(loss,lira)``, or functions ``(signals) -> scores``; by
+            default all that can run.
+        evidence: Evidence that some attacks need besides reference models, such as ``Distilled(models=64)``; see ``guestlist
+            show evidence``.
+        folder: Audit folder; run again with the same folder to resume or to add reference models.
+        seed: Random seed.
+        jobs: Number of processes; by default -1, one per core. Short for ``engine=Local(jobs)``.
+        engine: Engine that trains the models: ``Local(jobs)``, ``Here()`` or ``Ray(address)``. Results do not depend on it.
+        duplicates: ``drop`` removes non-members that equal a member or belong to a person among the members.
+        prior: Share of members among the records that an attacker tests; determines the positive predictive value.
+        ignore: Codes of checks to ignore, such as ``GL104``; the report lists them.
+        baseline: Whether to test if members and non-members can be distinguished without the model; takes a few seconds.
+        claimed: Claimed differential privacy, ``Claim(epsilon=2, delta=1e-5)``, to compare with the attacks; by default the
+            guarantee of the training recipe, if it has one (for example ``DpSgd`` with noise).
+        progress: ``True`` shows progress in a terminal or a notebook after a few seconds, ``False`` never; or a function that
+            wraps an iterable and takes ``total=``, as ``tqdm`` does.
+        about: Notes that the manifest of the folder keeps for people and for later commands.
+        cover: Cover of the report: ``gl.Cover(title=…, owner=…, dataset=…, purpose=…, date=…)``.
+        train: Training recipe of the reference models, if it is not ``clone(model).fit(x, y)``: a function ``(data, rng) ->
+            model`` that trains on ``data.x`` and ``data.y`` and draws all randomness from ``rng``. It returns a fitted
+            estimator, or a function from features to outputs like those of ``model``.
+        fit_params: Arguments of ``model.fit`` besides features and labels; reference models get them too. A tuple holds one
+            array per set of records, cut to the records of each reference model:
+            ``{"sample_weight": (members_weight, nonmembers_weight)}``, with a third for ``population``. Other values are passed
+            unchanged. A function given as ``train`` reads them from ``data.fit_params.arguments``.
+
+    Returns:
+        Results with ``.attacks`` and ``.records`` (DataFrames), ``.summary()`` and ``.to_html(path)``.
+    """
+    target = as_target(model, train)
+    config = AuditConfig.from_options(
+        label=label,
+        group=group,
+        id=id,
+        person=person,
+        references=default_references(target) if references is None else references,
+        attacks=attacks,
+        evidence=evidence,
+        folder=folder,
+        seed=seed,
+        jobs=jobs,
+        engine=engine,
+        duplicates=duplicates,
+        prior=prior,
+        ignore=ignore,
+        baseline=baseline,
+        claimed=claimed,
+        progress=progress,
+        about=about,
+        cover=cover,
+        fit_params=fit_params,
+    )
+    origin = _origin(
+        config, trains="train" in target.can, has_recipe=train is not None, population=population is not None
+    )
+    config = replace(config, about={"origin": to_json(origin), **config.about})
+    inputs = prepare(target, members, nonmembers, population, **config.input_options)
+    return run_audit(inputs, config)
+
+
+def collect(
+    model,
+    members,
+    nonmembers,
+    population=None,
+    *,
+    folder: str | Path,
+    label: str | None = None,
+    group: str | Sequence[str] = (),
+    id: str | None = None,
+    person: str | None = None,
+    references: int | None = None,
+    evidence: Sequence[AnyPlan] = (),
+    seed: int = 0,
+    jobs: int | None = None,
+    engine: Engine | None = None,
+    duplicates: Literal["warn", "drop"] = "warn",
+    baseline: bool = True,
+    progress: Progress | bool = True,
+    about: Mapping[str, Any] | None = None,
+    cover: Cover | None = None,
+    train: Recipe | Callable | None = None,
+    fit_params: Mapping[str, Any] | None = None,
+) -> Case:
+    """Collect an audit without evaluating it: query the target, train reference models, gather evidence.
+
+    The arguments are those of ``audit``, which then trains nothing in the same folder.
+
+    Returns:
+        The case: ``.view`` is the adversary's view, which attacks take; ``.truth`` the membership; ``.records`` the table of
+        records; ``.mocks`` the reference models, each in turn as a stand-in target. ``.scored()`` runs the attacks.
+    """
+    target = as_target(model, train)
+    config = AuditConfig.from_options(
+        label=label,
+        group=group,
+        id=id,
+        person=person,
+        references=default_references(target) if references is None else references,
+        evidence=evidence,
+        folder=folder,
+        seed=seed,
+        jobs=jobs,
+        engine=engine,
+        duplicates=duplicates,
+        baseline=baseline,
+        progress=progress,
+        about=about,
+        cover=cover,
+        fit_params=fit_params,
+    )
+    if config.until is not None:
+        raise ValueError(
+            f"Expected references={references} to be a whole number: what grows is an audit, which judges."
+        )
+    inputs = prepare(target, members, nonmembers, population, **config.input_options)
+    return collect_case(inputs, config, lambda case: case)
+
+
+def run_audit(inputs: Inputs, config: AuditConfig) -> Results:
+    """Collect, score, evaluate and report; work that the folder already holds is not repeated."""
+    input_checks = _check_inputs(inputs, config)
+    with numpy_defaults(), _open_audit(inputs, config, input_checks) as session:
+        run = partial(_run, session)
+        if config.until is None:
+            return run(config.min_references)
+        return grow_references(run, _recipe_interval_width, config.until)
+
+
+def _run(session: AuditSession, n_references: int) -> Results:
+    """Audit with a number of reference models: collect, score, evaluate and report."""
+    config = session.config
+    case = session.collect(n_references)
+    scores = score(case.view, case.attacks, evaluation_progress(config.progress, "Scoring"))
+    results = evaluate(case, scores, progress=evaluation_progress(config.progress))
+    del case  # The outputs of all models are large for many records, and the tables have yet to be written.
+    write_results(session.context.store.folder, results, scores)
+    if config.folder is None:
+        return results
+    return replace(results, folder=Path(config.folder))
+
+
+def collect_case(inputs: Inputs, config: AuditConfig, use: Callable[[Case], T]) -> T:
+    """Collect a case and return the result of ``use(case)``; a temporary folder exists only until then."""
+    input_checks = _check_inputs(inputs, config)
+    with numpy_defaults(), _open_audit(inputs, config, input_checks) as session:
+        return use(session.collect(config.min_references))
+
+
+@dataclass(frozen=True)
+class AuditSession:
+    """An audit in an open folder whose target has been queried; reference models can be collected_types.
+
+    Args:
+        context: the folder, the target and the records.
+        config: the options of the audit.
+        attacks: name to attack.
+        plans: evidence to collect, including the evidence that an earlier run began.
+        target_evidence: evidence read directly from the target.
+        evidence_names: names of all evidence that the case will hold.
+        baseline: result of the model-free baseline.
+        checks: diagnostics of the inputs and of the target's outputs.
+    """
+
+    context: CollectContext
+    config: AuditConfig
+    attacks: Mapping[str, Attack]
+    plans: Sequence[Any]
+    target_evidence: Mapping[str, Any]
+    evidence_names: frozenset[str]
+    baseline: Baseline | None
+    checks: tuple[Check, ...] = ()
+
+    def collect(self, n_references: int) -> Case:
+        """Collect everything that is missing and return the case with this number of reference models."""
+        context = self.context.with_references(n_references)
+        # Evidence comes before the references: some plans train them and write_full_answers more of their outputs.
+        collect_evidence(self.plans, context)
+        train_references(context)
+        return case_in(
+            context.store,
+            self.attacks,
+            references=n_references,
+            prior=self.config.prior,
+            evidence=read_evidence(context.store, self.evidence_names, self.target_evidence),
+            checks=self.checks,
+            ignore=tuple(self.config.ignore),
+            until=self.config.until,
+            baseline=self.baseline,
+        )
+
+
+@contextmanager
+def _open_audit(inputs: Inputs, config: AuditConfig, input_checks: tuple[Check, ...]) -> Iterator[AuditSession]:
+    """Validate the plan, query the target, and open or create the audit folder."""
+    target = inputs.target
+    _check_references(inputs, config)
+    plans = default_plans(config.evidence, target, inputs.pool, inputs.split)
+    _check_attacks(inputs, config, plans)
+    outputs, consistency = query_target(target, inputs.pool)  # unreadable outputs raise before a folder is created
+    if config.folder is None or not (Path(config.folder) / "manifest.json").exists():
+        check_rare_categories(inputs, config.min_references, config.seed)
+    with audit_folder(config.folder) as path, folder_lock(path):
+        about = {**_claimed(target, config), **config.about}
+        store = store_of_inputs(inputs, path, references=config.min_references, seed=config.seed, about=about)
+        evidence_names = frozenset(collected_types(store) | {plan.name for plan in plans})
+        context = open_context(
+            store,
+            target,
+            inputs.pool,
+            outputs,
+            engine=config.engine,
+            progress=config.progress,
+            changing=consistency is not None and not consistency.deterministic,
+        )
+        del outputs  # They are large for many classes, and the folder holds them.
+        output_checks = of_consistency(consistency)
+        session = AuditSession(
+            context=context,
+            config=config,
+            attacks=select_attacks(
+                config.attacks, config.min_references, evidence_names, missing_evidence(), target.scale.signal_names
+            ),
+            plans=resume_plans(store, plans),
+            target_evidence=evidence_from_target(plans, target, inputs.pool, inputs.split),
+            evidence_names=evidence_names,
+            baseline=_run_baseline(inputs, config, store),
+            checks=(*input_checks, *output_checks),
+        )
+        _warn_issues(output_checks, config, stacklevel=7)
+        yield session
+
+
+def _check_references(inputs: Inputs, config: AuditConfig) -> None:
+    """Raise if the target cannot train the reference models, or the planned evidence does not fit the target."""
+    target = inputs.target
+    if config.min_references:
+        target.needs(
+            "train",
+            "{name} has no recipe to train reference models by{why}. Pass train=, a function (data, rng) -> model, to gl.audit "
+            "in Python; or set references=0 (--references 0).",
+        )
+        check_fit(target, inputs.pool.fit_params)
+    for plan in config.evidence:
+        plan.check(target, inputs.pool, inputs.split)
+
+
+def _check_attacks(inputs: Inputs, config: AuditConfig, plans: Sequence[AnyPlan]) -> None:
+    """Raise for a misspelt or faulty attack before a folder is created."""
+    planned = {plan.name for plan in plans}
+    # The folder may already hold evidence of any stored type.
+    possible = planned | {name for name, kind in EVIDENCE.items() if kind.stored}
+    signal_names = inputs.target.scale.signal_names
+    attacks = select_attacks(config.attacks, config.min_references, possible, missing_evidence(), signal_names)
+    if config.until is not None and not any(attack.on_stand_ins and not attack.oracle for attack in attacks.values()):
+        raise InputError(NO_MOCKS)
+    try_custom_attacks(
+        attacks,
+        inputs.target.classes_of(inputs.pool.y),
+        config.min_references,
+        signal_names,
+        inputs.split.population,
+        unmade=any(EVIDENCE[name].simulate is None for name in planned - owner_evidence()),
+    )
+
+
+def default_references(target: Target) -> int:
+    """Return the default number of reference models; warn if the target has no training recipe."""
+    if "train" in target.can:
+        return REFERENCES
+    reason = target.cannot.get("train")
+    why = f" ({reason})" if reason else ""
+    warnings.warn(
+        f"{target.name} has no recipe to train reference models by{why}. Only attacks that need no references run, which usually "
+        "identify fewer records. Pass train=, a function (data, rng) -> model, to gl.audit in Python; or references=0 "
+        "(--references 0) to silence this warning.",
+        AuditWarning,
+        stacklevel=3,
+    )
+    return 0
+
+
+def _origin(config: AuditConfig, *, trains: bool, has_recipe: bool, population: bool) -> Origin:
+    """Describe the call to repeat this audit: from Python, the command line or the demo."""
+    written = ("label", "group", "id", "person", "seed", "duplicates")
+    options = [(name, getattr(config, name)) for name in written]
+    arguments = [f"{name}={value!r}" for name, value in options if not _is_default(value)]
+    if has_recipe:
+        arguments.append("train=train")
+    if config.fit_params is not None:
+        arguments.append("fit_params=fit_params")
+    origin = Origin("python", arguments=tuple(arguments), population=population, trains=trains)
+    if config.about.get("demo"):
+        return replace(origin, source="demo", arguments=())
+    request = config.about.get("request")
+    if request is None:
+        return origin
+    if str(request["model"]).endswith((".skops", ".onnx")):
+        return replace(origin, source="command")
+    return replace(origin, source="command", flags=("--allow-pickle",))
+
+
+def _is_default(value: Any) -> bool:
+    """Return whether an argument has its default. Invalid arguments, which are refused later, may not be comparable."""
+    if isinstance(value, str):
+        return value == "warn"
+    if isinstance(value, list | tuple | int):
+        return not value
+    return value is None
+
+
+def _claimed(target: Target, config: AuditConfig) -> dict[str, Any]:
+    """Return the privacy claim about the target: the user's, or the guarantee of its training recipe."""
+    claim = config.claimed
+    # The references of an attacker without the recipe are trained differently from the target.
+    train = target.can.get("retrain") or target.can.get("train")
+    guarantee = getattr(getattr(train, "recipe", None), "privacy", None)
+    if claim is None and guarantee is not None:
+        try:
+            spent = guarantee()
+        except InputError:  # Opacus, which computes the privacy budget, is not installed.
+            return {}
+        if isfinite(spent.epsilon):
+            claim = Claim(spent.epsilon, spent.delta)
+    return claim_about(claim)
+
+
+def _check_inputs(inputs: Inputs, config: AuditConfig) -> tuple[Check, ...]:
+    """Return diagnostics of the inputs, and warn about issues before the slow work."""
+    checks: tuple[Check, ...] = ()
+    if inputs.duplicates is not None:
+        checks += of_duplicates(inputs.duplicates)
+    checks += of_repeats(inputs.repeats)
+    if inputs.twins is not None:
+        checks += of_twins(inputs.twins)
+    if config.min_references:
+        checks += tuple(Check(code, "issue", values) for code, values in inputs.target.notes.items())
+    _warn_issues(checks, config)
+    return checks
+
+
+def _run_baseline(inputs: Inputs, config: AuditConfig, store: Store) -> Baseline | None:
+    """Run the model-free baseline while the records are in memory, and warn before the slow work.
+
+    Members that guestlist drew from one pool need no baseline.
+    """
+    if inputs.drawn or not config.baseline:
+        return None
+    pool = inputs.pool
+    hidden = () if inputs.game is None else hidden_columns(inputs.game)
+    with one_thread():  # identical results on any number of cores
+        baseline = cached_baseline(
+            store,
+            pool.x,
+            pool.y,
+            {name: values for name, values in pool.groups.items() if name not in hidden},
+            pool.persons,
+            values=not inputs.target.scale.has_classes,
+            hashes=inputs.hashes,
+        )
+    if baseline is not None and baseline.significant:
+        _warn_issues([of_baseline(baseline)], config, stacklevel=8)
+    return baseline
+
+
+def _warn_issues(checks: Sequence[Check], config: AuditConfig, stacklevel: int = 6) -> None:
+    """Warn about every issue that the user does not ignore; ``stacklevel`` reaches the caller of ``audit``."""
+    for check in checks:
+        if check.state == "issue" and check.code not in config.ignore:
+            _warn(check, stacklevel)
+
+
+def _warn(check: Check, stacklevel: int) -> None:
+    """Warn of an issue, with its remedy."""
+    message = CHECKS[check.code].text(check.figures)
+    if CHECKS[check.code].by_chance:
+        # A log message: as a warning it would fail some valid audits where warnings are errors.
+        logger.warning("%s", message)
+    else:
+        warnings.warn(message, AuditWarning, stacklevel=stacklevel)
+
+
+def _recipe_interval_width(results: Results) -> float | None:
+    """Return the width of the interval that more reference models narrow."""
+    if results.headline is None or results.headline.same_recipe is None:
+        return None
+    auc = results.headline.same_recipe.auc
+    return auc.high - auc.low

@@ -1,0 +1,349 @@
+"""Evaluate an audit against a policy, for CI and test suites."""
+
+import logging
+import re
+import warnings
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from scipy.special import expit, logit
+from scipy.stats import norm
+
+from guestlist._audit.policy import REQUIRED, Policy, PolicyFile, read_policy
+from guestlist._case import Figure
+from guestlist._diagnostics.table import CHECKS, undermines_verdict
+from guestlist._findings.attacks import CHANCE, AttackResult
+from guestlist._findings.exposure import MAX_P_VALUE, top_k_ties
+from guestlist._findings.results import Demand, Gated, Limit, OpenCheck, Results, Sizes, Verdict, read_results
+from guestlist._findings.significance import SIGNIFICANCE_LEVEL
+from guestlist._store import folder_lock, read_json, to_json, write_json
+from guestlist._util import words
+from guestlist.attacks import ATTACKS, RULES
+from guestlist.errors import AuditError, AuditWarning, FolderError, InputError
+from guestlist.metrics import Estimate, conformal_p_values, threshold_at_fpr, tpr_at_fpr
+
+
+def sample_size_factor(estimate: Estimate, limit: Limit) -> float:
+    """Return the factor by which the audit must grow; infinite if no size suffices, NaN if unknown.
+
+    It cannot be told from an upper end of 1, which says nothing about the next record.
+
+    >>> round(times_as_many(Estimate(0.55, 0.5, 0.6), Limit(0.575)), 1)
+    3.9
+    """
+    value, high, limit_share = (_as_share(number, limit) for number in (estimate.value, estimate.high, limit.most))
+    if value >= limit_share:
+        return np.inf
+    if not high < 1:  # or it is withheld
+        return np.nan
+    return _looseness(value, high) / _looseness(value, limit_share) if limit_share < 1 else 0.0
+
+
+def _as_share(number: float, limit: Limit) -> float:
+    """An advantage lies in [-1, 1]; as a balanced accuracy it is a share like the others."""
+    return (1 + number) / 2 if limit.measure == "advantage" else number
+
+
+def _looseness(value: float, high: float) -> float:
+    """Return the squared half-width over the variance at the upper end; it falls as 1/n."""
+    return (high - value) ** 2 / (high * (1 - high))
+
+
+MAX_DRIVERS = 10
+
+
+def limited_attacks(results: Results, attacks: tuple[str, ...] = ()) -> tuple[AttackResult, ...]:
+    """The attacks that limits are held against: those named, or all that were run."""
+    outcomes = tuple(results.attack(name) for name in attacks) or (results.outcomes or ())
+    if not outcomes:
+        raise FolderError("The results hold no attack to judge: run the audit again.")
+    return outcomes
+
+
+def evaluate_limit(results: Results, limit: Limit, attacks: tuple[str, ...] = ()) -> Verdict:
+    """Hold the audit's attacks (all of them, or those named) against one limit."""
+    estimates = {outcome.name: _estimate(results, outcome, limit) for outcome in limited_attacks(results, attacks)}
+    # A withheld number cannot pass, so NaN counts as the worst.
+    worst = max(estimates, key=lambda name: np.nan_to_num(estimates[name].high, nan=np.inf))
+    estimate = estimates[worst]
+    passed = bool(estimate.high <= limit.most)
+    drivers, tied = ((), 0) if passed else _drivers(results, worst, limit)
+    return Verdict(
+        limit=limit,
+        attack=worst,
+        estimate=estimate,
+        passed=passed,
+        margin=limit.most - estimate.high,
+        sample_size_needed=None if passed else _sample_size_needed(results, estimate, limit),
+        drivers=drivers,
+        tied=tied,
+    )
+
+
+def _estimate(results: Results, outcome: AttackResult, limit: Limit) -> Estimate:
+    if limit.fpr is None:
+        return outcome.auc if limit.measure == "auc" else outcome.advantage
+    for rate in outcome.rates:
+        if np.isclose(rate.fpr, limit.fpr):
+            return rate.tpr
+    records = results.records
+    if records is None:
+        raise FolderError(
+            f"A TPR at {limit.fpr:g} FPR is not in the results, and records.parquet is missing to compute it."
+        )
+    scores = records[f"score_{outcome.name}"].to_numpy()
+    member = records["member"].to_numpy()
+    persons = records["person"].to_numpy() if "person" in records else None
+    return tpr_at_fpr(scores, member, limit.fpr, clusters=persons)
+
+
+def _sample_size_needed(results: Results, estimate: Estimate, limit: Limit) -> Sizes | None:
+    times = sample_size_factor(estimate, limit)
+    if results.subject is None or not np.isfinite(times):
+        return None
+    return Sizes(*(int(np.ceil(times * side)) for side in (results.subject.members, results.subject.nonmembers)))
+
+
+def _drivers(results: Results, attack: str, limit: Limit) -> tuple[tuple[str, ...], int]:
+    """Members that push the number up, and how many share the next place.
+
+    They have the highest scores, with a small p-value among non-members; for a TPR only those that are called.
+    """
+    if results.records is None or np.isnan(_estimate(results, results.attack(attack), limit).high):
+        return (), 0
+    member = results.records["member"].to_numpy(bool)
+    scores = results.records[f"score_{attack}"].to_numpy(float)
+    outside = scores[~member & ~np.isnan(scores)]
+    candidates = member & (conformal_p_values(scores, outside) <= MAX_P_VALUE)
+    if limit.fpr is not None:
+        candidates &= scores >= threshold_at_fpr(outside, limit.fpr)
+    names = results.records["id"].to_numpy()[candidates]
+    top = top_k_ties([-scores[candidates]], names, MAX_DRIVERS, MAX_DRIVERS)
+    return tuple(str(names[row]) for row in top.rows), top.left_out
+
+
+# Evidence that takes the place of references: other models that were made for the same records, or the exact law of all.
+IN_THEIR_PLACE = ("distilled", "left_out", "neighbours")
+GL112 = "GL112"  # the headline attack ranks members below non-members
+Judged = tuple[AttackResult, ...]
+
+
+def sides(results: Results, judged: Judged, policy: Policy) -> Demand | None:
+    """No attack ranks members below non-members, beyond chance: an AUC below 0.5 keeps every limit, whatever leaks.
+
+    The members and non-members may have been interchanged, or a sign inverted. With many attacks, one of them has an interval
+    below 0.5 by chance, so the upper ends hold together (Bonferroni), with the error of one side of a 95 % interval. A user who
+    ignores GL112, the same check of the headline attack, accepts that.
+    """
+    reversed_headline = results.check(GL112)
+    ignored_by_audit = reversed_headline is not None and reversed_headline.state == "ignored"
+    if ignored_by_audit or GL112 in policy.ignore:
+        return None
+    highs = {outcome.name: upper_end(outcome.auc, SIGNIFICANCE_LEVEL / 2 / len(judged)) for outcome in judged}
+    lowest = min(judged, key=lambda outcome: np.nan_to_num(highs[outcome.name], nan=np.inf))
+    high = highs[lowest.name]
+    values: dict[str, Figure] = {"attack": lowest.name, "auc": lowest.auc.value, "high": high}
+    return Demand("sides", not high < CHANCE, values)
+
+
+def upper_end(estimate: Estimate, error: float) -> float:
+    """The upper end of a 95 % interval of an AUC, moved to where it has another one-sided error.
+
+    The interval is symmetric in log-odds, so that its half-width there grows with the normal quantile.
+    """
+    value, high = logit(np.array([estimate.value, estimate.high]))
+    if not np.isfinite(value) or not np.isfinite(high):  # 0 and 1 have no log-odds, and no estimate has none either
+        return estimate.high
+    return float(expit(value + (high - value) * norm.isf(error) / norm.isf(SIGNIFICANCE_LEVEL / 2)))
+
+
+def comparison(results: Results, judged: Judged, policy: Policy) -> Demand | None:
+    """An attack that compares models on the same record is among those judged, unless the policy does without."""
+    if policy.without_references:
+        return None
+    comparing = [outcome.name for outcome in judged if compares(outcome.name)]
+    return Demand("comparison", bool(comparing), {"references": _references(results), "judged": len(judged)})
+
+
+def attacks(results: Results, judged: Judged, policy: Policy) -> Demand | None:
+    """The attacks that the policy names were run."""
+    if not policy.attacks:
+        return None
+    ran = [outcome.name for outcome in results.outcomes or ()]
+    missing = [name for name in policy.attacks if name not in ran]
+    return Demand("attacks", not missing, {"missing": ", ".join(missing), "ran": ", ".join(ran)})
+
+
+def records(results: Results, judged: Judged, policy: Policy) -> Demand | None:
+    """Enough members and enough non-members were asked about."""
+    if not policy.least_records:
+        return None
+    who = results.subject
+    members, nonmembers = (who.members, who.nonmembers) if who else (0, 0)
+    values = {"least": policy.least_records, "members": members, "nonmembers": nonmembers}
+    return Demand("records", min(members, nonmembers) >= policy.least_records, values)
+
+
+def references(results: Results, judged: Judged, policy: Policy) -> Demand | None:
+    """There were enough reference models."""
+    if not policy.least_references:
+        return None
+    count = _references(results)
+    return Demand(
+        "references", count >= policy.least_references, {"least": policy.least_references, "references": count}
+    )
+
+
+def model_free_baseline(results: Results, judged: Judged, policy: Policy) -> Demand | None:
+    """The audit looked whether members can be told from non-members without the model."""
+    if policy.model_free_baseline != REQUIRED:
+        return None
+    return Demand("model_free_baseline", results.baseline is not None, {})
+
+
+DEMANDS: dict[str, Callable[[Results, Judged, Policy], Demand | None]] = {
+    "sides": sides,
+    "comparison": comparison,
+    "attacks": attacks,
+    "records": records,
+    "references": references,
+    "model_free_baseline": model_free_baseline,
+}
+
+
+def compares(name: str) -> bool:
+    """Return whether an attack compares models on the same record.
+
+    Nothing is known about a user's own attack, so it does not count.
+    """
+    if name in ATTACKS:
+        attack = ATTACKS[name]
+        return attack.compares != "nothing" or attack.evidence in IN_THEIR_PLACE
+    if name.split("_")[0] not in RULES:
+        return False
+    return any(compares(part) and re.search(rf"_{part}(_|$)", name) for part in ATTACKS)
+
+
+def _references(results: Results) -> int:
+    return results.references.count if results.references else 0
+
+
+def evaluate_policy(results: Results, policy: Policy, attacks: tuple[str, ...] = ()) -> Gated:
+    """Hold an audit against all limits and demands of a policy.
+
+    Args:
+        attacks: judge only these; by default all that were run.
+    """
+    against = limited_attacks(results, attacks)
+    verdicts = tuple(evaluate_limit(results, limit, attacks) for limit in policy.limits)
+    outcomes = [demand(results, against, policy) for demand in DEMANDS.values()]
+    demands = tuple(demand for demand in outcomes if demand is not None)
+    checks = open_checks(results, policy)
+    passed = all(part.passed for parts in (verdicts, demands, checks) for part in parts)
+    return Gated(passed, verdicts, demands, checks=checks)
+
+
+def open_checks(results: Results, policy: Policy) -> tuple[OpenCheck, ...]:
+    """The checks of an audit that found an issue, and those that are ignored, in their order."""
+    unresolved = []
+    for check in results.checks or ():
+        if check.state == "ignored":
+            unresolved.append(OpenCheck(check.code, check.figures, undermines=False, ignored="audit"))
+        elif check.state == "issue":
+            ignored = "gate" if check.code in policy.ignore else ""
+            unresolved.append(OpenCheck(check.code, check.figures, undermines_verdict(check), ignored))
+    return tuple(unresolved)
+
+
+def evaluate_policy_file(results: Results, file: PolicyFile) -> Gated:
+    """Hold an audit against the policy in a file, and say which file that was."""
+    return replace(evaluate_policy(results, file.policy), policy=file.text, sha256=file.sha256)
+
+
+def write_gate(folder: Path, gated: Gated) -> None:
+    """Write what a gate said into the results of an audit folder; all else in them stays as it is."""
+    with folder_lock(folder):  # an audit that ends meanwhile would have its results overwritten by older ones
+        path = folder / "results.json"
+        write_json(path, {**read_json(path), "gate": to_json(gated)})
+
+
+logger = logging.getLogger(__name__)
+
+
+def assert_private(
+    audit: Results | str | Path,
+    *,
+    max_auc: float | None = None,
+    max_advantage: float | None = None,
+    max_tpr: str | Sequence[str] | None = None,
+    policy: str | Path | None = None,
+    attacks: str | Sequence[str] | None = None,
+    without_references: bool = False,
+    ignore: str | Sequence[str] = (),
+) -> None:
+    """Raise an AssertionError unless an audit keeps all limits and could have seen a leak; it names no member.
+
+    Open checks that do not fail it are warnings (:class:`~guestlist.AuditWarning`).
+
+    pytest shows the line of your test and the message only: the frames of guestlist are hidden.
+
+    Args:
+        audit: results, or an audit folder.
+        max_auc, max_advantage: largest that pass.
+        max_tpr: such as ``0.05@0.01``, a TPR of at most 0.05 at an FPR of 0.01; one or several.
+        policy: a TOML file with all limits, instead of the other arguments.
+        attacks: judge only these, one or several; by default all that were run.
+        without_references: let figures pass although no attack compared with references, which find far more.
+        ignore: codes of checks, one or several, such as ``GL106``, that do not fail it although they undermine the verdict.
+    """
+    __tracebackhide__ = True  # pytest reads it
+    limits = {"max_auc": max_auc, "max_advantage": max_advantage, "max_tpr": () if max_tpr is None else max_tpr}
+    try:
+        gated = _gated(audit, policy, limits, () if attacks is None else attacks, without_references, ignore)
+    except AuditError as error:
+        raise error.with_traceback(None) from None  # the message names the mistake, which is in the test
+    from guestlist._report.gate import gate_texts
+
+    if not gated.passed:
+        raise AssertionError("\n".join(["The audit does not keep its limits.", *gate_texts(gated)]))
+    for check in gated.checks:
+        if not check.ignored:
+            _report(check)
+
+
+def _report(check: OpenCheck) -> None:
+    """Warn of an open check; of one that may be chance only in the log, as warnings may be errors."""
+    from guestlist._report.gate import open_check_text
+
+    text = open_check_text(check)
+    if check.code in CHECKS and CHECKS[check.code].by_chance:
+        logger.warning("%s", text)
+    else:
+        warnings.warn(text, AuditWarning, stacklevel=3)
+
+
+def _gated(
+    audit: Results | str | Path,
+    policy: str | Path | None,
+    limits: dict[str, Any],
+    attacks: str | Sequence[str],
+    without_references: bool,
+    ignore: str | Sequence[str],
+) -> Gated:
+    results = audit if isinstance(audit, Results) else read_results(Path(audit))
+    if policy is not None:
+        if any(limit not in (None, ()) for limit in limits.values()) or attacks or without_references or ignore:
+            raise InputError(
+                "policy= cannot be combined with max_auc=, max_advantage=, max_tpr=, attacks=, without_references= or ignore=. "
+                "Put them into the policy file."
+            )
+        return evaluate_policy_file(results, read_policy(policy))
+    try:
+        policy_from_limits = Policy(**limits, without_references=without_references, ignore=words("ignore", ignore))
+        only = words("attacks", attacks)
+    except ValueError as error:
+        raise InputError(str(error)) from error
+    return evaluate_policy(results, policy_from_limits, only)

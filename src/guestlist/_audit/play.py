@@ -1,0 +1,240 @@
+"""A whole experiment: draw members, train the target and its references, and audit it."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from guestlist._audit.config import REFERENCES, AuditConfig
+from guestlist._audit.flow import collect_case, run_audit
+from guestlist._case import PRIOR, Case, Cover, Origin
+from guestlist._collect import Inputs, UntilWidth, repeated_ids, with_description
+from guestlist._collect.engines.engine import Engine, Progress
+from guestlist._findings.epsilon import DELTA, Epsilon, epsilon_bound
+from guestlist._findings.results import Results
+from guestlist._store import to_json
+from guestlist._util import global_generators, one_thread, reason, stream
+from guestlist.attacks import select_attacks
+from guestlist.data import Data, as_data, column_names, without_groups
+from guestlist.defences import Recipe, Refit, as_recipe
+from guestlist.errors import AuditError, InputError
+from guestlist.evidence import EVIDENCE, LossTrace
+from guestlist.evidence.table import AnyPlan
+from guestlist.games import Game, Preparing, Trials, check_game, draw, hidden_columns
+from guestlist.models import FRAMEWORKS, Target, answers, framework_of, input_checks, model_code, numpy_defaults
+from guestlist.privacy import BayesianRuns, Bonferroni, Claim, ClopperPearson, GaussianRuns, HoldOut, Median
+
+
+def play(
+    game: Game,
+    recipe: Recipe | Any,
+    data,
+    *,
+    model=None,
+    classes=None,
+    scale: str = "logits",
+    label: str | None = None,
+    group: str | Sequence[str] = (),
+    id: str | None = None,
+    person: str | None = None,
+    references: int | UntilWidth = REFERENCES,
+    attacks: Sequence[str | Callable] | None = None,
+    evidence: Sequence[AnyPlan] = (),
+    folder: str | Path | None = None,
+    seed: int = 0,
+    jobs: int | None = None,
+    engine: Engine | None = None,
+    prior: float = PRIOR,
+    ignore: Sequence[str] = (),
+    claimed: Claim | None = None,
+    progress: Progress | bool = True,
+    about: Mapping[str, Any] | None = None,
+    cover: Cover | None = None,
+) -> Results:
+    """Draw members by the rules of a game, train a target on them and references as the game says, and audit the target.
+
+    Membership is drawn by us, so members and non-members differ by nothing but chance and the game. In games of dependent
+    records (``Clusters``, ``Bias``, ``Sources``) the game makes them differ: play the counterpart as well, ``iid=True``.
+
+    Args:
+        game: how members are chosen: ``Sides(1000, 1000)``, ``Bernoulli(0.5)``, ``Canaries(500)``; see ``guestlist show games``.
+        recipe: how models are trained: ``Fit(...)`` with ``model``, what it trains; or an unfitted scikit-learn-style
+            estimator, which is its own recipe.
+        data: the pool of records: ``(x, y)``, a table with a ``label`` column, or a path to one.
+        model: a torch module, or an estimator, that the recipe trains copies of.
+        classes: the labels that a torch module's outputs stand for; by default 0, 1, ….
+        scale: ``logits``, or ``values`` for a torch module that predicts a number.
+        label, group, id, person, references, attacks, evidence, folder: as for ``audit``.
+        seed, jobs, engine, prior, ignore, claimed, progress, about, cover: as for ``audit``.
+
+    The target is trained again in every call, with identical results for the same seed; so are the models that choose canaries.
+    """
+    config = AuditConfig.from_options(
+        references=references,
+        attacks=attacks,
+        evidence=evidence,
+        folder=folder,
+        seed=seed,
+        jobs=jobs,
+        engine=engine,
+        prior=prior,
+        ignore=ignore,
+        progress=progress,
+        about=about,
+        cover=cover,
+        claimed=claimed,
+    )
+    config = replace(config, about={"origin": to_json(Origin("game")), **config.about})
+    check_game(game)
+    if isinstance(game, Trials):
+        raise InputError(f"Every model of {type(game).__name__} is a trial of its own: play it with gl.play_many.")
+    select_attacks(attacks, config.min_references, EVIDENCE)  # a misspelt name is found before anything is trained
+    groups = column_names("group", group)
+    needed = tuple(dict.fromkeys((*groups, *hidden_columns(game))))
+    records = without_groups(
+        as_data(data, side="data", label=label, group=needed, id=id, person=person), hidden_columns(game)
+    )
+    options = {"classes": classes, "scale": scale, "checkpoints": any(isinstance(plan, LossTrace) for plan in evidence)}
+    inputs = _draw_inputs(game, _target_maker(recipe, model, options), records, seed, config.progress)
+    named_once = id is None or person is not None
+    return run_audit(inputs if named_once else replace(inputs, repeats=repeated_ids(records.ids)), config)
+
+
+def play_many(
+    game: Trials,
+    recipe: Recipe | Any,
+    data,
+    *,
+    model=None,
+    classes=None,
+    scale: str = "logits",
+    label: str | None = None,
+    id: str | None = None,
+    runs: int = 200,
+    folder: str | Path | None = None,
+    seed: int = 0,
+    jobs: int | None = None,
+    engine: Engine | None = None,
+    claimed: Claim | None = None,
+    delta: float = DELTA,
+    how: ClopperPearson | GaussianRuns | BayesianRuns | None = None,
+    threshold: Bonferroni | HoldOut | Median | None = None,
+    confidence: float = 0.95,
+    progress: Progress | bool = True,
+    about: Mapping[str, Any] | None = None,
+) -> Epsilon:
+    """Train many models, each with a coin of its own, and say what epsilon their scores prove.
+
+    Args:
+        game: ``Strong()``, one record or another beside others that are always the same; ``Exchangeable(1000)``.
+        recipe, data, model, classes, scale, label, id: as for ``play``.
+        runs: how many models.
+        folder: keeps every run; with the same folder it goes on where it was, and more of them can be asked for.
+        claimed: the promise, about one record more or less; by default what the recipe promises, if it does.
+        delta: of the promise, where nothing is claimed.
+        how: ``ClopperPearson()`` by default, ``GaussianRuns()`` or ``BayesianRuns()``.
+        threshold, confidence: as for ``epsilon_bound``.
+        seed, jobs, engine, progress, about: as for ``audit``.
+
+    The score of a run is how much better it fits the first record than the second, or how well it fits the only one.
+    """
+    check_game(game)
+    if not isinstance(game, Trials):
+        raise InputError(f"{type(game).__name__} has one target: play it with gl.play.")
+    if runs < 2:
+        raise ValueError(f"Expected runs={runs} to be 2 or more.")
+    config = AuditConfig.from_options(
+        references=runs - 1,
+        attacks=["loss"],
+        folder=folder,
+        seed=seed,
+        jobs=jobs,
+        engine=engine,
+        progress=progress,
+        about=about,
+        claimed=claimed,
+    )
+    records = as_data(data, side="data", label=label, id=id)
+    options = {"classes": classes, "scale": scale, "checkpoints": False}
+    inputs = _draw_inputs(game, _target_maker(recipe, model, options), records, seed, config.progress)
+
+    def bound(case: Case) -> Epsilon:
+        promise = case.setting.claimed
+        return epsilon_bound(
+            case.scored(), delta=delta, claimed=promise, how=how, threshold=threshold, confidence=confidence
+        )
+
+    return collect_case(inputs, config, bound)
+
+
+# (all records, which of them to train on, rng) to a target.
+TargetMaker = Callable[[Data, np.ndarray, np.random.Generator], Target]
+
+
+def _target_maker(recipe, model, options: Mapping[str, Any]) -> TargetMaker:
+    """Return a function that trains a target of the game."""
+    for part in (recipe, model):
+        if isinstance(part, type):
+            raise InputError(
+                f"{part.__name__} is a class: give what is made of it, {part.__name__}(…), with its options."
+            )
+    if model is None:
+        if not FRAMEWORKS["scikit-learn"].recognises(recipe):
+            raise InputError("What does the recipe train? Give model=…; or an unfitted estimator as the recipe.")
+        recipe, model = Refit(), recipe
+    framework = framework_of(model) or FRAMEWORKS["scikit-learn"]
+    train = as_recipe(recipe)
+
+    def make(data: Data, members: np.ndarray, rng: np.random.Generator) -> Target:
+        return framework.retrain(model, train, data, members, partial(_train_target, rng), **options)
+
+    return make
+
+
+@numpy_defaults()
+def _draw_inputs(game: Game | Trials, make: TargetMaker, data: Data, seed: int, progress: Progress | None) -> Inputs:
+    """Draw the members and train a target on them."""
+    if isinstance(game, Preparing):
+        data = game.prepared(data, partial(_losses, make, seed, progress), seed)
+    split = draw(game, data, 1, seed)
+    if not isinstance(game, Trials) and not (split.members.any() and split.nonmembers.any()):
+        raise InputError(f"{game} draws no members, or none that are not, of {len(data)} records. Give more of them.")
+    target = make(data, split.members, stream(seed, "training", 0))
+    pool = target.fitting(data, "data")
+    input_checks.check_sides({"members": pool}, target.classes)
+    input_checks.check_finite("data", pool, target.predict)
+    input_checks.check_first_records({"data": pool}, target.predict)
+    return Inputs(target, pool, split, game=game)
+
+
+def _losses(
+    make: TargetMaker, seed: int, progress: Progress | None, train: Data, about: Data, models: int
+) -> np.ndarray:
+    """(models, records) what models that are trained on some records lose on others."""
+    every = np.ones(len(train), dtype=bool)
+
+    def losses_of(k: int) -> np.ndarray:
+        target = make(train, every, stream(seed, "canaries", 1 + k))
+        pool = target.fitting(about, "data")
+        labels = target.labels_of(pool.y)
+        outputs = answers(target.predict, pool.x, target.columns, target.scale)
+        return target.scale.resolved(outputs, labels).signals(outputs, labels)["loss"]
+
+    numbers = range(models)
+    show = with_description(progress, "Choosing canaries")
+    return np.stack([losses_of(k) for k in (show(numbers, total=models) if show else numbers)])
+
+
+def _train_target(rng: np.random.Generator, recipe: Callable, model, members: Data):
+    """The target: model 0 of the game, trained as every reference is, with one thread and a stream of its own."""
+    with one_thread(), global_generators(rng):
+        try:
+            with model_code():
+                return recipe(model, members, rng)
+        except AuditError:
+            raise
+        except Exception as error:
+            raise AuditError(f"The target could not be trained ({reason(error)}).") from error

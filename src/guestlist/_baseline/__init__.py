@@ -1,0 +1,1 @@
+"""Model-free baseline: can members and non-members be distinguished without querying the model?"""

@@ -1,0 +1,163 @@
+"""Protocol of engines: an engine computes the files of many numbers, and the driver writes them.
+
+An engine is a value: ``Here()`` works in this process, ``Local(jobs)`` in local processes, ``Ray(address)`` on a cluster.
+Workers only compute and send arrays back. The driver writes each file atomically, so a killed audit resumes from the files
+that were finished. Every model is trained with one thread and its own random stream: results are bitwise identical for any
+engine, any number of workers and any interruption.
+"""
+
+import pickle
+import shutil
+import traceback
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol, runtime_checkable
+
+import cloudpickle
+import numpy as np
+
+from guestlist._store import write_npz
+from guestlist._util import reason
+from guestlist.data import Data
+from guestlist.errors import AuditError
+from guestlist.models import unchanged
+
+Progress = Callable[..., Iterable]
+Files = Mapping[Path, Mapping[str, np.ndarray]]
+
+# Private folder in which an engine may put the records while it runs.
+WORK = ".work"
+
+# Environment in which libraries that are loaded later use one thread.
+ONE_THREAD = dict.fromkeys(
+    (
+        "OMP_NUM_THREADS",
+        "OPENBLAS_NUM_THREADS",
+        "MKL_NUM_THREADS",
+        "BLIS_NUM_THREADS",
+        "VECLIB_MAXIMUM_THREADS",
+        "NUMEXPR_NUM_THREADS",
+        "NUMBA_NUM_THREADS",
+    ),
+    "1",
+)
+
+
+class Task(Protocol):
+    """Computation of the files of number ``k``. It is sent to the workers, so it should be small."""
+
+    def files(self, k: int, pool: Data) -> Files: ...
+
+
+@runtime_checkable
+class Engine(Protocol):
+    """Runner of tasks."""
+
+    def run(self, task: Task, numbers: Sequence[int], pool: Data, work: Path) -> Generator[Files]:
+        """Yield the files of every number, in any order. Closing the generator ends all processes that it started.
+
+        Args:
+            work: Folder that the engine may make while it runs.
+        """
+        ...
+
+
+@dataclass(frozen=True)
+class Here:
+    """In this process, one after the other: for models that cannot be pickled, and for debugging."""
+
+    def run(self, task: Task, numbers: Sequence[int], pool: Data, work: Path) -> Generator[Files]:
+        for k in numbers:
+            yield compute_files(task, k, pool)
+
+
+def run_all(
+    task: Task,
+    numbers: Sequence[int],
+    pool: Data,
+    folder: Path,
+    *,
+    engine: Engine,
+    progress: Progress | None = None,
+    write: Callable[[Path, Mapping[str, np.ndarray]], None] = lambda path, arrays: write_npz(path, **arrays),
+) -> None:
+    """Compute and write the files of every number.
+
+    Args:
+        folder: Audit folder; an engine may put the records there while it runs.
+        write: Writes one file atomically.
+        progress: Wraps an iterable and takes ``total=``, as ``tqdm`` does.
+    """
+    if not numbers:
+        return
+    # Closed at once, also if the progress fails: otherwise processes run as long as the traceback exists.
+    with (
+        closing(engine.run(task, numbers, pool, folder / WORK)) as computed,
+        closing(_written(computed, write)) as finished,
+    ):
+        for _ in progress(finished, total=len(numbers)) if progress else finished:
+            pass
+
+
+def clear_work(folder: Path) -> None:
+    """Remove the records that an engine of a killed audit left behind."""
+    shutil.rmtree(folder / WORK, ignore_errors=True)
+
+
+def compute_files(task: Task, k: int, pool: Data) -> Files:
+    """Compute the files of one number; an unexpected error gets a note with the number."""
+    try:
+        with unchanged(pool, f"Model {k}"):
+            return task.files(k, pool)
+    except AuditError:
+        raise
+    except Exception as error:
+        error.add_note(f"This was number {k} of {type(task).__name__}. What was collected before it is kept.")
+        raise
+
+
+def compute_or_error(task: Task, k: int, pool: Data) -> Files | Exception:
+    """Compute the files of one number in a worker; an error is returned instead of raised."""
+    try:
+        return compute_files(task, k, pool)
+    except Exception as error:
+        return _picklable_error(error, k)
+
+
+def pickle_task(task: Task) -> bytes:
+    """Pickle a task, also with lambdas and functions of a script."""
+    try:
+        return cloudpickle.dumps(task)
+    except Exception as error:
+        raise AuditError(
+            f"What is to be done cannot be sent to other processes ({reason(error)}). Do it in this one: "
+            "engine=gl.Here() (--engine here)."
+        ) from error
+
+
+def load_error(error: Exception) -> AuditError:
+    """Return the error for a task that a worker cannot load."""
+    return AuditError(
+        f"What is to be done cannot be loaded in another process ({reason(error)}). Do it in this one: "
+        "engine=gl.Here() (--engine here)."
+    )
+
+
+def _picklable_error(error: Exception, k: int) -> Exception:
+    """Return the error with its traceback as a note, or one with the same message if it cannot be pickled."""
+    text = "".join(traceback.format_exception(error))
+    try:
+        pickle.loads(cloudpickle.dumps(error))
+    except Exception:
+        return AuditError(f"Number {k} failed ({reason(error)}). What was collected before it is kept.")
+    error.add_note(f"It happened in another process:\n{text}")
+    return error
+
+
+def _written(computed: Iterable[Files], write: Callable[[Path, Mapping[str, np.ndarray]], None]) -> Generator[Files]:
+    for files in computed:
+        for path, arrays in files.items():
+            write(path, arrays)
+        yield files

@@ -1,0 +1,323 @@
+"""Worker processes for one piece of work, and the choice of an engine."""
+
+from __future__ import annotations
+
+import gc
+import os
+import pickle
+import shutil
+import signal
+import subprocess
+import sys
+from collections import Counter, deque
+from collections.abc import Generator, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from multiprocessing.spawn import get_executable
+from pathlib import Path
+from queue import Empty, SimpleQueue
+from threading import Thread
+from typing import IO
+
+import cloudpickle
+import joblib
+import numpy as np
+
+from guestlist._collect.engines.engine import (
+    ONE_THREAD,
+    Engine,
+    Files,
+    Here,
+    Task,
+    compute_or_error,
+    load_error,
+    pickle_task,
+)
+from guestlist._util import short_repr
+from guestlist.data import Data
+from guestlist.errors import AuditError, write_error
+
+# Number of attempts if the process of a number dies.
+TRIES = 2
+MOST_JOBS = 1024
+# Seconds that a process without work may take to end.
+PATIENCE = 5.0
+# Seconds between two checks for processes that died without a message.
+CHECK_INTERVAL = 1.0
+
+# Code of a process. It sets the paths first, from which guestlist and the modules of the task are imported. It disables garbage
+# collection while modules are loaded, since there is none and the search takes time. After a success it ends at once when other
+# exit handlers have run: to unload every module would take a fifth of the time that the start takes.
+_START = (
+    "import atexit, gc, os, pickle, sys; well = []; "
+    "atexit.register(lambda: well and (sys.stdout.flush(), os._exit(0))); gc.disable(); "
+    "order = open(sys.argv[1], 'rb'); sys.path[:], sys.argv = pickle.load(order); "
+    f"from {__name__} import serve; serve(order); well.append(True)"
+)
+_ORDER = "order.pickle"
+_POOL = "pool.joblib"
+_END = b"end\n"
+LISTENER = "guestlist-listener"
+
+
+@dataclass(frozen=True)
+class Local:
+    """Processes on this machine.
+
+    Args:
+        jobs: Number of processes; -1 for one per core. With 1, the work runs in this process.
+    """
+
+    jobs: int = -1
+
+    def __post_init__(self):
+        is_integer = isinstance(self.jobs, int | np.integer) and not isinstance(self.jobs, bool)
+        if not is_integer or self.jobs == 0 or self.jobs > MOST_JOBS:
+            raise ValueError(
+                f"Expected jobs={short_repr(self.jobs)} to be a number of processes, {MOST_JOBS} at most, or -1 for one per core."
+            )
+
+    def run(self, task: Task, numbers: Sequence[int], pool: Data, work: Path) -> Generator[Files]:
+        """Yield the files of every number."""
+        count = min(joblib.effective_n_jobs(self.jobs), len(numbers))
+        if count <= 1:
+            yield from Here().run(task, numbers, pool, work)
+            return
+        work = work.absolute()
+        crew = _Crew(work / _ORDER)
+        try:
+            with _explained(work):
+                work.mkdir(mode=0o700, parents=True)
+                _write_order(task, work / _ORDER)
+            crew.start(count)  # They load modules while the records are written.
+            with _explained(work / _POOL):
+                joblib.dump(pool, work / _POOL)
+            yield from _results(crew, numbers)
+        finally:
+            try:
+                crew.end()
+            finally:
+                shutil.rmtree(work, ignore_errors=True)
+
+
+ALL_CORES = Local()
+
+
+@contextmanager
+def _explained(path: Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise write_error(path, error) from error
+
+
+def _write_order(task: Task, path: Path) -> None:
+    with open(path, "wb") as file:
+        pickle.dump((sys.path, sys.argv), file)
+        file.write(pickle_task(task))
+
+
+def _results(crew: _Crew, numbers: Sequence[int]) -> Generator[Files]:
+    waiting = deque(numbers)
+    deaths = Counter[int]()
+    for process in crew.processes:
+        process.give(waiting.popleft())
+    while any(process.number is not None for process in crew.processes):
+        process, message = crew.next_message()
+        k = process.number
+        process.number = None
+        if k is None:  # It had no work left, and ended.
+            crew.dismiss(process)
+            continue
+        if message is None:
+            deaths[k] += 1
+            if deaths[k] == TRIES:
+                raise AuditError(_loss_message(k, process.status()))
+            crew.replace(process).give(k)
+            continue
+        outcome = pickle.loads(message)
+        if isinstance(outcome, Exception):
+            raise outcome
+        # The next number is sent before the files are written, so that the process need not wait for the disk.
+        process.give(waiting.popleft() if waiting else None)
+        yield outcome
+
+
+def _loss_message(k: int, status: int) -> str:
+    end = f"was killed by signal {-status}" if status < 0 else f"ended with status {status}"
+    return (
+        f"The process that worked on number {k} {end}, {TRIES} times over; a full memory is the usual cause. Number {k} is "
+        "lost, what was collected is kept: run again, with fewer jobs."
+    )
+
+
+class _Crew:
+    """Processes of one run, and an inbox of pairs (process, message); a message of None: the process died."""
+
+    def __init__(self, order: Path):
+        self.processes: list[_Process] = []
+        self.inbox: SimpleQueue[tuple[_Process, bytes | None]] = SimpleQueue()
+        self._order = order
+
+    def start(self, count: int) -> None:
+        for _ in range(count):  # One by one: if one cannot be started, those before it are ended.
+            self.processes.append(_Process(self._order, self.inbox))
+
+    def next_message(self) -> tuple[_Process, bytes | None]:
+        while True:
+            with suppress(Empty):
+                return self.inbox.get(timeout=CHECK_INTERVAL)
+            for process in self.processes:
+                if process.number is not None:
+                    process.kill_children_if_dead()
+
+    def dismiss(self, process: _Process) -> None:
+        self.processes.remove(process)
+        process.close()
+
+    def replace(self, dead: _Process) -> _Process:
+        self.dismiss(dead)
+        self.start(1)
+        return self.processes[-1]
+
+    def end(self) -> None:
+        for process in self.processes:
+            process.kill_if_working()
+        for process in self.processes:
+            process.close()
+
+
+class _Process:
+    """An interpreter that computes the files of one number at a time."""
+
+    def __init__(self, order: Path, inbox: SimpleQueue):
+        self.number: int | None = None
+        self._finishing = False
+        self._child = subprocess.Popen(
+            [get_executable(), "-c", _START, str(order)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            env={**os.environ, **ONE_THREAD},
+            # A separate group: Ctrl-C reaches only the driver, and processes that a model has started end with it.
+            process_group=0 if os.name == "posix" else None,
+        )
+        assert self._child.stdin is not None
+        assert self._child.stdout is not None
+        self._commands = self._child.stdin
+        self._results = self._child.stdout
+        self._listener = Thread(target=self._listen, args=(inbox,), name=LISTENER, daemon=True)
+        self._listener.start()
+
+    def give(self, number: int | None) -> None:
+        """Send the next number; None: there is no work left."""
+        self.number = number
+        self._finishing = number is None
+        with suppress(BrokenPipeError):  # It is dead, and the listener reports it.
+            self._commands.write(_END if number is None else b"%d\n" % number)
+            self._commands.flush()
+
+    def status(self) -> int:
+        """Return the exit status."""
+        return self._child.wait()
+
+    def kill_children_if_dead(self) -> None:
+        """End the processes that a dead process has started: they may hold the pipe open and hide its death."""
+        if self._child.poll() is not None:
+            self._kill()
+
+    def kill_if_working(self) -> None:
+        """End the process unless it has no work left."""
+        if not self._finishing:
+            self._kill()
+
+    def close(self) -> None:
+        """Wait for its end, and end it if it takes too long."""
+        try:
+            self._child.wait(PATIENCE)
+        except subprocess.TimeoutExpired:
+            self._kill()
+            self._child.wait()
+        self._listener.join(CHECK_INTERVAL)
+        if self._listener.is_alive():
+            self.kill_children_if_dead()
+            self._listener.join()
+        self._results.close()
+        with suppress(BrokenPipeError):
+            self._commands.close()
+
+    def _kill(self) -> None:
+        if os.name != "posix":
+            self._child.kill()
+            return
+        with suppress(ProcessLookupError, PermissionError):  # The group has no process left.
+            os.killpg(self._child.pid, signal.SIGKILL)
+
+    def _listen(self, inbox: SimpleQueue) -> None:
+        while (message := _receive(self._results)) is not None:
+            inbox.put((self, message))
+        inbox.put((self, None))
+
+
+def _receive(pipe: IO[bytes]) -> bytes | None:
+    """Read one message; None if the pipe ends within it or before it."""
+    head = pipe.read(8)
+    size = int.from_bytes(head, "big")
+    message = pipe.read(size)
+    return message if len(head) == 8 and len(message) == size else None
+
+
+def serve(order: IO[bytes]) -> None:
+    """Run in a process: load the task, then compute the files of every number that arrives."""
+    work = Path(order.name).parent
+    numbers = SimpleQueue[int | None]()
+    # The task has no access to the pipes: its output goes to stderr, and its input is empty.
+    commands = os.dup(0)
+    results = os.fdopen(os.dup(1), "wb")
+    os.dup2(2, 1)
+    with open(os.devnull, "rb") as nothing:
+        os.dup2(nothing.fileno(), 0)
+    Thread(target=_read_numbers, args=(os.fdopen(commands, "rb"), numbers), daemon=True).start()
+    try:
+        with order:
+            task = pickle.load(order)
+    except Exception as error:
+        _send(results, load_error(error))
+        return
+    gc.freeze()  # Loaded modules stay, so garbage collection can skip them.
+    gc.enable()
+    pool = None
+    for k in iter(numbers.get, None):
+        if pool is None:
+            pool = joblib.load(work / _POOL, mmap_mode="r")  # Read-only: no model can change the records.
+        _send(results, compute_or_error(task, k, pool))
+
+
+def _read_numbers(commands: IO[bytes], numbers: SimpleQueue) -> None:
+    """Pass on numbers; if the pipe ends early, end the process at once."""
+    for line in commands:
+        if line == _END:
+            numbers.put(None)
+            return
+        numbers.put(int(line))
+    os._exit(1)
+
+
+def _send(results: IO[bytes], outcome: Files | Exception) -> None:
+    message = cloudpickle.dumps(outcome)
+    results.write(len(message).to_bytes(8, "big"))
+    results.write(message)
+    results.flush()
+
+
+def resolve_engine(engine: Engine | None, jobs: int | None) -> Engine:
+    """Return the engine that a user chose, by itself or by a number of processes."""
+    if engine is None:
+        return ALL_CORES if jobs is None else Local(jobs)
+    if jobs is not None:
+        raise ValueError(
+            f"Expected either jobs={short_repr(jobs)} or engine={short_repr(engine)}; "
+            f"jobs is short for engine=gl.Local({short_repr(jobs)})."
+        )
+    if isinstance(engine, type) or not isinstance(engine, Engine):
+        raise ValueError(f"Expected engine={short_repr(engine)} to be gl.Local(), gl.Here() or gl.Ray().")
+    return engine

@@ -1,0 +1,277 @@
+"""Train reference models, a given number or until an interval is narrow enough."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TypeVar
+
+import numpy as np
+
+from guestlist._collect.engines.engine import Engine, Files, Progress, Task, clear_work, run_all
+from guestlist._collect.query import SignalExtractor
+from guestlist._store import Store, model_path, remove_partial_files
+from guestlist._util import integer, number, stream
+from guestlist.data import Data
+from guestlist.errors import FolderError, InputError
+from guestlist.games import draw
+from guestlist.models import Scale, Target, Trainer, row_blocks
+
+# Outputs of one fitted model differ only by rounding, since threads add up in any order. Those of a different model differ by
+# more than this for some record.
+TOLERANCE = 1e-6
+
+
+@dataclass(frozen=True)
+class CollectContext:
+    """Everything that a collection needs.
+
+    Args:
+        store: The audit folder.
+        target: The target.
+        pool: All records, in the order of ``store.pool``, in the form that the target reads.
+        extractor: Converts outputs of models to signals.
+        engine: Runs the long work.
+        progress: Shows progress.
+        references: Number of references that the audit uses; they may not be trained yet.
+    """
+
+    store: Store
+    target: Target
+    pool: Data
+    extractor: SignalExtractor
+    engine: Engine
+    progress: Progress | None = None
+    references: int = 0
+
+    @property
+    def seed(self) -> int:
+        """Random seed of the audit."""
+        return self.store.manifest.seed
+
+    def run(self, task: Task, numbers: list[int]) -> None:
+        """Run a task for these numbers and write its files."""
+        store = self.store
+        run_all(task, numbers, self.pool, store.folder, engine=self.engine, progress=self.progress, write=store.write)
+
+    def with_references(self, count: int) -> CollectContext:
+        """Plan references: their training sets are drawn and written before they are trained."""
+        split = self.store.split
+        if len(split) <= count:
+            game = self.store.manifest.make_game()
+            self.store.write_split(draw(game, self.pool, 1 + count, self.store.manifest.rows_seed, start=split))
+        return replace(self, references=count)
+
+
+def open_context(
+    store: Store,
+    target: Target,
+    pool: Data,
+    outputs: np.ndarray,
+    *,
+    engine: Engine,
+    progress: Progress | None = None,
+    changing: bool = False,
+) -> CollectContext:
+    """Clean up after a killed audit, and write the target's outputs or compare them with the stored ones.
+
+    Args:
+        outputs: (records, columns) outputs of the target for the pool.
+        changing: Whether the target's outputs change between queries, for the error message.
+    """
+    remove_partial_files(store.folder)
+    clear_work(store.folder)
+    labels = target.labels_of(pool.y)
+    try:
+        scale = _write_or_check_outputs(store, target, outputs, labels)
+    except FolderError as error:
+        if changing:
+            raise FolderError(_CHANGING.format(store.folder)) from error
+        raise
+    return CollectContext(
+        store=store,
+        target=target,
+        pool=pool,
+        extractor=SignalExtractor(labels, target.columns, scale),
+        engine=engine,
+        progress=progress,
+    )
+
+
+def _write_or_check_outputs(store: Store, target: Target, outputs: np.ndarray, labels: np.ndarray) -> Scale:
+    """Write the target's outputs, or compare them with the stored ones; return the scale fitted to them."""
+    stored = store.answers()
+    if stored is None:
+        _check_signals(store, target, outputs, labels)
+        store.write_answers(outputs)
+        # The signals depend on the exact outputs, and are written below.
+        model_path(store.folder, 0).unlink(missing_ok=True)
+    elif stored.shape != outputs.shape or _differ(stored, outputs):
+        raise FolderError(_ANOTHER.format(store.folder))
+    else:
+        outputs = stored
+    _check_signals(store, target, outputs, labels)
+    scale = target.scale.resolved(outputs, labels)
+    if 0 not in store.models():
+        store.write_model(0, scale.signals(outputs, labels))
+    return scale
+
+
+def _differ(stored: np.ndarray, outputs: np.ndarray) -> bool:
+    """Return whether outputs differ by more than rounding; block by block, as they may be large."""
+    parts = [(np.abs(stored[rows] - outputs[rows]).max(), np.abs(stored[rows]).max()) for rows in row_blocks(stored)]
+    furthest, largest = np.max(parts, axis=0)
+    return bool(furthest > TOLERANCE * max(1.0, largest))
+
+
+_ANOTHER = "{} holds an audit of another fitted model: its answers differ. Choose another folder."
+_CHANGING = (
+    "{} holds outputs of this model that differ from those of today, because the model is not deterministic (GL130). Fix its "
+    "random seed, or put it into evaluation mode, and choose another folder."
+)
+
+
+def _check_signals(store: Store, target: Target, outputs: np.ndarray, labels: np.ndarray) -> None:
+    """Raise if the stored signals of the target are not those of its outputs, within rounding."""
+    if 0 not in store.models():
+        return
+    signals = target.scale.resolved(outputs, labels).signals(outputs, labels)
+    for name, values in store.model(0).items():
+        if np.abs(signals[name] - values).max() > TOLERANCE * max(1.0, np.abs(values).max()):
+            raise FolderError(_ANOTHER.format(store.folder))
+
+
+def train_references(context: CollectContext) -> None:
+    """Train the planned references that the folder does not hold yet."""
+    collected = context.store.check_files({k: model_path(context.store.folder, k) for k in context.store.models()})
+    missing = [k for k in range(1, 1 + context.references) if k not in collected]
+    if missing:
+        error = f"{len(missing)} references are to be trained, but the target has no recipe{{why}}."
+        context.run(train_reference(context, error), missing)
+
+
+def train_reference(context: CollectContext, error: str = "") -> TrainReference:
+    """Return the task that trains any reference of a context.
+
+    Args:
+        error: Message if the target cannot be retrained.
+    """
+    rows = Rows.pack(context.store.split.member)
+    return TrainReference(
+        train=context.target.needs("train", error),
+        rows=rows,
+        seed=context.seed,
+        extractor=context.extractor,
+        folder=context.store.folder,
+    )
+
+
+@dataclass(frozen=True)
+class Rows:
+    """(models, records) masks in an eighth of the memory, since every worker gets them."""
+
+    packed: np.ndarray
+    records: int
+
+    @staticmethod
+    def pack(member: np.ndarray) -> Rows:
+        return Rows(np.packbits(member, axis=1), member.shape[1])
+
+    def __getitem__(self, k: int) -> np.ndarray:
+        return np.unpackbits(self.packed[k], count=self.records).astype(bool)
+
+
+@dataclass(frozen=True)
+class TrainReference:
+    """Task that trains one reference and writes its signals."""
+
+    train: Trainer
+    rows: Rows
+    seed: int
+    extractor: SignalExtractor
+    folder: Path
+
+    def files(self, k: int, pool: Data) -> Files:
+        return {model_path(self.folder, k): self.extractor.signals(self.answers(k, pool))}
+
+    def answers(self, k: int, pool: Data) -> np.ndarray:
+        """Train reference ``k`` and return its outputs for every record of the pool."""
+        rng = stream(self.seed, "training", k)
+        rows = self.rows[k]
+        return self.extractor.train_and_query(
+            f"Reference {k}",
+            lambda: self.train(pool.copied(rows), rng),
+            pool.x,
+            rng,
+            details=lambda: self._details(rows),
+        )
+
+    def _details(self, rows: np.ndarray) -> str:
+        """Describe the size of a training set, and of its rarest class."""
+        if not self.extractor.scale.has_classes:
+            return f" ({rows.sum()} records)"
+        rarest = np.bincount(self.extractor.labels[rows], minlength=self.extractor.columns).min()
+        return f" ({rows.sum()} records, {rarest} of its rarest class)"
+
+
+# With fewer references than this, stand-in targets have too few of their own to compare attacks.
+MIN_MOCKS = 8
+GROWTH = 1.5
+# If 1.5 times the references narrow the interval by less than this share, the remaining width comes from the records.
+MIN_GAIN = 0.03
+
+NO_MOCKS = (
+    "References are added until an attack on them, as mock targets, is known well; none of these attacks can be tried on "
+    "mock targets. Name one more, such as lira_bayes."
+)
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class UntilWidth:
+    """Train references until the interval of the recipe's AUC is this narrow, or there are ``at_most`` of them.
+
+    More references narrow the interval of the recipe: of a new model, on new records. The part of its width that comes from the
+    number of records stays. If only that part remains, training stops and a check reports it.
+
+    Args:
+        width: Width of the interval to reach.
+        start: Number of references to begin with.
+        at_most: Largest number of references.
+    """
+
+    width: float
+    start: int = 16
+    at_most: int = 512
+
+    def __post_init__(self):
+        number("width", self.width, 0, 1)
+        integer("start", self.start)
+        integer("at_most", self.at_most)
+        if not MIN_MOCKS <= self.start <= self.at_most:
+            raise ValueError(f"Expected {MIN_MOCKS} <= start={self.start} <= at_most={self.at_most}.")
+
+
+def grow_references(run: Callable[[int], T], width_of: Callable[[T], float | None], until: UntilWidth) -> T:
+    """Return the result of ``run(references)`` for the first number of references that meets ``until``.
+
+    Args:
+        run: Collects what is missing and evaluates.
+        width_of: Width of the interval in a result; None if no attack can be tried on stand-in targets.
+        until: When to stop.
+    """
+    count = until.start
+    previous = float("inf")
+    while True:
+        result = run(count)
+        width = width_of(result)
+        if width is None:
+            raise InputError(NO_MOCKS)
+        stalled = width > (1 - MIN_GAIN) * previous
+        if width <= until.width or math.isnan(width) or stalled or count == until.at_most:
+            return result
+        count = min(until.at_most, int(GROWTH * count))
+        previous = width

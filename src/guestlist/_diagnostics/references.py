@@ -1,0 +1,254 @@
+"""Diagnostics of the reference models: size, similarity to the target, precision and training set."""
+
+from dataclasses import asdict
+
+import numpy as np
+
+from guestlist._case import Case, Figure, signal_of
+from guestlist._diagnostics.core import (
+    MAX_TEST_P,
+    NOT_APPLICABLE,
+    NOT_RUN,
+    Diagnostic,
+    Outcome,
+    Values,
+    always,
+    clear,
+    outcome,
+)
+from guestlist._findings import headline, training_set
+from guestlist._util import compact, decimal
+
+SAME_OUTPUT = 1e-6  # largest difference of two outputs that count as equal
+MAX_COMPARED = 10_000  # records on which outputs are compared first
+
+
+def known_before(case: Case) -> Outcome:
+    """Return "not applicable": an issue is recorded before there is a case."""
+    return NOT_APPLICABLE
+
+
+def sizes(case: Case) -> Outcome:
+    """Check for references, or a shadow model, trained on clearly fewer or more records than the target."""
+    if not case.view.references:
+        return NOT_APPLICABLE
+    values: dict[str, Figure] = {
+        "target": int(case.truth.member.sum()),
+        "references": float(case.view.reference_member.sum(axis=1).mean()),
+    }
+    if case.setting.predictions:
+        values["predictions"] = 1
+    else:
+        values["population"] = int((~case.truth.evaluated & ~case.truth.member).sum())
+    return outcome(training_set.other_size(case), values)
+
+
+def copies(case: Case) -> Outcome:
+    """Check for references with exactly the target's outputs: they were not trained again."""
+    # A shadow model is queried about other records, so there is nothing to compare. Labels may well be equal.
+    signal = next((name for name in ("p_y", "loss") if signal_of(case.view, name) is not None), None)
+    if not case.view.references or signal is None:
+        return NOT_APPLICABLE
+    evaluated = case.truth.evaluated
+    target = case.view.target(signal)
+    # A reference that differs on some records needs no comparison on the others.
+    some = evenly_spaced(evaluated)
+    largest = np.abs(case.view.reference(signal, some) - target[some]).max(axis=1)  # NaN where one is
+    for k in np.flatnonzero(largest < SAME_OUTPUT):
+        largest[k] = np.abs(case.view.reference(signal)[k][evaluated] - target[evaluated]).max()
+    if np.isnan(largest).any():
+        return NOT_APPLICABLE
+    same = largest < SAME_OUTPUT
+    return outcome(bool(same.any()), {"copies": int(same.sum()), "references": case.view.references})
+
+
+def evenly_spaced(evaluated: np.ndarray) -> np.ndarray:
+    """Return positions of at most ``MAX_COMPARED`` evaluated records, evenly spaced."""
+    positions = np.flatnonzero(evaluated)
+    return positions[:: max(1, -(-len(positions) // MAX_COMPARED))]
+
+
+def width(case: Case) -> Outcome:
+    """Check for an interval that is wider than requested, although no more references are trained."""
+    until = case.setting.until
+    same_recipe = case.of(headline.find).same_recipe
+    if until is None or same_recipe is None:
+        return NOT_APPLICABLE
+    measured = same_recipe.auc.high - same_recipe.auc.low
+    if np.isnan(measured):
+        return NOT_RUN
+    values = {"width": measured, "wanted": until.width, "references": case.view.references, "at_most": until.at_most}
+    return outcome(measured > until.width, values)
+
+
+def unlike_references(case: Case) -> Outcome:
+    """Check whether the target's outputs on non-members differ from those of references not trained on them either."""
+    if not case.view.references or case.setting.predictions or signal_of(case.view, "margin") is None:
+        return NOT_APPLICABLE
+    tested = case.of(training_set.find_likeness)
+    if tested is None or sizes(case).state == "issue":  # references of another size differ for that reason already
+        return NOT_RUN
+    return outcome(tested.p_value <= MAX_TEST_P, asdict(tested))
+
+
+def other_training_set(case: Case) -> Outcome:
+    """Check for a target on which the attack finds nothing, although it finds members of every reference model."""
+    if not case.view.references or case.setting.predictions or case.setting.drawn:
+        return NOT_APPLICABLE
+    doubt = case.of(training_set.find_training_set_doubt)
+    return NOT_RUN if doubt is None else outcome(doubt.doubted, asdict(doubt))
+
+
+def rare_classes(case: Case) -> Outcome:
+    """Check for classes that some references never saw, or that every reference trained on entirely."""
+    if not case.view.references or not case.setting.classes or case.setting.predictions:
+        return NOT_APPLICABLE
+    labels = case.view.labels
+    classes = case.setting.classes
+    trained_on = np.stack([np.bincount(labels, row, minlength=classes) for row in case.view.reference_member])
+    in_pool = np.bincount(labels, minlength=classes)
+    evaluated = np.bincount(labels[case.truth.evaluated], minlength=classes)
+    missed = (evaluated > 0) & (trained_on == 0).any(axis=0)
+    rare = missed | ((evaluated > 0) & (trained_on == in_pool).all(axis=0))
+    values = {
+        "classes": int(rare.sum()),
+        "records": int(evaluated[rare].sum()),
+        "without": int((trained_on[:, missed] == 0).any(axis=1).sum()),
+        "references": case.view.references,
+    }
+    return outcome(bool(rare.any()), values)
+
+
+def _sizes(v: Values) -> str:
+    if v.get("predictions"):
+        return (
+            f"There are predictions about {v['target']} members of the target, and about {v['references']:.0f} members of the "
+            "shadow. If these are all that the two were trained on, what the shadow teaches does not fit: a model trained on "
+            "fewer records remembers each of them better."
+        )
+    # Larger, because all evaluated records need references that trained on them; smaller, because they need others too.
+    more_or_fewer = "more" if float(v["references"]) > float(v["target"]) else "fewer"
+    return (
+        f"The target was trained on {v['target']} records, the references on {v['references']:.0f} on average: "
+        f"{more_or_fewer}, so that every record has references that trained on it and others that did not. A model trained on "
+        f"fewer records remembers each of them better; {_size_advice(v)}."
+    )
+
+
+def _size_advice(v: Values) -> str:
+    if float(v["references"]) > float(v["target"]):
+        return (
+            "keep some of the non-members for the population, which need not be asked about, or train more references"
+        )
+    records = "more population records" if v.get("population") else "population records"
+    return f"give {records} of the same source, or train more references, to bring the sizes closer"
+
+
+def _sizes_remedy(v: Values) -> str:
+    return "Train the shadow on as many records as the target." if v.get("predictions") else ""
+
+
+def _copies(v: Values) -> str:
+    return f"{v['copies']} of {v['references']} references answer exactly as the target does, about every record."
+
+
+def _width(v: Values) -> str:
+    reason = "more references would hardly narrow it"
+    if float(v["references"]) >= float(v["at_most"]):
+        reason = "no more were to be trained"
+    return (
+        f"The interval of the recipe's AUC is {v['width']:.3f} wide with {v['references']} references, not {v['wanted']:g} as "
+        f"asked; {reason}, more members and non-members would."
+    )
+
+
+def _unlike(v: Values) -> str:
+    return (
+        f"On records that neither trained on, the target answers otherwise than its {v['references']} references do (p = "
+        f"{v['p_value']:.2g}). The recipe may not be the one by which the target was trained, or the target has seen "
+        "non-members, or twins of them, after all. Attacks that compare it with these references see less than there is."
+    )
+
+
+def _rare_classes(v: Values) -> str:
+    few = f"{v['classes']} class{'es have' if float(v['classes']) > 1 else ' has'} so few records"
+    trained = f"{v['without']} of {v['references']} references were trained without one"
+    if not v["without"]:
+        trained = "every reference trained on all of them"
+    return (
+        f"{few} that {trained}. Attacks that compare with references say little about the {v['records']} "
+        f"record{'s' if float(v['records']) > 1 else ''} of such a class."
+    )
+
+
+def _stopped_early(v: Values) -> str:
+    return (
+        f"The target stopped early and kept {v['rounds']} of {v['most']} rounds, by records that were given to fit and are not "
+        f"here. Every reference is trained for {v['rounds']} rounds, on all its records."
+    )
+
+
+def _other_training_set(v: Values) -> str:
+    low = decimal(v["low"], -1)
+    high = decimal(v["high"], 1)
+    return (
+        "These records may not be the training set of this model. The attack finds no sign of them: its AUC is "
+        f"{decimal(v['auc'])} (99% CI {low} to {high}). On {v['references']} models trained the same way on halves of "
+        f"these records it is {decimal(v['expected'])} on average. A model trained on its members has so low an AUC with "
+        f"probability {compact(v['p_value'])}."
+    )
+
+
+def _weights(v: Values) -> str:
+    return "The target was fitted with sample_weight, and the reference models were not: guestlist does not know the weights."
+
+
+REFERENCES = (
+    Diagnostic(code="GL105", title="references of another size", message=_sizes, remedy=_sizes_remedy, rule=sizes),
+    Diagnostic(
+        code="GL106",
+        title="references that are copies",
+        message=_copies,
+        remedy=("Does the recipe train them anew? If it does not, attacks that compare with them see nothing."),
+        rule=copies,
+        changes=always,
+        undermines=always,
+    ),
+    Diagnostic(code="GL111", title="interval still wide", message=_width, rule=width),
+    Diagnostic(
+        code="GL118",
+        title="target unlike its references",
+        message=_unlike,
+        rule=unlike_references,
+        by_chance=True,
+        changes=always,
+        undermines=clear,
+    ),
+    Diagnostic(code="GL120", title="classes that references miss", message=_rare_classes, rule=rare_classes),
+    Diagnostic(code="GL126", title="references do not stop early", message=_stopped_early, rule=known_before),
+    Diagnostic(
+        code="GL129",
+        title="members may not be the training set",
+        message=_other_training_set,
+        remedy=(
+            "Check that you passed the right model and the records, columns and labels that it was trained on. If it was trained "
+            "differently from its reference models, pass its training procedure."
+        ),
+        rule=other_training_set,
+        by_chance=True,
+        changes=always,
+        undermines=always,
+    ),
+    Diagnostic(
+        code="GL133",
+        title="weights that references lack",
+        message=_weights,
+        remedy=(
+            "Pass them to gl.audit, with one array for each set of records: fit_params={'sample_weight': (members_weight, "
+            "nonmembers_weight)}. Until then, differences between target and references may be due to the weights."
+        ),
+        rule=known_before,
+        changes=always,
+        undermines=always,
+    ),
+)

@@ -1,0 +1,362 @@
+"""Metrics of each attack with confidence intervals, and agreement between attacks."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache
+
+import numpy as np
+
+from guestlist._case import PRIOR, Case
+from guestlist._findings import headline, hypothesis_tests
+from guestlist._findings.significance import (
+    SIGNIFICANCE_LEVEL,
+    AdjustedPValues,
+    TestFamily,
+    attack_p_values,
+    is_significant,
+)
+from guestlist._kernels import best_threshold, count_unscored, six_digits
+from guestlist._util import stream
+from guestlist._views import Signals
+from guestlist.attacks import Attack
+from guestlist.evidence import EVIDENCE, QUERIES, access_of
+from guestlist.metrics import (
+    Estimate,
+    Placements,
+    SplitScores,
+    advantage,
+    agreement,
+    auc,
+    auc_difference,
+    balanced_accuracy,
+    effective_sizes,
+    flags_at_fpr,
+    flags_at_level,
+    placements,
+    resolution,
+    roc_band_of_split,
+    roc_steps,
+    smallest_detectable_auc,
+    smallest_detectable_tpr,
+    split_scores,
+    tpr_and_ppv_of_split,
+)
+
+FPRS = (0.001, 0.01, 0.05)
+CHANCE = 0.5  # the AUC of an attack that knows nothing
+
+
+@dataclass(frozen=True)
+class Rate:
+    """TPR at a false-positive rate, and whether this number of non-members can resolve that rate.
+
+    Attributes:
+        fpr: The false-positive rate.
+        tpr: The true-positive rate.
+        ppv: Share of members among the flagged records if a share ``prior`` of the tested records are members.
+        prior: That share.
+        resolution: Whether the number of non-members resolves the rate.
+        detectable: Smallest TPR that an audit of this size detects with 80 % power.
+        p_value: Adjusted p-value of the TPR; None if it was not tested because the interval includes guessing.
+    """
+
+    fpr: float
+    tpr: Estimate
+    ppv: Estimate
+    prior: float
+    resolution: str
+    detectable: float
+    p_value: float | None = None
+
+    @property
+    def beats_guessing(self) -> bool:
+        return self.tpr.low > self.fpr and is_significant(self.p_value)
+
+
+@dataclass(frozen=True)
+class Curve:
+    """The TPR as stairs, from each point to the right and at the next one up, and a pointwise band at some rates.
+
+    The stairs are exact at the rates of the band, among which those of the table are.
+    """
+
+    fpr: tuple[float, ...]
+    tpr: tuple[float, ...]
+    band_fpr: tuple[float, ...]
+    band_low: tuple[float, ...]
+    band_high: tuple[float, ...]
+
+
+@dataclass(frozen=True)
+class Histogram:
+    """Scores of members and of non-members over common bins, as shares of each side."""
+
+    edges: tuple[float, ...]
+    members: tuple[float, ...]
+    nonmembers: tuple[float, ...]
+
+
+@dataclass(frozen=True)
+class AttackResult:
+    """Results of one attack.
+
+    Attributes:
+        name: Name of the attack.
+        summary: One line about it.
+        paper: Where it was published.
+        attacker_needs: What an attacker must have beyond the model's outputs, as the end of a sentence; empty for outputs.
+        oracle: Whether its threshold is the best for the truth, which no attacker knows.
+        auc: Area under the ROC curve.
+        detectable_auc: Smallest AUC that an audit of this size detects with 80 % power.
+        advantage: Largest difference of TPR and FPR.
+        rates: TPR at some false-positive rates.
+        balanced_accuracy: At the attack's own threshold, if it has one.
+        unscored: Number of records without a score.
+        curve: ROC curve.
+        histogram: Scores of members and of non-members.
+        p_value: Adjusted p-value of the AUC; None if it was not tested.
+        p_reversed: Adjusted p-value of an AUC this small, for the headline attack only.
+        beyond_headline: AUC minus that of the headline, with simultaneous intervals for all attacks.
+        access: What the attack takes of the model, ``queries`` or the ``model file``.
+    """
+
+    name: str
+    summary: str
+    paper: str
+    attacker_needs: str
+    oracle: bool
+    auc: Estimate
+    detectable_auc: float
+    advantage: Estimate
+    rates: tuple[Rate, ...]
+    balanced_accuracy: Estimate | None
+    unscored: int
+    curve: Curve
+    histogram: Histogram
+    p_value: float | None = None
+    p_reversed: float | None = None
+    beyond_headline: Estimate | None = None
+    access: str = QUERIES
+
+    @property
+    def ranks_above(self) -> bool:
+        """Evidence that it ranks members above non-members, over all records."""
+        return self.auc.low > CHANCE and is_significant(self.p_value)
+
+    @property
+    def ranks_below(self) -> bool:
+        """Evidence that it ranks members below non-members."""
+        return self.auc.high < CHANCE and is_significant(self.p_reversed)
+
+    @property
+    def beats_guessing(self) -> bool:
+        """Evidence that it beats guessing: by its AUC, or by its TPR at some false-positive rate."""
+        return self.ranks_above or any(rate.beats_guessing for rate in self.rates)
+
+    @property
+    def interval_excludes_chance(self) -> bool:
+        """True if one of its own 95 % intervals excludes guessing, before the correction for multiple testing."""
+        return self.auc.low > CHANCE or any(rate.tpr.low > rate.fpr for rate in self.rates)
+
+
+def find(case: Case) -> tuple[AttackResult, ...]:
+    """Evaluate every attack on the evaluated records."""
+    scores = case.asked_scores
+    member = case.truth.member_evaluated
+    first = case.of(headline.find).name
+    headline_ranks = _placements(scores[first], member)
+    results = []
+    for name, attack in case.attacks.items():
+        ranks = _placements(scores[name], member)  # with very many records too large to keep for all attacks
+        result = evaluate_attack(name, attack, scores[name], member, case.view, case.prior, case.persons, ranks)
+        if name != first:
+            # Simultaneous by Bonferroni: permuting labels is no test of two attacks that both detect a leak.
+            difference = auc_difference(
+                scores[name],
+                scores[first],
+                member,
+                clusters=case.persons,
+                confidence=1 - SIGNIFICANCE_LEVEL / (len(scores) - 1),
+                placed_a=ranks,
+                placed_b=headline_ranks,
+            )
+            result = replace(result, beyond_headline=difference)
+        results.append(result)
+    second = case.of(headline.find_file_holder)
+    family = _test_family(results, scores, first, None if second is None else second.name)
+    p_values = attack_p_values(family, member, stream(case.setting.seed, "luck"), case.persons)
+    return tuple(_with_p_values(result, p_values, first) for result in results)
+
+
+def _placements(scores: np.ndarray, member: np.ndarray) -> Placements | None:
+    """Return the placements that several metrics share; None if a score is missing, or one set is empty."""
+    if np.isnan(scores).any() or member.all() or not member.any():
+        return None
+    return placements(scores, member)
+
+
+def _test_family(
+    results: Sequence[AttackResult], scores: Mapping[str, np.ndarray], first: str, file_holder: str | None
+) -> TestFamily:
+    above: list[tuple[str, float | None]] = [(result.name, None) for result in results if result.auc.low > CHANCE]
+    above += [(result.name, rate.fpr) for result in results for rate in result.rates if rate.tpr.low > rate.fpr]
+    return TestFamily(
+        scores=scores,
+        rates={result.name: [rate.fpr for rate in result.rates if not np.isnan(rate.tpr.value)] for result in results},
+        headline=first,
+        above=frozenset(above),
+        below=any(result.name == first and result.auc.high < CHANCE for result in results),
+        file_holder=file_holder,
+    )
+
+
+def _with_p_values(result: AttackResult, p_values: AdjustedPValues, first: str) -> AttackResult:
+    rates = tuple(replace(rate, p_value=p_values.rates.get((result.name, rate.fpr))) for rate in result.rates)
+    result = replace(result, rates=rates, p_value=p_values.auc.get(result.name))
+    return replace(result, p_reversed=p_values.reversed) if result.name == first else result
+
+
+def evaluate_attack(
+    name: str,
+    attack: Attack,
+    scores: np.ndarray,
+    member: np.ndarray,
+    view: Signals,
+    prior: float = PRIOR,
+    persons: np.ndarray | None = None,
+    placed: Placements | None = None,
+) -> AttackResult:
+    """Compute every metric of one attack.
+
+    Args:
+        name: Name of the attack.
+        attack: The attack.
+        scores: (evaluated records,) its scores.
+        member: (evaluated records,) true for members.
+        view: The adversary's view.
+        prior: Share of members among the records that an attacker tests.
+        persons: (evaluated records,) person of each record.
+        placed: Placements of the scores, if they are known already.
+    """
+    threshold = _threshold(attack, scores, member, view)
+    sides = split_scores(scores, member, persons)
+    accuracy = None
+    if not np.isnan(threshold):
+        accuracy = balanced_accuracy(scores, member, threshold, clusters=persons)
+    return AttackResult(
+        name=name,
+        summary=attack.summary,
+        paper=attack.paper,
+        attacker_needs=EVIDENCE[attack.evidence].attacker if attack.evidence in EVIDENCE else "",
+        oracle=attack.oracle,
+        auc=auc(scores, member, clusters=persons, placed=placed),
+        detectable_auc=_detectable_auc(*effective_sizes(scores, member, clusters=persons)),
+        advantage=advantage(scores, member, clusters=persons),
+        rates=tuple(_rate(sides, fpr, prior) for fpr in FPRS),
+        balanced_accuracy=accuracy,
+        unscored=int(count_unscored(scores)),
+        curve=_curve(scores, member, sides),
+        histogram=_histogram(scores, member),
+        access=access_of(attack.evidence),
+    )
+
+
+def _threshold(attack: Attack, scores: np.ndarray, member: np.ndarray, view: Signals) -> float:
+    if attack.oracle:
+        kinds = set(member[~np.isnan(scores)])
+        return best_threshold(scores, member) if len(kinds) == 2 else np.nan
+    return attack.threshold(view) if attack.threshold else np.nan
+
+
+def _detectable_auc(members: float, nonmembers: float) -> float:
+    return smallest_detectable_auc(members, nonmembers) if members and nonmembers else np.nan
+
+
+def _rate(sides: SplitScores, fpr: float, prior: float) -> Rate:
+    # Counted in persons where they are known, because they decide which rate can be resolved.
+    members, nonmembers = (int(side.n_clusters) for side in sides)
+    resolved = resolution(fpr, nonmembers)
+    tpr, ppv = tpr_and_ppv_of_split(sides, fpr, prior)
+    detectable = np.nan
+    if resolved != "withheld" and members:
+        detectable = _detectable_tpr(fpr, members, nonmembers)
+    return Rate(fpr=fpr, tpr=tpr, ppv=ppv, prior=prior, resolution=str(resolved), detectable=detectable)
+
+
+@lru_cache
+def _detectable_tpr(fpr: float, members: int, nonmembers: int) -> float:
+    """Return the smallest detectable TPR, which is the same for every attack of an audit."""
+    return float(smallest_detectable_tpr(fpr, members, nonmembers))
+
+
+def _curve(scores: np.ndarray, member: np.ndarray, sides: SplitScores) -> Curve:
+    smallest = 1 / max((~member).sum(), 2)
+    # For logarithmic and for linear axes; rounded first, so that what is kept is exact where it is drawn.
+    fprs = np.unique(six_digits(np.concatenate([np.geomspace(smallest, 1, 40), np.linspace(0.05, 1, 20), FPRS])))
+    fprs = fprs[fprs >= smallest * (1 - 1e-6)]
+    points = roc_steps(scores, member, at=fprs)
+    low, high = roc_band_of_split(sides, fprs)
+    return Curve(*(six_digits(values) for values in (points.fpr, points.tpr, fprs, low, high)))
+
+
+def _histogram(scores: np.ndarray, member: np.ndarray, bins: int = 40) -> Histogram:
+    """Shares per bin between the 0.5 and 99.5 % quantiles; the end bins hold what lies beyond."""
+    finite = scores[np.isfinite(scores)]
+    low, high = np.quantile(finite, [0.005, 0.995]) if finite.size else (0.0, 1.0)
+    edges = np.linspace(low, high if high > low else low + 1, bins + 1)
+    clipped = np.clip(scores, edges[0], edges[-1])
+
+    def shares(side: np.ndarray) -> tuple[float, ...]:
+        values = clipped[side & ~np.isnan(scores)]
+        return six_digits(np.histogram(values, edges)[0] / max(len(values), 1))
+
+    return Histogram(six_digits(edges), shares(member), shares(~member))
+
+
+ALPHA = 0.1
+
+
+@dataclass(frozen=True)
+class AgreementResult:
+    """Share of members, and of non-members, on which two attacks agree; the first of ``names`` is the truth.
+
+    ``by_p_value``: whether an attack flags records with its own p-values of at most ``alpha``. An attack without such small
+    p-values flags records above the threshold that a share ``alpha`` of the non-members exceeds.
+    """
+
+    alpha: float
+    names: tuple[str, ...]
+    by_p_value: tuple[bool, ...]
+    members: tuple[tuple[float, ...], ...]
+    nonmembers: tuple[tuple[float, ...], ...]
+
+
+def find_agreement(case: Case) -> AgreementResult | None:
+    """Measure the agreement of attacks at one rate; return None with a single attack."""
+    if len(case.scores) < 2:
+        return None
+    member = case.truth.member_evaluated
+    tests = _tests_at_alpha(case)
+    flags = {}
+    for name, scores in case.asked_scores.items():
+        if name in tests:
+            flags[name] = flags_at_level(case.p_values[name][case.truth.evaluated], ALPHA)
+        else:
+            flags[name] = flags_at_fpr(scores, member, ALPHA)
+    shares = agreement(flags, member)
+    return AgreementResult(
+        alpha=ALPHA,
+        names=shares.names,
+        by_p_value=(False, *(name in tests for name in case.scores)),
+        members=tuple(map(six_digits, shares.members)),
+        nonmembers=tuple(map(six_digits, shares.nonmembers)),
+    )
+
+
+def _tests_at_alpha(case: Case) -> set[str]:
+    """Return the tests whose p-values can be as small as ``ALPHA``."""
+    return {
+        test.name
+        for test in case.of(hypothesis_tests.find_hypothesis_tests)
+        if any(level.alpha == ALPHA for level in test.levels)
+    }

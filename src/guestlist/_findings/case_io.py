@@ -1,0 +1,179 @@
+"""Read a case from an audit folder."""
+
+from collections.abc import Collection, Mapping
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+
+from guestlist._baseline.baseline import Baseline, read_baseline, read_cross_fitted
+from guestlist._case import PRIOR, Case, Check, Cover, Origin, Setting, Truth
+from guestlist._collect import UntilWidth
+from guestlist._findings.records import OUTPUT_SIGNALS
+from guestlist._findings.selection import stand_in_targets
+from guestlist._store import AT_ONCE, MANY_CELLS, PREDICTIONS, Store, from_json, open_store
+from guestlist._util import lazy_matrices, lazy_part
+from guestlist._views import NO_EVIDENCE, Evidence, Rotation
+from guestlist.attacks import Attack, select_attacks
+from guestlist.defences import Training
+from guestlist.evidence import owner_evidence, read_evidence
+from guestlist.models import as_scale
+from guestlist.privacy import Claim
+
+
+def rotation_from_store(
+    store: Store, evidence: Evidence = NO_EVIDENCE, references: int | None = None, preload: Collection[str] = ()
+) -> Rotation:
+    """Return every model of a folder in turn as the target: row 0 is the target, the others are its references.
+
+    Args:
+        evidence: Evidence about the target beyond its signals.
+        references: Number of references to take; all by default.
+        preload: Signals that will be used.
+    """
+    rotation = _mask_records(store.rotation(references, preload), store.split.always_included)
+    evidence = evidence.take_references(slice(references))
+    answers = _log_probabilities(store, rotation)
+    mocks = evidence.for_mocks()
+    return replace(
+        rotation,
+        evidence=lambda k: mocks if k else evidence,
+        not_evaluated=~store.split.evaluated[0],
+        answers=lambda k: None if k else answers,
+    )
+
+
+def _mask_records(rotation: Rotation, masked: np.ndarray) -> Rotation:
+    """Replace the signals of some records by NaN, so that no attack is fitted on them."""
+    if not masked.any():
+        return rotation
+    values = rotation.values
+
+    def make(name: str) -> np.ndarray:
+        return np.where(masked, np.nan, values[name])
+
+    def make_part(name: str, records: np.ndarray) -> np.ndarray | None:
+        part = lazy_part(values, name, records)
+        return None if part is None else np.where(masked[records], np.nan, part)
+
+    capacity = AT_ONCE if rotation.member.size > MANY_CELLS else None
+    return replace(rotation, values=lazy_matrices(values, make, capacity, make_part))
+
+
+def _log_probabilities(store: Store, rotation: Rotation) -> np.ndarray | None:
+    """Return (records, classes) logarithms of the target's probabilities; None without classes.
+
+    NaN: the target was not queried about the record.
+    """
+    outputs = store.answers()
+    scale = as_scale(store.manifest.scale)
+    if outputs is None or not scale.has_classes:
+        return None
+    log_p = scale.resolved(outputs, rotation.labels).log_probabilities(outputs)
+    missing = np.isnan(next(iter(store.model(0).values()))) | store.split.always_included
+    return np.where(missing[:, None], np.nan, log_p) if missing.any() else log_p
+
+
+def case_in(
+    store: Store,
+    attacks: Mapping[str, Attack],
+    *,
+    references: int | None = None,
+    prior: float = PRIOR,
+    evidence: Evidence = NO_EVIDENCE,
+    checks: tuple[Check, ...] = (),
+    ignore: tuple[str, ...] = (),
+    until: UntilWidth | None = None,
+    baseline: Baseline | None = None,
+) -> Case:
+    """Return the audit in a folder as a case to evaluate.
+
+    Args:
+        references: take only the first so many.
+        evidence: what was collected about the target beyond its signals.
+        checks: those made before anything was collected.
+        until: the interval that was wanted.
+        baseline: how well members are told without the model.
+    """
+    needed = {signal for attack in attacks.values() for signal in attack.needs} | set(OUTPUT_SIGNALS)
+    owners = owner_evidence()
+    split = store.split
+    rotation = rotation_from_store(store, evidence.without(*owners), references, needed)
+    mocks = stand_in_targets(rotation) if len(rotation.member) > 2 else None
+    models = [k for k in store.models() if references is None or k <= references]
+    truth = Truth(split.members, split.evaluated[0], split.take(models))
+    answers = store.answers()
+    if answers is not None and answers.shape[1] > 2:
+        answers = answers.max(axis=1, keepdims=True)  # with many classes all of it is large
+    setting = _setting(store, answers, until)
+    owner = evidence.without(*(name for name in evidence.parts if name not in owners))
+    cross_fitted = None if baseline is None else read_cross_fitted(store)
+    view = rotation.facing(0)
+    if rotation.member.size > MANY_CELLS:  # its own row is at hand, and need not be looked for among all
+        view = view.with_target(
+            {name: np.where(split.always_included, np.nan, values) for name, values in store.model(0).items()}
+        )
+    return Case(
+        view=view,
+        truth=truth,
+        records=store.pool,
+        mocks=mocks,
+        attacks=attacks,
+        setting=setting,
+        prior=prior,
+        checks=checks,
+        ignore=ignore,
+        baseline=baseline,
+        owner=owner,
+        cross_fitted=cross_fitted,
+    )
+
+
+def read_case(folder: str | Path, references: int | None = None, *, scored: bool = True) -> Case:
+    """Read the case in an audit folder and run attacks on it.
+
+    Evidence that only the target itself gives (the leaves of trees, the space of a K-NN model) is not in a folder.
+
+    Args:
+        folder: an audit folder.
+        references: number of reference models to read; all by default.
+        scored: whether to run the attacks; without, ``.scores`` is empty.
+    """
+    store = open_store(folder)
+    evidence = read_evidence(store)
+    n_references = max(store.models(), default=0)
+    if references is not None:
+        n_references = min(n_references, references)
+    predictions_only = store.manifest.recipe == PREDICTIONS
+    # Predictions without labels have fewer signals than their scale.
+    signal_names = tuple(store.model(0)) if predictions_only else as_scale(store.manifest.scale).signal_names
+    attacks = select_attacks(None, n_references, set(evidence.parts), signals=signal_names)
+    if predictions_only:  # A shadow model has its own records, so attacks cannot compare models on one record.
+        attacks = {name: attack for name, attack in attacks.items() if attack.compares == "nothing"}
+    case = case_in(store, attacks, references=references, evidence=evidence, baseline=read_baseline(store))
+    return case.scored() if scored else case
+
+
+def _setting(store: Store, answers: np.ndarray | None, until: UntilWidth | None) -> Setting:
+    known = store.manifest
+    return Setting(
+        name=str(known.about.get("name", "model")),
+        classes=len(known.classes),
+        scale=known.scale,
+        seed=known.seed,
+        rate=float(known.game.get("rate") or store.split.members.mean()),
+        fingerprints={"data": known.data, "recipe": known.recipe, "seed": str(known.seed)},
+        answers=answers,
+        predictions=known.recipe == PREDICTIONS,
+        until=until,
+        drawn=bool(known.about.get("drawn", False)),
+        training=_training(known.about.get("training")),
+        game=known.game,
+        claimed=None if known.about.get("claimed") is None else from_json(Claim, known.about["claimed"]),
+        cover=None if known.about.get("cover") is None else from_json(Cover, known.about["cover"]),
+        origin=None if known.about.get("origin") is None else from_json(Origin, known.about["origin"]),
+    )
+
+
+def _training(kept: object) -> Training | None:
+    return None if kept is None else from_json(Training, kept)

@@ -1,0 +1,283 @@
+"""Evidence on a claimed epsilon: what it allows, and the lower bound that scores imply."""
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+
+from guestlist._case import Case
+from guestlist._findings import headline
+from guestlist._findings.case_io import read_case
+from guestlist.errors import InputError
+from guestlist.games import Provable, Split, Trials, game_of, is_iid
+from guestlist.privacy import (
+    BayesianRuns,
+    Bonferroni,
+    Claim,
+    ClopperPearson,
+    Coins,
+    EpsilonBound,
+    FixedSize,
+    GaussianRuns,
+    HoldOut,
+    How,
+    Median,
+    OneRun,
+    OneRunCurve,
+    Threshold,
+    about_together,
+    allowed_advantage,
+    epsilon_lower_bound,
+)
+
+SIGNAL = "margin"
+
+
+@dataclass(frozen=True)
+class Runs:
+    """Trials, one of each model.
+
+    Args:
+        scores: (models,) how much better the model fits the first record in question than the second, if there is one.
+        member: (models,) whether the first was in.
+        replaced: whether the second was in where the first was not.
+    """
+
+    scores: np.ndarray
+    member: np.ndarray
+    replaced: bool
+
+
+def trials_of(case: Case) -> Runs | None:
+    """None where a game has one target, and the others are its references."""
+    if case.setting.predictions or case.truth.models is None:
+        return None
+    game = game_of(dict(case.setting.game))
+    if not isinstance(game, Trials):
+        return None
+    return Runs(*scored(case.view.values[SIGNAL], case.truth.models), game.replaces)
+
+
+def scored(signal: np.ndarray, models: Split) -> tuple[np.ndarray, np.ndarray]:
+    """Scores and membership of the first of the records in question, by (models, records) what models say about them."""
+    every = np.arange(len(signal))
+    first = models.evaluated.argmax(axis=1)
+    last = models.evaluated.shape[1] - 1 - models.evaluated[:, ::-1].argmax(axis=1)
+    alone = first == last
+    second = np.where(alone, 0.0, signal[every, last])
+    return signal[every, first] - second, models.member[every, first]
+
+
+DELTA = 1e-5
+# Why no lower bound can be proved, by the code that results keep.
+REFUSED = {
+    "own split": "members and non-members are your own: a bound needs members that were drawn by a coin for each record. "
+    "Have them drawn and the model trained on them: gl.play(gl.games.Bernoulli(0.5), …), or gl.games.Canaries()",
+    "rate": "members were not drawn by fair coins, and the bound is proved for those alone: play gl.games.Bernoulli(0.5)",
+    "persons": "a coin decided about all records of a person together, and the promise is about one record: play without "
+    "person=…",
+    "game": "the game does not draw members from one pool by chance alone: play gl.games.Bernoulli(0.5)",
+    "attack": "the attack compares with models that were trained on the true members, and guesses that know the others are "
+    "right or wrong together: play gl.games.Bernoulli(0.5) with another attack",
+    "taught": "the attack learnt from records of this game whose side it was told, and leaves these out: who is left says "
+    "something of all. Play gl.games.Bernoulli(0.5) with another attack",
+    "runs": "every model of this game is a trial with one coin, and the method is for one model with many: take "
+    "gl.privacy.ClopperPearson(), gl.privacy.GaussianRuns() or gl.privacy.BayesianRuns()",
+}
+# Evidence that is made with a look at who else is a member, and why that will not do. Each guess alone is an honest one; their
+# number is not.
+OTHERS_KNOWN = {"left_out": "attack", "quantiles": "taught", "white_box": "taught"}
+
+
+@dataclass(frozen=True)
+class Epsilon:
+    """A claim, what it allows, and what was proved.
+
+    Args:
+        claimed: what is promised; None where only a bound was asked for.
+        advantage: the largest that any attack can have under what is ``allowed``, where members and non-members are
+            exchangeable.
+        attack: whose scores were looked at.
+        bound: on epsilon from below; None where nothing can be proved, ``refused`` then says why.
+        refused: a code of ``REFUSED``.
+        fixed_size: whether members were drawn in a number fixed beforehand, which costs part of the bound.
+        gaussian: whether the bound is about Gaussian noise alone.
+        runs: whether the scores are of as many models, one each.
+        replaced: whether the bound is about one record in the place of another, which a claim about one record more or less
+            allows more of.
+        believed: whether the bound is what is believed after the scores, and not proved by them.
+        together: the largest number of records that one person has: they are in or out together, and a claim about one record
+            allows more of them.
+        apart: whether the game draws members and non-members from different kinds of people: what a claim allows does not
+            bind attacks there.
+    """
+
+    claimed: Claim | None
+    advantage: float | None
+    attack: str | None
+    bound: EpsilonBound | None
+    refused: str | None = None
+    fixed_size: bool = False
+    gaussian: bool = False
+    runs: bool = False
+    replaced: bool = False
+    bayesian: bool = False
+    records_per_person: int = 1
+    not_exchangeable: bool = False
+
+    @property
+    def allowed(self) -> Claim | None:
+        """What the claim promises about the records that were looked at: a record replaced is one less, and one more."""
+        return _allowed(self.claimed, 2 if self.replaced else self.records_per_person)
+
+    @property
+    def about_other_noise(self) -> bool:
+        """True if the bound assumes Gaussian noise and the claim does not: other mechanisms may still keep it."""
+        return self.gaussian and self.claimed is not None and not self.claimed.gaussian
+
+    @property
+    def contradicted(self) -> bool:
+        """True if the bound exceeds what the claim allows; for a Bayesian bound, if the claim is hardly credible."""
+        if self.allowed is None or self.bound is None or self.about_other_noise:
+            return False
+        return self.bound.epsilon > self.allowed.epsilon
+
+
+def find(case: Case) -> Epsilon | None:
+    """The claim about a target, judged by the headline's scores; None where nothing is claimed."""
+    claim = case.setting.claimed
+    if claim is None:
+        return None
+    try:
+        return epsilon_bound(case, claimed=claim)
+    except NoBoundError as refusal:
+        together = _together(case)
+        return Epsilon(
+            claimed=claim,
+            advantage=_max_advantage(_allowed(claim, together)),
+            attack=None,
+            bound=None,
+            refused=refusal.code,
+            records_per_person=together,
+            not_exchangeable=_apart(case),
+        )
+
+
+def epsilon_bound(
+    case: Case | str | Path,
+    *,
+    delta: float = DELTA,
+    claimed: float | Claim | None = None,
+    attack: str | None = None,
+    how: How | None = None,
+    threshold: Bonferroni | HoldOut | Median | None = None,
+    confidence: float = 0.95,
+) -> Epsilon:
+    """Compute a lower bound on epsilon from one model, or many runs, and compare it with a claim.
+
+    One model must come from ``play`` with ``Bernoulli(0.5)`` or ``Canaries()``, or with ``Sides``, which proves less; many runs
+    from ``play_many``.
+
+    Args:
+        case: an audit, or its folder.
+        delta: of the promise.
+        claimed: the epsilon of the promise, if there is one; or a ``Claim``, whose own delta counts.
+        attack: whose scores to look at, named before anyone saw how they do; by default the headline, which was chosen on mock
+            targets or fixed beforehand.
+        how: ``OneRun()`` or ``OneRunCurve()``, with how members were drawn taken from the game; ``ClopperPearson()``,
+            ``GaussianRuns()`` or ``BayesianRuns()`` for many runs.
+        threshold: how the choice of a line is paid for.
+
+    Raises:
+        InputError: where nothing can be proved, with the reason.
+    """
+    case = case if isinstance(case, Case) else read_case(case)
+    claim = claimed if claimed is None or isinstance(claimed, Claim) else Claim(claimed, delta)
+    delta = delta if claim is None else claim.delta
+    many = trials_of(case)
+    if many is not None:
+        return _of_runs(many, claim, delta, how, threshold, confidence)
+    how = OneRun() if how is None else how
+    if not isinstance(how, (OneRun, OneRunCurve)):
+        raise InputError(
+            f"The records of one model are not independent trials, and {type(how).__name__} needs such: take "
+            "gl.privacy.OneRun(). One "
+            "score of each of many models comes from gl.play_many, or goes to gl.privacy.epsilon_lower_bound."
+        )
+    how = replace(how, membership=membership_of(case))
+    name = case.of(headline.find).name if attack is None else _known(case, attack)
+    if case.attacks[name].evidence in OTHERS_KNOWN:
+        raise NoBoundError(OTHERS_KNOWN[case.attacks[name].evidence])
+    scores = case.scores[name][case.truth.evaluated]
+    member = case.truth.member_evaluated
+    bound = epsilon_lower_bound(scores, member, delta=delta, how=how, threshold=threshold, confidence=confidence)
+    fixed = isinstance(how.membership, FixedSize)
+    gaussian = isinstance(how, OneRunCurve) and how.curve == "gaussian"
+    return Epsilon(claim, _max_advantage(claim), name, bound, fixed_size=fixed, gaussian=gaussian)
+
+
+def _of_runs(
+    many: Runs, claim: Claim | None, delta: float, how: How | None, threshold: Threshold | None, confidence: float
+) -> Epsilon:
+    how = ClopperPearson() if how is None else how
+    if isinstance(how, (OneRun, OneRunCurve)):
+        raise NoBoundError("runs")
+    gaussian = isinstance(how, GaussianRuns)
+    believed = isinstance(how, BayesianRuns)
+    epsilon = Epsilon(
+        claim, None, SIGNAL, None, gaussian=gaussian, runs=True, replaced=many.replaced, bayesian=believed
+    )
+    at = delta if epsilon.allowed is None else epsilon.allowed.delta
+    bound = epsilon_lower_bound(many.scores, many.member, delta=at, how=how, threshold=threshold, confidence=confidence)
+    return replace(epsilon, advantage=_max_advantage(epsilon.allowed), bound=bound)
+
+
+def _allowed(claim: Claim | None, together: int) -> Claim | None:
+    return claim if claim is None or together == 1 else about_together(claim, together)
+
+
+def _max_advantage(claim: Claim | None) -> float | None:
+    return None if claim is None else allowed_advantage(claim)
+
+
+def _apart(case: Case) -> bool:
+    return not case.setting.predictions and not is_iid(game_of(dict(case.setting.game)))
+
+
+def _together(case: Case) -> int:
+    """The largest number of records that one person has among those asked about."""
+    return 1 if "person" not in case.records else int(case.records["person"][case.truth.evaluated].value_counts().max())
+
+
+class NoBoundError(InputError):
+    """Nothing can be proved about this audit."""
+
+    def __init__(self, code: str):
+        super().__init__(f"No epsilon can be proved or refuted: {REFUSED[code]}.")
+        self.code = code
+
+
+def membership_of(case: Case) -> Coins | FixedSize:
+    """Return how members were drawn; raise if a bound cannot rest on it."""
+    if case.setting.predictions:
+        raise NoBoundError("own split")
+    game = game_of(dict(case.setting.game))
+    if not isinstance(game, Provable):
+        raise NoBoundError("game")
+    if not case.setting.drawn:
+        raise NoBoundError("own split")
+    records = case.records[case.truth.evaluated]
+    if "person" in records and records["person"].duplicated().any():
+        raise NoBoundError("persons")
+    membership = game.membership(records["label"].to_numpy())
+    if membership is None:
+        raise NoBoundError("rate")
+    return membership
+
+
+def _known(case: Case, attack: str) -> str:
+    if attack not in case.attacks:
+        raise InputError(f"There are no scores of {attack!r}; there are those of {', '.join(case.attacks)}.")
+    if case.attacks[attack].oracle:
+        raise InputError(f"{attack!r} knows the truth, which no bound may rest on.")
+    return attack

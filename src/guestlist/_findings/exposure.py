@@ -1,0 +1,322 @@
+"""Exposed members and persons, with the false discovery rate controlled."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+
+import numpy as np
+from scipy.special import ndtr, ndtri
+from scipy.stats import false_discovery_control
+
+from guestlist._case import Case
+from guestlist._collect import MIN_MOCKS
+from guestlist._findings import headline, training_set
+from guestlist._findings.selection import asked_of_sample, sampled_stand_ins, tried
+from guestlist._kernels import rows_by_label, take_columns
+from guestlist.attacks import lira_bayes_offline
+from guestlist.metrics import conformal_p_values
+
+MAX_P_VALUE = 0.05  # no record with a larger p-value is named
+
+NaturalKey = tuple[tuple[tuple[int, str], ...], str]
+
+
+@dataclass(frozen=True)
+class TopRanked:
+    """The first records.
+
+    Attributes:
+        rows: Positions of the named records, the first one first.
+        tied: Number of records that share each one's values.
+        left_out: Number of records that are tied for the next place and too many to name; 0 if all are named.
+    """
+
+    rows: np.ndarray = field(repr=False)
+    tied: np.ndarray = field(repr=False)
+    left_out: int
+
+
+def top_k_ties(by: Sequence[np.ndarray], names: Sequence, k: int, at_most: int) -> TopRanked:
+    """Return the first records by some values, without splitting ties.
+
+    Args:
+        by: Arrays (rows,), the first of which decides first; smaller comes first, NaN last.
+        names: (rows,) names; records with equal values are in their natural order.
+        k: Number of records to name, unless ties reach beyond it.
+        at_most: Number of records that may be named including such ties.
+    """
+    values = np.nan_to_num(np.stack(by).astype(np.float64), nan=np.inf, posinf=np.inf, neginf=-np.inf)
+    order = np.lexsort(values[::-1])
+    ranked = values[:, order]
+    edges = np.flatnonzero(np.concatenate([[True], (ranked[:, 1:] != ranked[:, :-1]).any(axis=0), [True]]))
+    rows: list[int] = []
+    tied: list[int] = []
+    left_out = 0
+    for begin, end in pairwise(edges.tolist() if len(order) else ()):
+        if len(rows) >= k:
+            break
+        if end > at_most:
+            left_out = end - begin
+            break
+        rows += sorted(order[begin:end].tolist(), key=lambda row: natural_key(names[row]))
+        tied += [end - begin] * (end - begin)
+    return TopRanked(np.array(rows, dtype=int), np.array(tied, dtype=int), left_out)
+
+
+def natural_key(name: object) -> NaturalKey:
+    """Return a sort key by which numbers within names count as numbers.
+
+    >>> sorted(["r10", "r9", "r", "q11"], key=natural_key)
+    ['q11', 'r', 'r9', 'r10']
+    """
+    text = str(name)
+    parts = re.split("([0-9]+)", text)
+    # A number without leading zeros is as large as it is long; of equal length the digits decide.
+    keys = [(len(part.lstrip("0")), part.lstrip("0")) if at % 2 else (0, part) for at, part in enumerate(parts)]
+    return tuple(keys), text
+
+
+Q = 0.1
+
+
+@dataclass(frozen=True)
+class Exposure:
+    """Number of flagged members, and how stable the flags are.
+
+    Attributes:
+        q: False discovery rate that is allowed, on average over audits.
+        tested: Number of members with a p-value.
+        flagged: Number of members that are flagged.
+        rate_in_models: Of stand-in targets trained on a flagged record, the share in which it is as extreme; None: none flagged.
+        rate_out_models: The same of stand-in targets not trained on it.
+        inflation: Factor by which the normal scores of the p-values were divided; 1 where the target varies no more around
+            its reference models than they do around each other.
+    """
+
+    q: float
+    tested: int
+    flagged: int
+    rate_in_models: float | None = None
+    rate_out_models: float | None = None
+    inflation: float = 1.0
+
+
+@dataclass(frozen=True)
+class FlaggedRecords:
+    """(evaluated records,) p-values, NaN without one, and flags; and the inflation factor."""
+
+    p_value: np.ndarray = field(repr=False)
+    flagged: np.ndarray = field(repr=False)
+    inflation: float = 1.0
+
+
+def find_exposure(case: Case) -> Exposure | None:
+    """Count the flagged members; return None with too few references on the same records."""
+    records = case.of(flagged_records)
+    if records is None:
+        return None
+    tested = int((~np.isnan(records.p_value) & case.truth.member_evaluated).sum())
+    if not records.flagged.any():
+        return Exposure(Q, tested, 0, inflation=records.inflation)
+    target, scores, member = _scores(case)
+    threshold = target[records.flagged].min()
+    sampled = records.flagged[tried(case)]
+    scores = scores[:, sampled]
+    member = member[:, sampled]
+    known = ~np.isnan(scores)
+    return Exposure(
+        q=Q,
+        tested=tested,
+        flagged=int(records.flagged.sum()),
+        rate_in_models=_share_above(scores[known & member], threshold),
+        rate_out_models=_share_above(scores[known & ~member], threshold),
+        inflation=records.inflation,
+    )
+
+
+def flagged_records(case: Case) -> FlaggedRecords | None:
+    """Flag members at ``Q``, with p-values of members and, for comparison, of non-members."""
+    mocks = case.mocks
+    if mocks is None or len(mocks.member) < MIN_MOCKS or case.setting.predictions or "margin" not in mocks.values:
+        return None
+    target, scores, member = _scores(case)
+    counted = conformal_p_values(target, scores[~member])
+    factor = inflation(counted[~case.truth.member_evaluated])
+    p_value = inflated(counted, factor)
+    if case.of(training_set.doubted):
+        return FlaggedRecords(p_value, np.zeros(len(p_value), dtype=bool), factor)
+    return FlaggedRecords(p_value, flagged(p_value, case.truth.member_evaluated), factor)
+
+
+def inflation(p_value: np.ndarray) -> float:
+    """Return by how much records that the target did not train on vary more than under stand-in targets, at least 1.
+
+    The root mean square of the normal scores of p-values below 0.5: only that tail decides which records are flagged.
+
+    Args:
+        p_value: (non-members,) their p-values; NaN is ignored.
+
+    >>> inflation(np.array([0.0455, 0.0455, 0.9])) > 1.6
+    True
+    """
+    below = p_value[p_value < 0.5]
+    if not len(below):
+        return 1.0
+    return max(1.0, float(np.sqrt(np.mean(np.square(ndtri(below))))))
+
+
+def inflated(p_value: np.ndarray, factor: float) -> np.ndarray:
+    """Divide the normal scores of p-values below 0.5 by ``factor``."""
+    return np.where(p_value < 0.5, ndtr(ndtri(p_value) / factor), p_value)
+
+
+def flagged(p_value: np.ndarray, member: np.ndarray, q: float = Q) -> np.ndarray:
+    """(records,) true for members that the procedure of Benjamini and Hochberg flags at ``q``."""
+    tested = np.flatnonzero(member & ~np.isnan(p_value))
+    flags = np.zeros(len(p_value), dtype=bool)
+    if len(tested):
+        flags[tested] = false_discovery_control(p_value[tested]) <= q
+    return flags
+
+
+def _share_above(scores: np.ndarray, threshold: float) -> float | None:
+    """Return the share of scores at or above a threshold; None if stand-in targets were evaluated on none of the records."""
+    return float((scores >= threshold).mean()) if scores.size else None
+
+
+def _scores(case: Case) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return the target's scores of evaluated records, those of stand-in targets, and the records these trained on."""
+    mocks = case.of(sampled_stand_ins)
+    assert mocks is not None
+    evaluated = asked_of_sample(case)
+    return (
+        case.of(_target_scores)[case.truth.evaluated],
+        take_columns(case.of(_stand_in_scores), evaluated),
+        take_columns(mocks.member, evaluated),
+    )
+
+
+def _target_scores(case: Case) -> np.ndarray:
+    name = "lira_bayes_offline"  # an attack that was run need not run again
+    if name in case.attacks and case.attacks[name].score is lira_bayes_offline:
+        return case.scores[name]
+    return lira_bayes_offline(case.view)
+
+
+def _stand_in_scores(case: Case) -> np.ndarray:
+    mocks = case.of(sampled_stand_ins)
+    assert mocks is not None
+    return lira_bayes_offline(mocks)
+
+
+MAX_PERSONS = 20
+
+
+@dataclass(frozen=True)
+class ExposedPerson:
+    """A person whose member records are outliers under the headline attack.
+
+    Attributes:
+        person: Person identifier.
+        records: Number of member records.
+        mean_rank: Mean rank of these records among all, from 0 (lowest score) to 1.
+        p_value: Share of persons without a member record whose mean rank is as high.
+        p_among_models: Share of ``models`` that trained on none of these records, counting the target, under which they rank
+            as high; None without such models.
+        models: Number of these models.
+    """
+
+    person: str
+    records: int
+    mean_rank: float
+    p_value: float
+    p_among_models: float | None = None
+    models: int | None = None
+
+
+def find_persons(case: Case) -> tuple[ExposedPerson, ...] | None:
+    """Return the most exposed persons; None without person identifiers."""
+    persons = case.persons
+    if persons is None:
+        return None
+    if case.of(training_set.doubted):  # these records may not be the training set: no person is exposed by this model
+        return ()
+    evaluated = case.truth.evaluated
+    member = case.truth.member_evaluated
+    names = np.unique(case.records["person"].to_numpy()[evaluated])
+    score = case.scores[case.of(headline.find).name][evaluated]
+    scored = ~np.isnan(score)
+    ranks = mid_ranks(np.where(scored, score, -np.inf)) / max(len(score) - 1, 1)
+    inside = member & scored
+    outside = scored & ~np.isin(persons, persons[member])
+    mean_ranks = _means(ranks, persons, inside)
+    p_values = conformal_p_values(mean_ranks, _means(ranks, persons, outside))
+    model_scores = case.of(headline.stand_in_scores)
+    model_member = None if case.mocks is None else take_columns(case.mocks.member, evaluated)
+    exposed = []
+    for rows in rows_by_label(np.where(inside, persons, -1)):
+        code = persons[rows[0]]
+        p_among_models = models = None
+        if model_scores is not None and model_member is not None:
+            own_scores = score[rows].astype(model_scores.dtype)
+            p_among_models, models = p_value_of_person(own_scores, model_scores[:, rows], model_member[:, rows])
+        person = ExposedPerson(
+            person=str(names[code]),
+            records=len(rows),
+            mean_rank=float(mean_ranks[code]),
+            p_value=float(p_values[code]),
+            p_among_models=p_among_models,
+            models=models,
+        )
+        exposed.append(person)
+    return tuple(sorted(filter(_has_small_p_value, exposed), key=_sort_key)[:MAX_PERSONS])
+
+
+def p_value_of_person(own: np.ndarray, scores: np.ndarray, member: np.ndarray) -> tuple[float | None, int]:
+    """Test a person's records together among models that trained on none of them; also return the number of models.
+
+    The models are ranked on each record, the target among them; the mean of the target's ranks is compared with that of each
+    other model. If the target trained on none of the records either, it is one more of them, and P(p <= a) <= a however many
+    records there are and however they resemble each other.
+
+    Args:
+        own: (records,) scores of a person's records under the target.
+        scores: (models, records) scores under other models.
+        member: (models, records) true for records that these models trained on.
+    """
+    outside = ~member.any(axis=1) & ~np.isnan(scores).any(axis=1)
+    models = int(outside.sum())
+    if not models:
+        return None, 0
+    stacked = np.vstack([own, scores[outside]])
+    sums = np.column_stack([mid_ranks(record) for record in stacked.T]).sum(axis=1)  # halves add up exactly
+    as_high = int((sums[1:] >= sums[0]).sum())
+    return (1 + as_high) / (1 + models), models
+
+
+def mid_ranks(values: np.ndarray) -> np.ndarray:
+    """Rank of each value among all, from 0; equal values share the mean of theirs."""
+    ordered = np.sort(values)
+    return (np.searchsorted(ordered, values, "left") + np.searchsorted(ordered, values, "right") - 1) / 2
+
+
+def _means(ranks: np.ndarray, persons: np.ndarray, mask: np.ndarray) -> np.ndarray:
+    """(persons,) mean rank of the records that ``mask`` selects; NaN for persons without any."""
+    count = np.bincount(persons[mask], minlength=persons.max() + 1)
+    with np.errstate(invalid="ignore"):  # 0 / 0 is NaN: a person without such records
+        return np.bincount(persons[mask], ranks[mask], minlength=persons.max() + 1) / count
+
+
+def _has_small_p_value(person: ExposedPerson) -> bool:
+    """Return whether the p-value among models is small; with too few models, that among persons decides."""
+    if person.p_among_models is None or person.models is None:
+        return person.p_value <= MAX_P_VALUE
+    if (1 + person.models) * MAX_P_VALUE >= 1:
+        return person.p_among_models <= MAX_P_VALUE
+    return person.p_among_models * (1 + person.models) <= 1 and person.p_value <= MAX_P_VALUE
+
+
+def _sort_key(person: ExposedPerson) -> tuple[float, float, NaturalKey]:
+    p_among_models = 1.0 if person.p_among_models is None else person.p_among_models
+    return p_among_models, -person.mean_rank, natural_key(person.person)

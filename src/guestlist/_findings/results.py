@@ -1,0 +1,392 @@
+"""Results of an audit: one optional field per finding, tables of records, and the gate's verdict."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
+from itertools import combinations
+from pathlib import Path
+from typing import Literal, Self
+
+import numpy as np
+import pandas as pd
+
+from guestlist._baseline.baseline import Baseline
+from guestlist._case import Case, Check, Cover, Figure, Origin
+from guestlist._findings import headline, records
+from guestlist._findings.attacks import AgreementResult, AttackResult
+from guestlist._findings.baseline import Adjusted, GainOverBaseline
+from guestlist._findings.epsilon import Epsilon
+from guestlist._findings.exposure import ExposedPerson, Exposure
+from guestlist._findings.facts import Provenance, References, Subject
+from guestlist._findings.group_risks import GapCorrelation, GroupRisk, GroupRisks
+from guestlist._findings.groups import GroupResult
+from guestlist._findings.headline import Headline
+from guestlist._findings.hypothesis_tests import HypothesisTest, Level, PerRecordFpr
+from guestlist._findings.records import Exposed, ExposureSummary
+from guestlist._findings.risk_distribution import CalibratedScore, RiskDistribution
+from guestlist._findings.selection import Sampling
+from guestlist._store import from_json, read_json, to_json, write_json, write_npy, write_parquet, write_text
+from guestlist._util import as_path, path_error, path_exists, read_parquet
+from guestlist.data import Data
+from guestlist.defences import Training
+from guestlist.errors import FolderError
+from guestlist.metrics import MIN_CORRELATION_SIZE, WITHHELD, Estimate, is_constant, spearman
+from guestlist.risks import RECOMMENDED, RISKS, PredictiveValue
+
+Measure = Literal["auc", "tpr", "advantage"]
+
+
+@dataclass(frozen=True)
+class Limit:
+    """The largest AUC, advantage, or TPR at the false-positive rate ``fpr``, that may pass."""
+
+    most: float
+    measure: Measure = "auc"
+    fpr: float | None = None
+
+    def __post_init__(self):
+        if self.measure not in ("auc", "tpr", "advantage"):
+            raise ValueError(f"Expected measure={self.measure!r} to be 'auc', 'tpr' or 'advantage'.")
+        if (self.fpr is not None) != (self.measure == "tpr"):
+            raise ValueError(f"Expected fpr={self.fpr} for a TPR, and for nothing else; found {self.measure!r}.")
+        for name, value in {"limit": self.most, "fpr": self.fpr}.items():
+            if value is not None and not 0 < value <= 1:
+                raise ValueError(f"Expected {name}={value} in (0, 1].")
+
+
+@dataclass(frozen=True)
+class Sizes:
+    """Numbers of members and non-members."""
+
+    members: int
+    nonmembers: int
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """Verdict on a limit for the attack that comes closest to it or goes furthest beyond.
+
+    Args:
+        estimate: NaN where the attack has no figure for it, which cannot pass.
+        margin: the limit minus the upper end; negative where it is beyond.
+        sample_size_needed: about how many records would bring the upper end down to the limit at the present value. None: that
+            many do already, no number would, or it cannot be told.
+        pushing: ids of the members that push the figure up; none where it passes.
+        tied: how many members share the next place, too many to name.
+    """
+
+    limit: Limit
+    attack: str
+    estimate: Estimate
+    passed: bool
+    margin: float
+    sample_size_needed: Sizes | None
+    drivers: tuple[str, ...]
+    tied: int = 0
+
+
+@dataclass(frozen=True)
+class Demand:
+    """Something that an audit must have before its figures count, and whether it has.
+
+    Args:
+        code: a row of ``DEMANDS``.
+        figures: by name, for the sentence.
+    """
+
+    code: str
+    passed: bool
+    figures: Mapping[str, Figure]
+
+
+@dataclass(frozen=True)
+class OpenCheck:
+    """A check of the audit that found an issue, or that the user chose to ignore.
+
+    Args:
+        code: a row of ``CHECKS``.
+        figures: by name, for the sentence.
+        undermines: whether the audit may have missed a leak because of it.
+        ignored: ``audit`` or ``gate``, whichever was asked to ignore it; empty where neither was.
+    """
+
+    code: str
+    figures: Mapping[str, Figure]
+    undermines: bool
+    ignored: str = ""
+
+    @property
+    def passed(self) -> bool:
+        """True if the gate may pass in spite of it."""
+        return bool(self.ignored) or not self.undermines
+
+
+@dataclass(frozen=True)
+class Gated:
+    """Verdict of a gate.
+
+    Args:
+        checks: every open check of the audit, and every one that is ignored.
+        policy, sha256: text of the policy file, and the hash of its bytes; None where limits were given one by one.
+    """
+
+    passed: bool
+    verdicts: tuple[Verdict, ...]
+    demands: tuple[Demand, ...]
+    policy: str | None = None
+    sha256: str | None = None
+    checks: tuple[OpenCheck, ...] = ()
+
+
+FORMAT = 3
+NOT_FINDINGS = ("gate", "format", "records", "folder")
+
+
+@dataclass(frozen=True, repr=False)
+class Results:
+    """An audit's findings, by the names of ``FINDINGS``; None: it was not looked for, or there is nothing of the kind.
+
+    ``attacks`` and ``records`` are DataFrames to work on; ``summary()`` and ``to_html(path)`` are to read. ``gate`` is the
+    outcome of a policy, if the gate was asked to keep it.
+    """
+
+    cover: Cover | None = None
+    subject: Subject | None = None
+    references: References | None = None
+    training: Training | None = None
+    baseline: Baseline | None = None
+    gain_over_baseline: GainOverBaseline | None = None
+    adjusted: Adjusted | None = None
+    headline: Headline | None = None
+    file_holder: Headline | None = None
+    outcomes: tuple[AttackResult, ...] | None = None
+    hypothesis_tests: tuple[HypothesisTest, ...] | None = None
+    epsilon: Epsilon | None = None
+    agreement: AgreementResult | None = None
+    groups: tuple[GroupResult, ...] | None = None
+    file_holder_groups: tuple[GroupResult, ...] | None = None
+    group_risks: GroupRisks | None = None
+    class_gap: tuple[GapCorrelation, ...] | None = None
+    exposed: tuple[Exposed, ...] | None = None
+    exposure_summary: ExposureSummary | None = None
+    exposed_persons: tuple[ExposedPerson, ...] | None = None
+    risks: tuple[PredictiveValue, ...] | None = None
+    risk_distribution: RiskDistribution | None = None
+    calibrated: tuple[CalibratedScore, ...] | None = None
+    exposure: Exposure | None = None
+    per_record_fpr: tuple[PerRecordFpr, ...] | None = None
+    checks: tuple[Check, ...] | None = None
+    sampling: Sampling | None = None
+    untested: tuple[str, ...] | None = None
+    provenance: Provenance | None = None
+    origin: Origin | None = field(default=None, compare=False)
+    gate: Gated | None = field(default=None, kw_only=True)
+    format: int = field(default=FORMAT, kw_only=True)
+    records: pd.DataFrame | None = field(default=None, compare=False, repr=False, kw_only=True)
+    folder: Path | None = field(
+        default=None, compare=False, repr=False, kw_only=True
+    )  # where they are; not in results.json
+
+    def attack(self, name: str) -> AttackResult:
+        """The result of one attack, by name."""
+        for outcome in self.outcomes or ():
+            if outcome.name == name:
+                return outcome
+        ran = ", ".join(outcome.name for outcome in self.outcomes or ()) or "none"
+        raise FolderError(f"Attack {name!r} was not run; these were: {ran}.")
+
+    def levels(self, name: str) -> tuple[Level, ...]:
+        """Return the realised rates of a test at its nominal levels; empty for other attacks."""
+        return next((test.levels for test in self.hypothesis_tests or () if test.name == name), ())
+
+    def check(self, code: str) -> Check | None:
+        """One check, by its code."""
+        return next((check for check in self.checks or () if check.code == code), None)
+
+    @property
+    def attacks(self) -> pd.DataFrame:
+        """One row per attack: every estimate with the ends of its interval."""
+        return pd.DataFrame([_row(outcome, self.levels(outcome.name)) for outcome in self.outcomes or ()])
+
+    def document(self) -> dict:
+        """The content of results.json: all but the table of records."""
+        content = to_json(replace(self, records=None, folder=None))
+        return {name: value for name, value in content.items() if name not in ("records", "folder")}
+
+    @classmethod
+    def finding_names(cls) -> tuple[str, ...]:
+        """Return the names of the findings, one field each."""
+        return tuple(part.name for part in fields(cls) if part.name not in NOT_FINDINGS)
+
+    @classmethod
+    def from_document(cls, content: Mapping) -> Self:
+        """Return results from the content of results.json, without the table of records.
+
+        A finding that the content lacks is None, and an unknown finding is ignored: files of older and newer versions can be
+        read as long as the format is the same.
+        """
+        known = {name: content[name] for name in (*cls.finding_names(), "gate", "format") if name in content}
+        return from_json(cls, {**known, "records": None})
+
+    def summary(self) -> str:
+        """Return the verdict and the table of attacks as text for a terminal."""
+        from guestlist._report.terminal import summary
+
+        return summary(self)
+
+    def to_html(self, path: str | Path, *, features: Data | None = None) -> Path:
+        """Write the report as one self-contained page and return its path.
+
+        Args:
+            path: file to write.
+            features: the members of the audit with their ids, to show the features of the most exposed; the audit folder
+                holds no features.
+        """
+        from guestlist._report.page import page, with_features
+
+        target = as_path("path", path)
+        write_text(target, page(self if features is None else with_features(self, features)))
+        return target
+
+    def __repr__(self) -> str:
+        return self.summary()
+
+    def _repr_html_(self) -> str:
+        from guestlist._report.terminal import fragment
+
+        return fragment(self)
+
+
+def write_results(folder: Path, results: Results, scores: Mapping[str, np.ndarray]) -> None:
+    """Write what came out into an audit folder: the scores, two tables, and results.json last."""
+    for name, values in scores.items():
+        write_npy(folder / "scores" / f"{name}.npy", values)
+    if results.records is not None:
+        write_parquet(folder / "records.parquet", results.records)
+    write_parquet(folder / "attacks.parquet", results.attacks)
+    write_json(folder / "results.json", results.document())
+
+
+def read_results(folder: str | Path) -> Results:
+    """Read the results in an audit folder."""
+    folder = as_path("folder", folder)
+    path = folder / "results.json"
+    if not path_exists(path):
+        raise FolderError(f"{folder} has no results.json: it is not an audit folder, or the audit was not finished.")
+    try:
+        content = read_json(path)
+        if content.get("format") != FORMAT:
+            raise FolderError(
+                f"{path} has format {content.get('format')}, this version of guestlist reads format {FORMAT}. Run the "
+                "audit again in the same folder: it keeps what was collected, and writes the results anew."
+            )
+        results = Results.from_document(content)
+    except PermissionError as error:
+        raise path_error(path, error) from error
+    except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
+        raise FolderError(f"{path} is damaged ({type(error).__name__}: {error}). Run the audit again.") from error
+    path = folder / "records.parquet"
+    try:
+        return replace(results, records=read_parquet(path) if path.exists() else None, folder=folder)
+    except Exception as error:  # pyarrow has many words for a damaged file
+        raise FolderError(f"{path} is damaged ({error}). Run the audit again.") from error
+
+
+def _row(outcome: AttackResult, levels: tuple[Level, ...]) -> dict[str, object]:
+    row: dict[str, object] = {"attack": outcome.name}
+    row |= _spread("auc", outcome.auc) | _spread("advantage", outcome.advantage)
+    for rate in outcome.rates:
+        row |= _spread(f"tpr@{rate.fpr:g}", rate.tpr) | _spread(f"ppv@{rate.fpr:g}", rate.ppv)
+    row |= _spread("balanced_accuracy", outcome.balanced_accuracy or WITHHELD)
+    row |= {"unscored": outcome.unscored, "paper": outcome.paper}
+    for level in levels:
+        row |= _spread(f"realised_fpr@{level.alpha:g}", level.fpr) | _spread(f"realised_tpr@{level.alpha:g}", level.tpr)
+    return row
+
+
+def _spread(name: str, estimate: Estimate) -> dict[str, float]:
+    return {name: estimate.value, f"{name}_low": estimate.low, f"{name}_high": estimate.high}
+
+
+DISAGREE = 0.3  # two rankings whose Spearman correlation is below this are reported as different
+REPORT = "the report"  # the name of its order, next to those of risks
+
+
+def record_table(case: Case, results: Results | None) -> tuple[pd.DataFrame, str]:
+    """The table of records that the report's order is read from, and the name of the headline attack.
+
+    Args:
+        results: of the same folder; None where there are none yet. An attack may take evidence that is not kept, so that the
+            results cannot be computed again.
+    """
+    if results is not None and results.records is not None and results.headline is not None:
+        return results.records, results.headline.name
+    return records.as_given(case.of(records.record_table)), case.of(headline.find).name
+
+
+def members_by_exposure(table: pd.DataFrame, attack: str) -> pd.DataFrame:
+    """One row per member, with what decides its place and its risks, in the order of the report.
+
+    The members that are flagged with a controlled false discovery rate come first, those that the headline attack cannot
+    score last.
+
+    Args:
+        table: of records.
+        attack: the headline.
+    """
+    risks = [name for name in (RECOMMENDED, *RISKS) if f"risk_{name}" in table]
+    who = [name for name in ("id", "label", "person") if name in table] + [
+        name for name in table if name.startswith("group_")
+    ]
+    deciding = [name for name in ("flagged", records.deciding_column(table), "gap") if name in table]
+    columns = [*who, *deciding, *(f"risk_{name}" for name in dict.fromkeys(risks))]
+    return table.iloc[records.exposure_order(table, attack)][columns].reset_index(drop=True)
+
+
+def with_risks(table: pd.DataFrame, case: Case, risks: Mapping[str, np.ndarray]) -> pd.DataFrame:
+    """The table of records with these risks instead of those in it.
+
+    Args:
+        risks: name to (records of the pool,).
+    """
+    asked = case.truth.evaluated
+    rows = case.records["row"].to_numpy()[asked] if "row" in case.records else np.arange(asked.sum())
+    others = [name for name in table if not name.startswith("risk_")]
+    replaced = {f"risk_{name}": values[asked][np.argsort(rows)] for name, values in risks.items()}
+    return table[others].assign(**replaced)
+
+
+def disagreements(members: pd.DataFrame, order: bool) -> list[tuple[str, str, float]]:
+    """Pairs of rankings of members whose Spearman correlation is below ``DISAGREE``, with that correlation.
+
+    Args:
+        members: a row for each, with columns ``risk_<name>``.
+        order: whether they are in the order of the report, with which each risk is compared; otherwise risks are compared with
+            each other.
+    """
+    values = {name.removeprefix("risk_"): members[name].to_numpy(float) for name in members if name.startswith("risk_")}
+    pairs: Sequence[tuple[str, str]] = list(combinations(values, 2))
+    if order:
+        pairs = [(REPORT, name) for name in values]
+        values[REPORT] = -np.arange(len(members), dtype=np.float64)
+    pairs_below = []
+    for first, second in pairs:
+        known = ~np.isnan(values[first]) & ~np.isnan(values[second])
+        first_values = values[first][known]
+        second_values = values[second][known]
+        if known.sum() < MIN_CORRELATION_SIZE or is_constant(first_values) or is_constant(second_values):
+            continue
+        together = spearman(first_values, second_values).value
+        if together < DISAGREE:
+            pairs_below.append((first, second, together))
+    return pairs_below
+
+
+def contradictions(risks: GroupRisks) -> list[tuple[GroupRisk, list[str], list[str]]]:
+    """Groups that bear more of some risks than the rest, and less of others; both are statistically significant."""
+    both = []
+    for part in risks.judged:
+        higher = [risk.risk for risk in part.risks if risk.differs and risk.beyond_rest.value > 0]
+        lower = [risk.risk for risk in part.risks if risk.differs and risk.beyond_rest.value < 0]
+        if higher and lower:
+            both.append((part, higher, lower))
+    return both

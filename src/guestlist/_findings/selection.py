@@ -1,0 +1,285 @@
+"""Selection of the headline attack on stand-in targets, on a sample where records are very many."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from guestlist._case import Case, signal_of
+from guestlist._findings.significance import DRAWS
+from guestlist._kernels import as_slice, aucs, needs_shifts, take_columns
+from guestlist._store import MANY_RECORDS
+from guestlist._util import lazy_matrices, stream
+from guestlist._views import Rotation
+from guestlist.attacks import ATTACKS, Attack, score_every_target
+from guestlist.errors import InputError, NotCollectedError
+from guestlist.metrics import Resolution, resolution, threshold_at_fpr
+from guestlist.risks import RISKS, memorisation, risks_of
+
+FPR = 0.01
+AT_RATE = f"tpr@{FPR:g}"
+TARGET = 0
+ENOUGH = 1000  # records on which halves of the mock targets are tried, where there are more
+
+
+@dataclass(frozen=True)
+class Choice:
+    """The attack that does best on mock targets.
+
+    Args:
+        name: of the attack.
+        measure: what was compared: ``tpr@0.01``, or ``auc`` where the records cannot resolve that rate.
+        means: attack to its mean over mock targets, best first.
+        stand_ins: how many stand-in targets there were.
+        scores: (mock targets, asked records) of the chosen attack.
+        crossed: (mock targets, asked records) of the attack that was chosen on the half to which a mock target does not
+            belong.
+        crossed_names: (mock targets,) which attack that is.
+    """
+
+    name: str
+    measure: str
+    means: Mapping[str, float]
+    stand_ins: int
+    scores: np.ndarray = field(compare=False, repr=False)
+    crossed: np.ndarray = field(compare=False, repr=False)
+    crossed_names: tuple[str, ...]
+
+
+def choose(mocks: Rotation, attacks: Mapping[str, Attack] = ATTACKS, asked: np.ndarray | None = None) -> Choice:
+    """The attack with the largest mean TPR at 1 % FPR over mock targets; the first in ``attacks`` among equals.
+
+    The AUC decides where fewer than ten non-members are expected beyond that rate, on the mock target that has
+    fewest. A record without a score counts as the least likely member: an attack must not win by leaving out
+    what is hard.
+
+    Args:
+        mocks: the references alone, each in turn as a target of the others.
+        attacks: name to attack; those that need more references than a mock target has are passed over.
+        asked: (records,) true for the records that count; by default all.
+    """
+    asked = np.ones(len(mocks.labels), dtype=bool) if asked is None else asked
+    second = halves(mocks.blocks)
+    measure = _measure(mocks, asked)
+    # Any rule that looks at one half alone may choose for the other. An attack that learns takes seconds for every model;
+    # and of many records some will do.
+    quick = {name: attack for name, attack in attacks.items() if not attack.learns}
+    subset = some_of(len(asked))
+    fewer, asked_of_fewer = (mocks, asked) if subset is None else (mocks.take_records(subset), asked[subset])
+    on_first, on_second = (
+        _tried(fewer.take(np.flatnonzero(half)), quick, asked_of_fewer, measure) for half in (~second, second)
+    )
+    trial = _tried(mocks, attacks, asked, measure, keep=(on_first.best, on_second.best))
+    if not trial.means:
+        raise InputError(f"None of the attacks can be chosen with {len(mocks.member)} references; give more of them.")
+    # Where a half is too small to try any attack on, the first one serves: it, too, was not chosen by its luck.
+    fixed = next(iter(trial.means))
+    first, late = (half.best if half.best in trial.means else fixed for half in (on_first, on_second))
+    ranked = dict(sorted(trial.means.items(), key=lambda item: -item[1]))  # stable: the first among equals stays first
+    return Choice(
+        name=trial.best,
+        measure=measure,
+        means=ranked,
+        stand_ins=len(mocks.member),
+        scores=trial.scores[trial.best],
+        crossed=np.where(second[:, None], trial.scores[first], trial.scores[late]),
+        crossed_names=tuple(first if in_second else late for in_second in second),
+    )
+
+
+def halves(blocks: np.ndarray) -> np.ndarray:
+    """(models,) true for those of the second half; models that are left out together stay together."""
+    return np.unique(blocks, return_inverse=True)[1] % 2 == 1
+
+
+def some_of(records: int) -> np.ndarray | None:
+    """Half of the records, drawn at random; None, where there are too few for that."""
+    if records < 2 * ENOUGH:
+        return None
+    return np.sort(np.random.default_rng(0).permutation(records)[: records // 2])
+
+
+def _measure(mocks: Rotation, asked: np.ndarray) -> str:
+    """What is compared: a rate, where the mock target with the fewest non-members can resolve it."""
+    fewest = int((~take_columns(mocks.member, asked)).sum(axis=1).min(initial=asked.sum()))
+    return AT_RATE if resolution(FPR, fewest) is Resolution.GOOD else "auc"
+
+
+@dataclass(frozen=True)
+class _Trial:
+    """Attack to its mean over mock targets; the best one; the scores of that, of the first and of those that were to be kept."""
+
+    means: Mapping[str, float]
+    best: str
+    scores: Mapping[str, np.ndarray]
+
+
+def _tried(
+    mocks: Rotation, attacks: Mapping[str, Attack], asked: np.ndarray, measure: str, keep: tuple[str, ...] = ()
+) -> _Trial:
+    """Every attack that can on every mock target."""
+    member = take_columns(mocks.member, asked)
+    mean = mean_tpr if measure == AT_RATE else mean_auc
+    references = len(mocks.others(0)) if len(member) else 0
+    means: dict[str, float] = {}
+    kept_scores: dict[str, np.ndarray] = {}
+    best = ""
+    for name, attack in attacks.items() if references else ():
+        if _can(attack, mocks, references):
+            scores = take_columns(score_every_target(attack, mocks), asked)
+            means[name] = mean(scores, member)
+            best = name if not best or means[name] > means[best] else best
+            wanted = (next(iter(means)), best, *keep)  # the others' are let go: there may be many attacks
+            kept_scores = {
+                kept_name: values for kept_name, values in {**kept_scores, name: scores}.items() if kept_name in wanted
+            }
+    return _Trial(means, best, kept_scores)
+
+
+def _can(attack: Attack, mocks: Rotation, references: int) -> bool:
+    has_evidence = not attack.evidence or mocks.evidence(0).get(attack.evidence) is not None
+    eligible = attack.references <= references and attack.on_stand_ins and not attack.oracle and has_evidence
+    return eligible and (not attack.custom or _runs(attack, mocks))
+
+
+def _runs(attack: Attack, mocks: Rotation) -> bool:
+    """Whether a user's own attack does without evidence, which mock targets do not have."""
+    try:
+        attack.score(mocks.facing(0))
+    except NotCollectedError:
+        return False
+    return True
+
+
+def stand_in_targets(rotation: Rotation) -> Rotation:
+    """The references alone, each in turn as a target of the others."""
+    models = np.flatnonzero(np.arange(len(rotation.member)) != TARGET)
+    if len(models) < 2:
+        raise InputError(f"Mock targets are references of each other, so at least 2 are needed; found {len(models)}.")
+    return rotation.take(models)
+
+
+def mean_auc(scores: np.ndarray, member: np.ndarray) -> float:
+    """Mean AUC over targets; a record without a score counts as the least likely member."""
+    return float(aucs(np.where(np.isnan(scores), -np.inf, scores), member).mean())
+
+
+def mean_tpr(scores: np.ndarray, member: np.ndarray, fpr: float = FPR) -> float:
+    """Mean TPR at ``fpr`` over targets; a record without a score is never called."""
+    scores = np.where(np.isnan(scores), -np.inf, scores)
+    rates = [
+        (row[truth] >= threshold_at_fpr(row[~truth], fpr)).mean() for row, truth in zip(scores, member, strict=True)
+    ]
+    return float(np.mean(rates))
+
+
+MOST_CELLS = 2**20  # mock targets times records
+
+
+@dataclass(frozen=True)
+class Sampling:
+    """Computations that used part of the records, because there are very many.
+
+    Args:
+        records: of the pool.
+        attack_sample: records on which attacks were tried on mock targets; None: on all.
+        shifted: whether chance was judged by shifting sides along the records, not by dealing them out anew.
+        mu_fitted_on: records that taught how mu is spread; None: all that have one.
+        single_precision: whether what models say was kept in single precision.
+        classes_fitted_on: records that taught what is common to a class, such as its thresholds; None: all.
+    """
+
+    records: int
+    attack_sample: int | None
+    cyclic_shifts: bool
+    mu_fitted_on: int | None = None
+    single_precision: bool = False
+    classes_fitted_on: int | None = None
+
+
+def find(case: Case) -> Sampling | None:
+    """Report what was computed on part of the records; None if everything used all records."""
+    chosen = case.of(sample)
+    many = needs_shifts(int(case.truth.evaluated.sum()), DRAWS)
+    attack_sample = None if chosen is None else len(chosen)
+    sampling = Sampling(
+        records=len(case.records),
+        attack_sample=attack_sample,
+        cyclic_shifts=many,
+        mu_fitted_on=_mu_learnt_on(case),
+        single_precision=_single(case),
+        classes_fitted_on=_taught(case),
+    )
+    return None if sampling == Sampling(len(case.records), None, False) else sampling
+
+
+def _taught(case: Case) -> int | None:
+    """Records that taught attacks, if any of these learns what is common to a class."""
+    return case.view.n_estimation_rows if case.scores else None
+
+
+def _mu_learnt_on(case: Case) -> int | None:
+    with_one = int((~np.isnan(risks_of(case)["mu"])).sum()) if RISKS["mu"].possible(case) else 0
+    return memorisation.AT_ONCE if with_one > memorisation.AT_ONCE else None
+
+
+def _single(case: Case) -> bool:
+    """Return whether the margins of very many records have single precision."""
+    margin = signal_of(case.view, "margin") if len(case.records) > MANY_RECORDS else None
+    return margin is not None and np.array_equal(margin, margin.astype(np.float32), equal_nan=True)
+
+
+def sample(case: Case) -> np.ndarray | None:
+    """Return the records on which stand-in targets are evaluated, in order; None: all."""
+    parts = case.of(parts_of_records)
+    return None if parts is None else parts[0]
+
+
+def parts_of_records(case: Case) -> list[np.ndarray] | None:
+    """Every record in one of several parts that are drawn at random; None where there are few enough for one."""
+    models, records = (0, 0) if case.mocks is None else case.mocks.member.shape
+    if models * records <= MOST_CELLS:
+        return None
+    parts = -(-models * records // MOST_CELLS)
+    # A pool that was shuffled when it was made is in a random order already, and what follows each other is copied fast.
+    shuffled = "row" in case.records and not case.setting.predictions
+    order = np.arange(records) if shuffled else stream(case.setting.seed, "parts of records").permutation(records)
+    return [np.sort(part) for part in np.array_split(order, parts)]
+
+
+def sampled_stand_ins(case: Case) -> Rotation | None:
+    """The mock targets, on the sample where there is one."""
+    records = case.of(sample)
+    return case.mocks if records is None or case.mocks is None else case.mocks.take_records(records)
+
+
+def tried(case: Case) -> np.ndarray:
+    """(asked records,) true for those at which mock targets are looked at."""
+    records = case.of(sample)
+    sampled = np.full(len(case.truth.evaluated), records is None)
+    sampled[slice(0) if records is None else records] = True
+    return sampled[case.truth.evaluated]
+
+
+def asked_of_sample(case: Case) -> np.ndarray:
+    """(records of the mock targets,) true for those that are asked about."""
+    records = case.of(sample)
+    return case.truth.evaluated if records is None else case.truth.evaluated[records]
+
+
+def scores_part_by_part(case: Case, attack: Attack) -> np.ndarray:
+    """(mock targets, asked records) scores, each part of the records as a pool of its own; rounded to float32.
+
+    An attack that takes one target at a time would take too long: records beyond the sample have no score then.
+    """
+    parts = case.of(parts_of_records)
+    mocks = case.mocks
+    asked = case.truth.evaluated
+    assert parts is not None
+    assert mocks is not None
+    # Whatever it asks for is made once, not for each part.
+    mocks = replace(mocks, values=lazy_matrices(mocks.values, mocks.target))
+    scores = np.full(mocks.member.shape, np.nan, dtype=np.float32)
+    for part in parts if attack.rotates else parts[:1]:
+        scores[:, as_slice(part)] = score_every_target(attack, mocks.take_records(part))
+    return take_columns(scores, asked)

@@ -1,0 +1,282 @@
+"""Count, mean and variance of model outputs per record, statistics over OUT models, and leverage."""
+
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+
+
+@dataclass(frozen=True)
+class Moments:
+    """Moments over models: arrays shaped (records,), or (targets, records) where each target has its own.
+
+    ``mean`` is NaN where ``count`` is 0; ``squares`` is the sum of squared deviations from the mean.
+    """
+
+    count: np.ndarray
+    mean: np.ndarray
+    squares: np.ndarray
+
+    @cached_property
+    def variance(self) -> np.ndarray:
+        """Unbiased variance per record; NaN where fewer than two models apply."""
+        with np.errstate(invalid="ignore", divide="ignore"):
+            return _read_only(np.where(self.count > 1, self.squares / (self.count - 1), np.nan))
+
+    @cached_property
+    def pooled_variance(self) -> np.ndarray:
+        """Variance *within* records, pooled over them: shaped (1,) or (targets, 1).
+
+        Pooling the raw matrix would add the variance between records, which is not due to training.
+        """
+        dof = np.maximum(self.count - 1, 0).sum(axis=-1, keepdims=True)
+        squares = np.where(self.count > 1, self.squares, 0.0).sum(axis=-1, keepdims=True)
+        with np.errstate(invalid="ignore", divide="ignore"):
+            return _read_only(squares / dof)
+
+
+MANY_CELLS = 2**21  # models times records; larger matrices use compiled code with bitwise identical results
+
+
+class InOutMoments(NamedTuple):
+    """Moments of the models that trained on a record (IN), and of those that did not (OUT)."""
+
+    inside: Moments
+    outside: Moments
+
+
+def moments(values: np.ndarray, mask: np.ndarray) -> Moments:
+    """Compute moments over the models (axis 0) that ``mask`` selects; both arguments are (models, records)."""
+    count = mask.sum(axis=0)
+    values = values.astype(np.float64, copy=False)
+    first = _masked_mean(values, mask, count)
+    # A second round makes the mean of equal values exactly that value, and their sum of squares exactly 0:
+    # a saturated record must not look as if it had a variance of 1e-32.
+    with np.errstate(invalid="ignore"):
+        mean = first + _masked_mean(values - first, mask, count)
+        squares = np.square(np.where(mask, values - mean, 0.0)).sum(axis=0)
+    return Moments(count, mean, squares)
+
+
+def in_out_moments(values: np.ndarray, member: np.ndarray, models: slice = slice(None)) -> InOutMoments:
+    """Compute moments over the models that trained on a record, and over the others.
+
+    Args:
+        values: (models, records) NaN is ignored.
+        member: (models, records) Training membership.
+        models: Models that count.
+    """
+    if values.size <= MANY_CELLS:
+        values = values[models]
+        member = member[models]
+        known = ~np.isnan(values)
+        return InOutMoments(moments(values, member & known), moments(values, ~member & known))
+    from guestlist._kernels.compiled_moments import fill_in_out_moments  # imports numba
+
+    chosen = np.arange(len(values))[models]
+    records = values.shape[1]
+    parts = np.zeros((2, records), dtype=np.int64), *np.zeros((2, 2, records))
+    fill_in_out_moments(values, member, chosen, *parts)
+    outside, inside = (Moments(*(part[side] for part in parts)) for side in (0, 1))
+    return InOutMoments(inside, outside)
+
+
+def leave_block_out_moments(values: np.ndarray, mask: np.ndarray, together: np.ndarray | None = None) -> Moments:
+    """Compute moments over the *other* models that ``mask`` selects, for each model in turn as the target.
+
+    The models before the target and those after it are summed in one pass each, then merged (Chan et al.
+    1979). Nothing is ever subtracted from a sum of squares, so a target far from its references causes no
+    rounding error in their moments. Time is O(models x records), extra memory O(records).
+
+    Args:
+        values: (models, records).
+        mask: (models, records) Values that count.
+        together: (models,) Models with equal labels are left out together; by default each model alone.
+
+    Returns:
+        Moments with (models, records) arrays.
+    """
+    from guestlist._kernels.compiled_moments import fill_leave_block_out_moments  # imports numba
+
+    blocks = np.arange(len(values)) if together is None else np.unique(together, return_inverse=True)[1]
+    order = np.argsort(blocks, kind="stable")
+    result = Moments(*(np.empty(values.shape) for _ in range(3)))
+    fill_leave_block_out_moments(values, mask, order, blocks, result.count, result.mean, result.squares)
+    return result
+
+
+def _read_only(array: np.ndarray) -> np.ndarray:
+    """Make an array read-only, because it is cached and shared."""
+    array.flags.writeable = False
+    return array
+
+
+def _masked_mean(values: np.ndarray, mask: np.ndarray, count: np.ndarray) -> np.ndarray:
+    with np.errstate(invalid="ignore"):  # 0 / 0 is NaN: no model applies.
+        return np.where(mask, values, 0.0).sum(axis=0) / count
+
+
+@dataclass(frozen=True)
+class OutModelStats:
+    """Statistics of each record's scores under its OUT models; arrays are (records,).
+
+    Args:
+        target: Scores under the target.
+        count: Number of OUT models with a score.
+        n_at_least: Number of those under which the record scores at least as high as under the target.
+        mean: Mean of their scores, NaN without any.
+        squares: Sum of squared deviations from the mean.
+    """
+
+    target: np.ndarray = field(repr=False)
+    count: np.ndarray = field(repr=False)
+    n_at_least: np.ndarray = field(repr=False)
+    mean: np.ndarray = field(repr=False)
+    squares: np.ndarray = field(repr=False)
+
+    @property
+    def p_values(self) -> np.ndarray:
+        """P-values (1 + number of OUT models that score as high) / (n + 1); NaN without OUT models or a score.
+
+        If the target did not train on a record either, it is exchangeable with the OUT models, and P(p <= a) <= a holds for
+        every single record, however easy.
+        """
+        unknown = np.isnan(self.target) | (self.count == 0)
+        return np.where(unknown, np.nan, (1 + self.n_at_least) / (1 + self.count))
+
+    @property
+    def gap(self) -> np.ndarray:
+        """Score minus the mean of the OUT models, in their standard deviations; NaN where it is undefined."""
+        with np.errstate(invalid="ignore", divide="ignore", over="ignore"):  # infinite scores; models that all agree
+            z_scores = (self.target - self.mean) / np.sqrt(self.squares / (self.count - 1))
+            return np.where(self.target == self.mean, 0.0, z_scores)
+
+
+def out_model_stats(target: np.ndarray, scores: np.ndarray, member: np.ndarray) -> OutModelStats:
+    """Compute the statistics of each record's OUT models in one pass.
+
+    Args:
+        target: (records,) Scores under the target.
+        scores: (models, records) Scores under other models; NaN where there is none.
+        member: (models, records) True where a model trained on a record.
+    """
+    from guestlist._kernels.compiled_moments import fill_out_model_stats  # imports numba
+
+    count, n_at_least = np.zeros((2, len(target)), dtype=np.int64)
+    mean, squares = np.zeros((2, len(target)))
+    fill_out_model_stats(
+        target, np.ascontiguousarray(scores), np.ascontiguousarray(member), count, n_at_least, mean, squares
+    )
+    return OutModelStats(target=target, count=count, n_at_least=n_at_least, mean=mean, squares=squares)
+
+
+# Singular values below this share of the largest are rounding.
+ROUNDING = 1e-10
+# Largest number of array entries for a batch of records.
+BATCH_NUMBERS = 2**23
+
+
+def leverage(
+    x: np.ndarray,
+    *,
+    member: np.ndarray | None = None,
+    penalty: float = 0.0,
+    intercept: bool = True,
+    weight: np.ndarray | None = None,
+) -> np.ndarray:
+    """Leverage of each record in a linear model with a ridge penalty, fitted to the members.
+
+    A non-member gets the leverage it would have as an additional member: 1 where no member constrains its direction.
+
+    Args:
+        x: (records, features).
+        member: (records,) True for records that the model is fitted to; by default all.
+        penalty: Added to the diagonal of X'X, except for the intercept.
+        intercept: Whether the model has an intercept.
+        weight: (records,) Weights of squared errors; by default 1.
+
+    Returns:
+        (records,) in [0, 1].
+
+    >>> leverage(np.array([[0.0], [1.0], [2.0]])).round(4)
+    array([0.8333, 0.3333, 0.8333])
+    >>> leverage(np.array([[1.0], [2.0]]), member=np.array([True, False]), penalty=3.0, intercept=False)
+    array([0.25, 0.5 ])
+    """
+    x = np.asarray(x, dtype=np.float64)
+    if x.ndim != 2 or not len(x):
+        raise ValueError(f"Expected x shaped {x.shape} to be (records, features), with one record or more.")
+    if not penalty >= 0:
+        raise ValueError(f"Expected penalty={penalty} to be 0 or more.")
+    member = np.ones(len(x), dtype=bool) if member is None else np.asarray(member)
+    weight = np.ones(len(x)) if weight is None else np.asarray(weight, dtype=np.float64)
+    # An unpenalised intercept is equivalent to centred features plus the share of each record in the mean.
+    total = weight[member].sum()
+    if total == 0:  # All weights are 0 if a model is certain of every member.
+        return np.zeros(len(x))
+    centre = weight[member] @ x[member] / total if intercept else np.zeros(x.shape[1])
+    rows = np.sqrt(weight)[:, None] * (x - centre)
+    values = _inverse_norm(rows, rows[member], penalty) + (weight / total if intercept else 0.0)
+    return np.where(member, np.minimum(values, 1.0), _if_added(values))
+
+
+def softmax_leverage(
+    x: np.ndarray, log_p: np.ndarray, *, member: np.ndarray, penalty: float, weight: np.ndarray
+) -> np.ndarray:
+    """Generalised leverage of each record in a multinomial logistic regression: Σ over classes of ∂p_c/∂y_c.
+
+    It is the trace of W_i^½ X_i H⁻¹ X_i' W_i^½, with W_i = diag(p) − p p' and H the Hessian of the penalised loss over members.
+    It is between 0 and the number of classes minus 1. A non-member gets the value it would have as an additional member.
+
+    Args:
+        x: (records, features).
+        log_p: (records, classes) Logarithms of the model's probabilities.
+        member: (records,) True for records that the model is fitted to.
+        penalty: Added to the diagonal of H, except for intercepts.
+        weight: (records,) Weights of losses.
+    """
+    p = np.exp(log_p)
+    design = np.column_stack([np.ones(len(x)), x])
+    classes = p.shape[1]
+    width = design.shape[1]
+    size = max(1, BATCH_NUMBERS // (classes**2 * width))
+    batches = [np.arange(start, min(start + size, len(x))) for start in range(0, len(x), size)]
+
+    def weighted_covariance(batch: np.ndarray) -> np.ndarray:
+        covariance = p[batch, :, None] * np.eye(classes) - p[batch, :, None] * p[batch, None, :]
+        return weight[batch, None, None] * covariance
+
+    hessian = np.zeros((classes, width, classes, width))
+    for batch in batches:
+        rows = batch[member[batch]]
+        hessian += np.einsum("nab,ni,nj->aibj", weighted_covariance(rows), design[rows], design[rows], optimize=True)
+    flat = hessian.reshape(classes * width, classes * width)
+    flat[np.diag_indices_from(flat)] += np.tile(np.append(0.0, np.full(width - 1, penalty)), classes)
+    inverse = np.linalg.pinv(flat, rcond=ROUNDING, hermitian=True).reshape(hessian.shape)
+    leverages = np.empty(len(x))
+    for batch in batches:
+        quadratic = np.einsum("ni,aibj,nj->nab", design[batch], inverse, design[batch], optimize=True)
+        # W G and W^½ G W^½ have the same eigenvalues, which give the effect of adding the record.
+        values = np.maximum(np.linalg.eigvals(weighted_covariance(batch) @ quadratic).real, 0.0)
+        leverages[batch] = np.where(member[batch], values.sum(axis=1), _if_added(values).sum(axis=1))
+    return leverages
+
+
+def _inverse_norm(rows: np.ndarray, members: np.ndarray, penalty: float) -> np.ndarray:
+    """(records,) x' (M'M + penalty)⁻¹ x; infinite in directions that neither a member nor a penalty constrains."""
+    _, size, directions = np.linalg.svd(np.linalg.qr(members, mode="r"), full_matrices=False)
+    spanned = size > ROUNDING * max(size.max(initial=0.0), 1e-300)
+    along = rows @ directions[spanned].T
+    norm = (np.square(along) / (np.square(size[spanned]) + penalty)).sum(axis=1)
+    square = np.square(rows).sum(axis=1)
+    residual = np.maximum(square - np.square(along).sum(axis=1), 0.0)
+    residual[residual <= ROUNDING * square] = 0.0
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return norm + np.where(residual > 0, residual / penalty, 0.0)
+
+
+def _if_added(leverages: np.ndarray) -> np.ndarray:
+    """Leverage of a record after it is added to the training records (Sherman & Morrison)."""
+    with np.errstate(invalid="ignore"):
+        return np.where(np.isinf(leverages), 1.0, leverages / (1 + leverages))

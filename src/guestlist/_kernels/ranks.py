@@ -1,0 +1,235 @@
+"""Ranks, AUCs of many targets, and empirical distribution functions."""
+
+import weakref
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from guestlist._kernels.samples import rows_by_label, take_columns
+
+MANY = 100_000  # scores; the order of fewer is not cached
+_known: dict[int, tuple[weakref.ref, np.ndarray]] = {}
+
+
+def cached_argsort(scores: np.ndarray) -> np.ndarray:
+    """Return the positions of scores from the lowest to the highest, NaN last; ties are in any order.
+
+    The order of a read-only array (see :func:`frozen_take`) is cached as long as the array exists.
+
+    >>> cached_argsort(np.array([0.5, np.nan, 0.25])).tolist()
+    [2, 0, 1]
+    """
+    if len(scores) < MANY or scores.flags.writeable or scores.base is not None:
+        return np.argsort(scores)
+    key = id(scores)
+    if key not in _known:
+        order = np.argsort(scores)
+        order.flags.writeable = False
+        _known[key] = weakref.ref(scores, lambda _: _known.pop(key, None)), order
+    return _known[key][1]
+
+
+def frozen_take(scores: np.ndarray, mask: np.ndarray) -> np.ndarray:
+    """Return the scores that a mask selects, as a read-only array."""
+    selected = scores if mask.all() and scores.base is None else scores[mask]
+    selected.flags.writeable = False
+    return selected
+
+
+def aucs(scores: np.ndarray, member: np.ndarray) -> np.ndarray:
+    """Compute the area under the ROC curve of each row, by Mann-Whitney with mid-ranks.
+
+    Args:
+        scores: (targets, records) Higher means likelier member; infinities are allowed, NaN is ignored.
+        member: (targets, records) True for members.
+
+    Returns:
+        (targets,) AUCs; NaN for a row without scored members or non-members.
+
+    >>> aucs(np.array([[0.0, 1.0, 1.0], [2.0, 2.0, 2.0]]), np.array([[False, True, False], [True, True, False]]))
+    array([0.75, 0.5 ])
+    """
+    from guestlist._kernels.compiled_ranks import doubled_rank_sums  # imports numba
+
+    scores = np.require(scores, np.float64, ["C", "W"])  # one memory layout, so that the loop is compiled once
+    known = ~np.isnan(scores)
+    inside = np.ascontiguousarray(member & known)
+    members = np.count_nonzero(inside, axis=1)
+    scored = np.count_nonzero(known, axis=1)
+    order = np.argsort(scores, axis=1)  # NaN last
+    sums = doubled_rank_sums(scores, order, inside, scored) / 2  # Halves are exact.
+    with np.errstate(invalid="ignore", divide="ignore"):  # 0 / 0 is NaN: only members or only non-members.
+        return (sums - members * (members + 1) / 2) / (members * (scored - members))
+
+
+def ecdf_counts(values: np.ndarray, mask: np.ndarray) -> np.ndarray:
+    """Count, for each value, the selected values of its row that are smaller, at most as large, and all.
+
+    Args:
+        values: (rows, n); the counts for NaN have no meaning.
+        mask: (rows, n) Values that count; false where a value is NaN.
+
+    Returns:
+        (3, rows, n).
+
+    >>> ecdf_counts(np.array([[3.0, 1.0, 3.0, 2.0]]), np.array([[True, True, True, False]])).astype(int).tolist()
+    [[[1, 0, 1, 1]], [[3, 1, 3, 1]], [[3, 3, 3, 3]]]
+    """
+    order = np.argsort(values, axis=1)
+    first, last = tie_ends(np.take_along_axis(values, order, axis=1))
+    # cumulative[:, j] is the number of selected values among the j smallest.
+    cumulative = np.zeros((len(values), values.shape[1] + 1))
+    np.cumsum(np.take_along_axis(mask, order, axis=1), axis=1, out=cumulative[:, 1:])
+    counts = np.empty((3, *values.shape))
+    for part, ends in zip(counts, (first, last + 1), strict=False):
+        np.put_along_axis(part, order, np.take_along_axis(cumulative, ends, axis=1), axis=1)
+    counts[2] = cumulative[:, -1:]
+    return counts
+
+
+def tie_ends(ordered: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the first and last position of each entry's run of equal values; each row of ``ordered`` is sorted."""
+    positions = np.broadcast_to(np.arange(ordered.shape[1]), ordered.shape)
+    starts = np.ones(ordered.shape, dtype=bool)
+    starts[:, 1:] = ordered[:, 1:] != ordered[:, :-1]
+    first = np.maximum.accumulate(np.where(starts, positions, 0), axis=1)
+    ends = np.ones(ordered.shape, dtype=bool)
+    ends[:, :-1] = starts[:, 1:]
+    backwards = np.where(ends, positions, ordered.shape[1] - 1)[:, ::-1]
+    return first, np.minimum.accumulate(backwards, axis=1)[:, ::-1]
+
+
+def share_above(values: np.ndarray, others: np.ndarray, mask: np.ndarray) -> np.ndarray:
+    """(records,) share of the models in ``mask`` with a larger value; NaN where there is none.
+
+    Args:
+        values: (records,) Values of the target.
+        others: (models, records).
+        mask: (models, records) Values that count.
+    """
+    wins = (mask & (others > values)).sum(axis=0) + 0.5 * (mask & (others == values)).sum(axis=0)
+    with np.errstate(invalid="ignore"):  # 0 / 0 is NaN: no model applies.
+        return wins / mask.sum(axis=0)
+
+
+def leave_block_out_share_above(values: np.ndarray, mask: np.ndarray, blocks: np.ndarray) -> np.ndarray:
+    """(models, records) share above for every model as target, from one sort of each record's models.
+
+    Args:
+        values: (models, records).
+        mask: (models, records) Values that count.
+        blocks: (models,) Models with equal labels are left out together.
+    """
+    below, up_to, count = ecdf_counts(np.ascontiguousarray(values.T), np.ascontiguousarray(mask.T))
+    wins = count - (below + up_to) / 2
+    block_wins, block_count = _wins_within_block(blocks, values, mask)
+    with np.errstate(invalid="ignore"):
+        return (wins.T - block_wins) / (count.T - block_count)
+
+
+def _wins_within_block(blocks: np.ndarray, values: np.ndarray, mask: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Count each target's wins against the models of its block, itself included, and the number of those."""
+    labels, sizes = np.unique(blocks, return_counts=True)
+    if (sizes == 1).all():  # a tie with itself, where it counts
+        return 0.5 * mask, mask.astype(np.float64)
+    wins = np.zeros(values.shape)
+    count = np.zeros(values.shape)
+    for label in labels:
+        block = np.flatnonzero(blocks == label)
+        for k in block:
+            wins[k] = ((values[block] > values[k]) & mask[block]).sum(axis=0)
+            wins[k] += 0.5 * ((values[block] == values[k]) & mask[block]).sum(axis=0)
+            count[k] = mask[block].sum(axis=0)
+    return wins, count
+
+
+FEW = 3  # distinct values that are counted one by one, without sorting
+
+
+@dataclass(frozen=True)
+class ClassEcdf:
+    """Rank of each target value among the references' values on non-members of the record's class.
+
+    A class without non-members uses those of all classes. Arrays are NaN where the target has no value.
+
+    Args:
+        below: Number of smaller reference values.
+        up_to: Number of reference values that are smaller or equal.
+        count: Number of reference values.
+    """
+
+    below: np.ndarray
+    up_to: np.ndarray
+    count: np.ndarray
+
+
+def class_ecdf(
+    values: np.ndarray, others: np.ndarray, member: np.ndarray, labels: np.ndarray, rows: np.ndarray | None = None
+) -> ClassEcdf:
+    """Rank the values of one target; arrays are (records,).
+
+    Args:
+        values: (records,) Values of the target.
+        others: (references, records) NaN where a reference was not queried.
+        member: (references, records) Training membership.
+        labels: (records,) Classes.
+        rows: Records that the columns of ``others`` and ``member`` belong to; by default all.
+    """
+    reference_labels = labels if rows is None else labels[rows]
+    columns_of = {int(reference_labels[columns[0]]): columns for columns in rows_by_label(reference_labels)}
+
+    def within(records: np.ndarray) -> np.ndarray:
+        if len(records) == len(labels):
+            columns = np.arange(len(reference_labels))
+        else:
+            columns = columns_of[int(labels[records[0]])]
+        return _ecdf_counts_outside(others, member, columns, values[records])
+
+    return _by_class(values, labels, within)
+
+
+def class_ecdf_of_others(values: np.ndarray, member: np.ndarray, labels: np.ndarray, blocks: np.ndarray) -> ClassEcdf:
+    """Rank every model in turn as the target among the models of other blocks; arrays are (models, records)."""
+    from guestlist._kernels.compiled_ranks import ecdf_counts_of_others  # imports numba
+
+    outside = ~member & ~np.isnan(values)
+    block = np.unique(blocks, return_inverse=True)[1]
+
+    def within(records: np.ndarray) -> np.ndarray:
+        return ecdf_counts_of_others(take_columns(values, records), take_columns(outside, records), block)
+
+    return _by_class(values, labels, within)
+
+
+def _by_class(values: np.ndarray, labels: np.ndarray, within: Callable[[np.ndarray], np.ndarray]) -> ClassEcdf:
+    counts = np.zeros((3, *values.shape))
+    for records in rows_by_label(labels):
+        counts[..., records] = within(records)
+    missing = counts[2] == 0
+    if missing.any():
+        counts[:, missing] = within(np.arange(len(labels)))[:, missing]
+    counts[:, np.isnan(values)] = np.nan
+    return ClassEcdf(*counts)
+
+
+def _outside_values(values: np.ndarray, member: np.ndarray, records: np.ndarray) -> np.ndarray:
+    """Collect the values of models on those of the records that they did not train on."""
+    rows = (row[records][~trained[records]] for row, trained in zip(values, member, strict=True))
+    return np.concatenate([np.empty(0, values.dtype), *(row[~np.isnan(row)] for row in rows)])
+
+
+def _ecdf_counts_outside(others: np.ndarray, member: np.ndarray, records: np.ndarray, values: np.ndarray) -> np.ndarray:
+    """(3, records) numbers of values of models on non-members: smaller, smaller or equal, and all."""
+    distinct, which = np.unique(values, return_inverse=True)  # Sorted values are searched faster.
+    outside = _outside_values(others, member, records)
+    if len(distinct) > FEW:
+        outside.sort()
+        if np.array_equal(distinct, distinct.astype(outside.dtype), equal_nan=True):
+            distinct = distinct.astype(outside.dtype)  # A search in single precision copies nothing.
+        below, up_to = (np.searchsorted(outside, distinct, side=side) for side in ("left", "right"))
+    else:
+        below, up_to = (
+            np.array([compare(outside, value).sum() for value in distinct]) for compare in (np.less, np.less_equal)
+        )
+    return np.stack([below[which], up_to[which], np.full(values.shape, len(outside))]).astype(np.float64)

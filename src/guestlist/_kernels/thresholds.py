@@ -1,0 +1,165 @@
+"""Thresholds that best separate members from non-members, where membership is known."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from guestlist._kernels.ranks import cached_argsort
+from guestlist._kernels.samples import drop_unscored, rows_by_label
+
+if TYPE_CHECKING:
+    from guestlist._kernels.compiled_thresholds import BucketPoints
+
+FEW_GROUPS = 50  # groups that are handled in buckets; for more of them, all values are sorted once
+MANY = 2**19  # points; more are counted in buckets first, and only buckets that may hold the best threshold are scanned
+
+
+def best_threshold(scores: np.ndarray, member: np.ndarray) -> float:
+    """Return the observed score that, as a threshold, maximises TPR - FPR; the highest among equals.
+
+    It uses true membership, so apply it to other records than those it was chosen on. NaN scores are ignored.
+    """
+    scores, member = drop_unscored(scores, member)
+    order = cached_argsort(scores)[::-1]  # Ties may be in any order, because they are flagged together.
+    return best_threshold_sorted(scores[order], member[order])
+
+
+def best_threshold_sorted(ranked: np.ndarray, is_member: np.ndarray) -> float:
+    """Return the best threshold of scores in falling order, without NaN."""
+    if is_member.all() or not is_member.any():
+        raise ValueError("Expected both members and non-members to choose a threshold, found one kind.")
+    # Counts instead of rates, so that equal advantages compare equal.
+    n1 = is_member.sum()
+    n0 = (~is_member).sum()
+    gain = np.cumsum(is_member) * n0 - np.cumsum(~is_member) * n1
+    last = np.flatnonzero(np.append(ranked[1:] != ranked[:-1], True))
+    return float(ranked[last[np.argmax(gain[last])]])
+
+
+def group_thresholds(values: np.ndarray, member: np.ndarray, group: np.ndarray, groups: int, sign: int) -> np.ndarray:
+    """Return :func:`best_threshold` of ``sign`` times the values of all rows, for each group and for all together.
+
+    For very many values in few groups the time is linear in their number: values are counted in buckets, and within a bucket the
+    advantage can rise by at most what its members allow, so hardly more than one bucket has to be sorted.
+
+    Args:
+        values: (models, records) NaN is ignored.
+        member: (models, records) Training membership.
+        group: (records,) Group of each record, from 0.
+        groups: Number of groups.
+        sign: 1 or -1.
+
+    Returns:
+        (groups + 1,) thresholds; NaN where members or non-members are missing.
+    """
+    if values.size <= MANY or groups > FEW_GROUPS:
+        from guestlist._kernels.compiled_thresholds import threshold_scan  # imports numba
+
+        known = ~np.isnan(values)
+        scores = sign * values[known]
+        group_of = np.broadcast_to(group, values.shape)[known]
+        order = cached_argsort(scores)[::-1]  # Ties may be in any order, because they are flagged together.
+        return threshold_scan(scores[order], member[known][order], group_of[order], groups)
+    from guestlist._kernels.compiled_thresholds import BucketPoints, Buckets  # imports numba
+
+    buckets = Buckets(
+        values=values,
+        member=member,
+        group=np.ascontiguousarray(group, dtype=np.int64),
+        groups=groups,
+        sign=sign,
+    )
+    counts = buckets.counts()
+    candidates = [_may_hold_the_best(sides) for sides in counts.sides]
+    mixed = np.stack(candidates) & counts.mixed  # A bucket of equal values is a single point.
+    chosen = mixed[:-1] | mixed[-1]
+    points = buckets.points_in(chosen, int(counts.sides[:-1].sum(axis=1)[chosen].sum()))
+    thresholds = np.empty(groups + 1)
+    for g, (sides, example, candidate) in enumerate(zip(counts.sides, counts.example, candidates, strict=True)):
+        in_group = mixed[g, points.bucket] & ((points.group == g) | (g == groups))
+        uniform = np.flatnonzero(candidate & ~mixed[g])
+        thresholds[g] = _best_in(BucketPoints(*(part[in_group] for part in points)), uniform, example[uniform], sides)
+    return thresholds
+
+
+def _may_hold_the_best(sides: np.ndarray) -> np.ndarray:
+    """(buckets,) True where the best threshold may be in a bucket; ``sides`` are numbers of non-members and members."""
+    n0, n1 = sides.sum(axis=1)
+    occupied = sides.any(axis=0)
+    if not n0 or not n1:
+        return np.zeros_like(occupied)
+    after = np.cumsum(sides[1] * n0 - sides[0] * n1)
+    return occupied & (after + sides[0] * n1 >= after[occupied].max())
+
+
+def _best_in(points: BucketPoints, uniform: np.ndarray, values: np.ndarray, sides: np.ndarray) -> float:
+    """Return the best threshold among these points and uniform buckets; NaN where there is none.
+
+    Args:
+        points: Points in buckets with several distinct values.
+        uniform: Buckets that hold one distinct value.
+        values: The values of the uniform buckets.
+        sides: (2, buckets) Numbers of non-members and members in each bucket.
+    """
+    if not len(points.values) and not len(uniform):
+        return float("nan")
+    n0, n1 = sides.sum(axis=1)
+    rise = sides[1] * n0 - sides[0] * n1
+    scores = np.append(points.values, values)
+    order = np.argsort(-scores)
+    ranked = scores[order]
+    bucket = np.append(points.bucket, uniform)[order]
+    starts = np.flatnonzero(np.diff(bucket, prepend=-1))
+    gain = np.cumsum(np.append(np.where(points.inside, n0, -n1), rise[uniform])[order])
+    # Buckets between two candidates were skipped; their change of the gain is added at each start.
+    before = (np.cumsum(rise) - rise)[bucket[starts]]
+    gain += np.repeat(before - np.append(0, gain)[starts], np.diff(np.append(starts, len(ranked))))
+    last = np.flatnonzero(np.append(ranked[1:] != ranked[:-1], True))
+    return float(ranked[last[np.argmax(gain[last])]])
+
+
+@dataclass(frozen=True)
+class ClassThresholds:
+    """Best threshold of each record's class, (records,), and of all records, (1,).
+
+    NaN where members or non-members are missing.
+    """
+
+    of_class: np.ndarray
+    overall: np.ndarray
+
+
+def class_thresholds(values: np.ndarray, member: np.ndarray, labels: np.ndarray, sign: int) -> ClassThresholds:
+    """Return :func:`best_threshold` of ``sign`` times the values of all rows, per class and for all classes.
+
+    Args:
+        values: (models, records) NaN is ignored.
+        member: (models, records) Training membership.
+        labels: (records,) Classes; a negative label means no class.
+        sign: 1 or -1.
+    """
+    classes = rows_by_label(labels)
+    codes = np.full(len(labels), len(classes))  # The last code is for records without a class.
+    for code, records in enumerate(classes):
+        codes[records] = code
+    thresholds = group_thresholds(values, member, codes, len(classes) + 1, sign)
+    return ClassThresholds(np.where(codes < len(classes), thresholds[codes], np.nan), thresholds[-1:])
+
+
+def lookup_thresholds(thresholds: np.ndarray, labels: np.ndarray, others: np.ndarray) -> np.ndarray:
+    """Return the thresholds of other records' classes; NaN for a class without a threshold.
+
+    Args:
+        thresholds: (records,) Threshold of each record's class.
+        labels: (records,) Classes of these records.
+        others: (others,) Classes of the other records.
+
+    >>> lookup_thresholds(np.array([0.5, 0.25]), np.array([1, 3]), np.array([3, 3, 1, 2]))
+    array([0.25, 0.25, 0.5 ,  nan])
+    """
+    classes, first = np.unique(labels, return_index=True)
+    position = np.searchsorted(classes, others).clip(max=len(classes) - 1)
+    return np.where(classes[position] == others, thresholds[first][position], np.nan)

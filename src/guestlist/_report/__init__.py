@@ -1,0 +1,1 @@
+"""The report: page, terminal, notebook and exports, rendered from results."""

@@ -1,0 +1,241 @@
+"""The page and sentences of a comparison of audits."""
+
+from markupsafe import Markup
+
+from guestlist._audit.compare import LEVELS
+from guestlist._audit.comparison import AuditMetrics, Comparison, Comparisons, Difference
+from guestlist._report.charts import DASHES, MARKS, Axis, Chart, Series, interval_ends
+from guestlist._report.page import render_page
+from guestlist._report.templates import Section, render
+from guestlist._report.wording import privacy_guarantee, sanitize_value
+from guestlist._util import count, decimal, interval, percent
+from guestlist.metrics import Estimate
+
+METRICS = {
+    "accuracy": "accuracy on {of}",
+    "auc": "AUC of {of}",
+    "tpr": "members found at {fpr} FPR by {of}",
+    "exposed_auc": "AUC of {of}, most exposed {share} of members",
+    "exposed_tpr": "most exposed {share} of members found at {fpr} FPR by {of}",
+    "calibration_error": "calibration error on {of}",
+}
+TOGETHER = (
+    "The intervals of one model's differences hold together, at 95 %. They are about these models: another training of the "
+    "same recipe would give others."
+)
+
+
+def metric_name(pair: Comparison, row: Difference) -> str:
+    """Return the name of the compared metric."""
+    share = "" if pair.most_exposed is None else percent(pair.most_exposed.share)
+    return METRICS[row.what].format(of=row.of, fpr=percent(pair.fpr), share=share)
+
+
+def verdict(row: Difference) -> str:
+    """Return the verdict that follows from the interval."""
+    if row.difference.value != row.difference.value:
+        return "withheld"
+    if not row.differs:
+        return "no difference shown"
+    return "more" if row.difference.value > 0 else "less"
+
+
+def difference_cells(pair: Comparison, row: Difference) -> tuple[str, str, str, str]:
+    """The first value, the second, their difference, and its interval."""
+    values = (row.first.value, row.second.value, row.difference.value)
+    return *(decimal(value) for value in values), interval(row.difference)  # type: ignore[return-value]
+
+
+def difference_sentence(pair: Comparison) -> str:
+    """Return the main difference of the second audit in one sentence."""
+    rows = {(row.what, row.of): row for row in pair.differences}
+    leaks = [row for row in rows.values() if row.what in ("auc", "tpr", "exposed_auc", "exposed_tpr")]
+    costs = [row for key, row in rows.items() if key == ("accuracy", "non-members")]
+    changes = [_change(pair, row) for row in (*leaks, *costs) if row.differs]
+    if not changes:
+        return f"{pair.second} against {pair.first}: no difference is shown, neither in what it gives away nor in accuracy."
+    silent = "; no difference in accuracy is shown" if costs and not costs[0].differs else ""
+    return f"{pair.second} against {pair.first}: {'; '.join(changes)}{silent}."
+
+
+def _change(pair: Comparison, row: Difference) -> str:
+    by = decimal(abs(row.difference.value))
+    low, high = sorted(abs(end) for end in (row.difference.low, row.difference.high))
+    way = "higher" if row.difference.value > 0 else "lower"
+    return f"{metric_name(pair, row)} is {way} by {by} ({decimal(low, -1)} to {decimal(high, 1)})"
+
+
+def exposed_sentence(pair: Comparison) -> str:
+    """Return the number of most exposed members and the detectable difference."""
+    exposed = pair.most_exposed
+    if exposed is None:
+        return "The most exposed members are not compared: mu chooses them, and one of the audits has too few references for it."
+    few = f"{percent(exposed.share)} of {count(pair.members)} members are {count(exposed.members)}"
+    chosen = "They are chosen by mu, the larger of both audits': by what references say, and compared by what the models say."
+    if exposed.seen_from is None:
+        return f"{few}: too few for any difference in the share that is found to have been seen. {chosen}"
+    fall = percent(exposed.seen_from)
+    return f"{few}: if all of them were found at first, a fall of {fall} or more would have been seen. {chosen}"
+
+
+def risk_changes_sentence(pair: Comparison) -> str:
+    """Return the numbers of members whose risk rose and fell."""
+    changes = pair.risk_changes
+    if changes is None:
+        return "Whose risk rose is not told: one of the audits has too few references for mu, or did not record how sure it is."
+    rose, fell = (count(len(ids)) for ids in (changes.rose, changes.fell))
+    return (
+        f"Of {count(changes.tested)} members, the risk (mu) of {rose} is shown to have risen and that of {fell} to have fallen; "
+        f"of each list, one in {round(1 / changes.q)} or fewer is expected to be there by chance."
+    )
+
+
+MOST_IDS = 100  # of one list on the page; the facts hold all
+SHADES = ("ink", "member", "nonmember", "other")
+
+
+def page(comparisons: Comparisons) -> str:
+    """The whole comparison as one self-contained HTML page."""
+    comparisons = sanitize_value(type(comparisons), comparisons)
+    sections = (
+        _answer(comparisons),
+        _audits(comparisons),
+        _trade(comparisons),
+        _pairs(comparisons),
+        _risks(comparisons),
+        _risen(comparisons),
+        _reading(comparisons),
+    )
+    names = ", ".join(audit.name for audit in comparisons.audits)
+    return render_page(
+        "Membership privacy compared:",
+        names,
+        [section for section in sections if section],
+        made_from="the results of these audits",
+        cover=comparisons.cover,
+        what="Models",
+    )
+
+
+def _filled(template: str, **content) -> Markup:
+    return Markup(render(f"comparison/{template}", **content))
+
+
+def _answer(comparisons: Comparisons) -> Section:
+    lines = [difference_sentence(pair) for pair in comparisons.pairs]
+    return Section("answer", "What is different?", _filled("answer.html", lines=lines), css_class="answer")
+
+
+def _audits(comparisons: Comparisons) -> Section:
+    rows = [(audit, _attacker(audit), privacy_guarantee(audit.training)) for audit in comparisons.audits]
+    body = _filled("audits.html", rows=rows, fpr=comparisons.fpr)
+    return Section("audits", "Each model by itself", body)
+
+
+def _attacker(audit: AuditMetrics) -> str:
+    return "not recorded" if audit.training is None else audit.training.attacker
+
+
+def _trade(comparisons: Comparisons) -> Section | None:
+    """Accuracy against what is given away, one point per audit."""
+    placed = [audit for audit in comparisons.audits if audit.accuracy is not None]
+    if len(placed) < 2:
+        return None
+    drawn = {
+        "trade-auc": _points(placed, "auc", "AUC of the headline attack"),
+        "trade-tpr": _points(placed, "tpr", f"members found at {percent(comparisons.fpr)} false alarms"),
+    }
+    caption = "; ".join(
+        f"{audit.name}: accuracy {decimal(_value(audit.accuracy))}, AUC {decimal(audit.auc.value)}, "
+        f"TPR {decimal(audit.tpr.value)}"
+        for audit in placed
+    )
+    return Section("trade", "Privacy against usefulness", _filled("trade.html", told=caption, charts=drawn), drawn)
+
+
+def _points(audits: list[AuditMetrics], metric: str, title: str) -> Chart:
+    marks = tuple(MARKS)
+    series = []
+    for i, audit in enumerate(audits):
+        y = getattr(audit, metric)
+        x = audit.accuracy
+        assert x is not None
+        point = (x.value,), (y.value,), SHADES[i % len(SHADES)]
+        mark = marks[i % len(marks)]
+        series.append(Series(audit.name, *point, mark=mark, x_ends=interval_ends([x]), y_ends=interval_ends([y])))
+    return Chart(Axis("accuracy on non-members"), Axis(title), tuple(series))
+
+
+def _value(estimate: Estimate | None) -> float:
+    return float("nan") if estimate is None else estimate.value
+
+
+def _pairs(comparisons: Comparisons) -> Section:
+    tables = []
+    for pair in comparisons.pairs:
+        rows = [(metric_name(pair, row), difference_cells(pair, row), verdict(row)) for row in pair.differences]
+        missing = (
+            ""
+            if _calibrated(pair)
+            else "Calibration error was not recorded in one of the audits, or there are no classes."
+        )
+        tables.append((pair, rows, exposed_sentence(pair), missing))
+    body = _filled("pairs.html", tables=tables, together=TOGETHER)
+    return Section("pairs", "Pair by pair", body)
+
+
+def _calibrated(pair: Comparison) -> bool:
+    return any(row.what == "calibration_error" for row in pair.differences)
+
+
+def _risks(comparisons: Comparisons) -> Section | None:
+    """Distribution over members of each risk that at least two audits have."""
+    names = dict.fromkeys(name for audit in comparisons.audits for name, at in audit.risks.items() if at)
+    by_risk = {name: [audit for audit in comparisons.audits if audit.risks.get(name)] for name in names}
+    by_risk = {name: audits for name, audits in by_risk.items() if len(audits) > 1}
+    if not by_risk:
+        return None
+    drawn = {f"risk-{i}": _distribution(name, comparisons.audits) for i, name in enumerate(by_risk)}
+    captions = [(f"risk-{i}", name, _risk_caption(name, audits)) for i, (name, audits) in enumerate(by_risk.items())]
+    body = _filled("risks.html", figures=captions, charts=drawn)
+    return Section("risks", "How risk is spread, before and after", body, drawn)
+
+
+def _risk_caption(risk: str, audits: list[AuditMetrics]) -> str:
+    middle = LEVELS.index(0.5)
+    medians = "; ".join(f"{audit.name}: {decimal(audit.risks[risk][middle])}" for audit in audits)
+    return f"Shares of members whose {risk} is larger. Medians: {medians}."
+
+
+def _distribution(risk: str, audits: tuple[AuditMetrics, ...]) -> Chart:
+    """Share of members with a larger risk, on a logarithmic axis, so that the few most exposed are seen."""
+    dashes = tuple(DASHES)
+    above = tuple(1 - level for level in LEVELS)
+    lines = tuple(
+        Series(
+            audit.name,
+            tuple(audit.risks[risk]),
+            above,
+            SHADES[i % len(SHADES)],
+            line=2,
+            dash=dashes[i % len(dashes)],
+        )
+        for i, audit in enumerate(audits)
+        if audit.risks.get(risk)
+    )
+    return Chart(
+        Axis("risk: higher means more exposed"), Axis("members above", log=True, form="percent"), lines, height=300
+    )
+
+
+def _risen(comparisons: Comparisons) -> Section:
+    parts = [
+        (pair, risk_changes_sentence(pair), pair.risk_changes.rose[:MOST_IDS] if pair.risk_changes else ())
+        for pair in comparisons.pairs
+    ]
+    named = any(ids for *_, ids in parts)
+    return Section("risen", "Whose risk rose", _filled("risen.html", parts=parts, named=named, most=MOST_IDS))
+
+
+def _reading(comparisons: Comparisons) -> Section:
+    return Section("reading", "How to read this", _filled("reading.html", first=comparisons.audits[0].name))

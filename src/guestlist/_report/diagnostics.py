@@ -1,0 +1,99 @@
+"""Diagnostics as text, shared by every form of the report and by the warnings at the start of an audit."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from guestlist._case import Check
+from guestlist._diagnostics.table import CHECKS, changes_answer
+from guestlist._findings.results import Results
+from guestlist._report import wording
+
+ORDER = ("issue", "ignored", "not run", "not applicable", "passed")  # issues first; what is collapsed comes last
+REPORTED = ("issue", "ignored")
+IGNORED = "ignored, as asked"
+
+
+@dataclass(frozen=True)
+class CheckLine:
+    """One diagnostic as every form of the report shows it."""
+
+    code: str
+    name: str
+    state: str
+    message: str
+
+    @property
+    def text(self) -> str:
+        """The diagnostic on one line: ``GL104 saturated answers: …``."""
+        return f"{self.code} {self.name}: {self.message}".replace("  ", " ")
+
+
+def check_lines(results: Results) -> tuple[CheckLine, ...]:
+    """Return all diagnostics, issues first."""
+    lines = [_line(check) for check in results.checks or ()]
+    return tuple(sorted(lines, key=lambda line: ORDER.index(line.state) if line.state in ORDER else len(ORDER)))
+
+
+def reported(results: Results) -> tuple[CheckLine, ...]:
+    """Return the diagnostics that a reader must know of: issues, and those that the user chose to ignore."""
+    return tuple(line for line in check_lines(results) if line.state in REPORTED)
+
+
+def beside_answer(results: Results) -> tuple[CheckLine, ...]:
+    """Return the issues that change the meaning of the answer, except those that the answer reports itself."""
+    in_answer = _reported_by_answer(results)
+    return tuple(
+        _line(check) for check in results.checks or () if changes_answer(check) and check.code not in in_answer
+    )
+
+
+def elsewhere(results: Results) -> tuple[CheckLine, ...]:
+    """Return the reported diagnostics that are not next to the answer."""
+    beside = {line.code for line in beside_answer(results)}
+    return tuple(line for line in reported(results) if line.code not in beside)
+
+
+def collapsed(results: Results) -> tuple[CheckLine, ...]:
+    """Return the diagnostics that found nothing."""
+    return tuple(line for line in check_lines(results) if line.state not in REPORTED)
+
+
+def in_brief(results: Results) -> str:
+    """Return the codes of the diagnostics that found nothing, by state, on one line."""
+    lines = collapsed(results)
+    states = dict.fromkeys(line.state for line in lines)
+    text = "; ".join(f"{state}: {', '.join(line.code for line in lines if line.state == state)}" for state in states)
+    return f"{text[:1].upper()}{text[1:]}." if text else ""
+
+
+def sentence(check: Check) -> str:
+    """Return the message of an issue, and its remedy."""
+    return CHECKS[check.code].text(check.figures)
+
+
+def sentence_of(code: str, values: Mapping) -> str:
+    """Return the same by code and values; ``issue`` for a code of a newer version."""
+    return CHECKS[code].text(values) if code in CHECKS else "issue"
+
+
+def check_title(code: str) -> str:
+    """Return the title of a diagnostic; empty for a code of a newer version."""
+    return CHECKS[code].title if code in CHECKS else ""
+
+
+def _line(check: Check) -> CheckLine:
+    message: str = check.state
+    if check.state == "issue":
+        message = sentence_of(check.code, check.figures)
+    elif check.state == "ignored":
+        message = IGNORED
+    return CheckLine(check.code, check_title(check.code), check.state, message)
+
+
+def _reported_by_answer(results: Results) -> set[str]:
+    attack = wording.headline_attack(results)
+    if results.baseline is not None and results.baseline.significant:
+        return {"GL119"}
+    if attack is not None and attack.ranks_below and not attack.beats_guessing:
+        return {"GL112"}
+    return set()

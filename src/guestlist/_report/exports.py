@@ -1,0 +1,212 @@
+"""Exports for other tools: Markdown, model card, JUnit and SARIF."""
+
+import json
+import os
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+from xml.etree import ElementTree
+
+from guestlist._findings.results import Gated, Results
+from guestlist._report import diagnostics, gate, wording
+from guestlist._report.gate import GateLine, gate_lines
+from guestlist._report.next_steps import next_steps
+from guestlist._report.sections.answer import verdict_texts
+from guestlist._report.sections.epsilon import claim_sentences
+from guestlist._report.sections.facts import untested_sentences
+from guestlist._report.sections.groups import small_groups_sentence
+from guestlist._report.wording import sanitize_results
+from guestlist._util import decimal, percent, with_interval
+
+
+def markdown(results: Results) -> str:
+    """A short account for people who do not open the page."""
+    results = sanitize_results(results)
+    parts = [
+        f"# {plain(wording.question(results))}",
+        cover(results),
+        *(plain(text) for text in verdict_texts(results)),
+        beside(results),
+        plain(promised(results)),
+        plain(wording.basis_sentence(results)),
+    ]
+    parts += [plain(small_groups_sentence(results)), table(results)]
+    for title, lines in (
+        ("What next?", next_steps(results)),
+        ("Checks", [row.text for row in diagnostics.elsewhere(results)]),
+        (
+            "Gate" if results.gate is None else gate.gate_title(results.gate),
+            () if results.gate is None else gate.gate_texts(results.gate),
+        ),
+    ):
+        parts += [f"## {title}", "\n".join(f"- {plain(line)}" for line in lines)] if lines else []
+    return "\n\n".join(part for part in parts if part) + "\n"
+
+
+def cover(results: Results) -> str:
+    """Return the entries of the cover as a list."""
+    return "\n".join(f"- {plain(line)}" for line in wording.cover_lines(results))
+
+
+def beside(results: Results) -> str:
+    """Return the sentences that qualify the verdict."""
+    lines = [f"- {plain(row.text)}" for row in diagnostics.beside_answer(results)]
+    return "\n".join(["Before you rely on it:", "", *lines]) if lines else ""
+
+
+def promised(results: Results) -> str:
+    """Return the verdict on a claimed epsilon; empty if none is claimed."""
+    return " ".join(filter(None, claim_sentences(results)))
+
+
+def table(results: Results) -> str:
+    """A row per attack, those of the headline rows first."""
+    outcomes = results.outcomes or ()
+    headline = wording.headline_attack(results)
+    if not outcomes or headline is None:
+        return ""
+    rates = [rate.fpr for rate in headline.rates]
+    heads = ["attack", "AUC", *(f"TPR at {percent(fpr)} FPR" for fpr in rates)]
+    rows = [f"| {' | '.join(heads)} |", f"| {' | '.join('---' for _ in heads)} |"]
+    first = wording.headline_names(results)
+    for outcome in sorted(
+        outcomes, key=lambda outcome: first.index(outcome.name) if outcome.name in first else len(first)
+    ):
+        name = f"**{plain(outcome.name)}**" if outcome.name in first else plain(outcome.name)
+        cells = [with_interval(outcome.auc, decimal), *(with_interval(rate.tpr, percent) for rate in outcome.rates)]
+        rows.append(f"| {name} | {' | '.join(cells)} |")
+    return "\n".join(rows)
+
+
+def plain(text: str) -> str:
+    """Text that Markdown shows as it is: what users wrote must not become markup, a link or a table's cell."""
+    return re.sub(r"([\\`*_{}\[\]<>#|~!&])", r"\\\1", text)
+
+
+LOWER_BOUND = "These numbers are a lower bound: a stronger attack may identify more records."
+
+
+def model_card(results: Results) -> str:
+    """Write the model card section: question, result, method and limits."""
+    results = sanitize_results(results)
+    versions = {} if results.provenance is None else results.provenance.versions
+    made = f"Audited with guestlist {plain(versions['guestlist'])}." if "guestlist" in versions else ""
+    first, *others = verdict_texts(results)
+    parts = [
+        "## Membership privacy",
+        cover(results),
+        f"**{plain(wording.question(results))}** {plain(first)}",
+        *(plain(text) for text in others),
+        beside(results),
+        plain(promised(results)),
+        plain(wording.basis_sentence(results)),
+        plain(wording.fit_sentence(results)),
+        table(results),
+        LOWER_BOUND,
+        "Not tested:",
+        "\n".join(f"- {plain(line)}" for line in untested_sentences(results)),
+        made,
+    ]
+    return "\n\n".join(part for part in parts if part) + "\n"
+
+
+SUITE = "guestlist gate"
+
+
+def junit(gated: Gated) -> str:
+    """A test for each limit, each demand and each open check; one that is ignored is skipped."""
+    lines = gate_lines(gated)
+    counts = {
+        "tests": str(len(lines)),
+        "failures": str(sum(not line.passed for line in lines)),
+        "skipped": str(sum(line.ignored for line in lines)),
+    }
+    every = ElementTree.Element("testsuites", counts)
+    suite = ElementTree.SubElement(every, "testsuite", {"name": SUITE, **counts})
+    for line in lines:
+        _add(suite, line)
+    ElementTree.indent(every)
+    return f'<?xml version="1.0" encoding="UTF-8"?>\n{ElementTree.tostring(every, encoding="unicode")}\n'
+
+
+def _add(suite: ElementTree.Element, line: GateLine) -> None:
+    test = ElementTree.SubElement(suite, "testcase", classname=SUITE, name=line.requirement)
+    if line.ignored:
+        ElementTree.SubElement(test, "skipped", message=line.result)
+    elif line.passed:
+        ElementTree.SubElement(test, "system-out").text = line.result
+    else:
+        ElementTree.SubElement(test, "failure", message=line.result)
+
+
+SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
+
+
+def sarif(gated: Gated, path: str | Path) -> str:
+    """A rule for each limit, each demand and each open check, and a result for those that do not hold.
+
+    Services show every result as an alert, also one of the kind ``pass``: a limit that holds has none. An open check that
+    does not fail the gate is a note, and one that is ignored is a suppressed result.
+
+    Args:
+        path: of the results, relative to the repository: a service wants a place for each result.
+    """
+    lines = gate_lines(gated)
+    demands: dict[str, list[str]] = {}
+    for line in lines:
+        demands.setdefault(line.rule, []).append(line.requirement)
+    rules = [{"id": rule, "shortDescription": {"text": "; ".join(texts)}} for rule, texts in demands.items()]
+    driver = {"name": "guestlist", "version": version("guestlist"), "rules": rules}
+    results = [_result(line, _uri(Path(path))) for line in lines if line.open or not line.passed]
+    run = {"tool": {"driver": driver}, "results": results}
+    return json.dumps({"$schema": SCHEMA, "version": "2.1.0", "runs": [run]}, indent=1) + "\n"
+
+
+def _uri(path: Path) -> str:
+    return path.as_uri() if path.is_absolute() else quote(os.fsencode(path.as_posix()))
+
+
+def _result(line: GateLine, uri: str) -> dict[str, Any]:
+    location = {"artifactLocation": {"uri": uri}, "region": {"startLine": 1}}
+    result: dict[str, Any] = {
+        "ruleId": line.rule,
+        "level": "note" if line.passed else "error",
+        "message": {"text": f"{line.requirement}: {line.result}"},
+        "locations": [{"physicalLocation": location}],
+    }
+    if line.ignored:
+        result["suppressions"] = [{"kind": "external", "justification": "ignored by code"}]
+    return result
+
+
+@dataclass(frozen=True, kw_only=True)
+class Export:
+    """One form of results for another tool.
+
+    Args:
+        text: results to the content of a file; it names no member.
+        suffix: of that file.
+        summary: for people.
+    """
+
+    text: Callable[[Results], str]
+    suffix: str
+    summary: str
+
+
+EXPORTS: dict[str, Export] = {
+    "markdown": Export(
+        text=markdown,
+        suffix=".md",
+        summary="the answer, the attacks and the checks in Markdown, for a pull request or a wiki",
+    ),
+    "model_card": Export(
+        text=model_card,
+        suffix=".md",
+        summary="a section on membership privacy for a model card",
+    ),
+}

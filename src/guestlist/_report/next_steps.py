@@ -1,0 +1,135 @@
+"""Next steps after an audit, as commands and calls that work when pasted."""
+
+import os
+import shlex
+from pathlib import Path
+
+from guestlist._case import Origin
+from guestlist._findings.results import Results
+from guestlist._report import diagnostics, wording
+from guestlist._report.sections.baseline import model_contribution
+
+SUGGESTED_REFERENCES = 32
+FOLDER_PLACEHOLDER = "FOLDER"  # on a page, which may be read on another machine
+DEFENCE_EFFECT = (
+    "It applies every compatible defence, repeats this audit, and reports the change in leakage and accuracy."
+)
+REFERENCES_EFFECT = (
+    "Attacks that compare with reference models usually identify more records, and show which are most exposed."
+)
+RUN_BASELINE = (
+    "Check whether members can be distinguished without the model (the model-free baseline): repeat the audit "
+    "without baseline=False (--no-baseline). If they can, the model is not the cause of these numbers."
+)
+MORE_RECORDS = (
+    "Audit more records: with four times as many members and non-members, a leak half as far from guessing "
+    "would be seen."
+)
+REVIEW_EXPOSED = "Review the exposed records and groups. A leak that affects few people is just as serious for them."
+
+
+def next_steps(results: Results, folder: Path | str | None = FOLDER_PLACEHOLDER) -> tuple[str, ...]:
+    """Return the recommended next steps in order; empty if nothing was measured.
+
+    Args:
+        results: Results of an audit.
+        folder: Audit folder, for commands that can be pasted; None if the audit has none.
+    """
+    attack = wording.headline_attack(results)
+    if attack is None:
+        return ()
+    steps = []
+    codes = [row.code for row in diagnostics.beside_answer(results)]
+    if codes:
+        steps.append(f"Resolve these checks first: {wording.and_joined(codes)}.")
+    has_references = results.references is not None
+    second = wording.file_holder_attack(results)
+    leaks = attack.beats_guessing or (second is not None and second.beats_guessing)
+    if results.baseline is not None and results.baseline.significant:
+        # The answer itself says what to do about the records.
+        if has_references and model_contribution(results) > 0:
+            steps.append(defence_step(results, folder))
+        return tuple(steps)
+    if attack.ranks_below and not leaks:
+        return tuple(steps)
+    if leaks and has_references:
+        steps.append(defence_step(results, folder))
+    if leaks and results.exposed:
+        steps.append(REVIEW_EXPOSED)
+    if not has_references:
+        steps.append(references_step(results, folder))
+    if not leaks:
+        steps.append(MORE_RECORDS)
+    baseline = results.check("GL119")
+    if results.baseline is None and baseline is not None and baseline.state == "not run":
+        steps.append(RUN_BASELINE)
+    return tuple(steps)
+
+
+def defence_step(results: Results, folder: Path | str | None) -> str:
+    """Return the step that tests defences."""
+    origin = results.origin or Origin("unknown")
+    if origin.source in ("command", "demo"):
+        return f"Test defences: run `guestlist defend {_for_shell(folder)}{_flags(origin)}`. {DEFENCE_EFFECT}"
+    if origin.source == "predictions":
+        return "Test defences on the model itself with guestlist defend --model (gl.defend): predictions cannot be retrained."
+    if origin.source == "game":
+        return "Test defences: play the same game with other recipes (gl.play), and compare the audits with gl.compare."
+    return f"Test defences: call `{_call('gl.defend', results, origin, folder, 'plain')}` in Python. {DEFENCE_EFFECT}"
+
+
+def references_step(results: Results, folder: Path | str | None) -> str:
+    """Return the step that adds reference models to an audit without any."""
+    origin = results.origin or Origin("unknown")
+    if origin.source == "predictions" or (results.origin is None and results.training is None):
+        return (
+            "Compare with reference models: audit the model itself with guestlist audit --model (gl.audit), or add a shadow "
+            f"model's predictions with --shadow (shadow=). {REFERENCES_EFFECT}"
+        )
+    if origin.source in ("command", "demo") and origin.trains:
+        command = f"guestlist collect {_for_shell(folder)} --references {SUGGESTED_REFERENCES}{_flags(origin)}"
+        return f"Compare with reference models: run `{command}`. {REFERENCES_EFFECT}"
+    call = _call("gl.audit", results, origin, folder, "folder", references=SUGGESTED_REFERENCES)
+    train = wording.only_if(not origin.trains, ", where train is your function (data, rng) -> model")
+    return f"Compare with reference models: call `{call}` in Python{train}. {REFERENCES_EFFECT}"
+
+
+def _call(
+    function: str, results: Results, origin: Origin, folder: Path | str | None, keyword: str, references: int = 0
+) -> str:
+    """Return a Python call with the arguments of the audit.
+
+    Args:
+        function: Name of the function to call.
+        results: Results of the audit.
+        origin: Origin of the audit, which has its arguments.
+        folder: Audit folder or its placeholder.
+        keyword: Argument that takes the folder.
+        references: Number of references; 0 for the number in the audit.
+    """
+    population = ["population"] if origin.population else []
+    arguments = ["model", "members", "nonmembers", *population, *origin.arguments]
+    if not origin.trains and not any(argument.startswith("train=") for argument in arguments):
+        arguments.append("train=train")
+    if not references and results.references is not None:
+        references = results.references.count
+    arguments.append(f"references={references}")
+    if isinstance(folder, Path):
+        folder = repr(_relative(folder))
+    if folder is not None:
+        arguments.append(f"{keyword}={folder}")
+    return f"{function}({', '.join(arguments)})"
+
+
+def _for_shell(folder: Path | str | None) -> str:
+    return shlex.quote(_relative(folder)) if isinstance(folder, Path) else FOLDER_PLACEHOLDER
+
+
+def _flags(origin: Origin) -> str:
+    return "".join(f" {flag}" for flag in origin.flags)
+
+
+def _relative(folder: Path) -> str:
+    """Return a folder relative to the current one if it is below it, else its absolute path."""
+    absolute = Path(os.path.abspath(folder))
+    return str(absolute.relative_to(Path.cwd()) if absolute.is_relative_to(Path.cwd()) else absolute)

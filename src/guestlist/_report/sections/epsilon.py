@@ -1,0 +1,161 @@
+"""Claimed epsilon: what it allows any attack, and what the scores of this model show."""
+
+from typing import NamedTuple
+
+from guestlist._findings.epsilon import REFUSED, Epsilon
+from guestlist._findings.results import Results
+from guestlist._report import wording
+from guestlist._report.templates import Section, fill_template
+from guestlist._util import compact, count, decimal, percent, with_interval
+from guestlist.privacy import Claim, EpsilonBound
+
+EXCHANGEABLE = (
+    "What it allows holds where members and non-members were drawn from one pool by chance. Where they are different kinds of "
+    "people, an attack may tell them by that alone, and find more."
+)
+NOT_EXCHANGEABLE = (
+    "What it allows does not hold in this game, which draws members and non-members from different kinds of people: an attack "
+    "may tell them by that alone, and find more, and the promise is kept all the same."
+)
+
+
+def section(results: Results) -> Section | None:
+    """Render the test of a claimed epsilon; None where none is claimed."""
+    result = results.epsilon
+    if result is None or result.claimed is None:
+        return None
+    body = fill_template("epsilon.html", said=claim_sentences(results))
+    return Section("epsilon", f"Does the claimed ε of {compact(result.claimed.epsilon)} hold?", body)
+
+
+def claim_sentences(results: Results) -> tuple[str, ...]:
+    """Report whether a claim holds, what it allows and when that binds attacks; empty without a claim."""
+    result = results.epsilon
+    if result is None or result.claimed is None:
+        return ()
+    return (
+        epsilon_verdict(result),
+        _allowed_advantage(results, result),
+        NOT_EXCHANGEABLE if result.not_exchangeable else EXCHANGEABLE,
+    )
+
+
+class BoundTexts(NamedTuple):
+    """Texts of a lower bound on epsilon: as a proof or as a credible bound."""
+
+    contradicted: str
+    too_few: str
+    not_contradicted: str
+    no_bound: str
+    bound: str
+    perfect: str
+    other_noise: str
+
+
+PROOF = BoundTexts(
+    contradicted="No: the claim of {claim} is contradicted.",
+    too_few="The claim of {claim} could not have been contradicted with so few {things}.",
+    not_contradicted="The claim of {claim} is not contradicted, which does not show that it holds.",
+    no_bound="The scores of {whose} prove no ε{about} above 0, with {share} confidence, at δ = {delta:.3g}.",
+    bound="The scores of {whose} prove that ε{about} is at least {epsilon}, with {share} confidence, at δ = {delta:.3g}.",
+    perfect="{scores} would have proved {epsilon}{paid}.",
+    other_noise="The claim of {claim} is not contradicted by what is shown of Gaussian noise: it is not a claim of that.",
+)
+BELIEF = BoundTexts(
+    contradicted="The claim of {claim} is hardly to be believed.",
+    too_few="The claim of {claim} could still be believed whatever the scores of so few {things}.",
+    not_contradicted="The claim of {claim} can still be believed, which does not show that it holds.",
+    no_bound="After the scores of {whose} it can still be believed that ε{about} is 0, at δ = {delta:.3g}.",
+    bound="After the scores of {whose} the belief that ε{about} is at least {epsilon}, at δ = {delta:.3g}, has a probability of "
+    "{share}. That is a credible bound, from Jeffreys' prior, and no proof: it is not promised that no more than one audit in "
+    "so many is wrong.",
+    perfect="After {scores} the same would be believed of {epsilon}{paid}.",
+    other_noise="",  # beliefs are about any noise
+)
+
+
+def epsilon_verdict(result: Epsilon) -> str:
+    """Report the lower bound on epsilon and whether it contradicts the claim."""
+    claim = result.claimed
+    bound = result.bound
+    texts = BELIEF if result.bayesian else PROOF
+    if bound is None:
+        claimed = "an ε" if claim is None else f"the claimed {claim_text(claim)}"
+        return f"Whether {claimed} holds was not tested: {REFUSED[result.refused or 'own split']}."
+    scores = _perfect_scores(result, bound)
+    if result.bayesian:  # the text continues a sentence
+        scores = scores[0].lower() + scores[1:]
+    power = texts.perfect.format(scores=scores, epsilon=decimal(bound.provable), paid=_design_advice(result))
+    evidence = _bound_text(result, bound, texts)
+    if claim is None or result.allowed is None:
+        return f"{evidence} {power}"
+    verdict = texts.not_contradicted
+    if result.contradicted:
+        verdict = texts.contradicted
+    elif result.about_other_noise:
+        verdict = texts.other_noise
+    elif bound.provable <= result.allowed.epsilon:
+        verdict = texts.too_few
+    verdict = verdict.format(claim=claim_text(claim), things="runs" if result.runs else "records")
+    if result.replaced:
+        verdict += f" It allows {claim_text(result.allowed)} of one record in the place of another."
+    return f"{verdict} {evidence} {power}"
+
+
+def _bound_text(result: Epsilon, bound: EpsilonBound, texts: BoundTexts) -> str:
+    text = (texts.bound if bound.epsilon else texts.no_bound).format(
+        whose=wording.counted(bound.members + bound.nonmembers, "run") if result.runs else result.attack,
+        about=wording.only_if(result.replaced, " of one record in the place of another"),
+        epsilon=decimal(bound.epsilon),
+        share=percent(bound.confidence),
+        delta=bound.delta,
+    )
+    if result.gaussian:
+        text += " That is about Gaussian noise: a mechanism of another kind may do as well with a smaller one."
+    return text
+
+
+def _perfect_scores(result: Epsilon, bound: EpsilonBound) -> str:
+    if result.runs:
+        return f"Perfect scores of so many runs, {count(bound.members)} with the record and {count(bound.nonmembers)} without,"
+    sides = f"{wording.counted(bound.members, 'member')} and {wording.counted(bound.nonmembers, 'non-member')}"
+    return f"Perfect scores of these {sides}"
+
+
+def claim_text(claim: Claim) -> str:
+    """Return a claim as text: ``ε = 2 at δ = 1e-05``."""
+    noise = wording.only_if(claim.gaussian, "Gaussian noise with ")
+    return f"{noise}ε = {compact(claim.epsilon)} at δ = {claim.delta:.3g}"
+
+
+def exchangeability_clause(result: Epsilon) -> str:
+    """Return the condition under which a drawn bound holds."""
+    if result.not_exchangeable:
+        return " where members and non-members are exchangeable, which they are not in this game"
+    return ", if members and non-members are exchangeable"
+
+
+def person_claim_text(result: Epsilon) -> str:
+    """Return the claim, also for all records of a person where a person has several."""
+    assert result.claimed is not None
+    if result.records_per_person == 1 or result.allowed is None:
+        return claim_text(result.claimed)
+    several = f"the {wording.counted(result.records_per_person, 'record')} that a person has at most"
+    return f"{claim_text(result.claimed)} of one record, {claim_text(result.allowed)} of {several},"
+
+
+def _design_advice(result: Epsilon) -> str:
+    return wording.only_if(result.fixed_size, "; coins for every record, gl.games.Bernoulli(0.5), would prove more")
+
+
+def _allowed_advantage(results: Results, result: Epsilon) -> str:
+    """Compare the advantage that the claim allows with that of the headline attack."""
+    if result.advantage is None or result.claimed is None:
+        return ""
+    allowed = (
+        f"Under {person_claim_text(result)} no attack has an advantage above {decimal(result.advantage)} on average"
+    )
+    attack = wording.headline_attack(results)
+    if attack is None:
+        return f"{allowed}."
+    return f"{allowed}; {attack.name} has {with_interval(attack.advantage)} on these records."

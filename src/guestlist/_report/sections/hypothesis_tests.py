@@ -1,0 +1,186 @@
+"""Sections on hypothesis tests and on who is wrongly flagged."""
+
+import math
+
+from guestlist._findings.hypothesis_tests import HypothesisTest, Level, PerRecordFpr
+from guestlist._findings.results import Results
+from guestlist._report import wording
+from guestlist._report.charts import Axis, Chart, Series, diagonal, interval_ends
+from guestlist._report.templates import Section, fill_template
+from guestlist._util import count, interval, percent
+
+CALIBRATED = ""
+TOO_MANY = "calls too many"
+TOO_CAUTIOUS = "too cautious"
+OUT_OF_REACH = "out of reach"
+MARKS = (
+    ("circle", "member"),
+    ("square", "nonmember"),
+    ("diamond", "ink"),
+    ("triangle-up", "member"),
+    ("cross", "nonmember"),
+    ("star", "ink"),
+)
+MIN_REALISED = 0.001  # where the axes of asked and realised rates begin
+
+
+def hypothesis_tests_section(results: Results) -> Section | None:
+    """Render realised and nominal rates of each test; None without tests."""
+    tests = tests_with_levels(results)
+    if not tests:
+        return None
+    summaries = {outcome.name: outcome.summary for outcome in results.outcomes or ()}
+    alphas = reached_alphas(results)
+    rows = [(test, summaries.get(test.name, ""), [level_at(test, alpha) for alpha in alphas]) for test in tests]
+    charts = {"asked-realised": _chart(tests)}
+    body = fill_template(
+        "hypothesis_tests.html",
+        charts=charts,
+        rows=rows,
+        alphas=alphas,
+        verdict=level_verdict,
+        said=calibration_summary(results),
+        lacking=wording.paragraph(unreachable_levels_sentence(results), missing_population_sentence(results)),
+        out_of_reach=OUT_OF_REACH,
+    )
+    return Section("promises", "Does each test keep its promise?", body, charts, appendix=True)
+
+
+def tests_with_levels(results: Results) -> tuple[HypothesisTest, ...]:
+    """Return the attacks with p-values that reach one of the nominal rates."""
+    return tuple(test for test in results.hypothesis_tests or () if test.levels)
+
+
+def reached_alphas(results: Results) -> tuple[float, ...]:
+    """Return every nominal rate that some test reaches."""
+    return tuple(sorted({level.alpha for test in tests_with_levels(results) for level in test.levels}))
+
+
+def level_at(test: HypothesisTest, alpha: float) -> Level | None:
+    """Return a test's result at a nominal rate; None where it cannot reach it."""
+    return next((level for level in test.levels if level.alpha == alpha), None)
+
+
+def level_verdict(level: Level) -> str:
+    """Report whether a realised rate is significantly above or below its nominal rate; empty if neither."""
+    if level.fpr.low > level.alpha:
+        return TOO_MANY
+    return TOO_CAUTIOUS if level.fpr.high < level.alpha else CALIBRATED
+
+
+def calibration_summary(results: Results) -> str:
+    """Summarise the calibration of all tests."""
+    verdicts = [level_verdict(level) for test in tests_with_levels(results) for level in test.levels]
+    many = verdicts.count(TOO_MANY)
+    cautious = verdicts.count(TOO_CAUTIOUS)
+    if not many and not cautious:
+        return "Every test is within chance of what it was asked for."
+    summary = (
+        f"Of {len(verdicts)} intervals {many} {wording.plural(many, 'lies', 'lie')} wholly above what was asked and {cautious} "
+        f"{wording.plural(cautious, 'lies', 'lie')} wholly below; about one in twenty would miss by chance."
+    )
+    if not many:
+        return (
+            f"{summary} A test that is too cautious misses members, but accuses nobody whom it promised to leave alone."
+        )
+    return f"{summary} Where a test calls too many, do not take its p-values at their word."
+
+
+def exceeded_levels_sentence(results: Results) -> str | None:
+    """Name the tests that exceed their nominal rates, each at its worst; None where none does."""
+    worst = []
+    for test in tests_with_levels(results):
+        exceeded = [level for level in test.levels if level.exceeds_nominal]
+        if exceeded:
+            level = max(exceeded, key=lambda level: level.fpr.low / level.alpha)
+            realised = f"{percent(level.fpr.value)} ({interval(level.fpr, percent)})"
+            worst.append(f"{test.name} {realised} where {percent(level.alpha)} was asked")
+    if not worst:
+        return None
+    return f"More false alarms than asked for: {'; '.join(worst)}. Do not take such p-values at their word."
+
+
+def unreachable_levels_sentence(results: Results) -> str | None:
+    """Name the tests that cannot reach a rate, and the rates."""
+    tests = []
+    for test in tests_with_levels(results):
+        missing = [percent(alpha) for alpha in reached_alphas(results) if level_at(test, alpha) is None]
+        if missing:
+            tests.append(f"{test.name} at {', '.join(missing)}")
+    if not tests:
+        return None
+    reason = "it compares with too few models or records, or non-members are fitted without fault too often"
+    return f"Out of reach: {'; '.join(tests)}. No p-value can be that small: {reason}."
+
+
+def missing_population_sentence(results: Results) -> str | None:
+    """Name the tests that were not evaluated because there is no population."""
+    if results.subject is None or results.subject.population:
+        return None
+    names = [test.name for test in results.hypothesis_tests or () if test.needs_population and not test.levels]
+    if not names:
+        return None
+    return f"{', '.join(names)} was not held to a promise: it needs a population, records that nobody asks about."
+
+
+def _chart(tests: tuple[HypothesisTest, ...]) -> Chart:
+    """Draw realised against nominal rates, with intervals, and the diagonal."""
+    nominal = tuple(sorted({level.alpha for test in tests for level in test.levels}))
+    marks = (_marks(test, 7 * (i - (len(tests) - 1) / 2), *MARKS[i % len(MARKS)]) for i, test in enumerate(tests))
+    return Chart(
+        Axis(
+            "false alarms asked for",
+            (nominal[0] / 2, min(2 * nominal[-1], 1.0)),
+            log=True,
+            ticks=nominal,
+            form="percent",
+        ),
+        Axis("false alarms realised", (MIN_REALISED, 1.0), log=True, form="percent"),
+        (diagonal("as asked"), *marks),
+        full_width=True,
+    )
+
+
+def _marks(test: HypothesisTest, offset: float, mark: str, colour: str) -> Series:
+    """Return the marks of one test, shifted sideways so that tests do not hide each other."""
+    levels = [level for level in test.levels if not math.isnan(level.fpr.value)]
+    return Series(
+        test.name,
+        tuple(level.alpha for level in levels),
+        tuple(level.fpr.value for level in levels),
+        colour,
+        mark=mark,
+        y_ends=interval_ends([level.fpr for level in levels]),
+        offset=offset,
+    )
+
+
+def per_record_fpr_section(results: Results) -> Section | None:
+    """Render false positive rates of single records; None where they are unknown."""
+    if not results.per_record_fpr:
+        return None
+    body = fill_template(
+        "false_alarms.html",
+        rows=results.per_record_fpr,
+        said=[per_record_fpr_sentence(row) for row in results.per_record_fpr],
+    )
+    return Section("false_alarms", "Whom false alarms fall on", body)
+
+
+def per_record_fpr_sentence(result: PerRecordFpr) -> str:
+    """Report whether the nominal rate holds for single records."""
+    start = (
+        f"At a false-positive rate of {percent(result.fpr)} over all non-members, {result.attack} calls a record under "
+        f"{percent(result.rate)} of the models that did not train on it, on average over {count(result.records)} records"
+    )
+    often = f"{result.factor:g} times as often as that rate says"
+    if not result.far:
+        return (
+            f"{start}. No record is shown to be called more than {often}; with {count(result.models)} such models for a record, "
+            "only large differences can be seen."
+        )
+    share = percent(result.far / result.records)
+    return (
+        f"{start}. {count(result.far)} of them ({share}) are shown to be called more than {often}: for these people, being "
+        "called says much less than the rate promises, and for the others more."
+    )

@@ -1,0 +1,82 @@
+"""Templates filled with everything escaped, and the sections they fill."""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import lru_cache
+
+from markupsafe import Markup, escape
+
+from guestlist._report.charts import Chart, draw_chart, swatch
+from guestlist._util import compact, count, decimal, interval, percent
+from guestlist.metrics import Estimate
+
+
+def render(template: str, **content) -> str:
+    """Fill a template of this package; content is escaped, and a missing name is an error."""
+    return _environment().get_template(template).render(**content)
+
+
+def whisker(estimate: Estimate) -> dict[str, str]:
+    """Return the CSS positions of a dot and its interval on a scale from 0 to 1; empty where withheld."""
+    if any(math.isnan(value) for value in estimate):
+        return {}
+    value, low, high = (100 * min(max(value, 0.0), 1.0) for value in estimate)
+    return {"dot": f"{value:.2f}%", "left": f"{low:.2f}%", "width": f"{high - low:.2f}%"}
+
+
+def with_code(text: str) -> Markup:
+    """Return text with parts between backticks marked as code, everything escaped.
+
+    >>> with_code("run `a <b>` now")
+    Markup('run <code>a &lt;b&gt;</code> now')
+    """
+    parts = text.split("`")
+    if len(parts) % 2 == 0:  # a backtick has no pair
+        return escape(text)
+    for i in range(1, len(parts), 2):
+        parts[i] = Markup("<code>{}</code>").format(parts[i])
+    return Markup("").join(parts)
+
+
+@lru_cache(maxsize=1)
+def _environment():
+    from jinja2 import Environment, PackageLoader, StrictUndefined
+
+    environment = Environment(
+        loader=PackageLoader("guestlist", "_report/html"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    filters = (count, percent, decimal, compact, interval, draw_chart, swatch, with_code)
+    environment.filters |= {function.__name__: function for function in filters}
+    environment.globals |= {"decimal": decimal, "percent": percent, "whisker": whisker}
+    return environment
+
+
+@dataclass(frozen=True)
+class Section:
+    """One section of the page.
+
+    Args:
+        id: Identifier of the heading, unique on the page.
+        title: Text of the heading; plain text is escaped.
+        body: HTML in which text of users is escaped, as by :func:`fill_template`.
+        charts: Charts by the id of the element they are drawn into.
+        css_class: Class in the page's style sheet, if the section has a special look.
+        appendix: True for a section for researchers, which is collapsed at the end of the page.
+    """
+
+    id: str
+    title: str | Markup
+    body: Markup
+    charts: Mapping[str, Chart] = field(default_factory=dict)
+    css_class: str = ""
+    appendix: bool = False
+
+
+def fill_template(template: str, **content) -> Markup:
+    """Fill a template of ``sections/``; content is escaped."""
+    return Markup(render(f"sections/{template}", **content))

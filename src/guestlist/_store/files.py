@@ -1,0 +1,285 @@
+"""Atomic file writes, and validation of npz archives before they are read."""
+
+import io
+import json
+import math
+import os
+import re
+import stat
+import struct
+import warnings
+import zipfile
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import IO, BinaryIO, TypeVar
+
+import numpy as np
+
+from guestlist._store.tempdirs import PRIVATE, is_private, is_running, is_temporary
+from guestlist._util import format_bytes
+from guestlist.errors import write_error
+
+# Arrays of numbers rarely compress by more than this factor; deflate reaches 1,000 with only zeros.
+MAX_COMPRESSION = 100
+# Below this size, in bytes, memory is not in danger, however well an archive compresses.
+HARMLESS = 1 << 28
+MAX_HEADER = 10_000  # same limit as NumPy
+# Offset, in the header of a part of an archive, of the lengths of its name and of the field after it.
+NAME_LENGTH = 26
+# Header of an array of numbers as NumPy writes it. NumPy reads any other, which takes ten times as long.
+PLAIN_HEADER = re.compile(
+    rb"\{'descr': '[<>|](?:b|i|u|f|c)(?P<width>(?<=b)1|(?<=[iu])[1248]|(?<=f)[248]|(?<=c)(?:8|16))', "
+    rb"'fortran_order': (?:True|False), "
+    rb"'shape': \((?P<shape>|(?:0|[1-9]\d{0,17}),|(?:0|[1-9]\d{0,17})(?:, (?:0|[1-9]\d{0,17}))+)\), \} *\n"
+)
+
+
+def checked_archive(file: BinaryIO) -> np.lib.npyio.NpzFile:
+    """Open an npz file whose headers are checked, and whose arrays are not read yet.
+
+    Raises:
+        ValueError: An array is not as large as its header claims, or the archive unpacks to an unlikely size.
+    """
+    size = file.seek(0, 2)
+    file.seek(0)
+    npz = opened_archive(file)
+    archive = npz.zip
+    assert archive is not None  # it is until it is closed
+    unpacked = sum(part.file_size for part in archive.infolist())
+    if unpacked > max(HARMLESS, MAX_COMPRESSION * size):
+        raise ValueError(
+            f"it is {format_bytes(size)} that unpack to {format_bytes(unpacked)}; if that is right, write it with np.savez, "
+            "which does not compress"
+        )
+    for part in archive.infolist():
+        if part.filename.endswith(".npy"):
+            _check_array(archive, part)
+    return npz
+
+
+def opened_archive(file: BinaryIO) -> np.lib.npyio.NpzFile:
+    """Open an npz file whose headers were checked before."""
+    try:
+        return np.lib.npyio.NpzFile(file, allow_pickle=False)  # as np.load makes it, which also reads other formats
+    except zipfile.BadZipFile as error:
+        raise ValueError("it is not an npz archive, or a part of one") from error
+
+
+def stored_array(npz: np.lib.npyio.NpzFile, name: str) -> np.ndarray:
+    """Read an array whose checksum was compared before, in half the time that a comparison takes."""
+    archive = npz.zip
+    assert archive is not None
+    part = archive.getinfo(f"{name}.npy")
+    file = archive.fp
+    if part.compress_type != zipfile.ZIP_STORED or file is None:
+        return npz[name]
+    file.seek(part.header_offset + NAME_LENGTH)
+    name_length, extra_length = struct.unpack("<HH", file.read(4))
+    file.seek(name_length + extra_length, 1)
+    return np.lib.format.read_array(file, allow_pickle=False)
+
+
+def _check_array(archive: zipfile.ZipFile, part: zipfile.ZipInfo) -> None:
+    with archive.open(part) as file:
+        claimed = _claimed_size(part, file)
+        held = part.file_size - file.tell()
+        if claimed is not None and claimed != held:
+            raise ValueError(
+                f"{part.filename} claims {format_bytes(claimed)} of numbers and holds {format_bytes(held)}"
+            )
+
+
+def _claimed_size(part: zipfile.ZipInfo, file: IO[bytes]) -> int | None:
+    """Read the header of an array, and return the bytes that it claims; None for objects."""
+    start = file.read(10)
+    if start.startswith(b"\x93NUMPY\x01\x00") and len(start) == 10:
+        plain = PLAIN_HEADER.fullmatch(file.read(int.from_bytes(start[8:], "little")))
+        if plain:
+            return int(plain["width"]) * math.prod(int(size) for size in plain["shape"].split(b",") if size.strip())
+    file.seek(0)
+    version = np.lib.format.read_magic(file)
+    readers = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0}
+    if version not in readers:  # 3.0 has names of fields in other alphabets; arrays here have no fields
+        raise ValueError(f"{part.filename} has version {version} of the format, which no array of numbers needs")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # about headers by old Pythons
+        shape, _, dtype = readers[version](file, max_header_size=MAX_HEADER)
+    claimed = math.prod(shape) * dtype.itemsize
+    if min(shape, default=0) < 0:
+        raise ValueError(f"{part.filename} claims {format_bytes(claimed)} of numbers, which is less than none")
+    return None if dtype.hasobject else claimed
+
+
+T = TypeVar("T")
+MANY_ROWS = 100_000  # of a table
+STREAMS = (1, 2)  # standard output and standard error
+
+
+def write_bytes(path: Path, content: bytes) -> None:
+    """Write a file atomically: a reader sees the old content or the new, never a part.
+
+    A file in a temporary folder is not flushed to the disk, since it ends with this process. A file in the folder of an audit
+    is private, since it holds membership.
+    """
+    with atomic_file(path) as file:
+        file.write(content)
+
+
+@contextmanager
+def atomic_file(path: Path) -> Iterator[BinaryIO]:
+    """Yield a file that replaces the one at ``path`` once it is complete.
+
+    If a user names a link, the file that it points to is replaced and the link stays. A pipe or a device cannot be replaced; the
+    complete content is written to it. In the folder of an audit both are replaced: another user may have put them there, and
+    must not decide which file is overwritten.
+    """
+    try:
+        private = is_private(path)
+        status = None if private else _status(path)
+        if status is not None and not _is_replaceable(status):
+            buffer = io.BytesIO()
+            yield buffer
+            _write_through(path, status, buffer.getvalue())
+            return
+        if path.is_symlink() and not private:
+            path = Path(os.path.realpath(path))
+            private = is_private(path)
+        with _replacing(path, private) as file:
+            yield file
+    except OSError as error:
+        raise write_error(path, error) from error
+
+
+@contextmanager
+def _replacing(path: Path, private: bool) -> Iterator[BinaryIO]:
+    # The process id separates two writers of one file; both write the same bytes.
+    partial = path.with_name(f".{path.name}.{os.getpid()}.part")
+    mode = 0o600 if private else 0o666
+    try:
+        _make_folder(path.parent, private)
+        with open(partial, "w+b", opener=lambda name, flags: os.open(name, flags, mode)) as file:
+            yield file
+            file.flush()
+            if not is_temporary(path):
+                os.fsync(file.fileno())
+        os.replace(partial, path)
+    finally:
+        with suppress(OSError):
+            partial.unlink(missing_ok=True)
+
+
+def _status(path: Path) -> os.stat_result | None:
+    """Return the status of the file at a path, links followed; None if there is none."""
+    try:
+        return path.stat()
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+
+
+def _is_replaceable(status: os.stat_result) -> bool:
+    """Return whether a file may be replaced: not a pipe, a device or a standard stream.
+
+    For a folder it is true, so that the attempt raises an error that names it.
+    """
+    return stat.S_ISDIR(status.st_mode) or (stat.S_ISREG(status.st_mode) and _standard_stream(status) is None)
+
+
+def _write_through(path: Path, status: os.stat_result, content: bytes) -> None:
+    # A stream is not opened by its name, /dev/stdout: a file would be overwritten from its beginning.
+    stream = _standard_stream(status)
+    with os.fdopen(os.open(path, os.O_WRONLY) if stream is None else os.dup(stream), "wb") as file:
+        file.write(content)
+
+
+def _standard_stream(status: os.stat_result) -> int | None:
+    """Return the number of the standard stream that a file is, if it is one."""
+    for number in STREAMS:
+        with suppress(OSError):  # The stream is closed.
+            if os.path.samestat(os.fstat(number), status):
+                return number
+    return None
+
+
+def _make_folder(folder: Path, private: bool) -> None:
+    if private and not folder.exists():
+        _make_folder(folder.parent, private)
+        folder.mkdir(mode=PRIVATE, exist_ok=True)
+    else:
+        folder.mkdir(parents=True, exist_ok=True)
+
+
+def remove_partial_files(folder: Path) -> None:
+    """Remove unfinished files of processes that no longer run.
+
+    A file with the number of this process is of an earlier one: in a container, every run may have the same number.
+    """
+    for partial in folder.rglob(".*.part"):
+        process = partial.name.split(".")[-2]
+        if not process.isdecimal() or int(process) == os.getpid() or not is_running(int(process)):
+            partial.unlink(missing_ok=True)
+
+
+def write_text(path: Path, content: str) -> None:
+    """Write a text file atomically."""
+    write_bytes(path, content.encode("utf-8"))
+
+
+def write_json(path: Path, content: Mapping) -> None:
+    """Write JSON with sorted keys, one per line: equal contents are equal bytes. NaN is refused."""
+    lines = (
+        f"{json.dumps(name)}: {json.dumps(content[name], sort_keys=True, allow_nan=False)}" for name in sorted(content)
+    )
+    write_text(path, "{\n" + ",\n".join(lines) + "\n}\n")
+
+
+def read_json(path: Path) -> dict:
+    """Read the object in a JSON file; raise a ValueError if there is none."""
+    content = json.loads(path.read_text("utf-8"))
+    if not isinstance(content, dict):
+        raise ValueError("it holds no object")
+    return content
+
+
+def read_npz(path: Path, *names: str) -> dict[str, np.ndarray]:
+    """Read arrays of an npz file, all or those named; raise a ValueError if it is damaged. Pickles are refused."""
+    return with_npz(path, lambda archive: {name: archive[name] for name in names or archive.files})
+
+
+def with_npz(path: Path, read: Callable[[np.lib.npyio.NpzFile], T], *, known: bool = False) -> T:
+    """Return the result of ``read`` on an npz file; raise a ValueError if the file is damaged.
+
+    Args:
+        known: Whether the headers of the same file were checked before.
+    """
+    with open(path, "rb") as file:  # NumPy leaves a damaged file open if it opened it itself.
+        try:
+            with opened_archive(file) if known else checked_archive(file) as archive:
+                return read(archive)
+        except (OSError, ValueError, KeyError):
+            raise
+        except Exception as error:  # zlib, zipfile and NumPy have many errors for a damaged file.
+            raise ValueError(f"{type(error).__name__}: {error}") from error
+
+
+def write_npz(path: Path, **arrays: np.ndarray) -> None:
+    """Write arrays by name to an npz file."""
+    buffer = io.BytesIO()
+    np.savez(buffer, **arrays)  # type: ignore[arg-type]  # the stubs take every name for that of an option
+    write_bytes(path, buffer.getvalue())
+
+
+def write_npy(path: Path, array: np.ndarray) -> None:
+    """Write one array to an npy file."""
+    buffer = io.BytesIO()
+    np.save(buffer, array)
+    write_bytes(path, buffer.getvalue())
+
+
+def write_parquet(path: Path, table) -> None:
+    """Write a table without its index."""
+    options = {}
+    if len(table) > MANY_ROWS:  # Few numbers are equal, and the search for equal ones would take most of the time.
+        options["use_dictionary"] = [name for name, dtype in table.dtypes.items() if dtype.kind not in "fiu"]
+    with atomic_file(path) as file:
+        table.to_parquet(file, index=False, **options)

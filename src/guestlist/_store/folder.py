@@ -1,0 +1,436 @@
+"""The audit folder on disk: the signals of all models, and the split that they were trained on.
+
+    manifest.json            format, fingerprints of data, target's members and recipe, game, seed; inputs
+    pool.parquet             id, label and groups of every record; no features
+    split.npz                member and asked, both (models, records): training sets and evaluated records
+    signals/model-0000.npz   one per model; written atomically, so present means complete
+    baseline.json            the model-free baseline
+    answers.npz              the target's outputs
+    evidence/distilled/      other evidence, one folder per type, with a plan.json
+    scores/lira.npy          one per attack
+    records.parquet  attacks.parquet  results.json  report.html
+
+A folder of different data, a different recipe or a different target is refused, and so is a file in it that was written for
+a different path, audit or plan; see ``docs/folder.md``.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any, NamedTuple, TypeVar
+
+import numpy as np
+import pandas as pd
+
+from guestlist._kernels import as_slice
+from guestlist._store.files import write_parquet
+from guestlist._store.integrity import (
+    CONTENT,
+    DESCRIPTIONS,
+    IntegrityError,
+    check_npz,
+    digest,
+    read_checked_json,
+    read_checked_npz,
+    write_checked_json,
+    write_checked_npz,
+)
+from guestlist._store.manifest import Manifest, differences, read_manifest, write_manifest
+from guestlist._store.tempdirs import check_not_a_file
+from guestlist._util import as_path, lazy_matrices, path_exists, read_parquet
+from guestlist._views import Rotation, Signals
+from guestlist.errors import FolderError
+from guestlist.games import Split
+
+T = TypeVar("T")
+POOL = "pool.parquet"
+SPLIT = "split.npz"
+ANSWERS = "answers.npz"
+MANY_RECORDS = 100_000  # more records have their signals in single precision
+MANY_CELLS = 2**24  # models times records; with more, not all signals are in memory at once
+ALWAYS_WHOLE = ("margin", "loss")  # signals that are read again and again; with many cells the others are read in parts
+AT_ONCE = 3  # signals in memory with many cells: these two, and one of the others
+
+
+class Store:
+    """An audit folder. Open one with :func:`open_store`."""
+
+    def __init__(self, folder: Path, manifest: Manifest):
+        self.folder = folder
+        self.manifest = manifest
+        self._wrote_pool = False
+        self._split: Split | None = None
+        self._row_digests: dict[int, str] = {}
+        self._checked_files: dict[Path, _CheckedFile] = {}
+
+    # -- plan --------------------------------------------------------------------------------------------------
+
+    @cached_property
+    def pool(self) -> pd.DataFrame:
+        """One row per record: id, label, class (position of the label), and groups."""
+        path = self._existing(POOL)
+        content = read_or_explain(path, Path.read_bytes)
+        if self.manifest.files.get(POOL) != digest(content):
+            raise FolderError(f"{path} was changed after it was written. Run the audit again, which writes it anew.")
+        if self._wrote_pool:  # A file from elsewhere might unpack to an unlikely size; this one does not.
+            return pd.read_parquet(io.BytesIO(content))
+        return read_or_explain(path, read_parquet)
+
+    @property
+    def split(self) -> Split:
+        """Training sets and evaluated records of all planned models: the truth."""
+        if self._split is None:
+            path = self._existing(SPLIT)
+            arrays = read_or_explain(path, lambda path: read_checked_npz(path, self._audit_provenance(SPLIT)))
+            try:
+                split = Split(arrays["member"], arrays["asked"])
+            except (KeyError, ValueError) as error:
+                raise FolderError(f"{path} is damaged ({error}).") from error
+            read_or_explain(path, lambda path: check_npz(path, self._split_provenance(split)))
+            self._split = split
+        return self._split
+
+    def write_pool(self, pool: pd.DataFrame) -> None:
+        """Write the table of records."""
+        self.__dict__.pop("pool", None)
+        write_parquet(self.folder / POOL, pool)
+        self._write_digest(POOL, digest((self.folder / POOL).read_bytes()))
+        self._wrote_pool = True
+
+    def write_split(self, split: Split) -> None:
+        """Write the split of all planned models."""
+        write_checked_npz(
+            self.folder / SPLIT, self._split_provenance(split), {"member": split.member, "asked": split.evaluated}
+        )
+        self._split = split
+        self._row_digests.clear()
+
+    # -- outputs of models ----------------------------------------------------------------------------------------
+
+    def models(self) -> list[int]:
+        """Return the numbers of models with signals; 0 is the target. Models that were not planned do not count."""
+        if not (self.folder / SPLIT).exists():
+            return []
+        return [k for k in file_numbers(self.folder / "signals", "model") if k < len(self.split)]
+
+    def write_model(self, k: int, values: Mapping[str, np.ndarray]) -> None:
+        """Write the signals of model ``k``."""
+        self.write(model_path(self.folder, k), values)
+
+    def model(self, k: int) -> dict[str, np.ndarray]:
+        """Return (records,) signals of model ``k`` by name."""
+        return {name: values.astype(np.float64) for name, values in self._signals(k).items()}
+
+    def write_answers(self, answers: np.ndarray) -> None:
+        """Write the (records, classes) outputs of the target."""
+        path = self.folder / ANSWERS
+        self._write_digest(ANSWERS, write_checked_npz(path, self._audit_provenance(ANSWERS), {"answers": answers}))
+
+    def answers(self) -> np.ndarray | None:
+        """Return the (records, classes) outputs of the target; None before it was queried."""
+        # An audit that was killed between the two writes has the file, and no digest of it in the manifest.
+        if not (self.folder / ANSWERS).exists() or ANSWERS not in self.manifest.files:
+            return None
+        return self.required_answers()
+
+    def required_answers(self) -> np.ndarray:
+        """Return the (records, classes) outputs of the target; raise if it was not queried."""
+        path = self._existing(ANSWERS)
+        provenance = {**self._audit_provenance(ANSWERS), CONTENT: self.manifest.files.get(ANSWERS, "")}
+        return read_or_explain(path, lambda path: read_checked_npz(path, provenance))["answers"]
+
+    # -- files with integrity metadata ------------------------------------------------------------------------------
+
+    def write(self, path: Path, arrays: Mapping[str, np.ndarray]) -> None:
+        """Write signals or evidence, with the provenance that belongs to the path.
+
+        Signals of more than ``MANY_RECORDS`` records are in single precision, whose rounding is far below the differences between
+        models. Those that are 0 or 1 take a byte each.
+        """
+        if path.parent.name == "signals":
+            arrays = {name: _compact(values) for name, values in arrays.items()}
+        provenance = self._provenance(path)
+        write_checked_npz(path, provenance, arrays)
+        self._checked_files[path] = _CheckedFile(_state(path, provenance), list(arrays), set(arrays))
+
+    def read(self, path: Path, *names: str) -> dict[str, np.ndarray]:
+        """Read arrays of a file, all or those named; raise if it was written for a different path, audit or plan."""
+
+        def read_arrays(path: Path) -> dict[str, np.ndarray]:
+            provenance = self._provenance(path)
+            checked = self._unchanged_file(path, provenance)
+            if checked is None:
+                return read_checked_npz(path, provenance, *names)
+            arrays = read_checked_npz(path, provenance, *names, known=True, compared=checked.compared)
+            checked.compared.update(arrays)
+            return arrays
+
+        return read_or_explain(self._existing(self._name(path)), read_arrays)
+
+    def check(self, path: Path) -> list[str]:
+        """Check a file unless it was checked and has not changed since; return the names of its arrays."""
+        return list(read_or_explain(path, self._array_names))
+
+    def _array_names(self, path: Path) -> list[str]:
+        provenance = self._provenance(path)
+        if self._unchanged_file(path, provenance) is None:
+            state = _state(path, provenance)
+            self._checked_files[path] = _CheckedFile(state, check_npz(path, provenance), set())
+        return self._checked_files[path].names
+
+    def _unchanged_file(self, path: Path, provenance: dict[str, str]) -> _CheckedFile | None:
+        """Return the result of the last check of a file, or None if the file has changed since."""
+        checked = self._checked_files.get(path)
+        return checked if checked is not None and checked.state == _state(path, provenance) else None
+
+    def check_files(self, paths: Mapping[int, Path]) -> set[int]:
+        """Check files by number and return the numbers; done before the long work, not after it."""
+        for path in paths.values():
+            self.check(path)
+        return set(paths)
+
+    def write_json(self, path: Path, content: Mapping[str, Any]) -> None:
+        """Write numbers as JSON, with integrity metadata."""
+        write_checked_json(path, self._audit_provenance(self._name(path)), content)
+
+    def read_json(self, path: Path) -> dict[str, Any]:
+        """Read numbers that :meth:`write_json` wrote."""
+        provenance = self._audit_provenance(self._name(path))
+        return read_or_explain(path, lambda path: read_checked_json(path, provenance))[0]
+
+    def write_plan(self, path: Path, options: Mapping[str, Any], fixed: Mapping[str, Any]) -> None:
+        """Write the plan of one type of evidence.
+
+        Args:
+            options: All options.
+            fixed: The options that decide the content of each file; the others decide the number of files.
+        """
+        plan = digest(json.dumps(fixed, sort_keys=True))
+        write_checked_json(path, {**self._audit_provenance(self._name(path)), "plan": plan}, options)
+
+    def read_plan(self, path: Path) -> dict[str, Any]:
+        """Read the options in the plan of one type of evidence."""
+        return self._read_plan(path)[0]
+
+    def _read_plan(self, path: Path) -> tuple[dict[str, Any], Mapping[str, str]]:
+        try:
+            return read_checked_json(path, self._audit_provenance(self._name(path)))
+        except IntegrityError as error:
+            raise FolderError(
+                f"{path} does not belong to this audit: {error}. Remove {path.parent} and collect it again."
+            ) from error
+        except (OSError, ValueError) as error:
+            raise FolderError(f"{path} is damaged ({error}). Remove {path.parent} and collect it again.") from error
+
+    def _provenance(self, path: Path) -> dict[str, str]:
+        """Return the digests of everything that a file of signals or evidence depends on."""
+        provenance = self._audit_provenance(self._name(path))
+        answers = self.manifest.files.get(ANSWERS, "")
+        if path.parent.name == "signals":
+            k = int(path.stem.removeprefix("model-"))
+            provenance["rows"] = self._rows_digest(k)
+            if k == 0:
+                provenance["answers"] = answers
+        elif path.parent.parent.name == "evidence":
+            provenance["plan"] = self._read_plan(path.parent / "plan.json")[1]["plan"]
+            provenance["answers"] = answers
+        return provenance
+
+    def _audit_provenance(self, name: str) -> dict[str, str]:
+        """Return the digests of everything that all files of the folder depend on."""
+        manifest = self.manifest
+        return {
+            "file": name,
+            "data": manifest.data,
+            "split": manifest.split,
+            "recipe": manifest.recipe,
+            "seed": str(manifest.seed),
+            "scale": manifest.scale,
+            "classes": digest(*manifest.classes),
+        }
+
+    def _rows_digest(self, k: int) -> str:
+        """Return a digest of the training set and the evaluated records of model ``k``."""
+        if k not in self._row_digests:
+            rows = (self.split.member[k], self.split.evaluated[k])
+            self._row_digests[k] = digest(*(np.packbits(row).tobytes() for row in rows))
+        return self._row_digests[k]
+
+    def _split_provenance(self, split: Split) -> dict[str, str]:
+        # The game of a folder without references may still change: it has drawn nothing.
+        game = json.dumps(dict(self.manifest.game), sort_keys=True) if len(split) > 1 else ""
+        return {**self._audit_provenance(SPLIT), "game": game}
+
+    def _write_digest(self, name: str, content: str) -> None:
+        """Write the digest of a file into the manifest."""
+        if self.manifest.files.get(name) != content:
+            self.manifest = replace(self.manifest, files={**self.manifest.files, name: content})
+            write_manifest(self.folder / "manifest.json", self.manifest)
+
+    def _name(self, path: Path) -> str:
+        return path.relative_to(self.folder).as_posix()
+
+    def rotation(self, references: int | None = None, preload: Collection[str] = ()) -> Rotation:
+        """Return all models' signals of all records, with the truth: for evaluation and stand-in targets.
+
+        Each signal is read when it is first used: some attacks need only one of them.
+
+        Args:
+            references: Number of references to take; all by default.
+            preload: Signals that will be used, and are read together with the first of them.
+        """
+        models = [k for k in self.models() if references is None or k <= references]
+        if not models or models[0] != 0:
+            raise FolderError(f"{self.folder} holds no signals of the target yet; run the audit first.")
+        # Every file is checked before anything is computed.
+        names_by_model = [self.check(model_path(self.folder, k)) for k in models]
+        signal_names = names_by_model[0]
+        preloaded = [name for name in signal_names if name in preload]
+        loaded: dict[str, np.ndarray] = {}
+        member = self.split.member[as_slice(np.array(models))]
+        many = member.size > MANY_CELLS
+
+        def load(name: str) -> np.ndarray:
+            if name not in loaded:
+                names = preloaded if name in preloaded and not many else [name]
+                loaded.update(_stack((self._signals(k, *names) for k in models), names, len(models)))
+            # With many cells, single precision stays: computations make it double block by block.
+            return loaded.pop(name).astype(np.float32 if many else np.float64, copy=False)
+
+        def load_records(name: str, records: np.ndarray) -> np.ndarray | None:
+            if not many or name in ALWAYS_WHOLE:
+                return None
+            parts = ({name: self._signals(k, name)[name][records].astype(np.float32)} for k in models)
+            return _stack(parts, [name], len(models))[name]
+
+        values = lazy_matrices(signal_names, load, AT_ONCE if many else None, load_records)
+        return Rotation(values, member, self.pool["class"].to_numpy())
+
+    def facing(self, k: int = 0, references: int | None = None) -> Signals:
+        """Return the adversary's view with model ``k`` as the target, without its membership."""
+        return self.rotation(references).facing(k)
+
+    def _signals(self, k: int, *names: str) -> dict[str, np.ndarray]:
+        """Read signals of one model, all or those named; raise if an evaluated record has none."""
+        path = model_path(self.folder, k)
+        evaluated = self.split.evaluated[k]
+        signals = self.read(path, *names)
+        for name, values in signals.items():
+            if values.shape != evaluated.shape or _any_missing(values, evaluated):
+                raise FolderError(
+                    f"{path} is damaged ({name!r} has no number for each record that the model was asked about). Remove that "
+                    "file and run the audit again."
+                )
+        return signals
+
+    def _existing(self, name: str) -> Path:
+        path = self.folder / name
+        if not path.exists():
+            raise FolderError(f"{self.folder} has no {name}: it is not an audit folder, or the audit was not finished.")
+        return path
+
+
+def open_store(folder: str | Path, manifest: Manifest | None = None) -> Store:
+    """Open the store in a folder, or create it; raise if the folder holds a different audit.
+
+    Args:
+        folder: The audit folder.
+        manifest: Of the audit to come; by default the folder must exist, and has its own.
+    """
+    folder = as_path("folder", folder)
+    path = folder / "manifest.json"
+    check_not_a_file(folder)
+    if not path_exists(path):
+        if manifest is None:
+            raise FolderError(f"{folder} is not an audit folder: it has no manifest.json.")
+        if folder.exists() and any(p for p in folder.iterdir() if not p.name.startswith(".")):
+            raise FolderError(f"{folder} holds files that are not an audit. Choose another folder, or empty it.")
+        write_manifest(path, manifest)
+        return Store(folder, manifest)
+    stored = read_manifest(path)
+    if manifest is None:
+        return Store(folder, stored)
+    different = differences(stored, manifest)
+    if different:
+        raise FolderError(
+            f"{folder} holds an audit of {' and '.join(DESCRIPTIONS[name] for name in different)}. "
+            "Its signals say nothing about this one: choose another folder."
+        )
+    about = {**stored.about, **manifest.about}  # The inputs may have moved; notes of other commands stay.
+    if about != stored.about:
+        stored = replace(stored, about=about)
+        write_manifest(path, stored)
+    return Store(folder, stored)
+
+
+class _CheckedFile(NamedTuple):
+    """State of a file when it was checked, names of its arrays, and arrays with compared checksums."""
+
+    state: tuple
+    names: list[str]
+    compared: set[str]
+
+
+def _state(path: Path, provenance: dict[str, str]) -> tuple:
+    """Return a value that changes with a file, or with its expected provenance."""
+    status = path.stat()
+    return status.st_ino, status.st_mtime_ns, status.st_size, provenance
+
+
+def _any_missing(values: np.ndarray, evaluated: np.ndarray) -> bool:
+    """Return whether an evaluated record has no value."""
+    missing = np.isnan(values) if values.dtype.kind == "f" else np.zeros(1, dtype=bool)
+    return bool(missing.any() and (missing & evaluated).any())
+
+
+def _compact(values: np.ndarray) -> np.ndarray:
+    """Return signals of many records in single precision, or as booleans if all are 0 or 1."""
+    if len(values) <= MANY_RECORDS:
+        return values
+    return values.astype(bool if _is_binary(values) else np.float32)
+
+
+def _is_binary(values: np.ndarray, first: int = 1000) -> bool:
+    """Return whether all values are 0 or 1; the first ones settle it in most cases."""
+    return all(bool(((part == 0) | (part == 1)).all()) for part in (values[:first], values[first:]))
+
+
+def _stack(parts: Iterable[Mapping[str, np.ndarray]], names: Sequence[str], models: int) -> dict[str, np.ndarray]:
+    """Return (models, records) signals by name from the signals of each model in turn."""
+    matrices: dict[str, np.ndarray] = {}
+    for row, part in enumerate(parts):
+        for name in names:
+            matrices.setdefault(name, np.empty((models, *part[name].shape), part[name].dtype))[row] = part[name]
+    return matrices
+
+
+def file_numbers(folder: Path, prefix: str, width: int = 4) -> list[int]:
+    """Return the numbers of the files ``<prefix>-<number>.npz`` in a folder, sorted.
+
+    Names with a number of a different width are ignored.
+    """
+    names = (path.stem.removeprefix(f"{prefix}-") for path in folder.glob(f"{prefix}-*.npz"))
+    numbers = (int(name) for name in names if name.isascii() and name.isdigit() and name == f"{int(name):0{width}d}")
+    return sorted(numbers)
+
+
+def read_or_explain(path: Path, reader: Callable[[Path], T]) -> T:
+    """Return the result of ``reader`` on a file of the folder; if it is damaged, raise an error with a remedy."""
+    try:
+        return reader(path)
+    except IntegrityError as error:
+        raise FolderError(
+            f"{path} does not belong there: {error}. Remove that file and run the audit again."
+        ) from error
+    except (OSError, ValueError, KeyError) as error:
+        raise FolderError(f"{path} is damaged ({error}). Remove that file and run the audit again.") from error
+
+
+def model_path(folder: Path, k: int) -> Path:
+    """Return the path of the signals of model ``k``."""
+    return folder / "signals" / f"model-{k:04d}.npz"

@@ -1,0 +1,78 @@
+"""Paths and optional packages: clear errors before any work starts."""
+
+import errno
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+from guestlist.errors import WRITE_ERROR_REASONS, InputError, PathError
+
+
+def path_exists(path: Path) -> bool:
+    """Return whether a path exists; raise PathError if access is denied or the path is invalid.
+
+    ``Path.exists`` lets the system's own words through, or takes what it may not look at for nothing, by the version of Python.
+    """
+    try:
+        path.stat()
+    except (FileNotFoundError, NotADirectoryError, ValueError):  # no file name has a zero byte
+        return False
+    except OSError as error:
+        raise path_error(path, error) from error
+    return True
+
+
+def path_error(path: str | Path, error: OSError) -> PathError:
+    """Return the error for a ``path`` that the system refuses."""
+    code = error.errno or 0
+    default = (error.strerror or type(error).__name__, "Name another place")
+    why, remedy = _WHY.get(code) or WRITE_ERROR_REASONS.get(code) or default
+    return PathError(f"{path}: {why}. {remedy}.")
+
+
+_FORBIDDEN = ("you may not enter its folder, or not open it", "Have it allowed, or name another place")
+_WHY = {
+    errno.EACCES: _FORBIDDEN,
+    errno.EPERM: _FORBIDDEN,
+    errno.ENOENT: ("there is nothing there", "Name another place, or bring it there"),
+    errno.ELOOP: ("its links lead in a circle", "Name the file itself"),
+    errno.EISDIR: ("it is a folder", "Name a file"),
+}
+
+
+# Package to extra. Opacus and captum depend on torch.
+EXTRAS = {
+    "torch": "torch",
+    "opacus": "dp",
+    "captum": "attribution",
+    "ray": "ray",
+    "onnxruntime": "onnx",
+    "onnx": "onnx",
+}
+
+
+def extra(module: str, purpose: str) -> Any:
+    """Import a module of an optional package.
+
+    Args:
+        module: Full name, such as ``opacus.accountants``.
+        purpose: Subject of the message if the package is missing, such as ``gl.defences.mlp``.
+
+    Raises:
+        InputError: The package cannot be imported. The message names the extra and the command that installs it.
+    """
+    try:
+        return import_module(module)
+    except ImportError as error:
+        raise InputError(missing(error, module, purpose)) from error
+
+
+def missing(error: ImportError, module: str, purpose: str) -> str:
+    """Return the sentence for an optional package that cannot be imported."""
+    package = module.partition(".")[0]
+    absent = isinstance(error, ModuleNotFoundError) and (error.name or "").partition(".")[0] == package
+    why = "which is not installed" if absent else f"which cannot be imported ({error})"
+    return (
+        f"{purpose} needs {package}, {why}. Install the extra {EXTRAS[package]} from a checkout of guestlist: "
+        f'pip install ".[{EXTRAS[package]}]"'
+    )

@@ -1,0 +1,190 @@
+"""Text that identifies how a model is trained, equal for equal recipes in every process."""
+
+import contextlib
+import functools
+import importlib
+import importlib.metadata
+import inspect
+import sys
+import types
+from collections.abc import Iterator
+from dataclasses import fields, is_dataclass
+from pathlib import Path
+
+import joblib
+
+from guestlist.errors import InputError
+
+# Parameters that hold a seed, and parameters that ask for threads, in scikit-learn, XGBoost, LightGBM, CatBoost.
+SEEDS = ("random_state", "random_seed")
+THREADS = ("n_jobs", "nthread", "thread_count")
+
+
+def describe(value) -> str:
+    """Text for any part of a recipe: class, package version and parameters, or source code and what it closes over.
+
+    What has a ``describe()`` of its own is asked. Seeds and threads of estimators are left out: references get their own.
+    """
+    if isinstance(value, type):
+        return _class(value)
+    if callable(value) and callable(getattr(type(value), "describe", None)):
+        return _recipe(value)
+    if hasattr(value, "get_params"):
+        return _estimator(value)
+    if value is None or isinstance(value, (bool, int, float, str)):
+        return repr(value)
+    if isinstance(value, (list, tuple)):
+        return f"[{', '.join(map(describe, value))}]"
+    if isinstance(value, dict):
+        return f"{{{', '.join(f'{describe(k)}: {describe(v)}' for k, v in value.items())}}}"
+    if isinstance(value, functools.partial):
+        return f"partial({describe(value.func)}, {describe(value.args)}, {describe(value.keywords)})"
+    if inspect.isfunction(value):
+        return _function(value)
+    if inspect.ismodule(value):
+        return f"{value.__name__}=={_version_of(value.__name__)}"
+    if inspect.ismethod(value):
+        return f"{describe(value.__self__)}.{_function(value.__func__)}"
+    return described(value) if is_dataclass(value) else _anything(value)
+
+
+def described(recipe) -> str:
+    """The identity of a dataclass: its class with module and version (and source, if it is the user's own), every option.
+
+    A recipe that is a frozen dataclass may say ``def describe(self): return described(self)``.
+    """
+    names = [field.name for field in fields(recipe)]
+    beside = set(getattr(recipe, "__dict__", ())) - set(names)  # set beside the fields, by its creator
+    names += sorted(name for name in beside if not _is_remembered(recipe, name))
+    options = ", ".join(f"{name}={describe(getattr(recipe, name))}" for name in names)
+    return f"{_class(type(recipe))}({options})"
+
+
+def _is_remembered(value, name: str) -> bool:
+    """Return whether an attribute is a cached property of a guestlist class; other attributes may be settings."""
+    owner = next((part for part in type(value).__mro__ if name in vars(part)), object)
+    in_package = owner.__module__.partition(".")[0] == __name__.partition(".")[0]
+    return in_package and isinstance(vars(owner).get(name), functools.cached_property)
+
+
+def _recipe(value) -> str:
+    """Return the description that a recipe gives, with its class if that is missing."""
+    description = str(value.describe())
+    name = _qualified(type(value))
+    return description if description.startswith(name) else f"{_class(type(value))}: {description}"
+
+
+def last(name: str) -> str:
+    """The parameter's own name, without the parts of a pipeline before it."""
+    return name.rsplit("__", 1)[-1]
+
+
+def _estimator(value) -> str:
+    parameters = value.get_params(deep=False)
+    names = sorted(name for name in parameters if last(name) not in SEEDS + THREADS)
+    inside = ", ".join(f"{name}={describe(parameters[name])}" for name in names)
+    return f"{_class(type(value))}({inside})"
+
+
+def _class(cls: type) -> str:
+    """Module, name and version; for a class outside installed packages, whose version says nothing, also its source."""
+    sources = "".join(_class_source(part) for part in cls.__mro__ if _version(part) is None)
+    return f"{_qualified(cls)}=={_version(cls) or '?'}{sources}"
+
+
+def _class_source(cls: type) -> str:
+    """Return the source of a user-defined class and of its methods, with the values they close over.
+
+    The text of a class is looked up by its name, and may be newer than the class; that of a method is not.
+    """
+    source = ""
+    with contextlib.suppress(OSError, TypeError):  # typed into an interpreter: there is no file to read it from
+        source = inspect.getsource(cls)
+    return f"\n{_qualified(cls)}:\n{source}{''.join(map(_function, _methods(cls)))}"
+
+
+def _methods(cls: type) -> Iterator:
+    """The functions of a class, in the order of their names, without those that dataclasses write."""
+    for _, value in sorted(vars(cls).items()):
+        value = getattr(value, "__func__", getattr(value, "fget", value))  # static and class methods, properties
+        if inspect.isfunction(value) and not (is_dataclass(cls) and value.__code__.co_filename == "<string>"):
+            yield value
+
+
+def _function(value) -> str:
+    """Source, defaults and closure: two functions made by one factory with other settings are two recipes."""
+    source = _code(value)
+    if value.__name__ != "<lambda>":  # the source of a lambda is its whole line, which may hold others
+        with contextlib.suppress(OSError, TypeError):
+            source = inspect.getsource(value)
+    return f"{source}{_held(value)}"
+
+
+def _held(function) -> str:
+    """Defaults, and what the function closes over; a method's own class (for ``super()``) by its name."""
+    cells = zip(function.__code__.co_freevars, function.__closure__ or (), strict=True)
+    closed = [
+        _qualified(cell.cell_contents) if name == "__class__" else _once(cell.cell_contents) for name, cell in cells
+    ]
+    return f"{describe(function.__defaults__)}{describe(function.__kwdefaults__)}[{', '.join(closed)}]"
+
+
+def _once(value) -> str:
+    """The description of what a function closes over; by its name alone where it closes over itself."""
+    if id(value) in _OPEN:
+        return getattr(value, "__qualname__", type(value).__qualname__)
+    _OPEN.add(id(value))
+    try:
+        return describe(value)
+    finally:
+        _OPEN.discard(id(value))
+
+
+# What is being described, so that a local class or function that holds itself comes to an end.
+_OPEN: set[int] = set()
+
+
+def _code(value) -> str:
+    return _bytes(value.__code__)
+
+
+def _bytes(code: types.CodeType) -> str:
+    """Return the bytecode of a function without source, including inner functions."""
+    constants = [_bytes(part) if inspect.iscode(part) else repr(part) for part in code.co_consts]
+    return f"{code.co_code.hex()} {constants!r} {code.co_names!r}"
+
+
+def _anything(value) -> str:
+    try:
+        return f"{_class(type(value))}#{joblib.hash(value)}"
+    except Exception as error:  # whatever pickling it raises
+        raise InputError(
+            f"What trains the references holds a {type(value).__name__} that cannot be told from another across runs "
+            f"({error}). Give recipe='…', a text that you change whenever the training changes."
+        ) from error
+
+
+def _qualified(cls: type) -> str:
+    return f"{cls.__module__}.{cls.__qualname__}"
+
+
+def _version(cls: type) -> str | None:
+    return _version_of(cls.__module__)
+
+
+@functools.cache
+def _version_of(module: str) -> str | None:
+    """The version of the package that a module belongs to; None for one that is not installed."""
+    top = module.partition(".")[0]
+    if top in sys.stdlib_module_names and top != "__main__":
+        return "python"
+    package = importlib.import_module(top)
+    # A package that is worked on keeps its version while its source changes.
+    where = getattr(package, "__file__", None) or next(iter(getattr(package, "__path__", ())), "")
+    if not {"site-packages", "dist-packages"} & set(Path(where).parts) and top != "guestlist":
+        return None
+    version = getattr(package, "__version__", None)
+    if version is not None:
+        return str(version)
+    names = importlib.metadata.packages_distributions().get(top)
+    return importlib.metadata.version(names[0]) if names else None

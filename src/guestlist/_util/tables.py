@@ -1,0 +1,345 @@
+"""Tables: read them from files within limits on memory, check and encode their columns, and vectorise free text."""
+
+import math
+import os
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
+from functools import partial
+from itertools import islice
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from guestlist._util.environment import path_error, path_exists
+from guestlist.errors import InputError
+
+# Bytes of a value in memory, by its kind in a Parquet file; of a text, those that say where it stands.
+WIDTHS = {"BOOLEAN": 1, "INT32": 4, "FLOAT": 4}
+MAX_WIDTH = 8
+# Where a machine does not say how much memory it has.
+DEFAULT_MEMORY = 1 << 35
+# What a container may use, which is less than its machine has.
+CGROUP_LIMIT = Path("/sys/fs/cgroup/memory.max")
+
+
+def read_parquet(path: str | Path) -> pd.DataFrame:
+    """The table in a Parquet file; ValueError where it does not fit into memory, and pyarrow's errors where it is damaged.
+
+    A value that stands a billion times in a column takes a few bytes of a file.
+    """
+    import pyarrow.parquet
+
+    with pyarrow.parquet.ParquetFile(path) as file:
+        metadata = file.metadata
+    limit = available_memory()
+    claimed = _claimed(metadata)
+    if claimed <= limit:
+        claimed += _written_out(path, _long_texts(metadata, limit))
+    if claimed > limit:
+        raise ValueError(
+            f"its {metadata.num_rows:,} rows of {metadata.num_columns:,} columns unpack from "
+            f"{format_bytes(os.path.getsize(path))} to {format_bytes(claimed)}, and there are {format_bytes(limit)} of memory; "
+            "give fewer rows or columns"
+        )
+    return pd.read_parquet(path)
+
+
+def _chunks(metadata):
+    """Every column of every group of rows."""
+    for group in range(metadata.num_row_groups):
+        part = metadata.row_group(group)
+        yield from (part.column(column) for column in range(part.num_columns))
+
+
+def _claimed(metadata) -> int:
+    """Bytes that the table takes at least, by what the file says of itself."""
+    widths = (chunk.num_values * WIDTHS.get(chunk.physical_type, MAX_WIDTH) for chunk in _chunks(metadata))
+    return max(sum(widths), sum(chunk.total_uncompressed_size for chunk in _chunks(metadata)), metadata.num_rows)
+
+
+def _long_texts(metadata, limit: int) -> list[str]:
+    """Columns of texts that may be too many: each as long as all of them together."""
+    texts = (chunk for chunk in _chunks(metadata) if chunk.physical_type == "BYTE_ARRAY")
+    names = (chunk.path_in_schema for chunk in texts if chunk.num_values * chunk.total_uncompressed_size > limit)
+    return list(dict.fromkeys(names))
+
+
+def _written_out(path: str | Path, columns: list[str]) -> int:
+    """Bytes of the texts in some columns: one that repeats stands once in the file, and in the table as often as it repeats."""
+    if not columns:
+        return 0
+    import pyarrow.compute
+    import pyarrow.parquet
+
+    total = 0
+    with pyarrow.parquet.ParquetFile(path, read_dictionary=columns) as file:
+        for batch in file.iter_batches(columns=columns):
+            for values in batch.columns:
+                if not pyarrow.types.is_dictionary(values.type):  # part of a list, which no table here has
+                    total += values.nbytes
+                    continue
+                lengths = pyarrow.compute.binary_length(values.dictionary).to_numpy(zero_copy_only=False)
+                times = np.bincount(values.indices.drop_null().to_numpy(), minlength=len(lengths))
+                total += int(times @ lengths.astype(np.float64))
+    return total
+
+
+def available_memory() -> int:
+    """Bytes of memory that there are here, of this machine or of the container."""
+    limits = [DEFAULT_MEMORY]
+    with suppress(AttributeError, OSError, ValueError):  # not on Windows
+        limits = [os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")]
+    with suppress(OSError, ValueError):  # "max": as much as the machine has
+        limits.append(int(CGROUP_LIMIT.read_text()))
+    return min(limit for limit in limits if limit > 0)
+
+
+def format_bytes(count: float) -> str:
+    """For people.
+
+    >>> in_bytes(3_000_000), in_bytes(146 * 2**40)
+    ('2.86 MiB', '146 TiB')
+    """
+    units = ("bytes", "KiB", "MiB", "GiB", "TiB", "PiB")
+    at = 0 if count < 1 else min(len(units) - 1, int(math.log2(count) // 10))
+    return f"{count / 1024**at:.3g} {units[at]}"
+
+
+# Columns in which pandas keeps the index of a table.
+INDEX = re.compile(r"__index_level_\d+__")
+QUOTED = re.compile(r'"[^"]*"')
+# Lines that tell how a file separates its columns.
+LOOKED_AT = 20
+# Separators that also stand in names and texts, so that every line must agree, each with what a cell is: R's write.table
+# has blanks.
+SELDOM = {
+    r"\s+": re.compile(r'(?:"[^"]*"|[^\s"])+'),
+    ":": re.compile(r'(?:"[^"]*"|[^:\n"])+'),
+}
+# What a column is given as, with the name of the option.
+ROLES = {
+    "label": "the label (--label)",
+    "member": "the member (--member)",
+    "answer": "the answer (--probability)",
+    "id": "the id (--id)",
+    "person": "the person (--person)",
+    "group": "a group (--group)",
+}
+
+
+def read_table(path: str | Path, *, text: Sequence[str] = ()) -> pd.DataFrame:
+    """The table in a CSV, TSV or Parquet file, without what pandas writes down of an index.
+
+    Args:
+        text: columns of a CSV file that are names, and not numbers: 007 is not 7.
+    """
+    path = Path(path)
+    readers: dict[str, Callable[[Path], pd.DataFrame]] = {
+        ".csv": partial(_read_csv, text=text),
+        ".tsv": partial(_read_csv, text=text),
+        ".parquet": read_parquet,
+        ".pq": read_parquet,
+    }
+    if path.suffix.lower() not in readers:
+        raise InputError(f"Expected a .csv, .tsv or .parquet file, found {path}.")
+    if not path_exists(path):
+        raise InputError(f"There is no file {path}.")
+    try:
+        return without_index(readers[path.suffix.lower()](path))
+    except UnicodeDecodeError as error:
+        raise InputError(f"{path} is not text in UTF-8 (byte {error.start}). Save it in that encoding.") from error
+    except PermissionError as error:
+        raise path_error(path, error) from error
+    except Exception as error:  # the readers have many words for a damaged file
+        words = " ".join(str(error).split()).rstrip(".")
+        raise InputError(
+            f"{path} cannot be read as {path.suffix[1:]} ({words}). Is it whole, and of that kind?"
+        ) from error
+
+
+def without_index(table: pd.DataFrame) -> pd.DataFrame:
+    """The table without the columns in which pandas keeps an index, as other libraries read its Parquet files."""
+    names = [name for name in table.columns if not INDEX.fullmatch(str(name))]
+    return table if len(names) == len(table.columns) else table[names]
+
+
+def _read_csv(path: Path, text: Sequence[str]) -> pd.DataFrame:
+    table = pd.read_csv(path, dtype=dict.fromkeys(text, str), **_form_of(path))
+    # R writes the names of rows under no name. Where these only count the rows, they name nobody.
+    counts = table.index.equals(pd.RangeIndex(1, len(table) + 1))
+    return table.reset_index(drop=True) if counts else table
+
+
+def _form_of(path: Path) -> dict[str, str]:
+    """Guess the column and decimal separators of a CSV file from its first lines."""
+    with open(path, encoding="utf-8", errors="replace") as lines:
+        some = [line for line in islice(lines, LOOKED_AT) if line.strip()]
+    first = QUOTED.sub("", some[0]) if some else ""
+    counts = {mark: first.count(mark) for mark in ",;\t|"}
+    separator = "\t" if path.suffix.lower() == ".tsv" else max(counts, key=counts.__getitem__)
+    if counts[separator] and (separator == "\t" or counts[separator] > counts[","]):
+        comma = any(re.fullmatch(r'\s*"?-?\d+,\d+"?\s*', cell) for line in some[1:2] for cell in line.split(separator))
+        return {"sep": separator, "decimal": "," if comma else "."}
+    if not any(counts.values()):
+        return next(({"sep": sep} for sep, cell in SELDOM.items() if _divides(some, cell)), {})
+    return {}
+
+
+def _divides(lines: Sequence[str], cell: re.Pattern) -> bool:
+    """Return whether all lines have the header's number of cells, at least two, or one more for row names."""
+    counts = [len(cell.findall(line)) for line in lines]
+    return len(counts) > 1 and counts[0] > 1 and set(counts[1:]) in ({counts[0]}, {counts[0] + 1})
+
+
+def check_columns(path: str | Path, columns: Sequence[str | None], *, side: str) -> None:
+    """Refuse a table without these columns, from its head alone; what cannot be read at all is told by who reads it."""
+    path = Path(path)
+    wanted = [column for column in columns if column is not None]
+    try:
+        if path.suffix.lower() in (".csv", ".tsv"):
+            head = pd.read_csv(path, nrows=0, **_form_of(path))
+        else:
+            import pyarrow.parquet
+
+            head = without_index(pd.DataFrame(columns=pyarrow.parquet.read_schema(path).names))
+    except Exception:  # a missing or damaged file, another kind: reading it says so, in better words
+        return
+    require(head, wanted, side)
+
+
+def check_roles(exclusive: Mapping[str, str | None], **others: str | Sequence[str] | None) -> None:
+    """Refuse one column in two roles, such as a label that is also a feature.
+
+    Args:
+        exclusive: role to column, of roles that share their column with no other role.
+        others: roles that may share a column: a person column may also be the id or a group.
+    """
+    taken: dict[str, str] = {}
+    for role, columns in {**exclusive, **others}.items():
+        for column in columns if isinstance(columns, list | tuple) else (columns,):
+            first = role if column is None else taken.setdefault(column, role)
+            if first != role and (first in exclusive or role in exclusive):
+                raise InputError(
+                    f"The column {column!r} is given as {ROLES[first]} and as {ROLES[role]}. Name another column for one of "
+                    "them, or leave it out."
+                )
+
+
+def require(table: pd.DataFrame, columns: Sequence[str], side: str) -> None:
+    """Refuse a table without these columns."""
+    missing = [column for column in columns if column not in table.columns]
+    if missing:
+        raise InputError(f"{side} has no column {', '.join(map(repr, missing))}; its columns are {names_of(table)}.")
+
+
+def names_of(table: pd.DataFrame) -> str:
+    """Its columns, for a sentence."""
+    return ", ".join(map(str, table.columns))
+
+
+def encode_tables(table: pd.DataFrame, *others: pd.DataFrame) -> list[np.ndarray]:
+    """Encode tables as arrays (records, features): numbers standardised, categories one-hot, fitted on the first table.
+
+    A category that the first table does not have is equally far from all of its categories.
+    """
+    from sklearn.compose import make_column_transformer
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import OneHotEncoder, StandardScaler
+
+    for each in (table, *others):
+        missing = each.columns[each.isna().any()]
+        if len(missing):
+            raise InputError(f"Distances need values, but there are missing ones in {', '.join(map(str, missing))}.")
+        numeric = each.select_dtypes("number")
+        infinite = numeric.columns[np.isinf(numeric.to_numpy(dtype=np.float64)).any(axis=0)]
+        if len(infinite):
+            raise InputError(f"Distances need numbers, but there are infinite ones in {', '.join(map(str, infinite))}.")
+    numbers = list(table.select_dtypes("number").columns)
+    categories = [column for column in table.columns if column not in numbers]
+    encoder = make_column_transformer(
+        (make_pipeline(StandardScaler()), numbers),
+        (OneHotEncoder(handle_unknown="ignore", sparse_output=False), categories),
+    ).fit(table)
+    return [np.asarray(encoder.transform(each[table.columns]), dtype=np.float64) for each in (table, *others)]
+
+
+LOOKED_AT = 1000  # values that tell whether a column is free text
+SHORT = 20  # characters; shorter strings, on average, are names
+LONGEST_WORD = 5000  # characters of a text that are read
+WIDTH = 192  # columns of numbers that stand for a text
+GRAM = 3
+
+
+def is_text(values) -> bool:
+    """Return whether all values that are not missing are texts, and there is at least one."""
+    known = [value for value in values if not _missing(value)]
+    return bool(known) and all(isinstance(value, str) for value in known)
+
+
+def not_a_text(values) -> int | None:
+    """The place of the first value that is neither a text nor missing, among some that are texts; None where there is none."""
+    if getattr(values, "ndim", 1) != 1 or getattr(values, "dtype", None) not in (None, object):
+        return None
+    others = (at for at, value in enumerate(values) if not isinstance(value, str) and not _missing(value))
+    first = next(others, None)
+    return first if first is not None and any(isinstance(value, str) for value in values) else None
+
+
+def is_unicode(values: Iterable[str]) -> bool:
+    """Return whether texts can be encoded in UTF-8; lone surrogates, as in file names, cannot."""
+    try:
+        "".join(values).encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def as_unicode(values: np.ndarray) -> np.ndarray:
+    """(records,) the same texts, with lone surrogates written as escapes such as ``\\ud800``."""
+    if is_unicode(values):
+        return values
+    escaped = (text.encode("utf-8", "backslashreplace").decode() for text in values)
+    return np.fromiter(escaped, dtype=object, count=len(values))
+
+
+def is_free(column: pd.Series) -> bool:
+    """Return whether a column holds free text: long, mostly distinct strings rather than categories."""
+    if not (column.dtype == object or isinstance(column.dtype, pd.StringDtype)):
+        return False
+    some = column.dropna().iloc[:LOOKED_AT]
+    if not len(some) or not all(isinstance(value, str) for value in some):
+        return False
+    return bool(2 * some.nunique() > len(some) and some.str.len().mean() >= SHORT)
+
+
+def grams(texts: Iterable) -> np.ndarray:
+    """(texts, WIDTH) which sequences of three characters a text has, each counted in one of so many columns, with a sign.
+
+    Two texts are near if they share much. Rows have unit length; a missing text is a row of zeros.
+
+    >>> same, near, far = grams(["a quiet day", "a quiet days", "all is well"])
+    >>> bool(same @ near > 0.7 > 0.2 > same @ far)
+    True
+    """
+    documents = list(texts)
+    vectors = np.zeros((len(documents), WIDTH))
+    for row, text in enumerate(documents):
+        if not isinstance(text, str):
+            continue
+        # A number per character, whatever the script; blanks around it, so that short texts have sequences too.
+        letters = f" {text[:LONGEST_WORD].lower()} ".encode("utf-32-le", "surrogatepass")
+        code = np.frombuffer(letters, dtype=np.uint32).astype(np.uint64)
+        mixed = np.zeros(max(len(code) - GRAM + 1, 0), dtype=np.uint64)
+        for offset in range(GRAM):
+            mixed = (mixed ^ code[offset : offset + len(mixed)]) * np.uint64(0x9E3779B97F4A7C15)
+            mixed ^= mixed >> np.uint64(29)
+        sign = np.where(mixed >> np.uint64(63), 1.0, -1.0)
+        vectors[row] = np.bincount((mixed % np.uint64(WIDTH)).astype(np.int64), sign, minlength=WIDTH)
+    length = np.linalg.norm(vectors, axis=1, keepdims=True)
+    return vectors / np.where(length > 0, length, 1.0)
+
+
+def _missing(value) -> bool:
+    return value is None or value is pd.NA or (isinstance(value, float) and np.isnan(value))

@@ -1,0 +1,156 @@
+"""Text: sanitise it for printing, and format numbers."""
+
+from __future__ import annotations
+
+import math
+import re
+import unicodedata
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from guestlist.metrics import Estimate
+
+
+# These turn the direction of the text after them: a record's id could reverse the digits of our figures.
+TURNING = frozenset("\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
+# What a spreadsheet takes for the beginning of a formula, and what it takes for a number. The script of the page, page.js,
+# has the same rule.
+FORMULA = re.compile(r"[=+\-@\t\r\n]")
+NUMBER = re.compile(r"[+\-]?([0-9][0-9,]*\.?[0-9]*|\.[0-9]+)(e[+\-]?[0-9]+)?%?", re.IGNORECASE)
+# Characters of what another library says.
+LONGEST = 300
+
+
+def single_line(text: str) -> str:
+    """Return text on one line; control and direction characters become U+FFFD.
+
+    >>> line("red\\x1b[31m\\nblue")
+    'red\N{REPLACEMENT CHARACTER}[31m blue'
+    """
+    return "".join("\N{REPLACEMENT CHARACTER}" if _disturbs(c) else c for c in " ".join(text.split()))
+
+
+def reason(error: BaseException) -> str:
+    """Summarise an exception of another library: its type and the beginning of its first line.
+
+    The lines after it may show the values of records, which are not for the log of a build.
+
+    >>> reason(ValueError("Complex data not supported\\n[[0.125+0.j 0.5+0.j]]\\n"))
+    'ValueError: Complex data not supported'
+    """
+    words = single_line(next(iter(str(error).strip().splitlines()), ""))
+    words = words if len(words) <= LONGEST else f"{words[: LONGEST - 1]}…"
+    return f"{type(error).__name__}: {words}" if words else type(error).__name__
+
+
+def _disturbs(character: str) -> bool:
+    return character in TURNING or unicodedata.category(character) in ("Cc", "Cs")
+
+
+def for_spreadsheets(table):
+    """A table with an apostrophe before every text, and every name of a column, that a spreadsheet would compute."""
+    return table.rename(columns=_no_formula).map(_no_formula)
+
+
+def _no_formula(cell):
+    if not isinstance(cell, str) or not FORMULA.match(cell) or NUMBER.fullmatch(cell):
+        return cell
+    return f"'{cell}"
+
+
+NO_NUMBER = "–"  # replaces a number that is withheld or cannot be computed
+NumberFormat = Callable[..., str]  # arguments: a number and, for an end of an interval, the side to which it is rounded
+ROUNDING = 1e-9  # tolerance for floats: 0.29 * 100 is 28.999999999999996
+
+
+def count(number: float) -> str:
+    """Format a number of things: ``12,000``."""
+    return f"{number:,.0f}"
+
+
+def percent(share: float | str, side: int = 0) -> str:
+    """Format a share to three digits, never as 0% or 100% unless it is: ``0.1%``.
+
+    Args:
+        share: Number between 0 and 1.
+        side: Direction of rounding: down (-1), up (1) or to the nearest (0).
+
+    >>> percent(0.9999), percent(1.0), percent(0.02134), percent(0.02134, 1)
+    ('99.99%', '100%', '2.13%', '2.14%')
+    """
+    share = float(share)
+    if math.isnan(share):
+        return NO_NUMBER
+    value = 100 * share
+    for digits in (3, 4, 5, 6):
+        rounded = _to_side(value, digits - _digits_before(value), side)
+        if (rounded < 100) == (value < 100):
+            return f"{rounded:.{digits}g}%"
+    return f"{value:.12g}%"
+
+
+def decimal(value: float | str, side: int = 0) -> str:
+    """Format a number with three decimals: ``0.716``; rounded down (-1), up (1) or to the nearest (0)."""
+    value = float(value)
+    if math.isnan(value):
+        return NO_NUMBER
+    return f"{_to_side(value, 3, side):.3f}"
+
+
+def _to_side(value: float, decimals: int, side: int) -> float:
+    """Round to a number of decimals: at or below the value (-1), at or above it (1), or nearest to it (0)."""
+    if side == 0 or not math.isfinite(value):
+        return round(value, decimals)
+    scale = 10.0 ** min(decimals, 300)  # larger powers overflow a float
+    scaled = value * scale
+    rounded = math.floor(scaled + ROUNDING) if side < 0 else math.ceil(scaled - ROUNDING)
+    return rounded / scale + 0.0  # the sum turns -0.0 into 0.0
+
+
+def _digits_before(value: float) -> int:
+    """Count digits before the decimal point; below 0.1, zeros behind it count negatively."""
+    if value == 0 or not math.isfinite(value):
+        return 1
+    return 1 + math.floor(math.log10(abs(value)))
+
+
+def compact(value: float | str) -> str:
+    """Format a p-value or a score to three significant digits."""
+    value = float(value)
+    if math.isnan(value):
+        return NO_NUMBER
+    return f"{value:.3g}" if abs(value) >= 1e-4 or value == 0 else f"{value:.1e}"
+
+
+def interval(estimate: Estimate, form: NumberFormat = decimal) -> str:
+    """Format the ends of an interval, rounded outwards: ``0.690 to 0.741``; empty where the estimate is withheld."""
+    if math.isnan(estimate.value):
+        return ""
+    return f"{form(estimate.low, -1)} to {form(estimate.high, 1)}"
+
+
+def with_interval(estimate: Estimate, form: NumberFormat = decimal) -> str:
+    """Format a value and its interval: ``0.716 (0.690 to 0.741)``."""
+    if math.isnan(estimate.value):
+        return NO_NUMBER
+    return f"{form(estimate.value)} ({interval(estimate, form)})"
+
+
+def people_base(estimate: Estimate, *, guess: float = 1.0) -> int:
+    """Choose the base ("in 100") at which the estimate, its ends and ``guess`` are whole numbers of people.
+
+    >>> people_base(Estimate(0.6, 0.55, 0.64)), people_base(Estimate(0.021, 0.004, 0.07), guess=0.001)
+    (100, 1000)
+    """
+    smallest = min(share for share in (estimate.low, estimate.high, guess) if share > 0)
+    for people in (100, 1000, 10_000):
+        wide = (estimate.high - estimate.low) * people >= 2
+        if wide and smallest * people >= 1 - ROUNDING and (estimate.low == 0 or estimate.low * people >= 2):
+            return people
+    return 100_000 if smallest < 1e-4 else 10_000
+
+
+def interval_in_people(estimate: Estimate, people: int) -> tuple[int, int]:
+    """Return the ends of an interval as numbers of people, rounded outwards."""
+    return math.floor(estimate.low * people + ROUNDING), math.ceil(estimate.high * people - ROUNDING)

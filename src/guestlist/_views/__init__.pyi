@@ -1,0 +1,16 @@
+from .evidence import NO_EVIDENCE as NO_EVIDENCE
+from .evidence import Degenerate as Degenerate
+from .evidence import Evidence as Evidence
+from .evidence import FullAnswersView as FullAnswersView
+from .evidence import LeavesView as LeavesView
+from .evidence import ModelsView as ModelsView
+from .evidence import NeighboursView as NeighboursView
+from .evidence import OwnersView as OwnersView
+from .evidence import Part as Part
+from .evidence import PerturbedView as PerturbedView
+from .evidence import QuantilesView as QuantilesView
+from .evidence import WhiteBoxView as WhiteBoxView
+from .evidence import missing_message as missing_message
+from .signals import Rotation as Rotation
+from .signals import Signals as Signals
+from .signals import View as View

@@ -1,0 +1,481 @@
+"""The adversary's view of model outputs: of one target, or of every model in turn as the target."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, Protocol, TypeVar
+
+import numpy as np
+
+from guestlist._kernels import (
+    ClassEcdf,
+    ClassThresholds,
+    InOutMoments,
+    Moments,
+    as_slice,
+    class_ecdf,
+    class_ecdf_of_others,
+    class_thresholds,
+    in_out_moments,
+    leave_block_out_moments,
+    leave_block_out_share_above,
+    lookup_thresholds,
+    rows_by_label,
+    share_above,
+    subsample_by_label,
+    take_columns,
+)
+from guestlist._util import freeze, lazy_columns, lazy_matrices, lazy_rows, read_only
+from guestlist._views.evidence import NO_EVIDENCE, Evidence, ModelsView
+from guestlist.errors import NotCollectedError
+
+T = TypeVar("T")
+
+
+class View(Protocol):
+    """The adversary's view; :class:`Signals` and :class:`Rotation` are the two."""
+
+    @property
+    def labels(self) -> np.ndarray:
+        """(records,) true class of each record, as an index."""
+
+    @property
+    def population(self) -> np.ndarray | None:
+        """True for records that a target did not train on and that are not evaluated; None if there are none."""
+
+    def target(self, name: str) -> np.ndarray:
+        """Return a signal of the target."""
+
+    def inside(self, name: str) -> Moments:
+        """Return moments, per record, of the references that trained on it (IN models)."""
+
+    def outside(self, name: str) -> Moments:
+        """Return moments, per record, of the references that did not train on it (OUT models)."""
+
+    def share_above(self, name: str) -> np.ndarray:
+        """Return the share of OUT models with a larger value than the target's; equal values count half."""
+
+    def class_ecdf(self, name: str) -> ClassEcdf:
+        """Rank the target's value among the references' values on all non-members of the record's class."""
+
+    def class_thresholds(self, name: str, sign: int) -> np.ndarray:
+        """Return, for each record, the threshold that best separates the references' members of its class.
+
+        The threshold is on ``sign`` times the signal. It is NaN if all are members, or none is.
+        """
+
+    def best_threshold(self, name: str, sign: int) -> np.ndarray:
+        """Return the threshold, (1,) or (models, 1), that best separates the references' members among all records.
+
+        The threshold is on ``sign`` times the signal. It is NaN if all are members, or none is.
+        """
+
+    def once(self, key: Hashable, make: Callable[[], T]) -> T:
+        """Return the result of ``make``, cached for this view: several attacks may need it."""
+
+
+# Number of references' values, per class and over all records, beyond which estimates hardly change.
+ENOUGH = 2**20
+
+
+@dataclass(frozen=True)
+class Signals:
+    """The adversary's view of one target: its signals, and the signals and training sets of the references.
+
+    The arrays are read-only, since all attacks share them. Statistics of the references are computed once.
+
+    Args:
+        values: Name to (1 + references, records); row 0 is the target. NaN: the model was not queried. Single precision
+            for very many values.
+        reference_member: (references, records), true where a reference trained on a record.
+        labels: (records,) true class of each record, as an index.
+        evidence: Evidence about the target beyond its signals.
+        population: (records,) true for records that the target did not train on and that are not evaluated.
+        answers: (records, classes) logarithms of the target's probabilities; None if they are not known.
+    """
+
+    values: Mapping[str, np.ndarray]
+    reference_member: np.ndarray
+    labels: np.ndarray
+    evidence: Evidence = NO_EVIDENCE
+    population: np.ndarray | None = None
+    answers: np.ndarray | None = None
+
+    def __post_init__(self) -> None:
+        references, records = self.reference_member.shape
+        if len(self.labels) != records:
+            raise ValueError(f"Expected {records} labels, one per record, found {len(self.labels)}.")
+        if isinstance(self.values, dict):  # Lazy values were checked at their source.
+            shape = (1 + references, records)
+            for name, values in self.values.items():
+                if values.shape != shape:
+                    raise ValueError(f"Expected signal {name!r} shaped {shape}, found {values.shape}.")
+        _freeze_fields(self, "values", "reference_member", "labels", "population", "answers")
+
+    @property
+    def references(self) -> int:
+        """Number of references."""
+        return len(self.reference_member)
+
+    def target(self, name: str) -> np.ndarray:
+        """Return the (records,) values of a signal of the target."""
+        # A copy, so that the references' values can be freed.
+        return self.once(("target", name), lambda: _lookup(self.values, name)[0].astype(np.float64))
+
+    def reference(self, name: str, records: np.ndarray | None = None) -> np.ndarray:
+        """Return the (references, records) values of a signal of the references, for all records or some positions."""
+        if records is None:
+            return _lookup(self._source, name)[1:]
+        return read_only(lazy_columns(self._source, _checked_name(self._source, name), records))[1:]
+
+    def inside(self, name: str) -> Moments:
+        """Return moments, per record, of the references that trained on it (IN models)."""
+        return self._moments(name).inside
+
+    def outside(self, name: str) -> Moments:
+        """Return moments, per record, of the references that did not train on it (OUT models)."""
+        return self._moments(name).outside
+
+    def share_above(self, name: str) -> np.ndarray:
+        """Return the (records,) share of OUT models with a larger value than the target's; equal values count half.
+
+        NaN: the record has no OUT model.
+        """
+        values = self.reference(name)
+        return share_above(self.target(name), values, ~self.reference_member & ~np.isnan(values))
+
+    def class_ecdf(self, name: str) -> ClassEcdf:
+        """Rank the target's value among the references' values on non-members of the record's class.
+
+        All non-members count, or those in ``estimation_rows``.
+        """
+
+        def make() -> ClassEcdf:
+            values, member = self._reference_values(name, self.estimation_rows)
+            return class_ecdf(self.target(name), values, member, self.labels, self.estimation_rows)
+
+        return self.once(("class_ecdf", name), make)
+
+    def class_thresholds(self, name: str, sign: int) -> np.ndarray:
+        """Return the (records,) threshold that best separates the references' members of each record's class.
+
+        NaN: all are members, or none is.
+        """
+        rows = self.estimation_rows
+        thresholds = self._thresholds(name, sign, "classes", rows).of_class
+        return thresholds if rows is None else lookup_thresholds(thresholds, self.labels[rows], self.labels)
+
+    def best_threshold(self, name: str, sign: int) -> np.ndarray:
+        """Return the (1,) threshold that best separates the references' members among all records.
+
+        NaN: all are members, or none is.
+        """
+        rows = None
+        # A simple random sample: in ``estimation_rows``, rare classes are too many.
+        if self.estimation_rows is not None:
+            rows = subsample_by_label(np.zeros(len(self.labels), dtype=np.int64), self._reference_counts, ENOUGH)
+        return self._thresholds(name, sign, "overall", rows).overall
+
+    @cached_property
+    def estimation_rows(self) -> np.ndarray | None:
+        """Records that class statistics, such as thresholds, are estimated from; None: all.
+
+        A sample of very many records is enough. Membership plays no part in its choice.
+        """
+        if self.reference_member.size <= ENOUGH or (self.labels < 0).any():
+            return None
+        rows = subsample_by_label(self.labels, self._reference_counts, ENOUGH)
+        if rows is None:
+            return None
+        values, member = self._reference_values(self._common_signal, rows)
+        queried = ~np.isnan(values)
+        for of_class in rows_by_label(self.labels[rows]):  # A sample must not miss the few members of a rare class.
+            inside = member[:, of_class][queried[:, of_class]]
+            if inside.all() or not inside.any():
+                return None
+        return rows
+
+    @property
+    def n_estimation_rows(self) -> int | None:
+        """Number of records that class statistics were estimated from; None for all, or if none was computed."""
+        rows = vars(self).get("estimation_rows")
+        return None if rows is None else len(rows)
+
+    @property
+    def _common_signal(self) -> str:
+        """A signal that is probably in memory, to see which records were queried."""
+        return next((name for name in ("margin", "loss") if name in self._source), next(iter(self._source)))
+
+    @cached_property
+    def _reference_counts(self) -> np.ndarray:
+        """(records,) number of references that were queried about each."""
+        counts = np.zeros(len(self.labels), dtype=np.int64)
+        for row in self.reference(self._common_signal):
+            counts += ~np.isnan(row)
+        return counts
+
+    def _reference_values(self, name: str, records: np.ndarray | None) -> tuple[np.ndarray, np.ndarray]:
+        """Return (references, chosen) values and membership for some of the records, or all."""
+        member = self.reference_member if records is None else take_columns(self.reference_member, records)
+        return self.reference(name, records), member
+
+    def _thresholds(self, name: str, sign: int, sample: str, records: np.ndarray | None) -> ClassThresholds:
+        """Return thresholds from a sample of the records, which ``sample`` names, or from all."""
+
+        def make() -> ClassThresholds:
+            labels = self.labels if records is None else self.labels[records]
+            return class_thresholds(*self._reference_values(name, records), labels, sign)
+
+        return self.once(("thresholds", name, sign, "all" if records is None else sample), make)
+
+    def take(self, records: np.ndarray) -> Signals:
+        """Select records."""
+        return Signals(
+            values=lazy_matrices(self.values, lambda name: lazy_columns(self.values, name, records)),
+            reference_member=take_columns(self.reference_member, records),
+            labels=self.labels[records],
+            evidence=self.evidence.take(records),
+            population=_optional_take(self.population, records),
+            answers=_optional_take(self.answers, records),
+        )
+
+    def with_references(self, models: ModelsView) -> Signals:
+        """Replace the references."""
+        values = lazy_matrices(models.values, lambda name: np.vstack([self.target(name), models.values[name]]))
+        return replace(self, values=values, reference_member=models.member)
+
+    def with_target(self, signals: Mapping[str, np.ndarray], evidence: Evidence | None = None) -> Signals:
+        """Replace some signals of the target.
+
+        Args:
+            signals: Name to (records,) values of the new target.
+            evidence: About the new target; by default as it is.
+        """
+
+        def make(name: str) -> np.ndarray:
+            return np.vstack([signals[name], self.reference(name)]) if name in signals else self.values[name]
+
+        other = replace(self, values=lazy_matrices(self.values, make), evidence=evidence or self.evidence)
+        other._made.update({("target", name): read_only(row) for name, row in signals.items()})
+        # These have not changed, and need not be copied.
+        vars(other).update(_references=self._references, _source=self._source, mocks=self.mocks)
+        return other
+
+    @cached_property
+    def mocks(self) -> Rotation:
+        """The references only, each in turn as a stand-in target with the others as its references."""
+        values = lazy_matrices(self.values, self.reference, 0)
+        evidence = self.evidence.for_mocks()
+        return Rotation(values, self.reference_member, self.labels, evidence=lambda k: evidence)
+
+    def once(self, key: Hashable, make: Callable[[], T]) -> T:
+        """Return the result of ``make``, cached for this view: several attacks may need it."""
+        return _once(self._made, key, make)
+
+    @cached_property
+    def _made(self) -> dict[Hashable, Any]:
+        return {}
+
+    @cached_property
+    def _source(self) -> Mapping[str, np.ndarray]:
+        """Values that the references' signals are read from."""
+        return self.values
+
+    @cached_property
+    def _references(self) -> dict[str, InOutMoments]:
+        return {}
+
+    def _moments(self, name: str) -> InOutMoments:
+        if name not in self._references:
+            moments = in_out_moments(self.reference(name), self.reference_member)
+            self._references[name] = InOutMoments(*map(freeze, moments))
+        return self._references[name]
+
+
+def _no_evidence(_model: int) -> Evidence:
+    return NO_EVIDENCE
+
+
+def _no_answers(_model: int) -> np.ndarray | None:
+    return None
+
+
+@dataclass(frozen=True)
+class Rotation:
+    """Every model in turn as the target, with all the others as its references.
+
+    A :class:`View` as :class:`Signals` is, with arrays shaped (models, records), so that an attack that uses only the
+    protocol scores all targets at once. Statistics of references exclude each target's own row.
+
+    Args:
+        values: Name to (models, records). NaN: the model was not queried.
+        member: (models, records), true where a model trained on a record.
+        labels: (records,) true class of each record, as an index.
+        together: (models,) models with equal labels are never references of each other, such as the two of a
+            complementary pair, where one model's members are the other's non-members. By default all models are
+            references of each other.
+        evidence: Function from a model to the evidence about it.
+        not_evaluated: (records,) true for records that are not evaluated; models may have trained on them.
+        answers: Function from a model to the (records, classes) logarithms of its probabilities, or None.
+    """
+
+    values: Mapping[str, np.ndarray]
+    member: np.ndarray
+    labels: np.ndarray
+    together: np.ndarray | None = None
+    evidence: Callable[[int], Evidence] = _no_evidence
+    not_evaluated: np.ndarray | None = None
+    answers: Callable[[int], np.ndarray | None] = _no_answers
+
+    def __post_init__(self) -> None:
+        _freeze_fields(self, "values", "member", "labels", "together", "not_evaluated")
+
+    @property
+    def population(self) -> np.ndarray | None:
+        """(models, records) true for records that a model did not train on and that are not evaluated."""
+        return None if self.not_evaluated is None else self.not_evaluated & ~self.member
+
+    def target(self, name: str) -> np.ndarray:
+        """Return the (models, records) values of a signal."""
+        return _lookup(self.values, name)
+
+    def inside(self, name: str) -> Moments:
+        """Return moments, per target and record, of the other models that trained on it."""
+        return self._moments_of_others(name, True)
+
+    def outside(self, name: str) -> Moments:
+        """Return moments, per target and record, of the other models that did not train on it."""
+        return self._moments_of_others(name, False)
+
+    def share_above(self, name: str) -> np.ndarray:
+        """Return the (models, records) share of other OUT models with a larger value; equal values count half."""
+        values = self.target(name)
+        return leave_block_out_share_above(values, ~self.member & ~np.isnan(values), self.blocks)
+
+    def class_ecdf(self, name: str) -> ClassEcdf:
+        """Rank each target's value among the other models' values on their non-members of the record's class."""
+        make = lambda: class_ecdf_of_others(self.target(name), self.member, self.labels, self.blocks)  # noqa: E731
+        return self.once(("class_ecdf", name), make)
+
+    def class_thresholds(self, name: str, sign: int) -> np.ndarray:
+        """Return the (models, records) threshold that best separates the other models' members of a class."""
+        thresholds = np.full(self.member.shape, np.nan)
+        values = self.target(name)
+        for of_class in rows_by_label(self.labels):
+            thresholds[:, of_class] = self._best_threshold(values, sign, of_class)
+        return thresholds
+
+    def best_threshold(self, name: str, sign: int) -> np.ndarray:
+        """Return the (models, 1) threshold that best separates the other models' members among all records."""
+        return self._best_threshold(self.target(name), sign, np.arange(len(self.labels)))
+
+    def _best_threshold(self, values: np.ndarray, sign: int, records: np.ndarray) -> np.ndarray:
+        """Return the (models, 1) threshold that best separates the other models' members among these records."""
+        from guestlist._kernels import leave_block_out_thresholds  # imports numba
+
+        labels, block = np.unique(self.blocks, return_inverse=True)
+        values = take_columns(values, records)
+        queried = ~np.isnan(values)
+        blocks = np.broadcast_to(block[:, None], values.shape)
+        thresholds = leave_block_out_thresholds(
+            sign * values[queried], take_columns(self.member, records)[queried], blocks[queried], len(labels)
+        )
+        return thresholds[block][:, None]
+
+    def facing(self, k: int) -> Signals:
+        """Return the adversary's view with model ``k`` as the target, without its membership in evaluated records."""
+        others = self.others(k)
+        values = lazy_rows(self.values, np.r_[k, others])
+        population = None if self.not_evaluated is None else self.not_evaluated & ~self.member[k]
+        return Signals(
+            values=values,
+            reference_member=self.member[as_slice(others)],
+            labels=self.labels,
+            evidence=self.evidence(k),
+            population=population,
+            answers=self.answers(k),
+        )
+
+    def others(self, k: int) -> np.ndarray:
+        """Return the models that are references of model ``k``."""
+        return np.flatnonzero(self.blocks != self.blocks[k])
+
+    def take(self, models: np.ndarray) -> Rotation:
+        """Select models."""
+        chosen = np.arange(len(self.member))[models]
+        return replace(
+            self,
+            values=lazy_rows(self.values, chosen),
+            member=self.member[as_slice(chosen)],
+            together=self.blocks[models],
+            evidence=lambda k: self.evidence(int(chosen[k])),
+            answers=lambda k: self.answers(int(chosen[k])),
+        )
+
+    def take_records(self, records: np.ndarray) -> Rotation:
+        """Select records."""
+
+        def make(name: str) -> np.ndarray:
+            return lazy_columns(self.values, name, records).astype(np.float64, copy=False)
+
+        return replace(
+            self,
+            values=lazy_matrices(self.values, make),
+            member=take_columns(self.member, records),
+            labels=self.labels[records],
+            evidence=lambda k: self.evidence(k).take(records),
+            not_evaluated=_optional_take(self.not_evaluated, records),
+            answers=lambda k: _optional_take(self.answers(k), records),
+        )
+
+    @property
+    def blocks(self) -> np.ndarray:
+        """(models,) labels of the models that are excluded together."""
+        return np.arange(len(self.member)) if self.together is None else self.together
+
+    def once(self, key: Hashable, make: Callable[[], T]) -> T:
+        """Return the result of ``make``, cached for this view: several attacks may need it."""
+        return _once(self._made, key, make)
+
+    @cached_property
+    def _made(self) -> dict[Hashable, Any]:
+        return {}
+
+    def _moments_of_others(self, name: str, inside: bool) -> Moments:
+        def make() -> Moments:
+            values = self.target(name)
+            return leave_block_out_moments(values, (self.member == inside) & ~np.isnan(values), self.together)
+
+        return self.once((name, inside), make)
+
+
+def _freeze_fields(view: Signals | Rotation, *names: str) -> None:
+    """Make the arrays of a view read-only, so that no attack changes the input of the next one."""
+    for name in names:
+        object.__setattr__(view, name, freeze(getattr(view, name)))
+
+
+def _once(made: dict[Hashable, Any], key: Hashable, make: Callable[[], T]) -> T:
+    if key not in made:
+        made[key] = freeze(make())
+    return made[key]
+
+
+def _lookup(values: Mapping[str, np.ndarray], name: str) -> np.ndarray:
+    return read_only(values[_checked_name(values, name)])
+
+
+def _optional_take(array: np.ndarray | None, records: np.ndarray) -> np.ndarray | None:
+    return None if array is None else array[records]
+
+
+def _checked_name(values: Mapping[str, np.ndarray], name: str) -> str:
+    """Return the name of a signal; raise if it was not collected."""
+    if name not in values:
+        raise NotCollectedError(
+            f"This attack reads {name!r}, but the store holds {sorted(values)}. "
+            "Run the audit again in a new folder to collect others."
+        )
+    return name

@@ -1,1 +1,0 @@
-"""Array computations that attacks and evaluation share."""

@@ -1,3 +1,0 @@
-"""Lower limit of probabilities before a logarithm is taken."""
-
-SMALLEST_PROBABILITY = 1e-30

@@ -1,0 +1,116 @@
+"""Attacks as hypothesis tests: S, P, R, D and L (Ye et al. 2022), and difficulty calibration."""
+
+from collections.abc import Callable
+
+import numpy as np
+from scipy.special import expit
+
+from guestlist._views import Signals, View
+from guestlist.attacks.likelihood import standard_deviation
+from guestlist.attacks.lira_bayes import log_odds_of_tail
+
+# Degrees of freedom that a pooled variance counts as at most: its tail is then nearly normal, and never too light.
+PLENTY = 10_000
+
+
+def reference(signals: View) -> np.ndarray:
+    """Attack R, smoothed: log-odds that a model which did not train on the record has a smaller margin.
+
+    The OUT references' margins are taken as a normal sample, so a further one lies below the target's with a
+    chance that Student's t gives (Ye et al. 2022, attack R, with its quantile beyond 1 / references). A
+    record with a single OUT reference takes the pooled variance and its degrees of freedom; a variance below
+    the floor is raised to it.
+
+    Returns:
+        (records,) scores, or (models, records); NaN where every reference trained on the record.
+    """
+    return signals.once("reference", lambda: _reference(signals))  # also used by its p-values
+
+
+def _reference(signals: View) -> np.ndarray:
+    outside = signals.outside("margin")
+    pooled_freedom = np.clip(np.maximum(outside.count - 1, 0).sum(axis=-1, keepdims=True), 1, PLENTY)
+    freedom = np.where(outside.count > 1, outside.count - 1, pooled_freedom)
+    with np.errstate(divide="ignore"):  # 1 / 0: the mean is NaN there, and so is the score
+        scale = standard_deviation(outside, True) * np.sqrt(1 + 1 / outside.count)
+    return log_odds_of_tail((signals.target("margin") - outside.mean) / scale, freedom.astype(np.float64))
+
+
+def reference_empirical(signals: View) -> np.ndarray:
+    """Attack R as a plain share: OUT references with a larger loss than the target, ties counting one half.
+
+    (Ye et al. 2022, attack R.) It knows no rate between 0 and 1 / references, so low false-positive rates are
+    beyond it. NaN where every reference trained on the record.
+    """
+    loss = signals.target("loss")
+    return np.where(np.isnan(loss), np.nan, signals.share_above("loss"))
+
+
+def difficulty(signals: View) -> np.ndarray:
+    """Margin minus the mean of the references', IN and OUT in equal parts (difficulty calibration, Watson et al. 2022).
+
+    NaN where no reference trained, or none did not train, on the record.
+    """
+    return signals.target("margin") - (signals.inside("margin").mean + signals.outside("margin").mean) / 2
+
+
+def difficulty_offline(signals: View) -> np.ndarray:
+    """Margin minus the mean of the OUT references' (Watson et al. 2022); NaN where every reference trained on it."""
+    return signals.target("margin") - signals.outside("margin").mean
+
+
+def shadow(signals: View) -> np.ndarray:
+    """Attack S: minus the share of smaller losses that references have on non-members of the class, equals half.
+
+    A class of which the references have no non-members takes those of all classes. NaN where there are none.
+    """
+    ecdf = signals.class_ecdf("loss")
+    with np.errstate(invalid="ignore"):  # 0 / 0 is NaN: no reference has a non-member
+        return -(ecdf.below + ecdf.up_to) / (2 * ecdf.count)
+
+
+def shadow_p_value(signals: Signals) -> np.ndarray:
+    """Share of losses of references on non-members of the class that are as small, the record's own counting as one."""
+    ecdf = signals.class_ecdf("loss")
+    return np.where(ecdf.count > 0, (1 + ecdf.up_to) / (1 + ecdf.count), np.nan)
+
+
+def population_p_value(signals: Signals) -> np.ndarray:
+    """Attack P: share of population records on which the target's loss is as small, the record's own counting as one.
+
+    NaN without a population: records the target did not train on, and that are not asked about.
+    """
+    loss = signals.target("loss")
+    population = signals.population
+    if population is None or not (population & ~np.isnan(loss)).any():
+        return np.full(loss.shape, np.nan)
+    population_losses = loss[population & ~np.isnan(loss)]
+    up_to = np.searchsorted(np.sort(population_losses), loss, side="right")
+    already_counted = population.astype(float)
+    p_value = (1 + up_to - already_counted) / (1 + population_losses.size - already_counted)
+    return np.where(np.isnan(loss), np.nan, p_value)
+
+
+def reference_p_value(signals: Signals) -> np.ndarray:
+    """Attack R: chance that a model which did not train on the record has as large a margin, from Student's t."""
+    return expit(-reference(signals))
+
+
+def reference_empirical_p_value(signals: Signals) -> np.ndarray:
+    """Attack R: share of OUT references with as small a loss, the target counting as one of them."""
+    loss = signals.target("loss")
+    others = signals.reference("loss")
+    out = ~signals.reference_member & ~np.isnan(others)
+    count = out.sum(axis=0)
+    p_value = (1 + (out & (others <= loss)).sum(axis=0)) / (1 + count)
+    return np.where(np.isnan(loss) | (count == 0), np.nan, p_value)
+
+
+def with_other_models(signals: Signals, *, test: Callable[[Signals], np.ndarray], evidence: str) -> np.ndarray:
+    """Apply a test that compares the target with its references to other models.
+
+    Attack D is attack R among models distilled from the target (``distilled``), attack L among models trained on its
+    members without the record (``left_out``); for a non-member those are models trained as the target was, with other
+    seeds. NaN for records that no such model was queried on.
+    """
+    return test(signals.with_references(signals.evidence.need(evidence)))

@@ -1,0 +1,272 @@
+"""LiRA with priors that are fitted to all records, for few reference models.
+
+LiRA takes either one variance for all records or one per record, and plugs in the means of the IN and of the OUT references.
+With few references these are mostly noise, and a record without IN or without OUT references has no score. Here records
+share three things (empirical Bayes):
+
+* A record's variance has an inverse-gamma prior whose scale follows a trend over the records' mean margins (Smyth 2004; the
+  trend as in Law et al. 2014). Outputs near the end of the scale vary less, and often not at all: a forest gives them a
+  probability of exactly 1. The variance of IN references is a multiple of that of OUT references, one for all records.
+* The shift, by how much IN references exceed OUT references on average, has a normal prior whose mean and variance follow
+  trends too: a record that models find hard shifts more. Few references move it towards the trend, but never by more than
+  ``TRANSLATION`` standard errors (Efron & Morris 1972), so that a memorised record stays one. It is never below 0.
+* The margin of the target is then Student-t distributed, with heavy tails where little is known.
+
+With many references a record's own means and variance take over.
+
+The prior of variances is fitted to their *logarithms* (Smyth 2004, section 6.2). Fitted to the variances themselves, it
+follows the few records with the largest ones, while at low false-positive rates it is the records with the smallest ones
+that are exposed. A record on which all references agree counts in that fit as if its variance were LiRA's floor,
+``VARIANCE_FLOOR`` of the pooled one, and at least ``SMALLEST_VARIANCE``. Its posterior variance is then above zero, and its
+score finite.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+from scipy.special import digamma, gammaln, polygamma
+
+from guestlist._kernels import Moments
+from guestlist._views import View
+from guestlist.attacks.likelihood import SMALLEST_VARIANCE, VARIANCE_FLOOR
+
+# The prior's shape: below this a record's own variance is all that counts, and beyond it records no longer
+# differ.
+SHAPE_RANGE = (0.25, 50.0)
+
+# A trend is a mean over bins of equal numbers of records: maximum number of bins, and minimum number of records per bin.
+MOST_BINS = 20
+FEWEST_IN_BIN = 100
+
+# Standard errors by which the prior may move a record's own shift.
+TRANSLATION = 2.0
+
+# Digits after which mean margins count as equal: rounding must not decide to which bin a record belongs.
+DIGITS = 9
+
+
+class Prior(NamedTuple):
+    """Inverse-gamma prior of a record's variance: shape and scale, (1,) or (targets, 1)."""
+
+    shape: np.ndarray
+    scale: np.ndarray
+
+
+class Predictive(NamedTuple):
+    """Predictive distribution of a further model's margin of each record: Student-t.
+
+    ``peak`` is the logarithm of the density at the mean, where the scale is 1.
+    """
+
+    freedom: np.ndarray
+    mean: np.ndarray
+    scale: np.ndarray
+    peak: np.ndarray
+
+
+def lira_bayes(signals: View) -> np.ndarray:
+    """Return the log predictive density of the margin under IN references minus that under OUT references.
+
+    The likelihood ratio of Carlini et al. (2022, alg. 1) with a hierarchical model of margins instead of normal
+    distributions with plugged-in moments.
+
+    Returns:
+        (records,) scores, or (models, records); NaN where there is no reference for the record.
+    """
+    x = signals.target("margin")
+    inside, outside = predictives(signals.inside("margin"), signals.outside("margin"))
+    return _log_density(x, inside) - _log_density(x, outside)
+
+
+def lira_bayes_offline(signals: View) -> np.ndarray:
+    """Log-odds that a model which did *not* train on the record has a smaller margin, under the same model.
+
+    One-sided, as LiRA offline. NaN where no reference is without the record.
+    """
+    outside = predictive(signals.outside("margin"))
+    return log_odds_of_tail((signals.target("margin") - outside.mean) / outside.scale, outside.freedom)
+
+
+def predictive(over: Moments) -> Predictive:
+    """Compute the predictive distribution of a further model, with a flat prior of the mean.
+
+    The posterior of the variance is inverse gamma with shape a0 + (n - 1)/2 and scale b0 + squares/2.
+    """
+    prior = prior_of(over)
+    # There are few counts, and many records with each.
+    shapes = prior.shape + np.maximum(np.arange(np.max(over.count, initial=0) + 1) - 1, 0) / 2
+    peaks = gammaln(shapes + 0.5) - gammaln(shapes) - 0.5 * np.log(2 * np.pi * shapes)
+    index = over.count.astype(np.intp)
+    shape, peak = (np.take_along_axis(table, index, axis=-1) for table in (shapes, peaks))
+    with np.errstate(divide="ignore"):  # 1 / 0: the mean is NaN there, and so is the score
+        variance = (prior.scale + over.squares / 2) * (1 + 1 / over.count) / shape
+    return Predictive(2 * shape, over.mean, np.sqrt(variance), peak)
+
+
+def predictives(inside: Moments, outside: Moments) -> tuple[Predictive, Predictive]:
+    """Compute the predictive distributions of a further model that trained on a record, and of one that did not.
+
+    Records share the ratio of the two variances, the prior of the variances and the prior of the shift. ``centre`` is the
+    mean over all references, weighted by precision; its error is independent of that of the shift.
+    """
+    ratio = _variance_ratio(inside, outside)
+    weight_in = inside.count / ratio
+    weight = weight_in + outside.count
+    mean_in, mean_out = (np.where(side.count > 0, side.mean, 0.0) for side in (inside, outside))
+    with np.errstate(invalid="ignore", divide="ignore"):  # 0 / 0 is NaN: there is no reference, and no score
+        centre = (weight_in * mean_in + outside.count * mean_out) / weight
+        share_in = weight_in / weight
+        share_out = outside.count / weight
+    freedom, variance, peak = _shared_variance(inside, outside, ratio, centre)
+    both = (inside.count > 0) & (outside.count > 0)
+    error = variance * (ratio / np.maximum(inside.count, 1) + 1 / np.maximum(outside.count, 1))
+    shift, shift_variance = _shift(centre, mean_in - mean_out, error, both)
+    with np.errstate(divide="ignore"):
+        centre_variance = variance * (1 + 1 / weight)
+        variance_in = ratio * variance + centre_variance - variance + np.square(share_out) * shift_variance
+        variance_out = centre_variance + np.square(share_in) * shift_variance
+    return (
+        Predictive(freedom, centre + share_out * shift, np.sqrt(variance_in), peak),
+        Predictive(freedom, centre - share_in * shift, np.sqrt(variance_out), peak),
+    )
+
+
+def _variance_ratio(inside: Moments, outside: Moments) -> np.ndarray:
+    """(1,) or (targets, 1) the variance of IN references over that of OUT references; 1 where either is unknown."""
+    pooled = [np.maximum(side.pooled_variance, SMALLEST_VARIANCE) for side in (inside, outside)]
+    ratio = np.clip(pooled[0] / pooled[1], VARIANCE_FLOOR, 1 / VARIANCE_FLOOR)
+    return np.where(np.isnan(ratio), 1.0, ratio)
+
+
+def _shared_variance(
+    inside: Moments, outside: Moments, ratio: np.ndarray, centre: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Posterior of the OUT variance: degrees of freedom, variance, and the log-density at the mean for scale 1."""
+    record_freedom = np.maximum(inside.count - 1, 0) + np.maximum(outside.count - 1, 0)
+    squares = np.where(inside.count > 1, inside.squares, 0.0) / ratio + np.where(
+        outside.count > 1, outside.squares, 0.0
+    )
+    known = record_freedom > 0
+    total = record_freedom.sum(axis=-1, keepdims=True)
+    pooled = squares.sum(axis=-1, keepdims=True) / np.maximum(total, 1)
+    floor = np.maximum(VARIANCE_FLOOR * pooled, SMALLEST_VARIANCE)
+    bias, noise = _log_chi_square(record_freedom + 1)
+    logs = np.log(np.maximum(squares / np.maximum(record_freedom, 1), floor)) - bias
+    expected = np.where(known.any(axis=-1, keepdims=True), trend(centre, logs, known), np.log(floor))
+    excess = np.where(known, np.square(logs - expected) - noise, 0.0).sum(axis=-1, keepdims=True)
+    shape = _inverse_trigamma(excess / np.maximum(known.sum(axis=-1, keepdims=True), 1))
+    # There are few degrees of freedom, and many records with each.
+    shapes = shape + np.arange(np.max(record_freedom, initial=0) + 1) / 2
+    peaks = gammaln(shapes + 0.5) - gammaln(shapes) - 0.5 * np.log(2 * np.pi * shapes)
+    index = record_freedom.astype(np.intp)
+    posterior, peak = (np.take_along_axis(table, index, axis=-1) for table in (shapes, peaks))
+    return 2 * posterior, (np.exp(expected + digamma(shape)) + squares / 2) / posterior, peak
+
+
+def _shift(
+    centre: np.ndarray, observed: np.ndarray, error: np.ndarray, both: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Posterior mean and variance of each record's shift.
+
+    Args:
+        centre: the records' mean margins, over which the prior has a trend.
+        observed: mean of IN references minus mean of OUT references.
+        error: its variance.
+        both: true for records with IN and OUT references; others take the prior.
+    """
+    expected = trend(centre, observed, both)
+    excess = np.square(observed - expected) - error
+    between_records = trend(centre, excess, both)
+    # Differences between records are believed as far as they exceed the standard error of their estimate.
+    in_bin = both.sum(axis=-1, keepdims=True) / _bins(both.sum(axis=-1, keepdims=True))
+    doubt = np.sqrt(trend(centre, np.square(excess - between_records), both) / np.maximum(in_bin, 1))
+    prior = np.maximum(between_records - doubt, 0.0)
+    reliability = prior / (prior + error)
+    shrinkage = (1 - reliability) * (observed - expected)
+    limit = TRANSLATION * np.sqrt(error)
+    shift = np.where(both, observed - np.clip(shrinkage, -limit, limit), expected)
+    return np.maximum(shift, 0.0), np.where(both, reliability * error, prior)
+
+
+def trend(at: np.ndarray, values: np.ndarray, known: np.ndarray) -> np.ndarray:
+    """Return the mean of ``values`` as a function of ``at``: means over bins, linear between their centres.
+
+    Args:
+        at, values: (records,), or (targets, records), each target with a trend of its own.
+        known: true for records that count; where none does, the trend is 0.
+    """
+    if at.ndim > 1:
+        return np.stack([trend(*rows) for rows in zip(at, values, known, strict=True)])
+    if not known.any():
+        return np.zeros(at.shape)
+    at = np.round(at, DIGITS)
+    edges = np.unique(np.quantile(at[known], np.linspace(0, 1, int(_bins(known.sum())) + 1)))
+    if len(edges) < 3:
+        return np.full(at.shape, values[known].mean())
+    bins = np.clip(np.searchsorted(edges, at[known], "right") - 1, 0, len(edges) - 2)
+    count, centres, means = (np.bincount(bins, weights, len(edges) - 1) for weights in (None, at[known], values[known]))
+    filled = count > 0
+    return np.interp(at, centres[filled] / count[filled], means[filled] / count[filled])
+
+
+def _bins(records: np.ndarray) -> np.ndarray:
+    return np.clip(records // FEWEST_IN_BIN, 1, MOST_BINS)
+
+
+def prior_of(over: Moments) -> Prior:
+    """Fit the prior to the mean and the variance of the log-variances over records.
+
+    With d = n - 1, log v - digamma(d/2) + log(d/2) has mean log b0 - digamma(a0) and variance trigamma(d/2) +
+    trigamma(a0). Records with fewer than two references are omitted; without any others, the
+    prior is the narrowest one.
+    """
+    known = over.count > 1
+    records = np.maximum(known.sum(axis=-1, keepdims=True), 1)
+
+    def mean(values: np.ndarray) -> np.ndarray:
+        return np.where(known, values, 0.0).sum(axis=-1, keepdims=True) / records
+
+    floor = np.maximum(VARIANCE_FLOOR * np.nan_to_num(over.pooled_variance), SMALLEST_VARIANCE)
+    bias, noise = _log_chi_square(over.count)
+    logs = np.log(np.maximum(np.where(known, over.variance, 0.0), floor)) - bias
+    centre = np.where(known.any(axis=-1, keepdims=True), mean(logs), np.log(floor))
+    shape = _inverse_trigamma(mean(np.square(logs - centre) - noise))
+    return Prior(shape, np.exp(centre + digamma(shape)))
+
+
+def _log_chi_square(count: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Mean and variance of the logarithm of a mean square with ``count - 1`` degrees of freedom around 1."""
+    half = np.maximum(np.arange(np.max(count, initial=0) + 1) - 1, 1) / 2
+    index = count.astype(np.intp)
+    return (digamma(half) - np.log(half))[index], polygamma(1, half)[index]
+
+
+def _inverse_trigamma(y: np.ndarray) -> np.ndarray:
+    """Return the prior's shape whose trigamma is ``y``, within its range, by Newton's method (Smyth 2004, appendix)."""
+    low, high = SHAPE_RANGE
+    y = np.clip(y, polygamma(1, high), polygamma(1, low))
+    x = 0.5 + 1 / y
+    for _ in range(10):  # converges quadratically from above; five would do
+        value = polygamma(1, x)
+        x = x + value * (1 - value / y) / polygamma(2, x)
+    return np.clip(x, low, high)
+
+
+def log_odds_of_tail(t: np.ndarray, freedom: np.ndarray) -> np.ndarray:
+    """Logarithm of P(T < t) / P(T > t) for Student's T, finite for every finite ``t``.
+
+    >>> log_odds_of_tail(np.array([0.0, 1e9]), np.array([60.0, 60.0])).round(1)
+    array([   0. , 1123.5])
+    """
+    from guestlist._kernels import fill_student_log_odds  # imports numba
+
+    t, freedom = np.broadcast_arrays(t, freedom)
+    log_odds = np.empty(t.shape)
+    fill_student_log_odds(t.ravel(), freedom.ravel(), log_odds.reshape(-1))
+    return log_odds
+
+
+def _log_density(x: np.ndarray, predictive: Predictive) -> np.ndarray:
+    t = (x - predictive.mean) / predictive.scale
+    tail = (predictive.freedom + 1) / 2 * np.log1p(np.square(t) / predictive.freedom)
+    return predictive.peak - np.log(predictive.scale) - tail

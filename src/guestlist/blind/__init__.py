@@ -1,1 +1,0 @@
-"""The model-free baseline: can members and non-members be distinguished without querying the model?"""

@@ -1,0 +1,185 @@
+"""Option types, and options shared by several commands."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import fields, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+if TYPE_CHECKING:
+    from guestlist._case import Cover
+    from guestlist._store import Store
+    from guestlist.privacy import Claim
+
+# Larger numbers are typing errors: they would not fit into memory or take more than a day.
+MAX_NUMBER = 10**9
+MAX_REFERENCES = 100_000
+MAX_JOBS = 1024
+MAX_SEED = 2**63 - 1
+
+
+class WholeNumber(click.IntRange):
+    """Whole number from ``low``."""
+
+    def __init__(self, low: int = 0, high: int = MAX_NUMBER):
+        super().__init__(low, high)
+
+    def convert(self, value, param, context):
+        check_not_too_large(self, click.INT.convert(value, param, context), param, context)
+        return super().convert(value, param, context)
+
+    def _describe_range(self) -> str:
+        return f"x>={self.min}"  # the upper limit catches typing errors and is in their message
+
+
+class NumberRange(click.FloatRange):
+    """Finite number between two others.
+
+    Args:
+        low: Lower limit.
+        high: Upper limit.
+        ends: Limits that are included: ``[)`` includes the lower one.
+    """
+
+    def __init__(self, low: float, high: float, ends: str = "()"):
+        super().__init__(low, high, min_open=ends[0] == "(", max_open=ends[1] == ")")
+
+    def convert(self, value, param, context):
+        number = click.FLOAT.convert(value, param, context)
+        if not math.isfinite(number):
+            self.fail(f"{value!r} is not a number that can be reckoned with.", param, context)
+        if self.max is not None and self.max >= MAX_NUMBER:
+            check_not_too_large(self, number, param, context)
+        return super().convert(value, param, context)
+
+    def _describe_range(self) -> str:
+        if self.max is not None and self.max < MAX_NUMBER:
+            return super()._describe_range()
+        return f"x{'>' if self.min_open else '>='}{self.min:g}"  # the upper limit catches typing errors
+
+
+class JobCount(click.IntRange):
+    """Number of processes or threads; -1 for one per core."""
+
+    def __init__(self):
+        super().__init__(-1, MAX_JOBS)
+
+    def convert(self, value, param, context):
+        check_not_too_large(self, click.INT.convert(value, param, context), param, context)
+        count = super().convert(value, param, context)
+        if count == 0:
+            self.fail("Give a number of processes, or -1 for one per core.", param, context)
+        return count
+
+    def _describe_range(self) -> str:
+        return "x>=1, or -1"
+
+
+def check_not_too_large(kind: click.IntRange | click.FloatRange, number: float, param, context) -> None:
+    """Fail with the upper limit, which the help text omits, if a number exceeds it."""
+    if kind.max is not None and number > kind.max:
+        kind.fail(f"{number} is too large: {kind.max:,} at most.", param, context)
+
+
+class PathType(click.Path):
+    """Path that is not empty; an empty text does not mean the current folder."""
+
+    def __init__(self, folders: bool = True):
+        super().__init__(dir_okay=folders, path_type=Path)
+
+    def convert(self, value, param, context):
+        if not str(value).strip():
+            self.fail("Give a path.", param, context)
+        return super().convert(value, param, context)
+
+
+PATH = PathType()
+FILE = PathType(folders=False)
+JOBS = JobCount()
+SHARE = NumberRange(0, 1)
+REFERENCES = WholeNumber(0, MAX_REFERENCES)
+SEED = WholeNumber(0, MAX_SEED)
+
+
+DELTA = 1e-5
+EPSILON_RANGE = NumberRange(0, MAX_NUMBER, "[]")
+DELTA_RANGE = NumberRange(0, 1, "[)")
+gaussian_noise = click.option(
+    "--gaussian-noise",
+    is_flag=True,
+    help="The promise is that of Gaussian noise, which allows less than epsilon and delta alone.",
+)
+
+
+def claim_options(command):
+    """Add the options of a claim, which the report compares with the attacks."""
+    for option in (
+        gaussian_noise,
+        click.option("--delta", type=DELTA_RANGE, help=f"Of the promise.  [default: {DELTA:g}]"),
+        click.option(
+            "--claimed",
+            type=EPSILON_RANGE,
+            metavar="EPSILON",
+            help="That is promised of the model: what it allows attacks is drawn beside what they reach.",
+        ),
+    ):
+        command = option(command)
+    return command
+
+
+def claim_from(claimed: float | None, delta: float | None, gaussian_noise: bool) -> Claim | None:
+    """Build the claim from its options; None where none is given."""
+    if claimed is None:
+        if delta is not None or gaussian_noise:
+            raise click.UsageError("--delta and --gaussian-noise say more of the promise of --claimed: give that too.")
+        return None
+    if delta is None:
+        delta = DELTA
+    if gaussian_noise and delta == 0:
+        raise click.UsageError("At --delta 0 Gaussian noise promises nothing: give one above 0.")
+    from guestlist.privacy import Claim
+
+    return Claim(claimed, delta, gaussian_noise)
+
+
+COVER_HELP = {
+    "title": "Of the report, in place of the model's name.",
+    "owner": "Who answers for the model; stands on the report's cover. An empty text clears it.",
+    "dataset": "What the model was trained on; likewise.",
+    "purpose": "What the audit, or the model, is for; likewise.",
+    "date": "Of the audit, as you write it; likewise.",
+}
+
+
+def cover_options(command):
+    """Add the options of the cover."""
+    for name, text in reversed(COVER_HELP.items()):
+        command = click.option(f"--{name}", metavar="TEXT", help=text)(command)
+    return command
+
+
+def cover_from(options: dict) -> Cover | None:
+    """Build a cover from its options; None where none is given."""
+    return updated_cover(options, None)
+
+
+def updated_cover(options: dict, cover: Cover | None) -> Cover | None:
+    """Return a cover updated by the options: an empty text clears a field, other fields stay."""
+    from guestlist._case import Cover
+
+    changes = {field.name: options[field.name] for field in fields(Cover) if options[field.name] is not None}
+    return replace(cover or Cover(), **changes) if changes else cover
+
+
+def updated_stored_cover(options: dict, store: Store) -> Cover | None:
+    """Return the stored cover of an audit updated by the options; None where no option is given."""
+    from guestlist._case import Cover
+    from guestlist._store import from_json
+
+    stored = store.manifest.about.get("cover")
+    if cover_from(options) is None:
+        return None
+    return updated_cover(options, None if stored is None else from_json(Cover, stored))

@@ -1,1 +1,0 @@
-"""Collection of signals and evidence into the audit folder: the slow part of an audit."""

@@ -1,1 +1,0 @@
-"""Evidence about a target beyond the signals of references, one file per type."""

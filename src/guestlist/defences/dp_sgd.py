@@ -1,0 +1,423 @@
+"""DP-SGD and DP-Adam (Abadi et al. 2016): per-record clipping, Poisson batches and noise."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from math import inf, isinf
+from typing import Any, Literal
+
+import numpy as np
+
+from guestlist._util import described
+from guestlist.data import Data
+from guestlist.defences.torch_training import (
+    fresh,
+    labels_for,
+    last_module,
+    loss_of,
+    take_rows,
+    tensor,
+    trained_parameters,
+)
+from guestlist.errors import InputError
+from guestlist.privacy import Privacy, epsilon_of, noise_for
+
+
+@dataclass(frozen=True)
+class Clipped:
+    """Sums of clipped gradients, one per parameter, and (records,) norms before clipping."""
+
+    sums: list
+    norms: Any
+
+
+def clipped_sums(module, losses: Callable, x, y, clip: float, *, fast: bool) -> Clipped:
+    """Return the sums of per-record gradients, each scaled to a norm of at most ``clip``.
+
+    Args:
+        losses: Function from outputs and labels to (records,) losses.
+        fast: True if :func:`trusted` accepts the fast method for this module.
+    """
+    if not len(y):
+        import torch
+
+        return Clipped([torch.zeros_like(p) for p in trained_parameters(module)], torch.zeros(0))
+    clipped = by_layers(module, losses, x, y, clip) if fast else None
+    return clipped or by_records(module, losses, x, y, clip)
+
+
+def trusted(module, losses: Callable, x, y) -> bool:
+    """Return whether the fast method agrees with the slow one on a few records.
+
+    A module may fold records into rows, swap axes, or use a layer's parameters outside the layer, which hooks cannot detect.
+    Two numbers of records are tried, since an axis of positions may have the length of one of them. Dropout is off, because
+    its draws would differ.
+    """
+    import torch
+
+    if not knows(module):
+        return False
+    training = module.training
+    module.eval()
+    try:
+        for records in (2, 3):
+            fast = by_layers(module, losses, x[:records], y[:records], 1.0)
+            slow = by_records(module, losses, x[:records], y[:records], 1.0)
+            if fast is None:
+                return False
+            pairs = [(fast.norms, slow.norms), *zip(fast.sums, slow.sums, strict=True)]
+            if any(a.shape != b.shape or not torch.allclose(a, b, rtol=1e-3, atol=1e-5) for a, b in pairs):
+                return False
+    finally:
+        module.train(training)
+    return True
+
+
+def knows(module) -> bool:
+    """Return whether all trained parameters are in layers with known per-record gradients."""
+    from torch import nn
+
+    parameters = [p for part in module.modules() if _plain(part, nn) for p in part.parameters(recurse=False)]
+    known = {id(p) for p in parameters}
+    trained = trained_parameters(module)
+    return len(known) == len(parameters) and all(id(p) in known for p in trained) and len(trained) == len(known)
+
+
+def check_clippable(module) -> None:
+    """Refuse a module in which a record's output depends on other records: it has no per-record gradient."""
+    from torch import nn
+
+    mixing = nn.modules.batchnorm._BatchNorm
+    for name, part in module.named_modules():
+        if isinstance(part, mixing):
+            raise InputError(
+                f"{name!r} normalises over the batch, so one record's gradient depends on the others and cannot be clipped by "
+                "itself. Use GroupNorm or LayerNorm."
+            )
+        if getattr(part, "track_running_stats", False):
+            raise InputError(
+                f"{name!r} keeps statistics of the records it has seen, to which no noise is added. "
+                "Use track_running_stats=False, GroupNorm or LayerNorm."
+            )
+
+
+@dataclass
+class _LayerCall:
+    """Input and output of a layer in one pass."""
+
+    layer: Any
+    read: Any
+    answered: Any
+    times: int = 1
+
+
+@dataclass
+class _Recorder:
+    """Records the calls of layers in one pass."""
+
+    calls: dict[int, _LayerCall] = field(default_factory=dict)
+
+    def hook(self, layer, inputs, output):
+        times = self.calls[id(layer)].times + 1 if id(layer) in self.calls else 1
+        self.calls[id(layer)] = _LayerCall(layer, inputs[0].detach(), output, times)
+        return output.clone()  # the next layer may work in place
+
+
+def by_layers(module, losses: Callable, x, y, clip: float) -> Clipped | None:
+    """Clip with the inputs and backward signals of layers; None unless each layer reads one row per record, once."""
+    import torch
+
+    with _recorded(module) as recorder:
+        loss = losses(module(x), y).sum()
+    calls = list(recorder.calls.values())
+    if any(part.times > 1 or len(part.read) != len(y) for part in calls):
+        return None  # the gradient of one record is a sum over calls, or over rows
+    gradients = torch.autograd.grad(loss, [part.answered for part in calls], allow_unused=True)
+    signals = [torch.zeros_like(p.answered) if s is None else s for p, s in zip(calls, gradients, strict=True)]
+    with torch.no_grad():
+        parts = [_layer_gradients(part.layer, part.read, signal) for part, signal in zip(calls, signals, strict=True)]
+        norms = torch.stack([part.squares() for part in parts]).sum(dim=0).sqrt()
+        factor = _factor(norms, clip)
+        sums = {id(p): value for part in parts for p, value in part.sums(factor)}
+    parameters = trained_parameters(module)
+    return Clipped([sums[id(p)] if id(p) in sums else torch.zeros_like(p) for p in parameters], norms)
+
+
+def by_records(module, losses: Callable, x, y, clip: float) -> Clipped:
+    """Clip one gradient per record, for any module that treats records independently."""
+    import torch
+    from torch.func import functional_call, grad, vmap
+
+    names = [name for name, p in module.named_parameters() if p.requires_grad]
+    parameters = {name: p.detach() for name, p in module.named_parameters()}
+    buffers = dict(module.named_buffers())
+
+    def loss_of_one(trained, record, label):
+        answers = functional_call(module, {**parameters, **trained, **buffers}, (record[None],))
+        return losses(answers, label[None])[0]
+
+    trained = {name: parameters[name] for name in names}
+    each = vmap(grad(loss_of_one), in_dims=(None, 0, 0), randomness="different")(trained, x, y)
+    with torch.no_grad():
+        norms = torch.stack([each[name].flatten(1).square().sum(dim=1) for name in names]).sum(dim=0).sqrt()
+        factor = _factor(norms, clip)
+        return Clipped([torch.tensordot(factor, each[name], dims=1) for name in names], norms)
+
+
+def _factor(norms, clip: float):
+    """Return (records,) factors that scale gradients to a norm of at most ``clip``, which may be infinite."""
+    import torch
+
+    if isinf(clip):
+        return torch.ones_like(norms)
+    return clip / norms.clamp(min=clip)
+
+
+def _layer_gradients(layer, read, signal) -> _RowGradients | _SequenceGradients:
+    """Return one layer's part of the gradients, from its input and backward signal."""
+    from torch import nn
+
+    if read.ndim == 2:
+        return _RowGradients(layer, read, signal)
+    if isinstance(layer, nn.Conv2d):
+        assert not isinstance(layer.padding, str), "such layers are not plain"
+        patches = nn.functional.unfold(
+            read, layer.kernel_size, dilation=layer.dilation, padding=layer.padding, stride=layer.stride
+        )
+        read = patches.transpose(1, 2)
+        signal = signal.flatten(2).transpose(1, 2)
+    else:
+        read = read.flatten(1, -2)
+        signal = signal.flatten(1, -2)
+    if read.shape[1] == 1:
+        return _RowGradients(layer, read[:, 0], signal[:, 0])
+    return _SequenceGradients(layer, read, signal)
+
+
+@dataclass(frozen=True)
+class _RowGradients:
+    """Gradients of a layer with one row per record: ``read`` (records, inputs), ``signal`` (records, outputs)."""
+
+    layer: Any
+    read: Any
+    signal: Any
+
+    def squares(self):
+        """Return (records,) squared norms of the gradients of weight and bias."""
+        from torch.linalg import vecdot
+
+        read = vecdot(self.read, self.read)
+        if self.layer.bias is not None:
+            read += 1.0  # the input of the bias
+        return read.mul_(vecdot(self.signal, self.signal))
+
+    def sums(self, factor) -> Iterator[tuple[Any, Any]]:
+        """Yield each parameter with its sum of gradients, each scaled by the factor of its record."""
+        scaled = self.signal * factor[:, None]
+        yield self.layer.weight, (scaled.T @ self.read).view_as(self.layer.weight)
+        if self.layer.bias is not None:
+            yield self.layer.bias, scaled.sum(dim=0)
+
+
+@dataclass(frozen=True)
+class _SequenceGradients:
+    """Gradients of a layer with several positions: ``read`` (records, positions, inputs), ``signal`` likewise."""
+
+    layer: Any
+    read: Any
+    signal: Any
+
+    def squares(self):
+        """Return (records,) squared norms of the gradients of weight and bias."""
+        weight = (self.signal.transpose(1, 2) @ self.read).square().sum(dim=(1, 2))
+        if self.layer.bias is None:
+            return weight
+        return weight + self.signal.sum(dim=1).square().sum(dim=1)
+
+    def sums(self, factor) -> Iterator[tuple[Any, Any]]:
+        """Yield each parameter with its sum of gradients, each scaled by the factor of its record."""
+        scaled = (self.signal * factor[:, None, None]).flatten(0, 1)
+        yield self.layer.weight, (scaled.T @ self.read.flatten(0, 1)).view_as(self.layer.weight)
+        if self.layer.bias is not None:
+            yield self.layer.bias, scaled.sum(dim=0)
+
+
+@contextmanager
+def _recorded(module):
+    from torch import nn
+
+    recorder = _Recorder()
+    handles = [part.register_forward_hook(recorder.hook) for part in module.modules() if _plain(part, nn)]
+    try:
+        yield recorder
+    finally:
+        for handle in handles:
+            handle.remove()
+
+
+def _plain(part, nn) -> bool:
+    """Return whether a part is a linear layer, or a convolution with default padding mode and groups."""
+    if not set(part._parameters) <= {"weight", "bias"} or not isinstance(getattr(part, "weight", None), nn.Parameter):
+        return False
+    if type(part) is nn.Linear:
+        return True
+    return (
+        type(part) is nn.Conv2d
+        and part.groups == 1
+        and part.padding_mode == "zeros"
+        and not isinstance(part.padding, str)
+    )
+
+
+@dataclass(frozen=True)
+class DpSgd:
+    """Train with differential privacy: each record's gradient is clipped, and noise is added to the sum.
+
+    Each step draws a new batch, every record independently with probability ``rate``, as the accountant assumes. A batch may be
+    empty, and its step is noise. The sum is divided by the *expected* size of a batch, because the actual size would reveal
+    who is in it. The guarantee is the same for any number of records, so references have the guarantee of the target.
+
+    Args:
+        noise: Standard deviation in multiples of ``clip``; 0 only clips, without a guarantee. ``dp_sgd_for`` computes it.
+        clip: Maximum norm of one record's gradient, over all parameters.
+        rate: Probability that a record is in a batch.
+        epochs: Number of steps times ``rate``.
+        learning_rate: Learning rate of the optimizer.
+        weight_decay: Weight of an L2 penalty, whose gradient depends on no record.
+        optimizer: ``sgd`` or ``adam``.
+        momentum: Momentum of SGD.
+        loss: ``cross_entropy`` for classes; ``squared`` for a module with one output that predicts numbers.
+    """
+
+    noise: float = 1.0
+    clip: float = 1.0
+    rate: float = 0.05
+    epochs: float = 20
+    learning_rate: float = 0.01
+    weight_decay: float = 0.0
+    optimizer: Literal["sgd", "adam"] = "sgd"
+    momentum: float = 0.0
+    loss: Literal["cross_entropy", "squared"] = "cross_entropy"
+
+    def __post_init__(self):
+        if self.optimizer not in ("adam", "sgd"):
+            raise ValueError(f"Expected optimizer={self.optimizer!r} to be 'adam' or 'sgd'.")
+        if self.loss not in ("cross_entropy", "squared"):
+            raise ValueError(f"Expected loss={self.loss!r} to be 'cross_entropy' or 'squared'.")
+        for name in ("clip", "epochs", "learning_rate"):
+            if not getattr(self, name) > 0:
+                raise ValueError(f"Expected {name}={getattr(self, name)} above 0.")
+        for name in ("noise", "weight_decay"):
+            if not getattr(self, name) >= 0:
+                raise ValueError(f"Expected {name}={getattr(self, name)} to be 0 or more.")
+        if self.noise and self.clip == inf:
+            raise ValueError(f"Expected clip={self.clip} to be a number: noise={self.noise} is in multiples of it.")
+        if not 0 < self.rate <= 1:
+            raise ValueError(f"Expected rate={self.rate} in (0, 1].")
+        if not 0 <= self.momentum < 1 or (self.momentum and self.optimizer != "sgd"):
+            raise ValueError(f"Expected momentum={self.momentum} in [0, 1), and only with optimizer='sgd'.")
+
+    @property
+    def steps(self) -> int:
+        return max(1, round(self.epochs / self.rate))
+
+    def privacy(self, delta: float = 1e-5) -> Privacy:
+        """Return the guarantee for each record, and its assumptions."""
+        return Privacy(
+            epsilon=epsilon_of(self.noise, rate=self.rate, steps=self.steps, delta=delta),
+            delta=delta,
+            accountant="prv",
+            noise=self.noise,
+            clip=self.clip,
+            rate=self.rate,
+            steps=self.steps,
+        )
+
+    def __call__(self, module, data: Data, rng: np.random.Generator):
+        return last_module(self._steps(module, data.x, data.y, rng))
+
+    def distil(self, module, data: Data, soft: np.ndarray, rng: np.random.Generator):
+        """Train on (records, classes) probabilities instead of labels."""
+        return last_module(self._steps(module, data.x, soft, rng))
+
+    def plain(self) -> DpSgd:
+        """Return the same steps on the same batches, without clipping and noise."""
+        return replace(self, noise=0.0, clip=inf)
+
+    def describe(self) -> str:
+        return described(self)
+
+    def _steps(self, module, x, y, rng: np.random.Generator) -> Iterator:
+        """Yield the module after each step."""
+        import torch
+
+        check_clippable(module)
+        torch.manual_seed(int(rng.integers(2**63)))
+        module = fresh(module)
+        x = tensor(x, module)
+        y = labels_for(self.loss, y, module)
+        if not _all_finite(x):
+            raise InputError(
+                "Some features are not finite numbers: the gradient of such a record cannot be cut to a norm."
+            )
+        optimizer = self._optimizer(module)
+        expected = self.rate * len(y)
+        deviation = self.noise * self.clip if self.noise else 0.0  # an infinite clip times 0 would be NaN
+        parameters = trained_parameters(module)
+        for parameter in parameters:  # a fused optimizer needs the memory layout of the parameter
+            parameter.grad = torch.empty_like(parameter)
+        fast = trusted(module, self._losses, x, y)
+        module.train()
+        for drawn in poisson_batches(len(y), self.rate, self.steps, rng):
+            rows = torch.as_tensor(drawn)
+            sums = clipped_sums(module, self._losses, take_rows(x, rows), take_rows(y, rows), self.clip, fast=fast).sums
+            for parameter, total in zip(parameters, sums, strict=True):
+                _fill_with_noise(parameter.grad, deviation / expected).add_(total, alpha=1 / expected)
+            optimizer.step()
+            yield module
+
+    def _losses(self, answers, y):
+        """Return (records,) losses."""
+        return loss_of(self.loss, answers, y, reduction="none")
+
+    def _optimizer(self, module):
+        import torch
+
+        options: dict[str, Any] = {"lr": self.learning_rate, "weight_decay": self.weight_decay}
+        if self.optimizer == "sgd":
+            return torch.optim.SGD(trained_parameters(module), momentum=self.momentum, **options)
+        return torch.optim.Adam(trained_parameters(module), fused=True, **options)
+
+
+def _fill_with_noise(gradient, deviation: float):
+    """Fill a tensor with normal noise, or with zeros for a deviation of 0."""
+    if deviation:
+        return gradient.normal_(0.0, deviation)
+    return gradient.zero_()
+
+
+def _all_finite(x) -> bool:
+    """Return whether all values are finite. The sum takes a quarter of the time, but may overflow."""
+    import torch
+
+    return bool(torch.isfinite(x.sum(dtype=torch.float64))) or bool(torch.isfinite(x).all())
+
+
+def poisson_batches(records: int, rate: float, steps: int, rng: np.random.Generator) -> Iterator[np.ndarray]:
+    """Yield the rows of each batch: every record independently with probability ``rate``."""
+    for _ in range(steps):
+        yield np.flatnonzero(rng.random(records) < rate)
+
+
+def dp_sgd_for(
+    epsilon: float, *, delta: float = 1e-5, progress: Callable[..., Iterable] | None = None, **options
+) -> DpSgd:
+    """Return the recipe with the least noise that guarantees ``epsilon``; ``options`` as for :class:`DpSgd`.
+
+    The guarantee is for one training. Keeping the best of several recipes spends more, which is not accounted for.
+    """
+    plain = DpSgd(noise=0.0, **options)
+    noise = noise_for(epsilon, rate=plain.rate, steps=plain.steps, delta=delta, progress=progress)
+    return DpSgd(noise=noise, **options)

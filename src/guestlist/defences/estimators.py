@@ -1,0 +1,326 @@
+"""Recipes for estimators: refit as is, or with stronger regularisation."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from guestlist._util import EXAMPLE, SEEDS, THREADS, described, last
+from guestlist.data import Data
+from guestlist.defences.recipe import package_of, unfitted
+from guestlist.errors import InputError
+
+
+@dataclass(frozen=True)
+class Refit:
+    """Train a clone on other records, with fresh seeds, one thread and the records' ``fit_params``.
+
+    Seeds are fresh even if the user fixed one, because an attacker does not know the target's seed. One thread suffices because
+    models are trained in parallel, and results then do not depend on the number of cores.
+    """
+
+    def __call__(self, model, data: Data, rng: np.random.Generator):
+        return self._fitted(model, data, rng)
+
+    def weighted(self, model, data: Data, weight: np.ndarray, rng: np.random.Generator):
+        """Train with a weight per record."""
+        name = weight_parameter(model)
+        if name is None:
+            raise InputError(f"{type(model).__name__} takes no sample_weight in fit.")
+        arguments = _fit_arguments(data)
+        if name in arguments:
+            weight = weight * arguments[name]
+        return self._fitted(model, data, rng, **{name: weight})
+
+    def plain(self) -> Refit:
+        """Return itself: it has no defence."""
+        return self
+
+    def describe(self) -> str:
+        return described(self)
+
+    def _fitted(self, model, data: Data, rng: np.random.Generator, **weights):
+        model = unfitted(model)
+        parameters = model.get_params(deep=True)
+        _check_rounds(model, parameters)
+        silent = _silent(model, parameters)
+        seeds = [name for name in (*parameters, *silent) if last(name) in SEEDS]
+        fresh = {name: int(rng.integers(2**31 - 1)) for name in sorted(seeds)}
+        single = {name: 1 for name in parameters if last(name) in THREADS and not _single(model, parameters, name)}
+        model.set_params(**{**silent, **fresh, **single})
+        arguments = {**_fit_arguments(data), **weights}
+        check_arguments(model, arguments)
+        model.fit(data.x, data.y, **arguments)
+        return model
+
+
+def _fit_arguments(data: Data) -> Mapping[str, Any]:
+    """Return the arguments for ``fit`` that belong to the records."""
+    if data.fit_params is None:
+        return {}
+    return data.fit_params.arguments
+
+
+def check_arguments(model, arguments: Mapping[str, Any]) -> None:
+    """Refuse arguments that ``fit`` does not accept, and models whose ``fit`` needs others."""
+    try:
+        inspect.signature(model.fit).bind(None, None, **arguments)
+    except TypeError as error:
+        raise InputError(
+            f"{type(model).__name__}.fit cannot be called with {', '.join(['x', 'y', *arguments])}: {error}. Pass other "
+            f"arguments of fit with {EXAMPLE}; names are those of fit, in a pipeline with the step before them "
+            "(step__sample_weight)."
+        ) from error
+    except ValueError:  # compiled code has no signature
+        return
+
+
+# Options that silence CatBoost: it accepts only one of them.
+SILENT = {"verbose": False, "logging_level": "Silent", "silent": True, "verbose_eval": False}
+
+
+def _silent(model, parameters) -> dict[str, Any]:
+    """Return settings for CatBoost, which lists only parameters that were set: one thread, no files, silence, a seed."""
+    settings: dict[str, Any] = {}
+    for name, part in {"": model, **parameters}.items():
+        if package_of(part) == "catboost" and hasattr(part, "get_params"):
+            parameters_set = part.get_params()
+            silencer = next((option for option in SILENT if option in parameters_set), "verbose")
+            options = {silencer: SILENT[silencer], "allow_writing_files": False, "thread_count": 1}
+            if not set(SEEDS) & set(parameters_set):  # its seed has two names, and it accepts only one of them
+                options["random_seed"] = 0
+            settings |= {
+                f"{name}__{name_of_option}" if name else name_of_option: value
+                for name_of_option, value in options.items()
+            }
+    return settings
+
+
+def _check_rounds(model, parameters) -> None:
+    """Refuse models that stop early with validation records: references have none."""
+    stopping = [name for name in parameters if last(name).startswith("early_stopping_round") and parameters[name]]
+    parts = [parameters[name.rpartition("__")[0]] if "__" in name else model for name in stopping]
+    for name, part in zip(stopping, parts, strict=True):
+        if package_of(part) in ("xgboost", "lightgbm"):
+            raise InputError(
+                f"{type(part).__name__} stops early ({name}={parameters[name]}) by records that are given to fit, and here "
+                "there are none. Leave that out and set n_estimators to the rounds you want, as gl.audit does of a fitted model."
+            )
+
+
+def _single(model, parameters, name: str) -> bool:
+    """Return whether an unset number of threads means one, as in scikit-learn, which may warn if it is set."""
+    owner = parameters[name.rpartition("__")[0]] if "__" in name else model
+    return parameters[name] is None and type(owner).__module__.partition(".")[0] == "sklearn"
+
+
+def weight_parameter(model) -> str | None:
+    """Return the name of the weights of records in ``fit``, also through a pipeline; None if it takes none."""
+    from sklearn.pipeline import Pipeline
+    from sklearn.utils.validation import has_fit_parameter
+
+    if isinstance(model, Pipeline):
+        name, final = model.steps[-1]
+        inner = weight_parameter(final)
+        return inner and f"{name}__{inner}"
+    if has_fit_parameter(model, "sample_weight"):
+        return "sample_weight"
+    return None
+
+
+@dataclass(frozen=True)
+class Regularised:
+    """Train a clone with other parameters, as ``Refit`` does.
+
+    Args:
+        parameters: Names to values; for a pipeline, of its last step.
+    """
+
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+
+    def __call__(self, model, data: Data, rng: np.random.Generator):
+        return Refit()(self.set_in(model), data, rng)
+
+    def weighted(self, model, data: Data, weight: np.ndarray, rng: np.random.Generator):
+        """Train with a weight per record."""
+        return Refit().weighted(self.set_in(model), data, weight, rng)
+
+    def plain(self) -> Refit:
+        """Return the training of a naive attacker, who does not know the parameters."""
+        return Refit()
+
+    def set_in(self, model):
+        """Return an unfitted clone with the parameters."""
+        prefix, last = last_step(model)
+        unknown = [name for name in self.parameters if name not in last.get_params(deep=True)]
+        if unknown:
+            raise InputError(f"{type(last).__name__} has no parameter {unknown[0]!r}.")
+        return unfitted(model).set_params(**{prefix + name: value for name, value in self.parameters.items()})
+
+    def describe(self) -> str:
+        return described(self)
+
+
+@dataclass(frozen=True)
+class Knob:
+    """Parameter of a family of estimators that regularises.
+
+    Args:
+        parameter: Name of the parameter.
+        stronger: Function from the present value and the number of training records to values that regularise increasingly;
+            a present value of None means the default of the family.
+    """
+
+    parameter: str
+    stronger: Callable[[Any, int], list[Any]]
+
+
+def times(*factors: float, default: float = 1.0, instead_of_0: float = 1.0) -> Callable[[Any, int], list[Any]]:
+    """Return multiples of the present value; of ``instead_of_0`` for 0, of the default for infinity (no penalty)."""
+
+    def stronger(now, records: int) -> list[Any]:
+        now = default if now is None or np.isinf(now) else now
+        return [_like(now, factor * (now or instead_of_0)) for factor in factors]
+
+    return stronger
+
+
+def fewer(*divisors: int, default: int, least: int = 1) -> Callable[[Any, int], list[Any]]:
+    """Return fractions of the present whole number, at least ``least``."""
+
+    def stronger(now, records: int) -> list[Any]:
+        now = default if now is None or now < 1 else now  # some write -1 or 0 for "no limit"
+        return [max(least, now // divisor) for divisor in divisors]
+
+    return stronger
+
+
+def leaf(*factors: int) -> Callable[[Any, int], list[Any]]:
+    """Return larger leaves, in records or as a share of them, small enough to leave a split."""
+
+    def stronger(now, records: int) -> list[Any]:
+        if isinstance(now, float) and now < 1:
+            return [now * factor for factor in factors if now * factor < 0.5]
+        return [int(now) * factor for factor in factors if int(now) * factor < records // 4]
+
+    return stronger
+
+
+def more_neighbours(*factors: int) -> Callable[[Any, int], list[Any]]:
+    """Return more neighbours, up to a small share of the records."""
+
+    def stronger(now, records: int) -> list[Any]:
+        return [now * factor for factor in factors if now * factor <= records // 8]
+
+    return stronger
+
+
+def fixed_value(value: Any) -> Callable[[Any, int], list[Any]]:
+    return lambda now, records: [value]
+
+
+LEAVES = Knob("min_samples_leaf", leaf(5, 20, 80))
+DEEP = 32  # stands for the depth of a tree without a limit
+PENALTY = Knob("C", times(0.1, 0.01, 0.001))
+ALPHA = Knob("alpha", times(10, 100, 1000))
+# A family is recognised by the name of its class or of a parent class, so that no library has to be imported.
+_TREE = (LEAVES, Knob("max_depth", fewer(2, 4, 8, default=DEEP)))
+_BOOSTED = (
+    Knob("n_estimators", fewer(2, 4, 8, default=100)),
+    Knob("max_depth", fewer(2, 3, default=DEEP)),
+    LEAVES,
+)
+_HIST = (
+    Knob("max_iter", fewer(2, 4, 8, default=100)),
+    Knob("max_leaf_nodes", fewer(2, 4, 8, default=DEEP, least=2)),
+    Knob("min_samples_leaf", leaf(4, 16)),
+    Knob("l2_regularization", times(10, 100, 1000)),
+)
+_XGBOOST = (
+    Knob("n_estimators", fewer(2, 4, 8, default=100)),
+    Knob("max_depth", fewer(2, 3, default=6)),
+    Knob("min_child_weight", times(5, 20, 80)),
+    Knob("reg_lambda", times(10, 100, 1000)),
+)
+_LIGHTGBM = (
+    Knob("n_estimators", fewer(2, 4, 8, default=100)),
+    Knob("num_leaves", fewer(2, 4, 8, default=31, least=2)),
+    Knob("min_child_samples", leaf(4, 16)),
+    Knob("reg_lambda", times(10, 100, 1000)),
+)
+_NEIGHBOURS = (Knob("n_neighbors", more_neighbours(3, 9, 27)),)
+_PERCEPTRON = (Knob("alpha", times(10, 100, 1000, 10000, instead_of_0=1e-4)), Knob("early_stopping", fixed_value(True)))
+REGULARISATION: dict[str, tuple[Knob, ...]] = {
+    "DecisionTreeClassifier": _TREE,
+    "DecisionTreeRegressor": _TREE,
+    "RandomForestClassifier": _TREE,
+    "RandomForestRegressor": _TREE,
+    "ExtraTreesClassifier": _TREE,
+    "ExtraTreesRegressor": _TREE,
+    "GradientBoostingClassifier": _BOOSTED,
+    "GradientBoostingRegressor": _BOOSTED,
+    "HistGradientBoostingClassifier": _HIST,
+    "HistGradientBoostingRegressor": _HIST,
+    "XGBClassifier": _XGBOOST,
+    "XGBRegressor": _XGBOOST,
+    "LGBMClassifier": _LIGHTGBM,
+    "LGBMRegressor": _LIGHTGBM,
+    "LogisticRegression": (PENALTY,),
+    "SVC": (PENALTY,),
+    "SVR": (PENALTY,),
+    "LinearSVC": (PENALTY,),
+    "Ridge": (ALPHA,),
+    "RidgeClassifier": (ALPHA,),
+    "Lasso": (ALPHA,),
+    "ElasticNet": (ALPHA,),
+    "SGDClassifier": (ALPHA,),
+    "SGDRegressor": (ALPHA,),
+    "KNeighborsClassifier": _NEIGHBOURS,
+    "KNeighborsRegressor": _NEIGHBOURS,
+    "MLPClassifier": _PERCEPTRON,
+    "MLPRegressor": _PERCEPTRON,
+}
+
+
+def grid(model, records: int) -> Iterator[Regularised]:
+    """Yield recipes that each change one parameter to regularise more than at present.
+
+    Args:
+        model: Estimator, or pipeline that ends with one; there is nothing to try for an unknown family.
+        records: Number of training records.
+    """
+    _, last = last_step(model)
+    present = last.get_params(deep=False)
+    for knob in family(last):
+        if knob.parameter not in present:
+            continue
+        now = present[knob.parameter]
+        for value in dict.fromkeys(knob.stronger(now, records)):
+            if value != now:
+                yield Regularised({knob.parameter: value})
+
+
+def family(estimator) -> tuple[Knob, ...]:
+    """Return the parameters that regularise an estimator's family; none if it is not known."""
+    names = (cls.__name__ for cls in type(estimator).__mro__)
+    return next((REGULARISATION[name] for name in names if name in REGULARISATION), ())
+
+
+def last_step(model) -> tuple[str, Any]:
+    """Return the prefix of the last step's parameter names in nested pipelines, and the last step."""
+    prefix = ""
+    while getattr(model, "steps", None):
+        name, model = model.steps[-1]
+        prefix += f"{name}__"
+    return prefix, model
+
+
+def _like(now, value: float) -> Any:
+    """Return the value as a whole number if it is one and the present value is too."""
+    if isinstance(now, int) and float(value).is_integer():
+        return int(value)
+    return float(f"{value:.6g}")

@@ -1,0 +1,138 @@
+"""Output defences: the model is trained as usual, and its outputs reveal less.
+
+Each defence is prepared once for each model, with the model's training records if it needs them, and maps probabilities to
+probabilities. The output depends only on the input, so repeating a query reveals nothing new.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Protocol, runtime_checkable
+
+import numpy as np
+
+from guestlist._util import described
+from guestlist.data import Data
+
+Say = Callable[[np.ndarray], np.ndarray]  # (records, classes) probabilities to the defended ones
+Ask = Callable[[object], np.ndarray]  # features to (records, classes) probabilities
+
+
+@runtime_checkable
+class Answering(Protocol):
+    """An output defence."""
+
+    learns: bool  # True if it reads the records that the model was trained on
+
+    def begin(self, ask: Ask, data: Data | None, rng: np.random.Generator) -> Say:
+        """Return the function that changes the probabilities of one model.
+
+        Args:
+            ask: the undefended model.
+            data: its training records, with positions of classes as labels; None unless the defence learns.
+        """
+
+    def describe(self) -> str:
+        """Identify the defence with every option, as a recipe does."""
+
+
+@dataclass(frozen=True)
+class Rounded:
+    """Round probabilities to a number of digits; a row that rounds to zeros keeps its largest class."""
+
+    digits: int = 2
+    learns = False
+
+    def __post_init__(self):
+        if self.digits < 0:
+            raise ValueError(f"Expected digits={self.digits} to be 0 or more.")
+
+    def begin(self, ask: Ask, data: Data | None, rng: np.random.Generator) -> Say:
+        return self.apply
+
+    def apply(self, p: np.ndarray) -> np.ndarray:
+        """
+        >>> Rounded(1).apply(np.array([[0.62, 0.34, 0.04]])).round(3)
+        array([[0.667, 0.333, 0.   ]])
+        """
+        rounded = np.round(p, self.digits)
+        rounded = np.where(rounded.sum(axis=1, keepdims=True) > 0, rounded, labels_of(p))
+        return rounded / rounded.sum(axis=1, keepdims=True)
+
+    def describe(self) -> str:
+        return described(self)
+
+
+@dataclass(frozen=True)
+class TopK:
+    """Output the ``k`` largest probabilities; the other classes share the remainder equally."""
+
+    k: int = 3
+    learns = False
+
+    def __post_init__(self):
+        if self.k < 1:
+            raise ValueError(f"Expected k={self.k} to be 1 or more.")
+
+    def begin(self, ask: Ask, data: Data | None, rng: np.random.Generator) -> Say:
+        return self.apply
+
+    def apply(self, p: np.ndarray) -> np.ndarray:
+        """
+        >>> TopK(1).apply(np.array([[0.5, 0.2, 0.3]]))
+        array([[0.5 , 0.25, 0.25]])
+        """
+        others = p.shape[1] - self.k
+        if others < 2:
+            return p.copy()
+        # Ties are broken by the order of the classes.
+        rank = np.argsort(np.argsort(-p, axis=1, kind="stable"), axis=1, kind="stable")
+        largest = np.where(rank < self.k, p, 0.0)
+        remainder = np.maximum(1 - largest.sum(axis=1, keepdims=True), 0.0)
+        return np.where(rank < self.k, p, remainder / others)
+
+    def describe(self) -> str:
+        return described(self)
+
+
+@dataclass(frozen=True)
+class LabelOnly:
+    """Output only the predicted class, without confidence."""
+
+    learns = False
+
+    def begin(self, ask: Ask, data: Data | None, rng: np.random.Generator) -> Say:
+        return labels_of
+
+    def describe(self) -> str:
+        return described(self)
+
+
+@dataclass(frozen=True)
+class Temperature:
+    """Flatten probabilities by raising them to the power ``1 / temperature``; a temperature below 1 sharpens them."""
+
+    temperature: float = 2.0
+    learns = False
+
+    def __post_init__(self):
+        if not self.temperature > 0:
+            raise ValueError(f"Expected temperature={self.temperature} above 0.")
+
+    def begin(self, ask: Ask, data: Data | None, rng: np.random.Generator) -> Say:
+        return self.apply
+
+    def apply(self, p: np.ndarray) -> np.ndarray:
+        """
+        >>> Temperature(2).apply(np.array([[0.8, 0.2]])).round(4)
+        array([[0.6667, 0.3333]])
+        """
+        powers = (p / p.max(axis=1, keepdims=True)) ** (1 / self.temperature)
+        return powers / powers.sum(axis=1, keepdims=True)
+
+    def describe(self) -> str:
+        return described(self)
+
+
+def labels_of(p: np.ndarray) -> np.ndarray:
+    """Return (records, classes): 1 for the likeliest class (the first of ties), 0 for the others."""
+    return np.eye(p.shape[1])[p.argmax(axis=1)]

@@ -1,0 +1,344 @@
+"""Plain training of torch modules: networks, objectives and the training loop."""
+
+from __future__ import annotations
+
+import copy
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from typing import Any, ClassVar, Literal, NamedTuple, Protocol, runtime_checkable
+
+import numpy as np
+from torch import nn
+
+from guestlist._util import described, extra, integer, number
+from guestlist.data import Data
+from guestlist.errors import InputError
+
+
+class Network(nn.Sequential):
+    """Sequence of layers that initialises the parameters of all layers inside it."""
+
+    def reset_parameters(self) -> None:
+        for layer in self.modules():
+            if isinstance(layer, nn.Linear | nn.Conv2d):
+                nn.init.xavier_uniform_(layer.weight)
+                if layer.bias is not None:
+                    nn.init.zeros_(layer.bias)
+
+
+def initialised(*layers: nn.Module) -> Network:
+    """Return a network of these layers with initialised parameters."""
+    network = Network(*layers)
+    network.reset_parameters()
+    return network
+
+
+def mlp(features: int, classes: int, *, hidden: Sequence[int] = (512, 256, 128, 64), activation: str = "ReLU"):
+    """Return a multi-layer perceptron; by default that of Ye et al. (2022).
+
+    Args:
+        hidden: Units of each hidden layer.
+        activation: Name of a module of ``torch.nn``, such as ``ReLU`` or ``Tanh``.
+    """
+    nn = extra("torch.nn", "A network (gl.defences.mlp)")
+
+    if not hasattr(nn, activation):
+        raise ValueError(f"Expected activation={activation!r} to be the name of a module of torch.nn, such as 'ReLU'.")
+    sizes = [features, *hidden]
+    layers = [
+        part for before, after in pairwise(sizes) for part in (nn.Linear(before, after), getattr(nn, activation)())
+    ]
+    return initialised(*layers, nn.Linear(sizes[-1], classes))
+
+
+def cnn(side: int, classes: int, *, channels: int = 1, filters: Sequence[int] = (32, 64)):
+    """Return a small convolutional network of 3 x 3 filters with 2 x 2 max pooling (Ye et al. 2022).
+
+    Args:
+        side: Height and width of the images, (records, channels, side, side).
+        filters: Filters of each layer.
+    """
+    nn = extra("torch.nn", "A network (gl.defences.cnn)")
+
+    if not filters:
+        raise ValueError("Expected filters=() to hold the filters of one layer or more.")
+    layers = []
+    width = side
+    for before, after in zip([channels, *filters[:-1]], filters, strict=True):
+        layers += [nn.Conv2d(before, after, 3), nn.ReLU(), nn.MaxPool2d(2)]
+        width = (width - 2) // 2
+    if width < 1:
+        raise ValueError(f"Expected side={side} to be large enough for {len(filters)} layers.")
+    return initialised(*layers, nn.Flatten(), nn.Linear(filters[-1] * width * width, classes))
+
+
+class Batch(NamedTuple):
+    """Records, labels (positions of classes, probabilities of classes, or numbers), and the epoch, from 0."""
+
+    x: Any
+    y: Any
+    epoch: int
+
+
+Loss = Callable[[Any, Batch], Any]  # outputs for a batch, and the batch, to the tensor that is minimised
+
+
+class Start(NamedTuple):
+    """State at the start of a training, from which an objective is prepared.
+
+    Args:
+        module: Module to train, with fresh parameters.
+        x, y: All records and labels, as tensors.
+        loss: The plain loss.
+        rng: Random stream of the objective.
+    """
+
+    module: Any
+    x: Any
+    y: Any
+    loss: Loss
+    rng: np.random.Generator
+
+
+@runtime_checkable
+class Objective(Protocol):
+    """Function that training minimises instead of the loss.
+
+    An objective that also serves regression has ``for_values = True``.
+    """
+
+    for_values: ClassVar[bool]
+
+    def begin(self, start: Start) -> Loss:
+        """Return the loss function of one training."""
+
+
+def soft(y, classes: int, like):
+    """Return (records, classes) probabilities: hard labels as ones and zeros, soft labels unchanged."""
+    import torch
+
+    if y.ndim == 2:
+        return y
+    return torch.nn.functional.one_hot(y, classes).to(like.dtype)
+
+
+@dataclass(frozen=True)
+class Fit:
+    """Train a module with AdamW or SGD, from freshly initialised parameters.
+
+    Every submodule that has parameters must have ``reset_parameters``, as torch's own layers do.
+
+    Args:
+        epochs: Passes over the records.
+        batch_size: Approximate number of records in a batch.
+        learning_rate: Learning rate of the optimizer.
+        weight_decay: Weight decay; with SGD, the gradient of an L2 penalty of half this weight.
+        optimizer: ``adamw`` or ``sgd``.
+        momentum: Momentum of SGD; AdamW has its own.
+        loss: ``cross_entropy`` for classes; ``squared`` for a module with one output that predicts numbers.
+        objective: Objective to minimise instead of the loss, such as ``LabelSmoothing(0.1)``.
+    """
+
+    epochs: int = 20
+    batch_size: int = 64
+    learning_rate: float = 1e-3
+    weight_decay: float = 0.0
+    optimizer: str = "adamw"
+    momentum: float = 0.0
+    loss: Literal["cross_entropy", "squared"] = "cross_entropy"
+    objective: Objective | None = None
+
+    def __post_init__(self):
+        if self.optimizer not in ("adamw", "sgd"):
+            raise ValueError(f"Expected optimizer={self.optimizer!r} to be 'adamw' or 'sgd'.")
+        if self.loss not in ("cross_entropy", "squared"):
+            raise ValueError(f"Expected loss={self.loss!r} to be 'cross_entropy' or 'squared'.")
+        for name in ("epochs", "batch_size"):
+            integer(name, getattr(self, name), 1)
+        number("learning_rate", self.learning_rate, 0)
+        number("weight_decay", self.weight_decay, 0, ends="[)")
+        if not 0 <= self.momentum < 1 or (self.momentum and self.optimizer != "sgd"):
+            raise ValueError(f"Expected momentum={self.momentum} in [0, 1), and only with optimizer='sgd'.")
+        if self.objective is not None and not isinstance(self.objective, Objective):
+            raise ValueError(f"Expected objective={self.objective!r} to be one such as LabelSmoothing(0.1).")
+        if self.loss == "squared" and not getattr(self.objective, "for_values", True):
+            raise ValueError(
+                f"{type(self.objective).__name__} changes answers about classes, and loss='squared' has none."
+            )
+
+    def __call__(self, module, data: Data, rng: np.random.Generator):
+        """Return a copy of ``module`` with fresh parameters, trained on ``data.x`` and ``data.y``.
+
+        Args:
+            data: Records; labels are positions of the classes, or numbers for a squared loss.
+        """
+        return last_module(self._epochs(module, data.x, data.y, rng))
+
+    def distil(self, module, data: Data, soft: np.ndarray, rng: np.random.Generator):
+        """Train on (records, classes) probabilities instead of labels."""
+        return last_module(self._epochs(module, data.x, soft, rng))
+
+    def checkpoints(self, module, data: Data, rng: np.random.Generator, *, every: int = 1) -> list:
+        """Return copies of the module during training; the last is identical to the result of a call.
+
+        Args:
+            every: Epochs between copies, counted from the last.
+        """
+        if every < 1:
+            raise ValueError(f"Expected every={every} to be 1 or more.")
+        epochs = enumerate(self.epochs_of(module, data, rng), start=1)
+        return [copy.deepcopy(trained).eval() for epoch, trained in epochs if (self.epochs - epoch) % every == 0]
+
+    def epochs_of(self, module, data: Data, rng: np.random.Generator) -> Iterator:
+        """Yield the module after each epoch: always the same object, copy it to keep it."""
+        return self._epochs(module, data.x, data.y, rng)
+
+    def plain(self) -> Fit:
+        """Return the same training without an objective."""
+        return replace(self, objective=None)
+
+    def describe(self) -> str:
+        return described(self)
+
+    def _epochs(self, module, x, y, rng: np.random.Generator) -> Iterator:
+        """Yield the module after each epoch."""
+        import torch
+
+        torch.manual_seed(int(rng.integers(2**63)))
+        module = fresh(module)
+        x = tensor(x, module)
+        y = labels_for(self.loss, y, module)
+        if x.ndim == 4:  # convolutions are about twice as fast if the channels of an image are adjacent in memory
+            module = module.to(memory_format=torch.channels_last)
+            x = x.contiguous(memory_format=torch.channels_last)
+        optimizer = self._optimizer(module)
+        loss: Loss = self._loss
+        if self.objective is not None:
+            # An objective has its own random stream: one of weight 0 is identical to plain training.
+            start = Start(module=module, x=x, y=y, loss=self._loss, rng=rng.spawn(1)[0])
+            loss = self.objective.begin(start)
+        module.train()
+        for epoch in range(self.epochs):
+            order = torch.as_tensor(rng.permutation(len(y)))
+            for rows in order.tensor_split(max(1, round(len(y) / self.batch_size))):
+                optimizer.zero_grad()
+                batch = Batch(take_rows(x, rows), take_rows(y, rows), epoch)
+                loss(module(take_rows(x, rows)), batch).backward()  # a second copy: a module may work in place
+                optimizer.step()
+            yield module
+
+    def _loss(self, answers, batch: Batch):
+        return loss_of(self.loss, answers, batch.y)
+
+    def _optimizer(self, module):
+        import torch
+
+        options: dict[str, Any] = {"lr": self.learning_rate, "weight_decay": self.weight_decay}
+        if self.optimizer == "sgd":
+            return torch.optim.SGD(trained_parameters(module), momentum=self.momentum, **options)
+        # The fused optimizer makes one pass; a dozen small passes would take a third of the training time.
+        return torch.optim.AdamW(trained_parameters(module), fused=True, **options)
+
+
+def last_module(modules: Iterator) -> Any:
+    """Return the last module that a training yields, in evaluation mode."""
+    (trained,) = deque(modules, maxlen=1)
+    return trained.eval()
+
+
+def loss_of(name: str, outputs, y, reduction: str = "mean"):
+    """Return the loss of outputs: ``squared`` or ``cross_entropy``."""
+    import torch
+
+    if name == "squared":
+        return torch.nn.functional.mse_loss(outputs.flatten(), y, reduction=reduction)
+    return torch.nn.functional.cross_entropy(outputs, y, reduction=reduction)
+
+
+def labels_for(loss: str, y, module):
+    """Return labels as the tensor that a loss reads."""
+    if loss == "squared":
+        return tensor(y, module).flatten()
+    return labels_tensor(y, module)
+
+
+def probabilities(module, x, temperature: float = 1.0) -> np.ndarray:
+    """Return (records, classes) the probabilities of a trained module."""
+    return (answered(module, tensor(x, module)).double() / temperature).softmax(dim=1).numpy()
+
+
+def goodness(module, x, y, loss: str = "cross_entropy") -> float:
+    """Return the accuracy of a module; minus the mean squared error if it predicts numbers."""
+    answers = answered(module, tensor(x, module))
+    if loss == "squared":
+        return -float(np.square(answers.flatten().numpy() - np.asarray(y, dtype=np.float64)).mean())
+    return float((answers.argmax(dim=1).numpy() == np.asarray(y)).mean())
+
+
+def answered(module, x):
+    """Return a module's outputs in evaluation mode, without gradients."""
+    import torch
+
+    training = module.training
+    module.eval()
+    with torch.no_grad():
+        outputs = module(x)
+    module.train(training)
+    return outputs
+
+
+def fresh(module):
+    """Return a copy with freshly initialised parameters: parts first, since a module may initialise its parts."""
+    module = copy.deepcopy(module)
+    _draw(module)
+    return module
+
+
+def _draw(module) -> None:
+    for part in module.children():
+        _draw(part)
+    if hasattr(module, "reset_parameters"):
+        module.reset_parameters()
+    elif list(module.parameters(recurse=False)):
+        raise InputError(
+            f"{type(module).__name__} has parameters but no reset_parameters(): references would start from the "
+            "target's own. Add that method, or give train=(data, rng) -> module."
+        )
+
+
+def trained_parameters(module) -> list:
+    return [p for p in module.parameters() if p.requires_grad]
+
+
+def take_rows(x, rows):
+    """Return ``x[rows]`` in the memory layout of ``x``, in a tenth of the time for long records."""
+    import torch
+
+    if x.ndim == 4 and x.is_contiguous(memory_format=torch.channels_last):
+        return x.movedim(1, 3).index_select(0, rows).movedim(3, 1)
+    return x.index_select(0, rows)
+
+
+def tensor(x, module):
+    """Return a copy of the records in the module's floating-point type: they may be mapped from a file."""
+    import torch
+
+    return torch.as_tensor(np.array(x)).to(_dtype(module))
+
+
+def labels_tensor(y, module):
+    """Return positions of classes as integers, soft labels in the module's floating-point type."""
+    import torch
+
+    y = np.array(y)
+    if y.ndim == 2:
+        return tensor(y, module)
+    return torch.as_tensor(y.astype(np.int64))
+
+
+def _dtype(module):
+    import torch
+
+    return next((p.dtype for p in module.parameters() if p.is_floating_point()), torch.float32)

@@ -1,0 +1,8 @@
+"""Evidence: what can be collected about a target beyond reference outputs, one file per type.
+
+Names are loaded when first used; ``__init__.pyi`` lists them.
+"""
+
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

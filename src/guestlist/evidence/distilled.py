@@ -1,0 +1,137 @@
+"""Distilled models: trained as the target was, on records with the target's outputs instead of labels.
+
+They inherit the target's knowledge of the population, but not its memory of single training records, unless such a record is
+among their own (Ye et al. 2022, attack D).
+"""
+
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import ClassVar, Literal
+
+import numpy as np
+
+from guestlist._collect import CollectContext, SignalExtractor
+from guestlist._collect.engines.engine import Files
+from guestlist._store import Store, file_numbers
+from guestlist._util import stream
+from guestlist._views import ModelsView
+from guestlist.data import Data
+from guestlist.errors import InputError
+from guestlist.evidence.plan import (
+    EvidenceType,
+    begin_plan,
+    check_counts,
+    evidence_folder,
+    evidence_path,
+    missing_files,
+    models_without,
+    plan_of,
+)
+from guestlist.games import Split, draw_inclusion
+from guestlist.models import SoftTrainer, Target
+
+
+@dataclass(frozen=True)
+class Distilled:
+    """Train models on records that the target has labelled.
+
+    Args:
+        models: Number of models.
+        records: Records to train on: ``population``, or the whole ``pool``, in which case a record is compared only with models
+            that did not train on it. ``auto`` takes the population if it has at least twice the number of members: with fewer,
+            all models would train on much the same records.
+    """
+
+    models: int = 64
+    records: Literal["auto", "population", "pool"] = "auto"
+
+    name: ClassVar[str] = "distilled"
+    grows: ClassVar[tuple[str, ...]] = ("models",)
+
+    def __post_init__(self):
+        check_counts(self, "models")
+        if self.records not in ("auto", "population", "pool"):
+            raise ValueError(f"Expected records={self.records!r} to be 'auto', 'population' or 'pool'.")
+
+    def check(self, target: Target, pool: Data, split: Split) -> None:
+        target.needs(
+            "distil",
+            "{name} cannot be trained on soft labels{why}. Nothing can be distilled from it: leave 'distilled' out; or, "
+            "for your own training, give distil=(data, soft, rng) -> model.",
+        )
+        if self.records == "population" and not split.population.any():
+            raise InputError(
+                "There is no population to distil on: give population=… (--population), or records='pool' (--evidence "
+                "distilled:records=pool)."
+            )
+
+    def collect(self, context: CollectContext) -> None:
+        plan = begin_plan(context.store, self)
+        folder = evidence_folder(context.store, self.name)
+        eligible = self._eligible(context)
+        # The same number of records as the target had; all of them if there are no more.
+        rate = float(min(context.store.split.members.sum() / eligible.sum(), 1 - 1e-9))
+        task = DistilModel(
+            train=context.target.needs("distil"),
+            eligible=eligible,
+            rate=rate,
+            seed=context.seed,
+            soft=context.extractor.scale.soft(context.store.required_answers()),
+            extractor=context.extractor,
+            folder=folder,
+        )
+        context.run(task, missing_files(context.store, folder, "model", plan.models))
+
+    def _eligible(self, context: CollectContext) -> np.ndarray:
+        """Return (records,) true for those that may be trained on."""
+        split = context.store.split
+        use_population = self.records == "population"
+        if self.records == "auto":
+            use_population = split.population.sum() >= 2 * split.members.sum()
+        return split.population if use_population else np.ones(len(context.pool), dtype=bool)
+
+    @staticmethod
+    def read(store: Store) -> ModelsView | None:
+        plan = plan_of(store, Distilled.name)
+        if plan is None:
+            return None
+        folder = evidence_folder(store, Distilled.name)
+        numbers = [k for k in file_numbers(folder, "model") if k <= plan["models"]]
+        if not numbers:
+            return None
+        parts = [store.read(evidence_path(folder, "model", k)) for k in numbers]
+        values = {name: np.stack([part[name] for part in parts]) for name in parts[0]}
+        return ModelsView(values, values.pop("member"))
+
+
+@dataclass(frozen=True)
+class DistilModel:
+    """Task that trains one distilled model and writes its signals."""
+
+    train: SoftTrainer
+    eligible: np.ndarray
+    rate: float
+    seed: int
+    soft: np.ndarray
+    extractor: SignalExtractor
+    folder: Path
+
+    def files(self, k: int, pool: Data) -> Files:
+        rows = draw_inclusion(pool, self.rate, self.seed, k, "distilled rows") & self.eligible
+        rng = stream(self.seed, "distilled training", k)
+        name = f"Distilled model {k} ({rows.sum()} records)"
+        answers = self.extractor.train_and_query(
+            name, lambda: self.train(pool.copied(rows), self.soft[rows], rng), pool.x, rng
+        )
+        return {evidence_path(self.folder, "model", k): {**self.extractor.signals(answers), "member": rows}}
+
+
+EVIDENCE_TYPE = EvidenceType(
+    plan=Distilled,
+    view=ModelsView,
+    summary="models taught by the target's answers",
+    cost="trains as many models as asked for",
+    missing="compares the target with models distilled from it, which were not trained.",
+    simulate=partial(models_without, purpose=1),
+)

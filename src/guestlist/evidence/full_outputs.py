@@ -1,0 +1,106 @@
+"""Outputs of the references for every class, which attacks with a fitted classifier read.
+
+A reference that does not exist yet is trained here, and its signals are written with its outputs. One that exists is trained
+again with the same random stream, so that it is bitwise identical.
+"""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import ClassVar
+
+import numpy as np
+
+from guestlist._collect import CollectContext, TrainReference, train_reference
+from guestlist._collect.engines.engine import Files
+from guestlist._store import Store, file_numbers, model_path
+from guestlist._views import FullAnswersView
+from guestlist.data import Data
+from guestlist.errors import InputError
+from guestlist.evidence.plan import (
+    EvidenceType,
+    SimulatedModels,
+    answers_of_margin,
+    begin_plan,
+    evidence_folder,
+    evidence_path,
+    missing_files,
+    plan_of,
+)
+from guestlist.games import Split
+from guestlist.models import Target
+
+
+@dataclass(frozen=True)
+class FullAnswers:
+    """Keep the outputs of the references for every class."""
+
+    name: ClassVar[str] = "full_answers"
+    grows: ClassVar[tuple[str, ...]] = ()
+
+    def check(self, target: Target, pool: Data, split: Split) -> None:
+        target.needs(
+            "train",
+            "The answers of references are to be kept, but {name} has no recipe to train any{why}. Give train=… in "
+            "Python, or leave 'full_answers' out.",
+        )
+        if not target.scale.has_classes:
+            raise InputError(
+                f"{target.name} predicts values: 'full_answers' are kept of classifiers only. Leave them out."
+            )
+
+    def collect(self, context: CollectContext) -> None:
+        begin_plan(context.store, self)
+        folder = evidence_folder(context.store, self.name)
+        task = QueryReference(train_reference(context), frozenset(context.store.models()), folder)
+        context.run(task, missing_files(context.store, folder, "model", context.references))
+
+    @staticmethod
+    def read(store: Store) -> FullAnswersView | None:
+        """Read the outputs of the references that have signals, in the same order."""
+        if plan_of(store, FullAnswers.name) is None:
+            return None
+        folder = evidence_folder(store, FullAnswers.name)
+        models = set(store.models())
+        numbers = [k for k in file_numbers(folder, "model") if k in models]
+        if not numbers:
+            return None
+        log_p = [store.read(evidence_path(folder, "model", k))["log_p"] for k in numbers]
+        return FullAnswersView(np.stack(log_p), store.split.member[numbers])
+
+
+@dataclass(frozen=True)
+class QueryReference:
+    """Task that trains one reference and writes its outputs, and its signals unless the folder holds them."""
+
+    reference: TrainReference
+    with_signals: frozenset[int]
+    folder: Path
+
+    def files(self, k: int, pool: Data) -> Files:
+        extractor = self.reference.extractor
+        answers = self.reference.answers(k, pool)
+        files = {evidence_path(self.folder, "model", k): {"log_p": extractor.scale.log_probabilities(answers)}}
+        if k in self.with_signals:
+            return files
+        return {model_path(self.reference.folder, k): extractor.signals(answers), **files}
+
+
+def write_full_answers(store: Store, k: int, log_p: np.ndarray) -> None:
+    """Write (records, classes) log-probabilities of a model that the user trained."""
+    begin_plan(store, FullAnswers())
+    store.write(evidence_path(evidence_folder(store, FullAnswers.name), "model", k), {"log_p": log_p})
+
+
+def _simulate(world: SimulatedModels, k: int) -> FullAnswersView:
+    others = world.others(k)
+    return FullAnswersView(answers_of_margin(world.margin[others], world.labels, world.classes), world.member[others])
+
+
+EVIDENCE_TYPE = EvidenceType(
+    plan=FullAnswers,
+    view=FullAnswersView,
+    summary="references' whole answers",
+    cost="trains references that are there already once more; disk for every class",
+    missing="learns from the references' whole answers, which were not kept.",
+    simulate=_simulate,
+)

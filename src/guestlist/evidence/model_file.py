@@ -1,0 +1,185 @@
+"""Evidence from the model itself: tree leaves, K-NN neighbours, gradients and activations."""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from guestlist._collect import CollectContext
+from guestlist._store import Store
+from guestlist._util import stream
+from guestlist._views import LeavesView, NeighboursView, WhiteBoxView
+from guestlist.data import Data
+from guestlist.errors import InputError
+from guestlist.evidence.plan import (
+    MODEL_FILE,
+    EvidenceType,
+    SimulatedModels,
+    begin_plan,
+    evidence_folder,
+    share_of_members,
+    stored_arrays,
+)
+from guestlist.games import Split
+from guestlist.models import Target, query
+
+
+@dataclass(frozen=True)
+class Leaves:
+    """Look up the leaves of every record. They reveal features, so they are not written."""
+
+    name: ClassVar[str] = "leaves"
+
+    def check(self, target: Target, pool: Data, split: Split) -> None:
+        target.needs("leaves", "{name} is not a model of trees that we know{why}. Leave 'leaves' out.")
+
+    def take(self, target: Target, pool: Data, split: Split) -> LeavesView:
+        rate, evaluated = share_of_members(split)
+        leaf, tables, weight = query(target.needs("leaves"), pool.x)
+        if tables is None:
+            return LeavesView(leaf=leaf, held=None, by_class=False, bag=None, rate=rate, evaluated=evaluated)
+        by_class = tables[0].ndim == 2
+        classes = (target.classes_of(pool.y),) if by_class else ()
+        held = np.stack([table[(leaf[:, tree], *classes)] for tree, table in enumerate(tables)], axis=1)
+        return LeavesView(
+            leaf=leaf,
+            held=held,
+            by_class=by_class,
+            bag=np.array([table.sum() for table in tables]),
+            rate=rate,
+            evaluated=evaluated,
+            weight=weight,
+        )
+
+
+LEAVES_TYPE = EvidenceType(
+    plan=Leaves,
+    view=LeavesView,
+    summary="the leaves of a tree model, and the training counts that its file keeps",
+    cost="nothing; not written, since it says much about features",
+    missing=(
+        "looks at the leaves of trees, and the target is not one that it knows: a tree, forest or boosted trees of "
+        "scikit-learn, XGBoost or LightGBM, alone or last in a pipeline."
+    ),
+    attacker="has the model file",
+    access=MODEL_FILE,
+    target="a tree model",
+    default=True,
+)
+
+
+@dataclass(frozen=True)
+class Neighbours:
+    """Take the space of the target's distances. It holds features, so it is not written."""
+
+    name: ClassVar[str] = "neighbours"
+
+    def check(self, target: Target, pool: Data, split: Split) -> None:
+        target.needs("neighbours", "{name} is not a K-NN model that we know{why}. Leave 'neighbours' out.")
+
+    def take(self, target: Target, pool: Data, split: Split) -> NeighboursView:
+        x, k, metric = query(target.needs("neighbours"), pool.x)
+        rate, evaluated = share_of_members(split)
+        return NeighboursView(x=x, k=k, metric=metric, rate=rate, evaluated=evaluated)
+
+
+NEIGHBOURS_TYPE = EvidenceType(
+    plan=Neighbours,
+    view=NeighboursView,
+    summary="the space in which a K-NN target measures distances",
+    cost="nothing; not written, since it holds features",
+    missing=(
+        "computes what K-NN models would say, and the target is not one that it knows: a scikit-learn "
+        "KNeighborsClassifier with uniform weights and euclidean or cosine distances, alone or last in a pipeline."
+    ),
+    target="a K-NN target",
+    default=True,
+    on_mocks=True,
+)
+
+
+_FILE = "features.npz"
+
+
+@dataclass(frozen=True)
+class WhiteBox:
+    """Compute gradients, activations and logits of the target.
+
+    Args:
+        known: Share of the members, and of the non-members, that the attacker knows; these get no score.
+    """
+
+    known: float = 0.5
+
+    name: ClassVar[str] = "white_box"
+    grows: ClassVar[tuple[str, ...]] = ()
+
+    def __post_init__(self):
+        if not 0 < self.known < 1:
+            raise ValueError(f"Expected known={self.known} in (0, 1).")
+
+    def check(self, target: Target, pool: Data, split: Split) -> None:
+        target.needs(
+            "white_box",
+            "The white box needs a torch target, whose gradients can be computed; {name} is not one{why}. Leave "
+            "'white_box' out, or wrap the module with gl.torch_target(module, …).",
+        )
+        for side in ("members", "nonmembers"):
+            count = int(getattr(split, side).sum())
+            if not 0 < round(self.known * count) < count:
+                raise InputError(
+                    f"Of {count} {side}, known={self.known} leaves none to learn from, or none to ask about."
+                )
+
+    def collect(self, context: CollectContext) -> None:
+        begin_plan(context.store, self)
+        path = evidence_folder(context.store, self.name) / _FILE
+        if path.exists():
+            context.store.check(path)
+            return
+        split = context.store.split
+        evaluated = np.flatnonzero(split.evaluated[0])
+        compute = context.target.needs("white_box")
+        computed = compute(context.pool.copied(evaluated).x, context.extractor.labels[evaluated])
+        features = np.full((len(context.pool), len(computed.names)), np.nan)
+        features[evaluated] = computed.features
+        known = self._known(split, context.seed)
+        context.store.write(path, {"features": features, "names": np.array(computed.names), "known": known})
+
+    def _known(self, split: Split, seed: int) -> np.ndarray:
+        """Draw known records, (records,): the same share of members as of non-members."""
+        # The first name of this evidence: results depend on these bytes.
+        rng = stream(seed, "evidence", *b"inner")
+        known = np.zeros(split.member.shape[1], dtype=bool)
+        for side in (split.members & split.evaluated[0], split.nonmembers):
+            records = np.flatnonzero(side)
+            known[rng.permutation(records)[: round(self.known * len(records))]] = True
+        return known
+
+    @staticmethod
+    def read(store: Store) -> WhiteBoxView | None:
+        """Read the features, with the membership of known records only."""
+        arrays = stored_arrays(store, WhiteBox.name, _FILE)
+        if arrays is None:
+            return None
+        member = store.split.members & arrays["known"]
+        return WhiteBoxView(arrays["features"], tuple(map(str, arrays["names"])), arrays["known"], member)
+
+
+def _simulate(world: SimulatedModels, k: int) -> WhiteBoxView:
+    """Simulate parameters that reveal the margin, with half of the records known."""
+    known = world.rng(5, k).random(len(world.labels)) < 0.5
+    return WhiteBoxView(world.margin[k][:, None], ("margin",), known, known & world.member[k])
+
+
+EVIDENCE_TYPE = EvidenceType(
+    plan=WhiteBox,
+    view=WhiteBoxView,
+    summary="gradients and activations of a torch target",
+    cost="one backward pass per record",
+    missing="looks into the target's parameters, which was not done.",
+    attacker="has the model and knows of some records whether they are members",
+    access=MODEL_FILE,
+    simulate=_simulate,
+    known_membership=lambda view: view.known,
+)

@@ -1,0 +1,202 @@
+"""Evidence that only the model's owner has: leverage, loss traces and K-NN values in feature spaces."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from guestlist._collect import CollectContext
+from guestlist._store import Store
+from guestlist._util import one_thread
+from guestlist._views import OwnersView
+from guestlist.data import Data
+from guestlist.errors import InputError
+from guestlist.evidence.plan import EvidenceType, Plan, begin_plan, evidence_folder, stored_arrays
+from guestlist.games import Split
+from guestlist.knn.shapr import shapr_of_members
+from guestlist.models import SPACES, Target, space_of
+
+FILE = "values.npz"
+
+
+def collect_values(
+    context: CollectContext, plan: Plan, compute: Callable[[Data, np.ndarray], Mapping[str, np.ndarray]]
+) -> None:
+    """Compute and write values, unless they were written before.
+
+    Args:
+        compute: Function from members and evaluated records, and a mask of the members, to values by name. Values of evaluated
+            records are written.
+    """
+    begin_plan(context.store, plan)
+    path = evidence_folder(context.store, plan.name) / FILE
+    if path.exists():
+        context.store.check(path)
+        return
+    split = context.store.split
+    rows = np.flatnonzero(split.members | split.evaluated[0])
+    with one_thread():  # identical results on any number of cores
+        values = compute(context.pool.copied(rows), split.members[rows])
+    evaluated = split.evaluated[0][rows]
+    arrays = {}
+    for name, computed in values.items():
+        arrays[name] = np.full(len(context.pool), np.nan)
+        arrays[name][rows[evaluated]] = computed[evaluated]
+    context.store.write(path, arrays)
+
+
+def read_values(store: Store, name: str) -> OwnersView | None:
+    """Read values that :func:`collect_values` wrote; None if there are none."""
+    values = stored_arrays(store, name, FILE)
+    return None if values is None else OwnersView(values)
+
+
+@dataclass(frozen=True)
+class Leverage:
+    """Compute the leverage of every evaluated record.
+
+    Args:
+        most: Largest number of multiplications; with more it is not collected by default.
+    """
+
+    most: float = 1e11
+
+    name: ClassVar[str] = "leverage"
+    grows: ClassVar[tuple[str, ...]] = ()
+
+    def check(self, target: Target, pool: Data, split: Split) -> None:
+        find: Any = target.needs(
+            "leverage",
+            "{name} is neither a linear, ridge or logistic regression of scikit-learn nor a torch target{why}. Leave "
+            "'leverage' out.",
+        )
+        takes = find.takes(pool)
+        if takes > self.most:
+            raise InputError(
+                f"The leverage of {len(pool):,} records takes about {takes:.0e} multiplications, and most={self.most:.0e} are "
+                f"allowed. Give gl.evidence.Leverage(most={2 * takes:.0e}) (--evidence leverage:most={2 * takes:.0e}), or leave "
+                "'leverage' out."
+            )
+
+    def __post_init__(self):
+        if not self.most > 0:
+            raise ValueError(f"Expected most={self.most} above 0.")
+
+    def collect(self, context: CollectContext) -> None:
+        def compute(data: Data, member: np.ndarray) -> dict[str, np.ndarray]:
+            return {"leverage": context.target.needs("leverage")(data, member)}
+
+        collect_values(context, self, compute)
+
+    @staticmethod
+    def read(store: Store) -> OwnersView | None:
+        return read_values(store, Leverage.name)
+
+
+LEVERAGE_TYPE = EvidenceType(
+    plan=Leverage,
+    view=OwnersView,
+    summary="how far the answer about each record follows its own label",
+    cost="one decomposition of the features, or of a network's last hidden layer",
+    missing="looks at the leverage of records, which takes the members to compute: it is for whoever trained the model.",
+    target="a linear, ridge or logistic regression, or a torch target",
+    owner=True,
+    default=True,
+)
+
+
+@dataclass(frozen=True)
+class LossTrace:
+    """Query the target's checkpoints about every record, and keep the interquartile range of its losses."""
+
+    name: ClassVar[str] = "loss_trace"
+    grows: ClassVar[tuple[str, ...]] = ()
+
+    def check(self, target: Target, pool: Data, split: Split) -> None:
+        target.needs(
+            "checkpoints",
+            "How losses fell is seen in checkpoints of the training, and {name} comes without any{why}. Give gl.torch_target(…, "
+            "checkpoints=gl.defences.Fit(…).checkpoints(module, data, rng)), or those that your own training kept; or leave "
+            "'loss_trace' out.",
+        )
+
+    def collect(self, context: CollectContext) -> None:
+        target = context.target
+        scale = context.extractor.scale
+
+        def compute(data: Data, member: np.ndarray) -> dict[str, np.ndarray]:
+            labels = target.labels_of(data.y)
+            outputs = target.needs("checkpoints")(data.x)
+            trace = [scale.signals(each.reshape(len(data), target.columns), labels)["loss"] for each in outputs]
+            low, high = np.quantile(trace, [0.25, 0.75], axis=0)
+            return {"spread": high - low}
+
+        collect_values(context, self, compute)
+
+    @staticmethod
+    def read(store: Store) -> OwnersView | None:
+        return read_values(store, LossTrace.name)
+
+
+LOSS_TRACE_TYPE = EvidenceType(
+    plan=LossTrace,
+    view=OwnersView,
+    summary="how far the loss of each record moved in the course of training",
+    cost="asks every checkpoint once",
+    missing="looks at how losses moved in training, which is for whoever trained the model.",
+    target="a torch target with checkpoints",
+    owner=True,
+    default=True,
+)
+
+
+@dataclass(frozen=True)
+class Spaces:
+    """Compute SHAPr in some spaces.
+
+    Args:
+        names: ``first_layer``, ``last_hidden`` or ``inputs``. The space of the target's outputs needs no evidence.
+    """
+
+    names: tuple[str, ...] = ("first_layer",)
+
+    name: ClassVar[str] = "spaces"
+    grows: ClassVar[tuple[str, ...]] = ()
+
+    def __post_init__(self):
+        object.__setattr__(self, "names", (self.names,) if isinstance(self.names, str) else tuple(self.names))
+        unknown = [name for name in self.names if name not in SPACES or name == "outputs"]
+        if unknown or not self.names:
+            raise ValueError(f"Expected names={self.names} among first_layer, last_hidden and inputs.")
+
+    def check(self, target: Target, pool: Data, split: Split) -> None:
+        if not target.scale.has_classes:
+            raise InputError(f"{target.name} predicts values, and SHAPr is about classes. Leave 'spaces' out.")
+        for name in self.names:
+            space_of(target, name, pool.take(np.flatnonzero(split.members)[:2]).x)
+
+    def collect(self, context: CollectContext) -> None:
+        target = context.target
+
+        def compute(data: Data, member: np.ndarray) -> dict[str, np.ndarray]:
+            labels = target.labels_of(data.y)
+            return {
+                name: shapr_of_members(space_of(target, name, data.x), labels, member, ~member) for name in self.names
+            }
+
+        collect_values(context, self, compute)
+
+    @staticmethod
+    def read(store: Store) -> OwnersView | None:
+        return read_values(store, Spaces.name)
+
+
+SPACES_TYPE = EvidenceType(
+    plan=Spaces,
+    view=OwnersView,
+    summary="SHAPr of members in the space of a layer, or of the inputs",
+    cost="a distance for each member and non-member, in each space",
+    missing="looks at SHAPr, which takes the members to compute: it is for whoever trained the model.",
+    owner=True,
+)

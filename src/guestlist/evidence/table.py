@@ -1,0 +1,159 @@
+"""Facts about evidence types, and evidence written to and read from the audit folder."""
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import fields
+
+from guestlist._collect import CollectContext
+from guestlist._store import Store
+from guestlist._views import Evidence, Part
+from guestlist.data import Data
+from guestlist.errors import InputError
+from guestlist.evidence import distilled, full_outputs, left_out, model_file, owner_values, perturbed, quantiles
+from guestlist.evidence.plan import QUERIES, Access, AnyPlan, EvidenceType, FromTarget, Plan, plan_of, remove_if_empty
+from guestlist.games import Split
+from guestlist.models import Target
+
+EVIDENCE: dict[str, EvidenceType] = {
+    "distilled": distilled.EVIDENCE_TYPE,
+    "left_out": left_out.EVIDENCE_TYPE,
+    "perturbed": perturbed.EVIDENCE_TYPE,
+    "quantiles": quantiles.EVIDENCE_TYPE,
+    "full_answers": full_outputs.EVIDENCE_TYPE,
+    "white_box": model_file.EVIDENCE_TYPE,
+    "neighbours": model_file.NEIGHBOURS_TYPE,
+    "leaves": model_file.LEAVES_TYPE,
+    "leverage": owner_values.LEVERAGE_TYPE,
+    "loss_trace": owner_values.LOSS_TRACE_TYPE,
+    "spaces": owner_values.SPACES_TYPE,
+}
+
+
+def access_of(evidence: str) -> Access:
+    """Return the access to the model that an attack on this evidence needs; ``queries`` without evidence."""
+    return EVIDENCE[evidence].access if evidence in EVIDENCE else QUERIES
+
+
+def missing_evidence() -> dict[str, str]:
+    """Return, by type of evidence, the rest of a sentence about an attack that lacks it."""
+    return {name: row.missing_message for name, row in EVIDENCE.items()}
+
+
+def shared_with_mocks() -> frozenset[str]:
+    """Return the types of evidence that stand-in targets share with the target."""
+    return frozenset(name for name, row in EVIDENCE.items() if row.on_mocks)
+
+
+def owner_evidence() -> frozenset[str]:
+    """Return the types of evidence that only the model owner has, since they depend on membership."""
+    return frozenset(name for name, row in EVIDENCE.items() if row.owner)
+
+
+def with_perfect_fit(evidence: Evidence) -> Evidence:
+    """Return the evidence about a target that fits every record perfectly."""
+    for name, row in EVIDENCE.items():
+        if row.perfect_fit is not None and name in evidence.parts:
+            evidence = evidence.with_part(name, row.perfect_fit(evidence.need(name)))
+    return evidence
+
+
+def parse_plan(text: str) -> AnyPlan:
+    """Parse a plan of the command line: ``distilled``, or ``distilled:models=32``; ``+`` joins several names."""
+    name, _, options = text.partition(":")
+    if name not in EVIDENCE:
+        raise InputError(f"There is no evidence {name!r}; there are {', '.join(EVIDENCE)}.")
+    known: dict[str, type] = {field.name: type(field.default) for field in fields(EVIDENCE[name].plan)}
+    values = {}
+    for option in filter(None, options.split(",")):
+        key, _, value = option.partition("=")
+        if key not in known:
+            raise InputError(f"Evidence {name!r} has no option {key!r}; it has {', '.join(known) or 'none'}.")
+        try:
+            values[key] = tuple(value.split("+")) if known[key] is tuple else known[key](value)
+        except ValueError as error:
+            kind = {int: "whole number", float: "number"}[known[key]]
+            raise InputError(f"Option {key!r} of {name!r} must be a {kind}, found {value!r}.") from error
+    try:
+        return EVIDENCE[name].plan(**values)
+    except ValueError as error:
+        raise InputError(str(error)) from error
+
+
+def check_plans(plans: Sequence[AnyPlan]) -> None:
+    """Raise unless each type of evidence is known and planned once."""
+    if not isinstance(plans, list | tuple):
+        raise InputError(
+            f"Expected evidence=[...], a list of plans such as [gl.evidence.Distilled()], found {plans!r}."
+        )
+    for plan in plans:
+        if type(plan) not in {kind.plan for kind in EVIDENCE.values()}:
+            raise InputError(f"Expected evidence=[...] to hold plans such as gl.evidence.Distilled(), found {plan!r}.")
+    names = [plan.name for plan in plans]
+    twice = sorted({name for name in names if names.count(name) > 1})
+    if twice:
+        raise InputError(f"Evidence {twice[0]!r} is asked for twice; give one plan with all its options.")
+
+
+def default_plans(plans: Sequence[AnyPlan], target: Target, pool: Data, split: Split) -> list[AnyPlan]:
+    """Return the user's plans, and the default ones that the target supports."""
+    chosen = {plan.name for plan in plans}
+    defaults = [
+        row.plan()
+        for name, row in EVIDENCE.items()
+        if name not in chosen and (row.default or target.scale.name in row.default_scales)
+    ]
+    return [*plans, *(plan for plan in defaults if _is_supported(plan, target, pool, split))]
+
+
+def resume_plans(store: Store, plans: Sequence[AnyPlan]) -> list[Plan]:
+    """Return the plans to collect, with those begun in an earlier run."""
+    names = {plan.name for plan in plans}
+    stored = {name: plan_of(store, name) for name in EVIDENCE if name not in names}
+    begun = [EVIDENCE[name].plan(**options) for name, options in stored.items() if options is not None]
+    return [plan for plan in (*plans, *begun) if isinstance(plan, Plan)]
+
+
+def collect_evidence(plans: Sequence[Plan], context: CollectContext) -> None:
+    """Collect the evidence of every plan."""
+    for plan in plans:
+        try:
+            plan.collect(context)
+        except Exception:
+            remove_if_empty(context.store, plan.name)
+            raise
+
+
+def evidence_from_target(plans: Sequence[AnyPlan], target: Target, pool: Data, split: Split) -> dict[str, Part]:
+    """Return the evidence that the target gives at once, by name."""
+    return {plan.name: plan.take(target, pool, split) for plan in plans if isinstance(plan, FromTarget)}
+
+
+def collected_types(store: Store) -> set[str]:
+    """Return the types of evidence that were collected, or begun, in a folder."""
+    return {name for name in EVIDENCE if plan_of(store, name) is not None}
+
+
+def read_evidence(
+    store: Store, names: Collection[str] | None = None, unstored: Mapping[str, Part] | None = None
+) -> Evidence:
+    """Read the evidence in a folder.
+
+    Args:
+        names: Types of evidence to read; all by default.
+        unstored: Evidence that is not in the folder, since the target gives it at once.
+    """
+    if names is None:
+        names = collected_types(store)
+    parts = dict(unstored or {})
+    for name in names:
+        part = EVIDENCE[name].read(store)
+        if part is not None:
+            parts.setdefault(name, part)
+    return Evidence(parts, missing_evidence(), shared_with_mocks())
+
+
+def _is_supported(plan: AnyPlan, target: Target, pool: Data, split: Split) -> bool:
+    try:
+        plan.check(target, pool, split)
+    except InputError:
+        return False
+    return True

@@ -1,0 +1,317 @@
+"""Games with dependent members (Humphries et al. 2023): mixtures, bias, clusters and sources."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import ClassVar, Protocol
+
+import numpy as np
+import pandas as pd
+
+from guestlist._util import reason, stream
+from guestlist.data import MISSING, Data
+from guestlist.errors import InputError
+from guestlist.games.bernoulli import draw_inclusion_by_class, person_numbers
+from guestlist.games.game import Game
+
+
+@dataclass(frozen=True)
+class Draw:
+    """A number of records from a part of the pool.
+
+    Attributes:
+        mask: (records,) true for the part.
+        count: Number of records drawn; None: all.
+        description: Description of the part, for messages.
+    """
+
+    mask: np.ndarray
+    count: int | None
+    description: str
+
+
+@dataclass(frozen=True)
+class Parts:
+    """Parts of the pool that members and non-members are drawn from."""
+
+    members: Sequence[Draw]
+    nonmembers: Sequence[Draw]
+
+
+class Mixture(Game, Protocol):
+    """A game of dependent records."""
+
+    @property
+    def is_iid(self) -> bool: ...
+
+    def parts(self, data: Data) -> Parts: ...
+
+
+def drawn(parts: Parts, data: Data, *, iid: bool, seed: int) -> tuple[np.ndarray, np.ndarray]:
+    """Draw (records,) the members of the target, and (records,) its evaluated records.
+
+    No record is drawn twice. If person identifiers are given, whole persons are drawn, until there are at least these numbers of
+    records: a person with records in both sets would be member and non-member at once.
+    """
+    rng = stream(seed, "rows", 0)
+    free = np.ones(len(data), dtype=bool)
+    person = person_numbers(data)
+    member, nonmember = np.zeros((2, len(data)), dtype=bool)
+    for chosen, draws in ((member, parts.members), (nonmember, parts.nonmembers)):
+        for draw in draws:
+            part = _sample(draw, free & draw.mask, person, rng)
+            chosen |= part
+            free &= ~np.isin(person, person[part])
+    evaluated = member | nonmember
+    if iid:
+        member = evaluated & np.isin(person, _random_persons(person[evaluated], int(member.sum()), rng))
+    return member, evaluated
+
+
+def like_members(parts: Parts, data: Data, evaluated: np.ndarray, limit: int, rng: np.random.Generator) -> np.ndarray:
+    """Draw (records,) other records as the members of the game are drawn: a trainer would validate a model on them.
+
+    Args:
+        parts: Parts of the pool.
+        data: Records of the pool.
+        evaluated: (records,) records that are taken already.
+        limit: Number of records; fewer if a part has fewer left, and none if a part has none.
+        rng: Random generator.
+    """
+    person = person_numbers(data)
+    free = ~np.isin(person, person[evaluated])
+    weights = [int(draw.mask.sum()) if draw.count is None else draw.count for draw in parts.members]
+    available = [int((draw.mask & free).sum()) for draw in parts.members]
+    shares = [count / weight for count, weight in zip(available, weights, strict=True) if weight]
+    share = min([limit / sum(weights), *shares])
+    chosen = np.zeros(len(data), dtype=bool)
+    for draw, weight in zip(parts.members, weights, strict=True):
+        if count := int(share * weight):
+            chosen |= _sample(replace(draw, count=count), free & draw.mask & ~chosen, person, rng)
+    return chosen
+
+
+def reference(k: int, data: Data, members: int, rate: float | None, seed: int) -> np.ndarray:
+    """Draw (records,) the training set of reference ``k``: a random part of the pool, about as large as the target's."""
+    return draw_inclusion_by_class(data, rate or members / len(data), seed, k)
+
+
+def column_of(data: Data, column: str) -> np.ndarray:
+    """Return (records,) values of a group column."""
+    if column not in data.groups:
+        known = ", ".join(data.groups) or "none"
+        raise InputError(f"There is no group {column!r} among the records' groups ({known}). Give group={column!r}.")
+    return data.groups[column]
+
+
+def check_sizes(members: int | None, nonmembers: int | None, rate: float | None) -> None:
+    for side, count in (("members", members), ("nonmembers", nonmembers)):
+        if count is not None and count < 1:
+            raise ValueError(f"Expected {side}={count} to be 1 or more.")
+    if rate is not None and not 0 < rate < 1:
+        raise ValueError(f"Expected rate={rate} in (0, 1).")
+
+
+def _sample(draw: Draw, part: np.ndarray, person: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    available = int(part.sum())
+    if draw.count is None:
+        return part
+    if draw.count > available:
+        raise InputError(f"Expected {draw.count:,} records of {draw.description}, found {available:,}. Ask for fewer.")
+    return part & np.isin(person, _random_persons(person[part], draw.count, rng))
+
+
+def _random_persons(person: np.ndarray, count: int, rng: np.random.Generator) -> np.ndarray:
+    """Draw persons until they have at least ``count`` records."""
+    persons, records = np.unique(person, return_counts=True)
+    order = rng.permutation(len(persons))
+    before = np.concatenate([[0], np.cumsum(records[order])[:-1]])
+    return persons[order[before < count]]
+
+
+@dataclass(frozen=True)
+class Bias:
+    """A share of the members has the attribute, and half of the non-members; models are trained without it.
+
+    Args:
+        column: Name of the attribute; it is not a feature.
+        value: Value of the attribute, as text.
+        share: Share of the members that have it; at 0.5, members and non-members have one distribution.
+        members, nonmembers: Numbers of records drawn.
+        iid: True for the i.i.d. control, which draws the members from all drawn records.
+        rate: Probability that a reference trains on a record; by default the target's share of the pool.
+    """
+
+    column: str
+    value: str
+    share: float
+    members: int
+    nonmembers: int
+    iid: bool = False
+    rate: float | None = None
+
+    name: ClassVar[str] = "bias"
+
+    def __post_init__(self):
+        check_sizes(self.members, self.nonmembers, self.rate)
+        if not 0 <= self.share <= 1:
+            raise ValueError(f"Expected share={self.share} in [0, 1].")
+
+    @property
+    def hides(self) -> tuple[str, ...]:
+        """Columns that no model may see."""
+        return (self.column,)
+
+    @property
+    def is_iid(self) -> bool:
+        """True if members and non-members differ only by chance."""
+        return self.iid or self.share == 0.5
+
+    def row(self, k: int, data: Data, seed: int) -> tuple[np.ndarray, np.ndarray | None]:
+        if k:
+            return reference(k, data, self.members, self.rate, seed), None
+        return drawn(self.parts(data), data, iid=self.iid, seed=seed)
+
+    def parts(self, data: Data) -> Parts:
+        values = column_of(data, self.column)
+        have = values == str(self.value)
+        lack = ~have & (values != MISSING)  # Records without a value are neither members nor non-members.
+        return Parts(self._with(have, lack, self.members, self.share), self._with(have, lack, self.nonmembers, 0.5))
+
+    def _with(self, have: np.ndarray, lack: np.ndarray, count: int, share: float) -> list[Draw]:
+        with_value = round(share * count)
+        return [
+            Draw(have, with_value, f"{self.column} = {self.value}"),
+            Draw(lack, count - with_value, f"another {self.column} than {self.value}"),
+        ]
+
+
+@dataclass(frozen=True)
+class Clusters:
+    """Members with similar features: one k-means cluster of each class.
+
+    The clusters are the same for every seed; the records drawn from them are not.
+
+    Args:
+        members, nonmembers: Numbers of records drawn; None: the whole cluster, and all others.
+        cluster: Number of the cluster that members are drawn from.
+        clusters: Number of clusters of each class.
+        iid: True for the i.i.d. control, which draws the members from all drawn records.
+        rate: Probability that a reference trains on a record; by default the target's share of the pool.
+    """
+
+    members: int | None = None
+    nonmembers: int | None = None
+    cluster: int = 0
+    clusters: int = 2
+    iid: bool = False
+    rate: float | None = None
+
+    name: ClassVar[str] = "clusters"
+
+    def __post_init__(self):
+        check_sizes(self.members, self.nonmembers, self.rate)
+        if not 0 <= self.cluster < self.clusters or self.clusters < 2:
+            raise ValueError(f"Expected cluster={self.cluster} below clusters={self.clusters}, and 2 clusters or more.")
+
+    @property
+    def is_iid(self) -> bool:
+        """True if members and non-members differ only by chance."""
+        return self.iid
+
+    def row(self, k: int, data: Data, seed: int) -> tuple[np.ndarray, np.ndarray | None]:
+        if k:
+            return reference(k, data, self.members or len(data) // self.clusters, self.rate, seed), None
+        return drawn(self.parts(data), data, iid=self.iid, seed=seed)
+
+    def parts(self, data: Data) -> Parts:
+        in_cluster = clustered(data, self.clusters) == self.cluster
+        return Parts(
+            members=[Draw(in_cluster, self.members, f"cluster {self.cluster}")],
+            nonmembers=[Draw(~in_cluster, self.nonmembers, "the other clusters")],
+        )
+
+
+def clustered(data: Data, clusters: int) -> np.ndarray:
+    """(records,) number of the k-means cluster of each record within its class, from unscaled features."""
+    from sklearn.cluster import KMeans
+
+    x = _numeric_features(data)
+    cluster = np.zeros(len(data), dtype=int)
+    positions, classes = pd.factorize(data.y)
+    for position, label in enumerate(classes):
+        of_class = positions == position
+        if len(np.unique(x[of_class], axis=0)) < clusters:
+            raise InputError(f"Class {label!r} has fewer than {clusters} different records to cluster.")
+        cluster[of_class] = KMeans(clusters, n_init=10, random_state=0).fit_predict(x[of_class])
+    return cluster
+
+
+def _numeric_features(data: Data) -> np.ndarray:
+    try:
+        x = np.asarray(data.x, dtype=np.float64).reshape(len(data), -1)
+    except (TypeError, ValueError) as error:
+        raise InputError(f"Clusters need features that are numbers ({reason(error)}). Encode them first.") from error
+    if not np.isfinite(x).all():
+        raise InputError("Some features are missing or not finite: clusters need numbers. Fill them first.")
+    return x
+
+
+@dataclass(frozen=True)
+class Sources:
+    """The target trains on records of one hospital, school or region; non-members come from others.
+
+    Args:
+        column: Name of the column that holds the source; it is not a feature.
+        of_members: Source of the members, as text.
+        of_nonmembers: Source of the non-members; None: any other.
+        members, nonmembers: Numbers of records drawn; None: all of them.
+        iid: True for the i.i.d. control, which draws the members from all drawn records.
+        rate: Probability that a reference trains on a record; by default the target's share of the pool.
+    """
+
+    column: str
+    of_members: str
+    of_nonmembers: str | None = None
+    members: int | None = None
+    nonmembers: int | None = None
+    iid: bool = False
+    rate: float | None = None
+
+    name: ClassVar[str] = "sources"
+
+    def __post_init__(self):
+        check_sizes(self.members, self.nonmembers, self.rate)
+        if self.of_members == self.of_nonmembers:
+            raise ValueError(f"Expected of_nonmembers={self.of_nonmembers!r} to be another than of_members.")
+
+    @property
+    def hides(self) -> tuple[str, ...]:
+        """Columns that no model may see."""
+        return (self.column,)
+
+    @property
+    def is_iid(self) -> bool:
+        """True if members and non-members differ only by chance."""
+        return self.iid
+
+    def row(self, k: int, data: Data, seed: int) -> tuple[np.ndarray, np.ndarray | None]:
+        if k:
+            members = self.members or int((column_of(data, self.column) == str(self.of_members)).sum())
+            return reference(k, data, members, self.rate, seed), None
+        return drawn(self.parts(data), data, iid=self.iid, seed=seed)
+
+    def parts(self, data: Data) -> Parts:
+        values = column_of(data, self.column)
+        of_members = values == str(self.of_members)
+        if self.of_nonmembers is None:
+            others = ~of_members & (values != MISSING)  # Records without a source are not drawn.
+        else:
+            others = values == str(self.of_nonmembers)
+        for wanted, part in ((self.of_members, of_members), (self.of_nonmembers, others)):
+            if not part.any():
+                known = ", ".join(map(str, np.unique(values)[:10]))
+                raise InputError(f"No record has {self.column} = {wanted}; there are {known}.")
+        return Parts(
+            members=[Draw(of_members, self.members, f"{self.column} = {self.of_members}")],
+            nonmembers=[Draw(others, self.nonmembers, f"{self.column} = {self.of_nonmembers or 'another'}")],
+        )

@@ -1,0 +1,282 @@
+"""Kernels from one row of distances to the value of every training record."""
+
+import numba
+import numpy as np
+
+INTERVALS_PER_EDGE = 6
+MOST_INTERVALS = 1 << 22  # so that float32 counts them exactly
+PAD = 3  # the two comparisons may read this far beyond the last edge
+U32_ONE = np.uint32(1)
+
+
+@numba.njit(inline="always")
+def tie_values(before, after, matching, mass, moment, end, later):
+    """Value of a matching and a mismatching member of a tie at ranks before+1..after; the new ``later``."""
+    members = after - before
+    weight = mass[after] - mass[before]
+    behind = end - mass[after]
+    if members == 1:
+        inside = 0.0
+        per_other = 0.0
+    else:
+        inside = (moment[after] - moment[before] - (before + 1) * weight) / members
+        per_other = inside / (members - 1)
+    match = inside + behind - (matching - 1) * per_other - later
+    mismatch = -matching * per_other - later
+    return match, mismatch, later + weight * matching / members
+
+
+@numba.njit(nogil=True, cache=True)
+def add_all_values(distances, matching, low, high, mass, moment, end, out):
+    """Add every record's value for each test record of one label to ``out``: (n,), or (tests, n).
+
+    Args:
+        distances: (tests, n) squared distances.
+        matching: (tests, high - low) the slice [low, high) of them, sorted.
+        low, high: where the records with the label of these tests stand.
+        mass, moment, end: of the weights.
+        out: shape (1, n) sums over tests; (tests, n) keeps them apart.
+    """
+    n = distances.shape[1]
+    slots, edges, ties, starts, counts, match, mismatch = _scratch(distances, high - low)
+    for t in range(len(distances)):
+        row = distances[t]
+        into = out[min(t, len(out) - 1)]
+        n_edges = distinct_edges(matching[t], edges, ties)
+        fill_slots(row, edges, n_edges, starts, slots)
+        _count(slots, low, high, n_edges, counts)
+        _values_of_slots(n, n_edges, ties, counts, mass, moment, end, match, mismatch)
+        for i in range(low):
+            into[i] += mismatch[slots[i]]
+        for i in range(low, high):
+            into[i] += match[slots[i] >> U32_ONE]
+        for i in range(high, n):
+            into[i] += mismatch[slots[i]]
+
+
+@numba.njit(nogil=True, cache=True)
+def write_self_values(distances, matching, low, high, self_rows, mass, moment, end, out):
+    """Write the value of record ``own[t]``, of the tests' class, to ``out[t]``; the rest as above."""
+    slots, edges, ties, starts, counts, match, mismatch = _scratch(distances, high - low)
+    for t in range(len(distances)):
+        n_edges = distinct_edges(matching[t], edges, ties)
+        fill_slots(distances[t], edges, n_edges, starts, slots)
+        _count(slots, low, high, n_edges, counts)
+        _values_of_slots(distances.shape[1], n_edges, ties, counts, mass, moment, end, match, mismatch)
+        out[t] = match[slots[self_rows[t]] >> U32_ONE]
+
+
+@numba.njit(inline="always")
+def _scratch(distances, matching):
+    slots = np.empty(distances.shape[1], np.uint32)
+    edges = np.empty(matching + PAD, distances.dtype)
+    ties = np.empty(matching, np.int32)
+    starts = np.empty(INTERVALS_PER_EDGE * matching + 2, np.uint32)
+    counts = np.empty(2 * matching + 1, np.int32)
+    return slots, edges, ties, starts, counts, np.empty(matching + 1), np.empty(2 * matching + 1)
+
+
+@numba.njit(nogil=True, cache=True)
+def distinct_edges(ordered, edges, ties):
+    """Fill the distinct values of a sorted row and how often each stands there; returns their number."""
+    n_edges = 0
+    for value in ordered:
+        if n_edges > 0 and edges[n_edges - 1] == value:
+            ties[n_edges - 1] += 1
+        else:
+            edges[n_edges] = value
+            ties[n_edges] = 1
+            n_edges += 1
+    edges[n_edges : n_edges + PAD] = np.inf
+    return n_edges
+
+
+@numba.njit(nogil=True, cache=True)
+def fill_slots(row, edges, n_edges, starts, slots):
+    """Fill each record's slot: twice the number of edges below it, plus 1 where it meets an edge."""
+    if n_edges == 0:
+        slots[:] = 0
+        return
+    first = edges[0]
+    span = edges[n_edges - 1] - edges[0]
+    intervals = min(INTERVALS_PER_EDGE * n_edges, MOST_INTERVALS)
+    # One interval for all where the edges span so little that the scale would overflow.
+    scale = edges.dtype.type(intervals / span if span > 1e-30 * intervals else 0.0)
+    last = edges.dtype.type(intervals - 1)
+    zero = edges.dtype.type(0)
+    _fill_starts(edges, n_edges, first, scale, last, starts)
+    # A pass of its own, since it runs four or eight records at a time.
+    for i in range(len(row)):
+        slots[i] = np.int32(max(min((row[i] - first) * scale, last), zero))
+    # Unsigned throughout: a signed index costs a test for negative ones at every access.
+    for i in range(len(row)):
+        distance = row[i]
+        interval = slots[i]
+        below = starts[interval]
+        stop = starts[np.uint32(interval + U32_ONE)]
+        if stop - below > 2:
+            below = _search(edges, below, stop, distance)
+        else:
+            below += np.uint32(edges[below] < distance)
+            below += np.uint32(edges[below] < distance)
+        slots[i] = below + below + np.uint32(edges[below] == distance)
+
+
+@numba.njit(inline="always")
+def _fill_starts(edges, n_edges, first, scale, last, starts):
+    """Fill the number of edges that lie in earlier intervals, for each interval and for their end.
+
+    No branches: how many edges an interval holds cannot be predicted.
+    """
+    end = np.int64(last) + 1
+    starts[: end + 1] = np.uint32(0)
+    for e in range(n_edges):
+        starts[np.uint32(np.int32(min((edges[e] - first) * scale, last))) + U32_ONE] += U32_ONE
+    earlier = np.uint32(0)
+    for interval in range(end + 1):
+        earlier += starts[interval]
+        starts[interval] = earlier
+
+
+@numba.njit(inline="always")
+def _search(edges, below, stop, distance):
+    """Number of edges below ``distance``, known to be in [below, stop]; halving without branches."""
+    size = np.uint32(stop - below)
+    while size > 0:
+        half = np.uint32((size + U32_ONE) >> U32_ONE)
+        below += np.uint32(half * np.uint32(edges[np.uint32(below + half - U32_ONE)] < distance))
+        size -= half
+    return below
+
+
+@numba.njit(nogil=True, cache=True)
+def _count(slots, low, high, n_edges, counts):
+    """Count the mismatching records per slot."""
+    counts[: 2 * n_edges + 1] = 0
+    for i in range(low):
+        counts[slots[i]] += 1
+    for i in range(high, len(slots)):
+        counts[slots[i]] += 1
+
+
+@numba.njit(nogil=True, cache=True)
+def _values_of_slots(n, n_edges, ties, counts, mass, moment, end, match, mismatch):
+    """Fill the value of a matching record per edge and of a mismatching one per slot, farthest first."""
+    later = 0.0
+    after = n - counts[2 * n_edges]
+    mismatch[2 * n_edges] = 0.0
+    for edge in range(n_edges - 1, -1, -1):
+        before = after - ties[edge] - counts[2 * edge + 1]
+        match[edge], mismatch[2 * edge + 1], later = tie_values(before, after, ties[edge], mass, moment, end, later)
+        mismatch[2 * edge] = -later
+        after = before - counts[2 * edge]
+
+
+HANDS_PER_RECORD = 4
+
+
+@numba.njit(nogil=True, cache=True)
+def nearest(row, radius):
+    """Numbers and distances of the ``radius`` nearest and all that tie with the last, nearest first."""
+    bound = _upper_bound(row, radius)
+    count = 0
+    for distance in row:
+        count += distance <= bound
+    index = np.empty(count, np.int64)
+    near = np.empty(count, row.dtype)
+    at = 0
+    for i in range(len(row)):
+        if row[i] <= bound:
+            index[at] = i
+            near[at] = row[i]
+            at += 1
+    order = np.argsort(near)
+    near = near[order]
+    n_kept = min(radius, count)
+    while n_kept < count and near[n_kept] == near[n_kept - 1]:
+        n_kept += 1
+    return index[order[:n_kept]], near[:n_kept]
+
+
+@numba.njit(nogil=True, cache=True)
+def _upper_bound(row, radius):
+    hands = HANDS_PER_RECORD * radius
+    if hands >= len(row):
+        return row.max()
+    smallest = row[:hands].copy()
+    # A hand takes records at regular steps, because neighbours in memory have one class and are often close.
+    for start in range(hands, len(row), hands):
+        for h in range(min(hands, len(row) - start)):
+            smallest[h] = min(smallest[h], row[start + h])
+    return quickselect(smallest, radius - 1)
+
+
+@numba.njit(nogil=True, cache=True)
+def quickselect(values, rank):
+    """The value that would stand at ``rank`` if they were sorted; they change places (Hoare 1961).
+
+    ``np.partition`` does the same, and takes numba seconds to compile.
+    """
+    low = 0
+    high = len(values) - 1
+    while low < high:
+        pivot = values[(low + high) // 2]
+        lower = low
+        upper = high
+        while lower <= upper:
+            while values[lower] < pivot:
+                lower += 1
+            while pivot < values[upper]:
+                upper -= 1
+            if lower <= upper:
+                values[lower], values[upper] = values[upper], values[lower]
+                lower += 1
+                upper -= 1
+        if rank <= upper:
+            high = upper
+        elif rank >= lower:
+            low = lower
+        else:
+            break
+    return values[rank]
+
+
+@numba.njit(nogil=True, cache=True)
+def add_near_values(distances, low, high, radius, mass, moment, end, out):
+    """Add the values of the nearest records for each test record of one label; as ``kernel.add_values``."""
+    for t in range(len(distances)):
+        index, near = nearest(distances[t], radius)
+        into = out[min(t, len(out) - 1)]
+        later = 0.0
+        after = len(near)
+        while after > 0:
+            before, matching = _tie(index, near, after, low, high)
+            match, mismatch, later = tie_values(before, after, matching, mass, moment, end, later)
+            for i in index[before:after]:
+                into[i] += match if low <= i < high else mismatch
+            after = before
+
+
+@numba.njit(nogil=True, cache=True)
+def write_self_near_values(distances, low, high, radius, mass, moment, end, out):
+    """Write to ``out[t]`` the value of a matching record at distance 0 of each test record: its own value."""
+    for t in range(len(distances)):
+        index, near = nearest(distances[t], radius)
+        later = 0.0
+        after = len(near)
+        while after > 0:
+            before, matching = _tie(index, near, after, low, high)
+            out[t], _, later = tie_values(before, after, matching, mass, moment, end, later)
+            after = before
+
+
+@numba.njit(inline="always")
+def _tie(index, near, after, low, high):
+    """Return the start of the tie that ends at ``after``, and how many of its members match."""
+    before = after - 1
+    while before > 0 and near[before - 1] == near[after - 1]:
+        before -= 1
+    matching = 0
+    for i in index[before:after]:
+        matching += low <= i < high
+    return before, matching

@@ -1,0 +1,379 @@
+"""Decisions at a threshold: flags, realised levels, agreement, the ROC curve and conformal p-values."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from guestlist._kernels import (
+    best_threshold_sorted,
+    cached_argsort,
+    check_share,
+    cluster_codes,
+    consecutive_codes,
+    drop_unscored,
+    optional_take,
+    scored_weights,
+)
+from guestlist.metrics.intervals import ROUNDING, WITHHELD, Estimate, clustered_proportion, newcombe_difference
+from guestlist.metrics.low_fpr import threshold_at_fpr
+
+
+@dataclass(frozen=True)
+class CrossFit:
+    """Estimate the best threshold on one half of the records, flag the other half, and vice versa.
+
+    The halves are drawn with ``seed`` and hold equal shares of members. A person's records stay together; a person with a
+    member record counts as a member.
+    """
+
+    seed: int = 0
+
+    def halves(self, member: np.ndarray, clusters: np.ndarray | None = None) -> np.ndarray:
+        """(records,) false for the first half, true for the second."""
+        codes = np.arange(len(member)) if clusters is None else consecutive_codes(np.asarray(clusters))
+        is_member = np.bincount(codes, member) > 0
+        rng = np.random.default_rng(self.seed)
+        second = np.zeros(len(is_member), dtype=bool)
+        for kind in (is_member, ~is_member):
+            drawn = rng.permutation(np.flatnonzero(kind))
+            second[drawn[: len(drawn) // 2]] = True
+        return second[codes]
+
+
+CROSS_FIT = CrossFit()
+
+
+def flag_members(
+    scores: np.ndarray, member: np.ndarray, threshold: float | CrossFit, *, clusters: np.ndarray | None = None
+) -> np.ndarray:
+    """Flag records as members; a record without a score is never flagged.
+
+    ``member`` and ``clusters`` are only used by :class:`CrossFit`: membership of the other half, and persons whose records
+    stay in one half.
+    """
+    scores = np.asarray(scores, dtype=np.float64)
+    member = np.asarray(member, dtype=bool)
+    if not isinstance(threshold, CrossFit):
+        return scores >= threshold
+    scored = np.flatnonzero(~np.isnan(scores))
+    second_half = np.zeros(len(scores), dtype=bool)
+    second_half[scored] = threshold.halves(member[scored], cluster_codes(clusters, scores))
+    ranked = cached_argsort(scores)[: len(scored)][::-1]
+    in_second = second_half[ranked]
+    thresholds = []
+    for half in (~in_second, in_second):
+        rows = ranked[half]
+        thresholds.append(best_threshold_sorted(scores[rows], member[rows]))
+    # Records of the second half are flagged by the threshold of the first half.
+    return scores >= np.where(second_half, thresholds[0], thresholds[1])
+
+
+def advantage(
+    scores: np.ndarray,
+    member: np.ndarray,
+    threshold: float | CrossFit = CROSS_FIT,
+    *,
+    clusters: np.ndarray | None = None,
+    confidence: float = 0.95,
+) -> Estimate:
+    """Compute TPR - FPR at a threshold (Yeom et al. 2018), with Newcombe's interval (1998).
+
+    Args:
+        scores: (records,) Higher means likelier member; infinities are allowed, NaN is ignored.
+        member: (records,) True for members.
+        threshold: A number chosen without these records, or :class:`CrossFit` (the default), which gives the mean
+            advantage of two thresholds, each on records that it was not chosen on.
+        clusters: (records,) Person of each record; by default every record is independent. Those with
+            records on both sides count on either: their two shares rise and fall together, which leaves the
+            difference less uncertain than the interval says.
+        confidence: Nominal coverage of the interval.
+
+    Returns:
+        The advantage in [-1, 1]; withheld without scored members or non-members, and without two of each
+        (persons, where they are given) when the threshold has to be learnt.
+    """
+    clusters = cluster_codes(clusters, scores)
+    scores, member = drop_unscored(scores, member)
+    if not _can_evaluate(member, clusters, threshold):
+        return WITHHELD
+    flagged = flag_members(scores, member, threshold, clusters=clusters)
+    tpr, fpr = (
+        clustered_proportion(flagged[kind], clusters=optional_take(clusters, kind), confidence=confidence)
+        for kind in (member, ~member)
+    )
+    return newcombe_difference(tpr, fpr)
+
+
+def _can_evaluate(member: np.ndarray, clusters: np.ndarray | None, threshold: float | CrossFit) -> bool:
+    """Return True if there are members and non-members to evaluate, and in both halves for a cross-fitted threshold."""
+    if not isinstance(threshold, CrossFit):
+        return bool(member.any() and not member.all())
+    if clusters is None:
+        return bool(min(member.sum(), (~member).sum()) >= 2)
+    second = threshold.halves(member, clusters)
+    return all(bool((kind & half).any()) for kind in (member, ~member) for half in (second, ~second))
+
+
+def balanced_accuracy(
+    scores: np.ndarray,
+    member: np.ndarray,
+    threshold: float | CrossFit = CROSS_FIT,
+    *,
+    clusters: np.ndarray | None = None,
+    confidence: float = 0.95,
+) -> Estimate:
+    """Compute (TPR + TNR) / 2 at a threshold: half of one plus the :func:`advantage`, interval included.
+
+    >>> print(balanced_accuracy(np.arange(100.0), np.arange(100) >= 50, threshold=50.0))
+    1.000 [0.950, 1.000]
+    """
+    estimate = advantage(scores, member, threshold, clusters=clusters, confidence=confidence)
+    return Estimate(*((1 + end) / 2 for end in estimate))
+
+
+def rates_at_level(
+    p_values: np.ndarray,
+    member: np.ndarray,
+    alpha: float,
+    *,
+    clusters: np.ndarray | None = None,
+    confidence: float = 0.95,
+) -> tuple[Estimate, Estimate]:
+    """Compute FPR and TPR of a test that flags records with a p-value of at most ``alpha`` (Ye et al. 2022).
+
+    A calibrated test has an FPR of at most ``alpha``.
+
+    Args:
+        p_values: (records,) NaN is ignored.
+        member: (records,) True for members.
+        clusters: (records,) Person of each record; by default every record is independent.
+        confidence: Nominal coverage of each interval.
+
+    Returns:
+        The two shares; one is withheld where no record of its kind has a p-value.
+
+    >>> fpr, tpr = rates_at_level(np.array([0.01, 0.04, 0.2, 0.6]), np.array([True, False, False, False]), 0.05)
+    >>> print(fpr)
+    0.333 [0.008, 0.906]
+    """
+    check_share(alpha=alpha)
+    clusters = cluster_codes(clusters, p_values)
+    p_values, member = drop_unscored(p_values, member)
+    fpr, tpr = (
+        clustered_proportion(p_values[kind] <= alpha, clusters=optional_take(clusters, kind), confidence=confidence)
+        for kind in (~member, member)
+    )
+    return fpr, tpr
+
+
+TRUTH = "truth"
+RECORDS_PER_BLOCK = 2**16  # records
+
+
+@dataclass(frozen=True)
+class Agreement:
+    """Share of records on which two attacks agree, for all pairs; the first row is the truth.
+
+    Args:
+        names: "truth", then the attacks.
+        members: (names, names) Shares of members on which two agree.
+        nonmembers: (names, names) Shares of non-members on which two agree.
+    """
+
+    names: tuple[str, ...]
+    members: np.ndarray
+    nonmembers: np.ndarray
+
+
+def agreement(calls: Mapping[str, np.ndarray], member: np.ndarray) -> Agreement:
+    """Compute the shares of members and non-members on which two attacks agree (Ye et al. 2022, Table 2).
+
+    The row of the truth holds each attack's TPR (members) and 1 - FPR (non-members).
+
+    Args:
+        calls: attack to (records,) true where it calls a record a member; NaN where it does not say, and a
+            pair is compared on the records about which both do. :func:`flags_at_level` and :func:`flags_at_fpr`
+            make them.
+        member: (records,) True for members.
+
+    Returns:
+        The names and two symmetric matrices; NaN where no record was called by both.
+
+    >>> found = agreement({"a": [1, 0, 1], "b": [1, 1, np.nan]}, np.array([True, True, False]))
+    >>> found.names, found.members[0]
+    (('truth', 'a', 'b'), array([1. , 0.5, 1. ]))
+    """
+    member = np.asarray(member, dtype=bool)
+    rows = [member, *map(np.asarray, calls.values())]
+    for name, row in zip((TRUTH, *calls), rows, strict=True):
+        if np.shape(row) != member.shape or member.ndim != 1:
+            raise ValueError(f"Expected calls of {name!r} shaped {member.shape}, found {np.shape(row)}.")
+    same, known = np.zeros((2, 2, len(rows), len(rows)))  # of non-members and of members: whole numbers, in any order
+    for start in range(0, len(member), RECORDS_PER_BLOCK):
+        block = slice(start, start + RECORDS_PER_BLOCK)
+        batch = np.array([row[block] for row in rows], dtype=np.float64)
+        if not ((batch == 0.0) | (batch == 1.0) | np.isnan(batch)).all():
+            raise ValueError("Expected calls to be true, false or NaN, found other numbers.")
+        for side in (0, 1):
+            yes, no = ((batch[:, member[block] == side] == value).astype(np.float64) for value in (1.0, 0.0))
+            same[side] += yes @ yes.T + no @ no.T
+            known[side] += (yes + no) @ (yes + no).T
+    with np.errstate(invalid="ignore"):  # 0 / 0 is NaN: no record about which both speak
+        nonmembers, members = same / known
+    return Agreement((TRUTH, *calls), members, nonmembers)
+
+
+def flags_at_level(p_values: np.ndarray, alpha: float) -> np.ndarray:
+    """(records,) calls of a test at level ``alpha``: 1.0 where the p-value is at most that; NaN stays NaN."""
+    check_share(alpha=alpha)
+    p_values = np.asarray(p_values, dtype=np.float64)
+    return np.where(np.isnan(p_values), np.nan, p_values <= alpha)
+
+
+def flags_at_fpr(scores: np.ndarray, member: np.ndarray, fpr: float) -> np.ndarray:
+    """(records,) calls at the threshold that meets ``fpr`` on these non-members; NaN where there is no score.
+
+    Knows the truth: it is for comparing attacks at one rate, not for judging one.
+    """
+    scores = np.asarray(scores, dtype=np.float64)
+    member = np.asarray(member, dtype=bool)
+    return np.where(np.isnan(scores), np.nan, scores >= threshold_at_fpr(scores[~member], fpr))
+
+
+MOST_POINTS = 400
+
+
+@dataclass(frozen=True)
+class Roc:
+    """Corners of a ROC curve up to (1, 1), both arrays rising; see the function that made them for how to join them."""
+
+    fpr: np.ndarray
+    tpr: np.ndarray
+
+
+def roc(scores: np.ndarray, member: np.ndarray, *, weights: np.ndarray | None = None) -> Roc:
+    """The ROC curve from (0, 0) in at most 400 points, each of them exact; NaN scores are left out.
+
+    Join them by straight lines: tied scores make a slanted piece, whose area is what mid-ranks count, as an attacker has it
+    who tosses a coin about equal scores. Points are left out where they crowd: what remains is spread evenly along the
+    curve, its length taken in linear and in logarithmic axes together. A rising curve stays in the boxes that neighbouring
+    points span, so in either plot it moves by at most 1 % of an axis. Without scored members or non-members: the two end
+    points alone.
+
+    Args:
+        weights: (records,) Weights of the non-members; those of members are ignored. By default all equal.
+    """
+    points = _points(scores, member, weights)
+    if points is None:
+        return Roc(np.array([0.0, 1.0]), np.array([0.0, 1.0]))
+    false, tpr = points
+    fpr = false / false[-1]
+    selected = _corners(fpr, tpr)
+    selected = selected[_thin(fpr[selected], tpr[selected])]
+    return Roc(fpr[selected], tpr[selected])
+
+
+def roc_steps(
+    scores: np.ndarray,
+    member: np.ndarray,
+    *,
+    at: np.ndarray | tuple[float, ...] = (),
+    weights: np.ndarray | None = None,
+) -> Roc:
+    """The TPR at every FPR as ``tpr_at_fpr`` has it: stairs on which equal scores are called together or not at all.
+
+    Go from each point to the right, and at the next one up. Thinned like :func:`roc`, so that between points the stairs
+    may lie lower than they should, by at most 1 % of an axis; at each of ``at`` they are exact.
+
+    Args:
+        at: FPRs that are kept as points.
+        weights: as for :func:`roc`.
+
+    >>> roc_steps(np.array([2.0, 1.0, 1.0, 0.0]), np.array([True, True, False, False]), at=(0.25,))
+    Roc(fpr=array([0.  , 0.25, 0.5 , 1.  ]), tpr=array([0.5, 0.5, 1. , 1. ]))
+    """
+    at = np.unique(np.asarray(at, dtype=np.float64))
+    check_share(at=at)
+    points = _points(scores, member, weights)
+    if points is None:
+        return Roc(np.array([0.0, 1.0]), np.array([0.0, 1.0]))
+    false, tpr = points
+    fpr = false / false[-1]
+    allowed = at * false[-1]
+    # Rounded as tpr_at_fpr rounds: a share of 0.29 of 100 people is 29 of them.
+    wanted = np.searchsorted(false, allowed + ROUNDING * (1 if weights is None else allowed), "right") - 1
+    highest = np.append(np.diff(fpr) > 0, True)  # of the points at one FPR
+    exact = tpr[wanted]
+    fpr = fpr[highest]
+    tpr = tpr[highest]
+    rises = np.flatnonzero(np.diff(tpr, prepend=-1.0) > 0)
+    selected = np.append(rises, len(fpr) - 1)  # The end is included even if the curve is flat there.
+    selected = np.unique(selected[_thin(fpr[selected], tpr[selected])])
+    drawn = np.unique(np.stack([np.append(fpr[selected], at), np.append(tpr[selected], exact)]), axis=1)
+    return Roc(*drawn)
+
+
+def _points(scores: np.ndarray, member: np.ndarray, weights: np.ndarray | None) -> tuple[np.ndarray, np.ndarray] | None:
+    """Count the non-members (or their weight) and the share of members down to each distinct score.
+
+    None without scored members or non-members.
+    """
+    weights = scored_weights(weights, scores)
+    scores, member = drop_unscored(scores, member)
+    if member.all() or not member.any():
+        return None
+    order = cached_argsort(scores)[::-1]  # equals in any order: only what is counted down to the end of a tie is kept
+    ranked = scores[order]
+    is_member = member[order]
+    last = np.flatnonzero(np.append(ranked[1:] != ranked[:-1], True))
+    tpr = np.concatenate([[0], np.cumsum(is_member)[last]]) / member.sum()
+    false = ~is_member if weights is None else np.where(is_member, 0.0, weights[order])
+    return np.concatenate([[0], np.cumsum(false)[last]]), tpr
+
+
+def _corners(fpr: np.ndarray, tpr: np.ndarray) -> np.ndarray:
+    """Indices of the ends and of the points where the curve turns; the others add nothing."""
+    across = np.diff(fpr)
+    up = np.diff(tpr)
+    straight = np.isclose(across[1:] * up[:-1], across[:-1] * up[1:], rtol=1e-9, atol=0)
+    return np.flatnonzero(np.concatenate([[True], ~straight, [True]]))
+
+
+def _thin(fpr: np.ndarray, tpr: np.ndarray) -> np.ndarray:
+    """Indices of at most ``MOST_POINTS`` points, evenly spread along four axes, each of length 1."""
+    if len(fpr) <= MOST_POINTS:
+        return np.arange(len(fpr))
+    length = fpr + tpr + _log_axis(fpr) + _log_axis(tpr)
+    marks = np.linspace(0, length[-1], MOST_POINTS)
+    selected = np.unique(np.searchsorted(length, marks, "left").clip(0, len(fpr) - 1))
+    return np.union1d(selected, [0, len(fpr) - 1])
+
+
+def _log_axis(rate: np.ndarray) -> np.ndarray:
+    """Position on a logarithmic axis from just below the smallest positive rate (0) to 1 (1)."""
+    smallest = rate[rate > 0].min() / 2
+    return 1 - np.log(np.maximum(rate, smallest)) / np.log(smallest)
+
+
+def conformal_p_values(scores: np.ndarray, calibration_scores: np.ndarray) -> np.ndarray:
+    """Compute conformal p-values of scores among those of known non-members (Vovk et al. 2005).
+
+    The p-value is (1 + number of calibration non-members that score at least as high) / (n + 1).
+
+    Args:
+        scores: (records,) Scores of the evaluated records.
+        calibration_scores: (n,) Scores of known non-members that are not evaluated; NaN is ignored.
+
+    Returns:
+        (records,) p-values in [1 / (n + 1), 1], small where membership is likely. For a non-member that is
+        exchangeable with the calibration records, P(p <= a) <= a. NaN where the score is NaN.
+
+    >>> conformal_p_values(np.array([2.5, 0.0]), np.array([1.0, 2.0, 3.0]))
+    array([0.5, 1. ])
+    """
+    scores = np.asarray(scores, dtype=np.float64)
+    calibration = np.asarray(calibration_scores, dtype=np.float64)
+    calibration = np.sort(calibration[~np.isnan(calibration)])
+    n_at_least = len(calibration) - np.searchsorted(calibration, scores, "left")
+    return np.where(np.isnan(scores), np.nan, (1 + n_at_least) / (len(calibration) + 1))

@@ -1,0 +1,333 @@
+"""Estimates with confidence intervals, for single records and for clusters of records."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy import special
+
+from guestlist._kernels import consecutive_codes, error_of
+
+
+class Estimate(NamedTuple):
+    """A value and the ends of its confidence interval; NaN where it is withheld."""
+
+    value: float
+    low: float
+    high: float
+
+    def __str__(self) -> str:
+        if np.isnan(self.value):
+            return "withheld"
+        return f"{self.value:.3f} [{self.low:.3f}, {self.high:.3f}]"
+
+
+WITHHELD = Estimate(float("nan"), float("nan"), float("nan"))
+
+
+def proportion(successes: int, n: int, *, confidence: float = 0.95) -> Estimate:
+    """Share of successes with its exact interval (Clopper & Pearson 1934); withheld when ``n`` is 0.
+
+    >>> print(proportion(3, 10))
+    0.300 [0.067, 0.652]
+    """
+    error = error_of(confidence)
+    if not 0 <= successes <= n:
+        raise ValueError(f"Expected successes={successes} in [0, n={n}].")
+    if n == 0:
+        return WITHHELD
+    low = clopper_pearson_lower(successes, n, error / 2)
+    high = clopper_pearson_upper(successes, n, error / 2)
+    return Estimate(successes / n, float(low), float(high))
+
+
+def proportion_difference(
+    successes_a: int, n_a: int, successes_b: int, n_b: int, *, confidence: float = 0.95
+) -> Estimate:
+    """Share a minus share b of independent samples: Newcombe's squaring and adding (1998) of two intervals.
+
+    Each end of the difference lies where one share is at its worst and the other at its best, so it inherits
+    the asymmetry of single intervals near 0 and 1. The single intervals are Clopper-Pearson's. Newcombe took
+    Wilson's, with which the difference of shares near 0 and 1 is covered in as little as 88 % at a nominal
+    95 %; with these it is at least 93 %.
+
+    >>> print(proportion_difference(9, 10, 3, 10))
+    0.600 [0.107, 0.853]
+    """
+    a = proportion(successes_a, n_a, confidence=confidence)
+    b = proportion(successes_b, n_b, confidence=confidence)
+    return newcombe_difference(a, b)
+
+
+def newcombe_difference(a: Estimate, b: Estimate) -> Estimate:
+    """a minus b of independent samples, by squaring and adding the distances to their intervals' ends."""
+    value = a.value - b.value
+    low = value - np.hypot(a.value - a.low, b.high - b.value)
+    high = value + np.hypot(a.high - a.value, b.value - b.low)
+    return Estimate(value, float(low), float(high))
+
+
+def clopper_pearson_lower(
+    successes: np.ndarray | float, n: np.ndarray | float, error: np.ndarray | float
+) -> np.ndarray:
+    """Clopper-Pearson's lower bound, ``error`` all on this side; counts may be fractional."""
+    successes = np.asarray(successes, dtype=np.float64)
+    bound = special.betaincinv(np.maximum(successes, 1e-300), n - successes + 1, error)
+    return np.where(successes > 0, bound, 0.0)
+
+
+def clopper_pearson_upper(
+    successes: np.ndarray | float, n: np.ndarray | float, error: np.ndarray | float
+) -> np.ndarray:
+    """Clopper-Pearson's upper bound, ``error`` all on this side."""
+    return 1 - clopper_pearson_lower(n - np.asarray(successes, dtype=np.float64), n, error)
+
+
+def logit_interval(value: float, standard_error: float, quantile: float) -> Estimate:
+    """``value`` in (0, 1) with an interval that is symmetric in log-odds, so that it stays inside (0, 1)."""
+    half = quantile * standard_error / (value * (1 - value))
+    centre = special.logit(value)
+    return Estimate(float(value), float(special.expit(centre - half)), float(special.expit(centre + half)))
+
+
+def unanimous_bound(blocks: float, error: float) -> float:
+    """One-sided lower bound on the chance of an event that happened in all of ``blocks`` trials.
+
+    If they are independent, a chance p makes them unanimous with probability p**blocks, which refutes any p
+    below error**(1 / blocks).
+    """
+    return error ** (1 / blocks)
+
+
+ROUNDING = 1e-9  # 0.29 * 100 is 28.999999999999996, and means 29
+
+
+@dataclass(frozen=True)
+class ClusterSums:
+    """Persons' sums s of values in [0, 1] and their numbers of records m, as far as bounds on the mean need them.
+
+    Args:
+        total, squares, cross: the sums over persons of s, of s² and of s·m; arrays for many means at once.
+        records, size_squares: the sums over persons of m and of m².
+        clusters: how many there are; like the two before, an array where the means are of different persons.
+    """
+
+    total: np.ndarray | float
+    squares: np.ndarray | float
+    cross: np.ndarray | float
+    records: Any
+    size_squares: Any
+    n_clusters: Any
+
+    @classmethod
+    def from_values(
+        cls, values: np.ndarray, clusters: np.ndarray | None, weights: np.ndarray | None = None
+    ) -> ClusterSums:
+        """Sums of (records,) values; ``clusters`` are their numbers, None where each record stands alone.
+
+        Args:
+            weights: (records,) as how many records each counts; by default as one.
+        """
+        values = np.asarray(values, dtype=np.float64)
+        if weights is not None:
+            clusters = np.arange(len(values)) if clusters is None else clusters
+            occupied = np.bincount(clusters) > 0
+            sums, sizes = (np.bincount(clusters, weights * each)[occupied] for each in (values, 1.0))
+            squares = float(np.square(sums).sum())
+            size_squares = float(np.square(sizes).sum())
+            return cls(float(sums.sum()), squares, float(sums @ sizes), float(weights.sum()), size_squares, len(sums))
+        if clusters is None:
+            total = float(values.sum())
+            return cls(total, float(np.square(values).sum()), total, len(values), len(values), len(values))
+        sizes = np.bincount(clusters)
+        sums = np.bincount(clusters, values)[sizes > 0]
+        sizes = sizes[sizes > 0]
+        squares = float(np.square(sums).sum())
+        size_squares = float(np.square(sizes).sum())
+        return cls(float(sums.sum()), squares, float(sums @ sizes), len(values), size_squares, len(sizes))
+
+    @classmethod
+    def from_ranking(cls, clusters: np.ndarray, weights: np.ndarray | None = None) -> ClusterSums:
+        """Sums for each number of calls k = 0, 1, …: of the first k records, which belong to ``clusters``, in that order.
+
+        Args:
+            weights: (records,) as how many records each counts; by default as one.
+        """
+        if weights is not None:
+            return cls._from_weighted_ranking(clusters, weights)
+        counts = np.bincount(clusters)
+        order = np.argsort(clusters, kind="stable")
+        earlier = np.empty(len(clusters))  # records of the same person that are called before this one
+        earlier[order] = np.arange(len(clusters)) - np.repeat(np.cumsum(counts) - counts, counts)
+        squares = np.append(0.0, np.cumsum(2 * earlier + 1))
+        cross = np.append(0.0, np.cumsum(counts[clusters], dtype=np.float64))
+        total = np.arange(len(clusters) + 1.0)
+        return cls(total, squares, cross, len(clusters), float(np.square(counts).sum()), int((counts > 0).sum()))
+
+    @classmethod
+    def _from_weighted_ranking(cls, clusters: np.ndarray, weights: np.ndarray) -> ClusterSums:
+        sizes = np.bincount(clusters, weights)
+        order = np.argsort(clusters, kind="stable")
+        running = np.cumsum(weights[order])
+        first = np.searchsorted(clusters[order], clusters[order], "left")
+        earlier = np.empty(len(clusters))  # what the same person's records weigh that are called before this one
+        earlier[order] = running - weights[order] - np.where(first > 0, running[first - 1], 0.0)
+        squares = np.append(0.0, np.cumsum(weights * (2 * earlier + weights)))
+        cross, total = (np.append(0.0, np.cumsum(weights * each)) for each in (sizes[clusters], 1.0))
+        n_clusters = len(np.unique(clusters))
+        return cls(total, squares, cross, float(total[-1]), float(np.square(sizes).sum()), n_clusters)
+
+    def at(self, index: np.ndarray | float) -> ClusterSums:
+        """One, or some, of many means; between two of them by linear interpolation."""
+        below = np.floor(index).astype(np.int64)
+        above = np.ceil(index).astype(np.int64)
+        fraction = index - below
+        total, squares, cross = (
+            (1 - fraction) * np.asarray(part)[below] + fraction * np.asarray(part)[above]
+            for part in (self.total, self.squares, self.cross)
+        )
+        return replace(self, total=total, squares=squares, cross=cross)
+
+    @property
+    def effective_n(self) -> float:
+        """Number of persons, less where a few of them have most of the records (Kish 1965)."""
+        return self.records**2 / self.size_squares
+
+    def upper(self, error: np.ndarray | float) -> np.ndarray:
+        """Upper bound on the mean, ``error`` all on this side.
+
+        Where a few have most of the records, or of the weight, and high scores too, it may be one of those that was missed: who
+        was not seen counts as one of as many as these are worth.
+        """
+        a, b, inside = self._beta()
+        return np.where(inside, special.betaincinv(a, b, 1 - error), 1.0)
+
+    def lower(self, error: np.ndarray | float) -> np.ndarray:
+        """Lower bound on the mean, ``error`` all on this side."""
+        return 1 - self._complement().upper(error)
+
+    def tails(self, mean: float) -> tuple[np.ndarray, np.ndarray]:
+        """One-sided errors at which the upper and the lower bound equal ``mean``: the p-values of a smaller and a larger one."""
+        a, b, inside = self._beta()
+        smaller = np.where(inside, special.betaincc(a, b, mean), 1.0)
+        a, b, inside = self._complement()._beta()
+        return smaller, np.where(inside, special.betaincc(a, b, 1 - mean), 1.0)
+
+    def _beta(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Parameters of the beta distribution whose quantiles are upper bounds, and where there is one."""
+        one_more = self.records / self.effective_n
+        records = self.records + one_more
+        draws = self.n_clusters + 1
+        mean = (self.total + one_more) / records
+        off = self.squares - 2 * mean * self.cross + mean**2 * self.size_squares + ((1 - mean) * one_more) ** 2
+        variance = np.maximum(off, 1e-300) / records**2 * draws / (draws + 1)
+        strength = mean * (1 - mean) / variance - 1
+        inside = (mean < 1) & (strength > 0)
+        mean = np.where(inside, mean, 0.5)
+        strength = np.where(inside, strength, 1.0)
+        return mean * strength, (1 - mean) * strength, inside
+
+    def _complement(self) -> ClusterSums:
+        """The same of one minus the values."""
+        return ClusterSums(
+            total=self.records - self.total,
+            squares=self.size_squares - 2 * self.cross + self.squares,
+            cross=self.size_squares - self.cross,
+            records=self.records,
+            size_squares=self.size_squares,
+            n_clusters=self.n_clusters,
+        )
+
+
+@dataclass(frozen=True)
+class SortedScores:
+    """Scores of members, or of non-members, sorted upwards, and bounds on the share of the population above any of them."""
+
+    scores: np.ndarray
+    calls: ClusterSums | None  # for each number of calls from the top; None where each record stands alone
+
+    weighted: bool = False
+
+    @classmethod
+    def from_scores(
+        cls, scores: np.ndarray, clusters: np.ndarray | None, weights: np.ndarray | None = None
+    ) -> SortedScores:
+        """Sort scores; ``weights`` are numbers of records that each counts for, by default 1."""
+        if clusters is None and weights is None:
+            return cls(np.sort(scores), None)
+        order = np.argsort(scores, kind="stable")
+        from_top = order[::-1]
+        codes = np.arange(len(scores)) if clusters is None else consecutive_codes(clusters[from_top])
+        calls = ClusterSums.from_ranking(codes, None if weights is None else weights[from_top])
+        return cls(scores[order], calls, weights is not None and bool(np.ptp(weights) > 0))
+
+    def __len__(self) -> int:
+        return len(self.scores)
+
+    @property
+    def n_clusters(self) -> float:
+        """Number of persons, or of independent records; less where a few have most of the weight."""
+        if self.calls is None:
+            return len(self.scores)
+        return self.calls.effective_n if self.weighted and len(self) else self.calls.n_clusters
+
+    def allowed(self, share: float) -> int:
+        """Return the largest number of top records that is at most a share of all."""
+        if self.calls is None or not self.weighted:
+            return math.floor(share * len(self) + ROUNDING)
+        total = np.asarray(self.calls.total)
+        return int(np.searchsorted(total, share * total[-1] * (1 + ROUNDING), "right")) - 1
+
+    def above(self, threshold: np.ndarray | float) -> np.ndarray:
+        """Number of records with a larger score."""
+        return len(self.scores) - np.searchsorted(self.scores, threshold, "right")
+
+    def tails(self, count: np.ndarray, share: float) -> tuple[np.ndarray, np.ndarray]:
+        """Chances of at most, and of at least, ``count`` records above a threshold that a ``share`` of the population exceeds."""
+        if self.calls is None:
+            return special.bdtr(count, len(self), share), special.bdtrc(count - 1, len(self), share)
+        return self.calls.at(count).tails(share)
+
+    def lower(self, count: np.ndarray | float, error: np.ndarray | float) -> np.ndarray:
+        """Lower bound on the share of the population above a fixed threshold that ``count`` records exceed."""
+        return (
+            clopper_pearson_lower(count, len(self), error) if self.calls is None else self.calls.at(count).lower(error)
+        )
+
+    def upper(self, count: np.ndarray | float, error: np.ndarray | float) -> np.ndarray:
+        """Upper bound on the same."""
+        return (
+            clopper_pearson_upper(count, len(self), error) if self.calls is None else self.calls.at(count).upper(error)
+        )
+
+
+def clustered_proportion(
+    flagged: np.ndarray, *, clusters: np.ndarray | None = None, confidence: float = 0.95
+) -> Estimate:
+    """Share of records that are called, with its interval; withheld without records.
+
+    Args:
+        called: (records,) true or false.
+        clusters: (records,) Person of each record; by default every record is independent, and the
+            interval is Clopper and Pearson's.
+        confidence: Nominal coverage of the interval.
+
+    >>> called = np.repeat([True, False, False], 4)
+    >>> print(clustered_proportion(called))
+    0.333 [0.099, 0.651]
+    >>> print(clustered_proportion(called, clusters=np.repeat([1, 2, 3], 4)))
+    0.333 [0.008, 0.906]
+    """
+    flagged = np.asarray(flagged, dtype=bool)
+    error = error_of(confidence)
+    if clusters is None:
+        return proportion(int(flagged.sum()), len(flagged), confidence=confidence)
+    if np.shape(clusters) != flagged.shape:
+        raise ValueError(f"Expected clusters {flagged.shape}, one per record, found {np.shape(clusters)}.")
+    if len(flagged) == 0:
+        return WITHHELD
+    sums = ClusterSums.from_values(flagged, consecutive_codes(np.asarray(clusters)))
+    return Estimate(float(flagged.mean()), float(sums.lower(error / 2)), float(sums.upper(error / 2)))

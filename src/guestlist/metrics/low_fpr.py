@@ -1,0 +1,573 @@
+"""Metrics at a low false positive rate.
+
+The parameter is TPR(q) = P(member's score > q), where q is the (1 - fpr)-quantile of the non-members: the
+smallest threshold that at most a share ``fpr`` of them exceeds. Exceeding is strict throughout, so that a
+group of tied scores at the threshold is flagged neither by the estimate nor by its interval.
+
+Two things are unknown: the threshold q, which order statistics of the non-members bracket, and the TPR at a
+given threshold, which Clopper and Pearson bound. The interval combines the two by squares (MOVER, Zou & Donner
+2008): a threshold whose z-score is ``a`` is paired with the Clopper-Pearson limit at the z-score ``b``, where
+a² + b² = z², and the interval is the hull over all such pairs. Written this way it also holds for tied scores,
+where adding up two distances by squares covers far less. Simulations show a coverage of 94 to 100% at a
+nominal 95% (``benchmarks/honesty/rates.py``). A plain Clopper-Pearson interval at the threshold estimated from
+the same records covers less than 80%.
+
+Where persons have several records, bounds for clusters (``persons.py``) replace binomial ones, both for the
+threshold and for the members.
+"""
+
+import math
+from enum import StrEnum
+from functools import lru_cache
+from typing import NamedTuple
+
+import numpy as np
+from scipy import optimize, special, stats
+
+from guestlist._kernels import (
+    cached_argsort,
+    check_share,
+    cluster_codes,
+    drop_unscored,
+    error_of,
+    optional_take,
+    scored_weights,
+)
+from guestlist.metrics.intervals import (
+    ROUNDING,
+    WITHHELD,
+    Estimate,
+    SortedScores,
+    clopper_pearson_lower,
+    clopper_pearson_upper,
+)
+
+
+class Resolution(StrEnum):
+    """Precision with which a number of non-members resolves a false positive rate."""
+
+    WITHHELD = "withheld"
+    WEAK = "weak"
+    GOOD = "good"
+
+
+class SplitScores(NamedTuple):
+    """Scores of members and of non-members, sorted."""
+
+    members: SortedScores
+    nonmembers: SortedScores
+
+
+class RankBracket(NamedTuple):
+    """Ranks j of two non-members, the (j + 1)-th largest: the threshold lies between them. -1 and n: beyond all."""
+
+    lower: np.ndarray
+    upper: np.ndarray
+
+
+class ThresholdRanks(NamedTuple):
+    """Thresholds at rising z-scores from 0 to z, as fractional ranks of non-members; arrays (STEPS + 1, rates).
+
+    Attributes:
+        strict: Ranks of the thresholds above the estimate: the non-member with this rank and the one before it
+            (``strict`` - 1) enclose the threshold.
+        strict_share: Position between the two; 1 is at the rank before it.
+        lenient: Ranks of the thresholds below the estimate: enclosed by ``lenient`` - 1 and ``lenient``.
+        lenient_share: Position between the two; 1 is at ``lenient``.
+        error: (STEPS + 1, 1) one-sided error that is left for the share of members above the threshold.
+    """
+
+    strict: np.ndarray
+    strict_share: np.ndarray
+    lenient: np.ndarray
+    lenient_share: np.ndarray
+    error: np.ndarray
+
+
+STEPS = 12  # number of z-scores of the threshold that are paired with those of the TPR
+# Share of the error that is used where non-members tie: a group of ties that ends just at the FPR makes the two sides of
+# the interval one-sided tests of two quantities each, which together err in exp(-z²/2) / 4 + (1 - Phi(z)) of samples.
+TIES = 0.85
+POWER = 0.8
+SIMULATED = 2000  # audits from which the smallest detectable TPR is estimated
+FARTHEST = 12.0  # distance of two normal distributions whose samples do not overlap
+
+
+def resolution(fpr: float, n_nonmembers: float) -> Resolution:
+    """Withheld below one expected false positive, weak below ten, else good.
+
+    Where persons have several records, non-members are persons: all records of one may be called together, and then
+    ten calls are one false positive.
+
+    >>> str(resolution(0.001, 5000))
+    'weak'
+    """
+    check_share(fpr=fpr)
+    expected = fpr * n_nonmembers + ROUNDING
+    if expected < 1:
+        return Resolution.WITHHELD
+    return Resolution.WEAK if expected < 10 else Resolution.GOOD
+
+
+def records_needed(fpr: float) -> int:
+    """Number of non-members that resolves ``fpr`` well: ten expected false positives.
+
+    >>> records_needed(0.001)
+    10000
+    """
+    if not 0 < fpr <= 1:
+        raise ValueError(f"Expected fpr={fpr} in (0, 1].")
+    return math.ceil(10 / fpr - ROUNDING)
+
+
+def smallest_supported_fpr(n_nonmembers: float, *, confidence: float = 0.95) -> float:
+    """Return the smallest FPR at which this number of non-members can give a lower limit of the TPR above 0.
+
+    It is the upper confidence limit of the FPR of a threshold that no non-member exceeds (Clopper & Pearson 1934).
+
+    >>> round(smallest_supported_fpr(100), 3)
+    0.036
+    """
+    return float(clopper_pearson_upper(0, n_nonmembers, error_of(confidence) / 2)) if n_nonmembers else 1.0
+
+
+def tpr_at_fpr(
+    scores: np.ndarray,
+    member: np.ndarray,
+    fpr: float,
+    *,
+    clusters: np.ndarray | None = None,
+    weights: np.ndarray | None = None,
+    confidence: float = 0.95,
+) -> Estimate:
+    """Share of members called when at most a share ``fpr`` of the non-members is (Carlini et al. 2022).
+
+    Args:
+        scores: (records,) Higher means likelier member; infinities are allowed, NaN is ignored.
+        member: (records,) True for members.
+        fpr: false positive rate, in [0, 1].
+        clusters: (records,) Person of each record; by default every record is independent.
+        weights: (records,) Weights of the non-members; those of members are ignored. By default all equal. They are
+            taken as known, and the interval is then no longer valid for every distribution of them.
+        confidence: Nominal coverage of the interval.
+
+    Returns:
+        The share and its interval; withheld when ``fpr`` times the non-members (persons, where they are given, and as many as
+        the weights are worth) is below 1.
+    """
+    members, nonmembers = split_scores(scores, member, clusters, weights)
+    if _withheld(members, nonmembers, fpr):
+        return WITHHELD
+    return _tpr(members, nonmembers, fpr, error_of(confidence))
+
+
+def roc_band(
+    scores: np.ndarray,
+    member: np.ndarray,
+    fprs: np.ndarray,
+    *,
+    clusters: np.ndarray | None = None,
+    confidence: float = 0.95,
+) -> tuple[np.ndarray, np.ndarray]:
+    """Lower and upper limits of the TPR at each of ``fprs``, as in :func:`tpr_at_fpr`: pointwise, not joint.
+
+    Also given where :func:`tpr_at_fpr` withholds its value; the lower limit is 0 there. NaN without scored
+    members or non-members.
+    """
+    return roc_band_of_split(split_scores(scores, member, clusters), fprs, confidence=confidence)
+
+
+def roc_band_of_split(
+    sides: SplitScores, fprs: np.ndarray, *, confidence: float = 0.95
+) -> tuple[np.ndarray, np.ndarray]:
+    """:func:`roc_band` of scores that are sorted already."""
+    fprs = np.asarray(fprs, dtype=np.float64)
+    check_share(fprs=fprs)
+    members, nonmembers = sides
+    if min(len(members), len(nonmembers)) == 0:
+        return np.full(fprs.shape, np.nan), np.full(fprs.shape, np.nan)
+    return _limits(members, nonmembers, fprs, error_of(confidence))
+
+
+def threshold_at_fpr(scores_of_nonmembers: np.ndarray, fpr: float) -> np.floating:
+    """The smallest threshold at which calls ``score >= threshold`` meet ``fpr`` on these non-members.
+
+    It is the first float above the non-member that must not be called, in the precision of the scores. NaN,
+    at which no record is flagged, when more than a share ``fpr`` of them scores +inf, or none is scored.
+
+    >>> threshold_at_fpr(np.array([0.0, 1.0, 2.0, 3.0]), 0.25) > 2
+    np.True_
+    """
+    check_share(fpr=fpr)
+    scores = np.asarray(scores_of_nonmembers)
+    scores = scores if np.issubdtype(scores.dtype, np.floating) else scores.astype(np.float64)
+    unknown = np.isnan(scores)
+    scores = scores[~unknown] if unknown.any() else scores
+    infinity = scores.dtype.type(np.inf)
+    allowed = math.floor(fpr * len(scores) + ROUNDING)
+    if len(scores) and allowed == len(scores):
+        return -infinity
+    last = np.partition(scores, -1 - allowed)[-1 - allowed] if len(scores) else infinity
+    return scores.dtype.type(np.nan) if last == infinity else np.nextafter(last, infinity)
+
+
+def positive_predictive_value(
+    scores: np.ndarray,
+    member: np.ndarray,
+    fpr: float,
+    prior: float,
+    *,
+    clusters: np.ndarray | None = None,
+    confidence: float = 0.95,
+) -> Estimate:
+    """Share of true members among those called at ``fpr``, when a share ``prior`` of people are members.
+
+    prior * TPR / (prior * TPR + (1 - prior) * FPR) of calls above the threshold of :func:`tpr_at_fpr`. Their FPR is
+    ``fpr`` itself where scores do not tie, and less where a lump of equal scores at the threshold is left uncalled: then
+    it is as unknown as the TPR, and the interval pays for both. Withheld with the TPR, and where no record is flagged.
+
+    Args:
+        scores, member, fpr, persons, confidence: as for :func:`tpr_at_fpr`.
+        prior: share of members among the people in question, in [0, 1].
+    """
+    return tpr_and_ppv_at_fpr(scores, member, fpr, prior, clusters=clusters, confidence=confidence)[1]
+
+
+def tpr_and_ppv_at_fpr(
+    scores: np.ndarray,
+    member: np.ndarray,
+    fpr: float,
+    prior: float,
+    *,
+    clusters: np.ndarray | None = None,
+    confidence: float = 0.95,
+) -> tuple[Estimate, Estimate]:
+    """:func:`tpr_at_fpr` and :func:`positive_predictive_value` together, for less than both apart."""
+    return tpr_and_ppv_of_split(split_scores(scores, member, clusters), fpr, prior, confidence=confidence)
+
+
+def tpr_and_ppv_of_split(
+    sides: SplitScores, fpr: float, prior: float, *, confidence: float = 0.95
+) -> tuple[Estimate, Estimate]:
+    """:func:`tpr_and_ppv_at_fpr` of scores that are sorted already."""
+    check_share(prior=prior)
+    members, nonmembers = sides
+    if _withheld(members, nonmembers, fpr):
+        return WITHHELD, WITHHELD
+    error = error_of(confidence)
+    tpr = _tpr(members, nonmembers, fpr, error)
+    bracket = _bracket(nonmembers, fpr, error / 4)
+    return tpr, _predictive_value(tpr, members, nonmembers, fpr, prior, bracket, error / 8)
+
+
+def smallest_detectable_tpr(fpr: float, n_members: int, n_nonmembers: int, *, confidence: float = 0.95) -> float:
+    """Return the TPR at ``fpr`` that an audit of this size distinguishes from guessing with 80% power.
+
+    Power is the share of simulated audits in which the interval of :func:`tpr_at_fpr` lies above ``fpr``. Thresholds in
+    the interval are stricter than ``fpr``, so power depends on the ROC curve to the left of ``fpr``: the curve is assumed
+    to be binormal, TPR = Phi(Phi^-1(FPR) + d). Where persons have several records, pass the numbers of persons; the
+    result is then an upper bound, which is reached where all records of a person are alike.
+
+    Returns:
+        NaN where even a TPR of 1 would not be distinguished.
+    """
+    check_share(fpr=fpr)
+    thresholds = _binomial_thresholds(error_of(confidence), n_nonmembers, np.float64(fpr).tobytes())
+    ranks = np.unique([thresholds.strict - 1, thresholds.strict]).astype(np.int64)
+    if ranks[0] < 0 or clopper_pearson_lower(n_members, n_members, thresholds.error.min()) <= fpr:
+        return float("nan")
+    # The number of members above each threshold at which its lower limit is the FPR.
+    enough = [
+        optimize.brentq(lambda count, error=error: clopper_pearson_lower(count, n_members, error) - fpr, 0.0, n_members)
+        for error in thresholds.error[:, 0]
+    ]
+    false_rates = _simulated_false_rates(ranks, n_nonmembers)
+
+    def missing_power(shift: float) -> float:
+        counts = _simulated_counts(special.ndtr(special.ndtri(false_rates) + shift), n_members)
+        above = dict(zip(ranks, counts.T, strict=True))
+        detected = np.full(SIMULATED, True)
+        for rank, share, needed in zip(thresholds.strict[:, 0], thresholds.strict_share[:, 0], enough, strict=True):
+            outer = above[rank - 1]
+            inner = above[rank]
+            detected &= inner + share * (outer - inner) > needed
+        return POWER - float(detected.mean())
+
+    low = 0.0
+    high = FARTHEST
+    if missing_power(high) > 0:
+        return float("nan")
+    while high - low > 0.005:
+        middle = (low + high) / 2
+        low, high = (middle, high) if missing_power(middle) > 0 else (low, middle)
+    return float(special.ndtr(special.ndtri(fpr) + high))
+
+
+def split_scores(
+    scores: np.ndarray, member: np.ndarray, clusters: np.ndarray | None, weights: np.ndarray | None = None
+) -> SplitScores:
+    """Split scores into sorted members and non-members, once for several metrics."""
+    clusters = cluster_codes(clusters, scores)
+    weights = scored_weights(weights, scores)
+    scores, member = drop_unscored(scores, member)
+    if clusters is None and weights is None:
+        order = cached_argsort(scores)
+        ordered = scores[order]
+        kind = member[order]
+        return SplitScores(SortedScores(ordered[kind], None), SortedScores(ordered[~kind], None))
+    nonmember_clusters = optional_take(clusters, ~member)
+    return SplitScores(
+        members=SortedScores.from_scores(scores[member], optional_take(clusters, member)),
+        nonmembers=SortedScores.from_scores(scores[~member], nonmember_clusters, optional_take(weights, ~member)),
+    )
+
+
+def _withheld(members: SortedScores, nonmembers: SortedScores, fpr: float) -> bool:
+    return resolution(fpr, nonmembers.n_clusters) is Resolution.WITHHELD or len(members) == 0
+
+
+def _tpr(members: SortedScores, nonmembers: SortedScores, fpr: float, error: float) -> Estimate:
+    value = _count_above(members, nonmembers, nonmembers.allowed(fpr)) / len(members)
+    low, high = _limits(members, nonmembers, np.array([fpr]), error)
+    return Estimate(float(value), min(float(low[0]), float(value)), max(float(high[0]), float(value)))
+
+
+def _limits(
+    members: SortedScores, nonmembers: SortedScores, fprs: np.ndarray, error: float
+) -> tuple[np.ndarray, np.ndarray]:
+    """Confidence limits of TPR(q) at each of ``fprs``, with ``error`` over both sides."""
+    if nonmembers.weighted:
+        # Few records with large weights decide where the threshold is: only a union bound over all four ends covers.
+        bracket = _bracket(nonmembers, fprs, error / 4)
+        strict, lenient = (_count_above(members, nonmembers, rank) for rank in bracket)
+        return members.lower(strict, error / 4), members.upper(lenient, error / 4)
+    tied = _tied(nonmembers.scores)
+    low, high = _hull(members, nonmembers, _thresholds(nonmembers, fprs, error), tied)
+    if not tied.any():
+        return low, high
+    # Wider limits at thresholds among ties.
+    low_tied, high_tied = _hull(members, nonmembers, _thresholds(nonmembers, fprs, TIES * error), tied, only_tied=True)
+    return np.minimum(low, low_tied), np.maximum(high, high_tied)
+
+
+def _hull(
+    members: SortedScores,
+    nonmembers: SortedScores,
+    thresholds: ThresholdRanks,
+    tied: np.ndarray,
+    *,
+    only_tied: bool = False,
+) -> tuple[np.ndarray, np.ndarray]:
+    """Smallest lower and largest upper limit over thresholds.
+
+    Between two non-members without ties the number of members above the threshold is interpolated; among ties it is that
+    of the outer one, since no score lies between them.
+    """
+
+    def count(inner: np.ndarray, outer: np.ndarray, share: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        between = _single(inner, tied) & _single(outer, tied)
+        outside = _count_above(members, nonmembers, outer)
+        inside = _count_above(members, nonmembers, inner)
+        return np.where(between, inside + share * (outside - inside), outside), between
+
+    above, between = count(thresholds.strict, thresholds.strict - 1, thresholds.strict_share)
+    low = members.lower(above, thresholds.error)
+    above, between_lenient = count(thresholds.lenient - 1, thresholds.lenient, thresholds.lenient_share)
+    high = members.upper(above, thresholds.error)
+    if only_tied:
+        low = np.where(between, 1.0, low)
+        high = np.where(between_lenient, 0.0, high)
+    return low.min(axis=0), high.max(axis=0)
+
+
+def _tied(scores: np.ndarray) -> np.ndarray:
+    """(n,) from the largest score down: whether another record has the same score."""
+    equal = scores[::-1][1:] == scores[::-1][:-1]
+    return np.append(equal, False) | np.append(False, equal)
+
+
+def _single(rank: np.ndarray, tied: np.ndarray) -> np.ndarray:
+    """Return True where a rank is that of a non-member without ties."""
+    inside = (rank >= 0) & (rank < len(tied))
+    return inside & ~tied[np.clip(rank, 0, len(tied) - 1).astype(np.int64)]
+
+
+def _thresholds(nonmembers: SortedScores, fprs: np.ndarray, error: float) -> ThresholdRanks:
+    if nonmembers.calls is None:
+        return _binomial_thresholds(error, len(nonmembers), np.ascontiguousarray(fprs).tobytes())
+    scores, tails = _z_scores(error)
+    bracket = _bracket(nonmembers, fprs, float(tails[-1]))
+    columns = [
+        _cluster_thresholds(nonmembers, float(fpr), int(first), int(last), scores)
+        for fpr, first, last in zip(fprs, bracket.lower, bracket.upper, strict=True)
+    ]
+    strict, strict_share, lenient, lenient_share = (np.stack(parts, axis=1) for parts in zip(*columns, strict=True))
+    return ThresholdRanks(
+        strict=strict,
+        strict_share=strict_share,
+        lenient=lenient,
+        lenient_share=lenient_share,
+        error=_error_left(scores),
+    )
+
+
+def _z_scores(error: float) -> tuple[np.ndarray, np.ndarray]:
+    """Z-scores from 0 to that of a two-sided ``error``, and their tails."""
+    scores = np.linspace(0.0, -special.ndtri(error / 2), STEPS + 1)
+    return scores, special.ndtr(-scores)
+
+
+def _error_left(scores: np.ndarray) -> np.ndarray:
+    """(scores, 1) one-sided errors at which a second z-score, squared, adds up with the first to that of the interval."""
+    return special.ndtr(-np.sqrt(np.maximum(scores[-1] ** 2 - scores**2, 0.0)))[:, None]
+
+
+@lru_cache(maxsize=64)
+def _binomial_thresholds(error: float, n: int, fprs: bytes) -> ThresholdRanks:
+    """Thresholds where each record is its own person: the same for every attack of an audit."""
+    rates = np.frombuffer(fprs)
+    scores, tails = (values[:, None] for values in _z_scores(error))
+    strict = stats.binom.ppf(tails, n, rates)
+    lenient = stats.binom.isf(tails, n, rates)
+    return ThresholdRanks(
+        strict=strict,
+        strict_share=_share_between(scores, *(_z(stats.binom.cdf(rank, n, rates)) for rank in (strict, strict - 1))),
+        lenient=lenient,
+        lenient_share=_share_between(scores, *(_z(stats.binom.sf(rank, n, rates)) for rank in (lenient - 1, lenient))),
+        error=_error_left(scores[:, 0]),
+    )
+
+
+def _cluster_thresholds(
+    nonmembers: SortedScores, fpr: float, first: int, last: int, scores: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """Thresholds of one rate where records have weights or persons have several; ``first`` and ``last`` bracket them."""
+    counts = np.arange(max(first - 1, 0), min(last + 1, len(nonmembers)) + 1)
+    at_most, at_least = nonmembers.tails(counts, fpr)
+    z_fewer = _z(np.maximum.accumulate(at_most))
+    strict = np.searchsorted(-z_fewer, -scores, "left").clip(0, len(counts) - 1)
+    # P(more than k) is that of at least k + 1; it falls with k.
+    z_more = _z(np.append(np.minimum.accumulate(at_least)[1:], 0.0))
+    lenient = np.searchsorted(z_more, scores, "left").clip(0, len(counts) - 1)
+    before = np.append(np.inf, z_fewer)[strict]
+    strict_share = _share_between(scores, z_fewer[strict], before)
+    lenient_share = _share_between(scores, np.append(0.0, z_more)[lenient], z_more[lenient])
+    return counts[strict], strict_share, counts[lenient], lenient_share
+
+
+def _z(tail: np.ndarray) -> np.ndarray:
+    """Z-score of a one-sided tail."""
+    return -special.ndtri(np.clip(tail, 0.0, 1.0))
+
+
+def _share_between(score: np.ndarray, inner: np.ndarray, outer: np.ndarray) -> np.ndarray:
+    """Position of a z-score between two others, of which those below 0 count as 0; 1 where the outer one is infinite."""
+    inner = np.maximum(inner, 0.0)
+    known = np.isfinite(outer) & (outer > inner)
+    return np.where(known, (score - inner) / np.where(known, outer - inner, 1.0), 1.0).clip(0.0, 1.0)
+
+
+def _simulated_false_rates(ranks: np.ndarray, n: int) -> np.ndarray:
+    """(SIMULATED, ranks) shares of the population of non-members above those with the given rising ranks."""
+    rng = np.random.default_rng(0)
+    steps = np.diff(ranks, prepend=-1)
+    gaps = rng.standard_gamma(steps, (SIMULATED, len(ranks)))
+    remainder = rng.standard_gamma(n - ranks[-1], (SIMULATED, 1))
+    return gaps.cumsum(axis=1) / (gaps.sum(axis=1, keepdims=True) + remainder)
+
+
+def _simulated_counts(shares: np.ndarray, n: int) -> np.ndarray:
+    """(SIMULATED, ranks) numbers of members above thresholds that rising ``shares`` of them exceed."""
+    rng = np.random.default_rng(1)
+    counts = np.zeros(shares.shape, dtype=np.int64)
+    below = np.full(len(shares), n)
+    last = np.zeros(len(shares))
+    for column in range(shares.shape[1]):
+        chance = (shares[:, column] - last) / np.maximum(1 - last, 1e-300)
+        counts[:, column] = rng.binomial(below, chance.clip(0.0, 1.0))
+        below = below - counts[:, column]
+        last = shares[:, column]
+    return counts.cumsum(axis=1)
+
+
+def _bracket(nonmembers: SortedScores, fpr: np.ndarray | float, error: float) -> RankBracket:
+    """Between which non-members q lies, up to ``error`` on either side.
+
+    q above the (j+1)-th largest non-member means that at most j of them reach q, though each does with chance
+    >= fpr. q below it means that more than j exceed q, though each does with chance <= fpr. So binomial tails
+    give the two ranks, ties or not; so do, for persons, bounds on the share that reaches or exceeds a threshold.
+    """
+    fprs = np.atleast_1d(np.asarray(fpr, dtype=np.float64))
+    if nonmembers.calls is None:
+        ranks = _binomial_ranks(error, len(nonmembers), fprs.tobytes())
+    else:
+        counts = np.arange(len(nonmembers) + 1)
+        upper = nonmembers.upper(counts, error)
+        lower = nonmembers.lower(counts, error)
+        # The first count that chance >= fpr leaves possible, and the last that chance <= fpr does.
+        first = np.searchsorted(np.maximum.accumulate(upper), fprs, "left")
+        last = np.searchsorted(np.minimum.accumulate(lower[::-1])[::-1], fprs, "right") - 1
+        ranks = first - 1, last
+    return RankBracket(*(rank.reshape(np.shape(fpr)) for rank in ranks))
+
+
+@lru_cache(maxsize=64)
+def _binomial_ranks(side: float, n: int, fprs: bytes) -> tuple[np.ndarray, np.ndarray]:
+    """Ranks of the non-members whose scores bound a threshold on either side: the same for every attack of an audit."""
+    rates = np.frombuffer(fprs)
+    return stats.binom.ppf(side, n, rates) - 1, stats.binom.isf(side, n, rates)
+
+
+def _count_above(members: SortedScores, nonmembers: SortedScores, rank: np.ndarray | int) -> np.ndarray:
+    """Members strictly above the (rank + 1)-th largest non-member; none for rank -1, and all for rank n."""
+    rank = np.asarray(rank, dtype=np.int64)
+    n = len(nonmembers)
+    threshold = nonmembers.scores[np.clip(n - 1 - rank, 0, n - 1)]
+    return np.where(rank < 0, 0, np.where(rank >= n, len(members), members.above(threshold)))
+
+
+def _predictive_value(
+    tpr: Estimate,
+    members: SortedScores,
+    nonmembers: SortedScores,
+    fpr: float,
+    prior: float,
+    bracket: RankBracket,
+    error: float,
+) -> Estimate:
+    """The PPV of calls above q: without ties in the bracket of q their FPR is ``fpr``, and the TPR's ends carry over.
+
+    With ties q may be any of the values in the bracket. Each gives two counts, hence bounds on TPR and FPR there, each end
+    with ``error``; the interval is the hull over the values.
+    """
+    values = _values_in(nonmembers, bracket)
+    false = nonmembers.above(values)
+    true = members.above(values)
+    n_tied = len(nonmembers) - np.searchsorted(nonmembers.scores, values, "left") - false
+    if n_tied.max() <= 1:
+        return Estimate(*map(float, _ppv(np.array(tpr), fpr, prior)))
+    # The FPR is at most fpr, and less by no more than the lump at q.
+    lowest_fpr = nonmembers.lower(false, error)
+    if nonmembers.calls is None:
+        lowest_fpr = np.maximum(lowest_fpr, fpr - clopper_pearson_upper(n_tied, len(nonmembers), error))
+    # It is surely less only at the lowest value: above that, q may lie between two values, in no lump.
+    highest_fpr = np.full(len(values), float(fpr))
+    highest_fpr[0] = min(fpr, nonmembers.upper(false[0], error))
+    low = np.nan_to_num(_ppv(members.lower(true, error), highest_fpr, prior), nan=0.0).min()
+    high = np.nan_to_num(_ppv(members.upper(true, error), lowest_fpr, prior), nan=1.0).max()
+    flagged_share = _count_above(nonmembers, nonmembers, nonmembers.allowed(fpr)) / len(nonmembers)
+    value = float(_ppv(np.array(tpr.value), flagged_share, prior))
+    return WITHHELD if np.isnan(value) else Estimate(value, min(float(low), value), max(float(high), value))
+
+
+def _values_in(nonmembers: SortedScores, bracket: RankBracket) -> np.ndarray:
+    """The distinct scores between two ranks; infinity stands for what lies beyond the first or the last."""
+    n = len(nonmembers)
+    first, last = (int(np.clip(rank, 0, n - 1)) for rank in bracket)
+    beyond = [end for end, included in ((-np.inf, bracket.upper >= n), (np.inf, bracket.lower < 0)) if included]
+    return np.union1d(nonmembers.scores[n - 1 - last : n - first], beyond)
+
+
+def _ppv(tpr: np.ndarray, fpr: np.ndarray | float, prior: float) -> np.ndarray:
+    with np.errstate(invalid="ignore"):  # 0 / 0 is NaN: no record is flagged.
+        return prior * tpr / (prior * tpr + (1 - prior) * fpr)

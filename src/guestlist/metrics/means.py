@@ -1,0 +1,278 @@
+"""Means of groups with Holm correction, correlations, and calibration error."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+from scipy.stats import norm, pearsonr, rankdata
+
+from guestlist._kernels import consecutive_codes, drop_unscored, error_of, optional_take
+from guestlist.metrics.intervals import WITHHELD, ClusterSums, Estimate
+
+MIN_CORRELATION_SIZE = 4  # with three, Fisher's interval is everything
+
+
+def pearson(a: np.ndarray, b: np.ndarray, *, confidence: float = 0.95) -> Estimate:
+    """Pearson's correlation with Fisher's interval (1921), which is for values that are normal together.
+
+    Withheld where one of the two is constant, or with fewer than four values.
+    """
+    return _correlation_estimate(a, b, len(a), confidence, lambda: pearsonr(a, b).statistic, lambda value: 1.0)
+
+
+def spearman(a: np.ndarray, b: np.ndarray, *, clusters: np.ndarray | None = None, confidence: float = 0.95) -> Estimate:
+    """Spearman's rank correlation with the interval of Bonett & Wright (2000); persons count once in its width.
+
+    Withheld where one of the two is constant, or with fewer than four records.
+    """
+    n = len(a) if clusters is None else len(np.unique(clusters))
+    return _correlation_estimate(a, b, n, confidence, lambda: _rank_correlation(a, b), lambda value: 1 + value**2 / 2)
+
+
+def _rank_correlation(a: np.ndarray, b: np.ndarray) -> float:
+    """Return the statistic of ``scipy.stats.spearmanr``, without its p-value, which takes ten times as long."""
+    if np.isnan(a).any() or np.isnan(b).any():
+        return float("nan")
+    return np.corrcoef(np.column_stack([rankdata(a), rankdata(b)]), rowvar=False)[1, 0]
+
+
+def _correlation_estimate(a, b, n: int, confidence: float, correlation, variance) -> Estimate:
+    """A correlation whose Fisher transform has ``variance`` over n - 3."""
+    error = error_of(confidence)
+    if n < MIN_CORRELATION_SIZE or is_constant(a) or is_constant(b):
+        return WITHHELD
+    value = float(correlation())
+    # A correlation of exactly 1 in a few records is no proof of one.
+    centre = np.arctanh(min(max(value, -1 + 1e-9), 1 - 1e-9))
+    half = norm.isf(error / 2) * np.sqrt(variance(value) / (n - 3))
+    low = np.tanh(centre - half)
+    high = np.tanh(centre + half)
+    return Estimate(value, min(float(low), value), max(float(high), value))
+
+
+def is_constant(values: np.ndarray) -> bool:
+    """Return True if values differ by rounding only."""
+    if np.isfinite(values).all():
+        return bool(np.ptp(values) <= 1e-9 * np.abs(values).max())
+    return len(np.unique(values)) < 2
+
+
+SMALLEST_P = 1e-12  # as far as p-values are told from 0
+BISECTIONS = 30  # enough for eight digits
+
+
+@dataclass(frozen=True)
+class GroupMean:
+    """Mean of a group, its difference from the mean of all other records, and the p-value of that difference.
+
+    The p-value is for one group; correct for several groups with :func:`holm`. Withheld, and NaN, where there is no value, or
+    no other record has one.
+    """
+
+    mean: Estimate
+    beyond_rest: Estimate
+    p_value: float
+
+
+NOTHING = GroupMean(WITHHELD, WITHHELD, float("nan"))
+
+
+def group_means(
+    values: np.ndarray,
+    groups: Sequence[np.ndarray],
+    *,
+    bounds: tuple[float, float] | None = None,
+    clusters: np.ndarray | None = None,
+    confidence: float = 0.95,
+) -> tuple[GroupMean, ...]:
+    """Compute the mean of each group and compare it with all records outside the group.
+
+    Args:
+        values: (records,) what is not finite is left out.
+        groups: (records,) masks; they may overlap.
+        bounds: the least and the largest value that there can be; by default those of these values.
+        clusters: (records,) whose records these are. A person with records inside and outside a group counts on either side:
+            the two means rise and fall together, which leaves the difference less uncertain than the interval says.
+        confidence: Nominal coverage of each interval.
+
+    Returns:
+        One for each group. Nothing is said where all values are equal and it is not known which others there can be.
+
+    >>> values, first = np.array([0.0, 0, 1, 0, 1, 1, 1, 1]), np.arange(8) < 4
+    >>> (found,) = group_means(values, [first])
+    >>> print(found.mean, found.beyond_rest)
+    0.250 [0.006, 0.806] -0.750 [-0.994, 0.070]
+    """
+    error = error_of(confidence)
+    values = np.asarray(values, dtype=np.float64)
+    known = np.isfinite(values)
+    if not known.any():
+        return (NOTHING,) * len(groups)
+    floor, ceiling = bounds or (float(values[known].min()), float(values[known].max()))
+    reach = ceiling - floor
+    if reach == 0:
+        return (NOTHING,) * len(groups)
+    scaled = np.where(known, (values - floor) / reach, 0.0)
+    if (scaled < 0).any() or (scaled > 1).any():
+        raise ValueError(f"Expected values in bounds={bounds}, found {values[known].min()} to {values[known].max()}.")
+    codes = None if clusters is None else consecutive_codes(np.asarray(clusters))
+    inside = _Means.from_parts([_sums(scaled, codes, known & group) for group in groups])
+    outside = _Means.from_parts([_sums(scaled, codes, known & ~group) for group in groups])
+    low, high = inside.ends(error)
+    below, above = _ends(inside, outside, error)
+    p_values = _p_values(inside, outside)
+    results = []
+    for at, mean in enumerate(inside.mean):
+        if np.isnan(mean):
+            results.append(NOTHING)
+            continue
+        group_mean = Estimate(*(float(floor + reach * end) for end in (mean, low[at], high[at])))
+        gap = Estimate(*(float(reach * end) for end in (mean - outside.mean[at], below[at], above[at])))
+        results.append(GroupMean(group_mean, WITHHELD if np.isnan(gap.value) else gap, float(p_values[at])))
+    return tuple(results)
+
+
+def holm(p_values: np.ndarray) -> np.ndarray:
+    """Adjust p-values for multiple testing (Holm 1979); NaN is ignored.
+
+    The family-wise error rate is at most the adjusted p-value.
+
+    >>> holm(np.array([0.01, 0.04, 0.03, np.nan]))
+    array([0.03, 0.06, 0.06,  nan])
+    """
+    p_values = np.asarray(p_values, dtype=np.float64)
+    adjusted = np.full(p_values.shape, np.nan)
+    known = np.flatnonzero(~np.isnan(p_values))
+    order = known[np.argsort(p_values[known], kind="stable")]
+    steps = p_values[order] * np.arange(len(order), 0, -1)
+    adjusted[order] = np.minimum(np.maximum.accumulate(steps), 1.0) if len(order) else steps
+    return adjusted
+
+
+_FIELDS = ("total", "squares", "cross", "records", "size_squares", "n_clusters")
+
+
+@dataclass(frozen=True)
+class _Means:
+    """Several means of values in [0, 1]; NaN where there is no record."""
+
+    mean: np.ndarray
+    sums: ClusterSums
+
+    @classmethod
+    def from_parts(cls, parts: Sequence[ClusterSums]) -> _Means:
+        columns = [np.array([getattr(part, name) for part in parts], dtype=np.float64) for name in _FIELDS]
+        with np.errstate(invalid="ignore"):  # 0 / 0 is NaN: no record
+            return cls(columns[0] / columns[3], ClusterSums(*columns))
+
+    @classmethod
+    def where(cls, first: np.ndarray, means: _Means, others: _Means) -> _Means:
+        """The first ones where ``first`` is true, else the others."""
+        pairs = ((getattr(means.sums, name), getattr(others.sums, name)) for name in _FIELDS)
+        return cls(np.where(first, means.mean, others.mean), ClusterSums(*(np.where(first, *pair) for pair in pairs)))
+
+    def ends(self, error: np.ndarray | float) -> tuple[np.ndarray, np.ndarray]:
+        with np.errstate(invalid="ignore", divide="ignore"):
+            return self.sums.lower(error / 2), self.sums.upper(error / 2)
+
+
+def _sums(values: np.ndarray, all_codes: np.ndarray | None, rows: np.ndarray) -> ClusterSums:
+    codes = optional_take(all_codes, rows)
+    return ClusterSums.from_values(values[rows], None if codes is None else consecutive_codes(codes))
+
+
+def _ends(inside: _Means, outside: _Means, error: np.ndarray | float) -> tuple[np.ndarray, np.ndarray]:
+    """The ends of the intervals of the differences."""
+    low, high = inside.ends(error)
+    outside_low, outside_high = outside.ends(error)
+    gap = inside.mean - outside.mean
+    below = gap - np.hypot(inside.mean - low, outside_high - outside.mean)
+    return below, gap + np.hypot(high - inside.mean, outside.mean - outside_low)
+
+
+def _p_values(inside: _Means, outside: _Means) -> np.ndarray:
+    """The errors at which the intervals of the differences end at 0, by halving, all at once; NaN without a difference."""
+    gap = inside.mean - outside.mean
+    # Only the end that faces 0 is asked for: the lower end of the larger mean and the upper end of the smaller.
+    above = gap > 0
+    larger = _Means.where(above, inside, outside)
+    smaller = _Means.where(above, outside, inside)
+    low = np.full(len(gap), np.log(SMALLEST_P))
+    high = np.zeros(len(gap))
+    for _ in range(BISECTIONS):
+        middle = (low + high) / 2
+        half = np.exp(middle) / 2
+        with np.errstate(invalid="ignore", divide="ignore"):
+            room = np.hypot(larger.mean - larger.sums.lower(half), smaller.sums.upper(half) - smaller.mean)
+        apart = np.abs(gap) > room
+        low = np.where(apart, low, middle)
+        high = np.where(apart, middle, high)
+    return np.where(np.isnan(gap), np.nan, np.where(gap == 0, 1.0, np.exp(high)))
+
+
+BINS = 10
+DRAWS = 4000  # of the chances of all bins together
+SEED = 0
+
+
+def calibration_error(
+    sureness: np.ndarray, correct: np.ndarray, *, clusters: np.ndarray | None = None, confidence: float = 0.95
+) -> Estimate:
+    """Compute the mean distance of confidence and accuracy over bins; withheld without records.
+
+    Args:
+        sureness: (records,) probability of the class that is answered with.
+        correct: (records,) whether that class is the true one.
+        clusters: (records,) Person of each record; by default every record is independent.
+        confidence: Nominal coverage of the interval.
+
+    >>> right = np.arange(400) % 10 < 7
+    >>> print(calibration_error(np.full(400, 0.7), right), calibration_error(np.full(400, 0.9), right))
+    0.000 [0.000, 0.045] 0.200 [0.155, 0.245]
+    """
+    error = error_of(confidence)
+    sureness, correct = drop_unscored(sureness, correct)
+    if not len(sureness):
+        return WITHHELD
+    bins = _bins(sureness)
+    value = float(np.abs(np.bincount(bins, sureness - correct)).sum() / len(bins))
+    chances = _normal(bins.max() + 1) @ _root(_covariance(bins, correct, clusters))
+    room = float(np.quantile(np.abs(chances).sum(axis=1), 1 - error))
+    return Estimate(value, max(value - room, 0.0), min(value + room, 1.0))
+
+
+@lru_cache(maxsize=BINS)
+def _normal(bins: int) -> np.ndarray:
+    return np.random.default_rng(SEED).normal(size=(DRAWS, bins))
+
+
+def _bins(sureness: np.ndarray) -> np.ndarray:
+    """(records,) numbers of bins of about equal size; equal values share one."""
+    edges = np.unique(np.quantile(sureness, np.arange(1, BINS) / BINS))
+    return consecutive_codes(np.searchsorted(edges, sureness))
+
+
+def _covariance(bins: np.ndarray, correct: np.ndarray, clusters: np.ndarray | None) -> np.ndarray:
+    """(bins, bins) of what chance adds to the signed distance of each bin, as a share of all records."""
+    size = np.bincount(bins)
+    right = np.bincount(bins, correct)
+    off = correct - (right / size)[bins]
+    if clusters is None:
+        covariance = np.diag(np.bincount(bins, off**2))
+    else:
+        owner = consecutive_codes(np.asarray(clusters))
+        sums = np.zeros((owner.max() + 1, len(size)))
+        np.add.at(sums, (owner, bins), off)
+        covariance = sums.T @ sums
+    # In a bin where all are right nothing varies: two more of either kind keep it from being sure (Agresti & Coull 1998).
+    likely = (right + 2) / (size + 4)
+    np.fill_diagonal(covariance, np.maximum(np.diag(covariance), size * likely * (1 - likely)))
+    return covariance / len(bins) ** 2
+
+
+def _root(covariance: np.ndarray) -> np.ndarray:
+    values, vectors = np.linalg.eigh(covariance)
+    return (vectors * np.sqrt(np.maximum(values, 0.0))).T

@@ -1,0 +1,427 @@
+"""Area under the ROC curve: DeLong intervals, paired differences, and comparisons within folds."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from scipy import special
+
+from guestlist._kernels import (
+    MANY,
+    cached_argsort,
+    cluster_codes,
+    drop_unscored,
+    error_of,
+    optional_take,
+    scored_weights,
+    tie_ends,
+)
+from guestlist.metrics.intervals import WITHHELD, ClusterSums, Estimate, logit_interval, unanimous_bound
+
+
+class Placements(NamedTuple):
+    """Placements of records among the other class: the structural components of DeLong et al. (1988).
+
+    ``member[i]``: share of non-members below member i; ``nonmember[j]``: share of members above non-member j;
+    ties count one half. The mean of either is the AUC.
+    """
+
+    member: np.ndarray
+    nonmember: np.ndarray
+
+    @property
+    def auc(self) -> float:
+        return float(self.member.mean())
+
+
+def placements(scores: np.ndarray, member: np.ndarray, weights: np.ndarray | None = None) -> Placements:
+    """Compute placements in O(n log n), after Sun & Xu (2014), in the order of the records.
+
+    Args:
+        scores: (records,) without NaN.
+        member: (records,) True for members.
+        weights: (non-members,) Weights; by default all equal.
+    """
+    if weights is not None:
+        members = scores[member]
+        nonmembers = scores[~member]
+        return Placements(_mid_rank(members, nonmembers, weights), 1 - _mid_rank(nonmembers, members))
+    order = cached_argsort(scores)
+    shares = np.empty(len(scores))
+    if len(scores) > MANY:
+        from guestlist._kernels import fill_placements  # imports numba
+
+        fill_placements(scores, order, member, shares)
+        return Placements(shares[member], 1 - shares[~member])
+    (first,), (last,) = tie_ends(scores[order][None])
+    inside = member[order]
+    for same_class in (inside, ~inside):
+        n_others = np.append(0, np.cumsum(~same_class))  # number of the other class among the lowest i records
+        shares[order[same_class]] = (n_others[first[same_class]] + n_others[last[same_class] + 1]) / (2 * n_others[-1])
+    return Placements(shares[member], 1 - shares[~member])
+
+
+class ClusterCodes(NamedTuple):
+    """Cluster codes of the members and of the non-members; None for independent records."""
+
+    member: np.ndarray | None
+    nonmember: np.ndarray | None
+
+    @classmethod
+    def split(cls, clusters: np.ndarray | None, member: np.ndarray) -> ClusterCodes:
+        return cls(optional_take(clusters, member), optional_take(clusters, ~member))
+
+
+def auc(
+    scores: np.ndarray,
+    member: np.ndarray,
+    *,
+    clusters: np.ndarray | None = None,
+    weights: np.ndarray | None = None,
+    confidence: float = 0.95,
+    placed: Placements | None = None,
+) -> Estimate:
+    """Area under the ROC curve by Mann-Whitney with mid-ranks, and DeLong's interval (DeLong et al. 1988).
+
+    Args:
+        scores: (records,) Higher means likelier member; infinities are allowed, NaN is ignored.
+        member: (records,) True for members.
+        clusters: (records,) Person of each record; by default every record is independent.
+        weights: (records,) Weights of the non-members; those of members are ignored. By default all equal.
+        confidence: Nominal coverage of the interval.
+        placed: the placements of the scores, where they are known already.
+
+    Returns:
+        The AUC, exactly 0.5 for a constant score; withheld without scored members or non-members. For one
+        target: where several are pooled, use :func:`pooled_auc`.
+
+    >>> auc(np.array([1.0, 1.0, 1.0]), np.array([True, False, True])).value
+    0.5
+    """
+    error = error_of(confidence)
+    clusters = cluster_codes(clusters, scores)
+    weights = scored_weights(weights, scores)
+    scores, member = drop_unscored(scores, member)
+    if member.all() or not member.any():
+        return WITHHELD
+    codes = ClusterCodes.split(clusters, member)
+    nonmember_weights = optional_take(weights, ~member)
+    components = placed or placements(scores, member, nonmember_weights)
+    component_weights = (
+        None if nonmember_weights is None else Placements(np.ones(len(components.member)), nonmember_weights)
+    )
+    interval = _interval(components, auc_variance(components, codes, component_weights), error)
+    return _widen(interval, _tie_bounds(scores, member, components, codes, error, nonmember_weights))
+
+
+def auc_difference(
+    scores_a: np.ndarray,
+    scores_b: np.ndarray,
+    member: np.ndarray,
+    *,
+    clusters: np.ndarray | None = None,
+    confidence: float = 0.95,
+    placed_a: Placements | None = None,
+    placed_b: Placements | None = None,
+) -> Estimate:
+    """AUC of attack a minus AUC of attack b on the same records of one target (paired, DeLong et al. 1988).
+
+    The interval is never narrower than what a sample of this size leaves open when the two attacks agree on
+    every pair, as they do when both separate perfectly: see ``_exact_bounds``.
+
+    Args:
+        scores_a: (records,) scores of one attack; NaN is left out, together with its partner in ``scores_b``.
+        scores_b: (records,) scores of the other attack.
+        member: (records,) True for members.
+        clusters: (records,) Person of each record; by default every record is independent.
+        confidence: Nominal coverage of the interval.
+        placed_a, placed_b: the placements of the scores, where they are known already and no score is missing.
+    """
+    error = error_of(confidence)
+    both = ~(np.isnan(scores_a) | np.isnan(scores_b))
+    member = np.asarray(member, dtype=bool)[both]
+    codes = ClusterCodes.split(cluster_codes(clusters, np.where(both, scores_a, np.nan)), member)
+    if member.all() or not member.any():
+        return WITHHELD
+    if both.all():
+        a = placed_a or placements(*drop_unscored(scores_a, member))
+        b = placed_b or placements(*drop_unscored(scores_b, member))
+    else:
+        a, b = (placements(*drop_unscored(np.asarray(scores)[both], member)) for scores in (scores_a, scores_b))
+    gap = Placements(a.member - b.member, a.nonmember - b.nonmember)
+    return auc_difference_interval(a.auc - b.auc, auc_variance(gap, codes), error)
+
+
+def auc_difference_interval(
+    difference: float, variance: AucVariance, error: float, extra_variance: float = 0.0
+) -> Estimate:
+    """Return a difference of AUCs with its interval; ``extra_variance`` is added to that of the records."""
+    half = 1 - unanimous_bound(variance.pairs, error / 2)
+    if variance.total > 0:
+        half = max(half, variance.student(error) * np.sqrt(variance.total + extra_variance))
+    return Estimate(difference, float(max(difference - half, -1.0)), float(min(difference + half, 1.0)))
+
+
+def effective_sizes(
+    scores: np.ndarray, member: np.ndarray, *, clusters: np.ndarray | None = None
+) -> tuple[float, float]:
+    """Compute the effective numbers of members and non-members for the AUC: records divided by the design effect.
+
+    The design effect of a class is its part of the AUC's variance, divided by what that would be for independent records. Each
+    number is at least 1 for a class with scores, and at most the number of records.
+    """
+    clusters = cluster_codes(clusters, scores)
+    scores, member = drop_unscored(scores, member)
+    records = np.array([member.sum(), (~member).sum()], dtype=np.float64)
+    if clusters is not None and records.all():
+        components = placements(scores, member)
+        independent = np.array(delong_variance_parts(components))
+        clustered = auc_variance(components, ClusterCodes.split(clusters, member)).parts
+        effect = np.divide(clustered, independent, out=np.ones(2), where=(independent > 0) & (clustered > 0))
+        records = np.clip(records / effect, 1.0, records)
+    return float(records[0]), float(records[1])
+
+
+def smallest_detectable_auc(n_members: float, n_nonmembers: float) -> float:
+    """Return the AUC that an audit of this size detects with 80 % power in a two-sided test at 5 %.
+
+    It is 0.5 + (1.96 + 0.84) standard deviations of the AUC of an uninformative score. Where persons
+    have several records, use the numbers of :func:`effective_sizes`.
+
+    >>> round(smallest_detectable_auc(500, 500), 3)
+    0.551
+    """
+    return float(0.5 + 2.8 * np.sqrt((1 / n_members + 1 / n_nonmembers) / 12))
+
+
+def delong_variance_parts(components: Placements) -> tuple[float, float]:
+    """Return the parts of DeLong's variance due to members and to non-members."""
+    members, nonmembers = (float(np.var(x, ddof=1)) / len(x) if len(x) > 1 else 0.0 for x in components)
+    return members, nonmembers
+
+
+class AucVariance(NamedTuple):
+    """Variance of an AUC, or of a difference of AUCs.
+
+    Args:
+        parts: Parts due to members and to non-members.
+        shared: Part due to persons with records in both classes.
+        dof: Degrees of freedom of the two parts.
+        effective_n: Effective numbers of persons in the two classes (Kish 1965).
+        n_clusters: Number of persons in total.
+    """
+
+    parts: np.ndarray
+    shared: float
+    dof: np.ndarray
+    effective_n: tuple[float, float]
+    n_clusters: int
+
+    @property
+    def pairs(self) -> float:
+        """Number of pairs of a member and a non-member, no two of which share a person."""
+        return min(*self.effective_n, self.n_clusters / 2)
+
+    @property
+    def total(self) -> float:
+        """Total variance, never below the larger part: negative covariance of shared persons is not trusted."""
+        return float(max(self.parts.sum() + self.shared, self.parts.max()))
+
+    def student(self, error: float) -> float:
+        """Student's quantile with Satterthwaite's degrees of freedom."""
+        dof = self.parts.sum() ** 2 / (self.parts**2 / np.maximum(self.dof, 1)).sum()
+        return float(special.stdtrit(dof, 1 - error / 2))
+
+
+def auc_variance(components: Placements, codes_of: ClusterCodes, weights: Placements | None = None) -> AucVariance:
+    """Compute DeLong's variance, or Obuchowski's if persons have several records: sums within persons.
+
+    A person pulls the mean towards themselves, the more so the more records they have: their deviation is divided by the
+    root of one minus their share of the records (Bell & McCaffrey 2002), which is DeLong's n - 1 for one record each.
+
+    Args:
+        components: Placements, or differences of placements.
+        codes_of: Clusters of the records.
+        weights: Weights of the components; a person then counts with the sum of the weights. By default all equal.
+    """
+    if codes_of.member is None or codes_of.nonmember is None:
+        sizes = len(components.member), len(components.nonmember)
+        if weights is None:
+            return AucVariance(
+                parts=np.array(delong_variance_parts(components)),
+                shared=0.0,
+                dof=np.array(sizes) - 1,
+                effective_n=sizes,
+                n_clusters=sum(sizes),
+            )
+        codes = np.arange(sizes[0]), sizes[0] + np.arange(sizes[1])
+    else:
+        codes = codes_of.member, codes_of.nonmember
+    weights = Placements(*map(np.ones_like, components)) if weights is None else weights
+    n_clusters = int(max(side_codes.max() for side_codes in codes)) + 1
+    deviations = np.zeros((2, n_clusters))
+    records = np.empty((2, n_clusters))
+    for side, (values, side_codes, weight) in enumerate(zip(components, codes, weights, strict=True)):
+        total = weight.sum()
+        records[side] = np.bincount(side_codes, weight, minlength=n_clusters)
+        other_share = 1 - records[side] / total
+        sums = np.bincount(side_codes, weight * (values - (weight @ values) / total), minlength=n_clusters) / total
+        # The variance within a single cluster is unknown.
+        np.divide(sums, np.sqrt(other_share), out=deviations[side], where=other_share > 0)
+    parts = np.square(deviations).sum(axis=1)
+    shared = 2 * float(deviations[0] @ deviations[1])
+    squares = np.square(records)
+    # Degrees of freedom as if all records of a person were equal.
+    dof = squares.sum(axis=1) ** 2 / np.square(squares).sum(axis=1) - 1
+    effective_n = records.sum(axis=1) ** 2 / squares.sum(axis=1)
+    return AucVariance(
+        parts=parts,
+        shared=shared,
+        dof=dof,
+        effective_n=(float(effective_n[0]), float(effective_n[1])),
+        n_clusters=n_clusters,
+    )
+
+
+def _interval(components: Placements, variance: AucVariance, error: float) -> Estimate:
+    value = components.auc
+    low, high = _exact_bounds(components, variance, error)
+    # Weights cause rounding errors where all placements are equal, hence the second condition.
+    if variance.total == 0 or not 0 < value < 1:
+        return Estimate(value, min(low, value), max(high, value))
+    smooth = logit_interval(value, np.sqrt(variance.total), variance.student(error))
+    return _widen(smooth, (low, high))
+
+
+def _widen(interval: Estimate, bounds: tuple[float, float]) -> Estimate:
+    return Estimate(interval.value, min(interval.low, bounds[0]), max(interval.high, bounds[1]))
+
+
+def _exact_bounds(components: Placements, variance: AucVariance, error: float) -> tuple[float, float]:
+    """Bounds that no sample of this size can exclude.
+
+    Match members and non-members in min(n1, n0) pairs that share no record, and no person. The pairs are independent,
+    and each is in the right order with a chance equal to the AUC, so perfect separation refutes an AUC below
+    (error / 2)**(1 / pairs). A sample that is not perfectly separated must not claim more than that; nor, the
+    other way round, one that is not perfectly reversed.
+
+    A group of n whose placements are all the same, as in a lump of ties, shows no variance. By the same
+    argument a share of up to 1 - (error / 2)**(1 / n) of its population may be placed anywhere else.
+    """
+    value = components.auc
+    low = unanimous_bound(variance.pairs, error / 2)
+    high = 1 - low
+    for n in (n for x, n in zip(components, variance.effective_n, strict=True) if np.ptp(x) == 0):
+        bound = unanimous_bound(n, error / 2)
+        low = min(low, value * bound)
+        high = max(high, 1 - (1 - value) * bound)
+    return low, high
+
+
+def _tie_bounds(
+    scores: np.ndarray,
+    member: np.ndarray,
+    components: Placements,
+    codes: ClusterCodes,
+    error: float,
+    weights: np.ndarray | None = None,
+) -> tuple[float, float]:
+    """Bounds from the mean placement of either class, combined by squares; only where scores tie.
+
+    Scores with two distinct values have two placements. With more values there may be unseen ones, anywhere in [0, 1].
+    """
+    ordered = scores[cached_argsort(scores)]
+    value = components.auc
+    values = ordered[np.append(True, ordered[1:] != ordered[:-1])]
+    if len(values) == len(scores):
+        return value, value
+    limits = Placements(np.array([0.0, 1.0]), np.array([0.0, 1.0]))
+    if len(values) == 2:
+        limits = Placements(_mid_rank(values, scores[~member], weights), 1 - _mid_rank(values[::-1], scores[member]))
+    below = 0.0
+    above = 0.0
+    for placed, side_codes, (floor, ceiling), side_weights in zip(
+        components, codes, limits, (None, weights), strict=True
+    ):
+        sums = ClusterSums.from_values((placed - floor) / (ceiling - floor), side_codes, side_weights)
+        low, high = (floor + (ceiling - floor) * end(error / 2) for end in (sums.lower, sums.upper))
+        below = np.hypot(below, value - low)
+        above = np.hypot(above, high - value)
+    return float(max(value - below, 0.0)), float(min(value + above, 1.0))
+
+
+def _mid_rank(values: np.ndarray, population: np.ndarray, weights: np.ndarray | None = None) -> np.ndarray:
+    """Share of ``population`` below each value; ties count 0.5."""
+    if weights is not None:
+        order = np.argsort(population, kind="stable")
+        population = population[order]
+        below = np.append(0.0, np.cumsum(weights[order]))
+        return (
+            below[np.searchsorted(population, values, "left")] + below[np.searchsorted(population, values, "right")]
+        ) / (2 * below[-1])
+    population = np.sort(population)
+    return (np.searchsorted(population, values, "left") + np.searchsorted(population, values, "right")) / (
+        2 * len(population)
+    )
+
+
+def auc_gain_within_folds(
+    scores: np.ndarray,
+    fitted: np.ndarray,
+    member: np.ndarray,
+    fold: np.ndarray,
+    *,
+    baseline_sd: float = 0.0,
+    at_least: float | None = None,
+    clusters: np.ndarray | None = None,
+    confidence: float = 0.95,
+) -> Estimate:
+    """AUC of ``scores`` minus that of cross-fitted scores, over pairs of records of one fold.
+
+    With ``at_least`` it is the AUC minus the larger of two: that of the cross-fitted scores, and ``at_least``. This is the
+    smaller of two differences, and each end of its interval is the smaller of theirs.
+
+    Args:
+        scores: (records,) of an attack; NaN is left out, together with its partner.
+        fitted: (records,) of the classifier, by folds that did not teach it.
+        member: (records,) True for members.
+        fold: (records,) numbers of the folds.
+        baseline_sd: standard deviation of the classifier's AUC when memberships are exchanged.
+        at_least: AUC that the classifier is taken to reach where it does worse, such as 0.5; None compares with its AUC only.
+        clusters: (records,) Person of each record; by default every record is independent.
+        confidence: Nominal coverage of the interval.
+    """
+    error = error_of(confidence)
+    compared = ~(np.isnan(scores) | np.isnan(fitted))
+    for number in np.unique(fold[compared]):  # A fold without both classes is dropped.
+        kinds = np.unique(member[compared & (fold == number)])
+        compared &= (fold != number) | (len(kinds) == 2)
+    if not compared.any():
+        return WITHHELD
+    member = np.asarray(member, dtype=bool)[compared]
+    fold = fold[compared]
+    codes = ClusterCodes.split(cluster_codes(clusters, np.where(compared, scores, np.nan)), member)
+    a, b = (
+        _placements_within(np.asarray(values, dtype=np.float64)[compared], member, fold) for values in (scores, fitted)
+    )
+    pairs = Placements(*(np.bincount(fold, ~side)[fold[side]] for side in (member, ~member)))  # that each record is in
+    gap = Placements(a.member - b.member, a.nonmember - b.nonmember)
+    value = float(pairs.member @ gap.member / pairs.member.sum())
+    extra_variance = max(baseline_sd**2 - auc_variance(b, codes, pairs).total, 0.0)
+    beyond = auc_difference_interval(value, auc_variance(gap, codes, pairs), error, extra_variance)
+    if at_least is None:
+        return beyond
+    gain_over_floor = float(pairs.member @ a.member / pairs.member.sum()) - at_least
+    over_floor = auc_difference_interval(gain_over_floor, auc_variance(a, codes, pairs), error)
+    return Estimate(*(min(ends) for ends in zip(beyond, over_floor, strict=True)))
+
+
+def _placements_within(scores: np.ndarray, member: np.ndarray, fold: np.ndarray) -> Placements:
+    """Compute placements among the other class within each fold, in the order of the records."""
+    shares = np.empty(len(scores))
+    for number in np.unique(fold):
+        inside = fold == number
+        of_fold = placements(scores[inside], member[inside])
+        shares[inside & member], shares[inside & ~member] = of_fold
+    return Placements(shares[member], shares[~member])

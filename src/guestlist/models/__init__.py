@@ -1,0 +1,8 @@
+"""Models that can be audited: estimators, torch modules, functions, model files and predictions.
+
+Names are loaded when first used; ``__init__.pyi`` lists them.
+"""
+
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

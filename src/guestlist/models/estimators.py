@@ -1,0 +1,476 @@
+"""Fitted scikit-learn-style estimators as targets: ``clone(model).fit`` trains references."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar
+
+import numpy as np
+
+from guestlist._util import FitParams, describe, last
+from guestlist.data import Data, encode
+from guestlist.defences import (
+    Recipe,
+    Refit,
+    as_function,
+    as_recipe,
+    check_arguments,
+    package_of,
+    training_of,
+    unfitted,
+    weight_parameter,
+)
+from guestlist.errors import InputError
+from guestlist.models.boosters import UntrainedModel, untrained_model
+from guestlist.models.frameworks import FRAMEWORKS
+from guestlist.models.leverage import dense, linear_leverage
+from guestlist.models.scales import Labels, Logits, Probabilities, Scale, Values
+from guestlist.models.target import (
+    KnnSpace,
+    Predict,
+    Reads,
+    RetrainFunction,
+    SoftValueTrainer,
+    Target,
+    by_class,
+    one_hot_labels,
+    retrained_text,
+)
+from guestlist.models.trees import input_of_last_step, last_of, tree_leaves
+
+
+def estimator_target(
+    model, *, train: Recipe | Callable | None = None, untrained=None, recipe: str | None = None
+) -> Target:
+    """Return a target from a fitted classifier or regressor.
+
+    A classifier without ``predict_proba`` and ``decision_function``, such as a hard vote, outputs only labels.
+
+    Args:
+        train: Training of references: a recipe ``(model, data, rng) -> fitted model``, or a function
+            ``(data, rng) -> fitted model``; by default :class:`guestlist.defences.Refit`, which fits a clone.
+        untrained: Model that the recipe trains copies of, if that is not a clone of ``model``: a recipe may return a different
+            type of model.
+        recipe: Text that identifies ``train`` across runs; by default its settings or its source code.
+    """
+    scale = _scale(model)
+    default = train is None
+    training_recipe = as_recipe(Refit() if default else train)
+    # An unfitted copy is sent to every worker.
+    start = untrained_model(model) if untrained is None else UntrainedModel(unfitted(untrained))
+    predict: Predict = RegressorPredict(model)
+    classes = np.array([])
+    if scale.has_classes:
+        classes = _classes(model)
+        predict = EstimatorPredict(model, classes)
+    trainer = Train(start.model, classes, training_recipe)
+    can: dict[str, Callable] = {}
+    frozen = default and _frozen(model)
+    cannot = {"train": frozen or ""}
+    if not frozen:
+        can = {"train": trainer, "retrain": RetrainEstimator(start.model, training_recipe, recipe)}
+    if scale.has_classes:
+        cannot["distil"] = frozen or _unweighted(model, training_recipe)
+        if not cannot["distil"]:
+            can["distil"] = SoftTrain(trainer)
+    elif not frozen:
+        can["distil"] = SoftValueTrainer(trainer)
+    inspectors = {"neighbours": _neighbours(model), "leaves": tree_leaves(model), "leverage": linear_leverage(model)}
+    can |= {name: find for name, find in inspectors.items() if find}
+    if recipe is None:
+        recipe = f"{FRAMEWORKS['scikit-learn'].describe(start.model)}\n{describe(training_recipe)}"
+    return Target(
+        predict=predict,
+        classes=classes,
+        scale=scale,
+        recipe=recipe,
+        name=_name(model),
+        reads=reads_of(model),
+        can=can,
+        cannot=cannot,
+        training=training_of(training_recipe, model=" ".join(repr(start.model).split()) if default else ""),
+        notes=_notes(model, start, trained_otherwise=not default),
+    )
+
+
+def query_estimator(model, train: Recipe | Callable | None) -> Target:
+    """Wrap a fitted estimator with the recipe of its references."""
+    return estimator_target(model, train=train)
+
+
+def retrain_estimator(model, recipe: Recipe, data: Data, members: np.ndarray, fit: Callable, **_options: Any) -> Target:
+    """Train a target on the members among some records; see :class:`guestlist.models.frameworks.Framework`."""
+    fitted = fit(recipe, model, reads_of(model).fitting(data, "data").copied(members))
+    return estimator_target(fitted, train=recipe, untrained=model)
+
+
+def trained_by(target: Target, train: Callable) -> Target:
+    """Return a target, such as an ONNX file, with references trained by a function ``(data, rng) -> model``."""
+    if "train" in target.can:
+        raise InputError(
+            f"{target.name} has a recipe already. Pass train= once: where the target is made, or to the audit."
+        )
+    trainer = TrainAlike(as_function(train), target.classes, target.scale)
+    cannot = {name: why for name, why in target.cannot.items() if name != "train"}
+    trainable = replace(
+        target, recipe=f"{target.recipe}\n{describe(train)}", can={**target.can, "train": trainer}, cannot=cannot
+    )
+    return replace(trainable, can={**trainable.can, "retrain": RetrainFunction(trainable)})
+
+
+@dataclass(frozen=True)
+class TrainAlike:
+    """Train one reference with the user's function, with outputs on the scale of the target.
+
+    Args:
+        train: Function that returns a fitted estimator, or a function from features to outputs like those of the target.
+    """
+
+    train: Callable[[Data, np.random.Generator], Any]
+    classes: np.ndarray
+    scale: Scale
+
+    def __call__(self, data: Data, rng: np.random.Generator) -> Predict:
+        model = self.train(data, rng)
+        if not hasattr(model, "predict"):
+            return model
+        if not self.scale.has_classes:
+            return RegressorPredict(model)
+        scale = _scale(model)
+        if scale.name != self.scale.name:
+            raise InputError(
+                f"train= returned a {type(model).__name__}, which outputs {scale.name}, and the target outputs "
+                f"{self.scale.name}. Return a function from features to {self.scale.name} instead."
+            )
+        return EstimatorPredict(model, self.classes)
+
+
+def check_fit(target: Target, params: FitParams | None) -> None:
+    """Raise, before anything is trained, if the estimator's ``fit`` cannot be called as references call it."""
+    trainer = target.can.get("train")
+    if isinstance(trainer, Train) and isinstance(trainer.recipe, Refit):
+        check_arguments(trainer.model, params.arguments if params else {})
+
+
+def with_fit_params(target: Target, params: FitParams) -> Target:
+    """Return the target with arguments for ``fit`` of its references; they are part of its fingerprint."""
+    trainer = target.needs(
+        "train", "fit_params= are for the training of references, and {name} has no recipe to train them by{why}."
+    )
+    retraining = target.can.get("retrain")
+    if getattr(retraining, "trains", "function") not in ("estimator", "function"):
+        raise InputError(
+            f"fit_params= are passed to fit of scikit-learn-style estimators, and {target.name} is trained by "
+            f"{type(getattr(retraining, 'recipe', trainer)).__name__}. Set its options in train= where the target is made."
+        )
+    names = ", ".join(params.arguments)
+    training = target.training and replace(target.training, recipe=f"{target.training.recipe} with fit({names})")
+    weighted = any(last(name) == "sample_weight" for name in params.arguments)
+    notes = {code: values for code, values in target.notes.items() if code != WEIGHTS or not weighted}
+    identity = f"{target.recipe}\nfit {describe(dict(params.options))} {sorted(params.values)}"
+    return replace(target, recipe=identity, training=training, notes=notes)
+
+
+def _notes(model, start: UntrainedModel, trained_otherwise: bool) -> dict[str, dict[str, int | float | str]]:
+    notes: dict[str, dict[str, int | float | str]] = {}
+    if start.rounds is not None:
+        notes["GL126"] = {"rounds": start.rounds, "most": start.max_rounds or 0}
+    if not trained_otherwise and saw_weights(model):
+        notes[WEIGHTS] = {}
+    return notes
+
+
+def reads_of(model) -> Reads:
+    """Return the form of the features that an estimator reads, as far as it is known before it is fitted."""
+    names = getattr(model, "feature_names_in_", None)
+    if names is None and package_of(model) == "catboost" and model.is_fitted():
+        names = model.feature_names_
+        if names == [str(position) for position in range(len(names))]:
+            names = None  # CatBoost numbers the columns of an array
+    return Reads(
+        features=None if names is None else tuple(names),
+        arrays=names is None and hasattr(model, "n_features_in_"),
+        width=getattr(model, "n_features_in_", None),
+        documents=_reads_documents(model),
+    )
+
+
+def _reads_documents(model) -> bool:
+    """Return whether the first step of a model reads one text per record, as ``TfidfVectorizer`` does."""
+    from sklearn.feature_extraction.text import CountVectorizer, HashingVectorizer
+
+    if isinstance(model, CountVectorizer | HashingVectorizer):
+        return model.input == "content"
+    if getattr(model, "estimator", None) is not None:  # of a search, or of a calibrated model
+        return _reads_documents(model.estimator)
+    for name in ("steps", "transformer_list", "estimators"):  # of a pipeline, a union, a vote: pairs of name and part
+        parts = [pair[1] for pair in getattr(model, name, None) or () if isinstance(pair, tuple)]
+        if parts:
+            return _reads_documents(next((part for part in parts if not isinstance(part, str)), None))
+    return False
+
+
+@dataclass(frozen=True)
+class EstimatorPredict:
+    """Outputs of a fitted classifier, with columns ordered as ``classes``; an unseen class gets 0."""
+
+    model: object
+    classes: np.ndarray
+    own_classes: np.ndarray | None = None
+
+    def __call__(self, x) -> np.ndarray:
+        if not hasattr(self.model, "predict_proba"):
+            if hasattr(self.model, "decision_function"):
+                return _decisions(self.model, x, self.classes)
+            return one_hot_labels(np.asarray(self.model.predict(x)), self.classes)  # type: ignore[attr-defined]
+        columns = _classes(self.model) if self.own_classes is None else self.own_classes
+        probabilities = np.asarray(by_class(self.model.predict_proba(x), columns))
+        if probabilities.ndim != 2:
+            raise InputError("The model answers for several outputs at once; audit one output at a time.")
+        if np.array_equal(columns, self.classes):
+            return probabilities
+        aligned = np.zeros((len(probabilities), len(self.classes)))
+        aligned[:, encode(columns, self.classes)] = probabilities
+        return aligned
+
+
+@dataclass(frozen=True)
+class RegressorPredict:
+    """Predictions of a fitted regressor."""
+
+    model: Any
+
+    def __call__(self, x) -> np.ndarray:
+        values = np.asarray(self.model.predict(x))
+        if values.ndim == 2 and values.shape[1] > 1:
+            raise InputError("The model predicts several values at once; audit one output at a time.")
+        return values.reshape(len(values))
+
+
+@dataclass(frozen=True)
+class Train:
+    """Train one reference with a recipe.
+
+    Args:
+        model: Unfitted estimator.
+        classes: Labels; empty for a regressor.
+    """
+
+    model: Any
+    classes: np.ndarray
+    recipe: Any
+
+    def __call__(self, data: Data, rng: np.random.Generator) -> Predict:
+        return self._trained(data, lambda model, records: self.recipe(model, records, rng))
+
+    def weighted(self, data: Data, weight: np.ndarray, rng: np.random.Generator) -> Predict:
+        """Train one reference with a weight per record."""
+        return self._trained(data, lambda model, records: self.recipe.weighted(model, records, weight, rng))
+
+    def _trained(self, data: Data, train: Callable) -> Predict:
+        if not len(self.classes):
+            return _predict_function(train(self.model, data), RegressorPredict)
+        present, positions = np.unique(encode(data.y, self.classes), return_inverse=True)
+        if len(present) < 2:
+            raise InputError("A reference would train on one class only: the audit needs more records of the others.")
+        # XGBoost needs labels 0, 1, … without gaps, and a fitted one keeps an objective for all of them. A reference may lack
+        # a rare class.
+        if len(present) < len(self.classes) and type(self.model).__module__.startswith("xgboost"):
+            trained = train(unfitted(self.model).set_params(objective=None), data.changed(y=positions))
+            return _predict_function(
+                trained, lambda model: EstimatorPredict(model, self.classes, self.classes[present])
+            )
+        return _predict_function(train(self.model, data), lambda model: EstimatorPredict(model, self.classes))
+
+
+@dataclass(frozen=True)
+class RetrainEstimator:
+    """Train the target again with its own recipe or a different one.
+
+    Args:
+        model: Unfitted estimator.
+        text: Text with which the user identifies the recipe, if any.
+    """
+
+    model: Any
+    recipe: Any
+    text: str | None = None
+    trains: ClassVar[str] = "estimator"
+
+    def __call__(self, recipe, members: Data, rng: np.random.Generator) -> Target:
+        chosen = self.recipe if recipe is None else recipe
+        text = retrained_text(self.text, recipe)
+        return estimator_target(chosen(self.model, members, rng), train=chosen, untrained=self.model, recipe=text)
+
+
+@dataclass(frozen=True)
+class SoftTrain:
+    """Train on probabilities instead of labels: one copy of each record per class, weighted by its probability.
+
+    A loss that is a weighted sum over records is then the expected loss under the soft labels. Steps that count records
+    instead of weights (the scaler of a pipeline, a smallest leaf) see each record once per class.
+    """
+
+    train: Train
+
+    def __call__(self, data: Data, soft: np.ndarray, rng: np.random.Generator) -> Predict:
+        classes = self.train.classes
+        copies = data.take(np.repeat(np.arange(len(data)), len(classes)))
+        labelled = replace(copies, y=np.tile(classes, len(data)))
+        return self.train.weighted(labelled, soft.ravel(), rng)
+
+
+def _predict_function(trained, reader: Callable[[object], Predict]) -> Predict:
+    """Return the function that queries a trained model; a model without ``predict`` is such a function itself."""
+    if hasattr(trained, "predict"):
+        return reader(trained)
+    return trained
+
+
+def _unweighted(model, recipe: Recipe) -> str:
+    """Return the reason why the model cannot be trained on soft labels; "" if it can."""
+    if not hasattr(recipe, "weighted"):
+        return f"its recipe, {type(recipe).__name__}, takes no weights of records"
+    if not weight_parameter(model):
+        return f"{_name(model)} takes no sample_weight in fit"
+    return ""
+
+
+def _frozen(model) -> str:
+    """Return the reason why a clone of the model cannot be trained, if it has a frozen part; "" if it can."""
+    for name, part in {"": model, **model.get_params(deep=True)}.items():
+        if type(part).__name__ == "FrozenEstimator":
+            where = name and f"its part {name!r} is"
+            return f"{where or 'it is'} a FrozenEstimator, which keeps what it learnt from the target's members"
+    return ""
+
+
+def _neighbours(model) -> Callable[[object], KnnSpace] | None:
+    """Return the space of a K-NN classifier, also as the last step of a pipeline; None for other models."""
+    from sklearn.neighbors import KNeighborsClassifier
+
+    last = last_of(model)
+    if not isinstance(last, KNeighborsClassifier) or last.weights != "uniform":
+        return None
+    metric = last.metric
+    if (metric, last.p) == ("minkowski", 2):
+        metric = "euclidean"
+    if metric not in ("euclidean", "cosine"):
+        return None
+
+    def space(x) -> KnnSpace:
+        return KnnSpace(dense(input_of_last_step(model, x)), last.n_neighbors, metric)
+
+    return space
+
+
+def _scale(model) -> Scale:
+    """Return the scale of a fitted model's outputs."""
+    from sklearn.base import is_regressor
+    from sklearn.exceptions import NotFittedError
+    from sklearn.utils.validation import check_is_fitted
+
+    classes = getattr(model, "classes_", None)
+    if (classes is None or not len(classes)) and is_regressor(model):  # CatBoost's regressors have a list of none
+        try:
+            check_is_fitted(model)
+        except NotFittedError as error:
+            raise InputError(f"{type(model).__name__} is not fitted. Fit it on the members first.") from error
+        return Values()
+    _classes(model)
+    if hasattr(model, "predict_proba"):
+        return Probabilities()
+    if hasattr(model, "decision_function"):
+        return Logits()
+    return Labels()
+
+
+def _classes(model) -> np.ndarray:
+    classes = getattr(model, "classes_", None)
+    if classes is None:
+        raise InputError(
+            f"{type(model).__name__} has no classes_: it is not fitted, or it is neither a classifier nor a regressor. "
+            "Fit it on the members first."
+        )
+    if isinstance(classes, list) and any(np.ndim(labels) for labels in classes):
+        raise InputError("The model answers for several outputs at once; audit one output at a time.")
+    array = np.asarray(classes)
+    if array.dtype.byteorder == ">":
+        return array.astype(array.dtype.newbyteorder("="))
+    return array
+
+
+def _decisions(model, x, classes: np.ndarray) -> np.ndarray:
+    """Return decision values as logits: monotone in the model's confidence, though not calibrated."""
+    decisions = np.asarray(model.decision_function(x))
+    columns = _classes(model)
+    if decisions.ndim == 1:
+        decisions = np.column_stack([np.zeros(len(decisions)), decisions])
+    if decisions.shape[1] != len(columns):
+        raise InputError(
+            f"decision_function answers with {decisions.shape[1]} columns for {len(columns)} classes; use "
+            "decision_function_shape='ovr', or a model with probabilities."
+        )
+    aligned = np.full((len(decisions), len(classes)), decisions.min(axis=1, keepdims=True))
+    aligned[:, encode(columns, classes)] = decisions
+    return aligned
+
+
+def _name(model) -> str:
+    steps = getattr(model, "steps", None) or [("", model)]
+    return " + ".join(type(step).__name__ for _, step in steps)
+
+
+WEIGHTS = "GL133"  # the check that reports them
+# Standard deviations below the expected number of distinct records in bootstrap samples: fewer than one false positive in 10^8.
+FEWER = 6.0
+
+
+def saw_weights(model) -> bool:
+    """Return whether a fitted estimator, or the last step of a pipeline, was certainly fitted with ``sample_weight``."""
+    while hasattr(model, "best_estimator_"):
+        model = model.best_estimator_
+    if getattr(model, "steps", None):
+        model = model[-1]
+    if type(model).__module__.partition(".")[0] != "sklearn" or getattr(model, "class_weight", None) is not None:
+        return False
+    if getattr(model, "_fitted_with_sw", False):  # histogram-based boosting
+        return True
+    counts = getattr(model, "class_count_", None)  # naive Bayes
+    if counts is not None and (np.asarray(counts) % 1 != 0).any():
+        return True
+    if getattr(model, "bootstrap", False):
+        return _unequal_bootstrap(model)
+    return any(
+        not np.array_equal(tree.weighted_n_node_samples, tree.n_node_samples)
+        for tree in _trees(model)
+        if tree is not None
+    )
+
+
+def _trees(model) -> Iterator[Any]:
+    """Trees that get the weights of ``fit`` and no others: not those of AdaBoost or bagging."""
+    name = type(model).__name__
+    if name.startswith(("DecisionTree", "ExtraTreeC", "ExtraTreeR")):
+        yield getattr(model, "tree_", None)
+    elif name.startswith(("ExtraTrees", "RandomForest", "GradientBoosting")):
+        for tree in np.ravel(getattr(model, "estimators_", [])):
+            yield getattr(tree, "tree_", None)
+
+
+def _unequal_bootstrap(model) -> bool:
+    """Return whether bootstrap samples of a forest were drawn or weighted by unequal weights.
+
+    Older versions of scikit-learn multiply by weights; newer ones draw by them, which gives fewer distinct records.
+    """
+    trees = [tree for tree in _trees(model) if tree is not None]
+    n = getattr(model, "_n_samples", None)
+    drawn = getattr(model, "_n_samples_bootstrap", None)
+    if not trees or not n or not drawn:
+        return False
+    if any((tree.weighted_n_node_samples % 1 != 0).any() for tree in trees):
+        return True
+    missed = (1 - 1 / n) ** drawn
+    both = (1 - 2 / n) ** drawn if n > 1 else 0.0
+    variance = n * missed + n * (n - 1) * both - (n * missed) ** 2
+    distinct = np.mean([tree.n_node_samples[0] for tree in trees])
+    return bool(distinct < n * (1 - missed) - FEWER * np.sqrt(max(variance, 1.0) / len(trees)) - 0.5)

@@ -1,0 +1,391 @@
+"""Models from files. Only formats that run no code are opened without an explicit flag."""
+
+import hashlib
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from guestlist._util import as_path, extra, path_exists, reason
+from guestlist.errors import InputError
+from guestlist.models.frameworks import FRAMEWORKS
+from guestlist.models.scales import Scale, as_scale
+from guestlist.models.target import Reads, Target, function_target
+from guestlist.models.trees import check_trees
+
+DTYPES = {
+    "tensor(float)": np.float32,
+    "tensor(double)": np.float64,
+    "tensor(float16)": np.float16,
+    "tensor(int64)": np.int64,
+    "tensor(int32)": np.int32,
+    "tensor(bool)": np.bool_,
+    "tensor(string)": object,
+}
+FLOATS = ("tensor(float)", "tensor(double)", "tensor(float16)")
+BATCH_SIZE = 4096  # records in one query
+NO_RECIPE = "an ONNX file does not say how the model was trained"
+
+
+def onnx_target(
+    path: str | Path,
+    *,
+    classes=None,
+    train: Callable | None = None,
+    scale: Scale | str | None = None,
+    recipe: str | None = None,
+    name: str | None = None,
+) -> Target:
+    """Return a target from an ONNX file, as ``skl2onnx``, ``torch.onnx`` and others write it.
+
+    Args:
+        path: Path of the file. It may have one input, (records, …), or one input per column of a table.
+        classes: Labels, one per column of the outputs; by default the names in the file, or 0, 1, ….
+        train: ``(data, rng) -> predict``, as for ``function_target``. A file does not contain its training; without
+            ``train``, only the attacks that need no references run.
+        scale: Scale of the outputs: by default ``probabilities`` if the file also outputs labels, ``values`` if it has one
+            output of one column, and ``logits`` otherwise.
+        recipe: Text that identifies ``train`` across runs.
+        name: Name in reports; by default that of the file.
+    """
+    path = as_path("path", path)
+    session, content = _session(path)
+    graph = _Graph(session, tuple(session.get_inputs()), *_outputs(path, session))
+    output_scale = as_scale(graph.default_scale(classes) if scale is None else scale)
+    if output_scale.name == "labels":
+        raise ValueError(
+            "Expected scale='labels' to be 'probabilities', 'logits' or 'values': an ONNX file tells more."
+        )
+    labels = _classes(path, content, graph, classes) if output_scale.has_classes else None
+    cannot = {}
+    if train is None:
+        cannot["train"] = NO_RECIPE
+        if recipe is None:
+            recipe = hashlib.sha256(content).hexdigest()
+    target = function_target(
+        OnnxPredict(graph, labels, output_scale.name),
+        classes=labels,
+        train=train,
+        scale=output_scale,
+        recipe=recipe,
+        name=name or path.name,
+    )
+    return replace(target, reads=_reads(graph.inputs), cannot=cannot)
+
+
+def load_onnx(path: Path, *, scale: str | None, classes: Any, **_options: Any) -> Target:
+    """Return the target in a file; the arguments are those of :func:`guestlist.models.files.load_model`."""
+    return onnx_target(path, scale=scale, classes=classes)
+
+
+@dataclass(frozen=True)
+class _Graph:
+    """Session of a file, with its inputs, its output of answers, and its output of labels if it has one."""
+
+    session: Any
+    inputs: tuple[Any, ...]
+    answers: Any
+    label: Any
+
+    @property
+    def mapped(self) -> bool:
+        """True if the answer for a record is a map from class to number, the default of skl2onnx."""
+        return self.answers.type.startswith("seq(map")
+
+    @property
+    def columns(self) -> int | None:
+        """Number of columns of the answers, if the file states it."""
+        return None if self.mapped else _width(self.answers)
+
+    @property
+    def fixed_records(self) -> int | None:
+        """Number of records in each query, if the file fixes it."""
+        shape = self.inputs[0].shape
+        if shape and isinstance(shape[0], int) and shape[0] > 0:
+            return shape[0]
+        return None
+
+    def default_scale(self, classes) -> str:
+        """Return the scale that the outputs suggest."""
+        if self.mapped or self.label is not None:
+            return "probabilities"
+        if classes is None and (self.columns == 1 or len(self.answers.shape) == 1):
+            return "values"
+        return "logits"
+
+    def run(self, x) -> tuple[Any, np.ndarray | None]:
+        """Return the answers for some records, and the labels if there are any."""
+        names = [output.name for output in (self.answers, self.label) if output is not None]
+        outputs = self.session.run(names, _fed(self.inputs, x))
+        return outputs[0], next(iter(outputs[1:]), None)
+
+
+@dataclass(frozen=True)
+class OnnxPredict:
+    """Outputs of the model in a file, columns ordered as ``classes``; None if it predicts values."""
+
+    graph: _Graph
+    classes: np.ndarray | None
+    scale: str
+
+    def __call__(self, x) -> np.ndarray:
+        fixed = self.graph.fixed_records
+        step = fixed or BATCH_SIZE
+        columns = 1 if self.classes is None else len(self.classes)
+        parts = [self._some(_take(x, slice(start, start + step)), fixed) for start in range(0, len(x), step)]
+        return np.concatenate([*parts] or [np.empty((0, columns))])
+
+    def _some(self, x, fixed: int | None) -> np.ndarray:
+        """Return the outputs of one batch; some files need a fixed number of records."""
+        count = len(x)
+        if fixed is not None and count < fixed:
+            x = _take(x, np.minimum(np.arange(fixed), count - 1))
+        outputs, label = self.graph.run(x)
+        if self.classes is None:
+            return np.asarray(outputs, dtype=np.float64).reshape(len(x), -1)[:count]
+        answers = self._by_class(outputs, len(x))
+        if label is not None:
+            self._check_labels(answers, np.asarray(label).reshape(-1))
+        return answers[:count]
+
+    def _by_class(self, outputs, records: int) -> np.ndarray:
+        assert self.classes is not None
+        if self.graph.mapped:
+            try:
+                rows = [[row[label] for label in self.classes.tolist()] for row in outputs]
+            except KeyError as error:
+                raise InputError(
+                    f"The file answers about {list(outputs[0])}, and not about the class {error}."
+                ) from error
+            return np.array(rows, dtype=np.float64)
+        answers = np.asarray(outputs, dtype=np.float64).reshape(records, -1)
+        if answers.shape[1] == 1 and len(self.classes) == 2:  # only for the second class
+            first = 1 - answers if self.scale == "probabilities" else np.zeros_like(answers)
+            return np.hstack([first, answers])
+        return answers
+
+    def _check_labels(self, answers: np.ndarray, label: np.ndarray) -> None:
+        """Raise if the file's labels are not the likeliest classes: the classes are then in a different order."""
+        assert self.classes is not None
+        positions = pd.Index(self.classes).get_indexer(pd.Index(label))
+        if answers.shape[1] != len(self.classes):
+            return  # the check of the outputs reports it
+        wrong = (positions < 0) | (answers[np.arange(len(answers)), positions] < answers.max(axis=1) - 1e-6)
+        if wrong.any():
+            row = int(wrong.argmax())
+            raise InputError(
+                f"The file answers {str(label[row])!r}, and the likeliest of the classes {', '.join(map(str, self.classes))} is "
+                f"{str(self.classes[answers[row].argmax()])!r}. Give them in the order of its columns: classes=[…], or "
+                "--class NAME for each."
+            )
+
+
+def _session(path: Path) -> tuple[Any, bytes]:
+    onnxruntime = extra("onnxruntime", "A model in an ONNX file")
+    if not path_exists(path) or not path.is_file():
+        raise InputError(f"There is no file {path}.")
+    options = onnxruntime.SessionOptions()
+    # One thread, so that results do not depend on the number of cores.
+    options.intra_op_num_threads = options.inter_op_num_threads = 1
+    options.log_severity_level = 4  # guestlist reports errors itself
+    try:
+        session = onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
+    except Exception as error:  # its error types have no common parent
+        if locale := re.search(r"locale with name:([\w.-]+)", str(error)):
+            raise InputError(
+                f"{path} changes the case of texts by the rules of {locale[1]}, a locale that this machine lacks. Have it made "
+                f"(Debian: apt install locales-all), or write the file of a model with lowercase=False."
+            ) from error
+        raise InputError(f"{path} cannot be read as an ONNX file ({_line(error)}).") from error
+    return session, path.read_bytes()
+
+
+def _outputs(path: Path, session) -> tuple[Any, Any]:
+    """Return the output of answers, and the output of labels if there is one."""
+    outputs = session.get_outputs()
+    label = next(
+        (output for output in outputs if output.type in ("tensor(string)", "tensor(int64)") and len(output.shape) < 2),
+        None,
+    )
+    candidates = [output for output in outputs if output.type.startswith("seq(map") or output.type in FLOATS]
+    named = [output for output in candidates if "prob" in output.name.lower()] or [
+        output for output in candidates if "logit" in output.name.lower()
+    ]
+    if len(candidates) > 1 and len(named) != 1:
+        names = ", ".join(output.name for output in candidates)
+        raise InputError(
+            f"Which output of {path.name} holds the answers? It has {names}. Keep one of them when you write the file, or give "
+            "gl.function_target a function that asks it."
+        )
+    if not candidates:
+        names = ", ".join(f"{output.name} {output.type}" for output in outputs)
+        raise InputError(f"{path.name} has no output of probabilities, logits or values, but {names}.")
+    return (candidates if len(candidates) == 1 else named)[0], label
+
+
+def _classes(path: Path, content: bytes, graph: _Graph, classes) -> np.ndarray:
+    """Return the classes of the columns of the answers."""
+    if classes is not None:
+        return np.asarray(classes)
+    named = _named(path, content, graph.columns)
+    if named is not None:
+        return np.asarray(named)
+    if graph.columns is not None and (graph.label is None or graph.label.type == "tensor(int64)"):
+        return np.arange(max(graph.columns, 2))
+    raise InputError(
+        f"{path.name} does not say what its classes are called. Give them, in the order of its columns: "
+        "gl.onnx_target(path, classes=[…]), or --class NAME for each."
+    )
+
+
+def _named(path: Path, content: bytes, columns: int | None) -> list | None:
+    """Return the class names in the last operation that has one name per column; None if there is none."""
+    onnx = extra("onnx", "A model in an ONNX file")
+    try:
+        nodes = onnx.load_from_string(content).graph.node
+    except Exception as error:
+        raise InputError(f"{path} cannot be read as an ONNX file ({_line(error)}).") from error
+    attributes = [
+        attribute for node in nodes for attribute in node.attribute if attribute.name.startswith("classlabels")
+    ]
+    values = [[text.decode() for text in attribute.strings] or list(attribute.ints) for attribute in attributes]
+    fitting = [names for names in values if len(names) > 1 and columns in (None, len(names))]
+    return next(reversed(fitting), None)
+
+
+def _width(node) -> int | None:
+    """Return the number of columns of an input or output, if the file states it."""
+    if len(node.shape) == 2 and isinstance(node.shape[1], int):
+        return node.shape[1]
+    return None
+
+
+def _reads(inputs: tuple[Any, ...]) -> Reads:
+    first = inputs[0]
+    if len(inputs) > 1:
+        return Reads(features=tuple(part.name for part in inputs))
+    if DTYPES.get(first.type) is object:
+        return Reads(documents=len(first.shape) < 2 or first.shape[1] == 1)
+    return Reads(arrays=True, width=_width(first))
+
+
+def _fed(inputs: tuple[Any, ...], x) -> dict[str, np.ndarray]:
+    unknown = [node for node in inputs if node.type not in DTYPES]
+    if unknown:
+        raise InputError(f"The file reads {unknown[0].name} of type {unknown[0].type}, which is not known here.")
+    if len(inputs) == 1:
+        return {inputs[0].name: _column(x, inputs[0])}
+    if not isinstance(x, pd.DataFrame):
+        names = ", ".join(node.name for node in inputs)
+        raise InputError(f"The file reads the columns {names}: give a table that has them, and not an array.")
+    return {node.name: _column(x[node.name], node) for node in inputs}
+
+
+def _column(values, node) -> np.ndarray:
+    """Return values as the array that an input reads."""
+    array: np.ndarray = np.asarray(values).astype(DTYPES[node.type])
+    if array.ndim == 1 and len(node.shape) == 2:
+        return array[:, None]
+    return array
+
+
+def _take(x, rows):
+    return x.iloc[rows] if isinstance(x, pd.DataFrame) else x[rows]
+
+
+def _line(error: Exception) -> str:
+    return " ".join(str(error).split())[:200]
+
+
+# Losses and links of boosted trees and generalised linear models; only some versions of skops trust them.
+LINKS = ("HalfLogitLink", "IdentityLink", "Interval", "LogLink", "LogitLink", "MultinomialLogit")
+LOSSES = (
+    "AbsoluteError", "ExponentialLoss", "HalfBinomialLoss", "HalfGammaLoss", "HalfMultinomialLoss", "HalfPoissonLoss",
+    "HalfSquaredError", "HalfTweedieLoss", "HalfTweedieLossIdentity", "HuberLoss", "PinballLoss",
+)  # fmt: skip
+# Parts of scikit-learn's models that the caller has to trust. They hold numbers, and building them runs no code from the file;
+# trees are checked before they are queried.
+PLAIN_TYPES = (
+    "numpy.dtype",
+    *(f"sklearn._loss.link.{name}" for name in LINKS),
+    *(f"sklearn._loss.loss.{name}" for name in LOSSES),
+    "sklearn.calibration._CalibratedClassifier",
+    "sklearn.calibration._SigmoidCalibration",
+    "sklearn.compose._column_transformer.make_column_selector",
+    "sklearn.ensemble._hist_gradient_boosting.binning._BinMapper",
+    "sklearn.ensemble._hist_gradient_boosting.predictor.TreePredictor",
+    "sklearn.neural_network._stochastic_optimizers.AdamOptimizer",
+    "sklearn.neural_network._stochastic_optimizers.SGDOptimizer",
+    "sklearn.tree._tree.Tree",
+)
+
+
+def load_model(
+    path: str | Path,
+    *,
+    trust: Sequence[str] = (),
+    allow_pickle: bool = False,
+    scale: str | None = None,
+    classes: Sequence[str] | Sequence[int] | None = None,
+) -> Any:
+    """Return the model in a file; see ``suffixes`` of ``FRAMEWORKS``.
+
+    Args:
+        path: Path of a ``.skops`` file, an ``.onnx`` file or, only if allowed, a pickle.
+        trust: Names of types in the file, other than scikit-learn's and NumPy's, that may be built.
+        allow_pickle: Open pickles, which can run any code of their author.
+        scale: Scale of the outputs of an ONNX file, if it differs from the default.
+        classes: Classes of the columns of an ONNX file's outputs, if the file does not name them.
+
+    Returns:
+        Estimator of a ``.skops`` file or a pickle; target of an ``.onnx`` file.
+    """
+    path = Path(path)
+    if not path_exists(path):
+        raise InputError(f"There is no file {path}.")
+    for framework in FRAMEWORKS.values():
+        if framework.load is not None and path.suffix in framework.suffixes:
+            return framework.load(path, trust=trust, allow_pickle=allow_pickle, scale=scale, classes=classes)
+    raise InputError(
+        f"Expected a .skops or .onnx file (or a pickle with --allow-pickle), found {path.name}. Torch and other models are "
+        "audited from Python: gl.torch_target, gl.function_target."
+    )
+
+
+def load_estimator(path: Path, *, trust: Sequence[str], allow_pickle: bool, **_options: Any) -> Any:
+    """Return the model in a ``.skops`` file or, only if allowed, in a pickle; the arguments are those of :func:`load_model`."""
+    if path.suffix == ".skops":
+        return _load_skops(path, trust)
+    if not allow_pickle:
+        raise InputError(
+            f"{path} is a pickle, which can run any code when it is opened. If you trust whoever made it, say "
+            "--allow-pickle; better, save the model with skops.io.dump(model, 'model.skops')."
+        )
+    import joblib
+
+    try:
+        return joblib.load(path)
+    except Exception as error:  # a pickle can raise anything
+        raise InputError(f"{path} cannot be unpickled ({reason(error)}).") from error
+
+
+def _load_skops(path: Path, trust: Sequence[str]):
+    import skops.io
+
+    trusted = [*PLAIN_TYPES, *trust]
+    try:
+        unknown = [name for name in skops.io.get_untrusted_types(file=path) if name not in trusted]
+        if not unknown:
+            model = skops.io.load(path, trusted=trusted)
+            check_trees(model)  # querying a forged one would end the process
+            return model
+    except InputError as error:
+        raise InputError(f"{path} cannot be read as a skops file. {error}") from error
+    except Exception as error:
+        raise InputError(f"{path} cannot be read as a skops file ({reason(error)}).") from error
+    flags = " ".join(f"--trust {name}" for name in unknown)
+    raise InputError(f"{path} holds types beyond scikit-learn's: {', '.join(unknown)}. If you trust them, add: {flags}")

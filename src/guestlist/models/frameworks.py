@@ -1,0 +1,118 @@
+"""Table of frameworks: how guestlist recognises, loads, queries, trains, seeds and describes their models.
+
+To add a framework, write one module with its functions and add one row to ``FRAMEWORKS``. This module imports neither a framework
+nor another part of guestlist, so any module may read the table: functions of a row are imported when they are first called.
+"""
+
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from importlib import import_module
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Lazy:
+    """A function that is imported when it is called, given as ``"module:function"``."""
+
+    path: str
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        module, _, name = self.path.partition(":")
+        return getattr(import_module(module), name)(*args, **kwargs)
+
+
+@dataclass(frozen=True)
+class Framework:
+    """A framework whose models can be audited. A model belongs to the first row that recognises it.
+
+    Attributes:
+        model_type: Noun for its models. A row of ``DEFENCES`` with this noun in ``trains`` can train them.
+        packages: Top-level packages, one of which defines a class that the model's type inherits from. Empty for any.
+        methods: Methods that the model must have.
+        query: ``(model, train) -> Target`` that wraps a fitted model. None if more has to be known about the model.
+        advice: Error message of ``audit`` for a fitted model if ``query`` is None.
+        retrain: ``(model, recipe, data, members, fit, **options) -> Target`` that trains a target on the members among the
+            records. ``fit(train, model, records)`` calls ``train`` with a fixed seed and one thread. The options are those of
+            ``play``: ``classes``, ``scale``, and ``checkpoints`` (keep the model after every epoch). The default is
+            for recipes that return estimators.
+        describe: ``(model) -> str`` that identifies an untrained model across processes, as part of the audit's fingerprint.
+        seed: ``(seed) -> context`` that seeds the framework's global generator and restores it afterwards.
+        limit_threads: ``() -> context`` in which the framework uses one thread.
+        suffixes: Suffixes of model files.
+        load: ``(path, *, trust, allow_pickle, scale, classes)`` that returns the model or target in such a file.
+    """
+
+    model_type: str
+    packages: tuple[str, ...] = ()
+    methods: tuple[str, ...] = ()
+    query: Callable[..., Any] | None = None
+    advice: str = ""
+    retrain: Callable[..., Any] = Lazy("guestlist.models.estimators:retrain_estimator")
+    describe: Callable[[Any], str] = Lazy("guestlist._util.fingerprints:describe")
+    seed: Callable[[int], AbstractContextManager] | None = None
+    limit_threads: Callable[[], AbstractContextManager] | None = None
+    suffixes: tuple[str, ...] = ()
+    load: Callable[..., Any] | None = None
+
+    def recognises(self, model: Any) -> bool:
+        """Return whether a model belongs to this framework, without importing the framework."""
+        if self.packages and not packages_of(model) & set(self.packages):
+            return False
+        return all(hasattr(model, name) for name in self.methods)
+
+
+FRAMEWORKS: dict[str, Framework] = {
+    "boosters": Framework(
+        model_type="estimator",
+        packages=("catboost", "lightgbm", "xgboost"),
+        methods=("get_params", "fit"),
+        query=Lazy("guestlist.models.estimators:query_estimator"),
+    ),
+    "scikit-learn": Framework(
+        model_type="estimator",
+        methods=("get_params", "fit"),
+        query=Lazy("guestlist.models.estimators:query_estimator"),
+        suffixes=(".skops", ".pkl", ".pickle", ".joblib"),
+        load=Lazy("guestlist.models.files:load_estimator"),
+    ),
+    "torch": Framework(
+        model_type="torch module",
+        packages=("torch",),
+        advice="Wrap a torch module with gl.torch_target(module, classes=..., train=...), which says how it is trained.",
+        retrain=Lazy("guestlist.models.torch_modules:retrain_module"),
+        describe=Lazy("guestlist.models.torch_modules:describe_module"),
+        seed=Lazy("guestlist.models.torch_modules:seed_torch"),
+        limit_threads=Lazy("guestlist.models.torch_modules:one_torch_thread"),
+    ),
+    "onnx": Framework(
+        model_type="ONNX file",
+        packages=("onnx", "onnxruntime"),
+        advice="Save the ONNX model to a file and pass its path, or wrap it with gl.onnx_target(path, ...).",
+        suffixes=(".onnx",),
+        load=Lazy("guestlist.models.files:load_onnx"),
+    ),
+    "function": Framework(
+        model_type="function",
+        methods=("__call__",),
+        advice="Wrap a function with gl.function_target(predict, classes=..., train=...), which says what its columns are.",
+    ),
+}
+
+
+def packages_of(model: Any) -> set[str]:
+    """Return the top-level packages of the classes that a model's type inherits from."""
+    return {parent.__module__.partition(".")[0] for parent in type(model).__mro__}
+
+
+def framework_of(model: Any) -> Framework | None:
+    """Return the first framework that recognises a model; None if there is none."""
+    return next((row for row in FRAMEWORKS.values() if row.recognises(model)), None)
+
+
+def loaded_frameworks() -> Iterator[Framework]:
+    """Yield the frameworks of which a package has been imported in this process."""
+    for row in FRAMEWORKS.values():
+        if any(sys.modules.get(name) for name in row.packages):
+            yield row

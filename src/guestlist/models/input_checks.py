@@ -1,0 +1,416 @@
+"""Input validation: errors before any long work starts."""
+
+from collections import Counter
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import TypeVar
+
+import numpy as np
+import pandas as pd
+
+from guestlist._util import WIDTH, grams, is_free, one_thread, reason
+from guestlist.data import Data, concatenate, encode
+from guestlist.errors import AuditError, InputError
+from guestlist.models import query
+
+QUERIES = 500  # members, and non-members, that are queried
+FEWEST = 15  # queries per set without which there is no result
+MOST_MEMBERS = 10_000  # members that are searched …
+WORK = 5e9  # … and fewer if they have many features: multiplications
+USUAL = 0.05  # share of members that count as near to another member
+SHUFFLES = 999
+MOST_WORDS = 100  # categories of a column; rarer ones are equally far from all others
+
+
+@dataclass(frozen=True)
+class NearDuplicates:
+    """Near-duplicates of members among non-members.
+
+    Args:
+        share: Share of non-members with a smaller ratio than all but ``USUAL`` of the members.
+        nonmembers: Number of non-members queried.
+        p_value: P-value of the hypothesis that members and non-members are equally near to members.
+    """
+
+    share: float
+    nonmembers: int
+    p_value: float
+
+
+def near_duplicates(members, nonmembers, rng: np.random.Generator) -> NearDuplicates | None:
+    """Test whether non-members are near-duplicates of members more often than other members are.
+
+    Returns None with too few records. Exact duplicates are excluded: they are counted elsewhere.
+
+    Args:
+        members, nonmembers: (records, …) arrays, or tables of one form.
+        rng: Draws the queried records and the permutations.
+    """
+    queries = min(QUERIES, len(members) // 3)
+    size = int(np.clip(WORK / (2 * QUERIES * _features(members)), FEWEST, MOST_MEMBERS))
+    # Records are drawn before they are encoded, because there may be many records with long texts.
+    inside = _rows(members, rng.permutation(len(members))[: queries + size])
+    points, chosen = _points(inside, _rows(nonmembers, rng.permutation(len(nonmembers))[:QUERIES]))
+    references = np.unique(points[queries:], axis=0)
+    if len(references) < FEWEST:
+        return None
+    with one_thread():  # bitwise identical on any number of cores
+        member_ratios = _ratios(points[:queries], references)
+        nonmember_ratios = _ratios(chosen, references)
+    if min(len(member_ratios), len(nonmember_ratios)) < FEWEST:
+        return None
+    near = float((nonmember_ratios < np.quantile(member_ratios, USUAL)).mean())
+    return NearDuplicates(near, len(nonmember_ratios), _p_value(nonmember_ratios, member_ratios, rng))
+
+
+def _rows(x, records: np.ndarray):
+    return x.iloc[records] if isinstance(x, pd.DataFrame) else x[records]
+
+
+def _features(x) -> int:
+    """Return the largest number of columns after encoding, at least 1."""
+    if not isinstance(x, pd.DataFrame):
+        return max(int(np.prod(x.shape[1:])), 1) * (1 if x.dtype.kind in "iufb" else max(MOST_WORDS, WIDTH))
+    numbers = x.select_dtypes("number").shape[1]
+    return max(numbers + max(MOST_WORDS, WIDTH) * (x.shape[1] - numbers), 1)
+
+
+def _points(members, nonmembers) -> tuple[np.ndarray, np.ndarray]:
+    """Encode both sets as arrays (records, features): numbers standardised, categories one-hot, text as n-grams.
+
+    Missing numbers are set to the mean.
+    """
+    if isinstance(members, pd.DataFrame):
+        both = pd.concat([members, nonmembers], ignore_index=True)
+        numbers = both.select_dtypes("number")
+        others = [both[name] for name in both.columns if name not in numbers.columns]
+        words = [grams(column) if is_free(column) else _one_hot(column) for column in others]
+        parts = [_scaled(numbers.to_numpy(dtype=np.float64, na_value=np.nan)), *words]
+    elif members.dtype.kind in "iufb":
+        flat = np.concatenate([members.reshape(len(members), -1), nonmembers.reshape(len(nonmembers), -1)])
+        parts = [_scaled(flat.astype(np.float64))]
+    else:
+        both = pd.DataFrame(np.concatenate([side.reshape(len(side), -1) for side in (members, nonmembers)]))
+        return _points(*(both.infer_objects().iloc[rows] for rows in np.split(np.arange(len(both)), [len(members)])))
+    points = np.concatenate(parts, axis=1)
+    return points[: len(members)], points[len(members) :]
+
+
+def _scaled(values: np.ndarray) -> np.ndarray:
+    values = np.where(np.isfinite(values), values, np.nan)
+    known = ~np.isnan(values)
+    count = np.maximum(known.sum(axis=0), 1)
+    centred = np.where(known, values - np.where(known, values, 0.0).sum(axis=0) / count, 0.0)
+    deviation = np.sqrt(np.square(centred).sum(axis=0) / count)
+    return centred / np.where(deviation > 0, deviation, 1.0)
+
+
+def _one_hot(column: pd.Series) -> np.ndarray:
+    """(records, words) columns in which two different words are 1 apart."""
+    text = column.astype(object).map(str)
+    words = text.value_counts().index[:MOST_WORDS]
+    return (text.to_numpy()[:, None] == words.to_numpy()) / np.sqrt(2)
+
+
+def _ratios(queries: np.ndarray, references: np.ndarray) -> np.ndarray:
+    """Divide the distance to the nearest by that to the second nearest; exact duplicates are excluded."""
+    squares = np.square(references).sum(axis=1)
+    distances = []
+    for block in np.array_split(queries, max(1, len(queries) // 100)):
+        nearest = np.argpartition(squares - 2 * block @ references.T, 1, axis=1)[:, :2]
+        # Recomputed from differences, because squares of large numbers lose the distances of near-duplicates.
+        distances.append(np.sort(np.linalg.norm(block[:, None] - references[nearest], axis=2), axis=1))
+    first, second = np.concatenate(distances).T
+    return (first / np.where(second > 0, second, 1.0))[first > 0]
+
+
+def _p_value(nonmember_ratios: np.ndarray, member_ratios: np.ndarray, rng: np.random.Generator) -> float:
+    """Permutation p-value of the mean log ratio, in which a few very small ratios count most."""
+    scores = -np.log(np.concatenate([nonmember_ratios, member_ratios]))
+    shuffled = rng.permuted(np.tile(scores, (SHUFFLES, 1)), axis=1)[:, : len(nonmember_ratios)].sum(axis=1)
+    observed = scores[: len(nonmember_ratios)].sum()
+    as_large = (shuffled >= observed - 1e-9 * abs(observed)).sum()  # sums of the same numbers in another order
+    return float((1 + as_large) / (1 + SHUFFLES))
+
+
+T = TypeVar("T")
+# From this share of non-members that are also members on, the two sides are not two sides.
+MOSTLY_DUPLICATES = 0.5
+# So many of a side stand in the population by chance, whatever the records are like.
+A_FEW = 0.01
+# If so many are expected to have no equal, chance does not leave a quarter of them.
+ENOUGH = 20
+
+
+def check_sides(sides: dict[str, Data], classes: np.ndarray) -> None:
+    """Raise unless every side has records of one shape, with labels the target knows."""
+    members = sides["members"]
+    for side, data in sides.items():
+        if len(data) == 0:
+            raise InputError(f"{side} is empty: an audit compares members with non-members.")
+        if len(classes):  # a regression has none, and reads its labels as numbers
+            _check_labels(side, data, classes)
+        _check_same_features(side, data, members)
+
+
+def check_finite(side: str, data: Data, predict) -> None:
+    """Raise where a feature is NaN or infinite and the model cannot read it."""
+    broken = _not_finite(data.x)
+    if not broken.any():
+        return
+    try:
+        query(predict, data.take(np.flatnonzero(broken)[:5]).x)
+    except Exception as error:
+        raise InputError(
+            f"{side} has {broken.sum()} records with NaN or infinite features ({_where(data.x)}), which the model cannot read "
+            f"({reason(error)}). Drop or impute them, or audit the pipeline that does."
+        ) from error
+
+
+def check_readable(sides: Mapping[str, Data], predict) -> None:
+    """Raise if the model cannot read a record, before the slow work and before a folder is created."""
+    for side, data in sides.items():
+        asked_about(data, lambda some: query(predict, some.x), side)
+
+
+def check_first_records(sides: Mapping[str, Data], predict) -> None:
+    """The same of a few records of each side, where all of them will be asked about before there is a folder."""
+    few = {side: data.take(np.arange(min(5, len(data)))) for side, data in sides.items()}
+    with suppress(Exception):
+        query(predict, concatenate(list(few.values())).x)  # all in one call: some models take long to begin
+        return
+    for side, data in few.items():
+        try:
+            query(predict, data.x)
+        except InputError:
+            raise
+        except Exception as error:
+            raise InputError(f"The model cannot read {side} ({reason(error)}).") from error
+
+
+def asked_about(data: Data, ask: Callable[[Data], T], side: str = "these records") -> T:
+    """Return ``ask(data)``; an InputError names the first record that it cannot read.
+
+    Args:
+        side: what the records are called where no single one of them is at fault.
+    """
+    try:
+        return ask(data)
+    except AuditError:
+        raise
+    except Exception as error:  # a model may raise anything
+        record, cause = _first_unreadable(data, ask, error)
+        which = side if record is None else f"record {data.ids[record]}"
+        if record == 0 and len(data) > 1 and _fails(data.take(np.array([len(data) - 1])), ask):
+            raise InputError(
+                f"The model cannot read {side}, neither the first of them nor the last ({reason(cause)}). Give "
+                "them as it was trained: the same columns, of the same types."
+            ) from error
+        raise InputError(
+            f"The model cannot read {which} ({reason(cause)}). Mend the value, leave the record out, or audit "
+            "the pipeline that reads it."
+        ) from error
+
+
+def _first_unreadable(data: Data, ask: Callable[[Data], T], error: Exception) -> tuple[int | None, Exception]:
+    """The place of the first record that fails by itself, found by halves, with its error; None: only together they fail."""
+    start = 0
+    stop = len(data)
+    while stop - start > 1:
+        middle = (start + stop) // 2
+        first = _fails(data.take(np.arange(start, middle)), ask)
+        if first is not None:
+            stop = middle
+            error = first
+            continue
+        second = _fails(data.take(np.arange(middle, stop)), ask)
+        if second is None:
+            return None, error
+        start = middle
+        error = second
+    return start, error
+
+
+def _fails(data: Data, ask: Callable[[Data], T]) -> Exception | None:
+    try:
+        ask(data)
+    except Exception as error:
+        return error
+    return None
+
+
+def members_again(
+    hashes: np.ndarray, persons: np.ndarray | None, member: np.ndarray, outside: np.ndarray
+) -> np.ndarray:
+    """(records,) true for non-members that stand among the members too: an equal record, or one of the same person.
+
+    Args:
+        hashes: (records,) of features and label.
+        persons: (records,) whose they are, where it is known.
+        member, outside: (records,) members, and non-members; the others are population.
+    """
+    again = np.zeros(len(hashes), dtype=bool)
+    again[outside] = _are_among(hashes[outside], hashes[member])
+    if persons is not None:
+        again[outside] |= _are_among(persons[outside], persons[member])
+    return again
+
+
+def _are_among(values: np.ndarray, others: np.ndarray) -> np.ndarray:
+    """Return (values,) true for values that are among the others; NaN equals nothing.
+
+    As ``np.isin``, which sorts them and takes eight times as long.
+    """
+    return pd.Series(values).isin(others).to_numpy() & (values == values)
+
+
+def repeated_in_population(hashes: np.ndarray, member: np.ndarray, outside: np.ndarray) -> np.ndarray:
+    """(records,) true for records of the population that are members or non-members given once more.
+
+    Records with few values have equals by nature: as many in the population as the non-members have among the members, were there
+    as many members. A side that has twice as many, and 1 % more, stands in the population itself, and so does one with a
+    quarter as many without an equal. Then it is left out of it, each record as often as it stands on that side; were it left in,
+    references without a record would train on its copy.
+
+    Args:
+        hashes: (records,) of features and label.
+        member, outside: (records,) members, and non-members; the others are population.
+    """
+    population = ~(member | outside)
+    if not population.any():
+        return population
+    by_nature = _are_among(hashes[outside], hashes[member]).mean()
+    expected = 1 - (1 - by_nature) ** (population.sum() / member.sum())
+    given_again = [
+        side for side in (member, outside) if _exceeds_chance(_are_among(hashes[side], hashes[population]), expected)
+    ]
+    if not given_again:
+        return np.zeros(len(hashes), dtype=bool)
+    population_hashes = pd.Series(hashes[population])
+    times = population_hashes.map(pd.Series(hashes[np.logical_or.reduce(given_again)]).value_counts()).fillna(0)
+    repeated = np.zeros(len(hashes), dtype=bool)
+    repeated[population] = population_hashes.groupby(population_hashes).cumcount() < times
+    return repeated
+
+
+def _exceeds_chance(equal: np.ndarray, expected: float) -> bool:
+    """Return whether more records have an equal in the population than chance explains."""
+    share = equal.mean()
+    without = 1 - expected
+    return share > 2 * expected + A_FEW or (without * len(equal) >= ENOUGH and 1 - share < without / 4)
+
+
+@dataclass(frozen=True)
+class Twins:
+    """Counts of duplicate and near-duplicate records.
+
+    Args:
+        copies: members that are equal to another member.
+        members: all of them.
+        in_population: members and non-members that also stand in the population; None: there is no population.
+        left_out: records of the population that were left out of it, since they are members or non-members.
+        asked: members and non-members.
+        near: non-members against members; None: too few to say.
+    """
+
+    copies: int
+    members: int
+    in_population: int | None
+    left_out: int
+    asked: int
+    near: NearDuplicates | None
+
+
+def twins_among(pool: Data, hashes: np.ndarray, member: np.ndarray, outside: np.ndarray, repeated: np.ndarray) -> Twins:
+    """Count duplicates among members, in the population, and near-duplicates across the two sets.
+
+    Args:
+        hashes: (records,) of features and label.
+        member, outside: (records,) members, and non-members; the others are population.
+        repeated: (records,) of the population, those that are left out of it.
+    """
+    evaluated = member | outside
+    _, position, counts = np.unique(hashes[member], return_inverse=True, return_counts=True)
+    in_population = None if evaluated.all() else int(_are_among(hashes[evaluated], hashes[~evaluated]).sum())
+    # The same records are looked at every time: nothing here is a result that a seed should change.
+    near = near_duplicates(pool.take(member).x, pool.take(outside).x, np.random.default_rng(0))
+    return Twins(
+        copies=int((counts[position] > 1).sum()),
+        members=int(member.sum()),
+        in_population=in_population,
+        left_out=int(repeated.sum()),
+        asked=int(evaluated.sum()),
+        near=near,
+    )
+
+
+def check_not_the_same(duplicate: np.ndarray) -> None:
+    if duplicate.mean() >= MOSTLY_DUPLICATES:
+        raise InputError(
+            f"{duplicate.sum()} of {len(duplicate)} non-members also stand among the members: "
+            "these are not records that the model has not seen. Give others, or drop the duplicates "
+            "(duplicates='drop', or --drop-duplicates) if enough remain."
+        )
+
+
+def _check_labels(side: str, data: Data, classes: np.ndarray) -> None:
+    missing = pd.isna(data.y)
+    if missing.any():
+        raise InputError(f"{side} has {missing.sum()} records without a label, first in row {missing.argmax()}.")
+    unknown = encode(data.y, classes) < 0
+    if unknown.any():
+        counts = Counter(map(_label_text, data.y[unknown])).most_common(5)
+        listed = ", ".join(f"{label} ({count} records)" for label, count in counts)
+        known = ", ".join(map(_label_text, classes[:10]))
+        raise InputError(f"{side} has labels that the model was not trained on: {listed}. It knows {known}.")
+
+
+def _label_text(label) -> str:
+    """Return the repr of a label, so that the number 1 and the text '1' differ."""
+    return repr(label.item() if isinstance(label, np.generic) else label)
+
+
+def _check_same_features(side: str, data: Data, members: Data) -> None:
+    if isinstance(data.x, pd.DataFrame) != isinstance(members.x, pd.DataFrame):
+        raise InputError(
+            f"members is a {type(members.x).__name__} but {side} is a {type(data.x).__name__}; give both in one form."
+        )
+    if isinstance(data.x, pd.DataFrame) and isinstance(members.x, pd.DataFrame):
+        differ = set(data.x.columns).symmetric_difference(members.x.columns)
+        if differ:
+            raise InputError(f"members and {side} differ in the columns {', '.join(sorted(map(str, differ)))}.")
+    elif not _can_concatenate(data.x, members.x):
+        raise InputError(
+            f"members have features of {members.x.dtype}, but {side} of {data.x.dtype}; give both in one form."
+        )
+    elif data.x.shape[1:] != members.x.shape[1:]:
+        raise InputError(f"members have features shaped {members.x.shape[1:]}, but {side} {data.x.shape[1:]}.")
+
+
+def _can_concatenate(first: np.ndarray, second: np.ndarray) -> bool:
+    """Return whether two arrays can be concatenated: dates and numbers cannot."""
+    try:
+        np.result_type(first, second)
+    except TypeError:
+        return False
+    return True
+
+
+def _not_finite(x) -> np.ndarray:
+    if isinstance(x, pd.DataFrame):
+        numbers = x.select_dtypes("number")
+        infinite = np.isinf(numbers.to_numpy(dtype=np.float64, na_value=np.nan)).any(axis=1)
+        return x.isna().any(axis=1).to_numpy() | infinite
+    if x.dtype.kind == "f":
+        return ~np.isfinite(x.reshape(len(x), -1)).all(axis=1)
+    return pd.isna(x.reshape(len(x), -1)).any(axis=1) if x.dtype.kind == "O" else np.zeros(len(x), bool)
+
+
+def _where(x) -> str:
+    if isinstance(x, pd.DataFrame):
+        return "columns " + ", ".join(str(c) for c in x.columns if _not_finite(x[[c]]).any())
+    if x.ndim == 1:
+        return "missing texts"
+    columns = _not_finite(x.reshape(len(x), -1).T)
+    return f"feature {int(columns.argmax())}" + (f" and {columns.sum() - 1} others" if columns.sum() > 1 else "")

@@ -1,0 +1,116 @@
+"""Targets with an output defence, and references with the same defence: the attacker knows it."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from guestlist.data import Data, as_data, encode
+from guestlist.defences import Answering, Say, Training, check_attacker, written
+from guestlist.errors import InputError
+from guestlist.models.isolation import OnCopies
+from guestlist.models.scales import Probabilities, Scale
+from guestlist.models.target import Predict, Target, as_target
+
+
+def answering(
+    model, how: Answering, *, members: Any = None, label: str | None = None, seed: int = 0, attacker: str = "adaptive"
+) -> Target:
+    """Return a target whose outputs an output defence changes.
+
+    Args:
+        model: Target, or fitted scikit-learn-style classifier.
+        how: Output defence such as ``Rounded(2)``, ``LabelOnly()`` or ``MemGuard(held_out)``.
+        members: Training records, for a defence that learns from them.
+        label: Label column of ``members``, if they are a table.
+        seed: Random seed of the defence.
+        attacker: ``adaptive`` has references with the same defence; ``naive`` does not know the defence.
+    """
+    target = as_target(model)
+    if not isinstance(how, Answering):
+        raise InputError(f"Expected a way to answer such as gl.defences.Rounded(2), found {type(how).__name__}.")
+    if not target.scale.has_classes:
+        raise InputError(f"{target.name} predicts values; {type(how).__name__} changes probabilities of classes.")
+    check_attacker(attacker)
+    adaptive = attacker == "adaptive"
+    if hasattr(how, "held_out"):
+        how = replace(how, held_out=target.fitting(how.held_out, "held_out"))  # type: ignore[type-var]
+    data = None
+    if how.learns:
+        if members is None:
+            raise InputError(
+                f"{type(how).__name__} learns from the records that the model was trained on: give members=…."
+            )
+        records = target.fitting(as_data(members, side="members", label=label), "members")
+        data = replace(records, y=encode(records.y, target.classes))
+    ask = ProbabilityPredict(target.predict, target.scale)
+    can = dict(target.can)
+    for name in ("train", "distil"):
+        if name in can:
+            can[name] = DefendedTrainer(can[name], how if adaptive else None, target.scale, target.classes)
+    return replace(
+        target,
+        predict=DefendedPredict(ask, how.begin(OnCopies(ask), data, np.random.default_rng(seed))),
+        scale=Probabilities(),
+        can={name: function for name, function in can.items() if name not in UNDEFENDED},
+        cannot={**target.cannot, **dict.fromkeys(UNDEFENDED, "its answers are not its own")},
+        recipe=f"{target.recipe}\n{how.describe() if adaptive else 'as probabilities'}",
+        name=f"{target.name}, {type(how).__name__}",
+        training=_training(target, how, attacker),
+    )
+
+
+def _training(target: Target, defence: Answering, attacker: str) -> Training:
+    """Describe the training and the output defence."""
+    training = target.training or Training(target.name)
+    if training.attacker == "naive":
+        attacker = "naive"
+    return replace(training, recipe=f"{training.recipe}, {written(defence)}", attacker=attacker)
+
+
+# Capabilities that read the model instead of its outputs: no output defence protects them. Retraining would lose the defence.
+UNDEFENDED = ("white_box", "leaves", "neighbours", "checkpoints", "retrain")
+
+
+@dataclass(frozen=True)
+class ProbabilityPredict:
+    """Probabilities of a model on any scale with classes."""
+
+    predict: Predict
+    scale: Scale
+
+    def __call__(self, x) -> np.ndarray:
+        return np.asarray(self.scale.soft(np.asarray(self.predict(x), dtype=np.float64)))
+
+
+@dataclass(frozen=True)
+class DefendedPredict:
+    """Defended outputs of a model."""
+
+    ask: ProbabilityPredict
+    say: Say
+
+    def __call__(self, x) -> np.ndarray:
+        return self.say(self.ask(x))
+
+
+@dataclass(frozen=True)
+class DefendedTrainer:
+    """Train one reference with the target's output defence; None outputs probabilities."""
+
+    train: Callable
+    defence: Answering | None
+    scale: Scale
+    classes: np.ndarray
+
+    def __call__(self, data: Data, *arguments) -> Predict:
+        if self.defence is None:
+            return ProbabilityPredict(self.train(data, *arguments), self.scale)
+        known = None
+        if self.defence.learns:
+            known = data.changed(y=encode(data.y, self.classes))
+            data = data.copied()  # a model may write on its training records, which the defence reads afterwards
+        predict = ProbabilityPredict(self.train(data, *arguments), self.scale)
+        rng = arguments[-1]
+        return DefendedPredict(predict, self.defence.begin(OnCopies(predict), known, rng))

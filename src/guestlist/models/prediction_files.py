@@ -1,0 +1,397 @@
+"""Predictions from files, with default or user-defined column names."""
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from guestlist._store import read_npz
+from guestlist._util import as_path, check_roles, path_exists, read_table
+from guestlist.data import as_text, persons_of
+from guestlist.errors import InputError
+from guestlist.models.predictions import Predictions
+from guestlist.models.scales import Scale, as_scale
+
+# Names under which an npz file may hold the answers, and prefixes of the columns of a table that do.
+ANSWERS = {"probabilities": "probabilities", "probs": "probabilities", "logits": "logits", "values": "values"}
+PREFIXES = {"p_": "probabilities", "z_": "logits"}
+# The column of a table that holds predicted values.
+PREDICTED = "predicted"
+LABEL = ("label", "labels")
+MEMBER = "member"
+YES = ("1", "True")
+NO = ("0", "False")
+_LOGITS_HINT = {"logits": " with --scale logits"}
+
+
+@dataclass(frozen=True)
+class PredictionColumns:
+    """Columns of a table of predictions.
+
+    Args:
+        label: True class or value; by default ``label`` or ``labels``.
+        member: True or 1 if the model was trained on the record; by default ``member``.
+        answer: One column with the probability of one of two classes, such as ``prob_yes``; or a pattern such as ``prob_{}``
+            with braces for the class; with ``scale="values"`` the predicted value. By default ``p_{}``, ``z_{}`` (logits) or
+            ``predicted``.
+        positive: Class whose probability ``answer`` is, if its name and the labels do not determine it.
+        group, id, person: As for ``audit``.
+        labelled: False if the table has no labels: only attacks that read none run.
+    """
+
+    label: str | None = None
+    member: str = MEMBER
+    answer: str | None = None
+    positive: str | None = None
+    group: tuple[str, ...] = ()
+    id: str | None = None
+    person: str | None = None
+    labelled: bool = True
+
+
+def read_predictions(
+    path: str | Path,
+    *,
+    scale: Scale | str | None = None,
+    label: str | None = None,
+    member: str = MEMBER,
+    answer: str | None = None,
+    positive: str | None = None,
+    group: Sequence[str] = (),
+    id: str | None = None,
+    person: str | None = None,
+    features: str | Path | None = None,
+    labelled: bool = True,
+) -> Predictions:
+    """Read predictions from a file.
+
+    ``.npz``: arrays ``probabilities`` (or ``probs``) or ``logits``, ``labels`` (positions), ``member``; ``ids``,
+    ``persons`` and ``features`` if any. For regression ``values``; the labels are then the true values.
+    ``.csv``, ``.tsv`` and ``.parquet``: the columns of :class:`PredictionColumns`.
+
+    Args:
+        scale: Scale of the outputs; by default that of the name of the array or columns.
+        label, member, answer, positive, group, id, person, labelled: As for :class:`PredictionColumns`.
+        features: A .csv, .tsv or .parquet file of the features of the records, in the order of the predictions, or matched by
+            the column ``id`` if it has one.
+    """
+    columns = PredictionColumns(
+        label=label,
+        member=member,
+        answer=answer,
+        positive=positive,
+        group=tuple(group),
+        id=id,
+        person=person,
+        labelled=labelled,
+    )
+    predictions = _read(as_path("path", path), scale, columns)
+    if features is None:
+        return predictions
+    return replace(predictions, features=_features(as_path("features", features), predictions, id, person))
+
+
+def _read(path: Path, scale: Scale | str | None, columns: PredictionColumns) -> Predictions:
+    if path.suffix.lower() != ".npz":
+        names = [name for name in (columns.id, columns.person) if name is not None]
+        return _from_table(path, read_table(path, text=names), scale, columns)
+    if columns != PredictionColumns(labelled=columns.labelled):
+        raise InputError(
+            f"{path} has no columns to take groups, ids, persons or answers from; give a .csv or .parquet file."
+        )
+    return _from_npz(path, scale, columns.labelled)
+
+
+def _from_npz(path: Path, scale: Scale | str | None, labelled: bool) -> Predictions:
+    if not path_exists(path):
+        raise InputError(f"There is no file {path}.")
+    try:
+        arrays = read_npz(path)
+    except (OSError, ValueError) as error:
+        raise InputError(f"{path} cannot be read as npz ({error}).") from error
+    answer_names = [name for name in ANSWERS if name in arrays]
+    needed = ["labels", "member"] if labelled else ["member"]
+    if len(answer_names) != 1 or any(name not in arrays for name in needed):
+        raise InputError(
+            f"Expected the arrays {', '.join(map(repr, needed))} and one of {', '.join(map(repr, ANSWERS))} in {path}, "
+            f"found {', '.join(map(repr, arrays))}."
+        )
+    scale = as_scale(scale or ANSWERS[answer_names[0]])
+    labels = arrays["labels"] if labelled else None
+    if labels is not None and labels.dtype.kind not in ("iu" if scale.has_classes else "iuf"):
+        means = "whole numbers, the columns of the answers" if scale.has_classes else "numbers, the true values"
+        raise InputError(f"Expected 'labels' in {path} as {means}; found {labels.dtype}.")
+    return Predictions(
+        answers=arrays[answer_names[0]],
+        labels=labels,
+        member=arrays["member"],
+        scale=scale,
+        ids=arrays.get("ids"),
+        persons=arrays.get("persons"),
+        features=arrays.get("features"),
+        labelled=labelled,
+    )
+
+
+def _from_table(path: Path, table: pd.DataFrame, scale: Scale | str | None, columns: PredictionColumns) -> Predictions:
+    if not len(table):
+        raise InputError(f"{path} has a head ({_names(table)}) and no records below it.")
+    label = _label(path, table, columns)
+    wanted = [columns.member, *columns.group, *filter(None, [label, columns.id, columns.person])]
+    _require(path, table, wanted)
+    if scale is None and columns.answer is None and PREDICTED in table:
+        scale = "values"
+    chosen = None if scale is None else as_scale(scale)
+    answer = columns.answer
+    if answer is None and chosen is not None and not chosen.has_classes:
+        answer = PREDICTED
+    roles = {"label": label, "member": columns.member, "answer": answer}
+    check_roles(roles, id=columns.id, person=columns.person, group=columns.group)
+    labels = None
+    if chosen is not None and not chosen.has_classes:
+        classes = None
+        answers = _values(path, table, answer or PREDICTED)
+        if label is not None:
+            labels = _values(path, table, label)[:, 0]
+    else:
+        logits = chosen is not None and chosen.name == "logits"
+        answers, classes, default = _answers(path, table, columns, wanted, label, logits)
+        if label is not None:
+            labels = _positions(path, table[label], classes)
+        chosen = chosen or as_scale(default)
+    return Predictions(
+        answers=answers,
+        labels=labels,
+        member=table[columns.member].to_numpy(),
+        scale=chosen,
+        classes=classes,
+        ids=as_text(table[columns.id]) if columns.id else None,
+        persons=persons_of(table[columns.person], str(path)) if columns.person else None,
+        groups={name: as_text(table[name]) for name in columns.group},
+        labelled=columns.labelled,
+    )
+
+
+def _label(path: Path, table: pd.DataFrame, columns: PredictionColumns) -> str | None:
+    if not columns.labelled:
+        return None
+    if columns.label is not None:
+        return columns.label
+    present = [name for name in LABEL if name in table]
+    if len(present) == 1:
+        return present[0]
+    raise InputError(
+        f"The column of the labels of {path} is not named. Name it with label= (--label), or set labelled=False (--no-labels) if "
+        f"there is none. Its columns are {_names(table)}."
+    )
+
+
+def _require(path: Path, table: pd.DataFrame, wanted: Sequence[str]) -> None:
+    if table.columns.has_duplicates:
+        twice = sorted(set(map(str, table.columns[table.columns.duplicated()])))
+        raise InputError(f"{path} has several columns named {', '.join(map(repr, twice))}.")
+    missing = [name for name in wanted if name not in table]
+    if missing:
+        message = f"{path} lacks the columns {', '.join(map(repr, missing))}; it has {_names(table)}."
+        if MEMBER in missing:
+            message += " Name the column that marks members with member= (--member)."
+        raise InputError(message)
+
+
+def _values(path: Path, table: pd.DataFrame, name: str) -> np.ndarray:
+    """Return (records, 1) a column of numbers."""
+    _require(path, table, [name])
+    if not pd.api.types.is_numeric_dtype(table[name]):
+        raise InputError(f"{path} has columns of values that are not numbers: {name}.")
+    return table[name].to_numpy(dtype=np.float64, na_value=np.nan)[:, None]
+
+
+def _answers(
+    path: Path, table: pd.DataFrame, columns: PredictionColumns, wanted: Sequence[str], label: str | None, logits: bool
+) -> tuple[np.ndarray, np.ndarray, str]:
+    """Return (records, classes) answers, the classes as text, and the scale that the column names suggest."""
+    if columns.answer is not None and "{}" not in columns.answer:
+        answers, classes = _binary_answers(path, table, columns, label, logits)
+        return answers, classes, "probabilities"
+    patterns = {f"{prefix}{{}}": scale for prefix, scale in PREFIXES.items()}
+    if columns.answer is not None:
+        patterns = {columns.answer: "probabilities"}
+    labels = None if label is None else _label_spellings(path, table[label])
+    matches = {pattern: _pattern_columns(table, pattern, wanted, labels) for pattern in patterns}
+    pattern = next((candidate for candidate, classes in matches.items() if classes), None)
+    if pattern is None:
+        lacks = " or ".join(repr(candidate.replace("{}", "<class>")) for candidate in patterns)
+        raise InputError(
+            f"{path} lacks the columns {lacks} for every class; it has {_names(table)}. Say which they are: "
+            'with --probability COLUMN, or a pattern such as --probability "prob_{}".'
+        )
+    scale = patterns[pattern]
+    names = list(matches[pattern])
+    classes = np.array(list(matches[pattern].values()), dtype=object)
+    words = [str(name) for name in names if not pd.api.types.is_numeric_dtype(table[name])]
+    if words:
+        raise InputError(f"{path} has columns of answers that are not numbers: {', '.join(words)}.")
+    if len(names) == 1:
+        raise InputError(
+            f"{path} has one column of answers alone, {names[0]!r}, and there are two classes or more. If it is the answer for "
+            f"one of two, say --probability {names[0]}{_LOGITS_HINT.get(scale, '')}."
+        )
+    if columns.answer is None:
+        _check_unnamed(path, names, classes, _known_classes(classes, labels), pattern, scale)
+    return table[names].to_numpy(dtype=np.float64, na_value=np.nan), classes, scale
+
+
+def _pattern_columns(
+    table: pd.DataFrame, pattern: str, wanted: Sequence[str], labels: set[str] | None
+) -> dict[str, str]:
+    """Return the columns that match a pattern, each with the class at the position of the braces.
+
+    A column of text, such as tidymodels' ``.pred_class``, is not an answer. It is kept, and refused later, if it is named after
+    a label.
+    """
+    start, _, end = pattern.partition("{}")
+    fits = re.compile(f"{re.escape(start)}(.+){re.escape(end)}", re.DOTALL)
+    matches = {name: fits.fullmatch(str(name)) for name in table.columns if name not in wanted}
+    classes = {name: match[1] for name, match in matches.items() if match}
+    named = _known_classes(classes.values(), labels)
+    return {
+        name: label for name, label in classes.items() if label in named or pd.api.types.is_numeric_dtype(table[name])
+    } or classes
+
+
+def _known_classes(classes: Iterable[str], labels: set[str] | None) -> set[str]:
+    """Return the labels; if there are none, the classes that are whole numbers."""
+    if labels is None:
+        return {label for label in classes if label.isdigit()}
+    return labels
+
+
+def _check_unnamed(
+    path: Path, names: Sequence[str], classes: np.ndarray, labels: set[str], pattern: str, scale: str
+) -> None:
+    """Refuse a column like ``z_score`` next to ``z_0`` and ``z_1``: it may not be an answer.
+
+    A class without records is accepted if its name is a whole number.
+    """
+    unnamed = [
+        str(name) for name, label in zip(names, classes, strict=True) if label not in labels and not label.isdigit()
+    ]
+    if unnamed and any(label in labels for label in classes):
+        raise InputError(
+            f"{path} has columns that look like answers, but no label is named so: {', '.join(unnamed)}. Rename them, or name "
+            f'those that are: --probability "{pattern}"{_LOGITS_HINT.get(scale, "")} takes all.'
+        )
+
+
+def _binary_answers(
+    path: Path, table: pd.DataFrame, columns: PredictionColumns, label: str | None, logits: bool
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return the answers for two classes from the probability or logit of one, and the classes."""
+    assert columns.answer is not None
+    sure = _values(path, table, columns.answer)[:, 0]
+    if not logits and sure.min() >= 0 and 2 < sure.max() <= 100:  # a missing number is reported later
+        raise InputError(
+            f"{path} has {columns.answer!r} up to {sure.max():g}: these look like percentages. Divide them by 100."
+        )
+    both = np.column_stack([np.zeros(len(sure)) if logits else 1 - sure, sure])
+    if label is None:  # there are no labels to match with the names of the classes
+        named = ["no", "yes"]
+        if columns.positive is not None:
+            named = [f"not {columns.positive}", columns.positive]
+        return both, np.array(named, dtype=object)
+    labels = sorted(set(_label_texts(path, table[label])))
+    if len(labels) > 2:
+        raise InputError(
+            f"{columns.answer!r} is the probability of one of two classes, and {path} has {len(labels)} labels: "
+            f'{", ".join(labels[:5])}. Give a pattern, such as --probability "prob_{{}}".'
+        )
+    positive = columns.positive
+    if positive is None:
+        positive = _positive(columns.answer, labels)
+    if positive is None or (len(labels) == 2 and positive not in labels):
+        raise InputError(
+            f"Of which class is {columns.answer!r} the probability? The labels are {', '.join(labels)}: say --positive CLASS."
+        )
+    negative = next((other for other in labels if other != positive), f"not {positive}")
+    return both, np.array([negative, positive], dtype=object)
+
+
+def _positive(answer: str, labels: Sequence[str]) -> str | None:
+    """Return the class at the end of a column's name, or else the class 1 or true."""
+    ends = [name for name in labels if answer.endswith(name) and not answer[: -len(name)][-1:].isalnum()]
+    yes = [name for name in labels if name in YES]
+    others = [name for name in labels if name not in YES]
+    if len(ends) == 1:
+        return ends[0]
+    if len(yes) == 1 and all(name in NO for name in others):
+        return yes[0]
+    return None
+
+
+def _label_texts(path: Path, labels: pd.Series) -> np.ndarray:
+    """Return (records,) labels as text, as in the names of columns; whole numbers have no decimal point."""
+    if labels.isna().any():
+        row = int(labels.isna().to_numpy().argmax())
+        raise InputError(f"{path} has {labels.isna().sum()} records without a label, first in row {row}.")
+    if pd.api.types.is_datetime64_any_dtype(labels) or pd.api.types.is_timedelta64_dtype(labels):
+        raise InputError(f"{path} has dates as labels, which name no column of answers: write them as text.")
+    if isinstance(labels.dtype, pd.CategoricalDtype):
+        labels = labels.astype(labels.cat.categories.dtype)
+    if pd.api.types.is_float_dtype(labels) and (labels == np.floor(labels)).all():
+        labels = labels.astype(np.int64)
+    return labels.astype(str).to_numpy(dtype=object)
+
+
+def _label_spellings(path: Path, labels: pd.Series) -> set[str]:
+    """Return all names that columns of the labels' classes may have: true and false have several spellings."""
+    texts = set(_label_texts(path, labels))
+    if pd.api.types.is_bool_dtype(labels):
+        texts |= {"TRUE", "FALSE", "true", "false", "1", "0"}
+    return texts
+
+
+def _positions(path: Path, labels: pd.Series, classes: np.ndarray) -> np.ndarray:
+    """Return (records,) the position of each label among the classes. True and false may be 1 and 0, or in capitals."""
+    words = _label_texts(path, labels)
+    position = {str(name): index for index, name in enumerate(classes)}
+    if pd.api.types.is_bool_dtype(labels) and not set(words) <= set(position):
+        spelt = {name.capitalize(): index for name, index in position.items()}
+        numbers = {"False": position.get("0"), "True": position.get("1")}
+        position = {name: index for name, index in numbers.items() if index is not None}
+        if {"True", "False"} <= set(spelt):
+            position = spelt
+    unknown = sorted({name for name in words if name not in position})
+    if unknown:
+        examples = ", ".join(unknown[:5])
+        raise InputError(
+            f"{path} has labels without a column of answers: {examples}. The columns are of {', '.join(map(str, classes))}."
+        )
+    return np.array([position[name] for name in words])
+
+
+def _features(path: Path, predictions: Predictions, id: str | None, person: str | None) -> pd.DataFrame:
+    """Return the features of the records in the order of the predictions, without identifiers."""
+    table = read_table(path, text=[name for name in (id, person) if name is not None])
+    names = [name for name in (id, person, "member") if name in table]
+    if id in table and predictions.ids is not None:
+        index = pd.Index(as_text(table[id]))
+        if not index.is_unique:
+            raise InputError(f"{path} has several rows of one {id!r}, so predictions cannot be matched with them.")
+        rows = index.get_indexer(pd.Index(predictions.ids))
+        if (rows < 0).any():
+            first = predictions.ids[(rows < 0).argmax()]
+            raise InputError(f"{path} lacks {(rows < 0).sum()} of {len(rows)} predicted records, first {first!r}.")
+        table = table.iloc[rows].reset_index(drop=True)
+    elif len(table) != len(predictions.member):
+        raise InputError(
+            f"{path} has {len(table)} rows, and there are predictions for {len(predictions.member)} records: give one row for "
+            "each, in the same order, or a column that names them in both (--id)."
+        )
+    return table.drop(columns=names)
+
+
+def _names(table: pd.DataFrame) -> str:
+    return ", ".join(map(str, table.columns))

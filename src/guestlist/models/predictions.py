@@ -1,0 +1,208 @@
+"""Predictions of a model: the only input if the model itself is not available."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from guestlist._util import array, flag, numbers, short_repr, without_index
+from guestlist.data import as_text
+from guestlist.errors import InputError
+from guestlist.models.scales import Probabilities, Scale, as_scale
+
+
+@dataclass(frozen=True)
+class Predictions:
+    """Outputs of a model for records whose membership is known.
+
+    Args:
+        answers: (records, classes) probabilities or logits; (records,) or (records, 1) predicted values.
+        labels: (records,) true class, as a position in ``classes``; or the true value.
+        member: (records,) true if the model was trained on the record.
+        scale: ``probabilities``, ``logits`` or ``values``.
+        classes: Labels, one per column of the answers.
+        ids: (records,) identifiers of records.
+        groups: Name of a group column to its (records,) values.
+        persons: (records,) person identifiers; None if each record is a different person.
+        features: Features of the records, an array (records, …) or a table, in the same order; None if they are not known. No
+            attack reads them: they show whether members differ from non-members without the model.
+        labelled: False if the true classes are not known: ``labels`` is then the predicted class, and only attacks that read
+            no label run.
+
+    Arrays are read row by row: the index of a Series is ignored. Missing values are refused, except in groups.
+    """
+
+    answers: np.ndarray
+    labels: Any  # an array after __init__, which also accepts None
+    member: np.ndarray
+    scale: Scale = field(default_factory=Probabilities)  # or its name
+    classes: np.ndarray | None = None
+    ids: np.ndarray | None = None
+    groups: Mapping[str, np.ndarray] = field(default_factory=dict)
+    persons: np.ndarray | None = None
+    features: np.ndarray | pd.DataFrame | None = None
+    labelled: bool = True
+
+    def __post_init__(self):
+        scale = as_scale(self.scale)
+        answers = _numbers(self.answers, "answers")
+        if not scale.has_classes and answers.ndim == 1:
+            answers = answers[:, None]
+        if not scale.has_classes and answers.shape[1:] != (1,):
+            raise InputError(f"Expected one predicted value per record, found answers shaped {answers.shape}.")
+        if scale.has_classes and (answers.ndim != 2 or answers.shape[1] < 2):
+            raise InputError(
+                f"Expected answers shaped (records, classes) with two classes or more, found {answers.shape}."
+            )
+        if not len(answers):
+            raise InputError("There are no records: give answers about members and about non-members.")
+        scale.check(answers)
+        member = _truth(self.member)
+        if not isinstance(self.groups, Mapping):
+            raise InputError(
+                f"Expected groups={short_repr(self.groups)} to be names with (records,) values: {{'sex': …}}."
+            )
+        labelled = flag("labelled", self.labelled)
+        texts = {str(name): _texts(values, str(name)) for name, values in self.groups.items()}
+        known = {name: _texts(getattr(self, name), name) for name in ("ids", "persons")}
+        labels = self._labels(answers, scale)
+        columns = {"labels": labels, "member": member, **texts, **known}
+        for name, values in columns.items():
+            if values is not None and values.shape != (len(answers),):
+                raise InputError(
+                    f"Expected {len(answers)} values of {name!r}, one per answer, found shape {values.shape}."
+                )
+        features = _features(self.features, len(answers))
+        classes = None if self.classes is None else _plain(self.classes, "classes")
+        if classes is not None and classes.shape != (answers.shape[1],):
+            raise InputError(f"Expected {answers.shape[1]} classes, one per column of the answers.")
+        for side, absent in (("members", member.all()), ("non-members", not member.any())):
+            if absent:
+                raise InputError(f"All {len(answers)} records are {side}: an audit compares both.")
+        if not labelled and scale.has_classes is False:
+            raise InputError("Predicted values without true ones say nothing about who was a member.")
+        fields: dict[str, Any] = {
+            "scale": scale,
+            "answers": answers,
+            "labels": labels,
+            "member": member,
+            "groups": texts,
+            **known,
+        }
+        fields |= {"features": features, "classes": classes, "labelled": labelled}
+        for name, value in fields.items():
+            object.__setattr__(self, name, value)
+
+    def take(self, records: np.ndarray) -> Predictions:
+        """Return some of the records, by position."""
+        features = self.features
+        if isinstance(features, pd.DataFrame):
+            features = features.iloc[records].reset_index(drop=True)
+        elif features is not None:
+            features = features[records]
+        optional = {name: getattr(self, name) for name in ("ids", "persons")}
+        return replace(
+            self,
+            answers=self.answers[records],
+            labels=self.labels[records],
+            member=self.member[records],
+            groups={name: values[records] for name, values in self.groups.items()},
+            features=features,
+            **{name: values[records] for name, values in optional.items() if values is not None},
+        )
+
+    def _labels(self, answers: np.ndarray, scale: Scale) -> np.ndarray:
+        """Return positions of classes, or true values; predicted classes if the true ones are not known."""
+        if not self.labelled:
+            return answers.argmax(axis=1)
+        labels = _numbers(self.labels, "labels")
+        if labels.shape != (len(answers),):
+            raise InputError(f"Expected {len(answers)} values of 'labels', one per answer, found shape {labels.shape}.")
+        broken = ~np.isfinite(labels)
+        if broken.any():
+            what = "labels" if scale.has_classes else "true values"
+            raise InputError(f"{broken.sum()} {what} are NaN or infinite, first in row {int(broken.argmax())}.")
+        if not scale.has_classes:
+            return labels
+        outside = (labels < 0) | (labels >= answers.shape[1]) | (labels != np.floor(labels))
+        if outside.any():
+            first = int(outside.argmax())
+            raise InputError(
+                f"{outside.sum()} labels are not in 0 … {answers.shape[1] - 1}, first {labels[first]:g} in row {first}: give "
+                "the position of each true class among the columns of the answers."
+            )
+        return labels.astype(np.int64)
+
+    @property
+    def positions(self) -> np.ndarray:
+        """(records,) positions of the true classes; a regression has one class."""
+        if self.scale.has_classes:
+            return self.labels
+        return np.zeros(len(self.labels), dtype=np.int64)
+
+
+def _plain(values: Any, name: str) -> np.ndarray:
+    """Return an array of the values in their order; the index of a Series is ignored."""
+    try:
+        return array(repr(name), values)
+    except ValueError as error:
+        raise InputError(str(error)) from error
+
+
+def _numbers(values: Any, name: str) -> np.ndarray:
+    array = _plain(values, name)
+    if array.dtype.kind == "b":  # booleans are neither outputs nor positions of classes
+        raise InputError(f"Expected {name!r} as numbers, found {array.dtype}.")
+    try:
+        return numbers(repr(name), array)
+    except ValueError as error:
+        raise InputError(str(error)) from error
+
+
+def _truth(values: Any) -> np.ndarray:
+    """Return booleans from true and false, or 1 and 0; missing values are refused."""
+    array = _plain(values, "member")
+    if array.dtype.kind == "b":
+        return array
+    known = [
+        isinstance(value, (bool, np.bool_, int, float, np.number)) and value in (0, 1)
+        for value in array.ravel().tolist()
+    ]
+    if not all(known):
+        others = [str(value) for value, fine in zip(array.ravel().tolist(), known, strict=True) if not fine]
+        examples = ", ".join(sorted(set(others))[:5])
+        raise InputError(f"Expected 'member' to hold true/false or 1/0, found {examples} in {len(others)} records.")
+    return array.astype(bool)
+
+
+def _texts(values: Any, name: str) -> np.ndarray | None:
+    """Return names or groups as text, with a text for missing values."""
+    if values is None:
+        return None
+    array = _plain(values, name)
+    if array.dtype.names is not None:
+        raise InputError(f"Expected {name!r} to hold one value per record, found several: {array.dtype}.")
+    if array.ndim != 1:
+        return array
+    return as_text(pd.Series(array, dtype=object if array.dtype.kind in "OU" else None))
+
+
+def _features(features: Any, records: int) -> np.ndarray | pd.DataFrame | None:
+    """Return features as a table, or as an array (records, …)."""
+    if features is None:
+        return None
+    if type(features).__module__.startswith("polars") and hasattr(features, "to_pandas"):
+        features = features.to_pandas()
+        if isinstance(features, pd.DataFrame):
+            features = without_index(features)
+    if isinstance(features, pd.Series):
+        features = features.to_frame()
+    if not isinstance(features, pd.DataFrame):
+        features = _plain(features, "features")
+    if not features.ndim or len(features) != records:
+        raise InputError(f"Expected features of {records} records, one per answer, found {features.shape}.")
+    return features

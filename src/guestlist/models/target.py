@@ -1,0 +1,464 @@
+"""The model under audit: its outputs, the training of its references, and its other capabilities."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, ClassVar, NamedTuple, Protocol
+
+import numpy as np
+import pandas as pd
+
+from guestlist._util import describe, reason, short_repr
+from guestlist.data import Data, encode
+from guestlist.defences import Recipe, Training, as_function
+from guestlist.errors import InputError
+from guestlist.models.frameworks import framework_of
+from guestlist.models.isolation import query
+from guestlist.models.scales import Probabilities, Scale, as_scale
+
+Predict = Callable[[np.ndarray | pd.DataFrame], np.ndarray]
+Trainer = Callable[[Data, np.random.Generator], Predict]
+SoftTrainer = Callable[[Data, np.ndarray, np.random.Generator], Predict]
+
+# Capabilities of a target other than outputs, and the end of the message about a target that lacks one.
+CAPABILITIES = {
+    "train": "has no recipe to train models by",  # (data, rng) -> predict, for one reference
+    "distil": "cannot be trained on soft labels",  # (data, soft, rng) -> predict
+    "retrain": "cannot be trained anew on all members",  # Retraining
+    "neighbours": "is not a K-NN model whose distances are known",  # (x) -> KnnSpace
+    "leaves": "is not a tree, forest or boosted trees",  # (x) -> Trees
+    "white_box": "is not a torch target, whose gradients can be computed",  # (x, labels) -> WhiteBoxFeatures
+    "leverage": "is neither a linear, ridge or logistic regression nor a torch target",  # Finder
+    "checkpoints": "has no checkpoints of its training",  # (x) -> answers of the model as it was, one after the other
+    "layers": "is not a torch target, whose layers can be looked into",  # (x) -> layer name to (records, width)
+}
+
+
+class Retraining(Protocol):
+    """Training of a new target with the target's own recipe or a different one.
+
+    Recipes train copies of ``model``; ``recipe`` is the target's own. Both are None for a function that needs no model.
+    ``trains`` is the ``model_type`` of a row of ``FRAMEWORKS``.
+    """
+
+    trains: ClassVar[str]
+
+    @property
+    def model(self) -> Any: ...
+
+    @property
+    def recipe(self) -> Any: ...
+
+    def __call__(self, recipe: Any, members: Data, rng: np.random.Generator) -> Target:
+        """Train a target on members, with a recipe that also trains its references.
+
+        Args:
+            recipe: None for the target's own.
+            members: Records in the form that the target reads.
+        """
+
+
+class KnnSpace(NamedTuple):
+    """Space of a K-NN model: (records, features), the number of neighbours, and the metric."""
+
+    x: np.ndarray
+    k: int
+    metric: str
+
+
+class Trees(NamedTuple):
+    """Leaves of a tree model: (records, trees) numbers of leaves, and the counts in the model file.
+
+    ``held`` is a table per tree: (leaves,) training records in each leaf, or (leaves, classes) by class; None if the model
+    stores no counts. ``weight`` is the contribution of each record to them, (records, trees); None if it is 1.
+    """
+
+    leaf: np.ndarray
+    held: tuple[np.ndarray, ...] | None
+    weight: np.ndarray | None = None
+
+
+class WhiteBoxFeatures(NamedTuple):
+    """Features of records from a model's parameters: (records, features), and their names."""
+
+    features: np.ndarray
+    names: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Reads:
+    """Form of the features that a model reads.
+
+    Args:
+        features: Names of the columns that the model reads; None if they are not known.
+        arrays: True if a table of numbers must be converted to an array.
+        width: Number of columns that the model reads; None if it is not known.
+        documents: True if the model reads one text per record instead of a table.
+    """
+
+    features: tuple[str, ...] | None = None
+    arrays: bool = False
+    width: int | None = None
+    documents: bool = False
+
+    def fitting(self, data: Data, side: str) -> Data:
+        """Return the records with features in the form that the model reads."""
+        x = _documents(data, side) if self.documents else data.x
+        if isinstance(x, np.ndarray) and x.ndim == 1 and self.features is not None:
+            if len(self.features) != 1:
+                raise InputError(
+                    f"The model was fitted on the columns {', '.join(self.features)}, but {side} is one text per record. "
+                    "Give a table."
+                )
+            x = pd.DataFrame({self.features[0]: x})
+        if isinstance(x, pd.DataFrame) and self.features is not None:
+            missing = [name for name in self.features if name not in x.columns]
+            if missing:
+                raise InputError(f"The model was fitted on columns that {side} lacks: {', '.join(missing)}.")
+            x = x[list(self.features)]
+        if isinstance(x, pd.DataFrame) and self.arrays:
+            if self.width is not None and len(x.columns) - len(data.groups) == self.width:
+                x = x.drop(columns=list(data.groups))  # groups that are not features
+            try:
+                x = x.to_numpy(dtype=np.float64)
+            except (TypeError, ValueError) as error:
+                raise InputError(
+                    f"The model was fitted on an array, but {side} has columns that are not numbers ({reason(error)}). "
+                    "Audit the pipeline that encodes them, or give the encoded array."
+                ) from error
+        return data.with_x(x)
+
+
+def _documents(data: Data, side: str) -> np.ndarray:
+    """Return (records,) texts, from an array or from the only column of a table that is not a group."""
+    x = data.x
+    if isinstance(x, pd.DataFrame):
+        columns = [name for name in x.columns if name not in data.groups] or list(x.columns)
+        if len(columns) != 1:
+            raise InputError(
+                f"The model reads one text per record, but {side} has the columns {', '.join(map(str, columns))}. Give a "
+                "table with one column of texts beside label, groups and ids."
+            )
+        return x[columns[0]].to_numpy(dtype=object)
+    if x.ndim == 2 and x.shape[1] == 1:
+        return x[:, 0].astype(object)
+    return x
+
+
+def _none() -> np.ndarray:
+    return np.array([])
+
+
+@dataclass(frozen=True)
+class Target:
+    """A model that can be queried, and the recipe that trains its references.
+
+    Args:
+        predict: Function from features to (records, classes) outputs on the given ``scale``, columns ordered as ``classes``;
+            for the scale ``values``, to (records,) predicted numbers.
+        classes: Labels, one per column of the outputs; empty for regression.
+        scale: ``Probabilities()``, ``Logits()`` (preferred: they never saturate), ``Labels()`` or ``Values()``.
+        recipe: Text that changes if the training changes; part of the audit's fingerprint.
+        name: Name in reports.
+        reads: Form of the features.
+        can: Capability, from ``CAPABILITIES``, to the function that implements it.
+        cannot: Capability to the reason why the target lacks it, if there is one.
+        training: Description of the training and of the attacker's knowledge of it.
+        notes: Codes of diagnostics about the training of references, with their values.
+    """
+
+    predict: Predict
+    classes: np.ndarray = field(default_factory=_none)
+    scale: Scale = field(default_factory=Probabilities)
+    recipe: str = ""
+    name: str = "model"
+    reads: Reads = field(default_factory=Reads)
+    can: Mapping[str, Callable[..., Any]] = field(default_factory=dict)
+    cannot: Mapping[str, str] = field(default_factory=dict)
+    training: Training | None = None
+    notes: Mapping[str, Mapping[str, int | float | str]] = field(default_factory=dict)
+
+    def __post_init__(self):
+        object.__setattr__(self, "scale", as_scale(self.scale))
+        unknown = sorted({*self.can, *self.cannot} - set(CAPABILITIES))
+        if unknown:
+            raise ValueError(f"Expected capabilities among {', '.join(CAPABILITIES)}, found {', '.join(unknown)}.")
+        if not self.scale.has_classes:
+            if np.size(self.classes):
+                raise InputError(
+                    f"A model that predicts values has no classes; found {short_repr(np.asarray(self.classes).tolist())}."
+                )
+        elif np.ndim(self.classes) != 1:
+            raise InputError(
+                f"Expected classes={short_repr(np.asarray(self.classes).tolist())} to be a list of labels, one per column of the "
+                "answers: [0, 1]."
+            )
+        elif not len(self.classes):
+            raise InputError("What do the columns of the answers stand for? Give classes=[…]; or scale='values'.")
+        elif len(self.classes) < 2 or len(set(map(str, self.classes))) < len(self.classes):
+            raise InputError(f"A classifier has two classes or more, all different; found {list(self.classes)}.")
+
+    @property
+    def columns(self) -> int:
+        """Number of columns of the outputs: one per class, or one for a predicted value."""
+        return len(self.classes) or 1
+
+    def labels_of(self, y: np.ndarray) -> np.ndarray:
+        """Return (records,) positions of the true classes, or true values."""
+        if self.scale.has_classes:
+            return encode(y, self.classes)
+        return np.asarray(y, dtype=np.float64)
+
+    def classes_of(self, y: np.ndarray) -> np.ndarray:
+        """Return (records,) positions of the true classes; a regression has one class."""
+        if self.scale.has_classes:
+            return encode(y, self.classes)
+        return np.zeros(len(y), dtype=np.int64)
+
+    def fitting(self, data: Data, side: str) -> Data:
+        """Return the records in the form that the model reads; labels of a regression become numbers."""
+        data = self.reads.fitting(data, side)
+        if self.scale.has_classes:
+            return data
+        return data.changed(y=_values(data.y, side))
+
+    def needs(self, what: str, message: str = "") -> Callable[..., Any]:
+        """Return the function of a capability; raise if the target lacks it.
+
+        Args:
+            message: Error message instead of that of ``CAPABILITIES``, with ``{name}`` and ``{why}``, the reason after a colon.
+        """
+        if what in self.can:
+            return self.can[what]
+        why = self.cannot.get(what, "")
+        if why:
+            why = f": {why}"
+        raise InputError((message or f"{{name}} {CAPABILITIES[what]}{{why}}.").format(name=self.name, why=why))
+
+
+def _values(y: np.ndarray, side: str) -> np.ndarray:
+    """Return labels of a regression as numbers."""
+    missing = pd.isna(y)
+    if missing.any():
+        raise InputError(f"{side} has {missing.sum()} records without a label, first in row {missing.argmax()}.")
+    try:
+        values = np.asarray(y).astype(np.float64)
+    except (TypeError, ValueError) as error:
+        raise InputError(
+            f"The model predicts numbers, but {side} has labels that are not numbers ({reason(error)}). Is it the right column?"
+        ) from error
+    if np.isinf(values).any():
+        raise InputError(
+            f"{side} has {np.isinf(values).sum()} infinite labels, first in row {np.isinf(values).argmax()}."
+        )
+    return values
+
+
+@dataclass(frozen=True)
+class SoftValueTrainer:
+    """Train on predicted values instead of true ones: soft labels of a regression."""
+
+    train: Trainer
+
+    def __call__(self, data: Data, soft: np.ndarray, rng: np.random.Generator) -> Predict:
+        return self.train(data.changed(y=soft[:, 0]), rng)
+
+
+def answers(predict: Predict, x, columns: int, scale: Scale) -> np.ndarray:
+    """Query one model; return its (records, columns) float64 outputs after a check."""
+    outputs = np.asarray(query(predict, x), dtype=np.float64)
+    if not scale.has_classes and outputs.ndim == 1:
+        outputs = outputs[:, None]
+    if outputs.shape != (len(x), columns):
+        means = "(records, 1): one predicted value per record"
+        if scale.has_classes:
+            means = "(records, classes)"
+        raise InputError(f"Expected answers shaped {(len(x), columns)} {means}, found {outputs.shape}.")
+    scale.check(outputs)
+    return outputs
+
+
+def as_target(model, train: Recipe | Callable | None = None) -> Target:
+    """Return the target of a fitted model, of a model file, or the target itself.
+
+    Args:
+        model: Target, path of a model file, or model of a framework in ``FRAMEWORKS``.
+        train: Training of references, if the model does not define it: a function ``(data, rng) -> model``, or for an
+            estimator a recipe ``(model, data, rng) -> model``.
+    """
+    if isinstance(model, str | Path):
+        from guestlist.models.files import load_model
+
+        model = load_model(model)
+    if isinstance(model, Target):
+        if train is None:
+            return model
+        from guestlist.models.estimators import trained_by
+
+        return trained_by(model, train)
+    if isinstance(model, type):
+        raise InputError(
+            f"{model.__name__} is a class, and no model was made of it. Give a fitted one: {model.__name__}(…).fit(x, y)."
+        )
+    framework = framework_of(model)
+    if framework is None:
+        raise InputError(
+            f"Expected a fitted scikit-learn-style classifier or regressor, found {type(model).__name__}. "
+            "For anything else use gl.function_target(predict, classes=..., train=...)."
+        )
+    if framework.query is None:
+        raise InputError(framework.advice)
+    return framework.query(model, train)
+
+
+def function_target(
+    predict: Predict,
+    *,
+    classes=None,
+    train: Trainer | None = None,
+    distil: SoftTrainer | None = None,
+    scale: Scale | str = "probabilities",
+    recipe: str | None = None,
+    name: str | None = None,
+) -> Target:
+    """Return a target from a function.
+
+    Args:
+        predict: Function from features to (records, classes) outputs; to (records,) numbers for the scale ``values``, to
+            (records,) labels for the scale ``labels``.
+        classes: Labels, one per column of the outputs; None for ``values``.
+        train: ``(data, rng) -> predict``; trains one reference on ``data.x`` and ``data.y`` with all its
+            randomness from ``rng``. Without it, only the attacks that need no references run.
+        distil: ``(data, soft, rng) -> predict``, the same with (records, classes) probabilities instead of labels;
+            not needed for ``values``.
+        scale: ``probabilities``, ``logits``, ``labels`` or ``values``.
+        recipe: Text that identifies ``train`` across runs; by default its source code and closure.
+        name: Name in reports; by default that of the function.
+    """
+    scale = as_scale(scale)
+    can: dict[str, Callable] = {}
+    if train is not None:
+        can["train"] = as_function(train)
+    if distil is not None:
+        can["distil"] = distil
+    elif train is not None and not scale.has_classes:
+        can["distil"] = SoftValueTrainer(train)
+    query_function: Predict = predict
+    if np.ndim(classes) == 1 and len(classes):
+        form = LabelPredict if scale.name == "labels" else ColumnOrderPredict
+        can = {
+            capability: WrappedTrainer(train_one, form, np.asarray(classes)) for capability, train_one in can.items()
+        }
+        query_function = form(predict, np.asarray(classes))
+    if recipe is None:
+        recipe = describe([train, distil] if distil else train)
+    target = Target(
+        predict=query_function,
+        classes=np.array([] if classes is None else classes),
+        scale=scale,
+        recipe=recipe,
+        name=name or str(getattr(predict, "__name__", type(predict).__name__)),
+        can=can,
+    )
+    if train is None:
+        return target
+    return replace(target, can={**can, "retrain": RetrainFunction(target)})
+
+
+def retrained_text(text: str | None, recipe: Any) -> str | None:
+    """Return the user's text that identifies a recipe, with a different recipe added if the target is trained with one."""
+    if recipe is None or text is None:
+        return text
+    return f"{text}\n{describe(recipe)}"
+
+
+def by_class(outputs: Any, classes: np.ndarray) -> Any:
+    """Return outputs with columns in the order of the classes, if they are a table with named columns.
+
+    The name of a column is its class, or ends with it (``p_yes``). A table without names, or an array, is returned unchanged.
+    """
+    if not (hasattr(outputs, "columns") and hasattr(outputs, "to_numpy")) or len(outputs.columns) != len(classes):
+        return outputs
+    names = list(outputs.columns)
+    if names == list(range(len(names))) and set(names) != set(classes.tolist()):
+        return outputs  # pandas counts the columns of a table that got no names
+    positions = [[index for index, name in enumerate(names) if _names(name, label)] for label in classes.tolist()]
+    if any(len(index) != 1 for index in positions):
+        exact = [[index for index, name in enumerate(names) if str(name) == str(label)] for label in classes.tolist()]
+        positions = [equal or ending for equal, ending in zip(exact, positions, strict=True)]
+    order = [index[0] for index in positions if len(index) == 1]
+    if sorted(order) != list(range(len(names))):
+        raise InputError(
+            f"The model's outputs have columns named {short_repr(names)}, and its classes are {short_repr(classes.tolist())}: "
+            "guestlist cannot match them. Name the columns after the classes, or return an array in the order of the classes."
+        )
+    return np.asarray(outputs.to_numpy())[:, order]
+
+
+def _names(name: Any, label: Any) -> bool:
+    """Return whether a column of outputs is named after a class."""
+    return name == label or str(name) == str(label) or bool(re.search(rf"[\W_]{re.escape(str(label))}$", str(name)))
+
+
+@dataclass(frozen=True)
+class ColumnOrderPredict:
+    """Function whose outputs may be a table with a column per class."""
+
+    predict: Predict
+    classes: np.ndarray
+
+    def __call__(self, x) -> np.ndarray:
+        return by_class(self.predict(x), self.classes)
+
+
+def one_hot_labels(labels: np.ndarray, classes: np.ndarray) -> np.ndarray:
+    """Return (records, classes): 1 for the label of each record, 0 for the other classes."""
+    positions = encode(labels.reshape(len(labels)), classes)
+    if (positions < 0).any():
+        raise InputError(f"The model answers {str(labels[(positions < 0).argmax()])!r}, which is none of its classes.")
+    return np.eye(len(classes))[positions]
+
+
+@dataclass(frozen=True)
+class LabelPredict:
+    """Function that outputs labels; outputs with a column per class are returned unchanged."""
+
+    predict: Predict
+    classes: np.ndarray
+
+    def __call__(self, x) -> np.ndarray:
+        outputs = np.asarray(self.predict(x))
+        if outputs.ndim == 2 and outputs.shape[1] == len(self.classes):
+            return outputs
+        return one_hot_labels(outputs, self.classes)
+
+
+@dataclass(frozen=True)
+class WrappedTrainer:
+    """Train one model and wrap its function in ``form``."""
+
+    train: Callable
+    form: type[ColumnOrderPredict] | type[LabelPredict]
+    classes: np.ndarray
+
+    def __call__(self, *arguments) -> Predict:
+        return self.form(self.train(*arguments), self.classes)
+
+
+@dataclass(frozen=True)
+class RetrainFunction:
+    """Training of a function's target: it accepts no other recipe."""
+
+    target: Target
+    trains: ClassVar[str] = "function"
+    model: None = None
+    recipe: None = None
+
+    def __call__(self, recipe, members: Data, rng: np.random.Generator) -> Target:
+        if recipe is not None:
+            raise InputError(f"{self.target.name} is a function, which is trained by no recipe but its own.")
+        predict = self.target.can["train"](members, rng)
+        return replace(self.target, predict=predict, can={**self.target.can, "retrain": self})

@@ -1,0 +1,398 @@
+"""Torch modules as targets. Torch is imported only when used."""
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar
+
+import numpy as np
+import torch
+
+from guestlist._util import describe, extra
+from guestlist.data import Data, encode
+from guestlist.defences import Recipe, as_recipe, check_attacker, tensor, training_of, without_defence
+from guestlist.errors import InputError
+from guestlist.models.frameworks import FRAMEWORKS
+from guestlist.models.input_checks import check_sides
+from guestlist.models.leverage import LastLayer
+from guestlist.models.scales import Scale, as_scale
+from guestlist.models.target import Predict, Reads, SoftValueTrainer, Target, retrained_text
+from guestlist.models.white_box import TorchLayers, TorchWhiteBox
+
+
+class TwoLogits(torch.nn.Module):
+    """Module with two logits: 0 for the first class, the module's output for the second.
+
+    The softmax of the two is the sigmoid of the output, and their cross-entropy the binary one, so all code for classes
+    applies.
+    """
+
+    def __init__(self, module: torch.nn.Module):
+        super().__init__()
+        self.module = module
+
+    def forward(self, x):
+        outputs = self.module(x)
+        if outputs.ndim > 2 or (outputs.ndim == 2 and outputs.shape[1] != 1):
+            raise InputError(
+                f"Expected one logit per record for two classes, found answers shaped {tuple(outputs.shape)}."
+            )
+        logit = outputs.reshape(-1, 1)
+        return torch.cat([torch.zeros_like(logit), logit], dim=1)
+
+
+def outputs_of(module) -> int | None:
+    """Return the number of outputs of the last linear layer; None if there is none."""
+    sizes = [None, *(part.out_features for part in module.modules() if hasattr(part, "out_features"))]
+    return sizes[-1]
+
+
+def two_logits(module):
+    """Return the module, with a second logit if it has one output."""
+    if outputs_of(module) == 1 and not isinstance(module, TwoLogits):
+        return TwoLogits(module)
+    return module
+
+
+def torch_target(
+    module,
+    *,
+    classes=None,
+    train: Recipe | Callable | None = None,
+    distil: Callable | None = None,
+    scale: Scale | str = "logits",
+    untrained=None,
+    checkpoints: Sequence[Any] = (),
+    batch_size: int = 1024,
+    recipe: str | None = None,
+    name: str | None = None,
+    attacker: str = "adaptive",
+) -> Target:
+    """Return a target from a torch module that outputs logits, or that predicts one number.
+
+    Args:
+        module: Takes a float tensor (records, …), returns logits (records, classes); with two classes, one logit for the
+            second class suffices. Probabilities are refused: omit the softmax. For regression, (records,) or (records, 1)
+            values.
+        classes: Labels, one per logit; by default 0, 1, …; None for regression.
+        train: Recipe such as ``Fit(...)``, which draws fresh parameters and trains them; or a function
+            ``(data, rng) -> module`` that trains one reference on ``data.x`` and ``data.y``. Without it, only the
+            attacks that need no references run.
+        distil: ``(data, soft, rng) -> module``, the same with (records, classes) probabilities instead of labels; not needed
+            for a recipe with this method, such as ``Fit``.
+        scale: ``logits``, or ``values`` for regression: then train with ``Fit(loss="squared")``.
+        untrained: Module that the recipe trains copies of; by default ``module``, of which a recipe that draws fresh
+            parameters uses only the structure.
+        checkpoints: Copies of the module during training, for example from ``Fit().checkpoints(module, data, rng)``; some
+            risks read the course of the losses.
+        batch_size: Number of records in one query.
+        recipe: Text that identifies ``train`` across runs; by default its settings or its source code.
+        name: Name in reports; by default that of the module's class.
+        attacker: ``adaptive`` trains references with ``train``, since an attacker may know the defence; ``naive`` does not
+            know it, and trains with ``train.plain()``.
+    """
+    torch = extra("torch", "gl.torch_target")
+    if not isinstance(module, torch.nn.Module):
+        raise InputError(f"Expected a torch.nn.Module, found {type(module).__name__}.")
+    scale = as_scale(scale)
+    if scale.name not in ("logits", "values"):
+        raise ValueError(f"Expected scale={scale.name!r} to be 'logits' or 'values': leave the softmax out.")
+    target_recipe = None if train is None else as_recipe(train)
+    _check_loss(target_recipe, scale)
+    reference_recipe = _reference_recipe(attacker, target_recipe)
+    labels = _labels(module, classes) if scale.has_classes else classes
+    display_name = name or _name(module)
+    if len(checkpoints):
+        _check_checkpoints(checkpoints)
+    if untrained is None:
+        untrained = module
+    if scale.has_classes and len(labels) == 2:
+        module = two_logits(module)
+        untrained = two_logits(untrained)
+        checkpoints = [two_logits(checkpoint) for checkpoint in checkpoints]
+    can, cannot = _capabilities(module, untrained, labels, reference_recipe, distil, batch_size)
+    if len(checkpoints):
+        can["checkpoints"] = _CheckpointOutputs(tuple(checkpoints), batch_size)
+    if target_recipe is not None:
+        can["retrain"] = RetrainModule(
+            model=untrained,
+            recipe=target_recipe,
+            classes=labels,
+            scale=scale,
+            batch_size=batch_size,
+            distil=distil,
+            text=recipe,
+            name=name,
+        )
+    if recipe is None:
+        recipe = _recipe(untrained, reference_recipe, distil)
+    if attacker == "naive":
+        recipe += "\nnaive"
+    return Target(
+        predict=_Outputs(module, batch_size),
+        classes=np.asarray([] if labels is None else labels),
+        scale=scale,
+        recipe=recipe,
+        name=display_name,
+        reads=Reads(arrays=True),
+        can=can,
+        cannot=cannot,
+        training=None if target_recipe is None else training_of(target_recipe, attacker),
+    )
+
+
+def retrain_module(
+    module,
+    recipe: Recipe,
+    data: Data,
+    members: np.ndarray,
+    fit: Callable,
+    *,
+    classes=None,
+    scale: Scale | str = "logits",
+    checkpoints: bool = False,
+) -> Target:
+    """Train a target on the members among some records; see :class:`guestlist.models.frameworks.Framework`."""
+    untrained = torch_target(module, train=recipe, classes=classes, scale=scale)
+    pool = untrained.fitting(data, "data")
+    check_sides({"members": pool}, untrained.classes)
+    if untrained.scale.has_classes and not getattr(recipe, "given_labels", False):
+        pool = replace(pool, y=untrained.classes_of(pool.y))
+    records = pool.copied(members)
+    if checkpoints and hasattr(recipe, "checkpoints"):
+        modules = fit(recipe.checkpoints, module, records)
+        trained = modules[-1]
+    else:
+        modules = ()
+        trained = fit(recipe, module, records)
+    return torch_target(trained, train=recipe, untrained=module, checkpoints=modules, classes=classes, scale=scale)
+
+
+@contextmanager
+def seed_torch(seed: int) -> Iterator[None]:
+    """Seed torch's global generator, and restore it afterwards."""
+    import torch
+
+    state = torch.get_rng_state()
+    torch.manual_seed(seed)
+    try:
+        yield
+    finally:
+        torch.set_rng_state(state)
+
+
+@contextmanager
+def one_torch_thread() -> Iterator[None]:
+    """Let torch use one thread."""
+    import torch
+
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(threads)
+
+
+def _reference_recipe(attacker: str, recipe: Recipe | None) -> Recipe | None:
+    """Return the recipe with which an attacker trains references."""
+    check_attacker(attacker)
+    if attacker == "adaptive":
+        return recipe
+    if recipe is None:
+        raise InputError("A naive attacker trains references without the defence: give train=…, the recipe with it.")
+    return without_defence(recipe)
+
+
+def _capabilities(module, untrained, labels, recipe, distil, batch_size) -> tuple[dict[str, Callable], dict[str, str]]:
+    """Return the capabilities of a target, and the reasons for those that it lacks."""
+    last_layer = LastLayer(module, _Outputs(module, batch_size), batch_size, labels is not None)
+    can: dict[str, Callable] = {"layers": TorchLayers(module, batch_size), "leverage": last_layer}
+    cannot: dict[str, str] = {}
+    if recipe is not None:
+        can["train"] = _Train(untrained, labels, recipe, batch_size)
+    if distil is not None:
+        can["distil"] = _Distil(distil, labels, batch_size)
+    elif labels is None and recipe is not None:
+        can["distil"] = SoftValueTrainer(can["train"])
+    elif hasattr(recipe, "distil"):
+        can["distil"] = _DistilByRecipe(untrained, recipe, batch_size)
+    elif recipe is not None:
+        cannot["distil"] = "its training does not take any"
+    if labels is None:
+        cannot["white_box"] = "it predicts values, and the white box looks at losses of classes"
+    else:
+        can["white_box"] = TorchWhiteBox(module)
+    return can, cannot
+
+
+def _check_checkpoints(checkpoints: Sequence[Any]) -> None:
+    """Raise unless the checkpoints are at least two modules."""
+    problems = [
+        f"a {type(checkpoint).__name__} among them"
+        for checkpoint in checkpoints
+        if not hasattr(checkpoint, "state_dict")
+    ]
+    if len(checkpoints) < 2:
+        problems.append("one")
+    if problems:
+        raise InputError(f"Expected checkpoints=[…] to be two modules or more, found {problems[0]}.")
+
+
+def _check_loss(recipe: Recipe | None, scale: Scale) -> None:
+    """Raise if a recipe minimises a loss that does not suit the outputs."""
+    loss = getattr(recipe, "loss", None)
+    suits = "cross_entropy" if scale.has_classes else "squared"
+    if loss in ("cross_entropy", "squared") and loss != suits:
+        raise InputError(
+            f"{type(recipe).__name__} minimises loss={loss!r}, but the module answers with {scale.name}: give "
+            f"loss={suits!r}, or another scale."
+        )
+
+
+@dataclass(frozen=True)
+class _Outputs:
+    """Logits or values of a module, in batches, in evaluation mode. Each batch is a copy of the records."""
+
+    module: Any
+    batch_size: int
+    leaves_input: ClassVar[bool] = True
+
+    def __call__(self, x) -> np.ndarray:
+        import torch
+
+        training = self.module.training
+        self.module.eval()
+        with torch.no_grad():
+            parts = [
+                self.module(tensor(x[i : i + self.batch_size], self.module)) for i in range(0, len(x), self.batch_size)
+            ]
+        self.module.train(training)  # the user's module is left as it was
+        return torch.cat(parts).to(torch.float64).cpu().numpy()
+
+
+@dataclass(frozen=True)
+class _CheckpointOutputs:
+    """Outputs of the checkpoints of a module, in the order of training."""
+
+    checkpoints: tuple[Any, ...]
+    batch_size: int
+
+    def __call__(self, x) -> Iterator[np.ndarray]:
+        return (_Outputs(module, self.batch_size)(x) for module in self.checkpoints)
+
+
+@dataclass(frozen=True)
+class _Train:
+    """Train one reference with a recipe; ``classes`` is None for regression."""
+
+    module: Any
+    classes: np.ndarray | None
+    recipe: Recipe
+    batch_size: int
+
+    def __call__(self, data: Data, rng: np.random.Generator) -> Predict:
+        if self.classes is not None and not getattr(self.recipe, "given_labels", False):
+            data = data.changed(y=encode(data.y, self.classes))
+        return _predict_function(self.recipe(self.module, data, rng), self.classes, self.batch_size)
+
+
+@dataclass(frozen=True)
+class RetrainModule:
+    """Train the target again with its own recipe or a different one; fields as in :func:`torch_target`."""
+
+    model: Any
+    recipe: Recipe
+    classes: np.ndarray | None
+    scale: Scale
+    batch_size: int
+    distil: Callable | None = None
+    text: str | None = None
+    name: str | None = None
+    trains: ClassVar[str] = "torch module"
+
+    def __call__(self, recipe, members: Data, rng: np.random.Generator) -> Target:
+        chosen = self.recipe if recipe is None else recipe
+        if self.classes is not None and not getattr(chosen, "given_labels", False):
+            members = replace(members, y=encode(members.y, self.classes))
+        return torch_target(
+            chosen(self.model, members, rng),
+            classes=self.classes,
+            train=chosen,
+            distil=self.distil if recipe is None else None,  # the user's function belongs to the user's training
+            scale=self.scale,
+            untrained=self.model,
+            batch_size=self.batch_size,
+            recipe=retrained_text(self.text, recipe),
+            name=self.name,
+        )
+
+
+@dataclass(frozen=True)
+class _DistilByRecipe:
+    """Train one model on soft labels, with a recipe that supports them."""
+
+    module: Any
+    recipe: Any
+    batch_size: int
+
+    def __call__(self, data: Data, soft: np.ndarray, rng: np.random.Generator) -> Predict:
+        return _predict_function(self.recipe.distil(self.module, data, soft, rng), None, self.batch_size)
+
+
+@dataclass(frozen=True)
+class _Distil:
+    """Train one model on soft labels, with the user's function."""
+
+    train: Callable
+    classes: np.ndarray | None
+    batch_size: int
+
+    def __call__(self, data: Data, soft: np.ndarray, rng: np.random.Generator) -> Predict:
+        return _predict_function(self.train(data, soft, rng), self.classes, self.batch_size)
+
+
+def _predict_function(trained, classes: np.ndarray | None, batch_size: int) -> Predict:
+    """Return the function that queries a trained module; any other object is such a function itself."""
+    if not hasattr(trained, "state_dict"):
+        return trained
+    if classes is not None and len(classes) == 2:  # a user's function may have made one with one output
+        trained = two_logits(trained)
+    return _Outputs(trained, batch_size)
+
+
+def _name(module) -> str:
+
+    return type(module.module if isinstance(module, TwoLogits) else module).__name__
+
+
+def _labels(module, classes) -> np.ndarray:
+
+    if classes is not None:
+        return np.asarray(classes)
+    outputs = outputs_of(module)
+    if outputs is None:
+        raise InputError("How many classes does the module answer for? Give classes=[...].")
+    return np.arange(max(outputs, 2))  # one output is the logit of the second of two
+
+
+def _settings(part) -> str:
+    """Return the plain attributes of a module, which ``forward`` may use and the printed text may omit."""
+    plain = {name: value for name, value in vars(part).items() if not name.startswith("_") and name != "training"}
+    return repr({name: value for name, value in sorted(plain.items()) if isinstance(value, int | float | str | tuple)})
+
+
+def _recipe(module, train, distil) -> str:
+    """Identify a module and its training."""
+    if train is None and distil is None:
+        return str(module)  # no references are trained
+    parts = [FRAMEWORKS["torch"].describe(module), describe(train)]
+    if distil:
+        parts.append(describe(distil))
+    return "\n".join(parts)
+
+
+def describe_module(module) -> str:
+    """Identify an untrained module: the text that it prints, and the classes and settings of its parts."""
+    parts = "\n".join(sorted({f"{describe(type(part))}{_settings(part)}" for part in module.modules()}))
+    return f"{module}\n{parts}"

@@ -1,0 +1,266 @@
+"""Leaves of tree models, and validation of tree structures read from files."""
+
+import json
+from collections.abc import Callable, Iterator
+from functools import partial
+from typing import Any
+
+import numpy as np
+from scipy.special import expit, softmax
+
+from guestlist.errors import InputError
+from guestlist.models.frameworks import packages_of
+from guestlist.models.target import Trees
+
+
+def tree_leaves(model) -> Callable[[object], Trees] | None:
+    """Return the leaves of a tree, a forest or boosted trees, also in a pipeline; None for other models."""
+    find = _finder(last_of(model))
+    return find and (lambda x: find(input_of_last_step(model, x)))
+
+
+def last_of(model):
+    """Return the last step of a pipeline, or the model itself."""
+    from sklearn.pipeline import Pipeline
+
+    return model[-1] if isinstance(model, Pipeline) else model
+
+
+def input_of_last_step(model, x):
+    """Return the records as the last step of a pipeline reads them; unchanged without a pipeline."""
+    from sklearn.pipeline import Pipeline
+
+    if isinstance(model, Pipeline) and len(model) > 1:
+        return model[:-1].transform(x)
+    return x
+
+
+def _finder(model) -> Callable[[object], Trees] | None:
+    from sklearn import ensemble, tree
+
+    if isinstance(model, (tree.DecisionTreeClassifier, ensemble.RandomForestClassifier, ensemble.ExtraTreesClassifier)):
+        return partial(_forest_leaves, model)
+    if isinstance(model, (tree.DecisionTreeRegressor, ensemble.RandomForestRegressor, ensemble.ExtraTreesRegressor)):
+        return partial(_regression_forest_leaves, model)
+    if isinstance(model, (ensemble.GradientBoostingClassifier, ensemble.GradientBoostingRegressor)):
+        return partial(_boosting_leaves, model)
+    if isinstance(model, (ensemble.HistGradientBoostingClassifier, ensemble.HistGradientBoostingRegressor)):
+        return partial(_histogram_leaves, model)
+    packages = packages_of(model)
+    if "lightgbm" in packages:
+        return partial(_lightgbm_leaves, model)
+    if "xgboost" in packages and model.booster in (None, "gbtree"):  # dart drops trees, and gblinear has none
+        return partial(_xgboost_leaves, model)
+    return None
+
+
+def _forest_leaves(model, x) -> Trees:
+    trees = [tree.tree_ for tree in getattr(model, "estimators_", [model])]
+    return Trees(_leaf_table(model.apply(x)), tuple(map(_by_class, trees)))
+
+
+def _regression_forest_leaves(model, x) -> Trees:
+    trees = [tree.tree_ for tree in getattr(model, "estimators_", [model])]
+    return Trees(_leaf_table(model.apply(x)), tuple(map(_counted, trees)))
+
+
+def _counted(tree) -> np.ndarray:
+    """Return (nodes,) the number of training records in each leaf."""
+    return np.where(tree.children_left < 0, tree.n_node_samples, 0).astype(np.float64)
+
+
+def _by_class(tree) -> np.ndarray:
+    """Return (nodes, classes) training records in each leaf. A bootstrap's repeated draws count once."""
+    shares = tree.value[:, 0, :]
+    counts = tree.n_node_samples[:, None] * shares / shares.sum(axis=1, keepdims=True)
+    return np.where((tree.children_left < 0)[:, None], counts, 0.0)
+
+
+def _boosting_leaves(model, x) -> Trees:
+    trees = [tree.tree_ for tree in model.estimators_.ravel()]
+    # Its trees were fitted without column names, and warn if they are given some.
+    rows = x.to_numpy() if hasattr(x, "to_numpy") else x
+    return Trees(_leaf_table(model.apply(rows)), tuple(map(_counted, trees)))
+
+
+def _histogram_leaves(model, x) -> Trees:
+    """Query copies of the trees whose leaves output their number: scikit-learn has no ``apply`` for them."""
+    from copy import copy
+
+    leaf = []
+    held = []
+    binned = model._preprocess_X(x, reset=False)
+    categories = model._bin_mapper.make_known_categories_bitsets()
+    for tree in (tree for round_ in model._predictors for tree in round_):
+        numbered = copy(tree)
+        numbered.nodes = tree.nodes.copy()
+        numbered.nodes["value"] = np.arange(len(tree.nodes))
+        leaf.append(numbered.predict(binned, *categories, 1))
+        held.append(np.where(tree.nodes["is_leaf"], tree.nodes["count"], 0).astype(np.float64))
+    return Trees(np.stack(leaf, axis=1).astype(np.int32), tuple(held))
+
+
+def _lightgbm_leaves(model, x) -> Trees:
+    leaf = _leaf_table(model.predict(x, pred_leaf=True))
+    trees = [tree["tree_structure"] for tree in model.booster_.dump_model()["tree_info"]]
+    return Trees(leaf, tuple(np.array([count for _, count in sorted(_counts(tree))], dtype=float) for tree in trees))
+
+
+def _counts(node: dict) -> Iterator[tuple[int, int]]:
+    """Yield the number and count of every leaf below a node; the only leaf of a tree has no number."""
+    if "leaf_count" in node:
+        yield node.get("leaf_index", 0), node["leaf_count"]
+    else:
+        yield from _counts(node["left_child"])
+        yield from _counts(node["right_child"])
+
+
+def _xgboost_leaves(model, x) -> Trees:
+    """Return leaves with their cover: the sum of the training records' second derivatives.
+
+    A record's second derivative is a function of the outputs of the earlier trees, and is the ``weight`` with which the record
+    would count; for squared errors it is 1. Covers are not read for other objectives than these three, or weighted classes.
+    """
+    leaf = _leaf_table(model.apply(x))
+    squared = model.objective == "reg:squarederror"
+    known = squared or model.objective in ("binary:logistic", "multi:softprob")
+    if not known or model.scale_pos_weight not in (None, 1):
+        return Trees(leaf, None)
+    booster = model.get_booster()
+    nodes = booster.trees_to_dataframe()
+    nodes = nodes[nodes["Feature"] == "Leaf"]
+    cover: list[np.ndarray] = []
+    value: list[np.ndarray] = []
+    for tree in range(leaf.shape[1]):
+        leaves = nodes[nodes["Tree"] == tree]
+        for column, into in (("Cover", cover), ("Gain", value)):  # a leaf's "gain" is its value
+            table = np.zeros(leaves["Node"].max() + 1)
+            table[leaves["Node"]] = leaves[column]
+            into.append(table)
+    if squared:
+        return Trees(leaf, tuple(cover))
+    outputs = np.stack([table[leaf[:, tree]] for tree, table in enumerate(value)], axis=1)
+    margin = np.asarray(model.predict(x, output_margin=True), dtype=np.float64).reshape(len(leaf), -1)
+    settings = json.loads(booster.save_config())["learner"]["gradient_booster"]["gbtree_model_param"]
+    return Trees(leaf, tuple(cover), _curvature(outputs, margin, int(settings["num_parallel_tree"])))
+
+
+def _curvature(outputs: np.ndarray, margin: np.ndarray, side_by_side: int) -> np.ndarray:
+    """Return (records, trees) the second derivative of each record's loss when the tree was grown.
+
+    Args:
+        outputs: (records, trees) the term that each tree adds to the margin of its class.
+        margin: (records, classes) the sums of these terms; a single column for two classes.
+        side_by_side: Trees of one class that are grown at once.
+    """
+    classes = margin.shape[1]
+    of_class = np.arange(outputs.shape[1]) // side_by_side % classes
+    rounds = np.arange(outputs.shape[1]) // (side_by_side * classes)
+    curvature = np.empty(outputs.shape)
+    before = margin - np.stack([outputs[:, of_class == k].sum(axis=1) for k in range(classes)], axis=1)
+    for number in np.unique(rounds):
+        if classes == 1:
+            p = expit(before)
+            derivative = p * (1 - p)
+        else:
+            p = softmax(before, axis=1)
+            derivative = 2 * p * (1 - p)
+        for tree in np.flatnonzero(rounds == number):
+            curvature[:, tree] = derivative[:, of_class[tree]]
+            before[:, of_class[tree]] += outputs[:, tree]
+    return curvature
+
+
+def _leaf_table(leaf) -> np.ndarray:
+    """Return leaf numbers as (records, trees)."""
+    leaf = np.asarray(leaf)
+    return leaf.reshape(len(leaf), -1).astype(np.int32)
+
+
+PLAIN = (str, bytes, int, float, bool, complex, type(None), type, np.generic)
+
+
+def check_trees(model: Any) -> None:
+    """Raise an InputError if a tree of scikit-learn anywhere in a model has nodes that it cannot have."""
+    from sklearn.ensemble._hist_gradient_boosting.predictor import TreePredictor
+    from sklearn.tree._tree import Tree
+
+    for part, features in _reachable(model):
+        if isinstance(part, Tree):
+            _check(part.children_left, part.children_right, part.feature, part.children_left != -1, features)
+        elif isinstance(part, TreePredictor):
+            _check_histogram_tree(part, features)
+
+
+def _reachable(model: Any) -> Iterator[tuple[Any, int | None]]:
+    """Yield every object inside a model once, with the number of features that it reads, if known."""
+    from sklearn.ensemble._forest import BaseForest
+    from sklearn.ensemble._gb import BaseGradientBoosting
+    from sklearn.ensemble._hist_gradient_boosting.gradient_boosting import BaseHistGradientBoosting
+    from sklearn.tree import BaseDecisionTree
+
+    # These pass their records to their trees unchanged. Other containers of estimators may pass different features.
+    unchanged = (BaseDecisionTree, BaseForest, BaseGradientBoosting, BaseHistGradientBoosting)
+    pending: list[tuple[Any, int | None]] = [(model, None)]
+    visited: set[int] = set()
+    while pending:
+        part, features = pending.pop()
+        if isinstance(part, PLAIN) or id(part) in visited:
+            continue
+        visited.add(id(part))
+        yield part, features
+        width = _width(part)
+        if width is not None:
+            features = min(width, features or width) if isinstance(part, unchanged) else None
+        pending += [(child, features) for child in _parts(part)]
+
+
+def _width(part: Any) -> int | None:
+    width = getattr(part, "__dict__", {}).get("n_features_in_")
+    if isinstance(width, int | np.integer) and width > 0:
+        return int(width)
+    return None
+
+
+def _parts(part: Any) -> list[Any]:
+    if isinstance(part, dict):
+        return [*part.keys(), *part.values()]
+    if isinstance(part, list | tuple | set | frozenset):
+        return list(part)
+    if isinstance(part, np.ndarray) and part.dtype == object:
+        return list(part.flat)
+    return list(getattr(part, "__dict__", {}).values())
+
+
+def _check_histogram_tree(tree: Any, features: int | None) -> None:
+    nodes = np.asarray(tree.nodes)
+    inner = nodes["is_leaf"] == 0
+    _check(nodes["left"], nodes["right"], nodes["feature_idx"], inner, features)
+    sets = min(len(tree.raw_left_cat_bitsets), len(tree.binned_left_cat_bitsets))
+    if (nodes["bitset_idx"][inner & (nodes["is_categorical"] != 0)] >= sets).any():
+        raise InputError(
+            f"A tree of the model has a set of categories beyond its {sets}: the file is damaged, or forged."
+        )
+
+
+def _check(
+    left_child: np.ndarray, right_child: np.ndarray, feature: np.ndarray, inner: np.ndarray, features: int | None
+) -> None:
+    """Raise unless children of inner nodes follow them within the tree, and read existing features."""
+    count = len(left_child)
+    here = np.flatnonzero(inner)
+    for children in (left_child, right_child):
+        to = np.asarray(children)[here].astype(np.int64)
+        wrong = (to <= here) | (to >= count)
+        if wrong.any():
+            raise InputError(
+                f"A tree of the model has {count} nodes, and one of them leads to node {to[wrong][0]}: the file is damaged, or "
+                "forged."
+            )
+    read = np.asarray(feature)[here].astype(np.int64)
+    for wrong_feature in (read.min(initial=0), read.max(initial=0)):
+        if wrong_feature < 0 or (len(read) and features is not None and wrong_feature >= features):
+            raise InputError(
+                f"A tree of the model reads feature {wrong_feature}, and the model has {features}: the file is damaged, or "
+                "forged."
+            )

@@ -1,0 +1,206 @@
+"""Features from the parameters of a torch module, and feature spaces for neighbours."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from guestlist._util import reason
+from guestlist.defences import tensor
+from guestlist.errors import InputError
+from guestlist.models.signals import cross_entropy, margin
+from guestlist.models.target import Target, WhiteBoxFeatures, answers
+
+# Number of principal components of a wide last hidden layer, and of the largest logits.
+WIDEST = 32
+# Maximum number of values in the gradients of one batch.
+BATCH_NUMBERS = 2**24
+
+
+@dataclass(frozen=True)
+class TorchWhiteBox:
+    """Features of each record: gradient norm of every layer, last hidden activations, loss, margin, sorted logits."""
+
+    module: Any
+
+    def __call__(self, x, labels: np.ndarray) -> WhiteBoxFeatures:
+        training = self.module.training
+        self.module.eval()
+        try:
+            norms, hidden, logits = self._batches(x, labels)
+        finally:
+            self.module.train(training)  # the user's module is left as it was
+        components = principal_components(hidden, WIDEST)
+        ordered = -np.sort(-logits, axis=1)[:, :WIDEST]
+        columns = {f"gradient of {layer}": norms[:, i] for i, layer in enumerate(layers(self.module))}
+        columns |= {"norm of hidden": np.linalg.norm(hidden, axis=1)}
+        columns |= {f"hidden {i + 1}": components[:, i] for i in range(components.shape[1])}
+        columns |= {"loss": cross_entropy(logits, labels), "margin": margin(logits, labels)}
+        columns |= {f"logit {i + 1}": ordered[:, i] for i in range(ordered.shape[1])}
+        return WhiteBoxFeatures(np.column_stack(list(columns.values())), tuple(columns))
+
+    def _batches(self, x, labels: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        numbers = sum(parameter.numel() for parameter in self.module.parameters())
+        size = int(np.clip(BATCH_NUMBERS // max(numbers, 1), 1, 1024))
+        parts: list[tuple[np.ndarray, np.ndarray, np.ndarray]] = []
+        for start in range(0, len(labels), size):
+            batch = tensor(x[start : start + size], self.module)
+            batch_norms = gradient_norms(self.module, batch.clone(), labels[start : start + size])
+            parts.append((batch_norms, *_hidden_and_logits(self.module, batch)))
+        norms, hidden, logits = (np.concatenate(part) for part in zip(*parts, strict=True))
+        return norms, hidden, logits
+
+
+def layers(module) -> dict[str, list[str]]:
+    """Return the names of submodules with trained parameters of their own, and the names of those parameters."""
+    groups: dict[str, list[str]] = {}
+    for name, parameter in module.named_parameters():
+        if parameter.requires_grad:
+            groups.setdefault(name.rpartition(".")[0] or type(module).__name__, []).append(name)
+    return groups
+
+
+def gradient_norms(module, x, labels: np.ndarray) -> np.ndarray:
+    """Return (records, layers) the norm of the gradient of each record's loss."""
+    import torch
+    from torch.func import functional_call, grad, vmap
+
+    groups = layers(module)
+    if not groups:
+        raise InputError("The module has no parameters that are trained, so there are no gradients to look at.")
+    parameters = {name: parameter.detach() for name, parameter in module.named_parameters()}
+    trained = {name: parameters.pop(name) for group in groups.values() for name in group}
+    fixed = {**parameters, **{name: buffer.detach() for name, buffer in module.named_buffers()}}
+
+    def own_loss(trained, record, label):
+        logits = functional_call(module, {**trained, **fixed}, (record[None],))
+        return torch.nn.functional.cross_entropy(logits, label[None])
+
+    targets = torch.as_tensor(np.asarray(labels, dtype=np.int64))
+    try:
+        gradients = vmap(grad(own_loss), in_dims=(None, 0, 0))(trained, x, targets)
+    except RuntimeError as error:
+        raise InputError(f"Torch cannot give this module's gradients record by record ({reason(error)}).") from error
+    squares = {name: part.to(torch.float64).flatten(1).square().sum(1) for name, part in gradients.items()}
+    return torch.stack([sum(squares[name] for name in group).sqrt() for group in groups.values()], dim=1).numpy()
+
+
+def _hidden_and_logits(module, x) -> tuple[np.ndarray, np.ndarray]:
+    """Return (records, width) inputs of the last layer with parameters, and (records, classes) logits.
+
+    If the last layer reads the record itself, the width is 0: guestlist stores activations, never features.
+    """
+    import torch
+
+    inputs, logits = inputs_of_layers(module, x.clone())
+    hidden, raw = (part.flatten(1) for part in (inputs[-1], x))
+    if hidden.shape == raw.shape and torch.equal(hidden, raw.to(hidden.dtype)):
+        hidden = hidden[:, :0]
+    return hidden.to(torch.float64).numpy(), logits.to(torch.float64).numpy()
+
+
+@dataclass(frozen=True)
+class TorchLayers:
+    """Activations of a module: name of a layer to (records, width).
+
+    ``first`` is the input of the second layer with parameters, ``last_hidden`` that of the last one; a module with one such
+    layer has neither.
+    """
+
+    module: Any
+    batch_size: int = 1024
+
+    def __call__(self, x) -> dict[str, np.ndarray]:
+        import torch
+
+        training = self.module.training
+        self.module.eval()
+        try:
+            parts = []
+            for start in range(0, len(x), self.batch_size):
+                inputs, _ = inputs_of_layers(self.module, tensor(x[start : start + self.batch_size], self.module))
+                parts.append([inputs[1], inputs[-1]] if len(inputs) > 1 else [])
+        finally:
+            self.module.train(training)  # the user's module is left as it was
+        activations = (torch.cat([part.flatten(1) for part in layer]) for layer in zip(*parts, strict=True))
+        return {
+            name: part.to(torch.float64).numpy()
+            for name, part in zip(("first", "last_hidden"), activations, strict=False)
+        }
+
+
+def inputs_of_layers(module, x) -> tuple[list, Any]:
+    """Return the inputs of the layers with parameters, in the order of calls, and the module's outputs."""
+    import torch
+
+    layer_inputs = []
+    hooks = [
+        part.register_forward_pre_hook(
+            lambda _part, inputs, named: layer_inputs.extend([*inputs, *named.values()][:1]), with_kwargs=True
+        )
+        for part in module.modules()
+        if next(part.parameters(recurse=False), None) is not None
+    ]
+    try:
+        with torch.no_grad():
+            answers = module(x)
+    finally:
+        for hook in hooks:
+            hook.remove()
+    return layer_inputs, answers
+
+
+def principal_components(values: np.ndarray, count: int) -> np.ndarray:
+    """Return (records, at most ``count``): the values, or their first principal components if they are more."""
+    if values.shape[1] <= count:
+        return values
+    centred = values - values.mean(axis=0)
+    _, directions = np.linalg.eigh(centred.T @ centred)  # smallest first
+    chosen = directions[:, : -count - 1 : -1]
+    largest = np.abs(chosen).argmax(axis=0)
+    return centred @ (chosen * np.sign(chosen[largest, np.arange(count)]))  # the sign of a direction is arbitrary
+
+
+# Name of a space to the layer of a torch module, if it is one.
+SPACES = {"inputs": "", "first_layer": "first", "last_hidden": "last_hidden", "outputs": ""}
+
+
+def default_space(target: Target) -> str:
+    """Return the first layer if the model has layers, else the outputs."""
+    if "layers" in target.can:
+        return "first_layer"
+    return "outputs"
+
+
+def space_of(target: Target, name: str, x) -> np.ndarray:
+    """Return (records, dimensions) the records in a space.
+
+    Args:
+        name: ``inputs``, ``first_layer``, ``last_hidden`` or ``outputs``: the target's probabilities.
+        x: features as the target reads them.
+    """
+    if name not in SPACES:
+        raise InputError(f"There is no space {name!r}; these are there: {', '.join(SPACES)}, or an array of your own.")
+    if name == "outputs":
+        return np.exp(target.scale.log_probabilities(answers(target.predict, x, target.columns, target.scale)))
+    if name == "inputs":
+        return _numbers(target, x)
+    layers = target.needs("layers", _NO_LAYERS.format(space=name))(x)
+    if SPACES[name] not in layers:
+        raise InputError(f"{target.name} has one layer, so that it has no {name!r}. Take 'inputs' or 'outputs'.")
+    return layers[SPACES[name]]
+
+
+_NO_LAYERS = "The space {space!r} is that of a torch target, and {{name}} is none{{why}}. Take 'inputs' or 'outputs'."
+
+
+def _numbers(target: Target, x) -> np.ndarray:
+    try:
+        dense = x.to_numpy(dtype=np.float64) if isinstance(x, pd.DataFrame) else np.asarray(x, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise InputError(
+            f"The features of {target.name} are not all numbers ({reason(error)}): they are not a space. Take 'outputs', or "
+            "give an array of your own to gl.risks.shapr."
+        ) from error
+    return dense.reshape(len(dense), -1)

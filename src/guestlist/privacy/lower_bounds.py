@@ -1,0 +1,303 @@
+"""Lower confidence bounds on epsilon from scores, with corrected threshold selection."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any, Protocol
+
+import numpy as np
+from scipy.optimize import brentq
+from scipy.special import betainc, betaincinv, ndtri
+
+from guestlist.errors import InputError
+from guestlist.metrics import clopper_pearson_upper
+from guestlist.privacy.bounds import gaussian_epsilon
+from guestlist.privacy.one_run import OneRun, OneRunCurve
+
+
+class Method(Protocol):
+    """A way to prove a bound on epsilon."""
+
+    def candidates(self, member: np.ndarray) -> Sequence[Any]:
+        """Lines that could be drawn, from the number of records on either side alone."""
+        ...
+
+    def bound(self, scores: np.ndarray, member: np.ndarray, candidate: Any, delta: float, level: float) -> float:
+        """The bound that one line proves, wrong with a probability of at most ``level``."""
+        ...
+
+
+@dataclass(frozen=True)
+class Bonferroni:
+    """The best of all candidates, each at an equal part of the level; a single candidate costs nothing."""
+
+    def lower(self, method: Method, scores: np.ndarray, member: np.ndarray, delta: float, level: float) -> float:
+        tried = method.candidates(member)
+        return max(method.bound(scores, member, candidate, delta, level / len(tried)) for candidate in tried)
+
+
+@dataclass(frozen=True)
+class HoldOut:
+    """The candidate that does best on a random part of the records, measured on the rest.
+
+    Args:
+        fraction: of the records, to choose on.
+        seed: of the random part.
+    """
+
+    fraction: float = 0.5
+    seed: int = 0
+
+    def __post_init__(self):
+        _check_fraction(self.fraction)
+
+    def lower(self, method: Method, scores: np.ndarray, member: np.ndarray, delta: float, level: float) -> float:
+        rng = np.random.default_rng(self.seed)
+        return _held_out(method, scores, member, delta, level, self.fraction, rng)
+
+
+@dataclass(frozen=True)
+class Median:
+    """The median over many hold-outs, each at half the level: one lucky split proves nothing.
+
+    If more than half of the bounds are false, their expected share must be so too, which happens with probability 2 × level / 2.
+
+    Args:
+        splits: how many.
+        fraction: of the records, to choose on.
+        seed: of the splits.
+    """
+
+    splits: int = 21
+    fraction: float = 0.5
+    seed: int = 0
+
+    def __post_init__(self):
+        _check_fraction(self.fraction)
+        if self.splits < 1 or self.splits % 2 == 0:
+            raise ValueError(f"Expected splits={self.splits} to be an odd number, 1 or more.")
+
+    def lower(self, method: Method, scores: np.ndarray, member: np.ndarray, delta: float, level: float) -> float:
+        rng = np.random.default_rng(self.seed)
+        bounds = [_held_out(method, scores, member, delta, level / 2, self.fraction, rng) for _ in range(self.splits)]
+        return float(np.median(bounds))
+
+
+Threshold = Bonferroni | HoldOut | Median
+
+
+def _held_out(
+    method: Method,
+    scores: np.ndarray,
+    member: np.ndarray,
+    delta: float,
+    level: float,
+    fraction: float,
+    rng: np.random.Generator,
+) -> float:
+    """The split is drawn without a look at who is a member, so that the rest are as independent as all were."""
+    order = rng.permutation(len(member))
+    chosen_on, held_out = np.split(order, [min(max(round(fraction * len(order)), 1), len(order) - 1)])
+    tried = method.candidates(member[chosen_on])
+    proved = [method.bound(scores[chosen_on], member[chosen_on], candidate, delta, level) for candidate in tried]
+    return method.bound(scores[held_out], member[held_out], tried[int(np.argmax(proved))], delta, level)
+
+
+def _check_fraction(fraction: float) -> None:
+    if not 0 < fraction < 1:
+        raise ValueError(f"Expected fraction={fraction} in (0, 1).")
+
+
+STEPS = 6  # of halvings, towards either end, at which lines are tried
+NODES = 64  # of the posterior, over which is summed
+LARGEST = 64.0
+
+
+@dataclass(frozen=True)
+class _Runs:
+    """Common part of the three bounds: the threshold.
+
+    Args:
+        shares: of the non-members' scores, at which lines are tried, from the largest score down.
+    """
+
+    shares: tuple[float, ...] | None = None
+
+    def __post_init__(self):
+        if self.shares is not None and not (self.shares and all(0 <= share <= 1 for share in self.shares)):
+            raise ValueError(f"Expected shares={self.shares} in [0, 1].")
+
+    def prepared(self, scores: np.ndarray, member: np.ndarray) -> tuple[np.ndarray, np.ndarray, float]:
+        if np.isnan(scores).any():
+            raise InputError("Every run must have a score: a run without one is not a trial.")
+        return scores, member, 1.0
+
+    def candidates(self, member: np.ndarray) -> tuple[float, ...]:
+        if self.shares is not None:
+            return self.shares
+        small = [0.5**k for k in range(1, STEPS + 1)]
+        return (0.5, 0.0, 1.0, *small[1:], *(1 - share for share in small[1:]))
+
+    def errors(self, scores: np.ndarray, member: np.ndarray, share: float) -> tuple[int, int, int, int]:
+        """False positives and their number of trials, false negatives and theirs, at one line."""
+        outside = np.sort(scores[~member])[::-1]
+        inside = scores[member]
+        if not len(outside) or not len(inside):
+            return len(outside), len(outside), len(inside), len(inside)
+        k = min(max(int(np.ceil(share * len(outside))), 1), len(outside))
+        # With ties fewer than k - 1 may lie beyond the line; counting k - 1 is right whatever the scores look like.
+        return k - 1, len(outside), int((inside <= outside[k - 1]).sum()), len(inside)
+
+    def _bounded(self, scores: np.ndarray, member: np.ndarray, share: float, level: float) -> tuple[float, float]:
+        """Upper bounds on the false-positive and the false-negative rate, which hold together."""
+        wrong, outside, missed, inside = self.errors(scores, member, share)
+        if not outside or not inside:
+            return 1.0, 1.0
+        return float(clopper_pearson_upper(wrong, outside, level / 2)), float(
+            clopper_pearson_upper(missed, inside, level / 2)
+        )
+
+
+@dataclass(frozen=True)
+class ClopperPearson(_Runs):
+    """Exact bounds on both error rates, half of the level each (Nasr et al. 2021)."""
+
+    def bound(self, scores: np.ndarray, member: np.ndarray, candidate: float, delta: float, level: float) -> float:
+        fpr, fnr = self._bounded(scores, member, candidate, level)
+        return epsilon_of_errors(fpr, fnr, delta)
+
+
+@dataclass(frozen=True)
+class GaussianRuns(_Runs):
+    """The same bounds, read as errors of Gaussian noise (Nasr et al. 2023): for mechanisms whose curve is Gaussian."""
+
+    def bound(self, scores: np.ndarray, member: np.ndarray, candidate: float, delta: float, level: float) -> float:
+        if delta <= 0:
+            raise InputError("Gaussian noise promises nothing at delta 0: give a delta above it.")
+        fpr, fnr = self._bounded(scores, member, candidate, level)
+        return gaussian_epsilon(max(float(-ndtri(fpr) - ndtri(fnr)), 0.0) if max(fpr, fnr) < 1 else 0.0, delta)
+
+
+@dataclass(frozen=True)
+class BayesianRuns(_Runs):
+    """What is believed of both error rates after the runs, from Jeffreys' prior (Zanella-Béguelin et al. 2023).
+
+    A credible bound: narrower than Clopper-Pearson's, and not promised to be false in no more than 5 % of audits of any one
+    mechanism.
+    """
+
+    def bound(self, scores: np.ndarray, member: np.ndarray, candidate: float, delta: float, level: float) -> float:
+        wrong, outside, missed, inside = self.errors(scores, member, candidate)
+        return credible_epsilon(wrong, outside, missed, inside, delta, level)
+
+
+def epsilon_of_errors(fpr: float, fnr: float, delta: float) -> float:
+    """The least epsilon that allows these error rates, or smaller ones (Kairouz et al. 2015).
+
+    >>> round(epsilon_of_errors(0.1, 0.1, 0.0), 4)
+    2.1972
+    """
+    found = 0.0
+    for one, other in ((fpr, fnr), (fnr, fpr)):
+        if 1 - one - delta > 0:
+            found = max(found, float(np.log((1 - one - delta) / other)) if other > 0 else LARGEST)
+    return found
+
+
+@lru_cache(maxsize=65536)
+def credible_epsilon(wrong: int, outside: int, missed: int, inside: int, delta: float, level: float) -> float:
+    """The epsilon below which the true one is believed to lie with probability ``level``.
+
+    Scores rise with membership, so only errors that are too small count: a region with two sides has no room at epsilon 0,
+    and something would always be believed.
+    """
+    chances = (np.arange(NODES) + 0.5) / NODES
+    fpr = betaincinv(wrong + 0.5, outside - wrong + 0.5, chances)
+
+    def inside_region(epsilon: float) -> float:
+        grown = np.exp(epsilon)
+        low = np.maximum((1 - delta - fpr) / grown, 1 - delta - grown * fpr)
+        return 1 - float(betainc(missed + 0.5, inside - missed + 0.5, np.clip(low, 0, 1)).mean()) - level
+
+    if inside_region(0.0) >= 0:
+        return 0.0
+    return float(brentq(inside_region, 0.0, LARGEST, xtol=1e-5)) if inside_region(LARGEST) > 0 else LARGEST
+
+
+How = OneRun | OneRunCurve | ClopperPearson | GaussianRuns | BayesianRuns
+
+
+@dataclass(frozen=True)
+class EpsilonBound:
+    """A lower bound on epsilon.
+
+    Args:
+        epsilon: no mechanism with a smaller one gives such scores, but with probability 1 − ``confidence``; 0: nothing is shown.
+        delta: that was allowed for.
+        confidence: of the bound; by ``BayesianRuns`` the probability with which it is believed.
+        provable: what perfect scores of the same records, or runs, would have proved.
+        members, nonmembers: that were counted.
+    """
+
+    epsilon: float
+    delta: float
+    confidence: float
+    provable: float
+    members: int
+    nonmembers: int
+
+
+def epsilon_lower_bound(
+    scores,
+    member,
+    *,
+    delta: float = 1e-5,
+    how: How | None = None,
+    threshold: Threshold | None = None,
+    confidence: float = 0.95,
+) -> EpsilonBound:
+    """The largest epsilon that is refuted: whatever gave these scores promises no smaller one.
+
+    Args:
+        scores: (records,) of one model for ``OneRun`` and ``OneRunCurve``, one per record that a fair coin put in or left out;
+            (runs,) of one record for ``ClopperPearson``, ``GaussianRuns`` and ``BayesianRuns``, one per model. Higher: likelier
+            a member. No score may have been made with a look at who is one.
+        member: as many, true where the record was in.
+        delta: of the promise.
+        how: the method; ``OneRun()`` by default.
+        threshold: how the choice of a line is paid for: ``Bonferroni()`` by default, ``HoldOut()`` or ``Median()``.
+
+    >>> import numpy as np
+    >>> member = np.random.default_rng(0).random(1000) < 0.5
+    >>> found = epsilon_lower_bound(member, member)
+    >>> found.epsilon == found.provable > 4
+    True
+    """
+    scores = np.asarray(scores, dtype=np.float64)
+    member = np.asarray(member)
+    if scores.ndim != 1 or scores.shape != member.shape or member.dtype != bool:
+        raise InputError(
+            f"Expected one score and one true or false for each, found scores shaped {scores.shape} and member shaped "
+            f"{member.shape} of {member.dtype}."
+        )
+    if len(member) < 2:
+        raise InputError(f"Expected at least two scores, found {len(member)}.")
+    if not 0 <= delta < 1 or not 0 < confidence < 1:
+        raise ValueError(f"Expected delta={delta} in [0, 1) and confidence={confidence} in (0, 1).")
+    how = OneRun() if how is None else how
+    threshold = Bonferroni() if threshold is None else threshold
+    members = int(member.sum())
+    return EpsilonBound(
+        epsilon=lower(scores, member, delta, how, threshold, 1 - confidence),
+        delta=delta,
+        confidence=confidence,
+        provable=lower(member * 1.0, member, delta, how, threshold, 1 - confidence),
+        members=members,
+        nonmembers=len(member) - members,
+    )
+
+
+def lower(scores: np.ndarray, member: np.ndarray, delta: float, how: How, threshold: Threshold, level: float) -> float:
+    """The bound alone, wrong with a probability of at most ``level``."""
+    scores, member, share = how.prepared(scores, member)
+    return threshold.lower(how, scores, member, delta, share * level)

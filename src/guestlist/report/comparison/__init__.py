@@ -1,1 +1,0 @@
-"""Page and terminal text of a comparison of audits."""

@@ -1,1 +1,0 @@
-"""Page of an experiment on dependent records."""

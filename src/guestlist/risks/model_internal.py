@@ -1,0 +1,206 @@
+"""Risks read from the model itself: leverage, loss traces, tree leaves and K-NN values."""
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from guestlist._case import Case
+from guestlist.data import Data, as_data
+from guestlist.errors import InputError
+from guestlist.knn.shapr import SHAPR_K, shapr, shapr_of_members
+from guestlist.models import (
+    Target,
+    as_target,
+    check_finite,
+    check_readable,
+    check_sides,
+    default_space,
+    query,
+    space_of,
+)
+
+
+def leverage_of_target(case: Case) -> np.ndarray:
+    """Return (records,) the leverage of a record on the target's output; NaN where it is not evaluated."""
+    return case.evidence("leverage").values["leverage"]
+
+
+def loss_trace(case: Case) -> np.ndarray:
+    """Return (records,) the interquartile range of the loss over checkpoints; NaN if not evaluated (Pollock et al. 2024)."""
+    return case.evidence("loss_trace").values["spread"]
+
+
+def loss_tail(case: Case) -> np.ndarray:
+    """Return (records,) the share of the members of the record's class that the target fits better.
+
+    A member in the upper tail of losses is an outlier, and attacks identify outliers more often than others. Outliers that the
+    model fitted nevertheless are identified most often, and the final loss does not reveal them: it is a first indication, if
+    there is nothing else (Pollock et al. 2024; Dodd et al. 2025). NaN where the record is not evaluated.
+    """
+    loss = case.view.target("loss")
+    member = case.truth.member
+    known = case.truth.evaluated & ~np.isnan(loss)
+    classes = case.records["class"].to_numpy()
+    tail = np.full(len(loss), np.nan)
+    for label in np.unique(classes[known]):
+        rows = np.flatnonzero(known & (classes == label))
+        rows = rows[np.argsort(loss[rows])]  # Searching for sorted values is several times as fast.
+        member_losses = loss[rows[member[rows]]]
+        if len(member_losses):
+            # Ties count half, so that the result does not depend on the order of records.
+            ranks = (np.searchsorted(member_losses, loss[rows], side) for side in ("left", "right"))
+            tail[rows] = sum(ranks) / (2 * len(member_losses))
+    return tail
+
+
+class LeafRisk(NamedTuple):
+    """(records,) sizes of the leaves of a record.
+
+    ``leaf_size`` is the median over trees of the number of members in its leaf; ``alone`` the share of trees in which no
+    other member is there.
+    """
+
+    leaf_size: np.ndarray
+    alone: np.ndarray
+
+
+def leaf_risk_of(leaf: np.ndarray, member: np.ndarray) -> LeafRisk:
+    """Compute the sizes of the leaves of each record.
+
+    Args:
+        leaf: (records, trees) numbers of leaves.
+        member: (records,) true for the records that the model was trained on.
+    """
+    size = np.stack([np.bincount(leaves, member, leaves.max() + 1)[leaves] for leaves in leaf.T], axis=1)
+    return LeafRisk(np.median(size, axis=1), (size == member[:, None]).mean(axis=1))
+
+
+def alone_in_leaves(case: Case) -> np.ndarray:
+    """Return (records,) the share of trees with no other member in the record's leaf; NaN where it is not evaluated."""
+    leaf = case.view.evidence.need("leaves").leaf
+    evaluated = case.truth.evaluated
+    alone = np.full(len(evaluated), np.nan)
+    if leaf.shape[1]:
+        alone[evaluated] = leaf_risk_of(leaf[evaluated], case.truth.member_evaluated).alone
+    return alone
+
+
+def leaf_risk(model, members, *, label: str | None = None, id: str | None = None) -> pd.DataFrame:
+    """List the leaf sizes of the members of a fitted tree, forest or boosted trees.
+
+    Args:
+        model: of scikit-learn, XGBoost or LightGBM, alone or last in a pipeline.
+        members: the records it was trained on: ``(x, y)``, a table with a ``label`` column, or a path to one.
+        label, id: columns of a table.
+
+    Returns:
+        One row per member, in the order given: ``id``, ``label``, ``leaf_size`` (median over trees of the number of
+        members in its leaf) and ``alone`` (share of trees in which it is the only member of its leaf).
+    """
+    target = as_target(model)
+    leaves = target.needs(
+        "leaves", "Expected a tree, forest or boosted trees of scikit-learn, XGBoost or LightGBM, found {name}{why}."
+    )
+    data = target.fitting(as_data(members, side="members", label=label, id=id), "members")
+    check_sides({"members": data}, target.classes)
+    check_finite("members", data, target.predict)
+    check_readable({"members": data}, target.predict)
+    leaf = query(leaves, data.x).leaf
+    if not leaf.shape[1]:
+        raise InputError(f"{target.name} has no trees.")
+    risk = leaf_risk_of(leaf, np.ones(len(data), dtype=bool))
+    return pd.DataFrame({"id": data.ids, "label": data.y, **risk._asdict()})
+
+
+def shapr_of(
+    model,
+    members,
+    nonmembers,
+    *,
+    space: str | None = None,
+    label: str | None = None,
+    id: str | None = None,
+    k: int = SHAPR_K,
+) -> pd.DataFrame:
+    """SHAPr of the members of a model, in a space that the model makes of the features (Duddu et al. 2022).
+
+    Args:
+        model: a fitted classifier of scikit-learn, or a target made by ``torch_target`` or ``function_target``.
+        members: the records it was trained on: ``(x, y)``, a table with a ``label`` column, or a path to one.
+        nonmembers: test records, of the same source.
+        space: ``inputs``, ``first_layer``, ``last_hidden`` or ``outputs``; by default the first layer of a torch target, and
+            the outputs of others. For a space of your own, give its array to ``shapr``.
+        label, id: columns of tables.
+        k: neighbours that vote.
+
+    Returns:
+        One row per member, in the order given: ``id``, ``label`` and ``shapr``: at risk when above 0.
+    """
+    target = as_target(model)
+    if not target.scale.has_classes:
+        raise InputError(f"{target.name} predicts values, and SHAPr is about classes.")
+    name = default_space(target) if space is None else space
+    given = {"members": members, "nonmembers": nonmembers}
+    sides = {side: target.fitting(as_data(part, side=side, label=label, id=id), side) for side, part in given.items()}
+    check_sides(sides, target.classes)
+    for side, data in sides.items():
+        check_finite(side, data, target.predict)
+    check_readable(sides, target.predict)
+    (own, tests), (own_labels, test_labels) = _placed(target, name, [*sides.values()])
+    values = shapr(own, own_labels, tests, test_labels, k=k)
+    return pd.DataFrame({"id": sides["members"].ids, "label": sides["members"].y, "shapr": values})
+
+
+def _placed(target: Target, name: str, sides: list[Data]) -> tuple[list[np.ndarray], list[np.ndarray]]:
+    return [space_of(target, name, data.x) for data in sides], [target.labels_of(data.y) for data in sides]
+
+
+def shapr_of_outputs(case: Case) -> np.ndarray:
+    """(records,) SHAPr of members in the space of the target's probabilities, non-members as test records; NaN for others."""
+    outputs = _outputs(case)
+    members, tests = (_side(case, outputs, side) for side in (True, False))
+    return shapr_of_members(outputs, case.view.labels, members, tests)
+
+
+def shapr_in(space: str) -> Callable[[Case], np.ndarray]:
+    """A risk: SHAPr in a space that was looked at while the target was at hand."""
+
+    def risk(case: Case) -> np.ndarray:
+        return case.evidence("spaces").values[space]
+
+    return risk
+
+
+def self_waka_of_outputs(case: Case) -> np.ndarray:
+    """(records,) self-WaKA of members in the space of the target's probabilities; NaN for others."""
+    return _own(case, "self_waka")
+
+
+def self_shapley_of_outputs(case: Case) -> np.ndarray:
+    """(records,) self-Shapley of members in the space of the target's probabilities; NaN for others."""
+    return _own(case, "self_shapley")
+
+
+def _own(case: Case, name: str) -> np.ndarray:
+    from guestlist import knn  # imports numba when a value is asked for
+
+    outputs = _outputs(case)
+    labels = case.view.labels
+    members = _side(case, outputs, True)
+    values = np.full(len(labels), np.nan)
+    if members.any():
+        value = getattr(knn, name)
+        values[members] = value(outputs[members], labels[members], knn.Knn(SHAPR_K))
+    return values
+
+
+def _outputs(case: Case) -> np.ndarray:
+    assert case.view.answers is not None, "the row asks for answers"
+    return np.exp(case.view.answers)
+
+
+def _side(case: Case, outputs: np.ndarray, member: bool) -> np.ndarray:
+    """(records,) the asked members, or the asked non-members, about whom the target said something."""
+    return case.truth.evaluated & (case.truth.member == member) & ~np.isnan(outputs).any(axis=1)

@@ -1,0 +1,352 @@
+"""How well a risk predicts which members an attack identifies, in one audit or over repeats."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import product
+from math import ceil
+from typing import Literal, NamedTuple
+
+import numpy as np
+
+from guestlist._case import Case
+from guestlist._kernels import error_of
+from guestlist.errors import InputError
+from guestlist.metrics import (
+    WITHHELD,
+    Estimate,
+    auc,
+    auc_difference,
+    clopper_pearson_lower,
+    clopper_pearson_upper,
+    clustered_proportion,
+    flags_at_fpr,
+    spearman,
+)
+from guestlist.risks.table import EVERY_MEMBER, RISKS, CustomScores, attack_scores, custom_values, requested_risks
+
+FPR = 0.05
+TOP = 0.01
+
+
+@dataclass(frozen=True)
+class PredictiveValue:
+    """Predictive value of one risk for the members that one attack flags.
+
+    Args:
+        risk, attack: names.
+        members, flagged: how many there are, and how many of them the attack calls.
+        precision: share of the members at risk that are flagged; recall: share of the flagged that are at risk; f1: their
+            harmonic mean. Withheld where the risk has no threshold.
+        auc: how well the risk ranks the flagged above the others.
+        spearman: rank correlation of the risk with the attack's score.
+        top: share of flagged among the 1 % with the largest risk; of equals, on average over all orders.
+    """
+
+    risk: str
+    attack: str
+    members: int
+    flagged: int
+    precision: Estimate
+    recall: Estimate
+    f1: Estimate
+    auc: Estimate
+    spearman: Estimate
+    top: Estimate
+
+
+def predictive_values(
+    case: Case,
+    risks: Sequence[str] | None = None,
+    attacks: Sequence[str] | None = None,
+    *,
+    custom: CustomScores | None = None,
+) -> tuple[PredictiveValue, ...]:
+    """Compute the predictive value of each risk for each attack; the first risk flags every member.
+
+    An attack flags at the threshold that 5 % of the non-members exceed.
+
+    Args:
+        risks: names, or those that an audit has by default.
+        attacks: names, or all of the case.
+        custom: Name to your own scores, higher for members at greater risk: an array in the order of ``case.records``, or a
+            pandas Series indexed by id.
+    """
+    evaluated = case.truth.evaluated
+    member = case.truth.member_evaluated
+    rows: dict[str, tuple[np.ndarray, float | None]] = {EVERY_MEMBER: (np.ones(len(member)), 0.0)}
+    for name, values in values_of(case, risks, custom).items():
+        rows[name] = values[evaluated], RISKS[name].threshold if name in RISKS else None
+    persons = _some(case.persons, member)
+    predictive: list[PredictiveValue] = []
+    for attack in case.scores if attacks is None else attacks:
+        scores = attack_scores(case, attack)[evaluated]
+        calls = flags_at_fpr(scores, member, FPR)
+        for risk, (values, threshold) in rows.items():
+            parts = values[member], scores[member], calls[member]
+            predictive.append(predictive_value(*parts, risk=risk, attack=attack, threshold=threshold, persons=persons))
+    return tuple(predictive)
+
+
+def values_of(case: Case, risks: Sequence[str] | None, custom: CustomScores | None = None) -> dict[str, np.ndarray]:
+    """Return name to (records,) values of risks, then of custom scores."""
+    return requested_risks(case, risks) | custom_values(case, custom or {})
+
+
+def predictive_value(
+    values: np.ndarray,
+    scores: np.ndarray,
+    calls: np.ndarray,
+    *,
+    risk: str,
+    attack: str,
+    threshold: float | None = None,
+    persons: np.ndarray | None = None,
+) -> PredictiveValue:
+    """Compute the predictive value of one risk for one attack.
+
+    Args:
+        values: (members,) the risk; NaN is left out.
+        scores: (members,) of the attack.
+        calls: (members,) 1.0 where it calls a member, 0.0 where not; NaN is left out.
+        risk, attack: their names.
+        threshold: a member with a larger risk is at risk.
+        persons: (members,) whose records these are, where some have several.
+    """
+    known = ~np.isnan(values) & ~np.isnan(calls)
+    values = values[known]
+    scores = scores[known]
+    flagged = calls[known] > 0
+    persons = _some(persons, known)
+    precision = recall = f1 = WITHHELD
+    if threshold is not None:
+        risky = values > threshold
+        precision = clustered_proportion(flagged[risky], clusters=_some(persons, risky))
+        recall = clustered_proportion(risky[flagged], clusters=_some(persons, flagged))
+        either = risky | flagged
+        f1 = _f1(clustered_proportion((risky & flagged)[either], clusters=_some(persons, either)))
+    return PredictiveValue(
+        risk=risk,
+        attack=attack,
+        members=len(values),
+        flagged=int(flagged.sum()),
+        precision=precision,
+        recall=recall,
+        f1=f1,
+        auc=auc(values, flagged, clusters=persons),
+        spearman=spearman(values, scores, clusters=persons),
+        top=_top(values, flagged),
+    )
+
+
+def _f1(both: Estimate) -> Estimate:
+    """Convert the Jaccard index J of two sets to their F1 score, 2 J / (1 + J)."""
+    return Estimate(*(2 * end / (1 + end) for end in both))
+
+
+def _top(values: np.ndarray, flagged: np.ndarray, confidence: float = 0.95) -> Estimate:
+    if not len(values):
+        return WITHHELD
+    size = ceil(TOP * len(values))
+    error = error_of(confidence)
+    last = np.sort(values)[-size]
+    above = values > last
+    equal = values == last
+    hits = float(flagged[above].sum() + flagged[equal].mean() * (size - above.sum()))
+    # The interval counts all ties, not only those that happen to come first.
+    n = int((above | equal).sum())
+    hits_with_ties = int(flagged[above | equal].sum()) if n > size else hits
+    ends = (
+        float(clopper_pearson_lower(hits_with_ties, n, error / 2)),
+        float(clopper_pearson_upper(hits_with_ties, n, error / 2)),
+    )
+    return Estimate(hits / size, min(ends[0], hits / size), max(ends[1], hits / size))
+
+
+def _some(persons: np.ndarray | None, chosen: np.ndarray) -> np.ndarray | None:
+    return None if persons is None else persons[chosen]
+
+
+FIGURES = ("precision", "recall", "f1", "auc", "spearman", "top")
+REACH = {"spearman": 2.0}  # how far two figures can be apart; others 1
+# repeats of which all flips are tried; random ones beyond
+MOST_EXACT = 12
+DRAWS = 4999
+STEPS = 40
+
+Verdict = Literal["better", "worse", "no difference"]
+
+
+class Spread(NamedTuple):
+    """Mean and standard deviation over ``n`` repeats; NaN where there are none, or less than two."""
+
+    mean: float
+    sd: float
+    n: int
+
+    def __str__(self) -> str:
+        return "withheld" if not self.n else f"{self.mean:.3f} ± {self.sd:.3f}"
+
+
+@dataclass(frozen=True)
+class PredictiveValueOverRepeats:
+    """The figures of :class:`PredictiveValue` over repeats; those that a repeat withholds are left out."""
+
+    risk: str
+    attack: str
+    precision: Spread
+    recall: Spread
+    f1: Spread
+    auc: Spread
+    spearman: Spread
+    top: Spread
+
+
+@dataclass(frozen=True)
+class Compared:
+    """Comparison of the predictive values of two risks for one attack.
+
+    Args:
+        figure: of :class:`PredictiveValue`, that was compared.
+        difference: first minus second, on average over repeats.
+        repeats: how many there were; 1: within one audit.
+    """
+
+    first: str
+    second: str
+    attack: str
+    figure: str
+    difference: Estimate
+    repeats: int
+
+    @property
+    def verdict(self) -> Verdict:
+        """Return "better" or "worse" if the difference is significant, otherwise "no difference"."""
+        if self.difference.low > 0:
+            return "better"
+        return "worse" if self.difference.high < 0 else "no difference"
+
+
+def predictive_value_over_repeats(
+    repeats: Sequence[Sequence[PredictiveValue]],
+) -> tuple[PredictiveValueOverRepeats, ...]:
+    """Mean and standard deviation of every figure, for each risk and attack in the order of the first repeat.
+
+    Args:
+        repeats: what ``predictive_values`` gave for each audit.
+    """
+    pairs = dict.fromkeys((row.risk, row.attack) for rows in repeats for row in rows)
+    return tuple(
+        PredictiveValueOverRepeats(*pair, *(_spread(_figures(repeats, *pair, figure)) for figure in FIGURES))
+        for pair in pairs
+    )
+
+
+def compare_over_repeats(
+    repeats: Sequence[Sequence[PredictiveValue]],
+    first: str,
+    second: str,
+    attack: str,
+    figure: str = "auc",
+    *,
+    confidence: float = 0.95,
+) -> Compared:
+    """Compare the predictive values of two risks over repeats by sign flips of paired differences.
+
+    Args:
+        repeats: what ``predictive_values`` gave for each audit.
+        first, second: names of risks.
+        figure: ``auc``, or another of :class:`PredictiveValue`.
+    """
+    if figure not in FIGURES:
+        raise ValueError(f"Expected figure={figure!r} to be one of {', '.join(FIGURES)}.")
+    a, b = (_figures(repeats, name, attack, figure) for name in (first, second))
+    for name, values in ((first, a), (second, b)):
+        if len(values) == 0 or len(values) != len(repeats):
+            raise InputError(f"Not every repeat says what the risk {name!r} is worth against {attack!r}.")
+    gaps = (a - b)[~np.isnan(a - b)]
+    return Compared(
+        first=first,
+        second=second,
+        attack=attack,
+        figure=figure,
+        difference=mean_of_pairs(gaps, REACH.get(figure, 1.0), confidence),
+        repeats=len(gaps),
+    )
+
+
+def compare_risks(
+    case: Case, first: str, second: str, attack: str, *, custom: CustomScores | None = None, confidence: float = 0.95
+) -> Compared:
+    """Compare how well two risks rank the members that an attack flags in one audit: AUC minus AUC.
+
+    Args:
+        first, second: names from ``RISKS``, or of ``own``.
+        custom: Custom scores, as for ``predictive_values``.
+    """
+    asked = case.truth.evaluated
+    member = case.truth.member_evaluated
+    known = values_of(case, [name for name in (first, second) if name not in (custom or {})], custom)
+    calls = flags_at_fpr(attack_scores(case, attack)[asked], member, FPR)
+    said = member & ~np.isnan(calls)
+    persons = None if case.persons is None else case.persons[said]
+    a, b = (known[name][asked][said] for name in (first, second))
+    gap = auc_difference(a, b, calls[said] > 0, clusters=persons, confidence=confidence)
+    return Compared(first=first, second=second, attack=attack, figure="auc", difference=gap, repeats=1)
+
+
+def mean_of_pairs(gaps: np.ndarray, reach: float = 1.0, confidence: float = 0.95) -> Estimate:
+    """The mean of paired differences, with all values that flips of their signs around them do not refute.
+
+    Exact where the differences are as likely to lie as far above their centre as below.
+
+    Args:
+        gaps: (repeats,).
+        reach: how far the two of a pair can be apart.
+
+    >>> print(mean_of_pairs(np.array([0.1, 0.12, 0.08, 0.11, 0.09])))  # five repeats are too few to say anything
+    0.100 [-1.000, 1.000]
+    >>> print(mean_of_pairs(np.array([0.1, 0.12, 0.08, 0.11, 0.09, 0.1])))
+    0.100 [0.080, 0.120]
+    """
+    error = error_of(confidence)
+    if not len(gaps):
+        return WITHHELD
+    signs = _signs(len(gaps))
+    mean = float(gaps.mean())
+
+    def refuted(centre: float) -> bool:
+        sums = np.abs(signs @ (gaps - centre))
+        return bool((sums >= sums[0] - 1e-12 * len(gaps)).mean() <= error)
+
+    return Estimate(mean, _end(refuted, mean, -reach), _end(refuted, mean, reach))
+
+
+def _end(refuted, inside: float, outside: float) -> float:
+    """Find the end of the interval between a value that is not refuted and one that may be."""
+    if not refuted(outside):
+        return outside
+    for _ in range(STEPS):
+        middle = (inside + outside) / 2
+        inside, outside = (inside, middle) if refuted(middle) else (middle, outside)
+    return float(inside)
+
+
+def _signs(n: int) -> np.ndarray:
+    """(flips, n) of signs; the first leaves all as they are."""
+    if n <= MOST_EXACT:
+        return np.array(list(product((1.0, -1.0), repeat=n)))
+    drawn = np.random.default_rng(0).choice((1.0, -1.0), size=(DRAWS, n))
+    return np.vstack([np.ones(n), drawn])
+
+
+def _figures(repeats: Sequence[Sequence[PredictiveValue]], risk: str, attack: str, figure: str) -> np.ndarray:
+    """(repeats,) values of one figure, of the repeats that have this risk and attack."""
+    rows = [row for repeat in repeats for row in repeat if (row.risk, row.attack) == (risk, attack)]
+    return np.array([getattr(row, figure).value for row in rows])
+
+
+def _spread(values: np.ndarray) -> Spread:
+    values = values[~np.isnan(values)]
+    if not len(values):
+        return Spread(float("nan"), float("nan"), 0)
+    return Spread(float(values.mean()), float(values.std(ddof=1)) if len(values) > 1 else float("nan"), len(values))

@@ -1,0 +1,343 @@
+"""Simulations with known ground truth: no model is trained."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+from scipy.optimize import brentq
+from scipy.special import expit, ndtr, ndtri
+
+from guestlist._util import LazyMapping
+from guestlist._views import Evidence, Rotation
+from guestlist.evidence import (
+    EVIDENCE,
+    SimulatedModels,
+    answers_of_margin,
+    missing_evidence,
+    shared_with_mocks,
+    signals_of_margin,
+)
+from guestlist.games import random_membership
+from guestlist.models import signals_of_probabilities
+
+__all__ = [
+    "DESIGNS",
+    "SURE_MARGIN",
+    "Memorising",
+    "answers_of_margin",
+    "as_rotation",
+    "bernoulli",
+    "complementary_pairs",
+    "exactly_half",
+    "gaussian",
+    "gaussian_simulation",
+    "memorising_simulation",
+    "noise_simulation",
+    "signals_of_margin",
+    "signals_of_rounded",
+    "unbalanced_references",
+]
+
+# A design draws (models, records) membership and says which models are left out together (None: each alone).
+Design = Callable[[int, int, np.random.Generator], tuple[np.ndarray, np.ndarray | None]]
+Seed = int | tuple[int, ...]
+
+
+def bernoulli(models: int, records: int, rng: np.random.Generator) -> tuple[np.ndarray, None]:
+    """Every cell a coin of its own."""
+    return random_membership(records, models=models, rng=rng), None
+
+
+def complementary_pairs(models: int, records: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+    """Models in pairs, the members of one being the non-members of the other; a pair is left out together."""
+    if models % 2:
+        raise ValueError(f"Expected models={models} to be even, for pairs.")
+    coins = random_membership(records, models=models // 2, rng=rng)
+    return np.stack([coins, ~coins], axis=1).reshape(models, records), np.arange(models) // 2
+
+
+def exactly_half(models: int, records: int, rng: np.random.Generator) -> tuple[np.ndarray, None]:
+    """Every record in exactly half of the models: a design that gives the answer away, to show that it does."""
+    return rng.permuted(np.tile(np.arange(models) < models // 2, (records, 1)), axis=1).T, None
+
+
+def unbalanced_references(models: int, records: int, rng: np.random.Generator) -> tuple[np.ndarray, None]:
+    """References in which many records are members of few models, or of all but a few; the first model is the target.
+
+    Each record has its own probability of being in a reference. The target includes it with probability 0.5, whatever that
+    probability is, so that the count says nothing about the target.
+    """
+    target = random_membership(records, models=1, rng=rng)
+    rate = rng.uniform(0, min(1.0, MEAN_FEW / (models - 1)), records)
+    rate = np.where(rng.random(records) < 0.5, rate, 1 - rate)
+    return np.vstack([target, rng.random((models - 1, records)) < rate]), None
+
+
+MEAN_FEW = 8  # the largest expected number of references of the rarer kind
+
+DESIGNS: dict[str, Design] = {"bernoulli": bernoulli, "pairs": complementary_pairs}
+
+
+def gaussian(
+    shift: float,
+    *,
+    records: int = 4000,
+    models: int = 65,
+    seed: Seed = 0,
+    spread: float = 0.0,
+    design: Design = bernoulli,
+    classes: int = 2,
+    shares: Sequence[float] | None = None,
+    tilt: float = 0.0,
+    unsteady: float = 1.0,
+    says: Callable[[np.ndarray], np.ndarray] = np.asarray,
+    signals_of: Callable[[np.ndarray, int], dict[str, np.ndarray]] = signals_of_margin,
+) -> tuple[SimulatedModels, np.ndarray | None]:
+    """Normal margins, ``shift`` larger for members; and which models are left out together.
+
+    Args:
+        spread: how much records differ in the standard deviation of their margins over models: it is
+            log-normal with median 1, and this is the standard deviation of its logarithm.
+        design: who trains on what; one of ``DESIGNS``, or a function like them.
+        shares: Frequencies of the classes; equal by default.
+        tilt: how much likelier a member of the first model is of a later class than a non-member; 1: as far as can be.
+            Over members and non-members together the classes keep their frequencies.
+        unsteady: Factor by which members' margins vary more over models than non-members' margins.
+        says: what models say of a margin.
+        signals_of: Function from margins and the number of classes to signals by name.
+    """
+    rng = np.random.default_rng(seed)
+    member, together = design(models, records, rng)
+    difficulty = rng.normal(0.5, 1, records)
+    deviation = np.exp(spread * rng.normal(size=records))
+    noise = np.where(member, unsteady, 1.0) * deviation * rng.normal(size=member.shape)
+    margin = difficulty + shift * member + noise
+    labels = _labels(member[0], classes, shares, tilt, rng)
+    world = SimulatedModels(
+        difficulty=difficulty,
+        deviation=deviation,
+        margin=says(margin),
+        member=member,
+        labels=labels,
+        others=_others(models, together),
+        seed=_seeds(seed),
+        classes=classes,
+        output=says,
+        signals_of=signals_of,
+    )
+    return world, together
+
+
+SURE_MARGIN = 53 * float(np.log(2))  # log-odds beyond which a float64 probability is rounded to 1
+
+
+def signals_of_rounded(margin: np.ndarray, classes: int = 2) -> dict[str, np.ndarray]:
+    """Return the signals of a model that outputs probabilities, exactly 0 or 1 at margins of ``SURE_MARGIN`` and beyond.
+
+    Args:
+        margin: Log-odds of the true class, clipped to ``SURE_MARGIN``.
+        classes: Number of classes; only two are supported.
+    """
+    if classes != 2:
+        raise ValueError(f"Expected classes={classes} to be 2.")
+    right = np.where(np.abs(margin) < SURE_MARGIN, expit(margin), margin > 0).ravel()
+    both = np.stack([1 - right, right], axis=1)
+    found = signals_of_probabilities(both, np.ones(len(both), dtype=np.intp), smallest=float(np.exp(-SURE_MARGIN)))
+    return {name: values.reshape(np.shape(margin)) for name, values in found.items()}
+
+
+def gaussian_simulation(shift: float, **options) -> Rotation:
+    """The world of :func:`gaussian` as every model in turn as the target.
+
+    With ``spread=0`` LiRA's AUC tends to Phi(shift / sqrt 2).
+    """
+    return as_rotation(*gaussian(shift, **options))
+
+
+def noise_simulation(**options) -> Rotation:
+    """A world in which nothing depends on membership: the AUC of every attack is one half on average."""
+    return gaussian_simulation(0.0, **options)
+
+
+@dataclass(frozen=True)
+class Memorising:
+    """A world in which models remember some records by heart, and are a little surer and much steadier about others.
+
+    Args:
+        world: every model in turn as the target.
+        memorised: (records,) those that are remembered.
+    """
+
+    world: Rotation
+    memorised: np.ndarray
+
+
+def memorising_simulation(
+    *, outliers: bool, records: int = 2000, models: int = 17, share: float = 0.1, seed: Seed = 0
+) -> Memorising:
+    """One record in ten is memorised; of the others, members' margins have a third of the spread of non-members'.
+
+    A right attack finds both: memorised members above all others, and among the ordinary records more members than not.
+
+    Args:
+        outliers: whether memorised records are those that models get wrong where they did not train on them; otherwise
+            they are like the others.
+    """
+    rng = np.random.default_rng(seed)
+    member, together = bernoulli(models, records, rng)
+    memorised = rng.random(records) < share
+    difficulty = np.where(memorised & outliers, -3.0, rng.normal(2, 0.7, records))
+    gain = np.where(memorised, 9.0, 0.3)
+    steady = np.where(memorised, 1.0, 0.3)
+    margin = difficulty + gain * member + np.where(member, steady, 1.0) * rng.normal(size=member.shape)
+    labels = rng.integers(0, 2, records)
+    others = _others(models, together)
+    world = SimulatedModels(
+        difficulty=difficulty,
+        deviation=np.ones(records),
+        margin=margin,
+        member=member,
+        labels=labels,
+        others=others,
+        seed=_seeds(seed),
+    )
+    return Memorising(as_rotation(world, together), memorised)
+
+
+def as_rotation(
+    world: SimulatedModels, together: np.ndarray | None = None, not_evaluated: np.ndarray | None = None
+) -> Rotation:
+    """A made-up world as every model in turn as the target, with all the evidence that can be made up.
+
+    Args:
+        together: (models,) those that are left out together.
+        not_evaluated: (records,) true for records that are not evaluated.
+    """
+    kinds = {name: kind.simulate for name, kind in EVIDENCE.items() if kind.simulate}
+
+    def evidence(k: int) -> Evidence:
+        # Made when it is looked at: most attacks look at none of it.
+        return Evidence(LazyMapping(kinds, lambda name: kinds[name](world, k)), missing_evidence(), shared_with_mocks())
+
+    def answers(k: int) -> np.ndarray:
+        return answers_of_margin(world.margin[k], world.labels, world.classes)
+
+    values = world.signals_of(world.margin, world.classes)
+    return Rotation(
+        values=values,
+        member=world.member,
+        labels=world.labels,
+        together=together,
+        evidence=evidence,
+        not_evaluated=not_evaluated,
+        answers=answers,
+    )
+
+
+def _others(models: int, together: np.ndarray | None) -> Callable[[int], np.ndarray]:
+    blocks = np.arange(models) if together is None else together
+    return lambda k: np.flatnonzero(blocks != blocks[k])
+
+
+def _labels(
+    member: np.ndarray, classes: int, shares: Sequence[float] | None, tilt: float, rng: np.random.Generator
+) -> np.ndarray:
+    """Draw the true class of each record."""
+    if shares is None and not tilt:
+        return rng.integers(0, classes, len(member))
+    frequency = np.full(classes, 1 / classes) if shares is None else np.asarray(shares)
+    slope = np.linspace(-1, 1, classes)
+    slope = slope - frequency @ slope
+    slope *= tilt / np.abs(slope).max()
+    ends = np.cumsum(frequency * np.stack([1 - slope, 1 + slope]), axis=1)[member.astype(int)]
+    return np.minimum((rng.random((len(member), 1)) > ends).sum(axis=1), classes - 1)
+
+
+def _seeds(seed: Seed) -> tuple[int, ...]:
+    return tuple(int(part) for part in np.atleast_1d(seed))
+
+
+@dataclass(frozen=True)
+class FinitePool:
+    """Normal margins with a deviation of 1; some records are easy, for members and non-members alike.
+
+    An attack that compares margins with one threshold flags easy records under most models, and others under few: the rate that
+    was asked for holds over all records, and for nearly none of them.
+
+    Args:
+        records, models: how many; the records stay the same under all models.
+        easy: share of the records, the first ones, whose margins are larger by ``ease``.
+        shift: by which members' margins are larger.
+    """
+
+    records: int = 400
+    models: int = 16
+    easy: float = 0.1
+    ease: float = 3.0
+    shift: float = 1.0
+
+    @property
+    def is_easy(self) -> np.ndarray:
+        return np.arange(self.records) < round(self.easy * self.records)
+
+    def draw(self, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+        """(models, records) margins, and who trained on what."""
+        member = rng.random((self.models, self.records)) < 0.5
+        return self.ease * self.is_easy + self.shift * member + rng.normal(size=member.shape), member
+
+    def rates(self, fpr: float) -> tuple[float, float]:
+        """Return how often a hard and an easy non-member is flagged at the threshold that a share ``fpr`` of all exceed."""
+        return _rates(float(self.is_easy.mean()), self.ease, fpr)
+
+
+@lru_cache
+def _rates(easy: float, ease: float, fpr: float) -> tuple[float, float]:
+    threshold = brentq(lambda t: easy * ndtr(ease - t) + (1 - easy) * ndtr(-t) - fpr, -40, 40)
+    return float(ndtr(-threshold)), float(ndtr(ease - threshold))
+
+
+@dataclass(frozen=True)
+class Visits:
+    """Standard normal scores, moved up by ``shift`` for members; those of one person have a correlation of ``alike``.
+
+    Args:
+        persons: on either side.
+        records: of each person; where ``uneven``, each has some number from 1 to twice as many less one.
+        correlation: Intraclass correlation.
+    """
+
+    shift: float = 0.0
+    persons: int = 40
+    records: int = 10
+    correlation: float = 0.5
+    uneven: bool = False
+
+    def draw(self, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """(records,) scores, who is a member, and numbers of persons."""
+        everyone = 2 * self.persons
+        numbers = rng.integers(1, 2 * self.records, everyone) if self.uneven else np.full(everyone, self.records)
+        person = np.repeat(np.arange(everyone), numbers)
+        own = rng.normal(size=everyone)[person]
+        noise = rng.normal(size=len(person))
+        member = person < self.persons
+        return (
+            np.sqrt(self.correlation) * own + np.sqrt(1 - self.correlation) * noise + self.shift * member,
+            member,
+            person,
+        )
+
+    @property
+    def auc(self) -> float:
+        return float(ndtr(self.shift / np.sqrt(2)))
+
+    def rates(self, threshold: float) -> tuple[float, float]:
+        """TPR and FPR of calls at a threshold."""
+        return float(ndtr(self.shift - threshold)), float(ndtr(-threshold))
+
+    def tpr(self, fpr: float) -> float:
+        return float(ndtr(ndtri(fpr) + self.shift))
+
+    def ppv(self, fpr: float, prior: float) -> float:
+        called = prior * self.tpr(fpr)
+        return called / (called + (1 - prior) * fpr)

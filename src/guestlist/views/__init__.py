@@ -1,1 +1,0 @@
-"""The adversary's view: arrays only, without the target's membership."""

@@ -1,0 +1,116 @@
+"""Which defences fit which targets, and with which options."""
+
+import numpy as np
+import pytest
+from sklearn.linear_model import LinearRegression, Ridge
+from sklearn.neighbors import KNeighborsClassifier
+
+import guestlist as gl
+from guestlist._audit.defence_candidates import AGAIN, TRIALS, Situation, candidates
+from guestlist.defences import DEFENCES
+from guestlist.models import as_target
+
+
+def plan(target, *names, members=400, **more):
+    return candidates(Situation(as_target(target), members, **more), names or None)
+
+
+def test_every_row_of_the_table_is_tried_in_some_way():
+    assert set(TRIALS) == set(DEFENCES) - {"fit", "refit"}
+
+
+def test_a_k_nn_model_is_tried_with_more_neighbours(blobs):
+    found = plan(KNeighborsClassifier().fit(*blobs[0]))
+    names = [one.name for one in found]
+    assert names[:3] == [AGAIN, "regularised n_neighbors=15", "regularised n_neighbors=45"]
+    assert {"removal share=0.2", "rounded digits=1", "top_k k=1", "label_only", "temperature temperature=2"} <= set(
+        names
+    )
+    (unfit,) = [one for one in found if one.unfit]
+    assert unfit.name == "memguard"
+    assert "held_out" in unfit.unfit
+    assert len({one.folder for one in found}) == len(found)
+    assert len({one.describe() for one in found}) == len(found)
+
+
+def test_a_regression_has_no_ways_to_answer():
+    x = np.random.default_rng(0).normal(size=(50, 3))
+    names = [one.name for one in plan(Ridge().fit(x, x[:, 0]), risks=("leverage",))]
+    assert names == [
+        AGAIN,
+        *(f"regularised alpha={a}" for a in (10, 100, 1000)),
+        "removal share=0.05",
+        "removal share=0.2",
+    ]
+    asked = plan(LinearRegression().fit(x, x[:, 0]), "regularised", "rounded", "l2", "removal", risks=())
+    said = {one.name: one.unfit for one in asked}
+    assert "LinearRegression" in said["regularised"]
+    assert "predicts values" in said["rounded"]
+    assert "torch module" in said["l2"]
+    assert "none of the risks" in said["removal"]
+
+
+def test_two_classes_leave_nothing_to_hide_behind_the_first():
+    y = np.arange(20) % 2
+    (_, unfit) = plan(KNeighborsClassifier().fit(np.arange(20.0)[:, None], y), "top_k")
+    assert "two classes" in unfit.unfit
+
+
+def test_a_function_is_left_as_it_is_and_answers_are_not_trained(blobs):
+    model = KNeighborsClassifier().fit(*blobs[0])
+
+    def train(data, rng):
+        return KNeighborsClassifier().fit(data.x, data.y).predict_proba
+
+    own = {one.name for one in plan(gl.function_target(model.predict_proba, classes=[0, 1, 2], train=train))}
+    assert {AGAIN, "removal share=0.05", "label_only"} <= own
+    assert not any("regularised" in name for name in own)
+    answers = [one.name for one in plan(gl.models.answering(model, gl.defences.Rounded(1)))]
+    assert AGAIN not in answers
+    assert "label_only" in answers
+
+
+class TestTorch:
+    @pytest.fixture(autouse=True)
+    def torch(self):
+        pytest.importorskip("torch")
+
+    def target(self, fit):
+        return gl.torch_target(gl.defences.mlp(5, 3, hidden=(8,)), train=fit)
+
+    def test_options_are_those_of_the_training_it_has(self, blobs):
+        fit = gl.defences.Fit(epochs=7, batch_size=40, learning_rate=0.02)
+        held_out = gl.Data(*blobs[1])
+        found = {one.name: one for one in plan(self.target(fit), held_out=held_out)}
+        assert found["l2 weight=0.001"].how == gl.defences.Fit(7, 40, 0.02, objective=gl.defences.L2(0.001))
+        assert found["dropout rate=0.5"].how.fit == fit
+        assert found["early_stopping"].how.fit == fit
+        private = found["dp_sgd noise=1"].how
+        assert (private.rate, private.epochs, private.learning_rate, private.optimizer) == (0.1, 7, 0.02, "adam")
+        assert found["adv_reg"].how.objective.held_out.y.dtype.kind == "i"
+        assert not any(one.unfit for one in found.values())
+        assert not {"selena", "fgsm_noise", "distillation"} & set(found)  # by name: they take long, or only add noise
+        assert len(plan(self.target(fit), "selena")) == 2
+
+    def test_what_has_an_objective_or_another_recipe_keeps_it(self):
+        def own(data, rng):
+            return gl.defences.Fit()(gl.defences.mlp(5, 3), data, rng)
+
+        smooth = self.target(gl.defences.Fit(objective=gl.defences.LabelSmoothing(0.1)))
+        assert "LabelSmoothing" in plan(smooth, "l2")[1].unfit
+        assert not plan(smooth, "early_stopping")[1].unfit
+        assert "Function" in plan(self.target(own), "dropout")[1].unfit
+
+    def test_a_target_is_trained_anew_by_its_own_recipe_or_another(self, blobs):
+        target = self.target(gl.defences.Fit(epochs=2))
+        members = gl.Data(blobs[0][0].astype(np.float32), blobs[0][1])
+        retrain = target.can["retrain"]
+        again = retrain(None, members, np.random.default_rng(0))
+        other = retrain(gl.defences.Fit(epochs=1), members, np.random.default_rng(0))
+        assert again.recipe == target.recipe != other.recipe
+        expected = gl.defences.Fit(epochs=2)(gl.defences.mlp(5, 3, hidden=(8,)), members, np.random.default_rng(0))
+        reference = target.can["train"](members, np.random.default_rng(0))
+        np.testing.assert_array_equal(again.predict(members.x), reference(members.x))
+        np.testing.assert_allclose(
+            again.predict(members.x), gl.torch_target(expected).predict(members.x), rtol=1e-5, atol=1e-6
+        )

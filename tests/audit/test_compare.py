@@ -1,0 +1,190 @@
+"""Two audits compared: equal models rarely differ, better ones are found, and what cannot be paired is refused."""
+
+import json
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+from benchmarks.honesty.compare import ATTACK, LAWS, two
+from click.testing import CliRunner
+from sklearn.ensemble import RandomForestClassifier
+
+import guestlist as gl
+from guestlist._audit.compare import mean_of_differences, short_names
+from guestlist._findings.headline import Headline
+from guestlist.cli import main
+from guestlist.errors import InputError
+
+
+def results(correct, scores, member, **columns):
+    """An audit that came to these."""
+    records = {"id": [f"r{i}" for i in range(len(member))], "label": "0", "member": member, "correct": correct}
+    records = pd.DataFrame({**records, f"score_{ATTACK}": scores, **columns})
+    return gl.Results(headline=Headline(ATTACK, "fixed", 0, None), records=records)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("law", LAWS)
+def test_equal_models_rarely_differ(law):
+    rng, claims, named = np.random.default_rng(0), 0, 0
+    for _ in range(25):
+        (found,) = gl.compare(two(law, 300, rng))
+        assert len(found.differences) == 7
+        claims += any(row.differs for row in found.differences)
+        named += bool(found.risk_changes.rose)
+    assert claims <= 4  # of 25, where 1.25 are allowed on average
+    assert named <= 6  # where 2.5 are
+
+
+@pytest.mark.slow
+def test_persons_are_counted_once():
+    """Each person's ten records are alike: as so many records they would differ all the time."""
+    rng, claims = np.random.default_rng(1), [0, 0]
+    for _ in range(25):
+        person = np.repeat(np.arange(30), 10)
+        member = person % 2 == 0
+        audits = []
+        for _ in range(2):
+            audits.append((rng.random(30)[person] < 0.6, rng.normal(size=30)[person]))
+        for k, columns in enumerate(({}, {"person": person})):
+            (found,) = gl.compare(
+                {n: results(c.astype(float), s, member, **columns) for n, (c, s) in zip("ab", audits, strict=True)}
+            )
+            claims[k] += any(row.differs for row in found.differences)
+    assert claims[0] > 10
+    assert claims[1] <= 3
+
+
+def test_what_is_better_is_found():
+    (found,) = gl.compare(two("smooth", 3000, np.random.default_rng(2), gain=0.15, fall=0.8))
+    accuracy, of_members, auc, tpr, exposed_auc, exposed_tpr, calibration = found.differences
+    assert (accuracy.what, accuracy.of) == ("accuracy", "non-members")
+    assert accuracy.differs
+    assert accuracy.difference.low > 0.05
+    assert of_members.of == "members"
+    assert auc.differs
+    assert auc.difference.high < -0.05
+    assert auc.of == ATTACK
+    assert tpr.difference.value == pytest.approx(tpr.second.value - tpr.first.value)
+    assert found.members + found.nonmembers == 3000
+    assert [exposed_auc.what, exposed_tpr.what, calibration.what] == ["exposed_auc", "exposed_tpr", "calibration_error"]
+    assert exposed_tpr.differs
+    assert exposed_tpr.difference.high < 0
+    assert found.most_exposed.members == 15
+    assert calibration.second.value > calibration.first.value  # more right, and no surer
+    assert len(found.risk_changes.fell) > 10
+    table = found.table
+    assert table["difference"].tolist() == [row.difference.value for row in found.differences]
+    assert table["differs"].tolist() == [row.differs for row in found.differences]
+
+
+def test_the_order_of_records_is_nobodys_business():
+    audits = two("smooth", 400, np.random.default_rng(3), fall=0.4)
+    turned = replace(audits["other"], records=audits["other"].records.sample(frac=1, random_state=0))
+    assert str(gl.compare({**audits, "other": turned})) == str(gl.compare(audits))
+
+
+@pytest.mark.slow
+def test_means_of_differences_hold_the_truth():
+    rng, held = np.random.default_rng(4), []
+    for _ in range(300):
+        values = rng.choice([-1.0, 0.0, 1.0], p=[0.02, 0.9, 0.08], size=60)
+        found = mean_of_differences(values, None)
+        held.append(found.low <= 0.06 <= found.high)
+    assert np.mean(held) >= 0.93
+    assert np.isnan(mean_of_differences(np.array([]), None).value)
+
+
+def test_what_cannot_be_paired_is_refused():
+    audits = two("smooth", 100, np.random.default_rng(5))
+    other, records = audits["other"], audits["other"].records
+
+    def with_records(table):
+        return {**audits, "other": replace(other, records=table)}
+
+    for wrong, said in (
+        ({"plain": audits["plain"]}, "two audits or more, found 1"),
+        (list(audits.values()), r"Expected audits=\{name: results"),
+        ({"plain": "audits/plain", "other": "audits/other"}, "gl.read_results"),
+        (with_records(None), "'other' has no table of records"),
+        (with_records(records.iloc[1:]), "1 records of 'plain' and 'other' are not in both"),
+        (with_records(records.assign(member=~records["member"])), "100 records have another member"),
+        (with_records(records.assign(label="1")), "100 records have another label"),
+        (with_records(records.assign(id="same")), "several records have one id"),
+    ):
+        with pytest.raises(InputError, match=said):
+            gl.compare(wrong)
+
+
+def test_regression_has_no_accuracy():
+    audits = two("smooth", 200, np.random.default_rng(6))
+    without = {name: replace(one, records=one.records.drop(columns="correct")) for name, one in audits.items()}
+    (found,) = gl.compare(without)
+    assert [row.what for row in found.differences] == ["auc", "tpr", "exposed_auc", "exposed_tpr"]
+    assert gl.compare(without).audits[0].accuracy is None
+
+
+def test_older_audits_lack_what_was_not_recorded():
+    newer = ("confidence", "risk_mu", "mu_estimate", "mu_error", "mu_halves")
+    audits = two("smooth", 200, np.random.default_rng(7))
+    audits["other"] = replace(audits["other"], records=audits["other"].records.drop(columns=[*newer]))
+    whole = gl.compare(audits)
+    (found,) = whole
+    assert [row.what for row in found.differences] == ["accuracy", "accuracy", "auc", "tpr"]
+    assert (found.most_exposed, found.risk_changes, whole.audits[1].calibration_error) == (None, None, None)
+    assert whole.audits[0].calibration_error is not None
+
+
+def test_each_audit_beside_the_first_and_beside_others():
+    audits = two("smooth", 200, np.random.default_rng(8))
+    audits["third"] = audits["plain"]
+    found = gl.compare(audits, beside={"third": ["other", "plain"]})
+    assert [(pair.first, pair.second) for pair in found] == [("plain", "other"), ("plain", "third"), ("other", "third")]
+    assert not any(row.differs or row.difference.value for row in found.pair("plain", "third").differences)
+    turned = [(row.first, row.second) for row in found.pair("plain", "other").differences]
+    assert [(row.second, row.first) for row in found.pair("other", "third").differences] == turned
+    assert found.table["audit"].tolist() == ["plain", "other", "third"]
+    assert found.table["auc"].tolist() == [audit.auc.value for audit in found.audits]
+    for beside, said in (
+        ({"third": ["fourth"]}, "no audit 'fourth'"),
+        ({"fifth": ["plain"]}, "no audit 'fifth'"),
+        ({"third": "other"}, "a list of names"),
+        ({"third": ["third"]}, "with itself"),
+    ):
+        with pytest.raises(InputError, match=said):
+            gl.compare(audits, beside=beside)
+
+
+def test_folders_have_short_names_that_differ():
+    assert short_names(["audits/plain", "audits/smooth/"]) == ["plain", "smooth"]
+    assert short_names(["a/audit", "b/audit"]) == ["a/audit", "b/audit"]
+
+
+@pytest.mark.slow
+def test_from_the_command_line(blobs, tmp_path):
+    for name, leaf in (("plain", 1), ("wide", 15)):
+        model = RandomForestClassifier(10, min_samples_leaf=leaf, random_state=0).fit(*blobs[0])
+        gl.audit(model, *blobs, references=8, folder=tmp_path / name, jobs=1, baseline=False)
+    folders = [str(tmp_path / name) for name in ("plain", "wide")]
+    shown = CliRunner().invoke(main, ["compare", *folders])
+    assert shown.exit_code == 0, shown.output
+    assert "accuracy on non-members" in shown.output
+    assert "less" in shown.output
+    assert "most exposed 1% of members" in shown.output
+    out = tmp_path / "comparison.html"
+    asked = ["compare", *folders, "--json", "--out", str(out), "--beside", folders[1], folders[0]]
+    told = CliRunner().invoke(main, asked)
+    assert told.exit_code == 0, told.output
+    whole = json.loads(told.output)
+    (found,) = whole["pairs"]  # asked for twice, compared once
+    assert "min_samples_leaf=15" in whole["audits"][1]["training"]["recipe"]
+    assert out.read_text("utf-8").startswith("<!DOCTYPE html>")
+    auc = next(row for row in found["differences"] if row["what"] == "auc")
+    assert auc["difference"][2] < 0  # wide leaves give away less
+    twice = CliRunner().invoke(main, ["compare", folders[0], folders[0]])
+    assert twice.exit_code == 2
+    assert "given twice" in twice.output
+    alone = CliRunner().invoke(main, ["compare", folders[0]])
+    assert alone.exit_code == 2
+    assert "two audits or more" in alone.output

@@ -1,0 +1,185 @@
+"""Defences tried: the same bits whether interrupted or not, plain bits where nothing changes, failures told."""
+
+import numpy as np
+import pytest
+from sklearn.tree import DecisionTreeClassifier
+
+import guestlist as gl
+from guestlist._audit.defence_candidates import AGAIN
+from guestlist._audit.defend import Begun, estimate_runtime
+from guestlist._collect.engines.engine import Here
+from guestlist.errors import InputError
+
+REFERENCES = 3
+OPTIONS = {"references": REFERENCES, "attacks": ["loss"], "baseline": False, "seed": 5}
+
+
+class Counted(DecisionTreeClassifier):
+    """A tree that counts how often any of its kind was trained."""
+
+    fits = 0
+
+    def fit(self, x, y):
+        Counted.fits += 1
+        return super().fit(x, y)
+
+
+class Interrupted(Here):
+    """An engine that is stopped after some models."""
+
+    left = 0
+
+    def run(self, task, numbers, pool, work):
+        for k in numbers:
+            if not Interrupted.left:
+                raise KeyboardInterrupt
+            Interrupted.left -= 1
+            yield from Here.run(self, task, [k], pool, work)
+
+
+def broken(model, data, rng):
+    raise ArithmeticError("no such luck")
+
+
+OWN = {
+    "present": gl.defences.Regularised({"max_depth": None}),
+    "nobody": gl.defences.Removal(0.0, "loss_tail"),
+    "shallow": gl.defences.Regularised({"max_depth": 2}),
+    "broken": broken,
+    "some": gl.defences.Removal(0.1, "loss_tail"),
+    "label": gl.defences.LabelOnly(),
+}
+
+
+@pytest.fixture(scope="module")
+def model(blobs):
+    return Counted(random_state=0).fit(*blobs[0])
+
+
+@pytest.fixture(scope="module")
+def tried(model, blobs, tmp_path_factory):
+    """A whole run: where it is, what came of it, how many models were trained, and what was told."""
+    folder, told = tmp_path_factory.mktemp("defended"), []
+    Counted.fits = 0
+    found = gl.defend(model, *blobs, defences=OWN, folder=folder, engine=Here(), tell=told.append, **OPTIONS)
+    return folder, found, Counted.fits, told
+
+
+def bits(folder, name=""):
+    """Path to bytes of what was collected and of what came out, without seals; how long it took is left out."""
+    parts = {"signals", "answers.npz", "split.npz", "results.json", "defence.json", "defended.json"}
+    paths = (path for path in sorted((folder / name).rglob("*")) if path.is_file())
+    return {str(p.relative_to(folder / name)): _bytes(p) for p in paths if parts & {p.name, p.parent.name}}
+
+
+def _bytes(path):
+    if path.suffix != ".npz":
+        return path.read_bytes()
+    with np.load(path) as arrays:
+        return {name: arrays[name].tobytes() for name in arrays.files}
+
+
+@pytest.mark.slow
+def test_the_present_value_and_nobody_removed_are_plain_bits(tried):
+    folder, found, _, _ = tried
+    for name in ("present", "nobody"):
+        for kind in ("signals", "answers.npz", "split.npz"):
+            one, other = ({p: b for p, b in bits(folder, of).items() if kind in p} for of in (name, "trained_again"))
+            assert one == other
+            assert one
+    plain, again = (bits(folder, name) for name in ("plain", "trained_again"))
+    for k in range(1, 1 + REFERENCES):  # the same references: the target alone was trained anew
+        assert plain[f"signals/model-{k:04d}.npz"] == again[f"signals/model-{k:04d}.npz"]
+    assert bits(folder, "shallow")["signals/model-0001.npz"] != plain["signals/model-0001.npz"]
+    assert found.audits["shallow"].provenance.fingerprints["recipe"] != found.plain.provenance.fingerprints["recipe"]
+
+
+@pytest.mark.slow
+def test_a_run_that_is_stopped_goes_on_and_trains_nothing_twice_but_one_target(tried, model, blobs, tmp_path):
+    folder, _, fits, _ = tried
+    Counted.fits, Interrupted.left = 0, 3 * REFERENCES + 1
+    with pytest.raises(KeyboardInterrupt):
+        gl.defend(model, *blobs, defences=OWN, folder=tmp_path, engine=Interrupted(), **OPTIONS)
+    gl.defend(model, *blobs, defences=OWN, folder=tmp_path, engine=Here(), **OPTIONS)
+    assert Counted.fits == fits + 1  # the target of the audit that was interrupted
+    assert bits(tmp_path) == bits(folder)
+
+
+@pytest.mark.slow
+def test_a_second_run_trains_nothing_and_says_the_same(tried, model, blobs):
+    folder, found, _, _ = tried
+    before, Counted.fits, told = bits(folder), 0, []
+    again = gl.defend(model, *blobs, defences=OWN, folder=folder, engine=Here(), tell=told.append, **OPTIONS)
+    assert Counted.fits == 0
+    assert not [one for one in told if isinstance(one, Begun) and one.name != "broken"]
+    assert again.document() == found.document()
+    assert bits(folder) == before
+
+
+@pytest.mark.slow
+def test_what_fails_is_told_and_does_not_stop_the_others(tried):
+    _, found, _, _ = tried
+    rows = {row.name: row for row in found.rows}
+    assert list(rows) == [AGAIN, *OWN]
+    assert rows["broken"].failed == "ArithmeticError: no such luck"
+    assert {name for name, row in rows.items() if row.failed} == {"broken"}
+    assert rows["shallow"].leaks_less
+    assert not rows[AGAIN].leaks_less
+    assert "shallow" in found.helps
+    assert len(found.table) == len(rows)
+
+
+@pytest.mark.slow
+def test_those_who_left_are_members_no_more_and_told_of_by_themselves(tried):
+    _, found, _, _ = tried
+    row = next(row for row in found.rows if row.name == "some")
+    plain, rest = found.plain.records, found.audits["some"].records
+    left = set(plain["id"]) - set(rest["id"])
+    members = plain[plain["member"]]
+    assert len(left) == row.removed.records == 24 == int(0.1 * len(members))
+    assert left == set(gl.defences.Removal(0.1, "loss_tail").leaving(plain))
+    assert row.members == len(members) - 24
+    assert row.removed.right_before.value == members[members["id"].isin(left)]["correct"].mean()
+    assert row.removed.right_after.value < 1  # it knew them by heart, and has not seen them now
+    staying = plain[~plain["id"].isin(left)]
+    assert row.accuracy.first.value == staying[~staying["member"]]["correct"].mean()
+
+
+@pytest.mark.slow
+def test_the_time_is_told_before_it_begins(tried):
+    _, _, fits, told = tried
+    forecast, *begun = told
+    assert [one.name for one in begun] == [AGAIN, *OWN]
+    assert forecast.models == (1 + REFERENCES) * (1 + len(OWN))
+    assert forecast.seconds == pytest.approx(
+        forecast.models * forecast.times.training + forecast.audits * forecast.times.judging
+    )
+    # What was foretold was trained, but for the references of the broken one and the target that only answers otherwise.
+    assert fits == REFERENCES + forecast.models - (1 + REFERENCES) - 1
+
+
+def test_an_estimate_alone_trains_one_model(model, blobs):
+    Counted.fits = 0
+    forecast = estimate_runtime(model, *blobs, defences=["regularised", "label_only"], references=10, jobs=1)
+    assert Counted.fits == 1
+    assert forecast.models == 10 + 11 * (1 + 5 + 1)  # the plain audit; again, two sizes of leaves, three depths, labels
+    assert forecast.times.judging is None
+
+
+def test_wrong_input_is_refused_before_anything_is_trained(model, blobs, tmp_path):
+    Counted.fits = 0
+    twice = gl.Data(*blobs[0], ids=np.array(["same"] * len(blobs[0][1]), dtype=object))
+    for arguments, options, said in (
+        (blobs, {"defences": ["rouned"]}, "no defence 'rouned'"),
+        (blobs, {"defences": "rounded"}, "a list of names"),
+        (blobs, {"defences": {AGAIN: gl.defences.Refit()}}, "the target's own training has it"),
+        (blobs, {"defences": {"plain": gl.defences.Refit()}}, "the plain model has it"),
+        (blobs, {"defences": {"a b": gl.defences.Refit(), "a/b": gl.defences.Refit()}}, "'a b' has it already"),
+        (blobs, {"defences": {"..": gl.defences.Refit()}}, "a folder is named after it"),
+        (blobs, {"defences": {"x": 3}}, "recipe"),
+        ((twice, blobs[1]), {}, "record by record"),
+    ):
+        with pytest.raises(InputError, match=said):
+            gl.defend(model, *arguments, folder=tmp_path / "none", **OPTIONS, **options)
+    assert Counted.fits == 0
+    assert not (tmp_path / "none").exists()

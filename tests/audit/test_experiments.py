@@ -1,0 +1,233 @@
+"""Experiments on games of dependent records: measures against loops, and runs that go on where they were."""
+
+import json
+import math
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.stats import sem, t
+
+import guestlist as gl
+from guestlist import experiment
+from guestlist._audit.experiment import Shadows, shadow_predictions, train_shadows, unused_records
+from guestlist._audit.experiment_summary import (
+    ACCURACIES,
+    ATTACKS,
+    ExperimentSetting,
+    Run,
+    as_numbers,
+    best_gap,
+    gap,
+    mean_of,
+    measures,
+    summarise_runs,
+)
+from guestlist.errors import FolderError, InputError
+
+pytest.importorskip("torch")
+pytest.importorskip("opacus")
+
+NORTH = gl.games.Sources("place", "north", members=100, nonmembers=100)
+SMALL = ExperimentSetting(epsilons=(1.0, math.inf), repeats=2, hidden=(16,), epochs=15, batch_size=20, validation=40)
+
+
+@pytest.fixture(scope="module")
+def people():
+    return drawn(300)
+
+
+def drawn(records):
+    """Two places whose records lie apart, and a label that hangs on other features in each."""
+    rng = np.random.default_rng(0)
+    place = rng.integers(2, size=records)
+    table = pd.DataFrame(rng.normal(size=(records, 4)), columns=list("abcd"))
+    table["a"] += 4 * place
+    table["place"] = np.where(place, "north", "south")
+    table["sex"] = np.where(rng.random(records) < 0.5, "f", "m")
+    table["y"] = (np.where(place, table["b"], -table["b"]) > 0).astype(int)
+    return table
+
+
+@pytest.fixture(scope="module")
+def found(people, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("experiment")
+    return experiment(NORTH, people, SMALL, label="y", folder=folder, engine=gl.Here()), folder
+
+
+def test_the_best_gap_is_that_of_a_loop_over_thresholds():
+    rng = np.random.default_rng(1)
+    loss = rng.integers(5, size=80).astype(float)
+    member = np.arange(80) < 30
+    slow = max(gap(loss <= level, member, ~member) for level in (-1.0, *np.unique(loss)))
+    assert best_gap(loss, member, ~member) == pytest.approx(slow)
+    assert best_gap(np.where(member, 2.0, 1.0), member, ~member) == 0  # no threshold helps
+
+
+def test_measures_of_a_model_that_knows_its_members():
+    member = np.arange(40) < 20
+    labels = np.zeros(40, dtype=int)
+    p = np.where(member, 0.9, 0.4)
+    log_p = np.log(np.column_stack([p, 1 - p]))
+    found = measures(log_p, labels, member, ~member, np.zeros(40, dtype=bool))
+    assert found["optimal_threshold"] == 1
+    assert found["average_threshold"] == 1
+    assert (found["members"], found["nonmembers"]) == (1, 0)
+    assert math.isnan(found["validation"])
+    assert math.isnan(found["shadow"])
+
+
+def test_the_average_may_be_that_of_others():
+    member, labels = np.arange(40) < 20, np.zeros(40, dtype=int)
+    p = np.where(member, np.where(np.arange(40) < 5, 0.5, 0.9), 0.4)
+    log_p = np.log(np.column_stack([p, 1 - p]))
+
+    def advantage(average):
+        return measures(log_p, labels, member, ~member, ~member, None, average)["average_threshold"]
+
+    assert advantage(None) == 0.75
+    assert advantage(-np.log(0.5)) == 1
+    assert advantage(-np.log(0.95)) == 0
+    assert math.isnan(advantage(np.nan))
+    of = Shadows(log_p[[0, 6, 20]], labels[:3], np.array([True, True, False]))
+    assert of.average_loss == pytest.approx(-(np.log(0.5) + np.log(0.9)) / 2)
+
+
+@pytest.mark.slow
+def test_the_average_of_shadows_keeps_its_folder_to_itself(tmp_path):
+    setting = replace(SMALL, epsilons=(math.inf,), epochs=2, shadows=1, validation=0)
+    people, game = drawn(500), gl.games.Sources("place", "north", members=110, nonmembers=110)
+    own = experiment(game, people, setting, label="y", folder=tmp_path / "own", engine=gl.Here())
+    others = replace(setting, average_of="shadows")
+    told = experiment(game, people, others, label="y", folder=tmp_path / "told", engine=gl.Here())
+    assert (own.average_of, told.to_dict()["average_of"]) == ("target", "shadows")
+    differ = {figure: own.mean(figure, math.inf) != told.mean(figure, math.inf) for figure in ATTACKS}
+    assert differ == {"average_threshold": True, "optimal_threshold": False, "shadow": False}
+    with pytest.raises(FolderError, match="an experiment with another setting"):
+        experiment(game, people, others, label="y", folder=tmp_path / "own")
+    plan = tmp_path / "own" / "plan.json"
+    kept = json.loads(plan.read_text())
+    del kept["setting"]["average_of"]  # as a folder has it that is older than the option
+    plan.write_text(json.dumps(kept))
+    assert experiment(game, people, setting, label="y", folder=tmp_path / "own", engine=gl.Here()) == own
+    with pytest.raises(FolderError, match="an experiment with another setting"):
+        experiment(game, people, others, label="y", folder=tmp_path / "own")
+    with pytest.raises(InputError, match="Shadows need 200 records that nobody asks about, and"):
+        experiment(game, people[:300], others, label="y")
+
+
+def test_the_interval_is_students():
+    values = [0.1, 0.3, 0.2, 0.6]
+    low, high = mean_of(values)[1:]
+    assert (low, high) == pytest.approx(t.interval(0.95, 3, np.mean(values), sem(values)))
+    assert math.isnan(mean_of([0.1]).value)
+
+
+@pytest.mark.slow
+def test_dependent_records_are_told_and_the_counterpart_is_played(found):
+    whole, _ = found
+    free = math.inf
+    assert whole.mean("optimal_threshold", free).value > whole.mean("optimal_threshold", free, "iid").value
+    assert {gap.attack for gap in whole.gaps} == {"average_threshold", "optimal_threshold"}
+    # Validation records are of the members' place; that of the others is foreign to the model.
+    assert whole.mean("validation", free).value > whole.mean("nonmembers", free).value + 0.1
+    assert len(whole.table) == len(whole.points)
+
+
+@pytest.mark.slow
+def test_runs_are_kept_and_more_repeats_add_to_them(people, found):
+    _, folder = found
+    before = {path: path.read_bytes() for path in (folder / "runs").iterdir()}
+    (folder / "runs" / "run-00001.npz").unlink()  # as if it had been killed before
+    more = experiment(NORTH, people, replace(SMALL, repeats=3), label="y", folder=folder, engine=gl.Here())
+    assert {path: path.read_bytes() for path in before} == before
+    assert more.repeats == 3
+    with pytest.raises(FolderError, match="an experiment with another setting"):
+        experiment(NORTH, people, replace(SMALL, epochs=4), label="y", folder=folder)
+    with pytest.raises(FolderError, match="another game and data"):
+        experiment(gl.games.Sources("sex", "f"), people, SMALL, label="y", folder=folder)
+
+
+@pytest.mark.slow
+def test_the_hidden_column_is_no_feature_and_bits_do_not_hang_on_jobs(people):
+    game = gl.games.Bias("sex", "f", 1.0, 60, 60)
+    setting = replace(SMALL, epsilons=(math.inf,))
+    one, two = (experiment(game, people, setting, label="y", engine=where) for where in (gl.Here(), gl.Local(2)))
+    assert one.to_dict() == two.to_dict()
+    assert one.mean("members", math.inf).value > 0.5
+
+
+def test_shadows_teach_an_attack():
+    """Models that are certain of their own members alone: the calls are right for all."""
+    labels = np.arange(400) % 2
+    target = np.arange(400) < 100
+    left = np.arange(400) >= 200
+
+    def answers(rows, _=0):
+        p = np.where(rows, 0.95, 0.6) + np.random.default_rng(rows.sum()).uniform(-0.02, 0.02, len(rows))
+        return np.log(np.where(labels[:, None] == np.arange(2), p[:, None], 1 - p[:, None]))
+
+    shadows = train_shadows(answers, labels, left, 2, np.random.default_rng(0))
+    calls = shadow_predictions(shadows, labels, answers(target))
+    assert (calls[:200] == target[:200]).mean() > 0.95
+    assert shadows.average_loss == pytest.approx(-np.log(0.95), abs=0.01)  # that of a record left out is larger
+    assert train_shadows(answers, labels, np.arange(400) < 50, 2, np.random.default_rng(0)) is None
+    some = unused_records([labels == 0, labels == 1], target, 30, np.random.default_rng(0))
+    assert not (some & target).any()
+    assert [(some & (labels == label)).sum() for label in (0, 1)] == [30, 30]
+
+
+def test_text_becomes_numbers():
+    table = pd.DataFrame({"age": [20, None, 40], "sex": ["f", "m", None], "job": ["x", "y", "z"], "one": [1, 1, 1]})
+    numbers = as_numbers(table)
+    assert list(numbers) == ["age", "sex=m", "job=x", "job=y", "job=z", "one"]
+    assert numbers["age"].tolist() == [0, 0.5, 1]
+    assert numbers["sex=m"].tolist() == [0, 1, 0]
+    assert not numbers["one"].any()
+
+
+def test_wrong_experiments_are_told(people, tmp_path):
+    with pytest.raises(InputError, match="Sides is not a game of dependent records"):
+        experiment(gl.games.Sides(10, 10), people, SMALL, label="y")
+    with pytest.raises(InputError, match="leave out iid=True"):
+        experiment(gl.games.Sources("place", "north", iid=True), people, SMALL, label="y")
+    with pytest.raises(InputError, match="Expected 500 records of place = north"):
+        experiment(gl.games.Sources("place", "north", members=500), people, SMALL, label="y")
+    with pytest.raises(InputError, match="All records have label 1"):
+        experiment(NORTH, people.assign(y=1), SMALL, label="y")
+    with pytest.raises(InputError, match=r"features shaped \(20, 3, 3\)"):
+        experiment(gl.games.Clusters(5, 5), (np.zeros((20, 3, 3)), np.arange(20) % 2), SMALL)
+    (tmp_path / "manifest.json").write_text("{}")
+    with pytest.raises(FolderError, match="holds an audit"):
+        experiment(NORTH, people, SMALL, label="y", folder=tmp_path)
+    for wrong in (
+        {"epsilons": ()},
+        {"epsilons": (0.0,)},
+        {"epsilons": (0.001,)},
+        {"epsilons": (1.0, 1.0)},
+        {"repeats": 1},
+        {"delta": 0.0},
+        {"average_of": "shadows"},
+        {"average_of": "others", "shadows": 1},
+    ):
+        with pytest.raises(ValueError, match="Expected"):
+            ExperimentSetting(**wrong)
+
+
+@pytest.mark.slow
+def test_equal_arms_are_rarely_told_apart():
+    """Fifteen gaps at once, of figures that have one law in both arms: the intervals hold together."""
+    rng, claims = np.random.default_rng(0), 0
+    setting = replace(SMALL, epsilons=(0.1, 1.0, 10.0, 100.0, math.inf), repeats=10)
+    for _ in range(100):
+        runs = [
+            Run(arm, epsilon, repeat, {name: rng.normal(0.2, 0.05) for name in (*ATTACKS, *ACCURACIES)})
+            for repeat in range(10)
+            for epsilon in setting.epsilons
+            for arm in ("apart", "iid")
+        ]
+        found = summarise_runs({}, setting, runs)
+        assert len(found.gaps) == 15
+        claims += any(gap.difference.low > 0 or gap.difference.high < 0 for gap in found.gaps)
+    assert claims <= 11  # 5 on average; 12 or more in 1 of 200 such tests

@@ -1,0 +1,118 @@
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import guestlist as gl
+from guestlist._audit.gate import evaluate_limit
+from guestlist._audit.policy import tpr_limit
+from guestlist._findings.results import Limit
+from guestlist._report.gate import drivers_phrase
+from guestlist._report.gate import limit_text as words
+from guestlist._util import decimal
+from guestlist.errors import FolderError
+
+
+@pytest.fixture(scope="module")
+def results():
+    """A thousand records on either side; members' answers are surer by one unit of the margin."""
+    rng = np.random.default_rng(0)
+    member = np.repeat([True, False], 1000)
+    margin = rng.normal(size=2000) + member
+    logits = np.c_[margin, np.zeros(2000)]
+    return gl.audit_predictions(gl.Predictions(logits, np.zeros(2000, int), member, scale="logits"))
+
+
+def test_the_upper_end_decides_not_the_estimate(results):
+    auc = results.attack("loss").auc
+    between = (auc.value + auc.high) / 2
+    assert not evaluate_limit(results, Limit(between), ("loss",)).passed
+    assert evaluate_limit(results, Limit(auc.high + 1e-6), ("loss",)).passed
+
+
+def test_the_worst_attack_is_the_one_that_counts(results):
+    verdict = evaluate_limit(results, Limit(0.6))
+    assert verdict.estimate.high == max(f.auc.high for f in results.outcomes)
+
+
+def test_records_that_push_are_members_that_are_called(results):
+    verdict = evaluate_limit(results, tpr_limit("0.01@0.05"), ("loss",))
+    records = results.records.set_index("id")
+    threshold = np.quantile(records.loc[~records["member"], "score_loss"], 0.95)
+    assert verdict.drivers
+    assert records.loc[list(verdict.drivers), "member"].all()
+    assert (records.loc[list(verdict.drivers), "score_loss"] > threshold).all()
+    assert evaluate_limit(results, Limit(1.0)).drivers == ()
+
+
+def test_of_many_that_tie_nobody_is_named(results):
+    """Nor anybody without a small p-value: a limit on the AUC calls nobody."""
+    records = results.records.assign(score_loss=results.records["member"].astype(float))
+    tied = evaluate_limit(replace(results, records=records), Limit(0.1), ("loss",))
+    assert (tied.drivers, tied.tied) == ((), int(records["member"].sum()))
+    assert drivers_phrase(tied) == f"pushed by {tied.tied:,} members who share one score, too many to name"
+    first = records["id"][records["member"]].iloc[5]
+    one = evaluate_limit(
+        replace(results, records=records.assign(score_loss=records["score_loss"] + (records["id"] == first))),
+        Limit(0.1),
+        ("loss",),
+    )
+    assert one.drivers == (first,)
+    assert drivers_phrase(one).startswith(f"pushed by {first}, and then {tied.tied - 1} members who share")
+    nobody = evaluate_limit(replace(results, records=records.assign(score_loss=0.0)), Limit(0.1), ("loss",))
+    assert (nobody.drivers, nobody.tied, drivers_phrase(nobody)) == ((), 0, "")
+
+
+def test_a_rate_that_was_not_reported_is_computed_and_one_that_cannot_be_seen_fails(results):
+    assert 0 < evaluate_limit(results, tpr_limit("0.9@0.02"), ("loss",)).estimate.value < 0.9
+    verdict = evaluate_limit(results, tpr_limit("0.9@0.0001"))
+    assert not verdict.passed
+    assert "too few non-members" in words(verdict)
+    assert "at least 10,000" in words(verdict)
+    assert (verdict.drivers, verdict.sample_size_needed) == ((), None)
+
+
+@pytest.mark.parametrize("text", ["0.05", "a@b", "0.05@2", "-1@0.01", "0.1@0.1@0.1"])
+def test_limits_are_checked(text):
+    with pytest.raises(ValueError, match="Expected TPR@FPR"):
+        tpr_limit(text)
+
+
+def test_the_advantage_has_limits_too(results):
+    advantage = results.attack("loss").advantage
+    assert evaluate_limit(results, Limit(advantage.high + 1e-6, "advantage"), ("loss",)).passed
+    assert not evaluate_limit(results, Limit(advantage.high - 1e-6, "advantage"), ("loss",)).passed
+
+
+@pytest.mark.parametrize(("measure", "fpr"), [("auc", 0.1), ("tpr", None), ("advantage", 0.1), ("accuracy", None)])
+def test_a_rate_belongs_to_a_tpr_and_to_nothing_else(measure, fpr):
+    with pytest.raises(ValueError, match=r"Expected (fpr|measure)"):
+        Limit(0.5, measure, fpr)
+
+
+def test_a_verdict_tells_value_limit_margin_and_what_would_settle_it(results):
+    auc = results.attack("loss").auc
+    close = evaluate_limit(results, Limit((auc.value + auc.high) / 2), ("loss",))
+    assert close.margin == pytest.approx(close.limit.most - auc.high)
+    # Half of the room takes about four times the records; there are a thousand on either side.
+    assert 3900 < close.sample_size_needed.members == close.sample_size_needed.nonmembers < 4500
+    said = words(close)
+    for part in (
+        f"{auc.value:.3f}",
+        decimal(auc.high, 1),
+        f"{close.limit.most:g}",
+        f"{-close.margin:.3f} beyond",
+        "about 4,",
+    ):
+        assert part in said
+    beyond = evaluate_limit(results, Limit(auc.value - 0.01), ("loss",))
+    assert beyond.sample_size_needed is None
+    assert "no number of records" in words(beyond)
+    below = evaluate_limit(results, Limit(auc.high + 0.05), ("loss",))
+    assert (below.sample_size_needed, below.drivers) == (None, ())
+    assert "0.050 below the limit" in words(below)
+
+
+def test_an_attack_that_was_not_run_is_named(results):
+    with pytest.raises(FolderError, match="'lira' was not run"):
+        evaluate_limit(results, Limit(0.6), ("lira",))

@@ -1,0 +1,63 @@
+"""The most exposed members: chosen by references, in both audits alike, and told when they are too few."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from benchmarks.honesty.compare import ATTACK, by_the_first, two
+
+import guestlist as gl
+from guestlist._audit.compare import count_of, most_exposed_in_either, seen_from
+from guestlist._audit.comparison import side_of
+from guestlist.metrics import proportion_difference
+
+
+def sides(audits):
+    return [side_of(name, results) for name, results in audits.items()]
+
+
+def test_the_choice_does_not_look_at_scores_and_is_the_same_from_either_side():
+    audits = two("smooth", 2000, np.random.default_rng(0), fall=0.5)
+    chosen = most_exposed_in_either(*sides(audits))
+    assert chosen.sum() == 10
+    a, b = sides(audits)
+    assert (a.member | ~chosen).all()
+    either = np.maximum(a.values("risk_mu"), b.values("risk_mu"))
+    assert either[chosen].min() >= either[a.member & ~chosen].max()
+    assert np.array_equal(most_exposed_in_either(b, a), chosen)
+    other = {
+        name: replace(one, records=one.records.assign(**{f"score_{ATTACK}": -one.records[f"score_{ATTACK}"]}))
+        for name, one in audits.items()
+    }
+    assert np.array_equal(most_exposed_in_either(*sides(other)), chosen)
+
+
+def test_those_whom_the_second_model_exposes_are_among_them():
+    audits = two("smooth", 2000, np.random.default_rng(1), fall=0.9)
+    for audit, risen in zip(audits.values(), ("r0", "r2"), strict=True):
+        audit.records.loc[audit.records["id"] == risen, "risk_mu"] = 99.0
+    a, b = sides(audits)
+    assert {"r0", "r2"} <= set(a.records.index[most_exposed_in_either(a, b)])
+
+
+@pytest.mark.slow
+def test_chosen_by_their_own_scores_equal_models_would_differ():
+    """What regression to the mean does; the choice by references is in the null test of all figures."""
+    claims = [by_the_first(two("mostly equal", 4000, np.random.default_rng(k))) for k in range(6)]
+    assert np.mean(claims) > 0.5
+
+
+@pytest.mark.parametrize(("members", "confidence"), [(5, 0.95), (20, 0.99), (200, 0.993)])
+def test_what_could_have_been_seen_is_no_less_than_binomial_shares_say(members, confidence):
+    found = seen_from(members, 2000, 0.05, confidence)
+    left = members - round(members * found)
+    assert proportion_difference(left, members, members, members, confidence=confidence).high < 0
+    assert found == 1 or seen_from(4 * members, 2000, 0.05, confidence) < found
+
+
+def test_few_members_show_nothing():
+    assert seen_from(3, 1000, 0.05, 0.99) is None
+    assert seen_from(50, 10, 0.05, 0.95) is None  # with so few non-members the rate is not resolved
+    assert [count_of(n) for n in (0, 20, 149, 500, 12_345)] == [0, 1, 1, 5, 123]
+    (found,) = gl.compare(two("smooth", 200, np.random.default_rng(2)))
+    assert (found.most_exposed.members, found.most_exposed.seen_from) == (1, None)

@@ -1,0 +1,434 @@
+import hashlib
+import json
+import warnings
+from dataclasses import dataclass, fields, replace
+from pathlib import Path
+from typing import ClassVar
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+from sklearn.linear_model import LogisticRegression
+
+import guestlist as gl
+from guestlist._audit.gate import DEMANDS, compares, evaluate_policy, evaluate_policy_file, write_gate
+from guestlist._audit.policy import Policy, read_policy
+from guestlist._case import Check
+from guestlist._diagnostics.core import always, never
+from guestlist._diagnostics.table import CHECKS
+from guestlist._findings.results import Gated
+from guestlist._report import gate as words
+from guestlist._report.page import page
+from guestlist.attacks import ATTACKS
+from guestlist.cli import main
+from guestlist.errors import InputError
+from guestlist.metrics import WITHHELD, Estimate
+from report_worlds import leaking as leaking_with_duplicates
+from report_worlds import predictions_only, quiet, without_issues
+
+
+def write(folder: Path, text: str) -> Path:
+    path = folder / "release.toml"
+    path.write_text(text, "utf-8")
+    return path
+
+
+FULL = """\
+# What we release.
+max_auc = 0.99
+max_advantage = 0.95
+max_tpr = ["0.99@0.01"]
+attacks = ["lira", "loss"]
+least_records = 500
+least_references = 16
+model_free_baseline = "not required"
+"""
+
+
+def leaking() -> gl.Results:
+    return without_issues(leaking_with_duplicates())
+
+
+def failed(gated: Gated) -> list[str]:
+    return [demand.code for demand in gated.demands if not demand.passed]
+
+
+# -- the file -----------------------------------------------------------------------------------------------------------
+
+
+def test_a_policy_is_read_with_its_text_and_hash(tmp_path):
+    path = write(tmp_path, FULL)
+    found = read_policy(path)
+    assert found.policy == Policy(
+        max_auc=0.99, max_advantage=0.95, max_tpr=("0.99@0.01",), attacks=("lira", "loss"), least_records=500,
+        least_references=16,
+    )  # fmt: skip
+    assert found.text == FULL
+    assert found.sha256 == hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+def test_unknown_keys_are_named_and_the_known_ones_listed(tmp_path):
+    with pytest.raises(InputError, match="unknown keys: max_acu, sides") as error:
+        read_policy(write(tmp_path, "max_acu = 0.6\n[sides]\nx = 1\n"))
+    assert all(field.name in str(error.value) for field in fields(Policy))
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("max_auc = 1.5", "limit=1.5"),
+        ("max_auc = true", "max_auc=True to be a number"),
+        ("max_auc = '0.6'", "max_auc='0.6'"),
+        ("max_tpr = true", 'to be a text or a list of texts, as in max_tpr = ["0.05@0.01"]'),
+        ("max_tpr = '0.05'", "Expected TPR@FPR"),
+        ("max_tpr = ['0.05']", "Expected TPR@FPR"),
+        ("max_tpr = 0.05", "Expected TPR@FPR, found 0.05. A TPR is one at some rate of false positives: say 0.05@0.01"),
+        ("max_tpr = [0.05]", 'max_tpr = ["0.05@0.01"]'),
+        ("max_auc = 0.6\nattacks = 3", 'attacks = ["lira"]'),
+        ("max_auc = 0.6\nleast_records = -1", "least_records=-1"),
+        ("max_auc = 0.6\nleast_records = 0.5", "least_records=0.5"),
+        ("max_auc = 0.6\nattacks = [1]", "attacks="),
+        ("max_auc = 0.6\nwithout_references = 'yes'", "without_references='yes'"),
+        ("max_auc = 0.6\nwithout_references = true\nleast_references = 4", "not both"),
+        ("max_auc = 0.6\nmodel_free_baseline = true", "'required'"),
+        ("max_auc = 0.6\nignore = [104]", 'ignore = ["GL104"]'),
+        ("max_auc = 0.6\nignore = ['GL999']", "no check 'GL999'"),
+        ("least_records = 5", "Expected a limit"),
+        ("max_auc = ", "Cannot read"),
+    ],
+)
+def test_what_cannot_be_held_to_is_refused(text, words, tmp_path):
+    with pytest.raises(InputError, match="policy") as error:
+        read_policy(write(tmp_path, text))
+    assert words in str(error.value)
+
+
+def test_one_text_is_a_list_of_one_in_every_form_of_a_policy(tmp_path):
+    expected = Policy(max_tpr=("0.05@0.01",), attacks=("lira",))
+    assert read_policy(write(tmp_path, 'max_tpr = "0.05@0.01"\nattacks = "lira"\n')).policy == expected
+    assert Policy(max_tpr="0.05@0.01", attacks=["lira"]) == expected
+
+
+def test_a_policy_that_is_not_there(tmp_path):
+    with pytest.raises(InputError, match="Cannot read the policy"):
+        read_policy(tmp_path / "no.toml")
+
+
+# -- the demands --------------------------------------------------------------------------------------------------------
+
+
+def test_a_large_audit_with_references_meets_them_all(tmp_path):
+    gated = evaluate_policy_file(leaking(), read_policy(write(tmp_path, FULL)))
+    assert gated.passed, words.gate_texts(gated)
+    assert [demand.code for demand in gated.demands] == ["sides", "comparison", "attacks", "records", "references"]
+
+
+def test_interchanged_sides_fail_and_say_why():
+    """The same audit with members and non-members interchanged: every AUC is one minus what it was."""
+
+    def turned(outcome):
+        value, low, high = outcome.auc
+        return replace(outcome, auc=Estimate(1 - value, 1 - high, 1 - low))
+
+    straight = leaking()
+    results = replace(straight, outcomes=tuple(map(turned, straight.outcomes)))
+    limit = Policy(max_auc=0.6)
+    assert not evaluate_policy(straight, limit).verdicts[0].passed
+    gated = evaluate_policy(results, limit)
+    assert gated.verdicts[0].passed  # so that only the demand keeps it from passing
+    assert failed(gated) == ["sides"]
+    assert not gated.passed
+    assert any("interchanged" in line and line.startswith("FAIL") for line in words.gate_texts(gated))
+    # One attack is enough, and chance is not.
+    one = replace(straight, outcomes=(turned(straight.attack("lira")), straight.attack("loss")))
+    assert failed(evaluate_policy(one, limit)) == ["sides"]
+    assert not failed(evaluate_policy(quiet(), limit))
+
+
+def test_an_auc_that_is_withheld_is_not_below_a_half():
+    base = leaking()
+    results = replace(base, outcomes=(replace(base.outcomes[0], auc=WITHHELD), *base.outcomes[1:]))
+    gated = evaluate_policy(results, Policy(max_auc=1.0))
+    assert not failed(gated)
+    assert not gated.passed  # a figure that is lacking passes no limit
+
+
+def test_without_a_comparison_nothing_passes_unless_the_user_says_so():
+    results, limits = without_issues(predictions_only()), {"max_auc": 1.0}
+    gated = evaluate_policy(results, Policy(**limits))
+    assert failed(gated) == ["comparison"]
+    assert any("--without-references" in line and "no references" in line for line in words.gate_texts(gated))
+    assert evaluate_policy(results, Policy(**limits, without_references=True)).passed
+    # References that no judged attack looks at do not count.
+    gated = evaluate_policy(leaking(), Policy(**limits), ("loss",))
+    assert failed(gated) == ["comparison"]
+    assert any("none of those judged" in line for line in words.gate_texts(gated))
+    assert evaluate_policy(leaking(), Policy(**limits), ("loss", "lira")).passed
+
+
+def test_which_attacks_compare():
+    assert {name for name in ATTACKS if compares(name)} >= {"lira", "reference", "rmia", "base", "leave_one_out"}
+    plain = ("loss", "entropy", "shadow", "class_mentr", "nn_nasr", "white_box", "my_lira", "quantile")
+    assert not any(map(compares, plain))
+    assert compares("union_loss_lira")
+    assert compares("majority_loss_lira_offline_entropy")
+    assert not compares("union_loss_entropy")
+
+
+@pytest.mark.parametrize(
+    ("asked", "code"),
+    [
+        ({"attacks": ("lira", "lira_bayes")}, "attacks"),
+        ({"least_records": 2001}, "records"),
+        ({"least_references": 33}, "references"),
+        ({"model_free_baseline": "required"}, "model_free_baseline"),
+    ],
+)
+def test_what_the_policy_asks_for_must_be_there(asked, code):
+    """2,000 members, 2,400 non-members, 32 references."""
+    gated = evaluate_policy(leaking(), Policy(max_auc=1.0, **asked))
+    assert failed(gated) == [code]
+    assert not gated.passed
+    (line,) = (line for line in words.gate_texts(gated) if line.startswith("FAIL"))
+    assert any(part in line for part in ("lira_bayes not run", "2,001", "33", "results hold none"))
+
+
+@pytest.mark.parametrize("asked", [{"attacks": ("lira",)}, {"least_records": 2000}, {"least_references": 32}])
+def test_and_is_met_where_it_is(asked):
+    assert evaluate_policy(leaking(), Policy(max_auc=1.0, **asked)).passed
+
+
+@dataclass(frozen=True, repr=False)
+class WithBaseline(gl.Results):
+    baseline: int | None = None
+
+
+def test_a_baseline_that_was_run_is_recognised():
+    found = WithBaseline(outcomes=leaking().outcomes, baseline=1)
+    assert evaluate_policy(found, Policy(max_auc=1.0, model_free_baseline="required")).passed
+
+
+# -- open checks --------------------------------------------------------------------------------------------------------
+
+
+def with_check(results: gl.Results, code: str, state: str = "issue", **figures) -> gl.Results:
+    checks = tuple(replace(one, state=state, figures=figures) if one.code == code else one for one in results.checks)
+    return replace(results, checks=checks)
+
+
+# Figures of an issue that undermines the verdict, and of one that does not, where that depends on them.
+UNDERMINING = {
+    "GL101": ({"duplicates": 45, "nonmembers": 100}, {"duplicates": 1, "nonmembers": 1000}),
+    "GL103": ({"accuracy": 0.5, "guessing": 0.5}, None),
+    "GL106": ({"copies": 8, "references": 8}, None),
+    "GL112": ({"attack": "lira", "auc": 0.4, "low": 0.3, "high": 0.45}, None),
+    "GL113": ({"members": 0.9, "nonmembers": 0.5}, None),
+    "GL114": ({"records": 100, "names": 50}, None),
+    "GL115": ({"copies": 40, "members": 100}, {"copies": 4, "members": 100}),
+    "GL116": ({"twins": 50, "asked": 100}, {"twins": 50, "asked": 100, "left_out": 50}),
+    "GL117": (
+        {"share": 0.5, "nonmembers": 100, "p_value": 0.001},
+        {"share": 0.1, "nonmembers": 100, "p_value": 0.02},
+    ),
+    "GL118": ({"references": 8, "p_value": 0.001}, {"references": 8, "p_value": 0.02}),
+    "GL119": ({"auc": 0.8, "p_value": 0.001}, {"auc": 0.55, "p_value": 0.05}),
+    "GL122": ({}, None),
+    "GL128": ({"records": 100}, None),
+    "GL130": ({"changed": 50, "records": 56}, None),
+    "GL131": ({"differ": 50, "records": 56}, None),
+}
+
+
+@pytest.mark.parametrize("code", UNDERMINING)
+def test_an_open_check_that_undermines_the_verdict_fails_the_gate_unless_it_is_ignored(code):
+    undermining, harmless = UNDERMINING[code]
+    results, limits = with_check(leaking(), code, **undermining), {"max_auc": 1.0}
+    gated = evaluate_policy(results, Policy(**limits))
+    assert not gated.passed
+    assert not failed(gated)
+    (line,) = (line for line in words.gate_texts(gated) if line.startswith("FAIL"))
+    assert line.startswith(f"FAIL  {code} ")
+    assert f"--ignore {code}" in line
+    gated = evaluate_policy(results, Policy(**limits, ignore=(code,)))
+    assert gated.passed
+    assert any(line.startswith(f"skip  {code} ") for line in words.gate_texts(gated))
+    assert evaluate_policy(with_check(results, code, "ignored"), Policy(**limits)).passed
+    if harmless is not None:
+        gated = evaluate_policy(with_check(results, code, **harmless), Policy(**limits))
+        assert gated.passed
+        assert any(line.startswith(f"note  {code} ") for line in words.gate_texts(gated))
+
+
+def test_every_check_says_whether_it_undermines_a_verdict():
+    """Those that do not depend on their figures do so always or never."""
+    undermining = {code for code, row in CHECKS.items() if row.undermines is not never}
+    assert set(UNDERMINING) <= undermining
+    depending = {code for code in undermining if CHECKS[code].undermines is not always}
+    assert depending == {code for code, (_, harmless) in UNDERMINING.items() if harmless is not None}
+
+
+def test_an_open_check_that_does_not_undermine_the_verdict_is_a_note():
+    gated = evaluate_policy(
+        with_check(leaking(), "GL105", target=1000, references=500.0, population=0), Policy(max_auc=1.0)
+    )
+    assert gated.passed
+    assert any(line.startswith("note  GL105 ") for line in words.gate_texts(gated))
+
+
+def test_a_check_of_a_newer_version_is_listed_and_fails_nothing():
+    results = replace(leaking(), checks=(*leaking().checks, Check("GL999", "issue", {})))
+    gated = evaluate_policy(results, Policy(max_auc=1.0))
+    assert gated.passed
+    assert "note  GL999: issue" in words.gate_texts(gated)
+
+
+def test_every_demand_has_its_words():
+    assert set(words.DEMAND_TEXTS) == set(DEMANDS)
+
+
+# -- the folder and the command -----------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def audited(tmp_path):
+    rng = np.random.default_rng(0)
+    member = np.repeat([True, False], 400)
+    labels = np.tile([0, 1], 400)
+    margin = rng.normal(size=800) + 0.3 * member + 0.5  # more often right than wrong
+    logits = np.c_[np.where(labels == 0, margin, -margin), np.zeros(800)]
+    folder = tmp_path / "audit"
+    gl.audit_predictions(gl.Predictions(logits, labels, member, scale="logits"), folder=folder)
+    return folder
+
+
+def guestlist(*arguments):
+    return CliRunner().invoke(main, [str(a) for a in arguments], catch_exceptions=False)
+
+
+class Copies(LogisticRegression):
+    """Takes its coefficients from a first fit, whatever it is trained on."""
+
+    coefficients: ClassVar = {}
+
+    def fit(self, x, y):
+        super().fit(x, y)
+        self.coef_, self.intercept_ = self.coefficients.setdefault("first", (self.coef_, self.intercept_))
+        return self
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("code", ["GL101", "GL103", "GL106"])
+def test_an_audit_that_could_not_have_seen_a_leak_does_not_pass(code, tmp_path, monkeypatch):
+    """Non-members that equal members, labels in another order, references that are copies."""
+    monkeypatch.setattr(Copies, "coefficients", {})
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(400, 4))
+    y = (x[:, 0] + 0.5 * rng.normal(size=400) > 0).astype(int)
+    members, nonmembers = (x[:200], y[:200]), (x[200:], y[200:])
+    model = (Copies if code == "GL106" else LogisticRegression)().fit(*members)
+    if code == "GL101":
+        nonmembers = tuple(
+            np.concatenate([own[:90], others[90:]]) for own, others in zip(members, nonmembers, strict=True)
+        )
+    if code == "GL103":
+        members, nonmembers = (members[0], 1 - members[1]), (nonmembers[0], 1 - nonmembers[1])
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        engine = {"engine": gl.Here()} if code == "GL106" else {"jobs": 1}
+        gl.audit(
+            model, members, nonmembers, references=4, folder=tmp_path / "a", progress=False, baseline=False, **engine
+        )
+    found = guestlist("gate", tmp_path / "a", "--max-auc", "1", "--max-tpr", "1@0.05")
+    assert found.exit_code == 1
+    assert f"FAIL  {code} " in found.stdout
+    others = [part for line in found.stdout.splitlines() if line[:8] == "FAIL  GL" for part in ("--ignore", line[6:11])]
+    assert guestlist("gate", tmp_path / "a", "--max-auc", "1", "--max-tpr", "1@0.05", *others).exit_code == 0
+
+
+@pytest.mark.slow
+def test_the_policy_and_the_verdicts_are_kept_and_nothing_else_changes(audited, tmp_path):
+    policy = write(tmp_path, "max_auc = 0.9\nwithout_references = true\n")
+    content = json.loads((audited / "results.json").read_text("utf-8"))
+    content["from_the_future"] = {"kept": True}
+    (audited / "results.json").write_text(json.dumps(content), "utf-8")
+    gl.read_results(audited).to_html(audited / "report.html")
+    found = guestlist("gate", audited, "--policy", policy)
+    assert found.exit_code == 0, found.output
+    after = json.loads((audited / "results.json").read_text("utf-8"))
+    assert {**after, "gate": None} == {**content, "gate": None}
+    kept = gl.read_results(audited).gate
+    assert kept.policy == policy.read_text("utf-8")
+    assert kept.sha256 == hashlib.sha256(policy.read_bytes()).hexdigest()
+    assert kept.passed
+    assert kept == evaluate_policy_file(gl.read_results(audited), read_policy(policy))
+    assert kept.sha256 in found.stdout
+    shown = (audited / "report.html").read_text("utf-8")
+    assert "The gate: passed" in shown
+    assert kept.sha256 in shown
+    strict = write(tmp_path, "max_auc = 0.55\nwithout_references = true\n")
+    assert guestlist("gate", audited, "--policy", strict).exit_code == 1
+    assert not gl.read_results(audited).gate.passed
+    assert "The gate: not passed" in (audited / "report.html").read_text("utf-8")
+
+
+def test_limits_of_the_command_line_write_nothing(audited):
+    before = (audited / "results.json").read_bytes()
+    found = guestlist("gate", audited, "--max-auc", "0.9", "--max-advantage", "0.9", "--without-references", "--json")
+    assert found.exit_code == 0
+    assert (audited / "results.json").read_bytes() == before
+    document = json.loads(found.stdout)
+    assert document["passed"]
+    assert [verdict["limit"]["measure"] for verdict in document["verdicts"]] == ["auc", "advantage"]
+
+
+def test_without_references_the_command_fails_and_says_so(audited):
+    found = guestlist("gate", audited, "--max-auc", "0.9")
+    assert found.exit_code == 1
+    assert "pass  AUC at most 0.9" in found.stdout
+    assert "--without-references" in found.stdout
+
+
+@pytest.mark.parametrize(
+    "more", [["--max-auc", "0.6"], ["--attack", "loss"], ["--without-references"], ["--ignore", "GL104"]]
+)
+def test_a_policy_says_it_all(audited, tmp_path, more):
+    found = guestlist("gate", audited, "--policy", write(tmp_path, "max_auc = 0.9"), *more)
+    assert found.exit_code == 2
+    assert "--policy cannot be combined" in found.stderr
+
+
+@pytest.mark.slow
+def test_new_results_have_passed_no_gate(audited, tmp_path):
+    write_gate(audited, evaluate_policy_file(gl.read_results(audited), read_policy(write(tmp_path, "max_auc = 0.9"))))
+    assert gl.read_results(audited).gate is not None
+    assert "The gate" in page(gl.read_results(audited))
+    assert "The gate" not in page(replace(gl.read_results(audited), gate=None))
+
+
+# -- files for other tools ----------------------------------------------------------------------------------------------
+
+
+def test_two_files_are_two_and_no_folder_is_made_for_them(audited, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    policy = write(tmp_path, "max_auc = 0.9\nwithout_references = true\n")
+    before = (audited / "results.json").read_bytes()
+    (tmp_path / "link.xml").symlink_to("x.xml")
+    for pair in (("x.xml", "x.xml"), ("x.xml", tmp_path / "x.xml"), ("link.xml", "x.xml")):
+        found = guestlist("gate", audited, "--policy", policy, "--junit", pair[0], "--sarif", pair[1])
+        assert found.exit_code == 2
+        assert "two files" in found.stderr
+    for option in ("--junit", "--sarif"):
+        found = guestlist("gate", audited, "--policy", policy, option, "no/such/x.xml")
+        assert found.exit_code == 2
+        assert f"There is no folder {Path('no/such')} to write x.xml to." in found.stderr
+    assert not (tmp_path / "x.xml").exists()
+    assert not (tmp_path / "no").exists()
+    assert (audited / "results.json").read_bytes() == before  # refused before anything was kept
+
+
+def test_the_place_of_alerts_is_seen_from_where_the_command_runs(audited, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    guestlist("gate", audited, "--max-auc", "0.5", "--sarif", "gate.sarif")
+    (run,) = json.loads((tmp_path / "gate.sarif").read_text("utf-8"))["runs"]
+    places = {one["locations"][0]["physicalLocation"]["artifactLocation"]["uri"] for one in run["results"]}
+    assert places == {"audit/results.json"}

@@ -1,0 +1,400 @@
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import guestlist as gl
+from guestlist.attacks import ROWS, balanced, hashes, learn
+from guestlist.attacks.classifiers import labelled_features
+from guestlist.errors import FolderError, InputError
+from guestlist.models import read_predictions
+from guestlist.risks import members_by_risk
+
+
+@pytest.fixture
+def answers():
+    """300 records, 3 classes, members answered more surely; labels are positions."""
+    rng = np.random.default_rng(0)
+    labels, member = rng.integers(3, size=300), rng.random(300) < 0.5
+    logits = rng.normal(size=(300, 3))
+    logits[np.arange(300), labels] += 1 + member
+    probabilities = np.exp(logits) / np.exp(logits).sum(axis=1, keepdims=True)
+    return {"probabilities": probabilities, "labels": labels, "member": member}, logits
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("defended", [False, True])
+def test_published_predictions_give_the_published_table(defended, real_data):
+    """Song & Mittal 2021, Table 4, Location30: balanced accuracy of the metric attacks, to the last printed digit."""
+    published = np.load(real_data("location30_predictions.npz"))
+    expected = {
+        False: {"correctness": "68.7", "class_confidence": "76.3", "class_entropy": "61.6", "class_mentr": "78.1"},
+        True: {"correctness": "68.7", "class_confidence": "69.1", "class_entropy": "52.1", "class_mentr": "68.8"},
+    }[defended]
+
+    def part(name):
+        answers = published[f"{name}_{'defended_' if defended else ''}probs"].astype(np.float64)
+        return gl.Predictions(
+            answers, published[f"{name}_labels"].astype(int), published[f"{name}_member"].astype(bool)
+        )
+
+    found = gl.audit_predictions(part("target"), shadow=part("shadow"))
+    for name, printed in expected.items():
+        # Half a percent of 1000 records is exact in tenths of a percent: round half up, as the paper's digits are.
+        accuracy = 100 * found.attack(name).balanced_accuracy.value
+        assert f"{np.floor(10 * accuracy + 0.5 + 1e-9) / 10:.1f}" == printed, name
+
+
+@pytest.mark.slow
+def test_every_file_format_gives_the_same_numbers(answers, tmp_path):
+    arrays, logits = answers
+    table = pd.DataFrame(arrays["probabilities"], columns=["p_0", "p_1", "p_2"])
+    table = table.assign(label=arrays["labels"], member=arrays["member"])
+    np.savez(tmp_path / "a.npz", **arrays)
+    np.savez(tmp_path / "b.npz", logits=logits, labels=arrays["labels"], member=arrays["member"].astype(int))
+    table.to_csv(tmp_path / "c.csv", index=False)
+    table.to_parquet(tmp_path / "d.parquet")
+    found = [
+        gl.audit_predictions(read_predictions(tmp_path / name)) for name in ("a.npz", "b.npz", "c.csv", "d.parquet")
+    ]
+    aucs = [one.attacks["auc"].round(9).tolist() for one in found]
+    assert aucs.count(aucs[0]) == 4
+    assert found[0].attack("loss").auc.value > 0.6
+
+
+@pytest.mark.slow
+def test_without_a_shadow_only_bare_scores_run(answers):
+    found = gl.audit_predictions(gl.Predictions(*_fields(answers)))
+    assert {f.name for f in found.outcomes} == {"loss", "correctness", "confidence", "entropy", "mentr"}
+    assert found.references is None
+    assert found.attack("mentr").balanced_accuracy is None
+
+
+@pytest.mark.slow
+def test_a_shadow_teaches_thresholds_on_records_of_its_own(answers):
+    target, shadow = gl.Predictions(*_fields(answers)), gl.Predictions(*_fields(answers))
+    found = gl.audit_predictions(target, shadow=shadow)
+    assert found.attack("class_mentr").balanced_accuracy.value > 0.55
+    assert len(found.records) == 300
+    assert found.attack("class_mentr").unscored == 0
+
+
+@pytest.mark.slow
+def test_a_shadow_teaches_networks_of_whole_answers(answers, tmp_path):
+    """Each record is scored by the network that the shadow's own answers teach, written out here."""
+    target, shadow = gl.Predictions(*_fields(answers)), _other(seed=1)
+    found = gl.audit_predictions(target, shadow=shadow, folder=tmp_path / "a")
+    assert {"nn_shokri", "nn_nasr"} <= {one.name for one in found.outcomes}
+    log_p, own = (np.log(part.answers).astype(np.float32) for part in (shadow, target))
+    taken = balanced(shadow.member, hashes(log_p, shadow.labels), ROWS)
+    network = learn(labelled_features(log_p, shadow.labels)[taken], shadow.member[taken])
+    expected = network(labelled_features(own, target.labels))
+    rows = found.records["id"].str.removeprefix("row:").astype(int).to_numpy()
+    np.testing.assert_allclose(found.records["score_nn_nasr"], expected[rows], rtol=1e-6)
+    assert found.attack("nn_nasr").unscored == 0
+    again = gl.read_case(tmp_path / "a")
+    scores = again.attacks["nn_nasr"].score(again.view)[again.truth.evaluated]
+    np.testing.assert_allclose(scores, expected[again.records["row"][again.truth.evaluated]], rtol=1e-6)
+
+
+@pytest.mark.slow
+def test_networks_find_what_the_true_class_does_not_tell():
+    """Members are told by a class that is not theirs: nothing that reads the true class, or entropy, knows of it."""
+    target, shadow = (_other(seed=seed, told_by_another_class=True) for seed in (0, 1))
+    found = gl.audit_predictions(target, shadow=shadow, baseline=False)
+    assert abs(found.attack("class_mentr").auc.value - 0.5) < 0.1
+    assert found.attack("nn_nasr").auc.value > 0.9
+
+
+def test_networks_need_a_shadow_and_classes(answers):
+    target = gl.Predictions(*_fields(answers))
+    with pytest.raises(
+        InputError, match=r"nn_nasr learns from what a shadow model answers .* give shadow=… \(--shadow\)"
+    ):
+        gl.audit_predictions(target, attacks=["loss", "nn_nasr"])
+    values = gl.Predictions(np.arange(6.0), np.arange(6.0), np.arange(6) < 3, scale="values")
+    assert "nn_nasr" not in {one.name for one in gl.audit_predictions(values, shadow=values, baseline=False).outcomes}
+
+
+@pytest.mark.slow
+def test_other_predictions_are_refused_by_the_folder(answers, tmp_path):
+    predictions = gl.Predictions(*_fields(answers))
+    gl.audit_predictions(predictions, folder=tmp_path / "a")
+    before = (tmp_path / "a" / "results.json").read_bytes()
+    gl.audit_predictions(predictions, folder=tmp_path / "a")
+    assert (tmp_path / "a" / "results.json").read_bytes() == before
+    other = gl.Predictions(predictions.answers[::-1].copy(), predictions.labels, predictions.member)
+    with pytest.raises(FolderError, match="other records"):
+        gl.audit_predictions(other, folder=tmp_path / "a")
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"member": None}, "Expected the arrays 'labels', 'member'"),
+        ({"probabilities": None}, "one of 'probabilities', 'probs', 'logits'"),
+        ({"member": np.ones(300)}, "All 300 records are members"),
+        ({"member": np.full(300, 2)}, "true/false or 1/0, found 2"),
+        ({"labels": np.full(300, 5)}, "300 labels are not in 0 … 2, first 5 in row 0"),
+        ({"labels": np.zeros(300)}, "as whole numbers"),
+        ({"labels": np.zeros(7, int)}, "Expected 300 values of 'labels'"),
+        ({"probabilities": np.ones((300, 3))}, "not probabilities"),
+        ({"probabilities": np.ones(300)}, "two classes or more"),
+        ({"ids": np.array(["a", "b"])}, "Expected 300 values of 'ids'"),
+    ],
+)
+def test_wrong_files_say_what_was_found(answers, change, message, tmp_path):
+    arrays = {name: value for name, value in {**answers[0], **change}.items() if value is not None}
+    np.savez(tmp_path / "wrong.npz", **arrays)
+    with pytest.raises(InputError, match=message):
+        read_predictions(tmp_path / "wrong.npz")
+
+
+def test_wrong_tables_say_what_was_found(answers, tmp_path):
+    pd.DataFrame({"label": [0], "p_0": [1.0], "p_1": [0.0]}).to_csv(tmp_path / "a.csv", index=False)
+    with pytest.raises(InputError, match="lacks the columns 'member'"):
+        read_predictions(tmp_path / "a.csv")
+    pd.DataFrame({"label": [0, 3], "member": [0, 1], "p_0": 1.0, "p_1": 0.0}).to_csv(tmp_path / "b.csv", index=False)
+    with pytest.raises(InputError, match="labels without a column of answers: 3"):
+        read_predictions(tmp_path / "b.csv")
+    pd.DataFrame({"label": [0, 1], "member": [0, 1], "p_0": ["x", "y"], "p_1": 0.0}).to_csv(tmp_path / "d.csv")
+    with pytest.raises(InputError, match="not numbers: p_0"):
+        read_predictions(tmp_path / "d.csv")
+    grouped = pd.DataFrame({"label": [0, 1], "member": [0, 1], "p_0": [1.0, 0], "p_1": [0.0, 1], "p_grp": ["a", "b"]})
+    grouped.to_csv(tmp_path / "e.csv", index=False)
+    assert read_predictions(tmp_path / "e.csv", group=["p_grp"]).groups["p_grp"].tolist() == ["a", "b"]
+    np.savez(tmp_path / "f.npz", **answers[0])
+    with pytest.raises(InputError, match="no columns to take groups"):
+        read_predictions(tmp_path / "f.npz", group=["sex"])
+    (tmp_path / "c.npz").write_bytes(b"")
+    with pytest.raises(InputError, match="cannot be read as npz"):
+        read_predictions(tmp_path / "c.npz")
+
+
+def _other(seed, *, told_by_another_class=False):
+    """300 other records; or ones whose members prefer, of the two wrong classes, the one after their own."""
+    rng = np.random.default_rng(seed)
+    labels, member = rng.integers(3, size=300), rng.random(300) < 0.5
+    rows, logits = np.arange(300), rng.normal(size=(300, 3))
+    if told_by_another_class:
+        larger = np.sort(logits[:, :2], axis=1)  # the same two values, whichever class has the larger one
+        after, before = (labels + 1) % 3, (labels + 2) % 3
+        logits[rows, after], logits[rows, before] = (
+            larger[rows, member.astype(int)],
+            larger[rows, 1 - member.astype(int)],
+        )
+        logits[rows, labels] = rng.normal(size=300)
+    else:
+        logits[rows, labels] += 1 + member
+    powers = np.exp(logits)
+    return gl.Predictions(powers / powers.sum(axis=1, keepdims=True), labels, member)
+
+
+def _fields(answers):
+    return answers[0]["probabilities"], answers[0]["labels"], answers[0]["member"]
+
+
+# -- a table as it comes -------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def people():
+    """60 records, two classes that are words, members answered more surely."""
+    rng = np.random.default_rng(1)
+    yes, member = rng.random(60) < 0.5, np.arange(60) % 2 == 0
+    sure = np.clip(np.where(yes, 0.6, 0.4) + np.where(yes, 0.2, -0.2) * member + rng.normal(0, 0.05, 60), 0, 1)
+    return pd.DataFrame({"y_true": np.where(yes, "yes", "no"), "is_train": member.astype(int), "prob_yes": sure})
+
+
+def written(table, path, **options):
+    table.to_csv(path, index=False, **options)
+    return path
+
+
+OWN = {"label": "y_true", "member": "is_train", "answer": "prob_yes"}
+
+
+def test_a_table_of_ones_own_is_read_as_it_is(people, tmp_path):
+    expected = np.column_stack([1 - people["prob_yes"], people["prob_yes"]])
+    found = read_predictions(written(people, tmp_path / "a.csv"), **OWN)
+    assert np.allclose(found.answers, expected)
+    assert found.classes.tolist() == ["no", "yes"]
+    assert found.labels.tolist() == (people["y_true"] == "yes").astype(int).tolist()
+    both = people.assign(prob_no=1 - people["prob_yes"])
+    as_pattern = read_predictions(written(both, tmp_path / "b.csv"), **{**OWN, "answer": "prob_{}"})
+    assert dict(zip(as_pattern.classes, as_pattern.answers.T.tolist(), strict=True)) == {
+        "yes": pytest.approx(both["prob_yes"].tolist(), rel=1e-14),  # older versions of pandas miss the last digit
+        "no": pytest.approx(both["prob_no"].tolist(), rel=1e-14),
+    }
+    assert [as_pattern.classes[k] for k in as_pattern.labels] == people["y_true"].tolist()
+
+
+@pytest.mark.parametrize(
+    ("columns", "named"),
+    [
+        ({"member": "y_true"}, ("the label", "the member")),
+        ({"answer": "y_true"}, ("the label", "the answer")),
+        ({"answer": "is_train"}, ("the member", "the answer")),
+        ({"id": "y_true"}, ("the label", "the id")),
+        ({"person": "is_train"}, ("the member", "the person")),
+        ({"group": ["sex", "is_train"]}, ("the member", "a group")),
+        ({"group": ["y_true"]}, ("the label", "a group")),
+        ({"id": "prob_yes"}, ("the answer", "the id")),
+        ({"answer": None, "label": "predicted", "scale": "values"}, ("the label", "the answer")),
+    ],
+)
+def test_one_column_in_two_roles_is_refused(columns, named, people, tmp_path):
+    path = written(people.assign(sex="f", predicted=0.5), tmp_path / "a.csv")
+    with pytest.raises(
+        InputError, match=r"The column '\w+' is given as .* Name another column for one of them"
+    ) as caught:
+        read_predictions(path, **{**OWN, **columns})
+    assert all(role in str(caught.value) for role in named)
+    shared = read_predictions(path, **OWN, id="sex", person="sex", group=["sex"])
+    assert shared.ids.tolist() == shared.persons.tolist()
+
+
+@pytest.mark.parametrize("separator", [";", "\t", "|"])
+def test_any_separator_will_do_and_a_decimal_comma(people, tmp_path, separator):
+    path = written(people, tmp_path / "a.csv", sep=separator, decimal="," if separator == ";" else ".")
+    assert np.allclose(read_predictions(path, **OWN).answers[:, 1], people["prob_yes"])
+
+
+def test_the_probability_of_one_class_must_say_which(people, tmp_path):
+    path = written(people.rename(columns={"prob_yes": "score"}), tmp_path / "a.csv")
+    with pytest.raises(InputError, match=r"Of which class is 'score'.*no, yes: say --positive"):
+        read_predictions(path, **{**OWN, "answer": "score"})
+    found = read_predictions(path, **{**OWN, "answer": "score"}, positive="no")
+    assert found.classes.tolist() == ["yes", "no"]
+    numbers = people.assign(y_true=(people["y_true"] == "yes"), score=people["prob_yes"])
+    for kind in (bool, int, float):
+        path = written(numbers.assign(y_true=numbers["y_true"].astype(kind)), tmp_path / "n.csv")
+        found = read_predictions(path, **{**OWN, "answer": "score"})
+        assert found.labels.tolist() == numbers["y_true"].astype(int).tolist()
+
+
+def test_labels_are_matched_with_their_own_column(tmp_path):
+    base = pd.DataFrame({"member": [1, 0, 1, 0], "p_0": [0.9, 0.2, 0.6, 0.3], "p_1": [0.1, 0.8, 0.4, 0.7]})
+    truth = [0, 1, 0, 1]
+    for labels in (
+        truth,
+        [0.0, 1.0, 0.0, 1.0],
+        pd.Categorical(truth),
+        pd.array(truth, "Int64"),
+        [False, True, False, True],
+    ):
+        path = tmp_path / "a.parquet"
+        base.assign(label=labels).to_parquet(path)
+        assert read_predictions(path).labels.tolist() == truth
+    renamed = base.rename(columns={"p_0": "p_FALSE", "p_1": "p_TRUE"}).assign(label=[False, True, False, True])
+    assert read_predictions(written(renamed, tmp_path / "r.csv")).labels.tolist() == truth
+    for labels, message in (
+        (pd.to_datetime(["2020-01-01"] * 4), "dates as labels"),
+        ([0, None, 1, 1], "1 records without a label, first in row 1"),
+        ([0.5, 1, 0, 1], "labels without a column of answers: 0.0, 0.5, 1.0"),
+        (["no", "yes", "no", "yes"], "labels without a column of answers: no, yes"),
+    ):
+        base.assign(label=labels).to_parquet(tmp_path / "b.parquet")
+        with pytest.raises(InputError, match=message):
+            read_predictions(tmp_path / "b.parquet")
+
+
+def test_a_column_that_only_looks_like_an_answer_is_refused(tmp_path):
+    table = pd.DataFrame({"label": [0, 1], "member": [1, 0], "z_0": [1.0, 2], "z_1": [3.0, 1], "z_score": [9.0, 9]})
+    with pytest.raises(InputError, match="no label is named so: z_score"):
+        read_predictions(written(table.drop(columns="label"), tmp_path / "c.csv"), labelled=False)
+    with pytest.raises(InputError, match="no label is named so: z_score"):
+        read_predictions(written(table, tmp_path / "a.csv"))
+    unseen = table.rename(columns={"z_score": "z_2"})  # a class that no record has
+    assert read_predictions(written(unseen, tmp_path / "b.csv")).answers.shape == (2, 3)
+
+
+def test_arrays_are_read_row_by_row_and_missing_values_refused(answers):
+    arrays, _ = answers
+    given = arrays["probabilities"], arrays["labels"], arrays["member"]
+    turned = pd.Series(np.where(arrays["member"], "in", "out"), index=np.arange(300)[::-1])
+    found = gl.Predictions(*given, groups={"side": turned})
+    assert (found.groups["side"] == np.where(arrays["member"], "in", "out")).all()
+    unsure = np.where(arrays["labels"] == 0, np.nan, arrays["member"])
+    hidden = np.ma.masked_array(arrays["labels"], mask=arrays["labels"] == 0)
+    for wrong, message in (
+        ((given[0], given[1], unsure), "'member' to hold true/false or 1/0, found nan"),
+        ((given[0], given[1], pd.array(arrays["member"], "boolean").copy()), None),
+        ((given[0], hidden, given[2]), "'labels' without masked values"),
+        ((given[0], given[1], np.ma.masked_array(given[2], hidden.mask)), "'member' without masked values"),
+        (
+            (given[0], given[1], pd.array([None, *given[2][1:]], "boolean")),
+            "true/false or 1/0, found <NA> in 1 records",
+        ),
+        ((given[0], pd.array([None, *given[1][1:]], "Int64"), given[2]), "labels"),
+        ((given[0], pd.to_datetime(given[1]), given[2]), "'labels' as numbers, found datetime64"),
+        ((given[0], pd.Categorical(given[1].astype(str)), given[2]), "'labels' as numbers"),
+        ((given[0], pd.array(given[1].astype(str), "string"), given[2]), "'labels' as numbers"),
+        ((given[0], arrays["labels"] == 1, given[2]), "'labels' as numbers, found bool"),
+        ((given[0], arrays["labels"] + 0.5, given[2]), "not in 0 … 2, first"),
+        ((given[0], arrays["labels"].astype(str), given[2]), "'labels' as numbers, found <U"),
+        ((given[0], arrays["labels"].astype(str).astype(object), given[2]), "'labels' as numbers, found object"),
+        (
+            ([*given[0].tolist()[:-1], [1.0]], given[1], given[2]),
+            "'answers' as an array, one value or one row per record",
+        ),
+    ):
+        if message is None:
+            gl.Predictions(*wrong)
+        else:
+            with pytest.raises(InputError, match=message):
+                gl.Predictions(*wrong)
+    with pytest.raises(ValueError, match="scale='Logits'"):
+        gl.Predictions(*given, scale="Logits")
+
+
+@pytest.mark.slow
+def test_without_labels_what_reads_none_runs_and_says_so(people, tmp_path):
+    path = written(people.drop(columns="y_true"), tmp_path / "a.csv")
+    with pytest.raises(InputError, match=r"label= \(--label\).*labelled=False \(--no-labels\)"):
+        read_predictions(path, member="is_train", answer="prob_yes")
+    found = gl.audit_predictions(read_predictions(path, member="is_train", answer="prob_yes", labelled=False))
+    assert [one.name for one in found.outcomes] == ["entropy"]
+    assert found.attack("entropy").auc.value > 0.8
+    assert found.subject.accuracy_members is None
+    assert found.check("GL122").state == "issue"
+    assert "without labels" in found.summary()
+    assert found.baseline is None  # what the model answers is not known without asking it
+
+
+def test_without_labels_only_features_are_known_without_the_model(people):
+    answers = np.column_stack([1 - people["prob_yes"], people["prob_yes"]])
+    features = pd.DataFrame({"age": np.random.default_rng(0).normal(size=60)})
+    given = {"member": people["is_train"].astype(bool), "features": features}
+    found = {
+        labelled: gl.audit_predictions(
+            gl.Predictions(answers, (people["y_true"] == "yes").astype(int), **given, labelled=labelled)
+        ).baseline
+        for labelled in (True, False)
+    }
+    assert found[True].inputs == ("features", "label")
+    assert found[False].inputs == ("features",)
+
+
+def test_without_labels_no_answer_is_taken_for_one(people, tmp_path):
+    answers = np.column_stack([1 - people["prob_yes"], people["prob_yes"]])
+    member, sex = people["is_train"].astype(bool), np.where(np.arange(60) % 3, "f", "m")
+    given = gl.Predictions(answers, None, member, classes=["no", "yes"], groups={"sex": sex}, labelled=False)
+    found = gl.audit_predictions(given, folder=tmp_path / "a")
+    assert (found.records["label"] == "").all()
+    assert {kind.kind for kind in (*found.group_risks.judged, *found.group_risks.small)} == {"group"}
+    page = found.to_html(tmp_path / "a.html").read_text()
+    assert "label = " not in page
+    assert ">Label</th>" not in page
+    alone = gl.audit_predictions(replace(given, groups={}))
+    assert alone.group_risks is None
+    assert "Risk by group and class" not in alone.to_html(tmp_path / "b.html").read_text()
+    again = gl.read_results(tmp_path / "a")  # whoever reads the folder still can
+    assert (again.records["label"] == "").all()
+    with pytest.raises(InputError, match="'shapr' takes: the target's probabilities with labels"):
+        members_by_risk(gl.read_case(tmp_path / "a"), ["shapr"])
+    told = gl.audit_predictions(replace(given, labels=people["y_true"].eq("yes").to_numpy(int), labelled=True))
+    assert {"no", "yes"} == set(told.records["label"])
+    assert "class" in {one.kind for one in told.group_risks.judged}
+    assert ">Label</th>" in told.to_html(tmp_path / "c.html").read_text()

@@ -1,0 +1,69 @@
+"""Whose risk rose: those who are named did, and the columns that it rests on are what the references say."""
+
+import numpy as np
+import pytest
+from benchmarks.honesty.compare import two
+
+import guestlist as gl
+from cases import case_of
+from guestlist._findings.records import record_table
+from guestlist._kernels.moments import moments
+from guestlist.risks import stability
+from guestlist.risks.memorisation import effects
+from worlds import gaussian_simulation
+
+
+@pytest.mark.slow
+def test_few_of_those_who_are_named_are_named_by_chance():
+    false, found = [], []
+    for k in range(15):
+        (pair,) = gl.compare(two("smooth", 600, np.random.default_rng([9, k]), rise=40))
+        risen = {f"r{2 * i}" for i in range(40)}
+        named = set(pair.risk_changes.rose)
+        false.append(len(named - risen) / max(len(named), 1))
+        found.append(len(named & risen) / 40)
+    assert np.mean(false) < 0.16  # q is 0.1
+    assert np.mean(found) > 0.3
+
+
+def test_the_furthest_stands_first_and_only_members_do():
+    audits = two("smooth", 1000, np.random.default_rng(3), rise=60)
+    (pair,) = gl.compare(audits)
+    a, b = (one.records.set_index("id") for one in audits.values())
+    far = (b["mu_estimate"] - a["mu_estimate"]) / np.hypot(a["mu_error"], b["mu_error"])
+    named = far[list(pair.risk_changes.rose)]
+    assert len(named) > 5
+    assert named.is_monotonic_decreasing
+    assert a.loc[list(pair.risk_changes.rose), "member"].all()
+    assert named.min() > far[a["member"] & ~far.index.isin(pair.risk_changes.rose)].max()
+    (turned,) = gl.compare(dict(reversed(audits.items())))
+    assert turned.risk_changes.fell == pair.risk_changes.rose
+
+
+def test_without_a_difference_between_halves_nothing_can_be_said():
+    audits = two("smooth", 200, np.random.default_rng(4), rise=20)
+    for one in audits.values():
+        one.records["mu_halves"] = np.nan
+    (pair,) = gl.compare(audits)
+    assert (pair.risk_changes.rose, pair.risk_changes.tested) == ((), 100)
+
+
+def test_halves_are_every_second_reference():
+    case = case_of(gaussian_simulation(1.0, records=200, models=17, spread=0.5))
+    found = stability(case)
+    margin, member = case.view.reference("margin"), case.view.reference_member
+    estimates = []
+    for k in (0, 1):
+        half = effects(moments(margin[k::2], member[k::2]), moments(margin[k::2], ~member[k::2]))
+        with np.errstate(divide="ignore"):  # a record that all references of a half trained on
+            estimates.append((half.unbiased, 1 / half.size + half.unbiased**2 / (2 * half.freedom)))
+    (a, u), (b, v) = estimates
+    with np.errstate(invalid="ignore"):
+        expected = (b - a) / np.sqrt(u + v)
+    assert found.halves == pytest.approx(expected, nan_ok=True)
+    known = found.halves[~np.isnan(found.halves)]
+    assert len(known) > 150
+    assert np.std(known) == pytest.approx(1.0, abs=0.2)
+    table = record_table(case)
+    assert {"mu_estimate", "mu_error", "mu_halves"} <= set(table)
+    assert np.isnan(table["mu_estimate"]).equals(np.isnan(table["mu_error"]))

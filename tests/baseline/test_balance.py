@@ -1,0 +1,60 @@
+"""Weights that balance means: against shares that are counted, loops, and differences that chance explains."""
+
+import numpy as np
+import pytest
+from benchmarks.honesty.blind import TRUE_AUC, weighed
+from scipy.stats import ttest_ind
+
+from guestlist._baseline.propensity import log_odds, standard_errors
+
+
+def test_of_two_kinds_weights_are_the_ratio_of_their_shares():
+    kind = np.r_[np.repeat([1.0, 0.0], [600, 200]), np.repeat([1.0, 0.0], [200, 600])]
+    member = np.arange(1600) < 800
+    weights = np.exp(log_odds(kind[:, None], member, np.arange(1600)))
+    assert weights[~member & (kind == 1)] == pytest.approx(3.0, rel=0.01)
+    assert weights[~member & (kind == 0)] == pytest.approx(1 / 3, rel=0.02)
+    assert weights[~member].sum() == pytest.approx(800)
+
+
+def test_standard_errors_are_those_of_welch_and_count_persons_once():
+    rng = np.random.default_rng(0)
+    member, x = np.arange(90) < 40, rng.normal(size=(90, 3))
+    found = standard_errors(x, member, np.arange(90))
+    assert found == pytest.approx(ttest_ind(x[member], x[~member], equal_var=False).statistic, rel=0.02)
+    twice = np.tile(np.arange(90), 2)  # everybody has two records that are the same
+    assert standard_errors(x[twice], member[twice], twice) == pytest.approx(found)
+    assert standard_errors(x[twice], member[twice], np.arange(180)) == pytest.approx(found * np.sqrt(2))
+
+
+def test_differences_within_a_standard_error_are_left_and_large_ones_made_up_for():
+    rng = np.random.default_rng(1)
+    member, x = np.arange(600) < 300, rng.normal(size=(600, 20))
+    x[member, 0] += 1.0
+    weights = np.exp(log_odds(x, member, np.arange(600)))[~member]
+    left = np.average(x[~member], weights=weights, axis=0) - x[member].mean(axis=0)
+    assert abs(left[0]) < 0.02
+    plain = np.exp(log_odds(x[:, :1], member, np.arange(600)))[~member]
+    assert np.corrcoef(weights, plain)[0, 1] > 0.9  # the other columns hardly move them
+
+
+def test_sides_that_nothing_can_balance_are_told_by_their_odds():
+    member = np.arange(200) < 100
+    kinds = np.c_[member * 1.0, np.random.default_rng(2).normal(size=200)]
+    found = log_odds(kinds, member, np.arange(200))
+    assert found[member].min() > found[~member].max() + 10
+    assert np.exp(found[~member]).sum() == pytest.approx(100)
+    assert np.isfinite(log_odds(np.zeros((200, 2)), member, np.arange(200))).all()  # nothing to balance
+
+
+@pytest.mark.slow
+def test_weighted_nonmembers_give_back_what_the_model_gives_away():
+    """Few worlds here; bias, absolute error and coverage of many are in benchmarks/honesty, beside those of the true weights."""
+    worlds = [weighed(200, 1.0, [69, k]) for k in range(5)]
+    off = np.array([one.adjusted.auc.value - TRUE_AUC for one in worlds])
+    assert abs(off.mean()) < 0.045  # three standard errors
+    assert all(one.adjusted.auc.low <= TRUE_AUC <= one.adjusted.auc.high for one in worlds)
+    assert all(one.baseline.significant for one in worlds)
+    assert not any(one.adjusted.refused for one in worlds)
+    apart = weighed(100, 3.0, [69, 9])
+    assert (apart.adjusted.refused, apart.adjusted.auc) == ("few", None)

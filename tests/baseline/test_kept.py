@@ -1,0 +1,168 @@
+"""In an audit: made once while the records are at hand, kept in the folder, held against the answer."""
+
+import json
+import logging
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from benchmarks.honesty import blind as worlds
+from click.testing import CliRunner
+from sklearn.linear_model import LogisticRegression
+from sklearn.tree import DecisionTreeClassifier
+
+import guestlist as gl
+from cases import judge, leaking
+from guestlist._baseline import baseline as kept
+from guestlist._report.page import page
+from guestlist._report.sections.answer import verdict_text
+from guestlist._report.terminal import summary
+from guestlist._store import open_store
+from guestlist.cli import main
+
+
+@pytest.fixture(scope="module")
+def years():
+    """A model, last year's patients, who are clear cases, and this year's, who are not: it saw neither."""
+    rng = np.random.default_rng(0)
+
+    def patients(records, clear):
+        y = rng.integers(2, size=records)
+        return clear * (y[:, None] - 0.5) + rng.normal(size=(records, 3)), y
+
+    return LogisticRegression().fit(*patients(500, 1.5)), patients(150, 2.5), patients(150, 0.5)
+
+
+@pytest.mark.slow
+def test_an_audit_of_two_kinds_of_records_does_not_say_yes(years, caplog):
+    with caplog.at_level(logging.WARNING):
+        found = gl.audit(*years, references=0, attacks=["loss", "entropy"])
+    assert "never queries the model" in caplog.text
+    assert found.check("GL119").state == "issue"
+    assert found.check("GL119").figures["p_value"] == found.baseline.p_value == 1 / 400
+    assert verdict_text(replace(found, baseline=None)).startswith("Yes")
+    assert verdict_text(found).startswith("Unclear. There is evidence of a difference between the two sets")
+    assert "cannot be attributed to the model alone" in verdict_text(found)
+    assert "if you split at random, carry on" not in verdict_text(found)  # p = 1 / 400
+    weak = replace(found, baseline=replace(found.baseline, p_value=0.04))
+    assert "if you split at random, carry on" in verdict_text(weak)
+    assert "sources" not in found.untested
+    words = " ".join(summary(found).split())
+    assert f"separates members from non-members with AUC {found.baseline.auc:.3f}" in words
+    assert f"80% power to detect a difference of AUC {found.baseline.detectable_auc:.3f}" in words
+    source = page(found)
+    assert source.index('id="baseline"') < source.index('id="figures"')
+
+
+@pytest.mark.slow
+def test_one_source_keeps_its_answer(tree, blobs, caplog):
+    with caplog.at_level(logging.WARNING):
+        found = gl.audit(tree, *blobs, references=0)
+    assert not caplog.records
+    assert found.check("GL119").state == "passed"
+    assert verdict_text(found).startswith("Yes")
+    assert f"AUC {found.baseline.detectable_auc:.3f} or more." in " ".join(summary(found).split())
+    assert "No evidence that members and non-members can be distinguished" in found._repr_html_()
+
+
+def never(*arguments, **options):
+    raise AssertionError("it was made twice")
+
+
+@pytest.mark.slow
+def test_it_is_made_once_and_found_again(tree, blobs, tmp_path, monkeypatch):
+    first = gl.audit(tree, *blobs, references=0, folder=tmp_path / "a")
+    before = (tmp_path / "a" / "results.json").read_bytes()
+    monkeypatch.setattr(kept, "cross_fit_baseline", never)
+    gl.audit(tree, *blobs, references=0, folder=tmp_path / "a")
+    assert (tmp_path / "a" / "results.json").read_bytes() == before
+    case = gl.read_case(tmp_path / "a")
+    assert case.baseline == first.baseline == gl.read_results(tmp_path / "a").baseline
+    assert judge(case).check("GL119").state == "passed"
+    assert gl.collect(tree, *blobs, references=0, folder=tmp_path / "a").baseline == first.baseline
+
+
+@pytest.mark.slow
+def test_a_folder_without_it_or_with_that_of_other_records_gets_its_own(tree, blobs, tmp_path):
+    found = gl.audit(tree, *blobs, references=0, folder=tmp_path / "a")
+    path = tmp_path / "a" / "baseline.json"
+    content, store = json.loads(path.read_text()), open_store(tmp_path / "a")
+    store.write_json(path, {"digest": "others", "baseline": {**content["baseline"], "auc": 0.9}})
+    assert gl.audit(tree, *blobs, references=0, folder=tmp_path / "a").baseline == found.baseline
+    path.unlink()
+    assert gl.read_case(tmp_path / "a").baseline is None
+    assert gl.audit(tree, *blobs, references=0, folder=tmp_path / "a").baseline == found.baseline
+    assert json.loads(path.read_text()) == content
+
+
+@pytest.mark.slow
+def test_persons_and_groups_are_part_of_what_it_is_made_of(tree, blobs, tmp_path):
+    gl.audit(tree, *blobs, references=0, folder=tmp_path / "a")
+    store = open_store(tmp_path / "a")
+    names = np.arange(440).astype(str).astype(object)
+    made = {
+        kept._digest(store, *rest) for rest in (({}, None), ({}, names), ({"sex": names}, None), ({"age": names}, None))
+    }
+    assert len(made) == 4
+
+
+@pytest.mark.slow
+def test_it_can_be_left_out_and_the_results_say_so(years):
+    found = gl.audit(*years, references=0, attacks=["loss"], baseline=False)
+    assert found.baseline is None
+    assert found.check("GL119").state == "not run"
+    assert "sources" in found.untested
+    assert verdict_text(found).startswith("Yes")
+
+
+@pytest.mark.slow
+def test_it_does_not_apply_where_members_were_drawn(blobs, tmp_path):
+    (x, y), _ = blobs
+    found = gl.play(gl.games.Sides(100, 100), DecisionTreeClassifier(), (x, y), references=0, folder=tmp_path / "a")
+    assert (found.baseline, found.check("GL119").state) == (None, "not applicable")
+    assert "sources" not in found.untested
+    assert judge(gl.read_case(tmp_path / "a")).check("GL119").state == "not applicable"
+
+
+@pytest.mark.slow
+def test_no_attack_is_given_it(years):
+    """It knows who is a member; what attacks see is the same with it and without."""
+    one, other = (gl.audit(*years, references=0, baseline=baseline).records for baseline in (True, False))
+    scores = [name for name in one if name.startswith("score_")]
+    assert scores
+    assert one[scores].equals(other[scores])
+
+
+@pytest.mark.slow
+def test_predictions_are_inputs_by_label_and_group(tmp_path):
+    rng = np.random.default_rng(0)
+    member = np.arange(200) < 100
+    labels = np.where(rng.random(200) < 0.5, rng.integers(2, size=200), member)
+    answers = rng.dirichlet([2, 2], size=200)
+    found = gl.audit_predictions(gl.Predictions(answers, labels, member))
+    assert found.baseline.inputs == ("label",)
+    assert found.baseline.significant
+    assert "A model-free baseline that reads the label, and never queries the model" in summary(found).replace(
+        "\n    ", " "
+    )
+    np.savez(tmp_path / "a.npz", probabilities=answers, labels=labels, member=member)
+    options = ["audit", "--predictions", str(tmp_path / "a.npz"), "--out", str(tmp_path / "out")]
+    assert CliRunner().invoke(main, options).exit_code == 0
+    assert gl.read_results(tmp_path / "out").baseline == found.baseline
+    assert CliRunner().invoke(main, [*options, "--no-baseline"]).exit_code == 0
+    assert gl.read_results(tmp_path / "out").check("GL119").state == "not run"
+
+
+def test_a_case_made_by_hand_has_none():
+    found = judge(leaking())
+    assert (found.baseline, found.check("GL119").state) == (None, "not run")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["women against men", "age <= 30 against others, column left out"])
+def test_a_model_that_saw_neither_sex_nor_age_group_is_not_said_to_leak(name, real_data, monkeypatch):
+    monkeypatch.setenv("GUESTLIST_DATA", str(real_data("adult.parquet").parent))
+    found = worlds.two_kinds(name, repeats=4, each=100)
+    assert found["says_yes"] == 0
+    assert found["flagged"] == 1
+    assert found["smallest_seen"] > 0.55

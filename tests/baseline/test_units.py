@@ -1,0 +1,82 @@
+"""Exchanges of membership leave alone what must stay together, and reach all the rest."""
+
+from collections import Counter
+from itertools import permutations
+
+import numpy as np
+
+from guestlist._baseline.columns import folds_of, permuted_membership, sample_units, units_of
+
+
+def test_records_stand_alone_and_persons_together():
+    member = np.array([True, True, False, False])
+    rows, unit = units_of(member, None, np.arange(4))
+    assert (rows.tolist(), unit.tolist()) == ([0, 1, 2, 3], [0, 1, 2, 3])
+    rows, unit = units_of(member, np.array(["b", "a", "a", "b"]), np.arange(4))
+    assert (rows.tolist(), unit.tolist()) == ([0, 1, 2, 3], [1, 0, 0, 1])
+
+
+def test_copies_of_members_count_once():
+    member = np.arange(12) < 9
+    hashes = np.r_[np.repeat([7, 8, 9], 3), 1, 2, 3]
+    rows, unit = units_of(member, None, hashes)
+    assert rows.tolist() == [0, 3, 6, 9, 10, 11]
+    assert len(set(unit)) == 6
+    rows, unit = units_of(member, np.repeat(["a", "b", "c", "d"], 3), hashes)
+    assert rows.tolist() == [0, 3, 6, 9, 10, 11]
+    assert unit.tolist() == [0, 1, 2, 3, 3, 3]
+
+
+def test_people_who_are_equal_by_accident_stay_apart():
+    """Few values: equal records stand on both sides, and dropping them would change the sides' make-up."""
+    rng = np.random.default_rng(0)
+    rows, unit = units_of(np.arange(120) < 100, None, rng.integers(5, size=120))
+    assert rows.tolist() == unit.tolist() == list(range(120))
+
+
+def test_every_exchange_of_whole_units_is_equally_likely():
+    unit, member = np.array([0, 1, 1, 2, 3, 3]), np.array([True, False, False, True, False, False])
+    found = permuted_membership(unit, member, 6000, np.random.default_rng(0))
+    sides = found[:, [0, 1, 3, 4]]
+    assert (found == sides[:, unit]).all()  # a person lies on one side
+    seen = Counter(map(tuple, sides.tolist()))
+    assert set(seen) == set(permutations([True, True, False, False]))
+    assert max(seen.values()) < 1.15 * 1000
+    assert min(seen.values()) > 0.85 * 1000
+
+
+def test_units_on_both_sides_keep_their_shares_and_others_exchange_with_their_size():
+    unit = np.array([0, 0, 0, 1, 1, 2, 2, 3, 4])
+    member = np.array([True, False, False, True, True, False, False, True, False])
+    found = permuted_membership(unit, member, 4000, np.random.default_rng(1))
+    assert (found[:, :3].sum(axis=1) == 1).all()
+    assert np.allclose(found[:, :3].mean(axis=0), 1 / 3, atol=0.03)
+    assert (found[:, 3] == found[:, 4]).all()
+    assert (found[:, 3] != found[:, 5]).all()
+    assert (found[:, 7] != found[:, 8]).all()
+    assert np.allclose(found[:, [3, 7]].mean(axis=0), 0.5, atol=0.03)
+
+
+def test_folds_hold_persons_together_and_do_not_see_who_is_a_member():
+    unit = np.repeat(np.arange(20), 3)
+    fold = folds_of(unit, 5, np.random.default_rng(0))
+    assert sorted(Counter(fold[::3]).values()) == [4] * 5
+    assert (fold.reshape(20, 3) == fold[::3, None]).all()
+    assert len(set(folds_of(np.arange(3), 5, np.random.default_rng(0)))) == 3
+
+
+def test_either_side_is_capped_by_whole_units():
+    unit, member = np.repeat(np.arange(40), 3), np.arange(120) < 90
+    rows = sample_units(unit, member, 10, np.random.default_rng(0))
+    assert sorted(set(Counter(unit[rows]).values())) == [3]
+    assert (member[rows].sum(), (~member[rows]).sum()) == (12, 12)
+    assert (np.diff(rows) > 0).all()
+    assert len(sample_units(unit, member, 90, np.random.default_rng(0))) == 120
+
+
+def test_every_unit_is_as_likely_to_be_kept():
+    kept = np.zeros(30)
+    for seed in range(600):
+        kept[sample_units(np.arange(30), np.arange(30) < 20, 5, np.random.default_rng(seed))] += 1
+    assert np.allclose(kept[:20] / 600, 5 / 20, atol=0.07)
+    assert np.allclose(kept[20:] / 600, 5 / 10, atol=0.07)

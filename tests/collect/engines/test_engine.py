@@ -1,0 +1,289 @@
+"""Engines: the same bits on each, and nothing is left behind, however the work ends."""
+
+import os
+import signal
+import sys
+import threading
+import time
+import warnings
+
+import numpy as np
+import pytest
+
+import guestlist as gl
+from errands import NUMBERS, POOL, alive, check_nothing_is_left, contents, errand, interrupted, run, start, workers
+from guestlist._collect.engines.engine import WORK, Here
+from guestlist._collect.engines.local import TRIES, Local
+from guestlist._util import reproducibility
+from guestlist.errors import AuditError, InputError
+
+pytestmark = pytest.mark.slow  # processes are started, or networks trained
+
+
+@pytest.mark.parametrize("engine", [Local(1), Local(2), Local(3)], ids=repr)
+def test_the_same_bits_on_every_engine(engine, expected, tmp_path):
+    run(errand(tmp_path), tmp_path, engine)
+    assert contents(tmp_path) == expected
+    assert len(workers(tmp_path)) == (0 if engine.jobs == 1 else engine.jobs)
+    check_nothing_is_left(tmp_path)
+
+
+def test_one_number_is_done_here(tmp_path):
+    run(errand(tmp_path), tmp_path, Local(2), numbers=[1])
+    assert workers(tmp_path) == set()
+    run(errand(tmp_path), tmp_path / "none", Local(2), numbers=[])
+    assert not (tmp_path / "none").exists()
+
+
+def test_progress_counts_what_is_written(tmp_path):
+    seen = []
+
+    def progress(items, total):
+        for item in items:
+            seen.append((len(contents(tmp_path)), total))
+            yield item
+
+    run(errand(tmp_path), tmp_path, Local(2), progress=progress)
+    assert seen == [(k, len(NUMBERS)) for k in range(1, 1 + len(NUMBERS))]
+
+
+@pytest.mark.parametrize("engine", [Here(), Local(2)], ids=repr)
+def test_an_error_says_which_number_it_was_and_keeps_the_others(engine, tmp_path):
+    def before(k):
+        if k == 5:
+            raise KeyError("out of luck")
+
+    with pytest.raises(KeyError, match="out of luck") as caught:
+        run(errand(tmp_path, before), tmp_path, engine)
+    assert any("number 5 of Errand" in note for note in caught.value.__notes__)
+    assert engine == Here() or any("in before" in note for note in caught.value.__notes__)  # where in the code
+    kept = set(contents(tmp_path))
+    assert len(kept) >= 3
+    assert kept <= {f"{k}.npz" for k in NUMBERS if k != 5}
+    check_nothing_is_left(tmp_path)
+
+
+def test_an_error_about_the_input_travels_as_it_is(tmp_path):
+    def before(k):
+        raise InputError(f"Reference {k} has no records.")
+
+    with pytest.raises(InputError) as caught:
+        run(errand(tmp_path, before), tmp_path, Local(2))
+    assert str(caught.value) in {f"Reference {k} has no records." for k in NUMBERS}
+
+
+def test_an_error_that_cannot_travel_is_told_all_the_same(tmp_path):
+    def before(k):
+        class OddError(Exception):
+            def __init__(self, one, two):
+                super().__init__(f"{one} {two}")
+
+        raise OddError("out of", "luck")
+
+    with pytest.raises(AuditError, match=r"Number \d failed \(OddError: out of luck\)"):
+        run(errand(tmp_path, before), tmp_path, Local(2))
+    check_nothing_is_left(tmp_path)
+
+
+def test_a_number_whose_process_is_killed_is_done_again(expected, tmp_path):
+    def before(k):
+        first = not (tmp_path / "killed").exists()
+        if k == 3 and first:
+            (tmp_path / "killed").touch()
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    run(errand(tmp_path, before), tmp_path, Local(2))
+    assert contents(tmp_path) == expected
+    assert len(workers(tmp_path)) == 3
+    check_nothing_is_left(tmp_path)
+
+
+def test_a_number_that_kills_every_process_is_named(tmp_path):
+    def before(k):
+        if k == 5:
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    with pytest.raises(
+        AuditError, match=r"number 5 was killed by signal 9.*Number 5 is lost, what was collected is kept"
+    ):
+        run(errand(tmp_path, before), tmp_path, Local(2))
+    assert len(list(tmp_path.glob("done_by/5-*"))) == TRIES
+    assert len(contents(tmp_path)) >= 3
+    check_nothing_is_left(tmp_path)
+
+
+def test_a_process_that_leaves_is_told_from_one_that_is_killed(tmp_path):
+    with pytest.raises(AuditError, match="ended with status 7"):
+        run(errand(tmp_path, lambda k: os._exit(7)), tmp_path, Local(2))
+
+
+def test_what_was_to_be_done_at_the_end_is_done(tmp_path, capfd):
+    def before(k):
+        import atexit
+
+        if k < 3:
+            atexit.register((tmp_path / f"end-{os.getpid()}").touch)
+            print(f"said by {os.getpid()}", end="")  # not flushed
+
+    run(errand(tmp_path, before), tmp_path, Local(2))
+    ended = {int(path.name.split("-")[1]) for path in tmp_path.glob("end-*")}
+    assert ended
+    said = capfd.readouterr().err
+    assert all(f"said by {process}" in said for process in ended)
+
+
+def test_what_a_dead_process_had_started_does_not_hold_anyone_up(tmp_path):
+    """A child of a worker inherits its pipe: the pipe stays open when the worker dies."""
+
+    def before(k):
+        if k == 2:
+            child = os.fork()
+            if child == 0:
+                signal.pause()
+            (tmp_path / "done_by" / f"child-{child}").touch()
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    with pytest.raises(AuditError, match="number 2"):
+        run(errand(tmp_path, before), tmp_path, Local(2))
+    assert len(list(tmp_path.glob("done_by/child-*"))) == TRIES
+    while alive(workers(tmp_path)):  # orphans are reaped by whoever adopts them, in their own time
+        time.sleep(0.01)
+
+
+@pytest.mark.parametrize("engine", [Here(), Local(2)], ids=repr)
+def test_closed_early_it_leaves_nothing_behind(engine, tmp_path):
+    found = engine.run(errand(tmp_path), NUMBERS, POOL, tmp_path / WORK)
+    next(found)
+    found.close()
+    check_nothing_is_left(tmp_path)
+
+
+def test_progress_that_fails_ends_the_processes_though_its_traceback_lives_on(tmp_path):
+    def progress(items, total):
+        for item in items:
+            yield item
+            raise RuntimeError("no terminal")
+
+    with pytest.raises(RuntimeError, match="no terminal") as caught:
+        run(errand(tmp_path), tmp_path, Local(2), progress=progress)
+    assert caught.tb
+    assert len(contents(tmp_path)) == 1
+    check_nothing_is_left(tmp_path)
+
+
+def test_the_records_travel_in_one_file_that_nobody_else_can_read(tmp_path):
+    class Look:
+        def files(self, k, pool):
+            mode = (tmp_path / WORK).stat().st_mode & 0o777
+            return {tmp_path / f"{k}.npz": {"mode": np.array(mode), "mapped": np.array(isinstance(pool.x, np.memmap))}}
+
+    run(Look(), tmp_path, Local(2))
+    for path in tmp_path.glob("*.npz"):
+        with np.load(path) as found:
+            assert found["mode"] == 0o700
+            assert found["mapped"]
+
+
+def test_a_process_works_with_one_thread_and_keeps_its_pipes_to_itself(tmp_path):
+    class Look:
+        def files(self, k, pool):
+            from threadpoolctl import threadpool_info
+
+            print("chatter" * 1000)
+            read = sys.stdin.read()
+            threads = [library["num_threads"] for library in threadpool_info()]
+            return {tmp_path / f"{k}.npz": {"threads": np.array(threads), "read": np.array(read)}}
+
+    run(Look(), tmp_path, Local(2), numbers=[1, 2])
+    for path in tmp_path.glob("*.npz"):
+        with np.load(path) as found:
+            assert found["threads"].size
+            assert (found["threads"] == 1).all()
+            assert found["read"] == ""
+
+
+def test_what_cannot_travel_is_said_before_anything_starts(tmp_path):
+    lock = threading.Lock()
+    with pytest.raises(AuditError, match=r"cannot be sent to other processes \(.*lock.*Here\(\)"):
+        run(errand(tmp_path, lambda k: lock), tmp_path, Local(2))
+    assert not (tmp_path / WORK).exists()
+
+
+def test_what_cannot_be_loaded_elsewhere_is_said(tmp_path):
+    def refuse():
+        raise ImportError("not on this machine")
+
+    class Unloadable:
+        def __reduce__(self):
+            return refuse, ()
+
+    with pytest.raises(AuditError, match=r"cannot be loaded in another process \(ImportError: not on this machine"):
+        run(Unloadable(), tmp_path, Local(2))
+    check_nothing_is_left(tmp_path)
+
+
+@pytest.mark.parametrize("engine", ["Here()", "Local(2)"])
+def test_ctrl_c_in_the_middle(engine, expected, tmp_path):
+    assert interrupted(tmp_path / "work", engine) == expected
+
+
+def test_a_killed_driver_leaves_no_process_behind(tmp_path):
+    process = start(tmp_path / "work", "Local(2)")
+    assert workers(tmp_path / "work")  # or else there would be nobody to leave behind
+    process.kill()
+    process.communicate()
+    while alive(workers(tmp_path / "work")):  # until the suite's own time limit
+        time.sleep(0.01)
+    assert not alive(workers(tmp_path / "work"))
+
+
+def test_an_audit_is_the_same_bytes_on_every_engine(tree, blobs, tmp_path):
+    def audit(engine):
+        folder = tmp_path / repr(engine)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", gl.AuditWarning)
+            gl.audit(tree, *blobs, references=4, evidence=[gl.evidence.Perturbed(2)], folder=folder, engine=engine)
+        return {path.relative_to(folder): path.read_bytes() for path in folder.rglob("*.npz")}
+
+    first, second = map(audit, (gl.Here(), gl.Local(2)))
+    assert len(first) == 10
+    assert first == second
+
+
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        ({"engine": gl.Here(), "jobs": 1}, "either jobs=1 or engine=Here()"),
+        ({"engine": "ray"}, "engine='ray' to be gl.Local(), gl.Here() or gl.Ray()"),
+        ({"engine": gl.Local}, "to be gl.Local(), gl.Here() or gl.Ray()"),
+        ({"jobs": 0}, "jobs=0 to be a number of processes"),
+        ({"jobs": 1.5}, "jobs=1.5 to be a number of processes"),
+    ],
+)
+def test_a_wrong_engine_is_refused(wrong, message, tree, blobs):
+    with pytest.raises(ValueError) as caught:
+        gl.audit(tree, *blobs, references=0, **wrong)
+    assert message in str(caught.value)
+
+
+def test_libraries_that_are_loaded_later_get_one_thread_too(monkeypatch):
+    scans = []
+    monkeypatch.setattr(reproducibility, "ThreadpoolController", lambda: scans.append(1) or FakeLibraries())
+    reproducibility._libraries.cache_clear()
+    try:
+        for _ in range(3):
+            with reproducibility.one_thread():
+                pass
+        assert len(scans) == 1
+        monkeypatch.setitem(sys.modules, "loaded_later", object())
+        with reproducibility.one_thread():
+            pass
+        assert len(scans) == 2
+    finally:
+        reproducibility._libraries.cache_clear()
+
+
+class FakeLibraries:
+    def limit(self, *, limits):
+        assert limits == 1
+        return warnings.catch_warnings()

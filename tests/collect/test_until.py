@@ -1,0 +1,95 @@
+from types import SimpleNamespace
+
+import pytest
+
+import guestlist as gl
+from guestlist._case import Check
+from guestlist._collect import UntilWidth, grow_references
+from guestlist._report.diagnostics import sentence
+from guestlist._report.sections.headline import selection_sentence
+from guestlist.errors import AuditError
+
+
+def runs(width):
+    """A stand-in for collecting and evaluating whose interval has ``width(count)``; keeps what it was asked."""
+    asked = []
+
+    def run(count):
+        asked.append(count)
+        return SimpleNamespace(width=width(count), count=count)
+
+    return run, asked
+
+
+def width_of(found):
+    return found.width
+
+
+def test_it_stops_at_the_first_number_that_is_enough():
+    run, asked = runs(lambda count: 1 / count)
+    found = grow_references(run, width_of, UntilWidth(0.02, start=16))
+    assert asked == [16, 24, 36, 54]
+    assert found.count == 54
+
+
+def test_it_stops_where_references_no_longer_help():
+    run, asked = runs(lambda count: 0.05 + 0.1 / count)
+    found = grow_references(run, width_of, UntilWidth(0.02, start=16))
+    assert asked[-1] < 100
+    assert found.count == asked[-1]
+
+
+def test_attacks_that_have_no_mock_targets_cannot_tell_when_to_stop():
+    with pytest.raises(AuditError, match="mock targets"):
+        grow_references(lambda count: count, lambda found: None, UntilWidth(0.02))
+
+
+def test_it_stops_at_the_most():
+    run, asked = runs(lambda count: 4 / count)
+    found = grow_references(run, width_of, UntilWidth(0.02, start=16, at_most=40))
+    assert asked == [16, 24, 36, 40]
+    assert found.count == 40
+
+
+@pytest.mark.slow
+def test_an_audit_grows_and_keeps_what_it_has(tree, blobs, tmp_path):
+    found = gl.audit(tree, *blobs, references=gl.UntilWidth(0.01, start=8, at_most=18), jobs=1, folder=tmp_path / "a")
+    assert found.references.count > 8
+    again = gl.audit(tree, *blobs, references=found.references.count, jobs=1, folder=tmp_path / "a")
+    assert again.document()["outcomes"] == found.document()["outcomes"]
+    wide = found.check("GL111")
+    assert wide.state == "issue"
+    assert (wide.figures["wanted"], wide.figures["references"]) == (0.01, found.references.count)
+    assert f"wide with {found.references.count} references, not 0.01 as asked" in sentence(wide)
+    assert again.check("GL111").state == "not applicable"
+
+
+def test_what_narrows_the_interval_is_told():
+    figures = {"width": 0.05, "wanted": 0.02, "references": 24, "at_most": 512}
+    assert "more references would hardly narrow it" in sentence(Check("GL111", "issue", figures))
+    assert "no more were to be trained" in sentence(Check("GL111", "issue", {**figures, "references": 512}))
+
+
+@pytest.mark.parametrize(
+    "wrong", [{"width": 0}, {"width": 0.1, "start": 3}, {"width": 0.1, "start": 20, "at_most": 10}]
+)
+def test_settings_check_themselves(wrong):
+    with pytest.raises(ValueError, match="Expected"):
+        UntilWidth(**wrong)
+
+
+@pytest.mark.slow
+def test_the_recipe_is_judged_on_models_other_than_the_target(tree, blobs):
+    found = gl.audit(tree, *blobs, references=10, jobs=1)
+    place = found.headline.same_recipe
+    assert len(found.headline.same_recipe.aucs) == 10
+    assert place.auc.low < sum(place.aucs) / 10 < place.auc.high
+    assert (found.headline.measure, found.headline.stand_ins) == ("auc", 10)
+    assert "each in turn as a mock target" in selection_sentence(found)
+    assert gl.audit(tree, *blobs, references=4, jobs=1).headline.same_recipe is None
+
+
+def test_a_target_without_a_recipe_cannot_grow(blobs):
+    target = gl.function_target(lambda x: __import__("numpy").full((len(x), 3), 1 / 3), classes=[0, 1, 2])
+    with pytest.raises(AuditError, match="no recipe"):
+        gl.audit(target, *blobs, references=gl.UntilWidth(0.1))

@@ -1,0 +1,268 @@
+"""Models without a record: the right records, the right training sets, and the same bytes however they are collected."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+import warnings
+
+import numpy as np
+import pytest
+from benchmarks.honesty import left_out as honesty
+from click.testing import CliRunner
+from sklearn.neighbors import KNeighborsClassifier
+
+import guestlist as gl
+from guestlist._store import open_store
+from guestlist.cli import main
+from guestlist.errors import AuditError, FolderError, InputError
+from guestlist.evidence import LeftOut, parse_plan
+
+pytestmark = pytest.mark.usefixtures("in_the_order_given")
+
+# Records 0 … 11 are the members, 12 … 21 the non-members, 22 … 24 the population.
+MEMBERS, NONMEMBERS, POPULATION = range(12), range(12, 22), range(22, 25)
+RECORDS = np.column_stack([np.arange(25.0), np.random.default_rng(0).normal(size=25)])
+LABELS = np.arange(25) % 2
+
+
+class Counting:
+    """A recipe that remembers what it was given: which records, and a number from the seed."""
+
+    def __init__(self):
+        self.trained = []
+
+    def __call__(self, data, rng):
+        draw = rng.normal()
+        self.trained.append((frozenset(data.x[:, 0].astype(int)), draw))
+        mean = data.x[:, 1].mean()
+        return lambda x: np.column_stack([np.zeros(len(x)), x[:, 1] - mean + draw])
+
+
+def collect(folder, train=None, *, jobs=1, evidence=None, **options):
+    sides = [(RECORDS[list(rows)], LABELS[list(rows)]) for rows in (MEMBERS, NONMEMBERS, POPULATION)]
+    predict = lambda x: np.column_stack([np.zeros(len(x)), x[:, 1]])  # noqa: E731
+    target = gl.function_target(predict, classes=[0, 1], train=train or Counting(), scale="logits", recipe="r")
+    plan = evidence or gl.evidence.LeftOut(**{"records": 3, "models": 2, **options})
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", gl.AuditWarning)
+        results = gl.audit(target, *sides, references=0, evidence=[plan], folder=folder, jobs=jobs)
+    return results, LeftOut.read(open_store(folder))
+
+
+def contents(folder):
+    files = [*sorted((folder / "evidence").rglob("*.*")), folder / "results.json", folder / "records.parquet"]
+    return {str(path.relative_to(folder)): path.read_bytes() for path in files}
+
+
+def asked(models):
+    return set(np.flatnonzero(~np.isnan(models.values["margin"]).all(axis=0)))
+
+
+@pytest.mark.slow
+def test_every_chosen_record_has_models_of_its_own_that_were_trained_without_it(tmp_path):
+    train = Counting()
+    results, models = collect(tmp_path, train)
+    inside, outside = asked(models) & set(MEMBERS), asked(models) & set(NONMEMBERS)
+    assert (len(inside), len(outside)) == (3, 3)
+    assert asked(models) == inside | outside
+    sets = [records for records, _ in train.trained]
+    assert sets.count(frozenset(MEMBERS)) == 3 * 2  # two for each non-member
+    assert all(sets.count(frozenset(MEMBERS) - {i}) == 2 for i in inside)
+    assert len(sets) == 3 * 2 + 3 * 2
+    assert len({draw for _, draw in train.trained}) == len(sets)  # every model has a seed of its own
+    assert not models.member.any()
+    # 3 of 12 members and 3 of 10 non-members have a score.
+    assert results.attack("leave_one_out").unscored == 22 - 6
+
+
+@pytest.mark.slow
+def test_one_side_alone_is_nothing_to_compare_and_the_rest_is_collected(tmp_path):
+    collect(tmp_path)
+    before, folder = contents(tmp_path), tmp_path / "evidence" / "left_out"
+    own = [path for path in sorted(folder.glob("record-*.npz")) if int(path.stem[-5:]) in NONMEMBERS]
+    for path in own:
+        path.unlink()
+    assert LeftOut.read(open_store(tmp_path)) is None
+    train = Counting()
+    collect(tmp_path, train)
+    assert [records for records, _ in train.trained] == [frozenset(MEMBERS)] * 6
+    assert contents(tmp_path) == before
+
+
+@pytest.mark.slow
+def test_what_is_kept_is_what_those_models_say_about_the_record(tmp_path):
+    train = Counting()
+    _, models = collect(tmp_path, train)
+    for place, i in enumerate(sorted(asked(models))):
+        without, trained = frozenset(MEMBERS) - {i}, train.trained[2 * place : 2 * place + 2]  # one after the other
+        assert [records for records, _ in trained] == [without] * 2
+        draws = [draw for _, draw in trained]
+        mean = RECORDS[sorted(without), 1].mean()
+        margin = (2 * LABELS[i] - 1) * (RECORDS[i, 1] - mean + np.array(draws))
+        np.testing.assert_allclose(models.values["margin"][:, i], margin, rtol=1e-12)
+        np.testing.assert_allclose(models.values["loss"][:, i], np.logaddexp(0, -margin), rtol=1e-12)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("more", [{"records": 5}, {"models": 4}, {"records": 5, "models": 4}])
+def test_more_of_either_trains_only_what_is_missing_and_ends_where_one_go_would(more, tmp_path):
+    first, second = Counting(), Counting()
+    _, before = collect(tmp_path / "grown", first)
+    _, after = collect(tmp_path / "grown", second, **more)
+    whole = Counting()
+    collect(tmp_path / "whole", whole, **more)
+    assert asked(before) <= asked(after)
+    assert contents(tmp_path / "grown") == contents(tmp_path / "whole")
+    assert len(first.trained) + len(second.trained) == len(whole.trained)
+    assert set(first.trained) | set(second.trained) == set(whole.trained)
+
+
+@pytest.mark.slow
+def test_asking_for_fewer_trains_nothing_and_keeps_what_is_there(tmp_path):
+    collect(tmp_path)
+    before, train = contents(tmp_path), Counting()
+    collect(tmp_path, train, records=1, models=1)
+    assert not train.trained
+    assert contents(tmp_path) == before
+
+
+@pytest.mark.slow
+def test_resumed_after_files_were_lost_the_bytes_are_the_same(tmp_path):
+    collect(tmp_path)
+    before, train = contents(tmp_path), Counting()
+    one, *_ = sorted(tmp_path.glob("evidence/left_out/record-*.npz"))
+    one.unlink()
+    collect(tmp_path, train)
+    assert len(train.trained) == 2
+    assert contents(tmp_path) == before
+
+
+@pytest.mark.slow
+def test_one_and_two_jobs_give_the_same_bytes(tree, blobs, tmp_path):
+    for jobs in (1, 2):
+        plan = gl.evidence.LeftOut(records=4, models=2)
+        gl.audit(tree, *blobs, references=0, evidence=[plan], folder=tmp_path / str(jobs), jobs=jobs)
+    assert contents(tmp_path / "1") == contents(tmp_path / "2")
+
+
+@pytest.mark.slow
+def test_records_may_be_named(tmp_path):
+    train = Counting()
+    _, models = collect(tmp_path, train, ids=("members:3", "nonmembers:0"))
+    assert asked(models) == {3, 12}
+    assert {records for records, _ in train.trained} == {frozenset(MEMBERS), frozenset(MEMBERS) - {3}}
+    _, again = collect(tmp_path, ids=["members:3", "nonmembers:0"])
+    np.testing.assert_array_equal(again.values["loss"], models.values["loss"])
+    with pytest.raises(FolderError, match="collected with ids="):
+        collect(tmp_path)
+    # Members alone may be asked for: each has models of its own.
+    alone = Counting()
+    collect(tmp_path / "alone", alone, ids=("members:3",))
+    assert [records for records, _ in alone.trained] == [frozenset(MEMBERS) - {3}] * 2
+
+
+@pytest.mark.parametrize("name", ["members:12", "population:0", "Ada"])
+def test_names_that_nobody_asks_about_are_told_before_anything_is_trained(name, tmp_path):
+    train = Counting()
+    with pytest.raises(InputError, match=f"No member or non-member has the id '{name}'"):
+        collect(tmp_path, train, ids=("members:3", name))
+    assert not train.trained
+    assert not (tmp_path / "evidence").exists()
+
+
+@pytest.mark.slow
+def test_all_records_where_there_are_no_more(tmp_path):
+    _, models = collect(tmp_path, records=1000, models=1)
+    assert asked(models) == set(MEMBERS) | set(NONMEMBERS)
+
+
+@pytest.mark.slow
+def test_a_recipe_that_fails_says_which_model_and_keeps_the_rest(tmp_path):
+    class Failing(Counting):
+        def __call__(self, data, rng):
+            if len(self.trained) == 5:
+                raise RuntimeError("out of luck")
+            return super().__call__(data, rng)
+
+    with pytest.raises(AuditError, match=r"Model 2 without record 'members:\d+' could not be trained .*out of luck"):
+        collect(tmp_path / "a", Failing())
+    assert len(list(tmp_path.glob("a/evidence/left_out/record-*.npz"))) == 2
+    collect(tmp_path / "a")
+    collect(tmp_path / "b")
+    assert contents(tmp_path / "a") == contents(tmp_path / "b")
+
+
+def test_a_target_without_a_recipe_is_refused(blobs):
+    target = gl.function_target(lambda x: np.full((len(x), 3), 1 / 3), classes=[0, 1, 2])
+    with pytest.raises(InputError, match="has no recipe to train models without a record by"):
+        gl.audit(target, *blobs, references=0, evidence=[gl.evidence.LeftOut()])
+
+
+def test_options_are_checked_and_read_from_a_command_line():
+    assert parse_plan("left_out:records=7,models=3") == gl.evidence.LeftOut(records=7, models=3)
+    assert parse_plan("left_out:ids=a+b") == gl.evidence.LeftOut(ids=("a", "b"))
+    with pytest.raises(InputError, match="must be a whole number, found 'many'"):
+        parse_plan("left_out:models=many")
+    for wrong in ({"records": 0}, {"models": 0}, {"ids": "members:1"}):
+        with pytest.raises(ValueError, match=f"Expected {next(iter(wrong))}="):
+            gl.evidence.LeftOut(**wrong)
+    shown = CliRunner().invoke(main, ["show", "evidence"])
+    assert "left_out" in shown.output
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", honesty.NAMES)
+def test_luck_of_models_is_not_taken_for_membership(name):
+    """Models differ as much as records do, and nothing leaks: 5 % of 400 intervals may exclude one half."""
+    assert honesty.excluded(name, 1.0, shared=False, repeats=400) <= 0.08
+    assert honesty.excluded(name, 1.0, shared=True, repeats=100) >= 0.12  # what the models of one set would do
+
+
+@pytest.mark.slow
+def test_the_audit_of_the_benchmark_scores_everyone():
+    found = honesty.audit(1.0, 0, records=12, models=3).attack("leave_one_out")
+    assert found.unscored == 0
+    assert found.auc.low < found.auc.value < found.auc.high
+
+
+@pytest.mark.slow
+def test_a_nearest_neighbour_is_seen_to_miss_itself(blobs):
+    """One neighbour: a member's own label answers for it, and without it another record's does."""
+    model = KNeighborsClassifier(1).fit(*blobs[0])
+    results = gl.audit(model, *blobs, references=0, evidence=[gl.evidence.LeftOut(records=60, models=2)], jobs=1)
+    assert results.attack("leave_one_out").auc.low > 0.5
+
+
+@pytest.mark.slow
+def test_killed_at_random_moments_and_resumed_it_ends_with_the_same_bytes(tmp_path):
+    code = (
+        "import sys, warnings, numpy as np, guestlist as gl; from pathlib import Path;"
+        "from sklearn.ensemble import RandomForestClassifier as Forest; warnings.simplefilter('ignore');"
+        "rng = np.random.default_rng(0); x = rng.normal(size=(200, 4)); y = (x[:, 0] + rng.normal(size=200) > 0) * 1;"
+        "model = Forest(20, random_state=0).fit(x[:100], y[:100]);"
+        "gl.audit(model, (x[:100], y[:100]), (x[100:], y[100:]), references=0, folder=sys.argv[1],"
+        "         jobs=int(sys.argv[2]), attacks=['leave_one_out'], baseline=False,"
+        "         evidence=[gl.evidence.LeftOut(records=8, models=4)])"
+    )
+
+    def command(folder, jobs):
+        return [sys.executable, "-c", code, str(tmp_path / folder), str(jobs)]
+
+    subprocess.run(command("whole", 1), check=True)
+    killed = 0
+    for wait in (0.0, 0.3):
+        process = subprocess.Popen(command("killed", 2), start_new_session=True, stderr=subprocess.DEVNULL)
+        seen = len(list(tmp_path.glob("killed/evidence/left_out/*.npz")))
+        while process.poll() is None and len(list(tmp_path.glob("killed/evidence/left_out/*.npz"))) <= seen:
+            time.sleep(0.01)
+        time.sleep(wait)
+        if process.poll() is None:
+            os.killpg(process.pid, signal.SIGKILL)
+            killed += 1
+        process.wait()
+    assert killed >= 1
+    subprocess.run(command("killed", 2), check=True)
+    assert contents(tmp_path / "killed") == contents(tmp_path / "whole")
+    assert not list((tmp_path / "killed").rglob(".*.part"))

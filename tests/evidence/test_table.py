@@ -1,0 +1,129 @@
+"""One row per kind carries everything: what the rows promise, and a toy kind that is a file's worth of code and a row."""
+
+import json
+import re
+from dataclasses import fields, is_dataclass, replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+import guestlist as gl
+from guestlist._store import open_store
+from guestlist._views import Evidence
+from guestlist.attacks import ATTACKS
+from guestlist.cli import main
+from guestlist.errors import InputError, NotCollectedError
+from guestlist.evidence import EVIDENCE, missing_evidence, parse_plan, read_evidence, with_perfect_fit
+from guestlist.evidence.plan import FromTarget, Plan
+from guestlist.selfcheck.contract import selftest, should_be_scored
+from worlds import gaussian_simulation
+
+PAGE = Path(__file__).parents[2] / "docs" / "how_to_add" / "evidence.md"
+
+
+@pytest.mark.parametrize("name", EVIDENCE)
+def test_every_row_is_whole(name):
+    kind = EVIDENCE[name]
+    assert kind.plan.name == name
+    assert is_dataclass(kind.plan)
+    assert kind.plan() == kind.plan(**{field.name: field.default for field in fields(kind.plan)})
+    assert kind.view.__name__.endswith("View")
+    assert hasattr(kind.view, "take")
+    assert (isinstance(kind.plan(), Plan), isinstance(kind.plan(), FromTarget)) == (kind.stored, not kind.stored)
+    assert getattr(gl.evidence, kind.plan.__name__) is kind.plan
+    if kind.simulate:
+        made = gaussian_simulation(1.0, records=20, models=5).evidence(0).need(name)
+        assert isinstance(made, kind.view)
+        assert not any(getattr(made, f.name).flags.writeable for f in fields(made) if f.type == "np.ndarray")
+
+
+@pytest.mark.parametrize("name", [name for name, attack in ATTACKS.items() if attack.evidence])
+def test_attacks_and_kinds_agree_on_mock_targets(name):
+    assert ATTACKS[name].stand_in_evidence == EVIDENCE[ATTACKS[name].evidence].on_mocks
+
+
+def test_evidence_is_an_open_mapping():
+    evidence = gaussian_simulation(1.0, records=20, models=5).evidence(0)
+    some = evidence.take(np.array([3, 1]))
+    np.testing.assert_array_equal(some.need("quantiles").ceiling, evidence.need("quantiles").ceiling[[3, 1]])
+    few = evidence.take_references(np.array([2, 0]))
+    np.testing.assert_array_equal(few.need("full_answers").log_p, evidence.need("full_answers").log_p[[2, 0]])
+    other = replace(evidence.need("perturbed"), share=np.zeros(20))
+    assert not evidence.with_part("perturbed", other).need("perturbed").share.any()
+    assert set(evidence.without("perturbed", "quantiles").parts) == set(evidence.parts) - {"perturbed", "quantiles"}
+    assert evidence.get("leaves") is None
+    assert not evidence.for_mocks().parts  # what is made up is about one target
+    with pytest.raises(NotCollectedError, match="This attack looks at 'nothing', evidence that was not collected"):
+        Evidence().need("nothing")
+
+
+def test_a_target_without_fault_is_beyond_every_ceiling():
+    evidence = gaussian_simulation(1.0, records=20, models=5).evidence(0)
+    best = with_perfect_fit(evidence)
+    assert np.isposinf(best.need("quantiles").hinge).all()
+    np.testing.assert_array_equal(best.need("quantiles").ceiling, evidence.need("quantiles").ceiling)
+    assert with_perfect_fit(Evidence()).parts == {}
+
+
+def test_records_whose_membership_is_told_are_not_to_be_scored():
+    signals = gaussian_simulation(1.0, records=50, models=3).facing(0)
+    known = signals.evidence.need("white_box").known
+    np.testing.assert_array_equal(should_be_scored(ATTACKS["white_box"], signals), ~known)
+    assert should_be_scored(ATTACKS["loss"], signals).all()
+
+
+@pytest.mark.slow
+def test_what_the_target_gives_at_once_can_be_asked_for_and_is_refused_where_it_cannot(tree, blobs, tmp_path):
+    asked = gl.audit(tree, *blobs, references=0, evidence=[gl.evidence.Leaves()], folder=tmp_path)
+    assert asked.attack("leaf_shares")
+    assert not (tmp_path / "evidence").exists()  # it says too much about features
+    with pytest.raises(InputError, match="not a K-NN model"):
+        gl.audit(tree, *blobs, references=0, evidence=[gl.evidence.Neighbours()])
+
+
+@pytest.fixture
+def toy(monkeypatch):
+    """The names of the page about adding evidence, whose two rows are there as long as the test lasts."""
+    monkeypatch.setattr(gl, "ATTACKS", ATTACKS, raising=False)
+    for table in (EVIDENCE, ATTACKS):
+        for name in ("shrunk", "shrunk_confidence"):
+            monkeypatch.delitem(table, name, raising=False)
+    kind, attack, example = re.findall(r"^```python\n(.*?)^```$", PAGE.read_text("utf-8"), re.MULTILINE | re.DOTALL)
+    names: dict = {"__name__": "toy"}
+    exec(compile(kind + attack, str(PAGE), "exec"), names)
+    yield {**names, "example": example}
+    EVIDENCE.pop("shrunk"), ATTACKS.pop("shrunk_confidence")
+
+
+@pytest.mark.slow
+def test_a_toy_kind_is_collected_resumed_read_and_attacked(toy, tree, blobs, tmp_path):
+    assert parse_plan("shrunk:copies=2") == toy["Shrunk"](copies=2)
+    audit = {"references": 0, "folder": tmp_path, "jobs": 1}
+    first = gl.audit(tree, *blobs, evidence=[toy["Shrunk"](copies=2)], **audit)
+    assert first.attack("shrunk_confidence").auc.low > 0.5
+    files = tmp_path / "evidence" / "shrunk"
+    assert json.loads((files / "plan.json").read_text())["copies"] == 2
+    kept = {path.name: path.read_bytes() for path in files.glob("*.npz")}
+    assert set(kept) == {"copy-0001.npz", "copy-0002.npz"}
+    # A killed audit goes on without being asked again, and more copies leave the first ones alone.
+    (files / "copy-0002.npz").unlink()
+    again = gl.audit(tree, *blobs, **audit)
+    assert {path.name: path.read_bytes() for path in files.glob("*.npz")} == kept
+    assert again.attack("shrunk_confidence").auc == first.attack("shrunk_confidence").auc
+    gl.audit(tree, *blobs, evidence=[toy["Shrunk"](copies=3)], **audit)
+    assert read_evidence(open_store(tmp_path)).need("shrunk").p_y.shape == (3, 440)
+
+
+@pytest.mark.slow
+def test_a_toy_kind_is_told_shown_and_held_to_the_contract(toy, tree, blobs):
+    with pytest.raises(NotCollectedError, match=r"shrunk records, which it was not asked for.*--evidence shrunk"):
+        gl.audit(tree, *blobs, references=0, attacks=["shrunk_confidence"])
+    with pytest.raises(NotCollectedError, match=r"evidence=\[gl.Shrunk\(\)\]"):
+        Evidence(missing=missing_evidence()).need("shrunk")
+    shown = CliRunner().invoke(main, ["show", "evidence", "--json"])
+    (row,) = [row for row in json.loads(shown.stdout) if row["evidence"] == "shrunk"]
+    assert (row["options"], row["attacks"]) == ("copies=3", "shrunk_confidence")
+    (check,) = selftest(["shrunk_confidence"], intervals=False, scale=0.1).attacks
+    assert check.calibrated, check.problems

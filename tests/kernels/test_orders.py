@@ -1,0 +1,62 @@
+import gc
+
+import numpy as np
+import pytest
+
+from guestlist._kernels import cached_argsort, frozen_take, ranks
+from guestlist.metrics import auc, auc_difference, balanced_accuracy, roc_steps, tpr_at_fpr
+
+
+@pytest.fixture
+def counted(monkeypatch):
+    """How often something is sorted, where any number of scores is many."""
+    monkeypatch.setattr(ranks, "MANY", 0)
+    sorts, plain = [], np.argsort
+    monkeypatch.setattr(ranks.np, "argsort", lambda *given, **how: sorts.append(1) or plain(*given, **how))
+    return sorts
+
+
+def test_it_is_found_once_and_forgotten_with_the_scores(counted):
+    given = np.array([3.0, 1.0, np.nan, 2.0])
+    scores, known = frozen_take(given.copy(), np.ones(4, dtype=bool)), len(ranks._known)
+    assert cached_argsort(scores).tolist() == cached_argsort(scores).tolist() == [1, 3, 0, 2]
+    assert (len(counted), len(ranks._known)) == (1, known + 1)
+    del scores
+    gc.collect()
+    assert len(ranks._known) == known
+    cached_argsort(given), cached_argsort(given)  # who can change it must not rely on what was found before
+    assert len(counted) == 3
+
+
+def test_settled_scores_cannot_be_changed_and_change_nothing():
+    given = np.arange(5.0)
+    some = frozen_take(given, given > 2)
+    assert some.tolist() == [3, 4]
+    given[3] = 0
+    assert some[0] == 3
+    with pytest.raises(ValueError, match="read-only"):
+        some[0] = 1
+
+
+def test_figures_are_the_same_and_sort_once(counted):
+    rng = np.random.default_rng(0)
+    member, other = rng.random(200) < 0.5, rng.normal(size=200)
+    for given in (rng.normal(size=200), np.round(rng.normal(size=200), 1), (rng.random(200) < 0.3) * 1.0):
+
+        def figures(scores, of=other):
+            drawn = roc_steps(scores, member, at=(0.1,))
+            rates = [tpr_at_fpr(scores, member, fpr) for fpr in (0.05, 0.2)]
+            return (
+                auc(scores, member),
+                *rates,
+                balanced_accuracy(scores, member),
+                drawn.tpr.tolist(),
+                drawn.fpr.tolist(),
+            )
+
+        plain = figures(given)
+        counted.clear()
+        scores = frozen_take(given.copy(), np.ones(200, dtype=bool))
+        assert figures(scores) == plain
+        assert len(counted) == 1
+        assert auc_difference(scores, other, member) == auc_difference(given, other, member)

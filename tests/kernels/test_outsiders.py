@@ -1,0 +1,53 @@
+"""What models that did not train on a record say of it, against a loop over records."""
+
+import numpy as np
+import pytest
+
+from guestlist._kernels import out_model_stats
+
+
+def slowly(own, scores, member):
+    """(count, p-value, gap) of each record."""
+    for i, score in enumerate(own):
+        others = [
+            row[i] for row, trained in zip(scores, member, strict=True) if not trained[i] and not np.isnan(row[i])
+        ]
+        as_high = sum(other >= score for other in others)
+        p_value = (1 + as_high) / (1 + len(others)) if others and not np.isnan(score) else np.nan
+        with np.errstate(all="ignore"):
+            mean = np.mean(others) if others else np.nan
+            spread = np.std(others, ddof=1) if len(others) > 1 else np.nan
+            yield len(others), p_value, 0.0 if score == mean else (score - mean) / spread
+
+
+@pytest.mark.parametrize("kind", [np.float32, np.float64])
+@pytest.mark.parametrize("records", [1, 700])  # more than are worked on at once
+def test_against_a_loop(kind, records):
+    rng = np.random.default_rng(records)
+    scores = rng.normal(size=(9, records)).round(1).astype(kind)
+    scores[rng.random(scores.shape) < 0.1] = np.nan
+    own, member = rng.normal(size=records).round(1).astype(kind), rng.random(scores.shape) < 0.5
+    own[rng.random(records) < 0.05] = np.nan
+    member[:, : records // 100] = True
+    found = out_model_stats(own, scores, member)
+    count, p_value, gap = map(np.array, zip(*slowly(own, scores, member), strict=True))
+    assert np.array_equal(found.count, count)
+    np.testing.assert_array_equal(found.p_values, p_value)
+    many = count > 1
+    np.testing.assert_allclose(found.gap[many], gap[many], rtol=1e-5, atol=1e-6)
+
+
+def test_equal_scores_have_no_spread_of_rounding():
+    scores = np.full((7, 2), 0.1)
+    found = out_model_stats(np.array([0.1, 0.2]), scores, np.zeros((7, 2), dtype=bool))
+    assert found.mean.tolist() == [0.1, 0.1]
+    assert found.squares.tolist() == [0, 0]
+    assert found.gap.tolist() == [0, np.inf]
+
+
+def test_infinite_scores_leave_the_others_alone():
+    scores = np.array([[np.inf, 1.0], [0.0, 2.0], [1.0, 4.0]])
+    found = out_model_stats(np.array([np.inf, 3.0]), scores, np.zeros((3, 2), dtype=bool))
+    assert found.p_values.tolist() == [2 / 4, 2 / 4]
+    assert found.gap[0] == 0
+    assert found.gap[1] == pytest.approx((3 - 7 / 3) / np.std([1, 2, 4], ddof=1))

@@ -1,0 +1,116 @@
+"""A naive attacker trains references without the defence: by every recipe's plain(), and all else says so."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import guestlist as gl
+from guestlist._report.wording import attacker_phrase, privacy_guarantee
+from guestlist.defences import DEFENCES, training_of, written
+from guestlist.defences.torch_training import fresh
+from guestlist.errors import InputError
+
+torch = pytest.importorskip("torch")
+FIT = gl.defences.Fit(epochs=2, batch_size=20)
+DEFENDED = gl.defences.Fit(epochs=2, batch_size=20, objective=gl.defences.LabelSmoothing(0.3))
+
+
+@pytest.fixture(scope="module")
+def data():
+    rng = np.random.default_rng(0)
+    y = rng.integers(2, size=80)
+    return gl.Data(rng.normal(size=(80, 4)) + y[:, None], y)
+
+
+def network():
+    return gl.defences.mlp(4, 2, hidden=(8,))
+
+
+def test_references_are_those_of_the_plain_recipe(data):
+    adaptive, naive, plain = (
+        gl.torch_target(network(), train=train, attacker=who)
+        for train, who in ((DEFENDED, "adaptive"), (DEFENDED, "naive"), (FIT, "adaptive"))
+    )
+    said = [one.can["train"](data, np.random.default_rng(3))(data.x) for one in (adaptive, naive, plain)]
+    assert np.array_equal(said[1], said[2])
+    assert not np.array_equal(said[0], said[1])
+    assert len({adaptive.recipe, naive.recipe, plain.recipe}) == 3
+    assert [one.training.attacker for one in (adaptive, naive)] == ["adaptive", "naive"]
+    assert naive.training.recipe == adaptive.training.recipe == written(DEFENDED)
+
+
+@pytest.mark.parametrize(
+    ("recipe", "plain"),
+    [
+        (gl.defences.EarlyStopping(DEFENDED), FIT),
+        (gl.defences.Dropout(0.5, DEFENDED), FIT),
+        (gl.defences.FgsmNoise(fit=DEFENDED), FIT),
+        (gl.defences.Distillation(student=FIT), FIT),
+        (gl.defences.Selena(student=FIT), FIT),
+        (gl.defences.Refit(), gl.defences.Refit()),
+        (gl.defences.Searched(DEFENDED, tried=2), FIT),
+    ],
+)
+def test_every_recipe_knows_itself_without_its_defence(recipe, plain):
+    assert recipe.plain() == plain
+
+
+def test_every_recipe_of_the_table_does():
+    assert all(hasattr(row.recipe, "plain") for row in DEFENCES.values() if row.kind == "recipe")
+
+
+def test_private_training_without_noise_and_clipping_is_plain_descent(data):
+    """By hand: the mean gradient over Poisson batches, divided by their expected size."""
+    recipe = gl.defences.DpSgd(noise=2.0, clip=0.1, rate=0.5, epochs=2, learning_rate=0.3)
+    start = network()
+    found = recipe.plain()(start, data, np.random.default_rng(5))
+    rng = np.random.default_rng(5)
+    torch.manual_seed(int(rng.integers(2**63)))
+    module = fresh(start)
+    x, y = torch.as_tensor(data.x, dtype=torch.float32), torch.as_tensor(data.y)
+    for _ in range(4):
+        rows = np.flatnonzero(rng.random(80) < 0.5)
+        module.zero_grad()
+        (torch.nn.functional.cross_entropy(module(x[rows]), y[rows], reduction="sum") / 40).backward()
+        with torch.no_grad():
+            for parameter in module.parameters():
+                parameter -= 0.3 * parameter.grad
+    for a, b in zip(found.parameters(), module.parameters(), strict=True):
+        assert torch.allclose(a, b, atol=1e-5)
+
+
+def test_what_is_said_of_it():
+    found = training_of(gl.defences.DpSgd(noise=0.5, rate=0.1, epochs=3), "naive")
+    assert (found.noise, found.rate, found.steps, found.tried) == (0.5, 0.1, 30, None)
+    assert attacker_phrase(found) == "naive attacker, who does not know of the defence"
+    assert privacy_guarantee(found) == "noise 0.5; its ε takes the extra dp"
+    searched = training_of(gl.defences.Searched(gl.defences.DpSgd(noise=0.0), tried=8))
+    assert privacy_guarantee(searched) == "no noise, so that no ε is promised"
+    told = privacy_guarantee(replace(searched, noise=1.0, epsilon=3.21, delta=1e-5))
+    assert told == "ε = 3.21 at δ = 1.0e-05: ε of one run; the search for it was not counted (8 trainings)"
+    assert "search" not in privacy_guarantee(replace(found, epsilon=3.21, delta=1e-5))
+    assert privacy_guarantee(training_of(gl.defences.Searched(gl.defences.Fit(), tried=3))) == "chosen from 3 trainings"
+    assert privacy_guarantee(training_of(gl.defences.Fit())) == privacy_guarantee(None) == attacker_phrase(None) == ""
+
+
+def test_what_cannot_be_naive_is_refused():
+    for train, said in ((lambda data, rng: network(), "without its defence"), (None, "give train=")):
+        with pytest.raises(InputError, match=said):
+            gl.torch_target(network(), train=train, attacker="naive")
+    with pytest.raises(ValueError, match="'adaptive' or 'naive'"):
+        gl.torch_target(network(), train=FIT, attacker="both")
+
+
+@pytest.mark.slow
+def test_an_audit_keeps_it(data, tmp_path):
+    other = gl.Data(data.x[::-1] + 0.1, data.y[::-1])
+    target = gl.torch_target(network(), train=DEFENDED, attacker="naive")
+    found = gl.audit(target, data, other, references=2, folder=tmp_path, jobs=1, baseline=False)
+    assert found.training.attacker == "naive"
+    assert gl.read_results(tmp_path).training == found.training
+    assert "without the defence, of which this attacker does not know" in found.summary()
+    page = found.to_html(tmp_path / "page.html").read_text("utf-8")
+    assert "naive attacker, who does not know of the defence" in page
+    rounded = gl.models.answering(target, gl.defences.Rounded(1))
+    assert (rounded.training.attacker, rounded.training.recipe.endswith("Rounded(digits=1)")) == ("naive", True)

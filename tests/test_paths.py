@@ -1,0 +1,114 @@
+"""Paths that nobody may enter, or that are too long: commands say so in one line, functions by one kind of error."""
+
+import errno
+import os
+from pathlib import Path
+
+import click
+import pytest
+from click.testing import CliRunner
+
+import guestlist as gl
+from guestlist._util import path_exists
+from guestlist.cli import main
+from guestlist.cli.common import Commands
+from guestlist.errors import PathError
+
+LONG = "x" * 300
+COMMANDS = {
+    "audit of predictions": ["audit", "--predictions", f"{LONG}.npz"],
+    "audit of a table of predictions": ["audit", "--predictions", f"{LONG}.csv"],
+    "audit of a model": ["audit", "--model", f"{LONG}.skops", "--members", "a.csv", "--nonmembers", "b.csv"],
+    "audit of an ONNX file": ["audit", "--model", f"{LONG}.onnx", "--members", "a.csv", "--nonmembers", "b.csv"],
+    "gate": ["gate", LONG, "--max-auc", "0.6"],
+    "knn values": ["knn", "values", f"{LONG}.csv", "--label", "y", "--out", "values.csv"],
+    "report": ["report", LONG],
+    "export": ["export", LONG],
+    "collect": ["collect", LONG, "--references", "4"],
+    "defend": ["defend", LONG],
+    "forget": ["forget", LONG, "--ids", "1"],
+    "epsilon": ["epsilon", LONG],
+    "risks": ["risks", LONG],
+    "trees": ["trees", "--model", f"{LONG}.skops", "--members", "a.csv", "--label", "y"],
+}
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_a_name_that_is_too_long_is_told_in_one_line(name, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    found = CliRunner().invoke(main, COMMANDS[name])
+    assert found.exit_code == 2, found.output
+    assert found.stderr.startswith("Error: ")
+    assert found.stderr.count("\n") == 1
+    assert found.stderr.endswith(": its name is too long. Choose a shorter one.\n")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_folder_to_write_to_whose_name_is_too_long(tmp_path):
+    (tmp_path / "p.csv").write_text("label,member,p_0,p_1\n" + "0,1,0.6,0.4\n1,0,0.3,0.7\n" * 20)
+    asked = ["audit", "--predictions", str(tmp_path / "p.csv"), "--no-baseline", "--out", str(tmp_path / LONG)]
+    found = CliRunner().invoke(main, asked)
+    assert found.exit_code == 2, found.output
+    assert "its name is too long. Choose a shorter one" in found.stderr
+
+
+def test_a_folder_that_may_not_be_entered(tmp_path):
+    theirs = tmp_path / "theirs"
+    theirs.mkdir(mode=0)
+    if os.access(theirs, os.X_OK):
+        pytest.skip("every folder is open to this user")
+    with pytest.raises(PathError, match="you may not enter its folder"):
+        gl.assert_private(theirs, max_auc=0.6)
+    for asked in (["gate", str(theirs / "a"), "--max-auc", "0.6"], ["audit", "--predictions", str(theirs / "p.csv")]):
+        found = CliRunner().invoke(main, asked)
+        assert found.exit_code == 2, found.output
+        assert "you may not enter its folder" in found.stderr
+
+
+def test_functions_raise_an_error_that_a_user_can_act_on(monkeypatch):
+    with pytest.raises(gl.AuditError, match="its name is too long"):
+        gl.assert_private(LONG, max_auc=0.6)
+
+    def forbidden(*_, **__):
+        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), "theirs")
+
+    monkeypatch.setattr(Path, "stat", forbidden)
+    with pytest.raises(gl.AuditError, match=r"theirs.*you may not enter its folder, or not open it\. Have it allowed"):
+        gl.assert_private("theirs", max_auc=0.6)
+
+
+def test_what_is_there(tmp_path):
+    (tmp_path / "file").touch()
+    (tmp_path / "circle").symlink_to("circle")
+    assert path_exists(tmp_path / "file")
+    assert not path_exists(tmp_path / "nothing")
+    assert not path_exists(tmp_path / "file" / "below")
+    with pytest.raises(PathError, match="its links lead in a circle"):
+        path_exists(tmp_path / "circle")
+
+
+@pytest.mark.parametrize(
+    ("error", "said"),
+    [
+        (PermissionError(errno.EACCES, "Permission denied", "a.csv"), "Error: a.csv: you may not enter its folder"),
+        (OSError(errno.ENOSPC, "No space", Path("a.csv")), "Error: a.csv: the disk is full. Make room.\n"),
+        (OSError(errno.EIO, "Input/output error", "a\x1b.csv"), "Error: a\N{REPLACEMENT CHARACTER}.csv: Input/output error"),
+        (OSError("no file is named: this is a bug"), None),
+        (BrokenPipeError(errno.EPIPE, "Broken pipe"), ""),
+    ],
+)  # fmt: skip
+def test_the_systems_own_words_about_a_file_become_one_line(error, said):
+    @click.group(cls=Commands)
+    def group(): ...
+
+    @group.command()
+    def fails():
+        raise error
+
+    found = CliRunner().invoke(group, ["fails"])
+    if said is None:
+        assert found.exception is error
+    else:
+        assert found.stderr.startswith(said)
+        assert found.exit_code == (2 if said else 1)
+        assert found.stderr.count("\n") == bool(said)
