@@ -26,8 +26,8 @@ def case_of(world: Rotation, names=SOME, population: int = 0, **changes) -> Case
     table["group_half"] = np.where(np.arange(records) < records / 2, "first", "second")
     truth = Truth(world.member[0].copy(), np.arange(records) < records - population)
     setting = Setting("a model", 2, "logits", fingerprints={"data": "d", "seed": "0"})
-    mocks = stand_in_targets(world) if len(world.member) > 2 else None
-    case = Case(world.facing(0), truth, table, mocks, {name: ATTACKS[name] for name in names}, setting)
+    stand_ins = stand_in_targets(world) if len(world.member) > 2 else None
+    case = Case(world.facing(0), truth, table, stand_ins, {name: ATTACKS[name] for name in names}, setting)
     return replace(case, **changes).scored()
 
 

@@ -35,10 +35,10 @@ def test_references_train_on_whole_persons(world, tmp_path):
     case = gl.collect(model, *sides, label="ill", person="patient", references=6, folder=tmp_path, jobs=1)
     assert "patient" not in case.records
     assert case.records["person"].nunique() == 45
-    for row in case.mocks.member:
+    for row in case.stand_ins.member:
         by_person = pd.Series(row).groupby(case.records["person"].to_numpy()).nunique()
         assert (by_person == 1).all()
-    assert len(np.unique(case.mocks.member.mean(axis=1))) > 1
+    assert len(np.unique(case.stand_ins.member.mean(axis=1))) > 1
     assert len(np.unique(case.persons)) == 45
 
 

@@ -37,7 +37,7 @@ def learned(view: Signals, seed: int = 0) -> np.ndarray:
         seed: random seed of the folds and of the rows that are fitted to.
     """
     rng = np.random.default_rng(seed)
-    of_stand_ins, member = _statistics(view.mocks), view.reference_member
+    of_stand_ins, member = _statistics(view.stand_ins), view.reference_member
     of_target = _statistics(view)
     fold = rng.integers(0, FOLDS, len(view.labels))
     scores = np.empty(len(view.labels))

@@ -79,7 +79,7 @@ def claims(results: Results) -> tuple[str, ...]:
 
 
 def recipe(worlds: int, records: int = 100, models: int = 16, shift: float = 0.0, seed: int = 0) -> Figures:
-    """Intervals of the recipe's AUC among so many mock targets."""
+    """Intervals of the recipe's AUC among so many stand-in targets."""
     attacks = signal_attacks()
 
     def one(number: int) -> Estimate:
@@ -215,9 +215,9 @@ def case_of(world: Rotation, attacks: tuple[str, ...], of: np.ndarray, seed: int
     ids = np.array([f"r{i}" for i in range(len(labels))])
     table = pd.DataFrame({"id": ids, "label": labels.astype(str), "class": labels, "group_random": of.astype(str)})
     truth = Truth(world.member[0].copy(), np.ones(len(labels), dtype=bool))
-    mocks = stand_in_targets(world) if len(world.member) > 2 else None
+    stand_ins = stand_in_targets(world) if len(world.member) > 2 else None
     setting = Setting("a model", 2, "logits", seed=seed)
-    return Case(world.facing(0), truth, table, mocks, {name: ATTACKS[name] for name in attacks}, setting).scored()
+    return Case(world.facing(0), truth, table, stand_ins, {name: ATTACKS[name] for name in attacks}, setting).scored()
 
 
 # -- exposed records ----------------------------------------------------------------------------------------------------

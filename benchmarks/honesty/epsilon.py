@@ -98,7 +98,7 @@ def blurting(records: int, rng: np.random.Generator) -> Scores:
 
 
 def chosen(records: int, rng: np.random.Generator) -> Scores:
-    """Gaussian noise on margins, seen by the attack that does best on mock targets of the same recipe."""
+    """Gaussian noise on margins, seen by the attack that does best on stand-in targets of the same recipe."""
     world = gaussian_simulation(1.0, records=records, models=11, seed=int(rng.integers(2**31)))
     found = choose(stand_in_targets(world), {name: ATTACKS[name] for name in CHOSEN_AMONG})
     return ATTACKS[found.name].score(world.facing(0)), world.member[0]

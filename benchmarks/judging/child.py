@@ -73,7 +73,7 @@ class Added:
             (input_checks, "repeated_in_population"),
         ):
             setattr(module, name, self.timed(getattr(module, name), True))
-        # Every attack was tried on all mock targets; that the best is chosen on half of them for the other half is new.
+        # Every attack was tried on all stand-in targets; that the best is chosen on half of them for the other half is new.
         on_all, on_half = self.timed(selection._tried, False), self.timed(selection._tried, True)
         selection._tried = lambda *given, **more: (on_all if "keep" in more else on_half)(*given, **more)
 

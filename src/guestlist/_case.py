@@ -183,7 +183,7 @@ class Case:
         truth: over all records of the pool.
         records: one row per record of the pool: ``id``, ``label`` (empty if unknown), ``class``, groups, and
             ``person`` where it is known.
-        mocks: the references alone, each in turn as a target of the others; None where there are fewer than two.
+        stand_ins: the references alone, each in turn as a target of the others; None where there are fewer than two.
         attacks: name to attack.
         prior: share of members among the people an attacker asks about.
         checks: those made before there was anything to judge, such as that for duplicates.
@@ -197,7 +197,7 @@ class Case:
     view: Signals
     truth: Truth
     records: pd.DataFrame
-    mocks: Rotation | None
+    stand_ins: Rotation | None
     attacks: Mapping[str, Attack]
     setting: Setting
     prior: float = PRIOR

@@ -113,4 +113,4 @@ def test_an_overfitted_network_is_found_out(blobs):
         assert found.attack(name).auc.low > 0.55
         assert found.attack(name).balanced_accuracy.low > 0.5
         assert found.attack(name).unscored == 0
-    assert found.headline.name not in NAMES  # nothing but signals is collected about mock targets
+    assert found.headline.name not in NAMES  # nothing but signals is collected about stand-in targets

@@ -21,12 +21,12 @@ NAMES = ("loss", "difficulty_offline", "shadow")
 
 
 def slowly(names, rule, signals):
-    """Score and p-value of each record, in loops over mock targets and records."""
+    """Score and p-value of each record, in loops over stand-in targets and records."""
     values = {name: matrix[1:] for name, matrix in signals.values.items()}
-    mocks = Rotation(values, signals.reference_member, signals.labels)
+    stand_ins = Rotation(values, signals.reference_member, signals.labels)
     models, records = signals.reference_member.shape
     own = [np.round(ATTACKS[name].score(signals), 9) for name in names]  # what is equal but for rounding is equal
-    theirs = [[np.round(ATTACKS[name].score(mocks.facing(k)), 9) for k in range(models)] for name in names]
+    theirs = [[np.round(ATTACKS[name].score(stand_ins.facing(k)), 9) for k in range(models)] for name in names]
     cells = [(k, i) for k in range(models) for i in range(records) if not signals.reference_member[k, i]]
 
     def level(of_attack, value, more):
@@ -43,9 +43,9 @@ def slowly(names, rule, signals):
         return joint([np.nan if np.isnan(v) else level(a, v, more) for a, v in enumerate(values)])
 
     target = np.array([levels([scores[i] for scores in own], 1) for i in range(records)])
-    mock = [levels([theirs[a][k][i] for a in range(len(names))], 0) for k, i in cells]
-    mock = [p for p in mock if not np.isnan(p)]
-    p_value = [np.nan if np.isnan(p) else (1 + sum(m <= p for m in mock)) / (1 + len(mock)) for p in target]
+    stand_in = [levels([theirs[a][k][i] for a in range(len(names))], 0) for k, i in cells]
+    stand_in = [p for p in stand_in if not np.isnan(p)]
+    p_value = [np.nan if np.isnan(p) else (1 + sum(m <= p for m in stand_in)) / (1 + len(stand_in)) for p in target]
     return -np.log(target), np.array(p_value)
 
 
@@ -116,10 +116,10 @@ def test_the_false_positive_rate_is_that_of_the_combination(rule):
 def test_an_attack_combined_with_itself_ranks_as_it_does_alone(rule):
     world = gaussian_simulation(1.0, records=400, models=17)
     signals = world.facing(0)
-    alone, mocks = ATTACKS["loss"].score(signals), world.take(np.arange(1, 17))
+    alone, stand_ins = ATTACKS["loss"].score(signals), world.take(np.arange(1, 17))
     found = combined(["loss", "loss"], rule)(signals)
     np.testing.assert_allclose(
-        np.exp(-found), conformal_p_values(alone, score_every_target(ATTACKS["loss"], mocks)[~mocks.member])
+        np.exp(-found), conformal_p_values(alone, score_every_target(ATTACKS["loss"], stand_ins)[~stand_ins.member])
     )
     order = np.argsort(alone)
     assert (np.diff(found[order]) >= 0).all()

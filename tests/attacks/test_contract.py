@@ -28,7 +28,7 @@ NOISE_RECORDS = {8: 500, 16: 400, 64: 120}
 # Attacks on K-NN targets need K-NN models, and those on trees need trees: test_knn.py and test_trees.py hold them to
 # the same contract.
 NAMES = [name for name, attack in ATTACKS.items() if not attack.evidence or EVIDENCE[attack.evidence].simulate]
-ON_MOCKS = [name for name in NAMES if ATTACKS[name].on_stand_ins]
+ON_STAND_INS = [name for name in NAMES if ATTACKS[name].on_stand_ins]
 ON_EVIDENCE = [name for name in NAMES if not ATTACKS[name].on_stand_ins and not ATTACKS[name].learns]
 # Attacks that fit a classifier for every target are calibrated with fewer worlds, below.
 LEARNED = [name for name in NAMES if ATTACKS[name].learns]
@@ -61,12 +61,12 @@ def test_no_advantage_where_there_is_no_leak(models, design):
         world = noise_simulation(
             records=NOISE_RECORDS[models], models=models, seed=seed, spread=0.5, design=DESIGNS[design]
         )
-        scores = np.stack([score_every_target(ATTACKS[name], world) for name in ON_MOCKS])
-        ranked = aucs(scores.reshape(-1, scores.shape[2]), np.tile(world.member, (len(ON_MOCKS), 1)))
-        found.append(np.nanmean(ranked.reshape(len(ON_MOCKS), models), axis=1))
+        scores = np.stack([score_every_target(ATTACKS[name], world) for name in ON_STAND_INS])
+        ranked = aucs(scores.reshape(-1, scores.shape[2]), np.tile(world.member, (len(ON_STAND_INS), 1)))
+        found.append(np.nanmean(ranked.reshape(len(ON_STAND_INS), models), axis=1))
     means, errors = np.mean(found, axis=0), np.std(found, axis=0, ddof=1) / np.sqrt(len(found))
-    assert errors.max() < 0.0009, dict(zip(ON_MOCKS, errors, strict=True))  # or else the next line could not fail
-    assert not {name: mean - 0.5 for name, mean in zip(ON_MOCKS, means, strict=True) if abs(mean - 0.5) >= 0.003}
+    assert errors.max() < 0.0009, dict(zip(ON_STAND_INS, errors, strict=True))  # or else the next line could not fail
+    assert not {name: mean - 0.5 for name, mean in zip(ON_STAND_INS, means, strict=True) if abs(mean - 0.5) >= 0.003}
 
 
 @pytest.mark.slow

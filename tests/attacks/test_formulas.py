@@ -182,7 +182,7 @@ def test_the_tuned_a_is_found_where_there_is_one():
 
 @pytest.mark.parametrize("shift", [0.3, 1.0, 3.0])
 def test_the_tuned_a_is_about_as_good_as_the_best_one_on_a_grid(shift):
-    """The paper searches a grid on mock targets; here the truth of the targets themselves may choose."""
+    """The paper searches a grid on stand-in targets; here the truth of the targets themselves may choose."""
     world = gaussian_simulation(shift, records=4000, models=17, spread=0.3)
     grid = [aucs(rmia_offline(world, a=a), world.member).mean() for a in np.arange(0, 1.01, 0.1)]
     assert aucs(rmia_offline(world), world.member).mean() > max(grid) - 0.01

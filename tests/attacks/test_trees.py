@@ -147,7 +147,7 @@ def test_an_audit_of_a_forest_runs_it_and_lists_the_leaves(blobs, tree):
     population = rng.normal(size=(50, 5)), rng.integers(3, size=50)
     found = gl.audit(tree, *blobs, population, references=8, jobs=1, attacks=["loss", "leaf_shares"])
     assert found.attack("leaf_shares").auc.low > found.attack("loss").auc.high
-    assert found.headline.name == "loss"  # on mock targets only what they say is known
+    assert found.headline.name == "loss"  # on stand-in targets only what they say is known
     expected = gl.risks.leaf_risk(tree, blobs[0])
     members = found.records[found.records["member"]]
     np.testing.assert_array_equal(members["risk_alone_in_leaves"], expected["alone"])

@@ -142,7 +142,7 @@ def test_a_case_holds_what_an_experiment_needs(pool, tmp_path):
     assert case.view.population[given].tolist() == [False] * 200 + [True] * 40
     assert case.view.evidence.need("perturbed").copies == 2
     assert case.view.evidence.need("leaves") is not None  # the target is at hand
-    assert case.mocks.member.shape == (6, 240)
+    assert case.stand_ins.member.shape == (6, 240)
     assert list(case.records.columns) == ["id", "label", "class", "row"]
     scores = gl.attacks.ATTACKS["lira"].score(case.view)
     results = gl.audit(model, *sides, references=6, folder=tmp_path, attacks=["lira"], jobs=1)

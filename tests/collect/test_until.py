@@ -39,8 +39,8 @@ def test_it_stops_where_references_no_longer_help():
     assert found.count == asked[-1]
 
 
-def test_attacks_that_have_no_mock_targets_cannot_tell_when_to_stop():
-    with pytest.raises(AuditError, match="mock targets"):
+def test_attacks_that_have_no_stand_in_targets_cannot_tell_when_to_stop():
+    with pytest.raises(AuditError, match="stand-in targets"):
         grow_references(lambda count: count, lambda found: None, UntilWidth(0.02))
 
 
@@ -85,7 +85,7 @@ def test_the_recipe_is_judged_on_models_other_than_the_target(tree, blobs):
     assert len(found.headline.same_recipe.aucs) == 10
     assert place.auc.low < sum(place.aucs) / 10 < place.auc.high
     assert (found.headline.measure, found.headline.stand_ins) == ("auc", 10)
-    assert "each in turn as a mock target" in selection_sentence(found)
+    assert "each in turn as a stand-in target" in selection_sentence(found)
     assert gl.audit(tree, *blobs, references=4, jobs=1).headline.same_recipe is None
 
 

@@ -40,8 +40,8 @@ def test_every_row_is_whole(name):
 
 
 @pytest.mark.parametrize("name", [name for name, attack in ATTACKS.items() if attack.evidence])
-def test_attacks_and_kinds_agree_on_mock_targets(name):
-    assert ATTACKS[name].stand_in_evidence == EVIDENCE[ATTACKS[name].evidence].on_mocks
+def test_attacks_and_kinds_agree_on_stand_in_targets(name):
+    assert ATTACKS[name].stand_in_evidence == EVIDENCE[ATTACKS[name].evidence].on_stand_ins
 
 
 def test_evidence_is_an_open_mapping():
@@ -54,7 +54,7 @@ def test_evidence_is_an_open_mapping():
     assert not evidence.with_part("perturbed", other).need("perturbed").share.any()
     assert set(evidence.without("perturbed", "quantiles").parts) == set(evidence.parts) - {"perturbed", "quantiles"}
     assert evidence.get("leaves") is None
-    assert not evidence.for_mocks().parts  # what is made up is about one target
+    assert not evidence.for_stand_ins().parts  # what is made up is about one target
     with pytest.raises(NotCollectedError, match="This attack looks at 'nothing', evidence that was not collected"):
         Evidence().need("nothing")
 

@@ -14,7 +14,7 @@ from worlds import gaussian_simulation, noise_simulation
 SOME = {name: ATTACKS[name] for name in ("loss", "difficulty", "lira_pooled", "lira_bayes")}
 
 
-def test_the_attack_that_does_best_on_mock_targets_is_chosen():
+def test_the_attack_that_does_best_on_stand_in_targets_is_chosen():
     choice = choose(stand_in_targets(gaussian_simulation(2.0, records=4000, models=17)), SOME)
     assert choice.measure == "tpr@0.01"
     assert choice.stand_ins == 16
@@ -43,8 +43,8 @@ def test_only_asked_records_count():
     asked = np.arange(600) < 300
     values = {name: np.where(asked, matrix, 0.5) for name, matrix in world.values.items()}  # the rest says nothing
     only_loss = {"loss": ATTACKS["loss"]}
-    mocks = stand_in_targets(replace(world, values=values))
-    everyone, found = choose(mocks, only_loss).means["loss"], choose(mocks, only_loss, asked)
+    stand_ins = stand_in_targets(replace(world, values=values))
+    everyone, found = choose(stand_ins, only_loss).means["loss"], choose(stand_ins, only_loss, asked)
     assert found.scores.shape == (8, 300)
     some = found.means["loss"]
     assert some > everyone + 0.05
@@ -75,13 +75,13 @@ def test_rates_equal_those_of_the_evaluation():
 
 
 def standing(world):
-    """Where the target of a world stands among its mock targets, by the loss; and its own AUC."""
-    mocks, score = stand_in_targets(world), ATTACKS["loss"].score
+    """Where the target of a world stands among its stand-in targets, by the loss; and its own AUC."""
+    stand_ins, score = stand_in_targets(world), ATTACKS["loss"].score
     own = score(world.facing(0))
-    return same_recipe(score(mocks), mocks.member, own, world.member[0]), auc(own, world.member[0]).value
+    return same_recipe(score(stand_ins), stand_ins.member, own, world.member[0]), auc(own, world.member[0]).value
 
 
-def test_an_unlucky_target_stands_above_its_mock_targets():
+def test_an_unlucky_target_stands_above_its_stand_in_targets():
     world = gaussian_simulation(1.0, records=1000, models=21)
     shift = np.where(world.member, 2.0, 0.0) * (np.arange(21) == 0)[:, None]
     unlucky = replace(world, values={"loss": world.values["loss"] - shift})
@@ -114,11 +114,11 @@ def test_one_that_leaks_clearly_more_is_called_unlucky():
     assert found["lucky"] == 0
 
 
-# -- what is reported about mock targets --------------------------------------------------------------------------------
+# -- what is reported about stand-in targets --------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("records", [200, 2 * ENOUGH])
-def test_no_mock_target_takes_part_in_the_choice_of_its_attack(records):
+def test_no_stand_in_target_takes_part_in_the_choice_of_its_attack(records):
     world = gaussian_simulation(1.0, records=records, models=12)
     late = halves(world.blocks)
     before = choose(world, SOME)
@@ -153,7 +153,7 @@ def test_halves_that_are_too_small_take_the_first_attack():
 
 @pytest.mark.slow
 def test_the_recipe_of_a_world_without_a_leak_is_at_chance():
-    """Chosen and reported on the same mock targets, the mean would be .51 and more."""
+    """Chosen and reported on the same stand-in targets, the mean would be .51 and more."""
     found = recipe(50, records=60, models=8)
     assert found["mean"] == pytest.approx(0.5, abs=0.01)
     assert found["above guessing"] <= 5 / 50

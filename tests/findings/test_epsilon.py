@@ -205,7 +205,7 @@ def test_guesses_that_know_the_other_members_prove_nothing(case):
     others = replace(case.attacks["loss"], evidence="left_out")
     with pytest.raises(gl.InputError, match="trained on the true members"):
         gl.epsilon_bound(replace(case, attacks={**case.attacks, "others": others}).scored(), attack="others")
-    alone = epsilon.find(replace(case, attacks={"others": others}, mocks=None).scored())
+    alone = epsilon.find(replace(case, attacks={"others": others}, stand_ins=None).scored())
     assert (alone.bound, alone.refused) == (None, "attack")
 
 

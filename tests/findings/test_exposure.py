@@ -30,14 +30,14 @@ def test_benjamini_and_hochberg_by_hand():
     assert not exposure.flagged(p_value, np.zeros(6, bool)).any()
 
 
-def test_p_values_count_what_mock_targets_did_not_train_on():
+def test_p_values_count_what_stand_in_targets_did_not_train_on():
     case = leaking(records=60)
     found = case.of(exposure.flagged_records)
     score = ATTACKS["lira_bayes_offline"].score
     own, outside = score(case.view), []
     for k in range(10):
-        mock = score(case.mocks.facing(k))
-        outside += [mock[i] for i in range(60) if not case.mocks.member[k, i] and not np.isnan(mock[i])]
+        stand_in = score(case.stand_ins.facing(k))
+        outside += [stand_in[i] for i in range(60) if not case.stand_ins.member[k, i] and not np.isnan(stand_in[i])]
     for i in range(60):
         wanted = (1 + sum(value >= own[i] - 1e-12 for value in outside)) / (1 + len(outside))
         counted = exposure.inflated(np.array([wanted]), found.inflation)[0]

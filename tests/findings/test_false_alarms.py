@@ -94,7 +94,7 @@ def test_the_page_says_whom_they_fall_on(judged):
     assert "No record is shown to be called more than 2 times as often" in per_record_fpr_sentence(even)
 
 
-def test_without_mock_targets_nothing_is_said():
+def test_without_stand_in_targets_nothing_is_said():
     case = pool_case("loss", FinitePool(records=100, models=3))
     assert case.of(headline.chosen) is None
     assert hypothesis_tests.find_per_record_fpr(case) is None

@@ -50,7 +50,7 @@ def test_an_easy_record_does_not_stand_out_and_a_remembered_one_does():
     assert table.loc[f"r{easy}", "gap"] < 2 < table.loc[f"r{remembered}", "gap"]
 
 
-def test_without_mock_targets_it_is_the_highest_scores():
+def test_without_stand_in_targets_it_is_the_highest_scores():
     few = records.find(case_of(gaussian_simulation(1.0, records=100, models=5)))
     assert {one.p_among_models for one in few} == {None}
     scores = [one.score for one in few]

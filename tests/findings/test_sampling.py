@@ -1,4 +1,4 @@
-"""Very many records: mock targets are looked at a sample of them, and nothing that is claimed becomes wrong."""
+"""Very many records: stand-in targets are looked at a sample of them, and nothing that is claimed becomes wrong."""
 
 from dataclasses import replace
 
@@ -19,7 +19,7 @@ NAMES = ("loss", "difficulty", "lira_bayes")
 
 @pytest.fixture
 def few_cells(monkeypatch):
-    """Ten mock targets and 400 records are very many."""
+    """Ten stand-in targets and 400 records are very many."""
     monkeypatch.setattr(selection, "MOST_CELLS", 1000)
     monkeypatch.setattr("guestlist._kernels.permutations.MOST_CELLS", 0)
 
@@ -32,7 +32,7 @@ def test_few_records_are_looked_at_all_of_them():
     case = case_of(world(), NAMES)
     assert case.of(selection.find) is None
     assert case.of(sample) is None
-    assert case.of(sampled_stand_ins) is case.mocks
+    assert case.of(sampled_stand_ins) is case.stand_ins
     assert sampling_sentences(None) == ()
 
 
@@ -82,10 +82,10 @@ def test_each_part_is_scored_as_a_pool_of_its_own(few_cells):
     assert found.shape == (10, 360)
     for part in case.of(parts_of_records):
         alone = replace(
-            case.mocks,
-            values={name: matrix[:, part] for name, matrix in case.mocks.values.items()},
-            member=case.mocks.member[:, part],
-            labels=case.mocks.labels[part],
+            case.stand_ins,
+            values={name: matrix[:, part] for name, matrix in case.stand_ins.values.items()},
+            member=case.stand_ins.member[:, part],
+            labels=case.stand_ins.labels[part],
         )
         asked = part < 360
         expected = score_every_target(ATTACKS["lira_bayes"], alone)[:, asked]

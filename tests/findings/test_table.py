@@ -56,19 +56,19 @@ def counted(name: str, calls: Counter):
     attack = ATTACKS[name]
 
     def score(view):
-        calls[name, "mocks" if hasattr(view, "facing") else "target"] += 1
+        calls[name, "stand_ins" if hasattr(view, "facing") else "target"] += 1
         return attack.score(view)
 
     return replace(attack, score=score)
 
 
 @pytest.mark.slow
-def test_every_attack_scores_the_target_once_and_the_mocks_once_and_by_halves():
+def test_every_attack_scores_the_target_once_and_the_stand_ins_once_and_by_halves():
     calls = Counter()
     case = leaking(attacks={name: counted(name, calls) for name in ("loss", "lira_bayes", "rmia")})
     evaluate(case, case.scores)
     assert {calls[name, "target"] for name in case.attacks} == {1}
-    assert {calls[name, "mocks"] for name in case.attacks} == {3}
+    assert {calls[name, "stand_ins"] for name in case.attacks} == {3}
 
 
 def test_a_finding_is_computed_once(monkeypatch):

@@ -22,7 +22,7 @@ def test_pairs_are_as_counted_by_hand():
     first, second = np.flatnonzero(case.truth.member)[[4, 9]]
     pairs = forgetting(case, [f"r{first}", f"r{second}"])
     assert len(pairs) == 2 * (case.truth.member.sum() - 2)
-    scores, member = ATTACKS["lira_bayes"].score(case.mocks), case.mocks.member
+    scores, member = ATTACKS["lira_bayes"].score(case.stand_ins), case.stand_ins.member
     for row in pairs.head(5).itertuples():
         i, j = int(row.staying[1:]), int(row.leaving[1:])
         right = {True: [], False: []}

@@ -34,7 +34,7 @@ def within(thing, path=""):
     if isinstance(thing, Signals):
         yield from within(thing.reference("loss"), f"{path}.reference")
         if thing.references > 2:
-            yield from within(thing.mocks, f"{path}.mocks")
+            yield from within(thing.stand_ins, f"{path}.stand_ins")
     if isinstance(thing, Rotation):
         yield from within((thing.evidence(1), thing.facing(0).values), f"{path}.of_one")
 

@@ -146,9 +146,9 @@ def test_a_population_is_known_to_be_no_member():
     np.testing.assert_array_equal(world.take(np.array([3, 2])).facing(1).answers, world.facing(2).answers)
 
 
-def test_the_mock_targets_of_a_view_are_its_references():
+def test_the_stand_in_targets_of_a_view_are_its_references():
     world = gaussian_simulation(1.0, records=20, models=5)
-    mocks = world.facing(0).mocks
-    np.testing.assert_array_equal(mocks.target("loss"), world.target("loss")[1:])
-    np.testing.assert_array_equal(mocks.member, world.member[1:])
-    assert mocks.evidence(0).get("distilled") is None
+    stand_ins = world.facing(0).stand_ins
+    np.testing.assert_array_equal(stand_ins.target("loss"), world.target("loss")[1:])
+    np.testing.assert_array_equal(stand_ins.member, world.member[1:])
+    assert stand_ins.evidence(0).get("distilled") is None

@@ -32,7 +32,7 @@ from guestlist._audit.evaluate import evaluate
 from guestlist._baseline.baseline import Baseline, cached_baseline
 from guestlist._case import PRIOR, Case, Check, Cover, Origin, score
 from guestlist._collect import (
-    NO_MOCKS,
+    NO_STAND_INS,
     CollectContext,
     Inputs,
     UntilWidth,
@@ -208,7 +208,7 @@ def collect(
 
     Returns:
         The case: ``.view`` is the adversary's view, which attacks take; ``.truth`` the membership; ``.records`` the table of
-        records; ``.mocks`` the reference models, each in turn as a stand-in target. ``.scored()`` runs the attacks.
+        records; ``.stand_ins`` the reference models, each in turn as a stand-in target. ``.scored()`` runs the attacks.
     """
     target = as_target(model, train)
     config = AuditConfig.from_options(
@@ -373,7 +373,7 @@ def _check_attacks(inputs: Inputs, config: AuditConfig, plans: Sequence[AnyPlan]
     signal_names = inputs.target.scale.signal_names
     attacks = select_attacks(config.attacks, config.min_references, possible, missing_evidence(), signal_names)
     if config.until is not None and not any(attack.on_stand_ins and not attack.oracle for attack in attacks.values()):
-        raise InputError(NO_MOCKS)
+        raise InputError(NO_STAND_INS)
     try_custom_attacks(
         attacks,
         inputs.target.classes_of(inputs.pool.y),

@@ -16,8 +16,8 @@ from .progress import with_description as with_description
 from .query import Consistency as Consistency
 from .query import SignalExtractor as SignalExtractor
 from .query import query_target as query_target
-from .references import MIN_MOCKS as MIN_MOCKS
-from .references import NO_MOCKS as NO_MOCKS
+from .references import MIN_STAND_INS as MIN_STAND_INS
+from .references import NO_STAND_INS as NO_STAND_INS
 from .references import CollectContext as CollectContext
 from .references import TrainReference as TrainReference
 from .references import UntilWidth as UntilWidth

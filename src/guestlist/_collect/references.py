@@ -217,14 +217,14 @@ class TrainReference:
 
 
 # With fewer references than this, stand-in targets have too few of their own to compare attacks.
-MIN_MOCKS = 8
+MIN_STAND_INS = 8
 GROWTH = 1.5
 # If 1.5 times the references narrow the interval by less than this share, the remaining width comes from the records.
 MIN_GAIN = 0.03
 
-NO_MOCKS = (
-    "References are added until an attack on them, as mock targets, is known well; none of these attacks can be tried on "
-    "mock targets. Name one more, such as lira_bayes."
+NO_STAND_INS = (
+    "References are added until an attack on them, as stand-in targets, is known well; none of these attacks can be tried on "
+    "stand-in targets. Name one more, such as lira_bayes."
 )
 
 T = TypeVar("T")
@@ -251,8 +251,8 @@ class UntilWidth:
         number("width", self.width, 0, 1)
         integer("start", self.start)
         integer("at_most", self.at_most)
-        if not MIN_MOCKS <= self.start <= self.at_most:
-            raise ValueError(f"Expected {MIN_MOCKS} <= start={self.start} <= at_most={self.at_most}.")
+        if not MIN_STAND_INS <= self.start <= self.at_most:
+            raise ValueError(f"Expected {MIN_STAND_INS} <= start={self.start} <= at_most={self.at_most}.")
 
 
 def grow_references(run: Callable[[int], T], width_of: Callable[[T], float | None], until: UntilWidth) -> T:
@@ -269,7 +269,7 @@ def grow_references(run: Callable[[int], T], width_of: Callable[[T], float | Non
         result = run(count)
         width = width_of(result)
         if width is None:
-            raise InputError(NO_MOCKS)
+            raise InputError(NO_STAND_INS)
         stalled = width > (1 - MIN_GAIN) * previous
         if width <= until.width or math.isnan(width) or stalled or count == until.at_most:
             return result

@@ -34,10 +34,10 @@ def rotation_from_store(
     rotation = _mask_records(store.rotation(references, preload), store.split.always_included)
     evidence = evidence.take_references(slice(references))
     answers = _log_probabilities(store, rotation)
-    mocks = evidence.for_mocks()
+    stand_ins = evidence.for_stand_ins()
     return replace(
         rotation,
-        evidence=lambda k: mocks if k else evidence,
+        evidence=lambda k: stand_ins if k else evidence,
         not_evaluated=~store.split.evaluated[0],
         answers=lambda k: None if k else answers,
     )
@@ -99,7 +99,7 @@ def case_in(
     owners = owner_evidence()
     split = store.split
     rotation = rotation_from_store(store, evidence.without(*owners), references, needed)
-    mocks = stand_in_targets(rotation) if len(rotation.member) > 2 else None
+    stand_ins = stand_in_targets(rotation) if len(rotation.member) > 2 else None
     models = [k for k in store.models() if references is None or k <= references]
     truth = Truth(split.members, split.evaluated[0], split.take(models))
     answers = store.answers()
@@ -117,7 +117,7 @@ def case_in(
         view=view,
         truth=truth,
         records=store.pool,
-        mocks=mocks,
+        stand_ins=stand_ins,
         attacks=attacks,
         setting=setting,
         prior=prior,

@@ -182,8 +182,8 @@ def epsilon_bound(
         case: an audit, or its folder.
         delta: of the promise.
         claimed: the epsilon of the promise, if there is one; or a ``Claim``, whose own delta counts.
-        attack: whose scores to look at, named before anyone saw how they do; by default the headline, which was chosen on mock
-            targets or fixed beforehand.
+        attack: name of the attack, chosen before its results were known; by default the headline, which was chosen on
+            stand-in targets or fixed beforehand.
         how: ``OneRun()`` or ``OneRunCurve()``, with how members were drawn taken from the game; ``ClopperPearson()``,
             ``GaussianRuns()`` or ``BayesianRuns()`` for many runs.
         threshold: how the choice of a line is paid for.

@@ -10,7 +10,7 @@ from scipy.special import ndtr, ndtri
 from scipy.stats import false_discovery_control
 
 from guestlist._case import Case
-from guestlist._collect import MIN_MOCKS
+from guestlist._collect import MIN_STAND_INS
 from guestlist._findings import headline, training_set
 from guestlist._findings.selection import asked_of_sample, sampled_stand_ins, tried
 from guestlist._kernels import rows_by_label, take_columns
@@ -137,8 +137,13 @@ def find_exposure(case: Case) -> Exposure | None:
 
 def flagged_records(case: Case) -> FlaggedRecords | None:
     """Flag members at ``Q``, with p-values of members and, for comparison, of non-members."""
-    mocks = case.mocks
-    if mocks is None or len(mocks.member) < MIN_MOCKS or case.setting.predictions or "margin" not in mocks.values:
+    stand_ins = case.stand_ins
+    if (
+        stand_ins is None
+        or len(stand_ins.member) < MIN_STAND_INS
+        or case.setting.predictions
+        or "margin" not in stand_ins.values
+    ):
         return None
     target, scores, member = _scores(case)
     counted = conformal_p_values(target, scores[~member])
@@ -187,13 +192,13 @@ def _share_above(scores: np.ndarray, threshold: float) -> float | None:
 
 def _scores(case: Case) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return the target's scores of evaluated records, those of stand-in targets, and the records these trained on."""
-    mocks = case.of(sampled_stand_ins)
-    assert mocks is not None
+    stand_ins = case.of(sampled_stand_ins)
+    assert stand_ins is not None
     evaluated = asked_of_sample(case)
     return (
         case.of(_target_scores)[case.truth.evaluated],
         take_columns(case.of(_stand_in_scores), evaluated),
-        take_columns(mocks.member, evaluated),
+        take_columns(stand_ins.member, evaluated),
     )
 
 
@@ -205,9 +210,9 @@ def _target_scores(case: Case) -> np.ndarray:
 
 
 def _stand_in_scores(case: Case) -> np.ndarray:
-    mocks = case.of(sampled_stand_ins)
-    assert mocks is not None
-    return lira_bayes_offline(mocks)
+    stand_ins = case.of(sampled_stand_ins)
+    assert stand_ins is not None
+    return lira_bayes_offline(stand_ins)
 
 
 MAX_PERSONS = 20
@@ -253,7 +258,7 @@ def find_persons(case: Case) -> tuple[ExposedPerson, ...] | None:
     mean_ranks = _means(ranks, persons, inside)
     p_values = conformal_p_values(mean_ranks, _means(ranks, persons, outside))
     model_scores = case.of(headline.stand_in_scores)
-    model_member = None if case.mocks is None else take_columns(case.mocks.member, evaluated)
+    model_member = None if case.stand_ins is None else take_columns(case.stand_ins.member, evaluated)
     exposed = []
     for rows in rows_by_label(np.where(inside, persons, -1)):
         code = persons[rows[0]]

@@ -14,7 +14,7 @@ import numpy as np
 from scipy.special import stdtr, stdtrit
 
 from guestlist._case import Case
-from guestlist._collect import MIN_MOCKS
+from guestlist._collect import MIN_STAND_INS
 from guestlist._findings.selection import (
     Choice,
     asked_of_sample,
@@ -114,12 +114,12 @@ def find(case: Case) -> Headline:
     choice = case.of(chosen)
     if choice is None:
         return _fixed(_candidates(case))
-    mocks = case.of(sampled_stand_ins)
-    assert mocks is not None  # there was something to choose on
+    stand_ins = case.of(sampled_stand_ins)
+    assert stand_ins is not None  # there was something to choose on
     sampled = tried(case)
     recipe = same_recipe(
         choice.crossed,
-        mocks.member[:, asked_of_sample(case)],
+        stand_ins.member[:, asked_of_sample(case)],
         case.scores[choice.name][case.truth.evaluated][sampled],
         case.truth.member_evaluated[sampled],
         optional_take(case.persons, sampled),
@@ -151,12 +151,12 @@ def chosen(case: Case) -> Choice | None:
 
 
 def _choose(case: Case, attacks: Mapping[str, Attack]) -> Choice | None:
-    mocks = case.of(sampled_stand_ins)
-    if mocks is None or len(mocks.member) < MIN_MOCKS:
+    stand_ins = case.of(sampled_stand_ins)
+    if stand_ins is None or len(stand_ins.member) < MIN_STAND_INS:
         return None
     try:
-        return choose(mocks, attacks, asked_of_sample(case))
-    except InputError:  # none of them can be tried on mock targets
+        return choose(stand_ins, attacks, asked_of_sample(case))
+    except InputError:  # none of them can be tried on stand-in targets
         return None
 
 

@@ -184,9 +184,9 @@ def table_counts(case: Case) -> FlagCounts | None:
 def counts_at_rates(case: Case) -> Mapping[float, FlagCounts]:
     """Count flags of the headline on stand-in targets, at each rate that the non-members of all of them resolve."""
     scores = case.of(headline.stand_in_scores)
-    if scores is None or case.mocks is None:
+    if scores is None or case.stand_ins is None:
         return {}
-    member = take_columns(case.mocks.member, case.truth.evaluated)
+    member = take_columns(case.stand_ins.member, case.truth.evaluated)
     min_nonmembers = int(member.shape[1] - member.sum(axis=1).max())
     fprs = [fpr for fpr in FPRS if resolution(fpr, min_nonmembers) is not Resolution.WITHHELD]
     return dict(zip(fprs, count_flags(scores, member, *fprs), strict=True))

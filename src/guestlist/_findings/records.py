@@ -147,8 +147,8 @@ def record_table(case: Case) -> pd.DataFrame:
     calibration = score[~member & ~np.isnan(score)]
     records["p_value"] = np.where(np.isnan(score), np.nan, conformal_p_values(score, calibration))
     scores = case.of(headline.stand_in_scores)
-    if scores is not None and case.mocks is not None:
-        stats = out_model_stats(score.astype(scores.dtype), scores, take_columns(case.mocks.member, evaluated))
+    if scores is not None and case.stand_ins is not None:
+        stats = out_model_stats(score.astype(scores.dtype), scores, take_columns(case.stand_ins.member, evaluated))
         records["p_among_models"] = stats.p_values
         records["models"] = stats.count
         records["gap"] = stats.gap

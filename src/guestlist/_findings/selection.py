@@ -19,22 +19,22 @@ from guestlist.risks import RISKS, memorisation, risks_of
 FPR = 0.01
 AT_RATE = f"tpr@{FPR:g}"
 TARGET = 0
-ENOUGH = 1000  # records on which halves of the mock targets are tried, where there are more
+ENOUGH = 1000  # records on which halves of the stand-in targets are tried, where there are more
 
 
 @dataclass(frozen=True)
 class Choice:
-    """The attack that does best on mock targets.
+    """The attack that does best on stand-in targets.
 
     Args:
         name: of the attack.
         measure: what was compared: ``tpr@0.01``, or ``auc`` where the records cannot resolve that rate.
-        means: attack to its mean over mock targets, best first.
+        means: attack to its mean over stand-in targets, best first.
         stand_ins: how many stand-in targets there were.
-        scores: (mock targets, asked records) of the chosen attack.
-        crossed: (mock targets, asked records) of the attack that was chosen on the half to which a mock target does not
+        scores: (stand-in targets, asked records) of the chosen attack.
+        crossed: (stand-in targets, asked records) of the attack that was chosen on the half to which a stand-in target does not
             belong.
-        crossed_names: (mock targets,) which attack that is.
+        crossed_names: (stand-in targets,) which attack that is.
     """
 
     name: str
@@ -46,32 +46,34 @@ class Choice:
     crossed_names: tuple[str, ...]
 
 
-def choose(mocks: Rotation, attacks: Mapping[str, Attack] = ATTACKS, asked: np.ndarray | None = None) -> Choice:
-    """The attack with the largest mean TPR at 1 % FPR over mock targets; the first in ``attacks`` among equals.
+def choose(stand_ins: Rotation, attacks: Mapping[str, Attack] = ATTACKS, asked: np.ndarray | None = None) -> Choice:
+    """The attack with the largest mean TPR at 1 % FPR over stand-in targets; the first in ``attacks`` among equals.
 
-    The AUC decides where fewer than ten non-members are expected beyond that rate, on the mock target that has
+    The AUC decides where fewer than ten non-members are expected beyond that rate, on the stand-in target that has
     fewest. A record without a score counts as the least likely member: an attack must not win by leaving out
     what is hard.
 
     Args:
-        mocks: the references alone, each in turn as a target of the others.
-        attacks: name to attack; those that need more references than a mock target has are passed over.
+        stand_ins: the references alone, each in turn as a target of the others.
+        attacks: name to attack; those that need more references than a stand-in target has are passed over.
         asked: (records,) true for the records that count; by default all.
     """
-    asked = np.ones(len(mocks.labels), dtype=bool) if asked is None else asked
-    second = halves(mocks.blocks)
-    measure = _measure(mocks, asked)
+    asked = np.ones(len(stand_ins.labels), dtype=bool) if asked is None else asked
+    second = halves(stand_ins.blocks)
+    measure = _measure(stand_ins, asked)
     # Any rule that looks at one half alone may choose for the other. An attack that learns takes seconds for every model;
     # and of many records some will do.
     quick = {name: attack for name, attack in attacks.items() if not attack.learns}
     subset = some_of(len(asked))
-    fewer, asked_of_fewer = (mocks, asked) if subset is None else (mocks.take_records(subset), asked[subset])
+    fewer, asked_of_fewer = (stand_ins, asked) if subset is None else (stand_ins.take_records(subset), asked[subset])
     on_first, on_second = (
         _tried(fewer.take(np.flatnonzero(half)), quick, asked_of_fewer, measure) for half in (~second, second)
     )
-    trial = _tried(mocks, attacks, asked, measure, keep=(on_first.best, on_second.best))
+    trial = _tried(stand_ins, attacks, asked, measure, keep=(on_first.best, on_second.best))
     if not trial.means:
-        raise InputError(f"None of the attacks can be chosen with {len(mocks.member)} references; give more of them.")
+        raise InputError(
+            f"None of the attacks can be chosen with {len(stand_ins.member)} references; give more of them."
+        )
     # Where a half is too small to try any attack on, the first one serves: it, too, was not chosen by its luck.
     fixed = next(iter(trial.means))
     first, late = (half.best if half.best in trial.means else fixed for half in (on_first, on_second))
@@ -80,7 +82,7 @@ def choose(mocks: Rotation, attacks: Mapping[str, Attack] = ATTACKS, asked: np.n
         name=trial.best,
         measure=measure,
         means=ranked,
-        stand_ins=len(mocks.member),
+        stand_ins=len(stand_ins.member),
         scores=trial.scores[trial.best],
         crossed=np.where(second[:, None], trial.scores[first], trial.scores[late]),
         crossed_names=tuple(first if in_second else late for in_second in second),
@@ -99,15 +101,15 @@ def some_of(records: int) -> np.ndarray | None:
     return np.sort(np.random.default_rng(0).permutation(records)[: records // 2])
 
 
-def _measure(mocks: Rotation, asked: np.ndarray) -> str:
-    """What is compared: a rate, where the mock target with the fewest non-members can resolve it."""
-    fewest = int((~take_columns(mocks.member, asked)).sum(axis=1).min(initial=asked.sum()))
+def _measure(stand_ins: Rotation, asked: np.ndarray) -> str:
+    """What is compared: a rate, where the stand-in target with the fewest non-members can resolve it."""
+    fewest = int((~take_columns(stand_ins.member, asked)).sum(axis=1).min(initial=asked.sum()))
     return AT_RATE if resolution(FPR, fewest) is Resolution.GOOD else "auc"
 
 
 @dataclass(frozen=True)
 class _Trial:
-    """Attack to its mean over mock targets; the best one; the scores of that, of the first and of those that were to be kept."""
+    """Mean of every attack over stand-in targets, the best attack, and the scores of those to keep."""
 
     means: Mapping[str, float]
     best: str
@@ -115,18 +117,18 @@ class _Trial:
 
 
 def _tried(
-    mocks: Rotation, attacks: Mapping[str, Attack], asked: np.ndarray, measure: str, keep: tuple[str, ...] = ()
+    stand_ins: Rotation, attacks: Mapping[str, Attack], asked: np.ndarray, measure: str, keep: tuple[str, ...] = ()
 ) -> _Trial:
-    """Every attack that can on every mock target."""
-    member = take_columns(mocks.member, asked)
+    """Every attack that can on every stand-in target."""
+    member = take_columns(stand_ins.member, asked)
     mean = mean_tpr if measure == AT_RATE else mean_auc
-    references = len(mocks.others(0)) if len(member) else 0
+    references = len(stand_ins.others(0)) if len(member) else 0
     means: dict[str, float] = {}
     kept_scores: dict[str, np.ndarray] = {}
     best = ""
     for name, attack in attacks.items() if references else ():
-        if _can(attack, mocks, references):
-            scores = take_columns(score_every_target(attack, mocks), asked)
+        if _can(attack, stand_ins, references):
+            scores = take_columns(score_every_target(attack, stand_ins), asked)
             means[name] = mean(scores, member)
             best = name if not best or means[name] > means[best] else best
             wanted = (next(iter(means)), best, *keep)  # the others' are let go: there may be many attacks
@@ -136,16 +138,16 @@ def _tried(
     return _Trial(means, best, kept_scores)
 
 
-def _can(attack: Attack, mocks: Rotation, references: int) -> bool:
-    has_evidence = not attack.evidence or mocks.evidence(0).get(attack.evidence) is not None
+def _can(attack: Attack, stand_ins: Rotation, references: int) -> bool:
+    has_evidence = not attack.evidence or stand_ins.evidence(0).get(attack.evidence) is not None
     eligible = attack.references <= references and attack.on_stand_ins and not attack.oracle and has_evidence
-    return eligible and (not attack.custom or _runs(attack, mocks))
+    return eligible and (not attack.custom or _runs(attack, stand_ins))
 
 
-def _runs(attack: Attack, mocks: Rotation) -> bool:
-    """Whether a user's own attack does without evidence, which mock targets do not have."""
+def _runs(attack: Attack, stand_ins: Rotation) -> bool:
+    """Whether a user's own attack does without evidence, which stand-in targets do not have."""
     try:
-        attack.score(mocks.facing(0))
+        attack.score(stand_ins.facing(0))
     except NotCollectedError:
         return False
     return True
@@ -155,7 +157,9 @@ def stand_in_targets(rotation: Rotation) -> Rotation:
     """The references alone, each in turn as a target of the others."""
     models = np.flatnonzero(np.arange(len(rotation.member)) != TARGET)
     if len(models) < 2:
-        raise InputError(f"Mock targets are references of each other, so at least 2 are needed; found {len(models)}.")
+        raise InputError(
+            f"Stand-in targets are references of each other, so at least 2 are needed; found {len(models)}."
+        )
     return rotation.take(models)
 
 
@@ -173,7 +177,7 @@ def mean_tpr(scores: np.ndarray, member: np.ndarray, fpr: float = FPR) -> float:
     return float(np.mean(rates))
 
 
-MOST_CELLS = 2**20  # mock targets times records
+MOST_CELLS = 2**20  # stand-in targets times records
 
 
 @dataclass(frozen=True)
@@ -182,7 +186,7 @@ class Sampling:
 
     Args:
         records: of the pool.
-        attack_sample: records on which attacks were tried on mock targets; None: on all.
+        attack_sample: records on which attacks were tried on stand-in targets; None: on all.
         shifted: whether chance was judged by shifting sides along the records, not by dealing them out anew.
         mu_fitted_on: records that taught how mu is spread; None: all that have one.
         single_precision: whether what models say was kept in single precision.
@@ -237,7 +241,7 @@ def sample(case: Case) -> np.ndarray | None:
 
 def parts_of_records(case: Case) -> list[np.ndarray] | None:
     """Every record in one of several parts that are drawn at random; None where there are few enough for one."""
-    models, records = (0, 0) if case.mocks is None else case.mocks.member.shape
+    models, records = (0, 0) if case.stand_ins is None else case.stand_ins.member.shape
     if models * records <= MOST_CELLS:
         return None
     parts = -(-models * records // MOST_CELLS)
@@ -248,13 +252,13 @@ def parts_of_records(case: Case) -> list[np.ndarray] | None:
 
 
 def sampled_stand_ins(case: Case) -> Rotation | None:
-    """The mock targets, on the sample where there is one."""
+    """The stand-in targets, on the sample where there is one."""
     records = case.of(sample)
-    return case.mocks if records is None or case.mocks is None else case.mocks.take_records(records)
+    return case.stand_ins if records is None or case.stand_ins is None else case.stand_ins.take_records(records)
 
 
 def tried(case: Case) -> np.ndarray:
-    """(asked records,) true for those at which mock targets are looked at."""
+    """(asked records,) true for those at which stand-in targets are looked at."""
     records = case.of(sample)
     sampled = np.full(len(case.truth.evaluated), records is None)
     sampled[slice(0) if records is None else records] = True
@@ -262,24 +266,24 @@ def tried(case: Case) -> np.ndarray:
 
 
 def asked_of_sample(case: Case) -> np.ndarray:
-    """(records of the mock targets,) true for those that are asked about."""
+    """(records of the stand-in targets,) true for those that are asked about."""
     records = case.of(sample)
     return case.truth.evaluated if records is None else case.truth.evaluated[records]
 
 
 def scores_part_by_part(case: Case, attack: Attack) -> np.ndarray:
-    """(mock targets, asked records) scores, each part of the records as a pool of its own; rounded to float32.
+    """(stand-in targets, asked records) scores, each part of the records as a pool of its own; rounded to float32.
 
     An attack that takes one target at a time would take too long: records beyond the sample have no score then.
     """
     parts = case.of(parts_of_records)
-    mocks = case.mocks
+    stand_ins = case.stand_ins
     asked = case.truth.evaluated
     assert parts is not None
-    assert mocks is not None
+    assert stand_ins is not None
     # Whatever it asks for is made once, not for each part.
-    mocks = replace(mocks, values=lazy_matrices(mocks.values, mocks.target))
-    scores = np.full(mocks.member.shape, np.nan, dtype=np.float32)
+    stand_ins = replace(stand_ins, values=lazy_matrices(stand_ins.values, stand_ins.target))
+    scores = np.full(stand_ins.member.shape, np.nan, dtype=np.float32)
     for part in parts if attack.rotates else parts[:1]:
-        scores[:, as_slice(part)] = score_every_target(attack, mocks.take_records(part))
+        scores[:, as_slice(part)] = score_every_target(attack, stand_ins.take_records(part))
     return take_columns(scores, asked)

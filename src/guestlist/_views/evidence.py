@@ -249,7 +249,7 @@ class Evidence:
         remaining = [name for name in self.parts if name not in names]
         return replace(self, parts=LazyMapping(remaining, lambda name: self.parts[name]))
 
-    def for_mocks(self) -> Evidence:
+    def for_stand_ins(self) -> Evidence:
         """Return the evidence that stand-in targets share with the target."""
         return self.without(*(name for name in self.parts if name not in self.shared))
 

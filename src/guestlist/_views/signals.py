@@ -260,14 +260,14 @@ class Signals:
         other = replace(self, values=lazy_matrices(self.values, make), evidence=evidence or self.evidence)
         other._made.update({("target", name): read_only(row) for name, row in signals.items()})
         # These have not changed, and need not be copied.
-        vars(other).update(_references=self._references, _source=self._source, mocks=self.mocks)
+        vars(other).update(_references=self._references, _source=self._source, stand_ins=self.stand_ins)
         return other
 
     @cached_property
-    def mocks(self) -> Rotation:
+    def stand_ins(self) -> Rotation:
         """The references only, each in turn as a stand-in target with the others as its references."""
         values = lazy_matrices(self.values, self.reference, 0)
-        evidence = self.evidence.for_mocks()
+        evidence = self.evidence.for_stand_ins()
         return Rotation(values, self.reference_member, self.labels, evidence=lambda k: evidence)
 
     def once(self, key: Hashable, make: Callable[[], T]) -> T:

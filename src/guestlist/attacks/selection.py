@@ -46,7 +46,7 @@ class Combination:
         if target_only:
             looks = ", ".join(sorted({ATTACKS[name].evidence for name in target_only}))
             raise InputError(
-                f"{', '.join(target_only)} cannot be combined: combining compares with the references as mock targets, about "
+                f"{', '.join(target_only)} cannot be combined: combining compares with the references as stand-in targets, about "
                 f"which there is no {looks}."
             )
 
@@ -136,7 +136,7 @@ def _stand_in_targets(signals: Signals) -> Rotation:
         raise InputError(
             f"Attacks are combined on references that are attacked by each other: at least 2, found {signals.references}."
         )
-    return signals.mocks
+    return signals.stand_ins
 
 
 def _rounded(scores: np.ndarray, others: np.ndarray) -> np.ndarray:

@@ -28,5 +28,5 @@ from .table import owner_evidence as owner_evidence
 from .table import parse_plan as parse_plan
 from .table import read_evidence as read_evidence
 from .table import resume_plans as resume_plans
-from .table import shared_with_mocks as shared_with_mocks
+from .table import shared_with_stand_ins as shared_with_stand_ins
 from .table import with_perfect_fit as with_perfect_fit

@@ -94,7 +94,7 @@ NEIGHBOURS_TYPE = EvidenceType(
     ),
     target="a K-NN target",
     default=True,
-    on_mocks=True,
+    on_stand_ins=True,
 )
 
 

@@ -46,7 +46,7 @@ class EvidenceType:
             attack does.
         default: Whether it is collected by default if the target supports it.
         default_scales: Scales of outputs for which it is collected by default, because they reveal little else.
-        on_mocks: Whether stand-in targets share it, because they are models of the same type.
+        on_stand_ins: Whether stand-in targets share it, because they are models of the same type.
         simulate: Function from a simulation and the number of a model to a view; None if it cannot be simulated.
         known_membership: Function from a view to (records,) true for those with known membership, which attacks do not score.
         perfect_fit: Function from a view to that of a target that fits every record perfectly. None if it does not measure the
@@ -64,7 +64,7 @@ class EvidenceType:
     owner: bool = False
     default: bool = False
     default_scales: tuple[str, ...] = ()
-    on_mocks: bool = False
+    on_stand_ins: bool = False
     simulate: Callable[[SimulatedModels, int], Any] | None = None
     known_membership: Callable[[Any], np.ndarray] | None = None
     perfect_fit: Callable[[Any], Any] | None = None

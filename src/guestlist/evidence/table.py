@@ -38,9 +38,9 @@ def missing_evidence() -> dict[str, str]:
     return {name: row.missing_message for name, row in EVIDENCE.items()}
 
 
-def shared_with_mocks() -> frozenset[str]:
+def shared_with_stand_ins() -> frozenset[str]:
     """Return the types of evidence that stand-in targets share with the target."""
-    return frozenset(name for name, row in EVIDENCE.items() if row.on_mocks)
+    return frozenset(name for name, row in EVIDENCE.items() if row.on_stand_ins)
 
 
 def owner_evidence() -> frozenset[str]:
@@ -148,7 +148,7 @@ def read_evidence(
         part = EVIDENCE[name].read(store)
         if part is not None:
             parts.setdefault(name, part)
-    return Evidence(parts, missing_evidence(), shared_with_mocks())
+    return Evidence(parts, missing_evidence(), shared_with_stand_ins())
 
 
 def _is_supported(plan: AnyPlan, target: Target, pool: Data, split: Split) -> bool:

@@ -88,7 +88,7 @@ def forgetting(case: Case, ids: Sequence[str]) -> pd.DataFrame:
     record in references that did not train on the leaving one. ``p_value`` is for a single pair, and ``p_adjusted`` for all
     pairs (Benjamini & Hochberg 1995); NaN where there are too few references.
     """
-    if case.mocks is None or case.setting.predictions or "margin" not in case.mocks.values:
+    if case.stand_ins is None or case.setting.predictions or "margin" not in case.stand_ins.values:
         raise InputError(
             "A preview of forgetting needs references, and this audit has none that are compared on one record."
         )
@@ -99,8 +99,8 @@ def forgetting(case: Case, ids: Sequence[str]) -> pd.DataFrame:
         raise InputError(f"Expected ids of members, found {', '.join(unknown)}.")
     leaving = members[np.isin(names[members], list(ids))]
     staying = np.setdiff1d(members, leaving)
-    member = case.mocks.member
-    scores = score_every_target(ATTACKS[ATTACK], case.mocks)
+    member = case.stand_ins.member
+    scores = score_every_target(ATTACKS[ATTACK], case.stand_ins)
     flagged = np.stack([flags_at_fpr(row, truth, FPR) for row, truth in zip(scores, member, strict=True)])
     effect = privacy_influence(flagged, member, leaving)
     pairs = pd.DataFrame(

@@ -15,7 +15,7 @@ from guestlist.evidence import (
     SimulatedModels,
     answers_of_margin,
     missing_evidence,
-    shared_with_mocks,
+    shared_with_stand_ins,
     signals_of_margin,
 )
 from guestlist.games import random_membership
@@ -218,7 +218,9 @@ def as_rotation(
 
     def evidence(k: int) -> Evidence:
         # Made when it is looked at: most attacks look at none of it.
-        return Evidence(LazyMapping(kinds, lambda name: kinds[name](world, k)), missing_evidence(), shared_with_mocks())
+        return Evidence(
+            LazyMapping(kinds, lambda name: kinds[name](world, k)), missing_evidence(), shared_with_stand_ins()
+        )
 
     def answers(k: int) -> np.ndarray:
         return answers_of_margin(world.margin[k], world.labels, world.classes)

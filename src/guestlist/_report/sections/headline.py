@@ -4,7 +4,7 @@ import math
 
 from markupsafe import Markup
 
-from guestlist._collect import MIN_MOCKS
+from guestlist._collect import MIN_STAND_INS
 from guestlist._findings.attacks import AttackResult, Rate
 from guestlist._findings.headline import FIXED, Headline, SameRecipe
 from guestlist._findings.results import Results
@@ -106,7 +106,7 @@ def _selection(headline: Headline) -> str:
     if headline.measure == FIXED:
         return "fixed before the audit"
     measure = MEASURES.get(headline.measure, headline.measure)
-    return f"chosen by its {measure} on the {headline.stand_ins} references, each in turn as a mock target"
+    return f"chosen by its {measure} on the {headline.stand_ins} references, each in turn as a stand-in target"
 
 
 def typical_sentence(results: Results) -> str | None:
@@ -126,10 +126,10 @@ def typical_sentence(results: Results) -> str | None:
 
 def _too_few_references(results: Results) -> str | None:
     references = results.references
-    if results.headline is None or references is None or references.count >= MIN_MOCKS:
+    if results.headline is None or references is None or references.count >= MIN_STAND_INS:
         return None
     few = wording.counted(references.count, "reference model")
-    return f"{TYPICAL} This audit has {few}; the comparison needs {count(MIN_MOCKS)} or more."
+    return f"{TYPICAL} This audit has {few}; the comparison needs {count(MIN_STAND_INS)} or more."
 
 
 def same_recipe_models(results: Results) -> str:
