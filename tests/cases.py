@@ -7,9 +7,9 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 
+from guestlist import Case, Results
 from guestlist._audit.evaluate import evaluate
-from guestlist._case import Case, Setting, Truth, score
-from guestlist._findings.results import Results
+from guestlist._case import Setting, Truth, score
 from guestlist._findings.selection import stand_in_targets
 from guestlist._views import Rotation
 from guestlist.attacks import ATTACKS

@@ -64,7 +64,7 @@ def tree(blobs):
 def expected(tmp_path_factory):
     """What the errand of ``errands.py`` comes to, done in this process: name to bytes."""
     from errands import contents, errand, run
-    from guestlist._collect.engines.engine import Here
+    from guestlist import Here
 
     folder = tmp_path_factory.mktemp("here")
     run(errand(folder), folder, Here())

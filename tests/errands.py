@@ -10,9 +10,9 @@ from pathlib import Path
 
 import numpy as np
 
-from guestlist._collect.engines.engine import WORK, Here, run_all
+from guestlist import Data, Here
+from guestlist._collect.engines.engine import WORK, run_all
 from guestlist._collect.engines.local import LISTENER
-from guestlist.data import Data
 
 POOL = Data(
     np.random.default_rng(0).normal(size=(50, 3)),

@@ -7,16 +7,15 @@ from dataclasses import replace
 
 import numpy as np
 
+from guestlist import CHECKS, Estimate, Results
 from guestlist._case import Check
-from guestlist._diagnostics.table import CHECKS
 from guestlist._findings.attacks import AgreementResult, AttackResult, Curve, Histogram, Rate
 from guestlist._findings.facts import Provenance, References, Subject
 from guestlist._findings.groups import GroupResult
 from guestlist._findings.headline import Headline, SameRecipe
 from guestlist._findings.hypothesis_tests import HypothesisTest, Level
 from guestlist._findings.records import Exposed
-from guestlist._findings.results import Results
-from guestlist.metrics import WITHHELD, Estimate
+from guestlist.metrics import WITHHELD
 
 FPRS = (0.001, 0.01, 0.05)
 # Name, summary, paper, and how much of the leak the attack sees.

@@ -3,9 +3,9 @@ import pandas as pd
 import polars
 import pytest
 
+from guestlist import InputError
 from guestlist._store import fingerprint, row_hashes
 from guestlist.data import as_data, concatenate, encode
-from guestlist.errors import InputError
 
 TABLE = pd.DataFrame({"age": [30, 40, 50], "sex": ["f", "m", "f"], "who": ["a", "b", "c"], "income": [0, 1, 0]})
 COLUMNS = {"side": "members", "label": "income", "group": ("sex",), "id": "who"}

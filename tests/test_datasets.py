@@ -5,8 +5,8 @@ from threading import Thread
 import pandas as pd
 import pytest
 
+from guestlist import InputError
 from guestlist.datasets import DATASETS, load, table
-from guestlist.errors import InputError
 
 
 def test_digits_are_embedded():

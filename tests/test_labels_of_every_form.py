@@ -8,9 +8,9 @@ import pytest
 from sklearn.tree import DecisionTreeClassifier
 
 import guestlist as gl
+from guestlist import InputError
 from guestlist._store import row_hashes
 from guestlist.data import as_data, encode
-from guestlist.errors import InputError
 from guestlist.models import as_target
 from guestlist.models.target import by_class
 

@@ -9,8 +9,8 @@ import pandas as pd
 import pytest
 
 import guestlist as gl
+from guestlist import InputError
 from guestlist._util import LazyArray
-from guestlist.errors import InputError
 
 
 def some(records: int = 6) -> gl.Data:

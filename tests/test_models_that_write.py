@@ -19,10 +19,9 @@ from sklearn.tree import DecisionTreeClassifier
 
 import guestlist as gl
 from errands import run
-from guestlist._collect.engines.engine import Here
+from guestlist import AuditError, Data, Here, InputError
 from guestlist._store import spot_digest
-from guestlist.data import Data, copied
-from guestlist.errors import AuditError, InputError
+from guestlist.data import copied
 
 RNG = np.random.default_rng(0)
 X = np.exp(RNG.normal(size=(160, 3)))

@@ -8,10 +8,10 @@ import pytest
 from sklearn.linear_model import LogisticRegression
 
 import guestlist as gl
+from guestlist import AuditError, InputError
 from guestlist._util import reason
 from guestlist._util.text import LONGEST
 from guestlist.data import as_data
-from guestlist.errors import AuditError, InputError
 
 X = np.random.default_rng(0).normal(size=(80, 3))
 Y = (X[:, 0] > 0).astype(int)

@@ -8,10 +8,11 @@ import pytest
 from click.testing import CliRunner
 
 import guestlist as gl
+from guestlist import InputError
 from guestlist._util import format_bytes, read_parquet, read_table, tables
 from guestlist._util.tables import available_memory
 from guestlist.cli import main
-from guestlist.errors import FolderError, InputError
+from guestlist.errors import FolderError
 
 MANY = 300_000
 

@@ -6,10 +6,10 @@ import pytest
 from sklearn.linear_model import LogisticRegression
 
 import guestlist as gl
+from guestlist import AuditWarning, InputError
 from guestlist._collect import prepare
 from guestlist._store import fingerprint
 from guestlist.data import as_data
-from guestlist.errors import AuditWarning, InputError
 from guestlist.games import Bernoulli, Sides, draw
 
 
@@ -117,7 +117,7 @@ def test_predictions_know_persons_too(tmp_path):
     table["patient"] = np.repeat(np.arange(12), 5)
     table.loc[30, "patient"] = 0
     table.to_csv(tmp_path / "p.csv", index=False)
-    from guestlist.models import read_predictions
+    from guestlist import read_predictions
 
     results = gl.audit_predictions(read_predictions(tmp_path / "p.csv", person="patient"))
     assert results.records["person"].tolist() == table["patient"].astype(str).tolist()

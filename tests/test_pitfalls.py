@@ -18,6 +18,7 @@ from sklearn.preprocessing import FunctionTransformer
 from sklearn.svm import SVC
 
 import guestlist as gl
+from guestlist import Estimate, InputError
 from guestlist._audit.flow import prepare
 from guestlist._findings.headline import SameRecipe
 from guestlist._report.diagnostics import sentence
@@ -25,8 +26,7 @@ from guestlist._report.sections.headline import compare_with_recipe
 from guestlist._store import Manifest, fingerprint, folder_lock, open_store, remove_partial_files, row_hashes
 from guestlist._util import describe
 from guestlist.data import as_data, concatenate
-from guestlist.errors import FolderError, InputError
-from guestlist.metrics import Estimate
+from guestlist.errors import FolderError
 from guestlist.models import as_target
 from guestlist.models.input_checks import members_again
 
@@ -215,7 +215,8 @@ def test_a_name_that_is_a_path_is_refused(tree, blobs, tmp_path):
 
 
 def test_an_interval_that_cannot_be_had_stops_the_growing():
-    from guestlist._collect import UntilWidth, grow_references
+    from guestlist import UntilWidth
+    from guestlist._collect import grow_references
 
     results = object()
     assert grow_references(lambda count: results, lambda found: float("nan"), UntilWidth(0.1)) is results

@@ -6,6 +6,7 @@ import pytest
 from click.testing import CliRunner
 
 import guestlist as gl
+from guestlist import InputError
 from guestlist._baseline.baseline import evaluate_baseline
 from guestlist._collect import prepare
 from guestlist._report.page import _columns
@@ -13,7 +14,6 @@ from guestlist._store import fingerprint, row_hashes
 from guestlist._util import grams, is_free
 from guestlist.cli import main
 from guestlist.data import as_data
-from guestlist.errors import InputError
 from guestlist.evidence.perturbed import column_scales, perturbed
 from guestlist.evidence.quantiles import regression_features
 from guestlist.models.input_checks import near_duplicates

@@ -11,8 +11,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder
 
 import guestlist as gl
+from guestlist import InputError
 from guestlist.cli import main
-from guestlist.errors import InputError
 
 
 def people(records=60, seed=0):

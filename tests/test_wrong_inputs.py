@@ -16,15 +16,12 @@ from benchmarks.environments import lowest, requirements
 from sklearn.linear_model import LogisticRegression
 
 import guestlist as gl
-from guestlist import knn
+from guestlist import Estimate, InputError, knn, read_predictions
 from guestlist._findings.results import Limit, Verdict
 from guestlist._findings.risk_distribution import RiskQuantiles
 from guestlist._store import from_json, to_json
 from guestlist._util import encode_tables, for_spreadsheets, read_table, single_line, validation
 from guestlist.data import as_data
-from guestlist.errors import InputError
-from guestlist.metrics import Estimate
-from guestlist.models import read_predictions
 from pages import FORMULAS, NO_FORMULAS
 
 X, Y = np.arange(12.0).reshape(6, 2), np.arange(6) % 2

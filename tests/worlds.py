@@ -7,15 +7,14 @@ from dataclasses import replace
 import numpy as np
 
 from guestlist._views import FullAnswersView, Rotation, Signals
+from guestlist.evidence import answers_of_margin, signals_of_margin
 from guestlist.selfcheck.simulations import (
     DESIGNS,
-    answers_of_margin,
     bernoulli,
     complementary_pairs,
     exactly_half,
     gaussian_simulation,
     noise_simulation,
-    signals_of_margin,
 )
 
 __all__ = [

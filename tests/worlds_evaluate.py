@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.stats import norm
 
-from guestlist.metrics import Estimate
+from guestlist import Estimate
 
 
 @dataclass(frozen=True)

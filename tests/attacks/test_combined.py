@@ -8,12 +8,13 @@ from click.testing import CliRunner
 from sklearn.neighbors import KNeighborsClassifier
 
 import guestlist as gl
+from guestlist import InputError
 from guestlist._kernels import aucs
 from guestlist._views import Rotation, Signals
 from guestlist.attacks import ATTACKS, RULES, combined, score_every_target, select_attacks
 from guestlist.attacks.selection import Combination, parse_combination
 from guestlist.cli import main
-from guestlist.errors import InputError, NotCollectedError
+from guestlist.errors import NotCollectedError
 from guestlist.metrics import auc, conformal_p_values
 from worlds import DESIGNS, awkward_world, gaussian_simulation, noise_simulation, target_of
 

@@ -2,6 +2,7 @@ import numpy as np
 import pytest
 
 import guestlist as gl
+from guestlist import InputError
 from guestlist._findings.attacks import evaluate_attack
 from guestlist._findings.selection import choose, stand_in_targets
 from guestlist._kernels import class_thresholds, leave_block_out_thresholds
@@ -9,7 +10,6 @@ from guestlist._kernels.thresholds import group_thresholds
 from guestlist._views import Signals
 from guestlist.attacks import ATTACKS
 from guestlist.attacks.metrics import average_threshold
-from guestlist.errors import InputError
 from guestlist.metrics import best_threshold
 from worlds import gaussian_simulation, target_of
 

@@ -9,11 +9,11 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.tree import DecisionTreeClassifier
 
 import guestlist as gl
+from guestlist import Data
 from guestlist._findings.headline import FIXED, Headline
 from guestlist._report.diagnostics import sentence
 from guestlist._views import Evidence, LeavesView, Signals
 from guestlist.attacks import ATTACKS
-from guestlist.data import Data
 from guestlist.errors import NotCollectedError
 from guestlist.evidence import Leaves, missing_evidence
 from guestlist.games import single_target_split

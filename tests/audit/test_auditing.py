@@ -9,9 +9,9 @@ from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassif
 from sklearn.linear_model import LogisticRegression
 
 import guestlist as gl
+from guestlist import InputError
 from guestlist._report.diagnostics import sentence
 from guestlist._store import open_store
-from guestlist.errors import InputError
 
 
 def never(data, rng):

@@ -11,10 +11,10 @@ from click.testing import CliRunner
 from sklearn.ensemble import RandomForestClassifier
 
 import guestlist as gl
+from guestlist import InputError
 from guestlist._audit.compare import mean_of_differences, short_names
 from guestlist._findings.headline import Headline
 from guestlist.cli import main
-from guestlist.errors import InputError
 
 
 def results(correct, scores, member, **columns):

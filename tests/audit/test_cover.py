@@ -8,7 +8,8 @@ from click.testing import CliRunner
 from sklearn.linear_model import LogisticRegression
 
 import guestlist as gl
-from guestlist._report.exports import EXPORTS, plain
+from guestlist import EXPORTS
+from guestlist._report.exports import plain
 from guestlist.cli import main
 from guestlist.cli.options import updated_stored_cover
 

@@ -7,11 +7,11 @@ import pandas as pd
 import pytest
 from benchmarks.honesty.defend import LAWS, simulate
 
+from guestlist import Defended, Estimate, Results
 from guestlist._audit.comparison import Difference
-from guestlist._audit.defence_results import Defended, Row, auc_gap
+from guestlist._audit.defence_results import Row, auc_gap
 from guestlist._findings.headline import FIXED, Headline
-from guestlist._findings.results import Results
-from guestlist.metrics import Estimate, auc_difference
+from guestlist.metrics import auc_difference
 
 
 @pytest.mark.slow

@@ -5,10 +5,9 @@ import pytest
 from sklearn.tree import DecisionTreeClassifier
 
 import guestlist as gl
+from guestlist import Here, InputError
 from guestlist._audit.defence_candidates import AGAIN
 from guestlist._audit.defend import Begun, estimate_runtime
-from guestlist._collect.engines.engine import Here
-from guestlist.errors import InputError
 
 REFERENCES = 3
 OPTIONS = {"references": REFERENCES, "attacks": ["loss"], "baseline": False, "seed": 5}

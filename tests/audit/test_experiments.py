@@ -10,21 +10,19 @@ import pytest
 from scipy.stats import sem, t
 
 import guestlist as gl
-from guestlist import experiment
+from guestlist import ExperimentSetting, InputError, as_numbers, experiment
 from guestlist._audit.experiment import Shadows, shadow_predictions, train_shadows, unused_records
 from guestlist._audit.experiment_summary import (
     ACCURACIES,
     ATTACKS,
-    ExperimentSetting,
     Run,
-    as_numbers,
     best_gap,
     gap,
     mean_of,
     measures,
     summarise_runs,
 )
-from guestlist.errors import FolderError, InputError
+from guestlist.errors import FolderError
 
 pytest.importorskip("torch")
 pytest.importorskip("opacus")

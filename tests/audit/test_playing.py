@@ -9,8 +9,9 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.tree import DecisionTreeClassifier
 
 import guestlist as gl
+from guestlist import InputError
 from guestlist._store import open_store
-from guestlist.errors import FolderError, InputError
+from guestlist.errors import FolderError
 
 GAME = gl.games.Sides(80, 60)
 TREE = DecisionTreeClassifier(max_depth=6)

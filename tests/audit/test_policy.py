@@ -11,18 +11,17 @@ from click.testing import CliRunner
 from sklearn.linear_model import LogisticRegression
 
 import guestlist as gl
+from guestlist import CHECKS, Estimate, InputError
 from guestlist._audit.gate import DEMANDS, compares, evaluate_policy, evaluate_policy_file, write_gate
 from guestlist._audit.policy import Policy, read_policy
 from guestlist._case import Check
 from guestlist._diagnostics.core import always, never
-from guestlist._diagnostics.table import CHECKS
 from guestlist._findings.results import Gated
 from guestlist._report import gate as words
 from guestlist._report.page import page
 from guestlist.attacks import ATTACKS
 from guestlist.cli import main
-from guestlist.errors import InputError
-from guestlist.metrics import WITHHELD, Estimate
+from guestlist.metrics import WITHHELD
 from report_worlds import leaking as leaking_with_duplicates
 from report_worlds import predictions_only, quiet, without_issues
 

@@ -5,10 +5,10 @@ import pandas as pd
 import pytest
 
 import guestlist as gl
+from guestlist import InputError, read_predictions
 from guestlist.attacks import ROWS, balanced, hashes, learn
 from guestlist.attacks.classifiers import labelled_features
-from guestlist.errors import FolderError, InputError
-from guestlist.models import read_predictions
+from guestlist.errors import FolderError
 from guestlist.risks import members_by_risk
 
 

@@ -10,10 +10,10 @@ import pandas as pd
 import pytest
 from click.testing import CliRunner
 
-from guestlist._audit.experiment_summary import Experiment, Gap, Point
+from guestlist import Estimate, Experiment
+from guestlist._audit.experiment_summary import Gap, Point
 from guestlist._report.experiment import answer, page
 from guestlist.cli import main
-from guestlist.metrics import Estimate
 
 
 @pytest.fixture(scope="module")

@@ -5,9 +5,9 @@ import pandas as pd
 import pytest
 from click.testing import CliRunner
 
+from guestlist import InputError
 from guestlist._util import encode_tables
 from guestlist.cli import main
-from guestlist.errors import InputError
 from guestlist.knn import Knn, knn_shapley, self_waka
 
 

@@ -9,10 +9,10 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import guestlist as gl
+from guestlist import AuditWarning, Data, InputError
 from guestlist._collect import query_target
 from guestlist._diagnostics.table import of_consistency
-from guestlist.data import Data
-from guestlist.errors import AuditWarning, FolderError, InputError
+from guestlist.errors import FolderError
 from guestlist.models import as_target
 
 X = np.random.default_rng(0).normal(size=(400, 3))

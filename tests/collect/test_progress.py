@@ -8,7 +8,8 @@ from types import SimpleNamespace
 import pytest
 from rich.console import Console
 
-from guestlist._collect import evaluation_progress, progress, progress_of, show_progress
+from guestlist import show_progress
+from guestlist._collect import evaluation_progress, progress, progress_of
 from guestlist._collect.progress import interactive_progress
 
 

@@ -10,7 +10,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer, OneHotEncoder, OrdinalEncoder, StandardScaler
 
 import guestlist as gl
-from guestlist.errors import AuditError, InputError
+from guestlist import AuditError, InputError
 
 ROWS = 120
 

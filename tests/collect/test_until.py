@@ -3,11 +3,11 @@ from types import SimpleNamespace
 import pytest
 
 import guestlist as gl
+from guestlist import AuditError, UntilWidth
 from guestlist._case import Check
-from guestlist._collect import UntilWidth, grow_references
+from guestlist._collect import grow_references
 from guestlist._report.diagnostics import sentence
 from guestlist._report.sections.headline import selection_sentence
-from guestlist.errors import AuditError
 
 
 def runs(width):

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 import guestlist as gl
+from guestlist import InputError
 from guestlist.defences import adversarial
 from guestlist.defences.torch_training import Batch, Start, probabilities
-from guestlist.errors import InputError
 
 torch = pytest.importorskip("torch")
 

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 import guestlist as gl
+from guestlist import InputError
 from guestlist.defences.adversarial import Guarded
-from guestlist.errors import InputError
 
 SIMPLE = (
     gl.defences.Rounded(1),

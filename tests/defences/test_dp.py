@@ -9,8 +9,8 @@ import pytest
 from scipy.stats import binom, chisquare, kstest
 
 import guestlist as gl
+from guestlist import InputError
 from guestlist.defences.dp_sgd import by_layers, by_records, clipped_sums, knows, poisson_batches, trusted
-from guestlist.errors import InputError
 from guestlist.privacy import gaussian_mu
 
 torch = pytest.importorskip("torch")

@@ -11,9 +11,9 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import guestlist as gl
+from guestlist import InputError
 from guestlist._util import describe
 from guestlist.defences.torch_training import goodness
-from guestlist.errors import InputError
 
 torch = pytest.importorskip("torch")
 

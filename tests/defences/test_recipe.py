@@ -13,10 +13,11 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.tree import DecisionTreeClassifier
 
 import guestlist as gl
+from guestlist import InputError
 from guestlist._util import describe, described
 from guestlist.cli import main
 from guestlist.defences import DEFENCES, as_recipe
-from guestlist.errors import FolderError, InputError
+from guestlist.errors import FolderError
 
 torch = pytest.importorskip("torch")
 

@@ -9,10 +9,10 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import guestlist as gl
+from guestlist import InputError
 from guestlist._util import describe
 from guestlist.defences import grid
 from guestlist.defences.estimators import REGULARISATION, family
-from guestlist.errors import InputError
 
 MODULES = {
     "DecisionTree": "sklearn.tree",

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import guestlist as gl
-from guestlist.errors import InputError
+from guestlist import InputError
 
 
 def table(risk, member=None, **columns):

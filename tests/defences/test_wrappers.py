@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 import guestlist as gl
+from guestlist import InputError
 from guestlist.defences import DEFENCES
 from guestlist.defences.regularisers import dropping, gradients
 from guestlist.defences.torch_training import goodness
-from guestlist.errors import InputError
 
 torch = pytest.importorskip("torch")
 

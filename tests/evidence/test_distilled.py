@@ -16,11 +16,12 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
 import guestlist as gl
+from guestlist import InputError
 from guestlist._store import open_store
 from guestlist._views import Evidence, ModelsView
 from guestlist.attacks import ATTACKS
 from guestlist.data import as_data
-from guestlist.errors import FolderError, InputError
+from guestlist.errors import FolderError
 from guestlist.evidence import Distilled, check_plans, parse_plan
 from guestlist.models import as_target
 

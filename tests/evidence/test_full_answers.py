@@ -7,10 +7,11 @@ import pytest
 from sklearn.neural_network import MLPClassifier
 
 import guestlist as gl
+from guestlist import InputError
 from guestlist._findings.case_io import rotation_from_store
 from guestlist._store import open_store
 from guestlist._views import FullAnswersView
-from guestlist.errors import InputError, NotCollectedError
+from guestlist.errors import NotCollectedError
 from guestlist.evidence import FullAnswers, parse_plan
 
 NAMES = ["loss", "nn_nasr"]

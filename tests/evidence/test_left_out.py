@@ -14,9 +14,10 @@ from click.testing import CliRunner
 from sklearn.neighbors import KNeighborsClassifier
 
 import guestlist as gl
+from guestlist import AuditError, InputError
 from guestlist._store import open_store
 from guestlist.cli import main
-from guestlist.errors import AuditError, FolderError, InputError
+from guestlist.errors import FolderError
 from guestlist.evidence import LeftOut, parse_plan
 
 pytestmark = pytest.mark.usefixtures("in_the_order_given")

@@ -13,10 +13,11 @@ from sklearn.preprocessing import OneHotEncoder
 from sklearn.tree import DecisionTreeClassifier
 
 import guestlist as gl
+from guestlist import InputError
 from guestlist._store import open_store
 from guestlist._store.integrity import write_checked_npz
 from guestlist._util import stream
-from guestlist.errors import FolderError, InputError
+from guestlist.errors import FolderError
 from guestlist.evidence import parse_plan
 from guestlist.evidence import perturbed as asking
 from guestlist.evidence.perturbed import column_scales, perturbed

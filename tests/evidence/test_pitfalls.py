@@ -9,11 +9,11 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.tree import DecisionTreeClassifier
 
 import guestlist as gl
+from guestlist import AuditError, InputError
 from guestlist._findings.hypothesis_tests import levels_of, smallest_p_value
 from guestlist._report.diagnostics import sentence
 from guestlist._store import open_store
 from guestlist._views import Evidence, QuantilesView, Signals
-from guestlist.errors import AuditError, InputError
 from guestlist.metrics import auc
 
 

@@ -13,9 +13,9 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder
 
 import guestlist as gl
+from guestlist import InputError
 from guestlist._report.diagnostics import sentence
 from guestlist._store import open_store
-from guestlist.errors import InputError
 from guestlist.evidence import parse_plan
 from guestlist.evidence.quantiles import pinball, quantile_regression, regression_features
 from guestlist.models.signals import hinge, smallest_answer

@@ -10,11 +10,12 @@ import pytest
 from click.testing import CliRunner
 
 import guestlist as gl
+from guestlist import InputError
 from guestlist._store import open_store
 from guestlist._views import Evidence
 from guestlist.attacks import ATTACKS
 from guestlist.cli import main
-from guestlist.errors import InputError, NotCollectedError
+from guestlist.errors import NotCollectedError
 from guestlist.evidence import EVIDENCE, missing_evidence, parse_plan, read_evidence, with_perfect_fit
 from guestlist.evidence.plan import FromTarget, Plan
 from guestlist.selfcheck.contract import selftest, should_be_scored

@@ -4,9 +4,10 @@ import numpy as np
 import pytest
 
 import guestlist as gl
+from guestlist import InputError
 from guestlist._store import open_store
 from guestlist._views import WhiteBoxView
-from guestlist.errors import FolderError, InputError
+from guestlist.errors import FolderError
 from guestlist.evidence import WhiteBox, parse_plan
 from guestlist.models.signals import cross_entropy, margin
 from guestlist.models.white_box import gradient_norms, layers, principal_components

@@ -12,17 +12,17 @@ from sklearn.linear_model import LogisticRegression
 
 import guestlist as gl
 from cases import case_of, judge, leaking, regression, with_signals
-from guestlist._collect import Duplicates, UntilWidth
+from guestlist import CHECKS, InputError, UntilWidth
+from guestlist._collect import Duplicates
 from guestlist._diagnostics import table as checks
 from guestlist._diagnostics.attacks import MIN_ACCURACY_GAP
 from guestlist._diagnostics.core import never
-from guestlist._diagnostics.table import CHECKS, Check, check_codes
+from guestlist._diagnostics.table import Check, check_codes
 from guestlist._report import diagnostics as told
 from guestlist._report.diagnostics import check_lines, sentence
 from guestlist._report.page import page
 from guestlist._report.sections.headline import typical_sentence
 from guestlist._report.terminal import summary
-from guestlist.errors import InputError
 from report_worlds import leaking as shown
 from report_worlds import with_check
 from worlds import gaussian_simulation, noise_simulation, signals_of_margin

@@ -12,15 +12,14 @@ from sklearn.tree import DecisionTreeClassifier
 
 import guestlist as gl
 from cases import case_of
+from guestlist import Claim, Results
 from guestlist._findings import epsilon
-from guestlist._findings.results import Results
 from guestlist._report.exports import markdown, model_card
 from guestlist._report.page import page, page_charts
 from guestlist._report.sections.epsilon import EXCHANGEABLE, NOT_EXCHANGEABLE, claim_sentences, epsilon_verdict
 from guestlist.cli import main
 from guestlist.games.bernoulli import no_redraw_probability
 from guestlist.privacy import (
-    Claim,
     about_together,
     allowed_advantage,
     allowed_tpr,

@@ -6,13 +6,14 @@ import numpy as np
 import pytest
 
 from cases import case_of, judge
+from guestlist import Results
 from guestlist._findings import headline, hypothesis_tests
 from guestlist._findings.hypothesis_tests import count_flags, evenness, far_above
-from guestlist._findings.results import Results
 from guestlist._report.page import page
 from guestlist._report.sections.hypothesis_tests import per_record_fpr_sentence
 from guestlist._views import Rotation
-from guestlist.selfcheck.simulations import FinitePool, signals_of_margin
+from guestlist.evidence import signals_of_margin
+from guestlist.selfcheck.simulations import FinitePool
 
 POOL = FinitePool(records=600, models=41)
 

@@ -8,15 +8,14 @@ import pytest
 from benchmarks.honesty.group_risks import mean_risks, rates
 
 from cases import case_of, judge, leaking, regression
+from guestlist import Estimate, InputError, Results
 from guestlist._findings import group_risks
-from guestlist._findings.results import Results
 from guestlist._report.page import page
 from guestlist._report.sections.groups import gap_sentence, group_differences, slice_name, too_small_sentence
 from guestlist._views import Rotation
-from guestlist.errors import InputError
-from guestlist.metrics import Estimate, clustered_proportion, group_means, holm, pearson, threshold_at_fpr, tpr_at_fpr
+from guestlist.evidence import signals_of_margin
+from guestlist.metrics import clustered_proportion, group_means, holm, pearson, threshold_at_fpr, tpr_at_fpr
 from guestlist.risks import risks_of
-from guestlist.selfcheck.simulations import signals_of_margin
 from report_worlds import HOSTILE
 
 

@@ -7,8 +7,8 @@ import pytest
 from scipy.stats import spearmanr
 
 from cases import judge, leaking
+from guestlist import Results
 from guestlist._findings import headline, risk_distribution
-from guestlist._findings.results import Results
 from guestlist._report.page import page
 from guestlist._report.sections import risks as section
 from guestlist.risks import risks_of

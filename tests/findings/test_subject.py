@@ -5,7 +5,7 @@ import pytest
 from sklearn.metrics import r2_score
 
 from cases import judge, leaking, regression
-from guestlist._findings.results import Results
+from guestlist import Results
 from guestlist._report import wording
 from guestlist._report.page import page
 

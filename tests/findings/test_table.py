@@ -11,12 +11,13 @@ from threadpoolctl import threadpool_info
 
 import guestlist as gl
 from cases import case_of, judge, leaking
-from guestlist._audit.evaluate import FINDINGS, evaluate, find_all
+from guestlist import FINDINGS, Results
+from guestlist._audit.evaluate import evaluate, find_all
 from guestlist._audit.gate import evaluate_limit as hold
 from guestlist._collect import Duplicates
 from guestlist._diagnostics import table
 from guestlist._findings import headline, records, selection
-from guestlist._findings.results import FORMAT, Limit, Results, write_results
+from guestlist._findings.results import FORMAT, Limit, write_results
 from guestlist._report.page import SECTIONS, page
 from guestlist._report.templates import Section
 from guestlist._report.terminal import fragment, summary

@@ -11,9 +11,9 @@ from scipy.special import ndtr
 from scipy.stats import binom
 
 from cases import case_of, leaking
+from guestlist import Estimate
 from guestlist._findings import exposure, records, training_set
 from guestlist._findings.headline import SameRecipe
-from guestlist.metrics import Estimate
 from worlds import gaussian_simulation, noise_simulation
 
 

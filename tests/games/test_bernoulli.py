@@ -1,8 +1,8 @@
 import numpy as np
 import pytest
 
+from guestlist import Data
 from guestlist._store import Manifest
-from guestlist.data import Data
 from guestlist.games import Bernoulli, Sides, draw, inclusion_rate, matching_sides, single_target_split
 from guestlist.games.bernoulli import draw_inclusion_by_class
 

@@ -7,9 +7,9 @@ from sklearn.linear_model import LinearRegression
 from sklearn.tree import DecisionTreeClassifier
 
 import guestlist as gl
+from guestlist import Data, InputError
 from guestlist._store import open_store
-from guestlist.data import Data
-from guestlist.errors import FolderError, InputError
+from guestlist.errors import FolderError
 from guestlist.games import Canaries, draw, game_of, options_of
 
 RECORDS = 300

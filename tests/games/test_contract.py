@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import guestlist as gl
+from guestlist import Data
 from guestlist._store import to_json
-from guestlist.data import Data
 from guestlist.games import Preparing, check_game, draw, game_of, hidden_columns, is_iid, options_of
 from guestlist.games.game import Dependent, Hiding
 

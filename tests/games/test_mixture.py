@@ -5,8 +5,7 @@ import pandas as pd
 import pytest
 
 import guestlist as gl
-from guestlist.data import Data
-from guestlist.errors import InputError
+from guestlist import Data, InputError
 from guestlist.games import Bias, Clusters, Sources, clustered, draw, game_of, is_iid, options_of
 
 RECORDS = 400

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from guestlist.errors import InputError
+from guestlist import InputError
 from guestlist.games import GAMES, Bernoulli, Sides, Split, game_of, options_of, single_target_split
 
 

@@ -10,12 +10,12 @@ from sklearn.dummy import DummyClassifier
 from sklearn.tree import DecisionTreeClassifier
 
 import guestlist as gl
+from guestlist import Data, InputError
 from guestlist._findings.epsilon import scored
 from guestlist._report.sections.epsilon import epsilon_verdict
 from guestlist._store import open_store
 from guestlist.cli import main
-from guestlist.data import Data
-from guestlist.errors import FolderError, InputError
+from guestlist.errors import FolderError
 from guestlist.games import Exchangeable, Split, Strong, draw, game_of, options_of
 from guestlist.privacy import group_privacy
 

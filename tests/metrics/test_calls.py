@@ -5,9 +5,9 @@ from hypothesis import strategies as st
 from scipy.stats import binom
 
 import oracles_evaluate as oracle
+from guestlist import Estimate
 from guestlist.metrics import (
     CrossFit,
-    Estimate,
     advantage,
     balanced_accuracy,
     best_threshold,

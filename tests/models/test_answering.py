@@ -8,7 +8,7 @@ from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.tree import DecisionTreeClassifier
 
 import guestlist as gl
-from guestlist.errors import InputError
+from guestlist import InputError
 
 
 @pytest.fixture(scope="module")

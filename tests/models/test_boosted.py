@@ -7,8 +7,8 @@ import pandas as pd
 import pytest
 
 import guestlist as gl
+from guestlist import InputError
 from guestlist.defences import Refit, unfitted
-from guestlist.errors import InputError
 from guestlist.models import as_target
 from guestlist.models.boosters import untrained_model
 

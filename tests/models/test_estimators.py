@@ -14,9 +14,9 @@ from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from sklearn.svm import LinearSVC
 
 import guestlist as gl
+from guestlist import InputError
 from guestlist._util import describe
 from guestlist.data import as_data
-from guestlist.errors import InputError
 from guestlist.models import as_target
 
 

@@ -10,7 +10,7 @@ from sklearn.ensemble import (
 )
 from sklearn.linear_model import GammaRegressor, PoissonRegressor, TweedieRegressor
 
-from guestlist.errors import InputError
+from guestlist import InputError
 from guestlist.models import load_model
 
 

@@ -12,11 +12,10 @@ import numpy as np
 import pytest
 
 import guestlist as gl
+from guestlist import InputError
 from guestlist._util import global_generators, one_thread
 from guestlist.defences import DEFENCES
-from guestlist.errors import InputError
-from guestlist.models import FRAMEWORKS, as_target, framework_of, load_model
-from guestlist.models.frameworks import Framework, Lazy
+from guestlist.models import FRAMEWORKS, Framework, Lazy, as_target, framework_of, load_model
 
 
 class Centroids:

@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 import guestlist as gl
-from guestlist.errors import InputError
+from guestlist import InputError
 from guestlist.models import Labels, answers, as_target
 from guestlist.risks import leave_one_out
 

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 import guestlist as gl
+from guestlist import InputError
 from guestlist._report.wording import attacker_phrase, privacy_guarantee
 from guestlist.defences import DEFENCES, training_of, written
 from guestlist.defences.torch_training import fresh
-from guestlist.errors import InputError
 
 torch = pytest.importorskip("torch")
 FIT = gl.defences.Fit(epochs=2, batch_size=20)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import guestlist as gl
-from guestlist.errors import InputError
+from guestlist import InputError
 
 torch = pytest.importorskip("torch")
 FIT = gl.defences.Fit(epochs=40, batch_size=16, learning_rate=0.02)

@@ -8,8 +8,8 @@ import pytest
 from click.testing import CliRunner
 
 import guestlist as gl
+from guestlist import InputError
 from guestlist.cli import main
-from guestlist.errors import InputError
 
 pytest.importorskip("onnxruntime")
 onnx = pytest.importorskip("onnx")

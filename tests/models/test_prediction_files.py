@@ -6,10 +6,9 @@ import polars as pl
 import pytest
 
 import guestlist as gl
+from guestlist import InputError, read_predictions
 from guestlist._util import check_columns, read_table
 from guestlist.data import as_data
-from guestlist.errors import InputError
-from guestlist.models import read_predictions
 
 OWN = {"label": "y_true", "member": "is_train", "answer": "prob_yes"}
 

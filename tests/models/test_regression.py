@@ -17,10 +17,9 @@ from sklearn.svm import SVR
 from sklearn.tree import DecisionTreeRegressor
 
 import guestlist as gl
-from guestlist._findings.results import read_results
+from guestlist import InputError, read_results
 from guestlist._report.diagnostics import sentence
 from guestlist._store import open_store
-from guestlist.errors import InputError
 from guestlist.models import as_target
 
 pytestmark = pytest.mark.usefixtures("in_the_order_given")
@@ -264,7 +263,7 @@ def test_predictions_of_a_regressor(forest, diabetes, tmp_path):
     predicted = forest.predict(x)
     np.savez(tmp_path / "p.npz", values=predicted, labels=y, member=member)
     pd.DataFrame({"predicted": predicted, "label": y, "member": member}).to_csv(tmp_path / "p.csv", index=False)
-    from guestlist.models import read_predictions
+    from guestlist import read_predictions
 
     expected = quiet(forest, *diabetes, references=0, attacks=["loss"]).attack("loss").auc
     files = ("p.npz", None), ("p.csv", None), ("p.csv", "values"), ("p.csv", gl.models.Values())

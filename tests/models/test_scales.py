@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import guestlist as gl
-from guestlist.errors import InputError
+from guestlist import InputError
 from guestlist.models import SIGNALS, as_scale, signals_of_probabilities
 from guestlist.models.scales import SCALES
 from guestlist.models.signals import hinge, residual_floor, signals_of_logits, smallest_answer

@@ -15,7 +15,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
-from guestlist.errors import InputError
+from guestlist import InputError
 from guestlist.models import load_model
 from guestlist.models.trees import check_trees
 

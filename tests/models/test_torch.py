@@ -5,8 +5,8 @@ import numpy as np
 import pytest
 
 import guestlist as gl
+from guestlist import InputError
 from guestlist.data import as_data
-from guestlist.errors import InputError
 
 torch = pytest.importorskip("torch")
 

@@ -19,7 +19,7 @@ from papers.systematic_evaluation import (
 from papers.systematic_evaluation.__main__ import COMMANDS, PAIR_COMMANDS, main
 from papers.systematic_evaluation.data import PREDICTIONS, Records, location30, published_answers
 
-from guestlist.errors import InputError
+from guestlist import InputError
 
 torch = pytest.importorskip("torch")
 

@@ -31,7 +31,7 @@ from papers.systematic_evaluation.data import FEATURES, PREDICTIONS, Records, ci
 from papers.systematic_evaluation.risk_figures import FIGURES, drawn
 
 import guestlist as gl
-from guestlist.errors import InputError
+from guestlist import InputError
 
 torch = pytest.importorskip("torch")
 

@@ -27,7 +27,7 @@ from papers.waka.__main__ import COMMANDS, main, run
 from papers.waka.data import PAPER, SOURCES, encoded, load, pool_of
 from threadpoolctl import threadpool_limits
 
-from guestlist.errors import InputError
+from guestlist import InputError
 from guestlist.knn import (
     Knn,
     knn_likelihood_ratio,

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from scipy.optimize import minimize_scalar
 from scipy.stats import norm
 
+from guestlist import Claim
 from guestlist.privacy import (
-    Claim,
     erlingsson,
     gaussian_delta,
     gaussian_epsilon,

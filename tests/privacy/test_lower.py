@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from scipy.stats import beta, binom, norm
 
 import oracles_privacy as oracles
-from guestlist.errors import InputError
+from guestlist import InputError
 from guestlist.privacy import (
     BayesianRuns,
     Bonferroni,

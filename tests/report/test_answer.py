@@ -7,6 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from guestlist import Estimate
 from guestlist._case import Check
 from guestlist._findings.attacks import FPRS, Rate, _rate
 from guestlist._findings.group_risks import GroupRisk, GroupRisks, TooSmall
@@ -17,7 +18,7 @@ from guestlist._report.page import page
 from guestlist._report.sections import answer, groups
 from guestlist._report.templates import with_code
 from guestlist._report.terminal import fragment, summary
-from guestlist.metrics import WITHHELD, Estimate, split_scores
+from guestlist.metrics import WITHHELD, split_scores
 from report_worlds import leaking, predictions_only, quiet, with_check, with_headline
 
 VISIBLE = re.compile(r"<(script|style)\b.*?</\1>|<[^>]*>", re.DOTALL)

@@ -11,7 +11,8 @@ import pytest
 from benchmarks.honesty.compare import two
 
 import guestlist as gl
-from guestlist._audit.experiment_summary import ACCURACIES, ATTACKS, ExperimentSetting, Run, summarise_runs
+from guestlist import ExperimentSetting
+from guestlist._audit.experiment_summary import ACCURACIES, ATTACKS, Run, summarise_runs
 from guestlist._report.charts import WIDE, Canvas
 from guestlist._report.comparison import page as comparison_page
 from guestlist._report.experiment import page as experiment_page

@@ -5,10 +5,10 @@ from dataclasses import replace
 import pytest
 
 from cases import judge, leaking
+from guestlist import Estimate
 from guestlist._report.page import page
 from guestlist._report.sections import risks
 from guestlist._util import interval
-from guestlist.metrics import Estimate
 from report_worlds import HOSTILE
 
 

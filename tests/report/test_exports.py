@@ -4,7 +4,8 @@ import re
 
 import pytest
 
-from guestlist._report.exports import EXPORTS, markdown, plain, table
+from guestlist import EXPORTS
+from guestlist._report.exports import markdown, plain, table
 from guestlist._report.sections.answer import verdict_text
 from guestlist.cli import main
 from report_worlds import HOSTILE, hostile, leaking, predictions_only, quiet

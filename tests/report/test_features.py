@@ -5,8 +5,8 @@ import pandas as pd
 import pytest
 
 import guestlist as gl
+from guestlist import InputError
 from guestlist._report.page import MAX_COLUMNS, page, with_features
-from guestlist.errors import InputError
 from report_worlds import HOSTILE, leaking
 
 

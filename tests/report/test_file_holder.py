@@ -4,9 +4,9 @@ from dataclasses import replace
 
 import pytest
 
+from guestlist import EXPORTS, Estimate
 from guestlist._findings.headline import FIXED, Headline
 from guestlist._report import wording
-from guestlist._report.exports import EXPORTS
 from guestlist._report.next_steps import next_steps
 from guestlist._report.page import page
 from guestlist._report.sections.answer import other_successes, verdict_text, verdict_texts
@@ -15,7 +15,6 @@ from guestlist._report.sections.attacks import split_table
 from guestlist._report.sections.groups import file_holder_group_sentence
 from guestlist._report.sections.headline import selection_sentence
 from guestlist._report.terminal import fragment, summary
-from guestlist.metrics import Estimate
 from report_worlds import leaking, quiet
 
 

@@ -12,10 +12,11 @@ from xml.etree import ElementTree
 import pytest
 
 import guestlist as gl
+from guestlist import EXPORTS
 from guestlist._audit.gate import evaluate_policy
 from guestlist._audit.policy import Policy
 from guestlist._case import Check
-from guestlist._report.exports import EXPORTS, junit, sarif
+from guestlist._report.exports import junit, sarif
 from guestlist._report.gate import gate_lines, gate_texts
 from report_worlds import leaking, quiet
 

@@ -7,14 +7,13 @@ from dataclasses import replace
 
 import pytest
 
+from guestlist import Estimate, Results
 from guestlist._findings.hypothesis_tests import Level
-from guestlist._findings.results import Results
 from guestlist._report.page import page, page_charts
 from guestlist._report.sections import attacks, hypothesis_tests
 from guestlist._report.terminal import summary
 from guestlist._report.wording import sanitize_results
 from guestlist._util import interval, percent
-from guestlist.metrics import Estimate
 from report_worlds import HOSTILE, hostile, leaking, predictions_only, quiet, with_levels
 
 UNSEEN = re.compile(r"<(script|style)\b.*?</\1>|<[^>]*>", re.DOTALL)

@@ -13,9 +13,8 @@ from itertools import pairwise
 
 import pytest
 
-from guestlist._case import Cover
+from guestlist import Cover, Results
 from guestlist._findings.attacks import Curve, Histogram
-from guestlist._findings.results import Results
 from guestlist._report import diagnostics, wording
 from guestlist._report.page import json_for_script, page, page_charts
 from guestlist._report.sections import answer, attacks, facts, headline

@@ -6,7 +6,7 @@ import pytest
 
 import guestlist as gl
 from cases import case_of, judge, leaking
-from guestlist._findings.results import Results
+from guestlist import Results
 from guestlist._report.page import page
 from guestlist._report.sections.risks import risk_value_sentence, shapr_caveat
 from guestlist.metrics import WITHHELD

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from guestlist import Estimate
 from guestlist._case import Check
 from guestlist._findings.exposure import ExposedPerson, Exposure
 from guestlist._findings.records import ExposureSummary
@@ -16,7 +17,7 @@ from guestlist._report.page import page
 from guestlist._report.sections import answer, exposed, facts, groups, headline
 from guestlist._report.terminal import fragment, summary
 from guestlist._util import interval, interval_in_people, people_base, percent
-from guestlist.metrics import WITHHELD, Estimate
+from guestlist.metrics import WITHHELD
 from report_worlds import at_chance, leaking, predictions_only, quiet, with_check, with_finding, with_headline
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import guestlist as gl
-from guestlist.errors import InputError
+from guestlist import InputError
 from guestlist.risks import attribution
 from oracles_risks import softmax_gradients, softmax_hessian
 

@@ -9,9 +9,9 @@ from sklearn.tree import DecisionTreeClassifier
 
 import guestlist as gl
 from cases import case_of, leaking
+from guestlist import InputError
 from guestlist.attacks import ATTACKS
 from guestlist.cli import main
-from guestlist.errors import InputError
 from guestlist.metrics import threshold_at_fpr
 from guestlist.risks import forgetting
 from worlds import gaussian_simulation

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import guestlist as gl
-from guestlist.errors import InputError
+from guestlist import InputError
 from guestlist.knn import Knn, self_shapley, self_waka
 from guestlist.risks import RISKS, risks_of
 from oracles_neighbours import in_row_order, knn_shapley_recursion

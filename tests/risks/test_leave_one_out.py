@@ -7,7 +7,7 @@ from sklearn.linear_model import LinearRegression, LogisticRegression, Ridge
 from sklearn.neighbors import KNeighborsClassifier
 
 import guestlist as gl
-from guestlist.errors import InputError
+from guestlist import InputError
 from oracles_risks import modified_entropy
 
 RNG = np.random.default_rng(0)

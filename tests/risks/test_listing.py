@@ -11,14 +11,13 @@ from sklearn.linear_model import LogisticRegression
 
 import guestlist as gl
 from cases import case_of, leaking
+from guestlist import Estimate, InputError
 from guestlist._findings import group_risks, records
 from guestlist._findings.records import deciding_column
 from guestlist._findings.results import DISAGREE, REPORT, disagreements, members_by_exposure, record_table
 from guestlist._report.sections.risks import group_contradictions, ranking_disagreements
 from guestlist._util import for_spreadsheets
 from guestlist.cli import main
-from guestlist.errors import InputError
-from guestlist.metrics import Estimate
 from guestlist.risks import RECOMMENDED, members_by_risk, risks_of
 from worlds import gaussian_simulation
 

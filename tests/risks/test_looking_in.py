@@ -6,8 +6,9 @@ from click.testing import CliRunner
 from sklearn.linear_model import LogisticRegression, Ridge
 
 import guestlist as gl
+from guestlist import InputError
 from guestlist.cli import main
-from guestlist.errors import FolderError, InputError, NotCollectedError
+from guestlist.errors import FolderError, NotCollectedError
 from guestlist.evidence import parse_plan
 from guestlist.risks import RISKS, risks_of
 

@@ -8,8 +8,8 @@ import pandas as pd
 import pytest
 
 from cases import leaking
-from guestlist.errors import InputError
-from guestlist.metrics import Estimate, auc, flags_at_fpr
+from guestlist import Estimate, InputError
+from guestlist.metrics import auc, flags_at_fpr
 from guestlist.risks import (
     compare_over_repeats,
     compare_risks,

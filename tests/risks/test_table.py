@@ -5,7 +5,7 @@ import pytest
 from sklearn.linear_model import LogisticRegression
 
 import guestlist as gl
-from guestlist._case import Case
+from guestlist import Case
 from guestlist.risks import RISKS, Risk, risks_of
 
 pytestmark = pytest.mark.usefixtures("in_the_order_given")

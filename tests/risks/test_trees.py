@@ -12,8 +12,8 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.tree import DecisionTreeClassifier
 
 import guestlist as gl
+from guestlist import InputError
 from guestlist.cli import main
-from guestlist.errors import InputError
 from guestlist.risks import leaf_risk_of
 
 

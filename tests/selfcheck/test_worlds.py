@@ -4,12 +4,12 @@ from scipy.special import log_softmax
 
 from guestlist._kernels import aucs
 from guestlist._views import Rotation
+from guestlist.evidence import answers_of_margin
 from guestlist.models import SIGNALS
 from guestlist.models.signals import signals_of_logits
 from guestlist.selfcheck.scenes import CLASSES, SITUATIONS, SURE, TILT, UNEQUAL, scene
 from guestlist.selfcheck.simulations import (
     SURE_MARGIN,
-    answers_of_margin,
     memorising_simulation,
     signals_of_rounded,
     unbalanced_references,

@@ -7,10 +7,9 @@ import zipfile
 import numpy as np
 import pytest
 
+from guestlist import InputError, read_predictions
 from guestlist._store import files, read_npz
 from guestlist._store.files import opened_archive, stored_array
-from guestlist.errors import InputError
-from guestlist.models import read_predictions
 
 
 def npz(path, **parts):

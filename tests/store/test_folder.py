@@ -8,8 +8,8 @@ import pandas as pd
 import pytest
 
 import guestlist as gl
+from guestlist import Data
 from guestlist._store import Manifest, folder, model_path, open_store
-from guestlist.data import Data
 from guestlist.errors import FolderError
 from guestlist.games import Sides, draw, options_of, single_target_split
 

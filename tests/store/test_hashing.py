@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from guestlist import Data
 from guestlist._collect.inputs import _as_texts
 from guestlist._store import row_hashes
 from guestlist._store.integrity import _digests
-from guestlist.data import Data
 from guestlist.models.input_checks import members_again
 
 RNG = np.random.default_rng(0)

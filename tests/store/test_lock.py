@@ -8,8 +8,9 @@ import sys
 import pytest
 
 import guestlist as gl
+from guestlist import InputError
 from guestlist._store import folder_lock, tempdirs, write_text
-from guestlist.errors import FolderError, InputError, WriteError
+from guestlist.errors import FolderError, WriteError
 
 posix = pytest.mark.skipif(os.name != "posix", reason="there are no such permissions on Windows")
 

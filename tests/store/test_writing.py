@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import guestlist as gl
-from guestlist._collect.engines.local import Local
+from guestlist import Local
 from guestlist._store import audit_folder, files, tempdirs, temporary_folder, write_bytes, write_text
 from guestlist._store.tempdirs import LOCK
 from guestlist.cli import main

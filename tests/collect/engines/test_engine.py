@@ -12,10 +12,10 @@ import pytest
 
 import guestlist as gl
 from errands import NUMBERS, POOL, alive, check_nothing_is_left, contents, errand, interrupted, run, start, workers
-from guestlist._collect.engines.engine import WORK, Here
-from guestlist._collect.engines.local import TRIES, Local
+from guestlist import AuditError, Here, InputError, Local
+from guestlist._collect.engines.engine import WORK
+from guestlist._collect.engines.local import TRIES
 from guestlist._util import reproducibility
-from guestlist.errors import AuditError, InputError
 
 pytestmark = pytest.mark.slow  # processes are started, or networks trained
 

@@ -20,10 +20,9 @@ from sklearn.preprocessing import PowerTransformer
 
 import guestlist as gl
 from errands import NUMBERS, POOL, contents, errand, interrupted, run
-from guestlist._collect.engines.engine import WORK, Here
-from guestlist._collect.engines.on_ray import Ray
+from guestlist import AuditError, Here, Ray
+from guestlist._collect.engines.engine import WORK
 from guestlist.cli import main
-from guestlist.errors import AuditError
 
 
 @pytest.fixture(scope="module")

@@ -9,7 +9,7 @@ from papers.shapr import figures, measures, models, page, published, results
 from papers.shapr.__main__ import ALONE, SWEEPS, main
 from papers.shapr.data import SOURCES, drawn, load
 
-from guestlist.errors import InputError
+from guestlist import InputError
 
 pytest.importorskip("torch")
 
