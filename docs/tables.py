@@ -17,11 +17,11 @@ ROOT = Path(__file__).parents[1]
 
 
 def attack_table() -> str:
-    """The table of attacks, in Markdown."""
-    rows = ["| attack | needs | looks at | paper |", "| --- | --- | --- | --- |"]
+    """Return the table of attacks, in Markdown."""
+    rows = ["| attack | needs | score | paper |", "| --- | --- | --- | --- |"]
     for name, attack in ATTACKS.items():
-        by_name = "" if attack.default else " (by name)"
-        rows.append(f"| `{name}`{by_name} | {_needs(attack)} | {attack.summary} | {attack.paper} |")
+        opt_in = "" if attack.default else " (opt-in)"
+        rows.append(f"| `{name}`{opt_in} | {_needs(attack)} | {attack.summary} | {attack.paper} |")
     return "\n".join(rows)
 
 
@@ -35,8 +35,8 @@ def _needs(attack: Attack) -> str:
 
 
 def evidence_table() -> str:
-    """What can be collected beyond references, in Markdown."""
-    rows = ["| evidence | in Python | what it is | cost | attacks and risks |", "| --- | --- | --- | --- | --- |"]
+    """Return the table of evidence types, in Markdown."""
+    rows = ["| evidence | in Python | content | cost | attacks and risks |", "| --- | --- | --- | --- | --- |"]
     for name, kind in EVIDENCE.items():
         options = ", ".join(f"{field.name}={field.default!r}" for field in fields(kind.plan))
         readers = ", ".join(f"`{a}`" for a, row in (*ATTACKS.items(), *RISKS.items()) if row.evidence == name)
@@ -46,7 +46,7 @@ def evidence_table() -> str:
 
 
 def defence_table() -> str:
-    """Ways to train, in Markdown."""
+    """Return the table of defences, in Markdown."""
     rows = ["| defence | in Python | trains | what it does | cost | paper |", "| --- | --- | --- | --- | --- | --- |"]
     for name, defence in DEFENCES.items():
         rows.append(
@@ -149,11 +149,11 @@ TABLES = {
     "honesty": honesty_table,
     "power": power_table,
 }
-PAGES = ("README.md", "docs/attacks.md", "docs/benchmarks.md", "docs/defences.md")
+PAGES = ("docs/attacks.md", "docs/benchmarks.md", "docs/defences.md")
 
 
 def updated(page: str) -> str:
-    """The page with its tables made anew: what stands between ``<!-- name: … -->`` and ``<!-- end -->``."""
+    """Return the page with its tables generated again, between ``<!-- name: … -->`` and ``<!-- end -->``."""
 
     def made(match: re.Match) -> str:
         return f"{match[1]}\n{TABLES[match[2]]()}\n\n{match[3]}"
