@@ -25,7 +25,7 @@ from guestlist.metrics import (
     smallest_detectable_auc,
     tpr_at_fpr,
 )
-from guestlist.metrics.intervals import SortedScores
+from guestlist.metrics.low_fpr import SortedScores
 from guestlist.metrics.ranking import ClusterCodes, auc_variance
 from guestlist.selfcheck.simulations import Visits
 from worlds_evaluate import World

@@ -9,7 +9,7 @@ import pytest
 
 from guestlist import Estimate
 from guestlist._case import Check
-from guestlist._findings.attacks import FPRS, Rate, _rate
+from guestlist._findings.attacks import Rate, _rates
 from guestlist._findings.group_risks import GroupRisk, GroupRisks, TooSmall
 from guestlist._report import diagnostics
 from guestlist._report.exports import markdown, model_card
@@ -68,7 +68,7 @@ def test_the_answer_is_graded_by_what_the_interval_supports(results, start):
 )
 def test_a_perfect_attack_is_graded_by_the_rate_that_the_nonmembers_support(n, start):
     sides = split_scores(np.arange(2.0 * n), np.arange(2 * n) >= n, None)
-    rates = tuple(_rate(sides, fpr, 0.5) for fpr in FPRS)
+    rates = _rates(sides, 0.5)
     text = answer.verdict_text(with_headline(leaking(), rates=rates, auc=Estimate(1.0, 0.85, 1.0)))
     assert text.startswith(start)
     assert ("5 in 100 other records" in text) == ("too few non-members to support a lower rate" in text) == (n == 100)

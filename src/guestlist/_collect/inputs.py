@@ -12,7 +12,7 @@ import pandas as pd
 
 from guestlist._collect.query import is_unknown_category
 from guestlist._store import Manifest, Store, fingerprint, open_store, row_hashes, text_digest, to_json, write_manifest
-from guestlist._util import as_path, choice, last, one_thread, short_repr, split_by_side, stream
+from guestlist._util import as_path, choice, names_ending, one_thread, short_repr, split_by_side, stream
 from guestlist.data import Data, as_data, column_names, concatenate, ordered_like
 from guestlist.defences import Refit
 from guestlist.errors import FolderError, InputError
@@ -321,11 +321,12 @@ def _refusing(model) -> dict[str, Any]:
     """Return parameters by name with which no encoder of an estimator refuses; empty if none does."""
     parameters = model.get_params(deep=True)
     accepting: dict[str, Any] = {}
-    for name, value in parameters.items():
+    for name in names_ending(parameters, (OPTION,)):
+        value = parameters[name]
         start = name.removesuffix(OPTION)
         kind = type(parameters.get(start.removesuffix("__"))).__name__
         listed = not isinstance(parameters.get(f"{start}categories"), str)  # the user lists all categories
-        if last(name) == OPTION and isinstance(value, str) and value == REFUSES and kind in ACCEPTING and not listed:
+        if isinstance(value, str) and value == REFUSES and kind in ACCEPTING and not listed:
             accepting |= {f"{start}{option}": chosen for option, chosen in ACCEPTING[kind].items()}
     return accepting
 

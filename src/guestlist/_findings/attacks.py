@@ -15,7 +15,7 @@ from guestlist._findings.significance import (
     attack_p_values,
     is_significant,
 )
-from guestlist._kernels import best_threshold, count_unscored, six_digits
+from guestlist._kernels import best_threshold, count_unscored, six_digit_rows, six_digits
 from guestlist._util import stream
 from guestlist._views import Signals
 from guestlist.attacks import Attack
@@ -252,7 +252,7 @@ def evaluate_attack(
         auc=auc(scores, member, clusters=persons, placed=placed),
         detectable_auc=_detectable_auc(*effective_sizes(scores, member, clusters=persons)),
         advantage=advantage(scores, member, clusters=persons),
-        rates=tuple(_rate(sides, fpr, prior) for fpr in FPRS),
+        rates=_rates(sides, prior),
         balanced_accuracy=accuracy,
         unscored=int(count_unscored(scores)),
         curve=_curve(scores, member, sides),
@@ -272,15 +272,18 @@ def _detectable_auc(members: float, nonmembers: float) -> float:
     return smallest_detectable_auc(members, nonmembers) if members and nonmembers else np.nan
 
 
-def _rate(sides: SplitScores, fpr: float, prior: float) -> Rate:
+def _rates(sides: SplitScores, prior: float) -> tuple[Rate, ...]:
     # Counted in persons where they are known, because they decide which rate can be resolved.
     members, nonmembers = (int(side.n_clusters) for side in sides)
-    resolved = resolution(fpr, nonmembers)
-    tpr, ppv = tpr_and_ppv_of_split(sides, fpr, prior)
-    detectable = np.nan
-    if resolved != "withheld" and members:
-        detectable = _detectable_tpr(fpr, members, nonmembers)
-    return Rate(fpr=fpr, tpr=tpr, ppv=ppv, prior=prior, resolution=str(resolved), detectable=detectable)
+    rates = []
+    for fpr in FPRS:
+        resolved = resolution(fpr, nonmembers)
+        tpr, ppv = tpr_and_ppv_of_split(sides, fpr, prior)
+        detectable = np.nan
+        if resolved != "withheld" and members:
+            detectable = _detectable_tpr(fpr, members, nonmembers)
+        rates.append(Rate(fpr=fpr, tpr=tpr, ppv=ppv, prior=prior, resolution=str(resolved), detectable=detectable))
+    return tuple(rates)
 
 
 @lru_cache
@@ -296,7 +299,7 @@ def _curve(scores: np.ndarray, member: np.ndarray, sides: SplitScores) -> Curve:
     fprs = fprs[fprs >= smallest * (1 - 1e-6)]
     points = roc_steps(scores, member, at=fprs)
     low, high = roc_band_of_split(sides, fprs)
-    return Curve(*(six_digits(values) for values in (points.fpr, points.tpr, fprs, low, high)))
+    return Curve(*six_digit_rows(points.fpr, points.tpr, fprs, low, high))
 
 
 def _histogram(scores: np.ndarray, member: np.ndarray, bins: int = 40) -> Histogram:
@@ -306,11 +309,11 @@ def _histogram(scores: np.ndarray, member: np.ndarray, bins: int = 40) -> Histog
     edges = np.linspace(low, high if high > low else low + 1, bins + 1)
     clipped = np.clip(scores, edges[0], edges[-1])
 
-    def shares(side: np.ndarray) -> tuple[float, ...]:
+    def shares(side: np.ndarray) -> np.ndarray:
         values = clipped[side & ~np.isnan(scores)]
-        return six_digits(np.histogram(values, edges)[0] / max(len(values), 1))
+        return np.histogram(values, edges)[0] / max(len(values), 1)
 
-    return Histogram(six_digits(edges), shares(member), shares(~member))
+    return Histogram(*six_digit_rows(edges, shares(member), shares(~member)))
 
 
 ALPHA = 0.1
@@ -348,8 +351,8 @@ def find_agreement(case: Case) -> AgreementResult | None:
         alpha=ALPHA,
         names=shares.names,
         by_p_value=(False, *(name in tests for name in case.scores)),
-        members=tuple(map(six_digits, shares.members)),
-        nonmembers=tuple(map(six_digits, shares.nonmembers)),
+        members=six_digit_rows(*shares.members),
+        nonmembers=six_digit_rows(*shares.nonmembers),
     )
 
 

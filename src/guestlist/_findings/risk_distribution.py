@@ -10,7 +10,7 @@ from scipy.stats import rankdata
 
 from guestlist._case import PRIOR, Case
 from guestlist._findings import groups, headline
-from guestlist._kernels import six_digits
+from guestlist._kernels import six_digit_rows
 from guestlist.metrics import MIN_CORRELATION_SIZE, is_constant, spearman
 from guestlist.risks import AtPrior, Calibration, at_prior, calibration, calibration_at_priors, risks_of
 
@@ -62,7 +62,7 @@ def find_risk_distribution(case: Case) -> RiskDistribution | None:
     attack = case.of(headline.find).name
     ranked = {**risks, attack: case.scores[attack][asked]}
     of_members = [values[member] for values in ranked.values()]
-    matrix = tuple(six_digits(row) for row in _rank_correlations(of_members))
+    matrix = six_digit_rows(*_rank_correlations(of_members))
     return RiskDistribution(
         tuple(part_quantiles for part_quantiles in spreads if part_quantiles.members), tuple(ranked), matrix
     )

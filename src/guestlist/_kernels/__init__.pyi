@@ -40,6 +40,7 @@ from .samples import error_of as error_of
 from .samples import optional_take as optional_take
 from .samples import rows_by_label as rows_by_label
 from .samples import scored_weights as scored_weights
+from .samples import six_digit_rows as six_digit_rows
 from .samples import six_digits as six_digits
 from .samples import subsample_by_label as subsample_by_label
 from .samples import take_columns as take_columns

@@ -159,7 +159,12 @@ def six_digits(values: np.ndarray) -> tuple[float, ...]:
     >>> six_digits(np.array([1 / 3, 0.0, 123456.5]))
     (0.333333, 0.0, 123456.0)
     """
-    return tuple(float(f"{value:.6g}") for value in np.asarray(values, dtype=np.float64).tolist())
+    return tuple(map(float, map("{:.6g}".format, np.asarray(values, dtype=np.float64).tolist())))
+
+
+def six_digit_rows(*rows: np.ndarray) -> tuple[tuple[float, ...], ...]:
+    """Round each of several arrays to six significant digits."""
+    return tuple(map(six_digits, rows))
 
 
 SMALLEST_PROBABILITY = 1e-30

@@ -7,7 +7,7 @@ from .fingerprints import SEEDS as SEEDS
 from .fingerprints import THREADS as THREADS
 from .fingerprints import describe as describe
 from .fingerprints import described as described
-from .fingerprints import last as last
+from .fingerprints import names_ending as names_ending
 from .fit_params import EXAMPLE as EXAMPLE
 from .fit_params import FitParams as FitParams
 from .fit_params import concatenated as concatenated

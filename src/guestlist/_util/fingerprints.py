@@ -7,7 +7,7 @@ import importlib.metadata
 import inspect
 import sys
 import types
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import fields, is_dataclass
 from pathlib import Path
 
@@ -74,14 +74,14 @@ def _recipe(value) -> str:
     return description if description.startswith(name) else f"{_class(type(value))}: {description}"
 
 
-def last(name: str) -> str:
-    """The parameter's own name, without the parts of a pipeline before it."""
-    return name.rsplit("__", 1)[-1]
+def names_ending(parameters: Iterable[str], endings: Sequence[str]) -> list[str]:
+    """Return the parameters whose name, without the steps of a pipeline before it, is one of ``endings``."""
+    return [name for name in parameters if name.rpartition("__")[2] in endings]
 
 
 def _estimator(value) -> str:
     parameters = value.get_params(deep=False)
-    names = sorted(name for name in parameters if last(name) not in SEEDS + THREADS)
+    names = sorted(set(parameters).difference(names_ending(parameters, SEEDS + THREADS)))
     inside = ", ".join(f"{name}={describe(parameters[name])}" for name in names)
     return f"{_class(type(value))}({inside})"
 

@@ -22,6 +22,7 @@ from guestlist._kernels import (
     leave_block_out_moments,
     leave_block_out_share_above,
     lookup_thresholds,
+    optional_take,
     rows_by_label,
     share_above,
     subsample_by_label,
@@ -237,8 +238,8 @@ class Signals:
             reference_member=take_columns(self.reference_member, records),
             labels=self.labels[records],
             evidence=self.evidence.take(records),
-            population=_optional_take(self.population, records),
-            answers=_optional_take(self.answers, records),
+            population=optional_take(self.population, records),
+            answers=optional_take(self.answers, records),
         )
 
     def with_references(self, models: ModelsView) -> Signals:
@@ -426,8 +427,8 @@ class Rotation:
             member=take_columns(self.member, records),
             labels=self.labels[records],
             evidence=lambda k: self.evidence(k).take(records),
-            not_evaluated=_optional_take(self.not_evaluated, records),
-            answers=lambda k: _optional_take(self.answers(k), records),
+            not_evaluated=optional_take(self.not_evaluated, records),
+            answers=lambda k: optional_take(self.answers(k), records),
         )
 
     @property
@@ -464,11 +465,7 @@ def _once(made: dict[Hashable, Any], key: Hashable, make: Callable[[], T]) -> T:
 
 
 def _lookup(values: Mapping[str, np.ndarray], name: str) -> np.ndarray:
-    return read_only(values[_checked_name(values, name)])
-
-
-def _optional_take(array: np.ndarray | None, records: np.ndarray) -> np.ndarray | None:
-    return None if array is None else array[records]
+    return values[_checked_name(values, name)]
 
 
 def _checked_name(values: Mapping[str, np.ndarray], name: str) -> str:

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from guestlist._util import EXAMPLE, SEEDS, THREADS, described, last
+from guestlist._util import EXAMPLE, SEEDS, THREADS, described, names_ending
 from guestlist.data import Data
 from guestlist.defences.recipe import package_of, unfitted
 from guestlist.errors import InputError
@@ -48,9 +48,9 @@ class Refit:
         parameters = model.get_params(deep=True)
         _check_rounds(model, parameters)
         silent = _silent(model, parameters)
-        seeds = [name for name in (*parameters, *silent) if last(name) in SEEDS]
+        seeds = names_ending((*parameters, *silent), SEEDS)
         fresh = {name: int(rng.integers(2**31 - 1)) for name in sorted(seeds)}
-        single = {name: 1 for name in parameters if last(name) in THREADS and not _single(model, parameters, name)}
+        single = {name: 1 for name in names_ending(parameters, THREADS) if not _single(model, parameters, name)}
         model.set_params(**{**silent, **fresh, **single})
         arguments = {**_fit_arguments(data), **weights}
         check_arguments(model, arguments)
@@ -87,7 +87,7 @@ def _silent(model, parameters) -> dict[str, Any]:
     """Return settings for CatBoost, which lists only parameters that were set: one thread, no files, silence, a seed."""
     settings: dict[str, Any] = {}
     for name, part in {"": model, **parameters}.items():
-        if package_of(part) == "catboost" and hasattr(part, "get_params"):
+        if hasattr(part, "get_params") and package_of(part) == "catboost":
             parameters_set = part.get_params()
             silencer = next((option for option in SILENT if option in parameters_set), "verbose")
             options = {silencer: SILENT[silencer], "allow_writing_files": False, "thread_count": 1}
@@ -100,9 +100,12 @@ def _silent(model, parameters) -> dict[str, Any]:
     return settings
 
 
+EARLY_STOPPING = ("early_stopping_round", "early_stopping_rounds")
+
+
 def _check_rounds(model, parameters) -> None:
     """Refuse models that stop early with validation records: references have none."""
-    stopping = [name for name in parameters if last(name).startswith("early_stopping_round") and parameters[name]]
+    stopping = [name for name in names_ending(parameters, EARLY_STOPPING) if parameters[name]]
     parts = [parameters[name.rpartition("__")[0]] if "__" in name else model for name in stopping]
     for name, part in zip(stopping, parts, strict=True):
         if package_of(part) in ("xgboost", "lightgbm"):

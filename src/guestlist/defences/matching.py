@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from guestlist._util import described, last
+from guestlist._util import described, names_ending
 from guestlist.data import Data, as_data, copied
 from guestlist.defences.dp_sgd import DpSgd
 from guestlist.defences.estimators import Refit
@@ -192,7 +192,7 @@ def _stopped_module(wanted: float, module, members: Data, held_out: Data, fit: F
 
 def _stopped_estimator(wanted: float, model, members: Data, held_out: Data, tries: int = 20) -> Matched:
     parameters = model.get_params(deep=True)
-    names = [name for name in parameters if last(name) in ROUNDS and isinstance(parameters[name], int)]
+    names = [name for name in names_ending(parameters, ROUNDS) if isinstance(parameters[name], int)]
     if not names:
         raise InputError(
             f"{type(model).__name__} does not train in rounds that could be fewer: none of {', '.join(ROUNDS)}."

@@ -12,10 +12,9 @@ from guestlist._kernels import (
     cluster_codes,
     consecutive_codes,
     drop_unscored,
-    optional_take,
     scored_weights,
 )
-from guestlist.metrics.intervals import ROUNDING, WITHHELD, Estimate, clustered_proportion, newcombe_difference
+from guestlist.metrics.intervals import ROUNDING, WITHHELD, Estimate, newcombe_difference, proportions_by_class
 from guestlist.metrics.low_fpr import threshold_at_fpr
 
 
@@ -98,10 +97,7 @@ def advantage(
     if not _can_evaluate(member, clusters, threshold):
         return WITHHELD
     flagged = flag_members(scores, member, threshold, clusters=clusters)
-    tpr, fpr = (
-        clustered_proportion(flagged[kind], clusters=optional_take(clusters, kind), confidence=confidence)
-        for kind in (member, ~member)
-    )
+    tpr, fpr = proportions_by_class(flagged, member, clusters=clusters, confidence=confidence)
     return newcombe_difference(tpr, fpr)
 
 
@@ -160,10 +156,7 @@ def rates_at_level(
     check_share(alpha=alpha)
     clusters = cluster_codes(clusters, p_values)
     p_values, member = drop_unscored(p_values, member)
-    fpr, tpr = (
-        clustered_proportion(p_values[kind] <= alpha, clusters=optional_take(clusters, kind), confidence=confidence)
-        for kind in (~member, member)
-    )
+    tpr, fpr = proportions_by_class(p_values <= alpha, member, clusters=clusters, confidence=confidence)
     return fpr, tpr
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
@@ -202,21 +201,21 @@ class ClusterSums:
         Where a few have most of the records, or of the weight, and high scores too, it may be one of those that was missed: who
         was not seen counts as one of as many as these are worth.
         """
-        a, b, inside = self._beta()
+        a, b, inside = self.beta()
         return np.where(inside, special.betaincinv(a, b, 1 - error), 1.0)
 
     def lower(self, error: np.ndarray | float) -> np.ndarray:
         """Lower bound on the mean, ``error`` all on this side."""
-        return 1 - self._complement().upper(error)
+        return 1 - self.complement().upper(error)
 
     def tails(self, mean: float) -> tuple[np.ndarray, np.ndarray]:
         """One-sided errors at which the upper and the lower bound equal ``mean``: the p-values of a smaller and a larger one."""
-        a, b, inside = self._beta()
+        a, b, inside = self.beta()
         smaller = np.where(inside, special.betaincc(a, b, mean), 1.0)
-        a, b, inside = self._complement()._beta()
+        a, b, inside = self.complement().beta()
         return smaller, np.where(inside, special.betaincc(a, b, 1 - mean), 1.0)
 
-    def _beta(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    def beta(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Parameters of the beta distribution whose quantiles are upper bounds, and where there is one."""
         one_more = self.records / self.effective_n
         records = self.records + one_more
@@ -230,7 +229,7 @@ class ClusterSums:
         strength = np.where(inside, strength, 1.0)
         return mean * strength, (1 - mean) * strength, inside
 
-    def _complement(self) -> ClusterSums:
+    def complement(self) -> ClusterSums:
         """The same of one minus the values."""
         return ClusterSums(
             total=self.records - self.total,
@@ -239,68 +238,6 @@ class ClusterSums:
             records=self.records,
             size_squares=self.size_squares,
             n_clusters=self.n_clusters,
-        )
-
-
-@dataclass(frozen=True)
-class SortedScores:
-    """Scores of members, or of non-members, sorted upwards, and bounds on the share of the population above any of them."""
-
-    scores: np.ndarray
-    calls: ClusterSums | None  # for each number of calls from the top; None where each record stands alone
-
-    weighted: bool = False
-
-    @classmethod
-    def from_scores(
-        cls, scores: np.ndarray, clusters: np.ndarray | None, weights: np.ndarray | None = None
-    ) -> SortedScores:
-        """Sort scores; ``weights`` are numbers of records that each counts for, by default 1."""
-        if clusters is None and weights is None:
-            return cls(np.sort(scores), None)
-        order = np.argsort(scores, kind="stable")
-        from_top = order[::-1]
-        codes = np.arange(len(scores)) if clusters is None else consecutive_codes(clusters[from_top])
-        calls = ClusterSums.from_ranking(codes, None if weights is None else weights[from_top])
-        return cls(scores[order], calls, weights is not None and bool(np.ptp(weights) > 0))
-
-    def __len__(self) -> int:
-        return len(self.scores)
-
-    @property
-    def n_clusters(self) -> float:
-        """Number of persons, or of independent records; less where a few have most of the weight."""
-        if self.calls is None:
-            return len(self.scores)
-        return self.calls.effective_n if self.weighted and len(self) else self.calls.n_clusters
-
-    def allowed(self, share: float) -> int:
-        """Return the largest number of top records that is at most a share of all."""
-        if self.calls is None or not self.weighted:
-            return math.floor(share * len(self) + ROUNDING)
-        total = np.asarray(self.calls.total)
-        return int(np.searchsorted(total, share * total[-1] * (1 + ROUNDING), "right")) - 1
-
-    def above(self, threshold: np.ndarray | float) -> np.ndarray:
-        """Number of records with a larger score."""
-        return len(self.scores) - np.searchsorted(self.scores, threshold, "right")
-
-    def tails(self, count: np.ndarray, share: float) -> tuple[np.ndarray, np.ndarray]:
-        """Chances of at most, and of at least, ``count`` records above a threshold that a ``share`` of the population exceeds."""
-        if self.calls is None:
-            return special.bdtr(count, len(self), share), special.bdtrc(count - 1, len(self), share)
-        return self.calls.at(count).tails(share)
-
-    def lower(self, count: np.ndarray | float, error: np.ndarray | float) -> np.ndarray:
-        """Lower bound on the share of the population above a fixed threshold that ``count`` records exceed."""
-        return (
-            clopper_pearson_lower(count, len(self), error) if self.calls is None else self.calls.at(count).lower(error)
-        )
-
-    def upper(self, count: np.ndarray | float, error: np.ndarray | float) -> np.ndarray:
-        """Upper bound on the same."""
-        return (
-            clopper_pearson_upper(count, len(self), error) if self.calls is None else self.calls.at(count).upper(error)
         )
 
 
@@ -322,12 +259,25 @@ def clustered_proportion(
     0.333 [0.008, 0.906]
     """
     flagged = np.asarray(flagged, dtype=bool)
-    error = error_of(confidence)
     if clusters is None:
         return proportion(int(flagged.sum()), len(flagged), confidence=confidence)
+    error = error_of(confidence)
     if np.shape(clusters) != flagged.shape:
         raise ValueError(f"Expected clusters {flagged.shape}, one per record, found {np.shape(clusters)}.")
     if len(flagged) == 0:
         return WITHHELD
     sums = ClusterSums.from_values(flagged, consecutive_codes(np.asarray(clusters)))
     return Estimate(float(flagged.mean()), float(sums.lower(error / 2)), float(sums.upper(error / 2)))
+
+
+def proportions_by_class(
+    flagged: np.ndarray, member: np.ndarray, *, clusters: np.ndarray | None = None, confidence: float = 0.95
+) -> tuple[Estimate, Estimate]:
+    """Shares of members and of non-members that are flagged (TPR and FPR); see :func:`clustered_proportion`."""
+    tpr, fpr = (
+        clustered_proportion(
+            flagged[side], clusters=None if clusters is None else clusters[side], confidence=confidence
+        )
+        for side in (member, ~member)
+    )
+    return tpr, fpr

@@ -16,7 +16,10 @@ Where persons have several records, bounds for clusters (``persons.py``) replace
 threshold and for the members.
 """
 
+from __future__ import annotations
+
 import math
+from dataclasses import dataclass
 from enum import StrEnum
 from functools import lru_cache
 from typing import NamedTuple
@@ -28,6 +31,7 @@ from guestlist._kernels import (
     cached_argsort,
     check_share,
     cluster_codes,
+    consecutive_codes,
     drop_unscored,
     error_of,
     optional_take,
@@ -36,8 +40,8 @@ from guestlist._kernels import (
 from guestlist.metrics.intervals import (
     ROUNDING,
     WITHHELD,
+    ClusterSums,
     Estimate,
-    SortedScores,
     clopper_pearson_lower,
     clopper_pearson_upper,
 )
@@ -49,6 +53,65 @@ class Resolution(StrEnum):
     WITHHELD = "withheld"
     WEAK = "weak"
     GOOD = "good"
+
+
+@dataclass(frozen=True)
+class SortedScores:
+    """Scores of members, or of non-members, sorted upwards, and bounds on the share of the population above any of them."""
+
+    scores: np.ndarray
+    calls: ClusterSums | None  # for each number of calls from the top; None where each record stands alone
+
+    weighted: bool = False
+
+    @classmethod
+    def from_scores(
+        cls, scores: np.ndarray, clusters: np.ndarray | None, weights: np.ndarray | None = None
+    ) -> SortedScores:
+        """Sort scores; ``weights`` are numbers of records that each counts for, by default 1."""
+        if clusters is None and weights is None:
+            return cls(np.sort(scores), None)
+        order = np.argsort(scores, kind="stable")
+        from_top = order[::-1]
+        codes = np.arange(len(scores)) if clusters is None else consecutive_codes(clusters[from_top])
+        calls = ClusterSums.from_ranking(codes, None if weights is None else weights[from_top])
+        return cls(scores[order], calls, weights is not None and bool(np.ptp(weights) > 0))
+
+    @property
+    def n_clusters(self) -> float:
+        """Number of persons, or of independent records; less where a few have most of the weight."""
+        if self.calls is None:
+            return len(self.scores)
+        return self.calls.effective_n if self.weighted and len(self.scores) else self.calls.n_clusters
+
+    def allowed(self, share: float) -> int:
+        """Return the largest number of top records that is at most a share of all."""
+        if self.calls is None or not self.weighted:
+            return math.floor(share * len(self.scores) + ROUNDING)
+        total = np.asarray(self.calls.total)
+        return int(np.searchsorted(total, share * total[-1] * (1 + ROUNDING), "right")) - 1
+
+    def above(self, threshold: np.ndarray | float) -> np.ndarray:
+        """Number of records with a larger score."""
+        return len(self.scores) - np.searchsorted(self.scores, threshold, "right")
+
+    def tails(self, count: np.ndarray, share: float) -> tuple[np.ndarray, np.ndarray]:
+        """Chances of at most, and of at least, ``count`` records above a threshold that a ``share`` of the population exceeds."""
+        if self.calls is None:
+            return special.bdtr(count, len(self.scores), share), special.bdtrc(count - 1, len(self.scores), share)
+        return self.calls.at(count).tails(share)
+
+    def lower(self, count: np.ndarray | float, error: np.ndarray | float) -> np.ndarray:
+        """Lower bound on the share of the population above a fixed threshold that ``count`` records exceed."""
+        if self.calls is None:
+            return clopper_pearson_lower(count, len(self.scores), error)
+        return self.calls.at(count).lower(error)
+
+    def upper(self, count: np.ndarray | float, error: np.ndarray | float) -> np.ndarray:
+        """Upper bound on the same."""
+        if self.calls is None:
+            return clopper_pearson_upper(count, len(self.scores), error)
+        return self.calls.at(count).upper(error)
 
 
 class SplitScores(NamedTuple):
@@ -184,7 +247,7 @@ def roc_band_of_split(
     fprs = np.asarray(fprs, dtype=np.float64)
     check_share(fprs=fprs)
     members, nonmembers = sides
-    if min(len(members), len(nonmembers)) == 0:
+    if min(len(members.scores), len(nonmembers.scores)) == 0:
         return np.full(fprs.shape, np.nan), np.full(fprs.shape, np.nan)
     return _limits(members, nonmembers, fprs, error_of(confidence))
 
@@ -323,11 +386,11 @@ def split_scores(
 
 
 def _withheld(members: SortedScores, nonmembers: SortedScores, fpr: float) -> bool:
-    return resolution(fpr, nonmembers.n_clusters) is Resolution.WITHHELD or len(members) == 0
+    return resolution(fpr, nonmembers.n_clusters) is Resolution.WITHHELD or len(members.scores) == 0
 
 
 def _tpr(members: SortedScores, nonmembers: SortedScores, fpr: float, error: float) -> Estimate:
-    value = _count_above(members, nonmembers, nonmembers.allowed(fpr)) / len(members)
+    value = _count_above(members, nonmembers, nonmembers.allowed(fpr)) / len(members.scores)
     low, high = _limits(members, nonmembers, np.array([fpr]), error)
     return Estimate(float(value), min(float(low[0]), float(value)), max(float(high[0]), float(value)))
 
@@ -365,9 +428,9 @@ def _hull(
     """
 
     def count(inner: np.ndarray, outer: np.ndarray, share: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        between = _single(inner, tied) & _single(outer, tied)
-        outside = _count_above(members, nonmembers, outer)
-        inside = _count_above(members, nonmembers, inner)
+        both = np.stack([inner, outer])
+        between = np.logical_and(*_single(both, tied))
+        inside, outside = _count_above(members, nonmembers, both)
         return np.where(between, inside + share * (outside - inside), outside), between
 
     above, between = count(thresholds.strict, thresholds.strict - 1, thresholds.strict_share)
@@ -394,7 +457,7 @@ def _single(rank: np.ndarray, tied: np.ndarray) -> np.ndarray:
 
 def _thresholds(nonmembers: SortedScores, fprs: np.ndarray, error: float) -> ThresholdRanks:
     if nonmembers.calls is None:
-        return _binomial_thresholds(error, len(nonmembers), np.ascontiguousarray(fprs).tobytes())
+        return _binomial_thresholds(error, len(nonmembers.scores), np.ascontiguousarray(fprs).tobytes())
     scores, tails = _z_scores(error)
     bracket = _bracket(nonmembers, fprs, float(tails[-1]))
     columns = [
@@ -442,7 +505,7 @@ def _cluster_thresholds(
     nonmembers: SortedScores, fpr: float, first: int, last: int, scores: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
     """Thresholds of one rate where records have weights or persons have several; ``first`` and ``last`` bracket them."""
-    counts = np.arange(max(first - 1, 0), min(last + 1, len(nonmembers)) + 1)
+    counts = np.arange(max(first - 1, 0), min(last + 1, len(nonmembers.scores)) + 1)
     at_most, at_least = nonmembers.tails(counts, fpr)
     z_fewer = _z(np.maximum.accumulate(at_most))
     strict = np.searchsorted(-z_fewer, -scores, "left").clip(0, len(counts) - 1)
@@ -499,9 +562,9 @@ def _bracket(nonmembers: SortedScores, fpr: np.ndarray | float, error: float) ->
     """
     fprs = np.atleast_1d(np.asarray(fpr, dtype=np.float64))
     if nonmembers.calls is None:
-        ranks = _binomial_ranks(error, len(nonmembers), fprs.tobytes())
+        ranks = _binomial_ranks(error, len(nonmembers.scores), fprs.tobytes())
     else:
-        counts = np.arange(len(nonmembers) + 1)
+        counts = np.arange(len(nonmembers.scores) + 1)
         upper = nonmembers.upper(counts, error)
         lower = nonmembers.lower(counts, error)
         # The first count that chance >= fpr leaves possible, and the last that chance <= fpr does.
@@ -521,9 +584,9 @@ def _binomial_ranks(side: float, n: int, fprs: bytes) -> tuple[np.ndarray, np.nd
 def _count_above(members: SortedScores, nonmembers: SortedScores, rank: np.ndarray | int) -> np.ndarray:
     """Members strictly above the (rank + 1)-th largest non-member; none for rank -1, and all for rank n."""
     rank = np.asarray(rank, dtype=np.int64)
-    n = len(nonmembers)
+    n = len(nonmembers.scores)
     threshold = nonmembers.scores[np.clip(n - 1 - rank, 0, n - 1)]
-    return np.where(rank < 0, 0, np.where(rank >= n, len(members), members.above(threshold)))
+    return np.where(rank < 0, 0, np.where(rank >= n, len(members.scores), members.above(threshold)))
 
 
 def _predictive_value(
@@ -543,26 +606,26 @@ def _predictive_value(
     values = _values_in(nonmembers, bracket)
     false = nonmembers.above(values)
     true = members.above(values)
-    n_tied = len(nonmembers) - np.searchsorted(nonmembers.scores, values, "left") - false
+    n_tied = len(nonmembers.scores) - np.searchsorted(nonmembers.scores, values, "left") - false
     if n_tied.max() <= 1:
         return Estimate(*map(float, _ppv(np.array(tpr), fpr, prior)))
     # The FPR is at most fpr, and less by no more than the lump at q.
     lowest_fpr = nonmembers.lower(false, error)
     if nonmembers.calls is None:
-        lowest_fpr = np.maximum(lowest_fpr, fpr - clopper_pearson_upper(n_tied, len(nonmembers), error))
+        lowest_fpr = np.maximum(lowest_fpr, fpr - clopper_pearson_upper(n_tied, len(nonmembers.scores), error))
     # It is surely less only at the lowest value: above that, q may lie between two values, in no lump.
     highest_fpr = np.full(len(values), float(fpr))
     highest_fpr[0] = min(fpr, nonmembers.upper(false[0], error))
     low = np.nan_to_num(_ppv(members.lower(true, error), highest_fpr, prior), nan=0.0).min()
     high = np.nan_to_num(_ppv(members.upper(true, error), lowest_fpr, prior), nan=1.0).max()
-    flagged_share = _count_above(nonmembers, nonmembers, nonmembers.allowed(fpr)) / len(nonmembers)
+    flagged_share = _count_above(nonmembers, nonmembers, nonmembers.allowed(fpr)) / len(nonmembers.scores)
     value = float(_ppv(np.array(tpr.value), flagged_share, prior))
     return WITHHELD if np.isnan(value) else Estimate(value, min(float(low), value), max(float(high), value))
 
 
 def _values_in(nonmembers: SortedScores, bracket: RankBracket) -> np.ndarray:
     """The distinct scores between two ranks; infinity stands for what lies beyond the first or the last."""
-    n = len(nonmembers)
+    n = len(nonmembers.scores)
     first, last = (int(np.clip(rank, 0, n - 1)) for rank in bracket)
     beyond = [end for end, included in ((-np.inf, bracket.upper >= n), (np.inf, bracket.lower < 0)) if included]
     return np.union1d(nonmembers.scores[n - 1 - last : n - first], beyond)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
+from scipy import special
 from scipy.stats import norm, pearsonr, rankdata
 
 from guestlist._kernels import consecutive_codes, drop_unscored, error_of, optional_take
@@ -200,13 +201,17 @@ def _p_values(inside: _Means, outside: _Means) -> np.ndarray:
     above = gap > 0
     larger = _Means.where(above, inside, outside)
     smaller = _Means.where(above, outside, inside)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        *lower_shape, has_lower = larger.sums.complement().beta()
+        *upper_shape, has_upper = smaller.sums.beta()
     low = np.full(len(gap), np.log(SMALLEST_P))
     high = np.zeros(len(gap))
     for _ in range(BISECTIONS):
         middle = (low + high) / 2
         half = np.exp(middle) / 2
-        with np.errstate(invalid="ignore", divide="ignore"):
-            room = np.hypot(larger.mean - larger.sums.lower(half), smaller.sums.upper(half) - smaller.mean)
+        lower = 1 - np.where(has_lower, special.betaincinv(*lower_shape, 1 - half), 1.0)
+        upper = np.where(has_upper, special.betaincinv(*upper_shape, 1 - half), 1.0)
+        room = np.hypot(larger.mean - lower, upper - smaller.mean)
         apart = np.abs(gap) > room
         low = np.where(apart, low, middle)
         high = np.where(apart, middle, high)

@@ -70,7 +70,7 @@ class ClusterCodes(NamedTuple):
 
     @classmethod
     def split(cls, clusters: np.ndarray | None, member: np.ndarray) -> ClusterCodes:
-        return cls(optional_take(clusters, member), optional_take(clusters, ~member))
+        return cls(None, None) if clusters is None else cls(clusters[member], clusters[~member])
 
 
 def auc(

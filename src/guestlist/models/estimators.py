@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from guestlist._util import FitParams, describe, last
+from guestlist._util import FitParams, describe, names_ending
 from guestlist.data import Data, encode
 from guestlist.defences import (
     Recipe,
@@ -164,7 +164,7 @@ def with_fit_params(target: Target, params: FitParams) -> Target:
         )
     names = ", ".join(params.arguments)
     training = target.training and replace(target.training, recipe=f"{target.training.recipe} with fit({names})")
-    weighted = any(last(name) == "sample_weight" for name in params.arguments)
+    weighted = bool(names_ending(params.arguments, ("sample_weight",)))
     notes = {code: values for code, values in target.notes.items() if code != WEIGHTS or not weighted}
     identity = f"{target.recipe}\nfit {describe(dict(params.options))} {sorted(params.values)}"
     return replace(target, recipe=identity, training=training, notes=notes)

@@ -9,7 +9,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from guestlist._case import Case
-from guestlist._kernels import error_of
+from guestlist._kernels import error_of, optional_take
 from guestlist.errors import InputError
 from guestlist.metrics import (
     WITHHELD,
@@ -76,7 +76,7 @@ def predictive_values(
     rows: dict[str, tuple[np.ndarray, float | None]] = {EVERY_MEMBER: (np.ones(len(member)), 0.0)}
     for name, values in values_of(case, risks, custom).items():
         rows[name] = values[evaluated], RISKS[name].threshold if name in RISKS else None
-    persons = _some(case.persons, member)
+    persons = optional_take(case.persons, member)
     predictive: list[PredictiveValue] = []
     for attack in case.scores if attacks is None else attacks:
         scores = attack_scores(case, attack)[evaluated]
@@ -116,14 +116,14 @@ def predictive_value(
     values = values[known]
     scores = scores[known]
     flagged = calls[known] > 0
-    persons = _some(persons, known)
+    persons = optional_take(persons, known)
     precision = recall = f1 = WITHHELD
     if threshold is not None:
         risky = values > threshold
-        precision = clustered_proportion(flagged[risky], clusters=_some(persons, risky))
-        recall = clustered_proportion(risky[flagged], clusters=_some(persons, flagged))
+        precision = clustered_proportion(flagged[risky], clusters=optional_take(persons, risky))
+        recall = clustered_proportion(risky[flagged], clusters=optional_take(persons, flagged))
         either = risky | flagged
-        f1 = _f1(clustered_proportion((risky & flagged)[either], clusters=_some(persons, either)))
+        f1 = _f1(clustered_proportion((risky & flagged)[either], clusters=optional_take(persons, either)))
     return PredictiveValue(
         risk=risk,
         attack=attack,
@@ -160,10 +160,6 @@ def _top(values: np.ndarray, flagged: np.ndarray, confidence: float = 0.95) -> E
         float(clopper_pearson_upper(hits_with_ties, n, error / 2)),
     )
     return Estimate(hits / size, min(ends[0], hits / size), max(ends[1], hits / size))
-
-
-def _some(persons: np.ndarray | None, chosen: np.ndarray) -> np.ndarray | None:
-    return None if persons is None else persons[chosen]
 
 
 FIGURES = ("precision", "recall", "f1", "auc", "spearman", "top")
