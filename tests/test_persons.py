@@ -70,7 +70,7 @@ def test_a_person_on_both_sides_is_a_duplicate(world):
     again = pd.concat([nonmembers, visits(1, 7, 9, first=3)], ignore_index=True)
     with pytest.warns(AuditWarning, match="one of the 1 persons who stand on both sides"):
         results = gl.audit(model, members, again, label="ill", person="patient", references=0)
-    assert results.check("GL101").figures == {"duplicates": 7, "nonmembers": 107, "persons": 1}
+    assert results.check("GL101").values == {"duplicates": 7, "nonmembers": 107, "persons": 1}
     with pytest.warns(AuditWarning, match="or of a person who is one"):
         fewer = gl.audit(model, members, again, label="ill", person="patient", references=0, duplicates="drop")
     assert fewer.subject.nonmembers == 100
@@ -121,7 +121,7 @@ def test_predictions_know_persons_too(tmp_path):
 
     results = gl.audit_predictions(read_predictions(tmp_path / "p.csv", person="patient"))
     assert results.records["person"].tolist() == table["patient"].astype(str).tolist()
-    assert results.check("GL101").figures == {"duplicates": 1, "nonmembers": 30, "persons": 1}
+    assert results.check("GL101").values == {"duplicates": 1, "nonmembers": 30, "persons": 1}
     named = gl.audit_predictions(read_predictions(tmp_path / "p.csv", id="patient"))
     assert named.check("GL114").state == "issue"
 

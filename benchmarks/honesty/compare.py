@@ -103,7 +103,7 @@ def claims(law: str, records: int, repeats: int, seed: int = 0, **changes) -> di
         (found,) = gl.compare(audits)
         assert found.risk_changes is not None
         said["any figure"] += any(row.differs for row in found.differences)
-        said["most exposed"] += any(row.differs for row in found.differences if row.what.startswith("exposed"))
+        said["most exposed"] += any(row.differs for row in found.differences if row.metric.startswith("exposed"))
         said["most exposed, chosen by the first's scores"] += by_the_first(audits)
         said["risen"] += bool(found.risk_changes.rose)
         said["fallen"] += bool(found.risk_changes.fell)

@@ -22,11 +22,11 @@ from guestlist.attacks import ATTACKS
 from guestlist.privacy import (
     BayesianRuns,
     Bonferroni,
+    BoundMethod,
     ClopperPearson,
     FixedSize,
     GaussianRuns,
     HoldOut,
-    How,
     Median,
     OneRun,
     OneRunCurve,
@@ -119,7 +119,7 @@ WORLDS = {
         noisy(1.0, members=halves), GAUSSIAN, gaussian=True, fixed=True, one_model=True
     ),
 }
-METHODS: dict[str, Callable[[World], How]] = {
+METHODS: dict[str, Callable[[World], BoundMethod]] = {
     "one run": lambda world: OneRun(**_drawn(world)),
     "one run, curve": lambda world: OneRunCurve(**_drawn(world)),
     "one run, Gaussian curve": lambda world: OneRunCurve(**_drawn(world), curve="gaussian"),

@@ -89,7 +89,7 @@ def mean_risks(
         case = case_of(groups, rng, None if each == 1 else persons)
         values = draw(rng, persons[-1] + 1)[persons]
         values = values + exposed * values.std() * (groups["random"] == 0)
-        parts = (*slices.groups(case), *slices.pairs(case), *slices.classes(case))
+        parts = (*slices.group_slices(case), *slices.pair_slices(case), *slices.class_slices(case))
         judged = [part for part in parts if part.enough]
         rows = [
             row[0] for row in group_risks.mean_risks(case, judged, {law: values}, {law: None if exposed else bounds})
@@ -135,7 +135,7 @@ def rates(worlds: int, records: int = 1200, shift: float = 1.0, harder: float = 
         said = means[hard] + shift * case.truth.member + rng.normal(size=records)
         view = Rotation({"loss": -said[None]}, case.truth.member[None], case.view.labels).facing(0)
         case = Case(view, case.truth, case.records, None, case.attacks, case.setting).scored()
-        for part in group_risks.of_slices(case, slices.groups(case), {}).judged:
+        for part in group_risks.of_slices(case, slices.group_slices(case), {}).judged:
             for name, true in truth.items():
                 interval, at = getattr(part, name), true[int(part.values["hard"])]
                 held[name].append(bool(interval.low <= at <= interval.high))

@@ -107,10 +107,10 @@ def audited(world: World, seed: int, runs: int) -> dict[str, gl.Epsilon]:
     with tempfile.TemporaryDirectory() as folder:
         place = f"{folder}/a"
         found = gl.play_many(
-            game, world.mechanism, POOL, runs=runs, seed=seed, folder=place, how=HOWS[first], **options
+            game, world.mechanism, POOL, runs=runs, seed=seed, folder=place, method=HOWS[first], **options
         )
         case = gl.read_case(place)
-        judged = {how: gl.epsilon_bound(case, delta=DELTA, claimed=world.epsilon, how=HOWS[how]) for how in others}
+        judged = {how: gl.epsilon_bound(case, delta=DELTA, claimed=world.epsilon, method=HOWS[how]) for how in others}
         return {first: found, **judged}
 
 

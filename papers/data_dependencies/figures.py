@@ -115,6 +115,6 @@ def _smaller(game, by: int):
 
 def _accuracies(found: gl.Experiment, epsilon: float, arm: str) -> dict[str, float]:
     measured = {
-        point.figure: point.mean.value for point in found.points if (point.epsilon, point.arm) == (epsilon, arm)
+        point.metric: point.mean.value for point in found.points if (point.epsilon, point.arm) == (epsilon, arm)
     }
     return {name: measured[name] for name in ("members", "nonmembers", "validation") if name in measured}

@@ -80,9 +80,9 @@ def notes_with_cover(about: Mapping[str, Any] | None, cover: Cover | None) -> di
 
 
 PRIOR = 0.5
-Found = TypeVar("Found")
+Finding = TypeVar("Finding")
 State = Literal["issue", "passed", "not run", "not applicable", "ignored"]
-Figure = int | float | str
+CheckValue = int | float | str
 
 
 @dataclass(frozen=True)
@@ -109,12 +109,12 @@ class Check:
     Args:
         code: such as ``GL104``; a heading in ``docs/checks.md``.
         state: issue, passed, not run (it could have been, with other inputs), not applicable, or ignored as the user asked.
-        figures: by name, for the sentence.
+        values: numbers and names that the message reports.
     """
 
     code: str
     state: State
-    figures: Mapping[str, Figure]
+    values: Mapping[str, CheckValue]
 
 
 @dataclass(frozen=True)
@@ -218,7 +218,7 @@ class Case:
         return replace(self, scores=score(self.view, self.attacks))
 
     @cached_property
-    def asked_scores(self) -> dict[str, np.ndarray]:
+    def evaluated_scores(self) -> dict[str, np.ndarray]:
         """Attack to (asked records,) scores, read-only."""
         return {name: frozen_take(values, self.truth.evaluated) for name, values in self.scores.items()}
 
@@ -234,14 +234,14 @@ class Case:
             return None
         return np.unique(self.records["person"].to_numpy()[self.truth.evaluated], return_inverse=True)[1]
 
-    def of(self, find: Callable[[Case], Found]) -> Found:
+    def of(self, find: Callable[[Case], Finding]) -> Finding:
         """Return ``find(self)``, computed once: findings use each other."""
-        if find not in self._found:
-            self._found[find] = find(self)
-        return self._found[find]
+        if find not in self._findings:
+            self._findings[find] = find(self)
+        return self._findings[find]
 
     @cached_property
-    def _found(self) -> dict[Hashable, Any]:
+    def _findings(self) -> dict[Hashable, Any]:
         return {}
 
 

@@ -87,7 +87,7 @@ def test_sizes_that_differ_are_stated(blobs):
     model = RandomForestClassifier(5, random_state=0).fit(x, y)
     found = gl.audit(model, (x, y), (x2[:20], y2[:20]), references=8, jobs=1)
     assert found.check("GL105").state == "issue"
-    assert found.check("GL105").figures["target"] == 240
+    assert found.check("GL105").values["target"] == 240
     assert "trained on 240 records, the references on 1" in sentence(found.check("GL105"))
 
 

@@ -82,12 +82,12 @@ class TestTorch:
         fit = gl.defences.Fit(epochs=7, batch_size=40, learning_rate=0.02)
         held_out = gl.Data(*blobs[1])
         found = {one.name: one for one in plan(self.target(fit), held_out=held_out)}
-        assert found["l2 weight=0.001"].how == gl.defences.Fit(7, 40, 0.02, objective=gl.defences.L2(0.001))
-        assert found["dropout rate=0.5"].how.fit == fit
-        assert found["early_stopping"].how.fit == fit
-        private = found["dp_sgd noise=1"].how
+        assert found["l2 weight=0.001"].method == gl.defences.Fit(7, 40, 0.02, objective=gl.defences.L2(0.001))
+        assert found["dropout rate=0.5"].method.fit == fit
+        assert found["early_stopping"].method.fit == fit
+        private = found["dp_sgd noise=1"].method
         assert (private.rate, private.epochs, private.learning_rate, private.optimizer) == (0.1, 7, 0.02, "adam")
-        assert found["adv_reg"].how.objective.held_out.y.dtype.kind == "i"
+        assert found["adv_reg"].method.objective.held_out.y.dtype.kind == "i"
         assert not any(one.unfit for one in found.values())
         assert not {"selena", "fgsm_noise", "distillation"} & set(found)  # by name: they take long, or only add noise
         assert len(plan(self.target(fit), "selena")) == 2

@@ -59,16 +59,20 @@ def test_persons_are_counted_once():
 def test_what_is_better_is_found():
     (found,) = gl.compare(two("smooth", 3000, np.random.default_rng(2), gain=0.15, fall=0.8))
     accuracy, of_members, auc, tpr, exposed_auc, exposed_tpr, calibration = found.differences
-    assert (accuracy.what, accuracy.of) == ("accuracy", "non-members")
+    assert (accuracy.metric, accuracy.scope) == ("accuracy", "non-members")
     assert accuracy.differs
     assert accuracy.difference.low > 0.05
-    assert of_members.of == "members"
+    assert of_members.scope == "members"
     assert auc.differs
     assert auc.difference.high < -0.05
-    assert auc.of == ATTACK
+    assert auc.scope == ATTACK
     assert tpr.difference.value == pytest.approx(tpr.second.value - tpr.first.value)
     assert found.members + found.nonmembers == 3000
-    assert [exposed_auc.what, exposed_tpr.what, calibration.what] == ["exposed_auc", "exposed_tpr", "calibration_error"]
+    assert [exposed_auc.metric, exposed_tpr.metric, calibration.metric] == [
+        "exposed_auc",
+        "exposed_tpr",
+        "calibration_error",
+    ]
     assert exposed_tpr.differs
     assert exposed_tpr.difference.high < 0
     assert found.most_exposed.members == 15
@@ -121,7 +125,7 @@ def test_regression_has_no_accuracy():
     audits = two("smooth", 200, np.random.default_rng(6))
     without = {name: replace(one, records=one.records.drop(columns="correct")) for name, one in audits.items()}
     (found,) = gl.compare(without)
-    assert [row.what for row in found.differences] == ["auc", "tpr", "exposed_auc", "exposed_tpr"]
+    assert [row.metric for row in found.differences] == ["auc", "tpr", "exposed_auc", "exposed_tpr"]
     assert gl.compare(without).audits[0].accuracy is None
 
 
@@ -131,7 +135,7 @@ def test_older_audits_lack_what_was_not_recorded():
     audits["other"] = replace(audits["other"], records=audits["other"].records.drop(columns=[*newer]))
     whole = gl.compare(audits)
     (found,) = whole
-    assert [row.what for row in found.differences] == ["accuracy", "accuracy", "auc", "tpr"]
+    assert [row.metric for row in found.differences] == ["accuracy", "accuracy", "auc", "tpr"]
     assert (found.most_exposed, found.risk_changes, whole.audits[1].calibration_error) == (None, None, None)
     assert whole.audits[0].calibration_error is not None
 
@@ -180,7 +184,7 @@ def test_from_the_command_line(blobs, tmp_path):
     (found,) = whole["pairs"]  # asked for twice, compared once
     assert "min_samples_leaf=15" in whole["audits"][1]["training"]["recipe"]
     assert out.read_text("utf-8").startswith("<!DOCTYPE html>")
-    auc = next(row for row in found["differences"] if row["what"] == "auc")
+    auc = next(row for row in found["differences"] if row["metric"] == "auc")
     assert auc["difference"][2] < 0  # wide leaves give away less
     twice = CliRunner().invoke(main, ["compare", folders[0], folders[0]])
     assert twice.exit_code == 2

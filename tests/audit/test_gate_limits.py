@@ -93,14 +93,14 @@ def test_a_rate_belongs_to_a_tpr_and_to_nothing_else(measure, fpr):
 def test_a_verdict_tells_value_limit_margin_and_what_would_settle_it(results):
     auc = results.attack("loss").auc
     close = evaluate_limit(results, Limit((auc.value + auc.high) / 2), ("loss",))
-    assert close.margin == pytest.approx(close.limit.most - auc.high)
+    assert close.margin == pytest.approx(close.limit.maximum - auc.high)
     # Half of the room takes about four times the records; there are a thousand on either side.
     assert 3900 < close.sample_size_needed.members == close.sample_size_needed.nonmembers < 4500
     said = words(close)
     for part in (
         f"{auc.value:.3f}",
         decimal(auc.high, 1),
-        f"{close.limit.most:g}",
+        f"{close.limit.maximum:g}",
         f"{-close.margin:.3f} beyond",
         "about 4,",
     ):

@@ -210,8 +210,8 @@ def test_a_baseline_that_was_run_is_recognised():
 # -- open checks --------------------------------------------------------------------------------------------------------
 
 
-def with_check(results: gl.Results, code: str, state: str = "issue", **figures) -> gl.Results:
-    checks = tuple(replace(one, state=state, figures=figures) if one.code == code else one for one in results.checks)
+def with_check(results: gl.Results, code: str, state: str = "issue", **values) -> gl.Results:
+    checks = tuple(replace(one, state=state, values=values) if one.code == code else one for one in results.checks)
     return replace(results, checks=checks)
 
 

@@ -39,7 +39,7 @@ def test_an_audit_of_two_kinds_of_records_does_not_say_yes(years, caplog):
         found = gl.audit(*years, references=0, attacks=["loss", "entropy"])
     assert "never queries the model" in caplog.text
     assert found.check("GL119").state == "issue"
-    assert found.check("GL119").figures["p_value"] == found.baseline.p_value == 1 / 400
+    assert found.check("GL119").values["p_value"] == found.baseline.p_value == 1 / 400
     assert verdict_text(replace(found, baseline=None)).startswith("Yes")
     assert verdict_text(found).startswith("Unclear. There is evidence of a difference between the two sets")
     assert "cannot be attributed to the model alone" in verdict_text(found)

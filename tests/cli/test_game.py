@@ -108,7 +108,7 @@ def test_words_follow_the_figures():
     (line,) = answer(made_up(0.1, 0.3))
     assert "they take from it" in line
     named = replace(found := made_up(0.9, 0.1), gaps=(replace(found.gaps[0], attack="average_threshold"),))
-    named = replace(named, points=tuple(replace(one, figure="average_threshold") for one in named.points))
+    named = replace(named, points=tuple(replace(one, metric="average_threshold") for one in named.points))
     assert answer(named)[0].startswith("Loss below the target's own average training loss:")
     assert answer(replace(named, average_of="shadows"))[0].startswith(
         "Loss below the shadow models' average training loss:"

@@ -59,7 +59,7 @@ def test_an_audit_grows_and_keeps_what_it_has(tree, blobs, tmp_path):
     assert again.document()["outcomes"] == found.document()["outcomes"]
     wide = found.check("GL111")
     assert wide.state == "issue"
-    assert (wide.figures["wanted"], wide.figures["references"]) == (0.01, found.references.count)
+    assert (wide.values["wanted"], wide.values["references"]) == (0.01, found.references.count)
     assert f"wide with {found.references.count} references, not 0.01 as asked" in sentence(wide)
     assert again.check("GL111").state == "not applicable"
 

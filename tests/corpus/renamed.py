@@ -51,6 +51,13 @@ PATHS: tuple[tuple[str, str], ...] = (
     (r"^(results\.checks\.\d+\.figures)\.surer\b", r"\1.margin_shift"),
     (r"^(results\.checks\.\d+\.figures)\.steeper\b", r"\1.margin_slope"),
     (r"^(results\.checks\.\d+\.figures)\.farther\b", r"\1.margin_dispersion"),
+    (r"^(results\.checks\.\d+)\.figures\b", r"\1.values"),
+    (r"^(results\.gate\.(?:checks|demands)\.\d+)\.figures\b", r"\1.values"),
+    (r"^(results\.gate\.verdicts\.\d+\.limit)\.most\b", r"\1.maximum"),
+    # comparisons, experiments and defences
+    (r"^(outcome\.(?:pairs\.\d+\.)?differences\.\d+)\.what\b", r"\1.metric"),
+    (r"^(outcome\.(?:pairs\.\d+\.)?differences\.\d+)\.of\b", r"\1.scope"),
+    (r"^(outcome\.points\.\d+)\.figure\b", r"\1.metric"),
     # table of records
     (r"^records\.listed\b", "records.flagged"),
     (r"^records\.false_alarms\b", "records.per_record_fpr"),

@@ -60,7 +60,7 @@ def test_levels_and_the_gap_are_told_too(case):
             values = case.p_values[test.name][asked]
             assert (level.fpr, level.tpr) == rates_at_level(values, member, level.alpha, clusters=persons)
     right = case.view.target("correct")[asked] > 0.5
-    told = diagnostics_attacks.gap_without_attack(case).figures
+    told = diagnostics_attacks.gap_without_attack(case).values
     wanted = advantage(right, member, 0.5, clusters=persons)
     assert (told["low"], told["high"]) == (wanted.low, wanted.high) != advantage(right, member, 0.5)[1:]
 

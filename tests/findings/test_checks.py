@@ -74,7 +74,7 @@ def test_duplicates_are_an_issue_or_were_dropped():
     some, none = Duplicates(3, 10, dropped=False), Duplicates(0, 10, dropped=True)
     twins, dropped = checks.of_duplicates(some)
     assert (twins.state, dropped.state) == ("issue", "not applicable")
-    assert twins.figures == {"duplicates": 3, "nonmembers": 10}
+    assert twins.values == {"duplicates": 3, "nonmembers": 10}
     twins, dropped = checks.of_duplicates(replace(some, dropped=True))
     assert (twins.state, dropped.state) == ("passed", "issue")
     assert [check.state for check in checks.of_duplicates(none)] == ["passed", "passed"]
@@ -98,7 +98,7 @@ def test_saturated_answers():
     assert state(replace(case, setting=replace(probabilities, answers=sure)), "GL104") == "passed"
     some = np.where(np.arange(400)[:, None] < 40, [0.0, 1.0], sure)
     found = judge(replace(case, setting=replace(probabilities, answers=some))).check("GL104")
-    assert (found.state, found.figures["share"]) == ("issue", 0.1)
+    assert (found.state, found.values["share"]) == ("issue", 0.1)
 
 
 @pytest.mark.slow
@@ -128,7 +128,7 @@ def test_references_that_are_copies(monkeypatch):
     assert state(case, "GL106") == "passed"
     values = {name: np.vstack([matrix[:1], matrix[:1], matrix[2:]]) for name, matrix in case.view.values.items()}
     found = judge(replace(case, view=replace(case.view, values=values))).check("GL106")
-    assert (found.state, found.figures) == ("issue", {"copies": 1, "references": 10})
+    assert (found.state, found.values) == ("issue", {"copies": 1, "references": 10})
     nearly = {name: matrix.copy() for name, matrix in values.items()}  # the same in all places that are looked at first
     nearly["p_y"][1, 1] += 0.1
     monkeypatch.setattr("guestlist._diagnostics.references.evenly_spaced", lambda asked: np.arange(0, len(asked), 2))
@@ -151,7 +151,7 @@ def test_models_that_do_not_differ(code, kind):
 
     same = {name: np.tile(matrix[:1], (len(matrix), 1)) for name, matrix in models.values.items()}
     found = judge(with_models(replace(models, values=same))).check(code)
-    assert (found.state, found.figures) == ("issue", {"same": 400, "records": 400})
+    assert (found.state, found.values) == ("issue", {"same": 400, "records": 400})
     assert "training has no randomness" in " ".join(sentence(found).split())
     one = replace(models, values={n: m[:1] for n, m in models.values.items()}, member=models.member[:1])
     assert state(with_models(one), code) == "not run"
@@ -177,7 +177,7 @@ def test_sides_that_were_interchanged():
     assert state(case, "GL112") == "passed"
     found = judge(interchanged(case)).check("GL112")
     assert found.state == "issue"
-    assert found.figures["attack"] == "loss"
+    assert found.values["attack"] == "loss"
     assert "The attack loss ranks members below non-members" in sentence(found)
 
 
@@ -205,7 +205,7 @@ def test_a_gap_that_no_attack_sees():
     case = leaking(records=1000)
     found = judge(case)
     assert found.check("GL113").state == "passed"  # the attacks see it
-    assert found.check("GL113").figures["low"] > MIN_ACCURACY_GAP
+    assert found.check("GL113").values["low"] > MIN_ACCURACY_GAP
     swapped = judge(interchanged(case))
     assert not any(outcome.beats_guessing for outcome in swapped.outcomes)
     assert swapped.check("GL113").state == "issue"
@@ -320,8 +320,8 @@ def test_a_class_of_few_records_does_not_stop_an_audit(classes, few):
     check = found.check("GL120")
     assert check.state == ("issue" if few == 1 else "passed")
     if few == 1:
-        assert (check.figures["classes"], check.figures["records"]) == (1, 1)
-        assert (check.figures["without"] > 0) == (classes > 2)
+        assert (check.values["classes"], check.values["records"]) == (1, 1)
+        assert (check.values["without"] > 0) == (classes > 2)
         assert "1 class has so few records that" in sentence(check)
     assert state(regression(), "GL120") == "not applicable"
 

@@ -78,17 +78,19 @@ def test_one_that_is_not_contradicted_is_not_said_to_hold(case):
 
 
 def test_a_bound_about_gaussian_noise_says_so(case):
-    found = gl.epsilon_bound(case, how=gl.privacy.OneRunCurve(curve="gaussian"))
+    found = gl.epsilon_bound(case, method=gl.privacy.OneRunCurve(curve="gaussian"))
     assert found.bound.epsilon > gl.epsilon_bound(case).bound.epsilon
     assert "That is about Gaussian noise" in epsilon_verdict(found)
-    assert "Gaussian" not in epsilon_verdict(gl.epsilon_bound(case, how=gl.privacy.OneRunCurve()))
+    assert "Gaussian" not in epsilon_verdict(gl.epsilon_bound(case, method=gl.privacy.OneRunCurve()))
 
 
 def test_what_is_shown_of_gaussian_noise_contradicts_no_other_claim(case):
     """Randomised response, say, keeps an epsilon that no Gaussian noise with the same scores would keep."""
     how = gl.privacy.OneRunCurve(curve="gaussian")
-    proved = gl.epsilon_bound(case, how=how).bound.epsilon
-    plain, noise = (gl.epsilon_bound(case, claimed=Claim(1.0, 1e-5, gaussian), how=how) for gaussian in (False, True))
+    proved = gl.epsilon_bound(case, method=how).bound.epsilon
+    plain, noise = (
+        gl.epsilon_bound(case, claimed=Claim(1.0, 1e-5, gaussian), method=how) for gaussian in (False, True)
+    )
     assert proved > 1 == plain.allowed.epsilon
     assert (plain.contradicted, noise.contradicted) == (False, True)
     assert "is not contradicted by what is shown of Gaussian noise" in epsilon_verdict(plain)
@@ -187,7 +189,7 @@ def test_attacks_that_were_told_some_sides_prove_nothing(case, evidence):
 
 def test_refused_by_methods_for_many_runs(case):
     with pytest.raises(gl.InputError, match="not independent trials"):
-        gl.epsilon_bound(case, how=gl.privacy.ClopperPearson())
+        gl.epsilon_bound(case, method=gl.privacy.ClopperPearson())
 
 
 def test_only_attacks_that_do_not_know_the_truth(case):

@@ -152,7 +152,7 @@ def test_the_folder_says_the_same_by_the_methods_for_many_runs(runs):
 
 def test_a_belief_is_not_called_a_proof(runs):
     folder = runs[1]
-    found = gl.epsilon_bound(folder, claimed=0.1, how=gl.privacy.BayesianRuns())
+    found = gl.epsilon_bound(folder, claimed=0.1, method=gl.privacy.BayesianRuns())
     between = replace(found, bound=replace(found.bound, epsilon=0.05))  # shows something, and less than it could
     for one, words in (
         (found, "is hardly to be believed."),

@@ -144,7 +144,7 @@ def test_an_audit_of_a_model_that_stopped_early_says_how_references_are_trained(
             stopped(library), *sides, references=4, attacks=["loss", "lira"], jobs=1, baseline=False, progress=False
         )
     check = next(check for check in found.checks if check.code == "GL126")
-    assert (check.state, dict(check.figures)) == ("issue", {"rounds": rounds, "most": 200})
+    assert (check.state, dict(check.values)) == ("issue", {"rounds": rounds, "most": 200})
     alone = gl.audit(stopped(library), *sides, references=0, attacks=["loss"], baseline=False)
     assert next(check for check in alone.checks if check.code == "GL126").state == "not applicable"
 

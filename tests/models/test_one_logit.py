@@ -120,7 +120,7 @@ def test_a_sigmoid_at_the_end_is_noticed():
     target = gl.torch_target(trained(torch.nn.Sigmoid()))
     found = gl.audit(target, halves(80, 1), halves(80, 2), references=0, attacks=["loss"], baseline=False)
     check = next(check for check in found.checks if check.code == "GL128")
-    assert (check.state, dict(check.figures)) == ("issue", {"records": 160})
+    assert (check.state, dict(check.values)) == ("issue", {"records": 160})
     assert "end in a sigmoid" in " ".join(found.summary().split())
 
 

@@ -89,9 +89,9 @@ def test_errors_of_many_runs():
     """Scores without an overlap: 0 of 50 and 0 of 50 wrong, at half the level each."""
     member = np.arange(100) < 50
     rate = 1 - 0.025 ** (1 / 50)
-    found = epsilon_lower_bound(member * 1.0, member, delta=0, how=ClopperPearson(shares=(0.0,)))
+    found = epsilon_lower_bound(member * 1.0, member, delta=0, method=ClopperPearson(shares=(0.0,)))
     assert found.epsilon == pytest.approx(np.log((1 - rate) / rate))
-    gaussian = epsilon_lower_bound(member * 1.0, member, delta=1e-5, how=GaussianRuns(shares=(0.0,)))
+    gaussian = epsilon_lower_bound(member * 1.0, member, delta=1e-5, method=GaussianRuns(shares=(0.0,)))
     assert gaussian.epsilon == pytest.approx(gaussian_epsilon(-2 * norm.ppf(rate), 1e-5))
     assert epsilon_of_errors(0.2, 0.05, 0.01) == pytest.approx(np.log((1 - 0.2 - 0.01) / 0.05))
     assert epsilon_of_errors(0.6, 0.6, 0.0) == 0
@@ -109,18 +109,18 @@ def test_belief_is_that_of_many_draws():
 def test_what_is_told_apart_is_proved_and_noise_proves_nothing(how, threshold):
     rng = np.random.default_rng(2)
     member = rng.random(300) < 0.5
-    told = epsilon_lower_bound(member + 0.1 * rng.normal(size=300), member, how=how, threshold=threshold)
+    told = epsilon_lower_bound(member + 0.1 * rng.normal(size=300), member, method=how, threshold=threshold)
     assert 1.5 < told.epsilon == told.provable
-    noise = epsilon_lower_bound(rng.normal(size=300), member, how=how, threshold=threshold)
+    noise = epsilon_lower_bound(rng.normal(size=300), member, method=how, threshold=threshold)
     assert noise.epsilon < 0.2
     assert noise.provable == told.provable
 
 
 def test_fixed_sizes_pay_for_their_number():
     member = np.arange(300) < 100
-    found = epsilon_lower_bound(member * 1.0, member, delta=0, how=OneRun(FixedSize(), shares=(0.5,)))
+    found = epsilon_lower_bound(member * 1.0, member, delta=0, method=OneRun(FixedSize(), shares=(0.5,)))
     assert found.epsilon == pytest.approx(one_run_epsilon(200, 100, 100, 0, 0.05 * binom.pmf(100, 200, 0.5)))
-    paid = epsilon_lower_bound(member * 1.0, member, delta=0, how=OneRun(Coins(condition=0.5), shares=(0.5,)))
+    paid = epsilon_lower_bound(member * 1.0, member, delta=0, method=OneRun(Coins(condition=0.5), shares=(0.5,)))
     assert paid.epsilon == pytest.approx(one_run_epsilon(300, 150, 150, 0, 0.025))
 
 
@@ -128,16 +128,16 @@ def test_fixed_sizes_pay_for_their_number():
 def test_the_order_of_equal_scores_says_nothing(how):
     """Members first, and all scores alike: whoever breaks ties by the order of records would know everything."""
     member = np.arange(400) < 200
-    assert epsilon_lower_bound(np.zeros(400), member, how=how).epsilon < 0.2
+    assert epsilon_lower_bound(np.zeros(400), member, method=how).epsilon < 0.2
 
 
 def test_records_without_a_score_are_guessed_last():
     member = np.arange(200) < 100
     scores = np.where(np.arange(200) % 2, np.nan, member)
-    found = epsilon_lower_bound(scores, member, delta=0, how=OneRun(shares=(0.5,)))
+    found = epsilon_lower_bound(scores, member, delta=0, method=OneRun(shares=(0.5,)))
     assert found.epsilon == pytest.approx(one_run_epsilon(200, 100, 100, 0, 0.05))
     with pytest.raises(InputError, match="not a trial"):
-        epsilon_lower_bound(scores, member, how=ClopperPearson())
+        epsilon_lower_bound(scores, member, method=ClopperPearson())
 
 
 def test_what_is_refused():
@@ -146,9 +146,9 @@ def test_what_is_refused():
     with pytest.raises(InputError, match="found 1"):
         epsilon_lower_bound([1.0], [True])
     with pytest.raises(InputError, match="delta 0"):
-        epsilon_lower_bound(np.arange(9), np.arange(9) > 4, delta=0, how=OneRunCurve(curve="gaussian"))
+        epsilon_lower_bound(np.arange(9), np.arange(9) > 4, delta=0, method=OneRunCurve(curve="gaussian"))
     with pytest.raises(InputError, match="delta 0"):
-        epsilon_lower_bound(np.arange(9), np.arange(9) > 4, delta=0, how=GaussianRuns())
+        epsilon_lower_bound(np.arange(9), np.arange(9) > 4, delta=0, method=GaussianRuns())
     for wrong in (
         lambda: HoldOut(1.0),
         lambda: Median(splits=4),
@@ -165,5 +165,5 @@ def test_nobody_is_guessed_about_twice(records, how):
     member = np.arange(records) % 2 == 0
     places, *_ = how.prepared(member * 1.0, member)
     assert how.guesses(places, member, 1.0)[0] == records - 1
-    found = epsilon_lower_bound(member, member, how=how, delta=0)
+    found = epsilon_lower_bound(member, member, method=how, delta=0)
     assert found.epsilon == found.provable >= 0

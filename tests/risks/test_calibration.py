@@ -152,7 +152,7 @@ def test_the_report_says_that_the_published_shadow_teaches_no_probabilities(real
     found = gl.audit_predictions(target, shadow=shadow)
     check = found.check("GL121")
     assert check.state == "issue"
-    assert round(check.figures["rmse"], 2) == 0.24
+    assert round(check.values["rmse"], 2) == 0.24
     made = page(found)
     assert "The privacy risk score is 0.237 (0.196 to 0.277) away" in made
     assert "They were trained on another number of records (GL105)." in made

@@ -14,7 +14,7 @@ from cases import case_of, leaking
 from guestlist import Estimate, InputError
 from guestlist._findings import group_risks, records
 from guestlist._findings.records import deciding_column
-from guestlist._findings.results import DISAGREE, REPORT, disagreements, members_by_exposure, record_table
+from guestlist._findings.results import DISAGREE, REPORT, disagreements, members_by_exposure, report_table
 from guestlist._report.sections.risks import group_contradictions, ranking_disagreements
 from guestlist._util import for_spreadsheets
 from guestlist.cli import main
@@ -39,7 +39,7 @@ def test_members_alone_are_listed_the_most_exposed_first():
 
 def test_members_in_the_order_of_the_report_are_those_of_its_list():
     case = leaking()
-    table, attack = record_table(case, None)
+    table, attack = report_table(case, None)
     members = members_by_exposure(table, attack)
     listed = case.of(records.find)
     assert len(members) == (case.truth.member & case.truth.evaluated).sum()

@@ -43,7 +43,7 @@ def test_large_leaves_leave_no_one_alone(blobs):
     assert (found["leaf_size"] >= 20).all()
     results = gl.audit(model, *blobs, references=0)
     assert results.check("GL110").state == "passed"
-    assert results.check("GL110").figures == {"alone": 0, "members": 240}
+    assert results.check("GL110").values == {"alone": 0, "members": 240}
 
 
 @pytest.mark.slow

@@ -109,8 +109,8 @@ def _accuracy(first: Side, second: Side, records: str, confidence: float) -> Dif
     gaps = (second.values("correct") - first.values("correct"))[rows]
     difference = mean_of_differences(gaps, _clusters(first, rows), confidence)
     return Difference(
-        what="accuracy",
-        of=records,
+        metric="accuracy",
+        scope=records,
         first=accuracy_of(first, records),
         second=accuracy_of(second, records),
         difference=difference,
@@ -122,7 +122,11 @@ def _auc(first: Side, second: Side, rows: np.ndarray, metric: str, confidence: f
     persons = _clusters(first, rows)
     gap = auc_difference(second.scores[rows], first.scores[rows], member, clusters=persons, confidence=confidence)
     return Difference(
-        what=metric, of=_attacks(first, second), first=auc_of(first, rows), second=auc_of(second, rows), difference=gap
+        metric=metric,
+        scope=_attacks(first, second),
+        first=auc_of(first, rows),
+        second=auc_of(second, rows),
+        difference=gap,
     )
 
 
@@ -130,8 +134,8 @@ def _tpr(first: Side, second: Side, rows: np.ndarray, metric: str, fpr: float, c
     """Thresholds are estimated too, each on its own."""
     gap = paired_difference(*(tpr_of(side, rows, fpr, confidence) for side in (first, second)))
     return Difference(
-        what=metric,
-        of=_attacks(first, second),
+        metric=metric,
+        scope=_attacks(first, second),
         first=tpr_of(first, rows, fpr),
         second=tpr_of(second, rows, fpr),
         difference=gap,
@@ -141,8 +145,8 @@ def _tpr(first: Side, second: Side, rows: np.ndarray, metric: str, fpr: float, c
 def _calibration(first: Side, second: Side, confidence: float) -> Difference:
     gap = paired_difference(*(calibration_of(side, confidence) for side in (first, second)))
     return Difference(
-        what="calibration_error",
-        of="non-members",
+        metric="calibration_error",
+        scope="non-members",
         first=calibration_of(first),
         second=calibration_of(second),
         difference=gap,

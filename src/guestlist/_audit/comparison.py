@@ -22,15 +22,15 @@ class Difference:
     """One metric of two audits and the difference, second minus first.
 
     Args:
-        what: ``accuracy``, ``auc`` or ``tpr``, ``calibration_error``; ``exposed_auc`` and ``exposed_tpr`` are those of the most
+        metric: ``accuracy``, ``auc`` or ``tpr``, ``calibration_error``; ``exposed_auc`` and ``exposed_tpr`` are those of the most
             exposed members.
-        of: the records it is about, or the attacks.
+        scope: the records that it is measured on, or the attacks.
         first, second: with 95 % intervals of their own.
         difference: with an interval that holds together with those of the other figures.
     """
 
-    what: str
-    of: str
+    metric: str
+    scope: str
     first: Estimate
     second: Estimate
     difference: Estimate
@@ -102,8 +102,8 @@ class Comparison:
         return pd.DataFrame(
             [
                 {
-                    "figure": row.what,
-                    "of": row.of,
+                    "metric": row.metric,
+                    "scope": row.scope,
                     self.first: row.first.value,
                     self.second: row.second.value,
                     "difference": row.difference.value,

@@ -47,14 +47,14 @@ class Candidate:
     Args:
         name: of the row in the table of what was tried, and of the folder.
         defence: its row in ``DEFENCES``; the name again where it is the user's own.
-        how: a recipe, a way to answer or a ``Removal``; None: the target's own training.
+        method: a recipe, a way to answer or a ``Removal``; None: the target's own training.
         times: how many plain trainings one of its models takes, about.
         unfit: why it cannot be tried, if it cannot.
     """
 
     name: str
     defence: str
-    how: Any = None
+    method: Any = None
     times: float = 1.0
     unfit: str = ""
 
@@ -65,14 +65,14 @@ class Candidate:
 
     @property
     def answers(self) -> bool:
-        return isinstance(self.how, Answering)
+        return isinstance(self.method, Answering)
 
     @property
     def removes(self) -> bool:
-        return isinstance(self.how, Removal)
+        return isinstance(self.method, Removal)
 
     def describe(self) -> str:
-        return f"{self.name}: {'' if self.how is None else self.how.describe()}"
+        return f"{self.name}: {'' if self.method is None else self.method.describe()}"
 
 
 @dataclass(frozen=True)
@@ -223,7 +223,7 @@ def candidates(situation: Situation, defences: Sequence[str] | Mapping[str, Any]
     """
     again = [Candidate(AGAIN, AGAIN)] if "retrain" in situation.target.can else []
     if isinstance(defences, Mapping):
-        user_defined = [_user_defined(name, how) for name, how in defences.items()]
+        user_defined = [_user_defined(name, method) for name, method in defences.items()]
         _check_folders(user_defined)
         return again + user_defined
     if isinstance(defences, str):
@@ -251,9 +251,9 @@ def _check_folders(candidates: Sequence[Candidate]) -> None:
         taken[candidate.folder] = repr(candidate.name)
 
 
-def _user_defined(name: str, how: Any) -> Candidate:
+def _user_defined(name: str, method: Any) -> Candidate:
     """Return a user-defined defence as a candidate."""
-    defence = how if isinstance(how, Removal | Answering) else as_recipe(how)
+    defence = method if isinstance(method, Removal | Answering) else as_recipe(method)
     return Candidate(name, name, defence)
 
 
@@ -262,8 +262,8 @@ def _tried(name: str, situation: Situation) -> Iterator[Candidate]:
     unfit = _unfit(name, situation)
     if not unfit:
         try:
-            for options, how in TRIALS[name].options(situation):
-                yield Candidate(f"{name} {options}".strip(), name, how, TRIALS[name].times)
+            for options, method in TRIALS[name].options(situation):
+                yield Candidate(f"{name} {options}".strip(), name, method, TRIALS[name].times)
             return
         except InputError as error:
             unfit = str(error)

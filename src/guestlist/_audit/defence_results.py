@@ -158,15 +158,15 @@ def _row(tried: Tried, comparisons: Mapping[str, Comparison], plain: Results, co
     if tried.results is None:
         return Row(candidate.name, candidate.defence, failed=tried.failed)
     comparison = comparisons[candidate.name]
-    epsilon, delta = _promise(candidate.how, comparison.members)
+    epsilon, delta = _guarantee(candidate.method, comparison.members)
     return Row(
         candidate.name,
         candidate.defence,
         options=options,
         members=comparison.members,
-        accuracy=next((d for d in comparison.differences if d.what == "accuracy" and d.of == "non-members"), None),
-        auc=next(d for d in comparison.differences if d.what == "auc"),
-        tpr=next(d for d in comparison.differences if d.what == "tpr"),
+        accuracy=next((d for d in comparison.differences if d.metric == "accuracy" and d.scope == "non-members"), None),
+        auc=next(d for d in comparison.differences if d.metric == "auc"),
+        tpr=next(d for d in comparison.differences if d.metric == "tpr"),
         gap=auc_gap(plain, tried.results, confidence),
         epsilon=epsilon,
         delta=delta,
@@ -174,13 +174,13 @@ def _row(tried: Tried, comparisons: Mapping[str, Comparison], plain: Results, co
     )
 
 
-def _promise(how: Any, members: int) -> tuple[float | None, float | None]:
+def _guarantee(method: Any, members: int) -> tuple[float | None, float | None]:
     """Epsilon and delta of a private training, where they can be counted; delta is below the share of one member."""
-    if not hasattr(how, "privacy"):
+    if not hasattr(method, "privacy"):
         return None, None
     delta = min(1e-5, 0.1 / members)
     try:
-        return float(how.privacy(delta).epsilon), delta
+        return float(method.privacy(delta).epsilon), delta
     except InputError:  # the accountant is an extra
         return None, None
 

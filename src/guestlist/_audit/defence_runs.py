@@ -34,14 +34,14 @@ class Removed:
     Args:
         records: how many.
         risk: by which they were chosen.
-        found: share of them that the plain model's headline attack found, at the FPR of the comparison.
+        flagged: share of them that the plain model's headline attack flagged, at the FPR of the comparison.
         right_before, right_after: share of them that the plain model, which trained on them, and the other are right about;
             None for a regression.
     """
 
     records: int
     risk: str
-    found: Estimate
+    flagged: Estimate
     right_before: Estimate | None = None
     right_after: Estimate | None = None
 
@@ -74,12 +74,12 @@ class Plain:
     """The audit of the model as it is, with which every defence is compared.
 
     Args:
-        place: its folder.
+        folder: its folder.
     """
 
     inputs: Inputs
     results: Results
-    place: Path
+    folder: Path
 
 
 @dataclass(frozen=True)
@@ -98,7 +98,7 @@ class DefenceRunner:
 
     def identity(self, candidate: Candidate) -> str:
         """Return a digest of everything that decides the results of a defence's audit."""
-        manifest = open_store(self.plain.place).manifest
+        manifest = open_store(self.plain.folder).manifest
         config = self.settings
         wanted = [config.references, config.prior, list(config.ignore), self.fpr]
         attacks = None if config.attacks is None else list(config.attacks)
@@ -138,7 +138,7 @@ class DefenceRunner:
 
     def _tried(self, candidate: Candidate, again: Target | None) -> Tried:
         path = self.root / candidate.folder
-        if candidate.how is None and again is not None:
+        if candidate.method is None and again is not None:
             inputs = replace(self.plain.inputs, target=again)
             removed_mask = np.array([])
         else:
@@ -164,12 +164,12 @@ class DefenceRunner:
             score[compared], member[compared], self.fpr, clusters=None if whose is None else whose[compared]
         )
         if not target.scale.has_classes:
-            return Removed(int(removed.sum()), candidate.how.risk, detected)
+            return Removed(int(removed.sum()), candidate.method.risk, detected)
         pool = inputs.pool.take(removed)
         after = np.asarray(query(target.predict, pool.x)).argmax(axis=1) == target.classes_of(pool.y)
         clusters = None if pool.persons is None else consecutive_codes(pool.persons)
         right = (clustered_proportion(some, clusters=clusters) for some in (gone["correct"].to_numpy() > 0, after))
-        return Removed(int(removed.sum()), candidate.how.risk, detected, *right)
+        return Removed(int(removed.sum()), candidate.method.risk, detected, *right)
 
 
 def defended(candidate: Candidate, plain: Plain, seed: int) -> tuple[Inputs, np.ndarray]:
@@ -178,16 +178,16 @@ def defended(candidate: Candidate, plain: Plain, seed: int) -> tuple[Inputs, np.
     The target is trained as every reference is: in the order of the pool, with one thread and a stream of its own.
     """
     inputs = plain.inputs
-    how = candidate.how
+    method = candidate.method
     pool = inputs.pool
     members = inputs.split.members
     removed = np.zeros(len(pool), dtype=bool)
     if candidate.answers:
-        target = answering(inputs.target, how, members=pool.copied(members), seed=seed)
+        target = answering(inputs.target, method, members=pool.copied(members), seed=seed)
         return replace(inputs, target=target), removed
     if candidate.removes:
-        removed = np.isin(pool.ids.astype(str), how.leaving(_risks(plain, how.risk)).astype(str)) & members
-    target = trained(inputs.target, None if candidate.removes else how, pool.copied(members & ~removed), seed)
+        removed = np.isin(pool.ids.astype(str), method.leaving(_risks(plain, method.risk)).astype(str)) & members
+    target = trained(inputs.target, None if candidate.removes else method, pool.copied(members & ~removed), seed)
     return replace(without(inputs, removed), target=target), removed
 
 
@@ -197,7 +197,7 @@ def _risks(plain: Plain, risk: str) -> pd.DataFrame:
     assert records is not None, "an audit that was just made has its records"
     if f"risk_{risk}" in records:
         return records
-    return members_by_risk(read_case(plain.place, scored=False), [risk]).assign(member=True)
+    return members_by_risk(read_case(plain.folder, scored=False), [risk]).assign(member=True)
 
 
 def trained(target: Target, recipe: Any, members, seed: int) -> Target:

@@ -125,12 +125,12 @@ def timed(bench: DefenceRunner, clock: Clock, judge: Callable[[], object]) -> tu
     return times, again
 
 
-def time_of_training(given: Inputs, seed: int) -> tuple[float, Target | None]:
+def time_of_training(inputs: Inputs, seed: int) -> tuple[float, Target | None]:
     """Return seconds of training the target again, and that target; 0 and None if nothing trains it."""
-    if "retrain" not in given.target.can:
+    if "retrain" not in inputs.target.can:
         return 0.0, None
     start = time.perf_counter()
-    target = trained(given.target, None, given.pool.copied(given.split.members), seed)
+    target = trained(inputs.target, None, inputs.pool.copied(inputs.split.members), seed)
     return time.perf_counter() - start, target
 
 
@@ -225,8 +225,8 @@ def defend(
         baseline=baseline,
     )
     columns: ColumnNames = {"label": label, "group": group, "id": id, "person": person}
-    given = prepare(as_target(model, train), members, nonmembers, population, **settings.input_options)
-    situation = _situation(given, held_out, columns)
+    inputs = prepare(as_target(model, train), members, nonmembers, population, **settings.input_options)
+    situation = _situation(inputs, held_out, columns)
     candidates(situation, defences)  # a misspelt name is found before anything is trained
     if plain is not None:
         _check_not_fewer(Path(plain), references)
@@ -234,15 +234,15 @@ def defend(
         plain_folder = root / PLAIN if plain is None else Path(plain)
         clock = Clock(settings.progress)
         as_it_is = replace(settings, folder=plain_folder)
-        results = run_audit(given, replace(as_it_is, progress=clock.progress))
+        results = run_audit(inputs, replace(as_it_is, progress=clock.progress))
         plan = candidates(replace(situation, risks=_risks(results)), defences)
         bench = DefenceRunner(
-            Plain(given, results, plain_folder), root, replace(settings, about=_of_defences(results)), fpr
+            Plain(inputs, results, plain_folder), root, replace(settings, about=_of_defences(results)), fpr
         )
         pending = left_over(bench, plan)
         again = None
         if tell is not None and pending:
-            times, again = timed(bench, clock, lambda: run_audit(given, as_it_is))
+            times, again = timed(bench, clock, lambda: run_audit(inputs, as_it_is))
             tell(forecast(pending, references, times, settings.engine))
         tried = []
         for candidate in plan:
@@ -280,11 +280,11 @@ def estimate_runtime(
     _check_whole(references)
     settings = AuditConfig.from_options(references=references, seed=seed, jobs=jobs, engine=engine)
     columns: ColumnNames = {"label": label, "group": group, "id": id, "person": person}
-    given = prepare(as_target(model), members, nonmembers, population, **columns, duplicates=duplicates, seed=seed)
+    inputs = prepare(as_target(model), members, nonmembers, population, **columns, duplicates=duplicates, seed=seed)
     plan = [
-        candidate for candidate in candidates(_situation(given, held_out, columns), defences) if not candidate.unfit
+        candidate for candidate in candidates(_situation(inputs, held_out, columns), defences) if not candidate.unfit
     ]
-    seconds, _ = time_of_training(given, seed)
+    seconds, _ = time_of_training(inputs, seed)
     existing = 0 if plain is None else _reference_count(Path(plain))
     return forecast(plan, references, Times(seconds, None), settings.engine, plain=max(0, references - existing))
 
@@ -314,9 +314,9 @@ def _reference_count(folder: Path) -> int:
     return max(open_store(folder).models(), default=0)
 
 
-def _situation(given: Inputs, held_out, columns: ColumnNames) -> Situation:
+def _situation(inputs: Inputs, held_out, columns: ColumnNames) -> Situation:
     """Collect what the choice of defences depends on; reject repeated ids before the long work."""
-    ids = given.pool.ids[given.split.evaluated[0]]
+    ids = inputs.pool.ids[inputs.split.evaluated[0]]
     if len(set(ids)) < len(ids):
         raise InputError(
             f"{len(ids)} records have {len(set(ids))} ids: defences are compared record by record. Give an id column "
@@ -327,8 +327,8 @@ def _situation(given: Inputs, held_out, columns: ColumnNames) -> Situation:
         name = columns["id"]
         person = columns["person"]
         held_out = as_data(held_out, side="held_out", label=label, id=name, person=person)
-        held_out = given.target.fitting(held_out, "held_out")
-    return Situation(given.target, int(given.split.members.sum()), held_out)
+        held_out = inputs.target.fitting(held_out, "held_out")
+    return Situation(inputs.target, int(inputs.split.members.sum()), held_out)
 
 
 def _risks(results: Results) -> list[str]:

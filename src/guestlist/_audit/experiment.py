@@ -234,7 +234,7 @@ class ExperimentRuns:
     def count(self) -> int:
         return self.setting.repeats * len(self.recipes) * len(ARMS)
 
-    def of(self, k: int) -> tuple[int, int, str]:
+    def indices(self, k: int) -> tuple[int, int, str]:
         """Repeat, number of the epsilon, and arm."""
         remainder, arm = divmod(k, len(ARMS))
         repeat, number = divmod(remainder, len(self.recipes))
@@ -247,7 +247,7 @@ class ExperimentRuns:
         return {self.path(k): {name: np.array(value) for name, value in self.measured(k, pool).items()}}
 
     def read(self, k: int) -> Run:
-        repeat, number, arm = self.of(k)
+        repeat, number, arm = self.indices(k)
         try:
             stored = read_npz(self.path(k), *ATTACKS, *ACCURACIES)
             values = {name: float(stored[name]) for name in (*ATTACKS, *ACCURACIES)}
@@ -259,7 +259,7 @@ class ExperimentRuns:
 
     def measured(self, k: int, pool: Data) -> Mapping[str, float]:
         """One run: members are drawn, a model is trained on them, and attacked."""
-        repeat, number, arm = self.of(k)
+        repeat, number, arm = self.indices(k)
         apart = draw(self.game, pool, 1, _seed(self.seed, repeat))
         split = draw(replace(self.game, iid=True), pool, 1, _seed(self.seed, repeat)) if arm == "iid" else apart
         parts = self.game.parts(pool)

@@ -188,26 +188,26 @@ class Run:
 
     Args:
         arm: ``apart``, the game; ``iid``, its counterpart.
-        figures: advantages by attack, and accuracies by whose they are.
+        values: advantages by attack, and accuracies by whose they are.
     """
 
     arm: str
     epsilon: float
     repeat: int
-    figures: Mapping[str, float]
+    values: Mapping[str, float]
 
 
 @dataclass(frozen=True)
 class Point:
-    """The mean of one figure over the repeats, with a 95 % interval.
+    """The mean of one metric over the repeats, with a 95 % interval.
 
     Args:
-        figure: an attack, whose advantage it is; or ``members``, ``nonmembers``, ``validation``, whose accuracy it is.
+        metric: an attack, whose advantage it is; or ``members``, ``nonmembers``, ``validation``, whose accuracy it is.
     """
 
     arm: str
     epsilon: float
-    figure: str
+    metric: str
     mean: Estimate
 
 
@@ -230,7 +230,7 @@ class Experiment:
 
     Args:
         game: its name and options.
-        points: means of every figure.
+        points: means of every metric.
         gaps: what dependent records add to each attack.
         cover: what stands on its cover, as its owner says it; None: nothing.
         average_of: whose average training loss ``average_threshold`` took: ``target`` or ``shadows``.
@@ -245,17 +245,17 @@ class Experiment:
     cover: Cover | None = None
     average_of: str = TARGET
 
-    def mean(self, figure: str, epsilon: float, arm: str = "apart") -> Estimate:
+    def mean(self, metric: str, epsilon: float, arm: str = "apart") -> Estimate:
         """Return the mean of one metric."""
         for point in self.points:
-            if (point.arm, point.epsilon, point.figure) == (arm, epsilon, figure):
+            if (point.arm, point.epsilon, point.metric) == (arm, epsilon, metric):
                 return point.mean
-        raise KeyError(f"There is no {figure!r} at epsilon {epsilon} of {arm!r}.")
+        raise KeyError(f"There is no {metric!r} at epsilon {epsilon} of {arm!r}.")
 
     @property
     def table(self) -> pd.DataFrame:
-        """One row per figure, epsilon and arm."""
-        rows = [{"arm": p.arm, "epsilon": p.epsilon, "figure": p.figure, **p.mean._asdict()} for p in self.points]
+        """One row per metric, epsilon and arm."""
+        rows = [{"arm": p.arm, "epsilon": p.epsilon, "metric": p.metric, **p.mean._asdict()} for p in self.points]
         return pd.DataFrame(rows)
 
     def to_html(self, path: str | Path) -> Path:
@@ -302,7 +302,7 @@ def summarise_runs(game: Mapping[str, Any], setting: ExperimentSetting, runs: Se
     apart = []
     for epsilon in setting.epsilons:
         by_arm = {
-            arm: [run.figures for run in runs if (run.arm, run.epsilon) == (arm, epsilon)] for arm in ("apart", "iid")
+            arm: [run.values for run in runs if (run.arm, run.epsilon) == (arm, epsilon)] for arm in ("apart", "iid")
         }
         for metric in (*ATTACKS, *ACCURACIES):
             for arm, values in by_arm.items():

@@ -492,7 +492,7 @@ def _warn_issues(checks: Sequence[Check], config: AuditConfig, stacklevel: int =
 
 def _warn(check: Check, stacklevel: int) -> None:
     """Warn of an issue, with its remedy."""
-    message = CHECKS[check.code].text(check.figures)
+    message = CHECKS[check.code].text(check.values)
     if CHECKS[check.code].by_chance:
         # A log message: as a warning it would fail some valid audits where warnings are errors.
         logger.warning("%s", message)

@@ -13,7 +13,7 @@ from scipy.special import expit, logit
 from scipy.stats import norm
 
 from guestlist._audit.policy import REQUIRED, Policy, PolicyFile, read_policy
-from guestlist._case import Figure
+from guestlist._case import CheckValue
 from guestlist._diagnostics.table import CHECKS, undermines_verdict
 from guestlist._findings.attacks import CHANCE, AttackResult
 from guestlist._findings.exposure import MAX_P_VALUE, top_k_ties
@@ -34,7 +34,7 @@ def sample_size_factor(estimate: Estimate, limit: Limit) -> float:
     >>> round(times_as_many(Estimate(0.55, 0.5, 0.6), Limit(0.575)), 1)
     3.9
     """
-    value, high, limit_share = (_as_share(number, limit) for number in (estimate.value, estimate.high, limit.most))
+    value, high, limit_share = (_as_share(number, limit) for number in (estimate.value, estimate.high, limit.maximum))
     if value >= limit_share:
         return np.inf
     if not high < 1:  # or it is withheld
@@ -69,14 +69,14 @@ def evaluate_limit(results: Results, limit: Limit, attacks: tuple[str, ...] = ()
     # A withheld number cannot pass, so NaN counts as the worst.
     worst = max(estimates, key=lambda name: np.nan_to_num(estimates[name].high, nan=np.inf))
     estimate = estimates[worst]
-    passed = bool(estimate.high <= limit.most)
+    passed = bool(estimate.high <= limit.maximum)
     drivers, tied = ((), 0) if passed else _drivers(results, worst, limit)
     return Verdict(
         limit=limit,
         attack=worst,
         estimate=estimate,
         passed=passed,
-        margin=limit.most - estimate.high,
+        margin=limit.maximum - estimate.high,
         sample_size_needed=None if passed else _sample_size_needed(results, estimate, limit),
         drivers=drivers,
         tied=tied,
@@ -145,7 +145,7 @@ def sides(results: Results, judged: Judged, policy: Policy) -> Demand | None:
     highs = {outcome.name: upper_end(outcome.auc, SIGNIFICANCE_LEVEL / 2 / len(judged)) for outcome in judged}
     lowest = min(judged, key=lambda outcome: np.nan_to_num(highs[outcome.name], nan=np.inf))
     high = highs[lowest.name]
-    values: dict[str, Figure] = {"attack": lowest.name, "auc": lowest.auc.value, "high": high}
+    values: dict[str, CheckValue] = {"attack": lowest.name, "auc": lowest.auc.value, "high": high}
     return Demand("sides", not high < CHANCE, values)
 
 
@@ -251,10 +251,10 @@ def open_checks(results: Results, policy: Policy) -> tuple[OpenCheck, ...]:
     unresolved = []
     for check in results.checks or ():
         if check.state == "ignored":
-            unresolved.append(OpenCheck(check.code, check.figures, undermines=False, ignored="audit"))
+            unresolved.append(OpenCheck(check.code, check.values, undermines=False, ignored="audit"))
         elif check.state == "issue":
             ignored = "gate" if check.code in policy.ignore else ""
-            unresolved.append(OpenCheck(check.code, check.figures, undermines_verdict(check), ignored))
+            unresolved.append(OpenCheck(check.code, check.values, undermines_verdict(check), ignored))
     return tuple(unresolved)
 
 

@@ -120,7 +120,7 @@ def play_many(
     engine: Engine | None = None,
     claimed: Claim | None = None,
     delta: float = DELTA,
-    how: ClopperPearson | GaussianRuns | BayesianRuns | None = None,
+    method: ClopperPearson | GaussianRuns | BayesianRuns | None = None,
     threshold: Bonferroni | HoldOut | Median | None = None,
     confidence: float = 0.95,
     progress: Progress | bool = True,
@@ -135,7 +135,7 @@ def play_many(
         folder: keeps every run; with the same folder it goes on where it was, and more of them can be asked for.
         claimed: the promise, about one record more or less; by default what the recipe promises, if it does.
         delta: of the promise, where nothing is claimed.
-        how: ``ClopperPearson()`` by default, ``GaussianRuns()`` or ``BayesianRuns()``.
+        method: ``ClopperPearson()`` by default, ``GaussianRuns()`` or ``BayesianRuns()``.
         threshold, confidence: as for ``epsilon_bound``.
         seed, jobs, engine, progress, about: as for ``audit``.
 
@@ -164,7 +164,7 @@ def play_many(
     def bound(case: Case) -> Epsilon:
         promise = case.setting.claimed
         return epsilon_bound(
-            case.scored(), delta=delta, claimed=promise, how=how, threshold=threshold, confidence=confidence
+            case.scored(), delta=delta, claimed=promise, method=method, threshold=threshold, confidence=confidence
         )
 
     return collect_case(inputs, config, bound)

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from guestlist._case import Case, Figure, signal_of
+from guestlist._case import Case, CheckValue, signal_of
 from guestlist._diagnostics.core import (
     NOT_APPLICABLE,
     NOT_RUN,
@@ -25,7 +25,7 @@ def reversed_sides(case: Case) -> Outcome:
     result = next(result for result in case.of(attacks.find) if result.name == name)
     if np.isnan(result.auc.value):
         return NOT_RUN
-    values: dict[str, Figure] = {
+    values: dict[str, CheckValue] = {
         "attack": name,
         "auc": result.auc.value,
         "low": result.auc.low,
@@ -34,7 +34,7 @@ def reversed_sides(case: Case) -> Outcome:
     return outcome(result.ranks_below, values | _fit(case))
 
 
-def _fit(case: Case) -> dict[str, Figure]:
+def _fit(case: Case) -> dict[str, CheckValue]:
     """Measure the target on both sets, and a constant on both: wrong labels make the target worse than that."""
     correct = signal_of(case.view, "correct")
     if correct is None:

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from guestlist._baseline.baseline import Baseline
-from guestlist._case import Case, Check, Figure
+from guestlist._case import Case, Check, CheckValue
 from guestlist._diagnostics.core import (
     NOT_APPLICABLE,
     NOT_RUN,
@@ -32,7 +32,7 @@ INPUT_NAMES = {"features": "the features", "label": "the label", "groups": "the 
 
 def of_baseline(baseline: Baseline) -> Check:
     """Check whether the two sets differ without the model."""
-    values: dict[str, Figure] = {
+    values: dict[str, CheckValue] = {
         "auc": baseline.auc,
         "p_value": baseline.p_value,
         "detectable_auc": baseline.detectable_auc,
@@ -50,7 +50,7 @@ def separable_sets(case: Case) -> Outcome:
     if case.baseline is None:
         return NOT_RUN
     check = of_baseline(case.baseline)
-    return Outcome(check.state, check.figures)
+    return Outcome(check.state, check.values)
 
 
 def inputs_text(names: Sequence[str]) -> str:

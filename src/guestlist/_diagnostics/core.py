@@ -4,9 +4,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from guestlist._case import Case, Figure, State
+from guestlist._case import Case, CheckValue, State
 
-Values = Mapping[str, Figure]  # name to a number or a text that the rule measured
+Values = Mapping[str, CheckValue]  # name to a number or a text that the rule measured
 MAX_CLEAR_P = 0.005  # a test with this p-value makes a gate fail: three such tests fail at most 1.5 % of sound audits
 MAX_TEST_P = (
     0.02  # a test with this p-value is an issue: there are many diagnostics, and each should rarely warn by chance
@@ -17,7 +17,7 @@ class Outcome(NamedTuple):
     """State and measured values of a diagnostic."""
 
     state: State
-    figures: Values
+    values: Values
 
 
 NOT_RUN = Outcome("not run", {})

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from guestlist._case import Case, Figure
+from guestlist._case import Case, CheckValue
 from guestlist._diagnostics.core import NOT_APPLICABLE, NOT_RUN, Diagnostic, Outcome, Values, outcome
 from guestlist._diagnostics.references import sizes
 from guestlist._findings import risk_distribution
@@ -45,7 +45,7 @@ def useless_quantiles(case: Case) -> Outcome:
         return NOT_APPLICABLE
     if quantiles.degenerate is None:
         return outcome(False, {})
-    values: dict[str, Figure] = {"records": int(quantiles.degenerate.records)}
+    values: dict[str, CheckValue] = {"records": int(quantiles.degenerate.records)}
     if not np.isnan(quantiles.degenerate.loss):  # NaN: it predicts one value for all records
         values |= {"loss": float(quantiles.degenerate.loss), "constant": float(quantiles.degenerate.constant)}
     return outcome(True, values)
@@ -70,7 +70,7 @@ def uncalibrated(case: Case) -> Outcome:
     rmse = risk_score.calibration.rmse
     if np.isnan(rmse.value):
         return NOT_RUN
-    values: dict[str, Figure] = {"rmse": rmse.value, "low": rmse.low, "high": rmse.high}
+    values: dict[str, CheckValue] = {"rmse": rmse.value, "low": rmse.low, "high": rmse.high}
     if sizes(case).state == "issue":
         values["other_size"] = 1
     return outcome(rmse.low > MAX_RMSE, values)

@@ -4,7 +4,7 @@ from dataclasses import asdict
 
 import numpy as np
 
-from guestlist._case import Case, Figure, signal_of
+from guestlist._case import Case, CheckValue, signal_of
 from guestlist._diagnostics.core import (
     MAX_TEST_P,
     NOT_APPLICABLE,
@@ -32,7 +32,7 @@ def sizes(case: Case) -> Outcome:
     """Check for references, or a shadow model, trained on clearly fewer or more records than the target."""
     if not case.view.references:
         return NOT_APPLICABLE
-    values: dict[str, Figure] = {
+    values: dict[str, CheckValue] = {
         "target": int(case.truth.member.sum()),
         "references": float(case.view.reference_member.sum(axis=1).mean()),
     }

@@ -47,13 +47,13 @@ def find(case: Case) -> tuple[Check, ...]:
 def changes_answer(check: Check) -> bool:
     """Return whether the audit's answer would be misread without this check."""
     row = CHECKS.get(check.code)
-    return check.state == "issue" and row is not None and row.changes(check.figures)
+    return check.state == "issue" and row is not None and row.changes(check.values)
 
 
 def undermines_verdict(check: Check) -> bool:
     """Return whether the audit may have missed a leak because of this check."""
     row = CHECKS.get(check.code)
-    return check.state == "issue" and row is not None and row.undermines(check.figures)
+    return check.state == "issue" and row is not None and row.undermines(check.values)
 
 
 def check_codes(codes: Sequence[str]) -> tuple[str, ...]:

@@ -161,7 +161,7 @@ class AttackResult:
 
 def find(case: Case) -> tuple[AttackResult, ...]:
     """Evaluate every attack on the evaluated records."""
-    scores = case.asked_scores
+    scores = case.evaluated_scores
     member = case.truth.member_evaluated
     first = case.of(headline.find).name
     headline_ranks = _placements(scores[first], member)
@@ -341,7 +341,7 @@ def find_agreement(case: Case) -> AgreementResult | None:
     member = case.truth.member_evaluated
     tests = _tests_at_alpha(case)
     flags = {}
-    for name, scores in case.asked_scores.items():
+    for name, scores in case.evaluated_scores.items():
         if name in tests:
             flags[name] = flags_at_level(case.p_values[name][case.truth.evaluated], ALPHA)
         else:

@@ -175,5 +175,5 @@ def _setting(store: Store, answers: np.ndarray | None, until: UntilWidth | None)
     )
 
 
-def _training(kept: object) -> Training | None:
-    return None if kept is None else from_json(Training, kept)
+def _training(stored: object) -> Training | None:
+    return None if stored is None else from_json(Training, stored)

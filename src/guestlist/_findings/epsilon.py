@@ -13,6 +13,7 @@ from guestlist.games import Provable, Split, Trials, game_of, is_iid
 from guestlist.privacy import (
     BayesianRuns,
     Bonferroni,
+    BoundMethod,
     Claim,
     ClopperPearson,
     Coins,
@@ -20,7 +21,6 @@ from guestlist.privacy import (
     FixedSize,
     GaussianRuns,
     HoldOut,
-    How,
     Median,
     OneRun,
     OneRunCurve,
@@ -169,7 +169,7 @@ def epsilon_bound(
     delta: float = DELTA,
     claimed: float | Claim | None = None,
     attack: str | None = None,
-    how: How | None = None,
+    method: BoundMethod | None = None,
     threshold: Bonferroni | HoldOut | Median | None = None,
     confidence: float = 0.95,
 ) -> Epsilon:
@@ -184,7 +184,7 @@ def epsilon_bound(
         claimed: the epsilon of the promise, if there is one; or a ``Claim``, whose own delta counts.
         attack: name of the attack, chosen before its results were known; by default the headline, which was chosen on
             stand-in targets or fixed beforehand.
-        how: ``OneRun()`` or ``OneRunCurve()``, with how members were drawn taken from the game; ``ClopperPearson()``,
+        method: ``OneRun()`` or ``OneRunCurve()``, with how members were drawn taken from the game; ``ClopperPearson()``,
             ``GaussianRuns()`` or ``BayesianRuns()`` for many runs.
         threshold: how the choice of a line is paid for.
 
@@ -196,39 +196,46 @@ def epsilon_bound(
     delta = delta if claim is None else claim.delta
     many = trials_of(case)
     if many is not None:
-        return _of_runs(many, claim, delta, how, threshold, confidence)
-    how = OneRun() if how is None else how
-    if not isinstance(how, (OneRun, OneRunCurve)):
+        return _of_runs(many, claim, delta, method, threshold, confidence)
+    method = OneRun() if method is None else method
+    if not isinstance(method, (OneRun, OneRunCurve)):
         raise InputError(
-            f"The records of one model are not independent trials, and {type(how).__name__} needs such: take "
+            f"The records of one model are not independent trials, and {type(method).__name__} needs such: take "
             "gl.privacy.OneRun(). One "
             "score of each of many models comes from gl.play_many, or goes to gl.privacy.epsilon_lower_bound."
         )
-    how = replace(how, membership=membership_of(case))
+    method = replace(method, membership=membership_of(case))
     name = case.of(headline.find).name if attack is None else _known(case, attack)
     if case.attacks[name].evidence in OTHERS_KNOWN:
         raise NoBoundError(OTHERS_KNOWN[case.attacks[name].evidence])
     scores = case.scores[name][case.truth.evaluated]
     member = case.truth.member_evaluated
-    bound = epsilon_lower_bound(scores, member, delta=delta, how=how, threshold=threshold, confidence=confidence)
-    fixed = isinstance(how.membership, FixedSize)
-    gaussian = isinstance(how, OneRunCurve) and how.curve == "gaussian"
+    bound = epsilon_lower_bound(scores, member, delta=delta, method=method, threshold=threshold, confidence=confidence)
+    fixed = isinstance(method.membership, FixedSize)
+    gaussian = isinstance(method, OneRunCurve) and method.curve == "gaussian"
     return Epsilon(claim, _max_advantage(claim), name, bound, fixed_size=fixed, gaussian=gaussian)
 
 
 def _of_runs(
-    many: Runs, claim: Claim | None, delta: float, how: How | None, threshold: Threshold | None, confidence: float
+    many: Runs,
+    claim: Claim | None,
+    delta: float,
+    method: BoundMethod | None,
+    threshold: Threshold | None,
+    confidence: float,
 ) -> Epsilon:
-    how = ClopperPearson() if how is None else how
-    if isinstance(how, (OneRun, OneRunCurve)):
+    method = ClopperPearson() if method is None else method
+    if isinstance(method, (OneRun, OneRunCurve)):
         raise NoBoundError("runs")
-    gaussian = isinstance(how, GaussianRuns)
-    believed = isinstance(how, BayesianRuns)
+    gaussian = isinstance(method, GaussianRuns)
+    believed = isinstance(method, BayesianRuns)
     epsilon = Epsilon(
         claim, None, SIGNAL, None, gaussian=gaussian, runs=True, replaced=many.replaced, bayesian=believed
     )
     at = delta if epsilon.allowed is None else epsilon.allowed.delta
-    bound = epsilon_lower_bound(many.scores, many.member, delta=at, how=how, threshold=threshold, confidence=confidence)
+    bound = epsilon_lower_bound(
+        many.scores, many.member, delta=at, method=method, threshold=threshold, confidence=confidence
+    )
     return replace(epsilon, advantage=_max_advantage(epsilon.allowed), bound=bound)
 
 

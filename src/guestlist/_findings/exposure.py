@@ -12,7 +12,7 @@ from scipy.stats import false_discovery_control
 from guestlist._case import Case
 from guestlist._collect import MIN_STAND_INS
 from guestlist._findings import headline, training_set
-from guestlist._findings.selection import asked_of_sample, sampled_stand_ins, tried
+from guestlist._findings.selection import evaluated_in_sample, sampled_stand_ins, tried
 from guestlist._kernels import rows_by_label, take_columns
 from guestlist.attacks import lira_bayes_offline
 from guestlist.metrics import conformal_p_values
@@ -194,7 +194,7 @@ def _scores(case: Case) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return the target's scores of evaluated records, those of stand-in targets, and the records these trained on."""
     stand_ins = case.of(sampled_stand_ins)
     assert stand_ins is not None
-    evaluated = asked_of_sample(case)
+    evaluated = evaluated_in_sample(case)
     return (
         case.of(_target_scores)[case.truth.evaluated],
         take_columns(case.of(_stand_in_scores), evaluated),
@@ -264,8 +264,8 @@ def find_persons(case: Case) -> tuple[ExposedPerson, ...] | None:
         code = persons[rows[0]]
         p_among_models = models = None
         if model_scores is not None and model_member is not None:
-            own_scores = score[rows].astype(model_scores.dtype)
-            p_among_models, models = p_value_of_person(own_scores, model_scores[:, rows], model_member[:, rows])
+            target_scores = score[rows].astype(model_scores.dtype)
+            p_among_models, models = p_value_of_person(target_scores, model_scores[:, rows], model_member[:, rows])
         person = ExposedPerson(
             person=str(names[code]),
             records=len(rows),
@@ -278,7 +278,7 @@ def find_persons(case: Case) -> tuple[ExposedPerson, ...] | None:
     return tuple(sorted(filter(_has_small_p_value, exposed), key=_sort_key)[:MAX_PERSONS])
 
 
-def p_value_of_person(own: np.ndarray, scores: np.ndarray, member: np.ndarray) -> tuple[float | None, int]:
+def p_value_of_person(target_scores: np.ndarray, scores: np.ndarray, member: np.ndarray) -> tuple[float | None, int]:
     """Test a person's records together among models that trained on none of them; also return the number of models.
 
     The models are ranked on each record, the target among them; the mean of the target's ranks is compared with that of each
@@ -286,7 +286,7 @@ def p_value_of_person(own: np.ndarray, scores: np.ndarray, member: np.ndarray) -
     records there are and however they resemble each other.
 
     Args:
-        own: (records,) scores of a person's records under the target.
+        target_scores: (records,) scores of a person's records under the target.
         scores: (models, records) scores under other models.
         member: (models, records) true for records that these models trained on.
     """
@@ -294,7 +294,7 @@ def p_value_of_person(own: np.ndarray, scores: np.ndarray, member: np.ndarray) -
     models = int(outside.sum())
     if not models:
         return None, 0
-    stacked = np.vstack([own, scores[outside]])
+    stacked = np.vstack([target_scores, scores[outside]])
     sums = np.column_stack([mid_ranks(record) for record in stacked.T]).sum(axis=1)  # halves add up exactly
     as_high = int((sums[1:] >= sums[0]).sum())
     return (1 + as_high) / (1 + models), models

@@ -69,18 +69,18 @@ def _persons(case: Case, kind: np.ndarray) -> int | None:
 
 
 def _fit(case: Case) -> dict[str, float | None]:
-    asked = case.truth.evaluated
+    evaluated = case.truth.evaluated
     sides = {"members": case.truth.member_evaluated, "nonmembers": ~case.truth.member_evaluated}
     correct = signal_of(case.view, "correct")
     residual = signal_of(case.view, "residual")
     if correct is not None:
-        return {f"accuracy_{name}": float(correct[asked][side].mean()) for name, side in sides.items()}
+        return {f"accuracy_{name}": float(correct[evaluated][side].mean()) for name, side in sides.items()}
     if residual is None:
         return {}
-    labels = case.records["label"].to_numpy(dtype=object)[asked].astype(np.float64)
+    labels = case.records["label"].to_numpy(dtype=object)[evaluated].astype(np.float64)
     fit: dict[str, float | None] = {}
     for name, side in sides.items():
-        off = np.square(residual[asked][side])
+        off = np.square(residual[evaluated][side])
         total = np.square(labels[side] - labels[side].mean())
         fit[f"r2_{name}"] = float(1 - off.sum() / total.sum()) if total.sum() > 0 else None
         fit[f"rmse_{name}"] = float(np.sqrt(off.mean()))

@@ -116,7 +116,7 @@ class GroupRisks:
 
 def find_group_risks(case: Case) -> GroupRisks | None:
     """Evaluate all groups, pairs of groups and classes with the default risks; return None without any."""
-    parts = (*groups.groups(case), *groups.pairs(case), *groups.classes(case))
+    parts = (*groups.group_slices(case), *groups.pair_slices(case), *groups.class_slices(case))
     return of_slices(case, parts, risks_of(case)) if parts else None
 
 
@@ -126,7 +126,9 @@ def by_groups(case: Case, columns: Sequence[str], risks: Sequence[str] | None = 
     Args:
         risks: names from ``RISKS``; by default those that an audit has.
     """
-    return of_slices(case, (*groups.groups(case, columns), *groups.pairs(case, columns)), requested_risks(case, risks))
+    return of_slices(
+        case, (*groups.group_slices(case, columns), *groups.pair_slices(case, columns)), requested_risks(case, risks)
+    )
 
 
 def of_slices(case: Case, parts: Sequence[Slice], risks: Mapping[str, np.ndarray]) -> GroupRisks:
@@ -140,7 +142,7 @@ def of_slices(case: Case, parts: Sequence[Slice], risks: Mapping[str, np.ndarray
     name = case.of(headline.find).name
     large = [part for part in parts if part.enough]
     means = mean_risks(case, large, risks, {name: RISKS[name].bounds for name in risks if name in RISKS})
-    attack = _Attack.of(case, name)
+    attack = _Attack.from_case(case, name)
     return GroupRisks(
         attack=name,
         fpr=FPR,
@@ -161,8 +163,8 @@ class _Attack:
     at_fpr: np.ndarray
 
     @classmethod
-    def of(cls, case: Case, name: str) -> _Attack:
-        scores = case.asked_scores[name]
+    def from_case(cls, case: Case, name: str) -> _Attack:
+        scores = case.evaluated_scores[name]
         member = case.truth.member_evaluated
         best = np.full(len(scores), np.nan)
         at_fpr = flags_at_fpr(scores, member, FPR)
@@ -293,7 +295,7 @@ def find_class_gap(case: Case) -> tuple[GapCorrelation, ...] | None:
 
 def _p_values(case: Case) -> dict[str, float]:
     """Return the corrected p-value of each risk that is tested."""
-    masks = [part.mask for part in groups.classes(case) if part.enough]
+    masks = [part.mask for part in groups.class_slices(case) if part.enough]
     correct = signal_of(case.view, "correct")
     assert correct is not None  # there are gaps
     evaluated = case.truth.evaluated

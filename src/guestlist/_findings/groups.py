@@ -44,17 +44,17 @@ class Slice:
     mask: np.ndarray = field(repr=False, compare=False)
 
 
-def groups(case: Case, columns: Sequence[str] | None = None) -> tuple[Slice, ...]:
+def group_slices(case: Case, columns: Sequence[str] | None = None) -> tuple[Slice, ...]:
     """The groups of some columns, or of all that were given, column by column; records without a value are a group too."""
     return tuple(part for name in _columns(case, columns) for part in _parts(case, GROUP, (name,)))
 
 
-def pairs(case: Case, columns: Sequence[str] | None = None) -> tuple[Slice, ...]:
+def pair_slices(case: Case, columns: Sequence[str] | None = None) -> tuple[Slice, ...]:
     """The records in two groups at once, for each two columns; pairs that no record is in are left out."""
     return tuple(part for two in combinations(_columns(case, columns), 2) for part in _parts(case, PAIR, two))
 
 
-def classes(case: Case) -> tuple[Slice, ...]:
+def class_slices(case: Case) -> tuple[Slice, ...]:
     """The classes in their order; none where the target answers with a number, or nobody knows the labels."""
     order = case.records["class"].to_numpy()[case.truth.evaluated]
     parts = _parts(case, CLASS, ()) if case.setting.classes and has_labels(case) else ()
@@ -73,9 +73,9 @@ def _columns(case: Case, columns: Sequence[str] | None) -> list[str]:
 
 
 def _parts(case: Case, kind: str, names: tuple[str, ...]) -> tuple[Slice, ...]:
-    asked = case.records[case.truth.evaluated]
+    evaluated = case.records[case.truth.evaluated]
     member = case.truth.member_evaluated
-    columns = {name: asked[f"group_{name}"] for name in names} if kind != CLASS else {LABEL: asked["label"]}
+    columns = {name: evaluated[f"group_{name}"] for name in names} if kind != CLASS else {LABEL: evaluated["label"]}
     table = pd.DataFrame({name: column.to_numpy() for name, column in columns.items()})
     parts = []
     for values, rows in table.groupby(list(table), sort=True).indices.items():
@@ -155,13 +155,13 @@ def _of_attack(case: Case, attack: str, stream_name: str) -> tuple[GroupResult, 
         attack: Name of the attack.
         stream_name: Name of its random stream.
     """
-    scores = case.asked_scores[attack]
+    scores = case.evaluated_scores[attack]
     columns = group_columns(case.records)
     rows = len(headline.headline_rows(case))
     results: list[GroupResult] = []
     masks: list[np.ndarray] = []
     for number, column in enumerate(columns):
-        parts = [part for part in groups(case, [column]) if part.enough]
+        parts = [part for part in group_slices(case, [column]) if part.enough]
         rng = stream(case.setting.seed, stream_name, number)
         results += _of_column(case, column, parts, scores, rows * len(columns), rng)
         masks += [part.mask for part in parts]

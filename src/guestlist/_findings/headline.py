@@ -17,8 +17,8 @@ from guestlist._case import Case
 from guestlist._collect import MIN_STAND_INS
 from guestlist._findings.selection import (
     Choice,
-    asked_of_sample,
     choose,
+    evaluated_in_sample,
     sample,
     sampled_stand_ins,
     scores_part_by_part,
@@ -119,7 +119,7 @@ def find(case: Case) -> Headline:
     sampled = tried(case)
     recipe = same_recipe(
         choice.crossed,
-        stand_ins.member[:, asked_of_sample(case)],
+        stand_ins.member[:, evaluated_in_sample(case)],
         case.scores[choice.name][case.truth.evaluated][sampled],
         case.truth.member_evaluated[sampled],
         optional_take(case.persons, sampled),
@@ -155,7 +155,7 @@ def _choose(case: Case, attacks: Mapping[str, Attack]) -> Choice | None:
     if stand_ins is None or len(stand_ins.member) < MIN_STAND_INS:
         return None
     try:
-        return choose(stand_ins, attacks, asked_of_sample(case))
+        return choose(stand_ins, attacks, evaluated_in_sample(case))
     except InputError:  # none of them can be tried on stand-in targets
         return None
 

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from guestlist._baseline.baseline import Baseline
-from guestlist._case import Case, Check, Cover, Figure, Origin
+from guestlist._case import Case, Check, CheckValue, Cover, Origin
 from guestlist._findings import headline, records
 from guestlist._findings.attacks import AgreementResult, AttackResult
 from guestlist._findings.baseline import Adjusted, GainOverBaseline
@@ -39,7 +39,7 @@ Measure = Literal["auc", "tpr", "advantage"]
 class Limit:
     """The largest AUC, advantage, or TPR at the false-positive rate ``fpr``, that may pass."""
 
-    most: float
+    maximum: float
     measure: Measure = "auc"
     fpr: float | None = None
 
@@ -48,7 +48,7 @@ class Limit:
             raise ValueError(f"Expected measure={self.measure!r} to be 'auc', 'tpr' or 'advantage'.")
         if (self.fpr is not None) != (self.measure == "tpr"):
             raise ValueError(f"Expected fpr={self.fpr} for a TPR, and for nothing else; found {self.measure!r}.")
-        for name, value in {"limit": self.most, "fpr": self.fpr}.items():
+        for name, value in {"limit": self.maximum, "fpr": self.fpr}.items():
             if value is not None and not 0 < value <= 1:
                 raise ValueError(f"Expected {name}={value} in (0, 1].")
 
@@ -90,12 +90,12 @@ class Demand:
 
     Args:
         code: a row of ``DEMANDS``.
-        figures: by name, for the sentence.
+        values: numbers and names that the message reports.
     """
 
     code: str
     passed: bool
-    figures: Mapping[str, Figure]
+    values: Mapping[str, CheckValue]
 
 
 @dataclass(frozen=True)
@@ -104,13 +104,13 @@ class OpenCheck:
 
     Args:
         code: a row of ``CHECKS``.
-        figures: by name, for the sentence.
+        values: numbers and names that the message reports.
         undermines: whether the audit may have missed a leak because of it.
         ignored: ``audit`` or ``gate``, whichever was asked to ignore it; empty where neither was.
     """
 
     code: str
-    figures: Mapping[str, Figure]
+    values: Mapping[str, CheckValue]
     undermines: bool
     ignored: str = ""
 
@@ -293,17 +293,19 @@ def read_results(folder: str | Path) -> Results:
 
 def _row(outcome: AttackResult, levels: tuple[Level, ...]) -> dict[str, object]:
     row: dict[str, object] = {"attack": outcome.name}
-    row |= _spread("auc", outcome.auc) | _spread("advantage", outcome.advantage)
+    row |= _interval_columns("auc", outcome.auc) | _interval_columns("advantage", outcome.advantage)
     for rate in outcome.rates:
-        row |= _spread(f"tpr@{rate.fpr:g}", rate.tpr) | _spread(f"ppv@{rate.fpr:g}", rate.ppv)
-    row |= _spread("balanced_accuracy", outcome.balanced_accuracy or WITHHELD)
+        row |= _interval_columns(f"tpr@{rate.fpr:g}", rate.tpr) | _interval_columns(f"ppv@{rate.fpr:g}", rate.ppv)
+    row |= _interval_columns("balanced_accuracy", outcome.balanced_accuracy or WITHHELD)
     row |= {"unscored": outcome.unscored, "paper": outcome.paper}
     for level in levels:
-        row |= _spread(f"realised_fpr@{level.alpha:g}", level.fpr) | _spread(f"realised_tpr@{level.alpha:g}", level.tpr)
+        row |= _interval_columns(f"realised_fpr@{level.alpha:g}", level.fpr) | _interval_columns(
+            f"realised_tpr@{level.alpha:g}", level.tpr
+        )
     return row
 
 
-def _spread(name: str, estimate: Estimate) -> dict[str, float]:
+def _interval_columns(name: str, estimate: Estimate) -> dict[str, float]:
     return {name: estimate.value, f"{name}_low": estimate.low, f"{name}_high": estimate.high}
 
 
@@ -311,7 +313,7 @@ DISAGREE = 0.3  # two rankings whose Spearman correlation is below this are repo
 REPORT = "the report"  # the name of its order, next to those of risks
 
 
-def record_table(case: Case, results: Results | None) -> tuple[pd.DataFrame, str]:
+def report_table(case: Case, results: Results | None) -> tuple[pd.DataFrame, str]:
     """The table of records that the report's order is read from, and the name of the headline attack.
 
     Args:
@@ -348,10 +350,10 @@ def with_risks(table: pd.DataFrame, case: Case, risks: Mapping[str, np.ndarray])
     Args:
         risks: name to (records of the pool,).
     """
-    asked = case.truth.evaluated
-    rows = case.records["row"].to_numpy()[asked] if "row" in case.records else np.arange(asked.sum())
+    evaluated = case.truth.evaluated
+    rows = case.records["row"].to_numpy()[evaluated] if "row" in case.records else np.arange(evaluated.sum())
     others = [name for name in table if not name.startswith("risk_")]
-    replaced = {f"risk_{name}": values[asked][np.argsort(rows)] for name, values in risks.items()}
+    replaced = {f"risk_{name}": values[evaluated][np.argsort(rows)] for name, values in risks.items()}
     return table[others].assign(**replaced)
 
 

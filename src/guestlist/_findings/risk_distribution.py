@@ -47,28 +47,28 @@ class RiskDistribution:
 
 def find_risk_distribution(case: Case) -> RiskDistribution | None:
     """Compute quantiles and rank correlations; None without a risk. Groups too small to judge are omitted."""
-    asked = case.truth.evaluated
+    evaluated = case.truth.evaluated
     member = case.truth.member_evaluated
-    risks = {name: values[asked] for name, values in risks_of(case).items()}
+    risks = {name: values[evaluated] for name, values in risks_of(case).items()}
     if not risks:
         return None
     parts: list[tuple[Mapping[str, str], np.ndarray]] = [({}, member)]
-    parts += [(part.values, part.mask & member) for part in groups.groups(case) if part.enough]
-    spreads = [
-        _spread(name, values_of_group, values[mask])
+    parts += [(part.values, part.mask & member) for part in groups.group_slices(case) if part.enough]
+    quantiles = [
+        _quantiles_of(name, values_of_group, values[mask])
         for name, values in risks.items()
         for values_of_group, mask in parts
     ]
     attack = case.of(headline.find).name
-    ranked = {**risks, attack: case.scores[attack][asked]}
+    ranked = {**risks, attack: case.scores[attack][evaluated]}
     of_members = [values[member] for values in ranked.values()]
     matrix = six_digit_rows(*_rank_correlations(of_members))
     return RiskDistribution(
-        tuple(part_quantiles for part_quantiles in spreads if part_quantiles.members), tuple(ranked), matrix
+        tuple(part_quantiles for part_quantiles in quantiles if part_quantiles.members), tuple(ranked), matrix
     )
 
 
-def _spread(risk: str, group: Mapping[str, str], values: np.ndarray) -> RiskQuantiles:
+def _quantiles_of(risk: str, group: Mapping[str, str], values: np.ndarray) -> RiskQuantiles:
     known = values[~np.isnan(values)]
     # Quantiles that some record has: between infinite values there is nothing to interpolate.
     quantiles = np.quantile(known, LEVELS, method="closest_observation") if len(known) else ()

@@ -46,7 +46,7 @@ class Choice:
     crossed_names: tuple[str, ...]
 
 
-def choose(stand_ins: Rotation, attacks: Mapping[str, Attack] = ATTACKS, asked: np.ndarray | None = None) -> Choice:
+def choose(stand_ins: Rotation, attacks: Mapping[str, Attack] = ATTACKS, evaluated: np.ndarray | None = None) -> Choice:
     """The attack with the largest mean TPR at 1 % FPR over stand-in targets; the first in ``attacks`` among equals.
 
     The AUC decides where fewer than ten non-members are expected beyond that rate, on the stand-in target that has
@@ -56,20 +56,22 @@ def choose(stand_ins: Rotation, attacks: Mapping[str, Attack] = ATTACKS, asked: 
     Args:
         stand_ins: the references alone, each in turn as a target of the others.
         attacks: name to attack; those that need more references than a stand-in target has are passed over.
-        asked: (records,) true for the records that count; by default all.
+        evaluated: (records,) true for the records that count; by default all.
     """
-    asked = np.ones(len(stand_ins.labels), dtype=bool) if asked is None else asked
+    evaluated = np.ones(len(stand_ins.labels), dtype=bool) if evaluated is None else evaluated
     second = halves(stand_ins.blocks)
-    measure = _measure(stand_ins, asked)
+    measure = _measure(stand_ins, evaluated)
     # Any rule that looks at one half alone may choose for the other. An attack that learns takes seconds for every model;
     # and of many records some will do.
     quick = {name: attack for name, attack in attacks.items() if not attack.learns}
-    subset = some_of(len(asked))
-    fewer, asked_of_fewer = (stand_ins, asked) if subset is None else (stand_ins.take_records(subset), asked[subset])
-    on_first, on_second = (
-        _tried(fewer.take(np.flatnonzero(half)), quick, asked_of_fewer, measure) for half in (~second, second)
+    subset = some_of(len(evaluated))
+    fewer, fewer_evaluated = (
+        (stand_ins, evaluated) if subset is None else (stand_ins.take_records(subset), evaluated[subset])
     )
-    trial = _tried(stand_ins, attacks, asked, measure, keep=(on_first.best, on_second.best))
+    on_first, on_second = (
+        _tried(fewer.take(np.flatnonzero(half)), quick, fewer_evaluated, measure) for half in (~second, second)
+    )
+    trial = _tried(stand_ins, attacks, evaluated, measure, keep=(on_first.best, on_second.best))
     if not trial.means:
         raise InputError(
             f"None of the attacks can be chosen with {len(stand_ins.member)} references; give more of them."
@@ -101,9 +103,9 @@ def some_of(records: int) -> np.ndarray | None:
     return np.sort(np.random.default_rng(0).permutation(records)[: records // 2])
 
 
-def _measure(stand_ins: Rotation, asked: np.ndarray) -> str:
+def _measure(stand_ins: Rotation, evaluated: np.ndarray) -> str:
     """What is compared: a rate, where the stand-in target with the fewest non-members can resolve it."""
-    fewest = int((~take_columns(stand_ins.member, asked)).sum(axis=1).min(initial=asked.sum()))
+    fewest = int((~take_columns(stand_ins.member, evaluated)).sum(axis=1).min(initial=evaluated.sum()))
     return AT_RATE if resolution(FPR, fewest) is Resolution.GOOD else "auc"
 
 
@@ -117,10 +119,10 @@ class _Trial:
 
 
 def _tried(
-    stand_ins: Rotation, attacks: Mapping[str, Attack], asked: np.ndarray, measure: str, keep: tuple[str, ...] = ()
+    stand_ins: Rotation, attacks: Mapping[str, Attack], evaluated: np.ndarray, measure: str, keep: tuple[str, ...] = ()
 ) -> _Trial:
     """Every attack that can on every stand-in target."""
-    member = take_columns(stand_ins.member, asked)
+    member = take_columns(stand_ins.member, evaluated)
     mean = mean_tpr if measure == AT_RATE else mean_auc
     references = len(stand_ins.others(0)) if len(member) else 0
     means: dict[str, float] = {}
@@ -128,7 +130,7 @@ def _tried(
     best = ""
     for name, attack in attacks.items() if references else ():
         if _can(attack, stand_ins, references):
-            scores = take_columns(score_every_target(attack, stand_ins), asked)
+            scores = take_columns(score_every_target(attack, stand_ins), evaluated)
             means[name] = mean(scores, member)
             best = name if not best or means[name] > means[best] else best
             wanted = (next(iter(means)), best, *keep)  # the others' are let go: there may be many attacks
@@ -265,7 +267,7 @@ def tried(case: Case) -> np.ndarray:
     return sampled[case.truth.evaluated]
 
 
-def asked_of_sample(case: Case) -> np.ndarray:
+def evaluated_in_sample(case: Case) -> np.ndarray:
     """(records of the stand-in targets,) true for those that are asked about."""
     records = case.of(sample)
     return case.truth.evaluated if records is None else case.truth.evaluated[records]
@@ -278,7 +280,7 @@ def scores_part_by_part(case: Case, attack: Attack) -> np.ndarray:
     """
     parts = case.of(parts_of_records)
     stand_ins = case.stand_ins
-    asked = case.truth.evaluated
+    evaluated = case.truth.evaluated
     assert parts is not None
     assert stand_ins is not None
     # Whatever it asks for is made once, not for each part.
@@ -286,4 +288,4 @@ def scores_part_by_part(case: Case, attack: Attack) -> np.ndarray:
     scores = np.full(stand_ins.member.shape, np.nan, dtype=np.float32)
     for part in parts if attack.rotates else parts[:1]:
         scores[:, as_slice(part)] = score_every_target(attack, stand_ins.take_records(part))
-    return take_columns(scores, asked)
+    return take_columns(scores, evaluated)

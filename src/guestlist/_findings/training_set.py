@@ -39,12 +39,12 @@ def find_likeness(case: Case) -> Likeness | None:
     """Compare the target with its references; return None with too few references or non-members."""
     view = case.view
     # Of very many records, those at which models are compared.
-    asked = np.flatnonzero(case.truth.evaluated)[tried(case)]
-    member = case.truth.member[asked]
+    evaluated = np.flatnonzero(case.truth.evaluated)[tried(case)]
+    member = case.truth.member[evaluated]
     if view.references < FEWEST_MODELS or (~member).sum() < FEWEST_RECORDS:
         return None
-    margin = np.vstack([view.target("margin")[asked], view.reference("margin", asked)])
-    return likeness(margin, np.vstack([member, take_columns(view.reference_member, asked)]))
+    margin = np.vstack([view.target("margin")[evaluated], view.reference("margin", evaluated)])
+    return likeness(margin, np.vstack([member, take_columns(view.reference_member, evaluated)]))
 
 
 def likeness(margin: np.ndarray, member: np.ndarray) -> Likeness | None:
@@ -151,7 +151,7 @@ def find_training_set_doubt(case: Case) -> TrainingSetDoubt | None:
         return None
     member = case.truth.member_evaluated
     target_auc = auc(
-        case.asked_scores[case.of(headline.find).name], member, clusters=case.persons, confidence=COMPATIBLE
+        case.evaluated_scores[case.of(headline.find).name], member, clusters=case.persons, confidence=COMPATIBLE
     )
     if np.isnan(target_auc.value):
         return None

@@ -28,7 +28,7 @@ TOGETHER = (
 def metric_name(pair: Comparison, row: Difference) -> str:
     """Return the name of the compared metric."""
     share = "" if pair.most_exposed is None else percent(pair.most_exposed.share)
-    return METRICS[row.what].format(of=row.of, fpr=percent(pair.fpr), share=share)
+    return METRICS[row.metric].format(of=row.scope, fpr=percent(pair.fpr), share=share)
 
 
 def verdict(row: Difference) -> str:
@@ -48,8 +48,8 @@ def difference_cells(pair: Comparison, row: Difference) -> tuple[str, str, str, 
 
 def difference_sentence(pair: Comparison) -> str:
     """Return the main difference of the second audit in one sentence."""
-    rows = {(row.what, row.of): row for row in pair.differences}
-    leaks = [row for row in rows.values() if row.what in ("auc", "tpr", "exposed_auc", "exposed_tpr")]
+    rows = {(row.metric, row.scope): row for row in pair.differences}
+    leaks = [row for row in rows.values() if row.metric in ("auc", "tpr", "exposed_auc", "exposed_tpr")]
     costs = [row for key, row in rows.items() if key == ("accuracy", "non-members")]
     changes = [_change(pair, row) for row in (*leaks, *costs) if row.differs]
     if not changes:
@@ -185,7 +185,7 @@ def _pairs(comparisons: Comparisons) -> Section:
 
 
 def _calibrated(pair: Comparison) -> bool:
-    return any(row.what == "calibration_error" for row in pair.differences)
+    return any(row.metric == "calibration_error" for row in pair.differences)
 
 
 def _risks(comparisons: Comparisons) -> Section | None:

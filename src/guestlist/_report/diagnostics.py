@@ -68,7 +68,7 @@ def in_brief(results: Results) -> str:
 
 def sentence(check: Check) -> str:
     """Return the message of an issue, and its remedy."""
-    return CHECKS[check.code].text(check.figures)
+    return CHECKS[check.code].text(check.values)
 
 
 def sentence_of(code: str, values: Mapping) -> str:
@@ -84,7 +84,7 @@ def check_title(code: str) -> str:
 def _line(check: Check) -> CheckLine:
     message: str = check.state
     if check.state == "issue":
-        message = sentence_of(check.code, check.figures)
+        message = sentence_of(check.code, check.values)
     elif check.state == "ignored":
         message = IGNORED
     return CheckLine(check.code, check_title(check.code), check.state, message)

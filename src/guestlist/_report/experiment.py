@@ -62,7 +62,7 @@ def _attack_sentence(experiment: Experiment, attack: str) -> str | None:
     gaps = [gap for gap in experiment.gaps if gap.attack == attack]
     if not gaps:
         return None
-    larger, smaller = ([gap for gap in gaps if is_significant(gap.difference, side)] for side in (1, -1))
+    larger, smaller = ([gap for gap in gaps if excludes_zero(gap.difference, side)] for side in (1, -1))
     name = name_of(experiment, attack)
     if larger:
         largest = max(larger, key=lambda gap: gap.difference.value)
@@ -82,7 +82,7 @@ def _attack_sentence(experiment: Experiment, attack: str) -> str | None:
     return line[0].upper() + line[1:]
 
 
-def is_significant(difference: Estimate, side: int) -> bool:
+def excludes_zero(difference: Estimate, side: int) -> bool:
     """Return whether the whole interval lies on one side of 0."""
     return (difference.low if side > 0 else -difference.high) > 0
 
@@ -136,7 +136,7 @@ def _advantage(experiment: Experiment) -> Section:
 
 
 def _accuracy(experiment: Experiment) -> Section:
-    known = {(point.figure, point.arm) for point in experiment.points if point.figure in ACCURACIES}
+    known = {(point.metric, point.arm) for point in experiment.points if point.metric in ACCURACIES}
     lines = [(metric, arm) for metric in ACCURACIES for arm in ARMS if (metric, arm) in known]
     rows = [
         (f"{WHOSE[metric]}, {ARMS[arm]}", [experiment.mean(metric, epsilon, arm) for epsilon in experiment.epsilons])

@@ -84,7 +84,7 @@ def _check(check: OpenCheck) -> GateLine:
     if check.ignored == "audit":  # the audit may not have run it
         result = "ignored by the audit"
     else:
-        result = diagnostics.sentence_of(check.code, check.figures)
+        result = diagnostics.sentence_of(check.code, check.values)
     if check.ignored == "gate":
         result = f"ignored by name. {result}"
     if not check.passed:
@@ -102,7 +102,7 @@ def _verdict(verdict: Verdict) -> GateLine:
 def _demand(demand: Demand) -> GateLine:
     name, passed, failed = DEMAND_TEXTS[demand.code]
     text = passed if demand.passed else failed
-    return GateLine(f"gate/{demand.code}", demand.passed, name, text(demand.figures))
+    return GateLine(f"gate/{demand.code}", demand.passed, name, text(demand.values))
 
 
 def _compared_with_limit(verdict: Verdict) -> str:
@@ -117,7 +117,7 @@ def _compared_with_limit(verdict: Verdict) -> str:
     if verdict.passed:
         return f"{reached}, the upper end {decimal(verdict.margin)} below the limit"
     excess = decimal(-verdict.margin)
-    if verdict.estimate.low > limit.most:
+    if verdict.estimate.low > limit.maximum:
         return f"{reached}, all of it beyond the limit, the upper end by {excess}; {_sample_size_advice(verdict)}"
     return f"{reached}, the upper end {excess} beyond the limit; {_sample_size_advice(verdict)}"
 
@@ -125,7 +125,7 @@ def _compared_with_limit(verdict: Verdict) -> str:
 def limit_name(limit: Limit) -> str:
     """Return a limit as text: ``AUC at most 0.6``."""
     measure = MEASURE_NAMES[limit.measure] if limit.fpr is None else f"TPR at {limit.fpr:g} FPR"
-    return f"{measure} at most {limit.most:g}"
+    return f"{measure} at most {limit.maximum:g}"
 
 
 def _sample_size_advice(verdict: Verdict) -> str:
@@ -133,7 +133,7 @@ def _sample_size_advice(verdict: Verdict) -> str:
         members = _about(verdict.sample_size_needed.members)
         nonmembers = _about(verdict.sample_size_needed.nonmembers)
         return f"at this value about {members} members and {nonmembers} non-members would settle it"
-    if verdict.estimate.value >= verdict.limit.most:
+    if verdict.estimate.value >= verdict.limit.maximum:
         return "at this value no number of records would make it pass"
     return "there are too few records to say how many would settle it"
 

@@ -236,7 +236,7 @@ def _removal_line(row: Row) -> str:
 
     removed = row.removed
     assert removed is not None, "some left"
-    found_before = percent(removed.found.value)
+    found_before = percent(removed.flagged.value)
     text = f"{row.name}: {removed.records} left, chosen by {removed.risk}, of whom {found_before} were found before"
     if removed.right_before is not None and removed.right_after is not None:
         before = percent(removed.right_before.value)

@@ -74,16 +74,16 @@ def epsilon(folder, delta, claimed, gaussian_noise, attack, method, threshold, c
     from guestlist.privacy import (
         BayesianRuns,
         Bonferroni,
+        BoundMethod,
         ClopperPearson,
         GaussianRuns,
         HoldOut,
-        How,
         Median,
         OneRun,
         OneRunCurve,
     )
 
-    methods: dict[str | None, How | None] = {
+    methods: dict[str | None, BoundMethod | None] = {
         None: None,
         "one-run": OneRun(),
         "curve": OneRunCurve(),
@@ -112,7 +112,7 @@ def epsilon(folder, delta, claimed, gaussian_noise, attack, method, threshold, c
         delta=delta,
         claimed=claim,
         attack=attack,
-        how=methods[method],
+        method=methods[method],
         threshold=thresholds[threshold],
         confidence=confidence,
     )

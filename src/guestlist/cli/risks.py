@@ -87,13 +87,13 @@ def _members(folder: Path, case, names, top: int, export: Path | None):
 
     The first named risk ranks; without names the order is that of the report.
     """
-    from guestlist._findings.results import disagreements, members_by_exposure, read_results, record_table, with_risks
+    from guestlist._findings.results import disagreements, members_by_exposure, read_results, report_table, with_risks
     from guestlist._report.diagnostics import sentence
     from guestlist._report.sections.risks import ranking_disagreements
     from guestlist.risks import members_by_risk, requested_risks
 
     results = read_results(folder) if (folder / "results.json").exists() else None
-    records, attack = record_table(case, results)
+    records, attack = report_table(case, results)
     if names is None:
         table = members_by_exposure(records, attack)
         pairs = disagreements(table, order=True)

@@ -18,11 +18,11 @@ from .bounds import largest_tpr as largest_tpr
 from .bounds import yeom as yeom
 from .lower_bounds import BayesianRuns as BayesianRuns
 from .lower_bounds import Bonferroni as Bonferroni
+from .lower_bounds import BoundMethod as BoundMethod
 from .lower_bounds import ClopperPearson as ClopperPearson
 from .lower_bounds import EpsilonBound as EpsilonBound
 from .lower_bounds import GaussianRuns as GaussianRuns
 from .lower_bounds import HoldOut as HoldOut
-from .lower_bounds import How as How
 from .lower_bounds import Median as Median
 from .lower_bounds import Threshold as Threshold
 from .lower_bounds import epsilon_lower_bound as epsilon_lower_bound

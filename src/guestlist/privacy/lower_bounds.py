@@ -197,11 +197,14 @@ def epsilon_of_errors(fpr: float, fnr: float, delta: float) -> float:
     >>> round(epsilon_of_errors(0.1, 0.1, 0.0), 4)
     2.1972
     """
-    found = 0.0
-    for one, other in ((fpr, fnr), (fnr, fpr)):
-        if 1 - one - delta > 0:
-            found = max(found, float(np.log((1 - one - delta) / other)) if other > 0 else LARGEST)
-    return found
+    epsilon = 0.0
+    for first, second in ((fpr, fnr), (fnr, fpr)):
+        if 1 - first - delta <= 0:
+            continue
+        if second <= 0:
+            return LARGEST
+        epsilon = max(epsilon, float(np.log((1 - first - delta) / second)))
+    return epsilon
 
 
 @lru_cache(maxsize=65536)
@@ -224,7 +227,7 @@ def credible_epsilon(wrong: int, outside: int, missed: int, inside: int, delta: 
     return float(brentq(inside_region, 0.0, LARGEST, xtol=1e-5)) if inside_region(LARGEST) > 0 else LARGEST
 
 
-How = OneRun | OneRunCurve | ClopperPearson | GaussianRuns | BayesianRuns
+BoundMethod = OneRun | OneRunCurve | ClopperPearson | GaussianRuns | BayesianRuns
 
 
 @dataclass(frozen=True)
@@ -252,7 +255,7 @@ def epsilon_lower_bound(
     member,
     *,
     delta: float = 1e-5,
-    how: How | None = None,
+    method: BoundMethod | None = None,
     threshold: Threshold | None = None,
     confidence: float = 0.95,
 ) -> EpsilonBound:
@@ -264,7 +267,7 @@ def epsilon_lower_bound(
             a member. No score may have been made with a look at who is one.
         member: as many, true where the record was in.
         delta: of the promise.
-        how: the method; ``OneRun()`` by default.
+        method: the method; ``OneRun()`` by default.
         threshold: how the choice of a line is paid for: ``Bonferroni()`` by default, ``HoldOut()`` or ``Median()``.
 
     >>> import numpy as np
@@ -284,20 +287,22 @@ def epsilon_lower_bound(
         raise InputError(f"Expected at least two scores, found {len(member)}.")
     if not 0 <= delta < 1 or not 0 < confidence < 1:
         raise ValueError(f"Expected delta={delta} in [0, 1) and confidence={confidence} in (0, 1).")
-    how = OneRun() if how is None else how
+    method = OneRun() if method is None else method
     threshold = Bonferroni() if threshold is None else threshold
     members = int(member.sum())
     return EpsilonBound(
-        epsilon=lower(scores, member, delta, how, threshold, 1 - confidence),
+        epsilon=lower(scores, member, delta, method, threshold, 1 - confidence),
         delta=delta,
         confidence=confidence,
-        provable=lower(member * 1.0, member, delta, how, threshold, 1 - confidence),
+        provable=lower(member * 1.0, member, delta, method, threshold, 1 - confidence),
         members=members,
         nonmembers=len(member) - members,
     )
 
 
-def lower(scores: np.ndarray, member: np.ndarray, delta: float, how: How, threshold: Threshold, level: float) -> float:
+def lower(
+    scores: np.ndarray, member: np.ndarray, delta: float, method: BoundMethod, threshold: Threshold, level: float
+) -> float:
     """The bound alone, wrong with a probability of at most ``level``."""
-    scores, member, share = how.prepared(scores, member)
-    return threshold.lower(how, scores, member, delta, share * level)
+    scores, member, share = method.prepared(scores, member)
+    return threshold.lower(method, scores, member, delta, share * level)

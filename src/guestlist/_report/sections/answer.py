@@ -208,7 +208,7 @@ def _reversed(results: Results, attack: AttackResult) -> list[str]:
     check = results.check("GL112")
     return [
         f"Unclear. The attack {attack.name} ranks members below non-members, with AUC {with_interval(attack.auc)}, and chance "
-        f"does not explain it. {reversed_cause(check.figures if check else {})}"
+        f"does not explain it. {reversed_cause(check.values if check else {})}"
     ]
 
 
