@@ -21,7 +21,7 @@ import numpy as np
 
 import guestlist as gl
 from guestlist.risks import RISKS
-from guestlist.risks.influence import influence
+from guestlist.risks.influence import membership_influence
 from guestlist.selfcheck.simulations import gaussian_simulation
 
 HERE = Path(__file__).parent
@@ -83,7 +83,7 @@ def of_matrices(records: int, models: int) -> list[Row]:
             total = Seconds(total.wall + took.wall, total.cpu + took.cpu)
     member, correct = case.view.reference_member, case.view.reference("correct")
     chosen = np.arange(min(100, records))
-    took = timed(lambda: influence(correct, member, chosen))
+    took = timed(lambda: membership_influence(correct, member, chosen))
     rows.append(Row(f"influence of {len(chosen)} records on all", *took))
     loop = timed(lambda: by_loops(case, min(SAMPLE, records)))
     rows.append(

@@ -196,7 +196,7 @@ def test_wrong_input_is_told(world, monkeypatch):
         gl.risks.tracin(module, members[0], members[1][1:])
     with pytest.raises(InputError, match="among those with parameters: 0, 2"):
         gl.risks.tracin(network(), *members, layers=["1"])
-    monkeypatch.setattr(attribution, "MOST", 20)
+    monkeypatch.setattr(attribution, "MAX_PARAMETERS", 20)
     with pytest.raises(
         InputError, match=r"43 parameters .*layers=\['2'\] for the last layer \(18 parameters\) or rank=50"
     ):

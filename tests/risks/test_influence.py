@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.stats import ttest_ind
 
-from guestlist.risks.influence import influence, privacy_influence
+from guestlist.risks.influence import membership_influence, privacy_influence
 from worlds import bernoulli
 
 
@@ -20,7 +20,7 @@ def some_world(models=14, records=12, seed=0):
 def test_equal_to_plain_loops():
     values, member = some_world()
     chosen = np.array([3, 0, 7])
-    found = influence(values, member, chosen)
+    found = membership_influence(values, member, chosen)
     for i in range(12):
         for at, j in enumerate(chosen):
             sides = [
@@ -44,13 +44,13 @@ def test_privacy_influence_is_that_on_right_calls():
     found = privacy_influence(called, member, np.arange(12))
     right = np.array([[called[k, i] == member[k, i] for i in range(12)] for k in range(14)], dtype=float)
     right[np.isnan(values)] = np.nan
-    for got, wanted in zip(found, influence(right, member, np.arange(12)), strict=True):
+    for got, wanted in zip(found, membership_influence(right, member, np.arange(12)), strict=True):
         np.testing.assert_array_equal(got, wanted)
 
 
 def test_p_values_are_even_where_nothing_moves_anything():
     rng = np.random.default_rng(1)
-    found = influence(rng.normal(size=(40, 400)), bernoulli(40, 400, rng)[0], np.arange(50))
+    found = membership_influence(rng.normal(size=(40, 400)), bernoulli(40, 400, rng)[0], np.arange(50))
     for level in (0.01, 0.05, 0.5):
         assert (found.p_value <= level).mean() == pytest.approx(level, rel=0.15)
 

@@ -63,7 +63,7 @@ def test_better_worse_and_no_difference(rows):
     assert (few.verdict, few.difference[1:]) == ("no difference", (-1, 1))  # of 32 flips two are as extreme
     with pytest.raises(InputError, match="'moo' is worth against 'loss'"):
         compare_over_repeats(many, "mu", "moo", "loss")
-    with pytest.raises(ValueError, match="figure='accuracy'"):
+    with pytest.raises(ValueError, match="metric='accuracy'"):
         compare_over_repeats(many, "mu", "memorisation", "loss", "accuracy")
 
 

@@ -9,7 +9,7 @@ import guestlist as gl
 from cases import case_of, leaking, regression
 from guestlist._report.page import page
 from guestlist.metrics import auc
-from guestlist.risks import RISKS, Histogram, risk_score, risks_of
+from guestlist.risks import RISKS, LogHistogram, risk_score, risks_of
 from oracles_risks import modified_entropy, risk_scores
 from worlds import gaussian_simulation
 
@@ -53,7 +53,7 @@ def test_a_plain_use_of_numpy_is_there_too(published):
     """Its edges' ends are powers of ten, which are not always the smallest and the largest value."""
     (target, said), (shadow, known) = published["target"], published["shadow"]
     about = {"known_values": known, "known_labels": shadow.labels, "known_member": shadow.member}
-    found = risk_score(said, target.labels, **about, histogram=Histogram(every=False))
+    found = risk_score(said, target.labels, **about, histogram=LogHistogram(every=False))
     expected = risk_scores(said, target.labels, known, shadow.labels, shadow.member, every=False)
     np.testing.assert_allclose(found, expected, rtol=1e-12)
 
@@ -62,7 +62,7 @@ def test_rounding_leaves_nobody_out():
     known = {"known_values": np.array([0.1, 0.3, 0.3]), "known_member": np.array([True, True, False])}
     known["known_labels"], asked = np.zeros(3, int), (np.array([0.3]), np.zeros(1, int))
     assert risk_score(*asked, **known) == pytest.approx(1 / 3)
-    assert risk_score(*asked, **known, histogram=Histogram(every=False)) == 1  # 10 ** log10(0.3) is less than 0.3
+    assert risk_score(*asked, **known, histogram=LogHistogram(every=False)) == 1  # 10 ** log10(0.3) is less than 0.3
 
 
 def test_several_references_and_records_that_were_not_asked():
@@ -113,7 +113,7 @@ def test_all_known_values_equal():
 
 def test_wrong_options_are_refused():
     with pytest.raises(ValueError, match="bins=0"):
-        Histogram(0)
+        LogHistogram(0)
     known = {name: np.zeros(0) for name in ("known_values", "known_labels", "known_member")}
     with pytest.raises(ValueError, match="prior=1"):
         risk_score(np.zeros(1), np.zeros(1), **known, prior=1)

@@ -22,7 +22,7 @@ from .predictive_value import predictive_value_over_repeats as predictive_value_
 from .predictive_value import predictive_values as predictive_values
 from .score import AtPrior as AtPrior
 from .score import Calibration as Calibration
-from .score import Histogram as Histogram
+from .score import LogHistogram as LogHistogram
 from .score import at_prior as at_prior
 from .score import at_thresholds as at_thresholds
 from .score import calibration as calibration

@@ -17,8 +17,8 @@ from guestlist.defences import labels_tensor, tensor
 from guestlist.errors import InputError
 
 # The Hessian of more parameters is not formed: its eigenvalues alone would take minutes.
-MOST = 5000
-# How many numbers the gradients of one batch may hold.
+MAX_PARAMETERS = 5000
+# The gradients of one batch may hold this many numbers.
 BATCH_NUMBERS = 2**24
 # The Hessian needs no gradients of single records, so that its batches can be larger.
 HESSIAN_BATCH = 4096
@@ -37,11 +37,13 @@ def influence_functions(
     loss: str = "cross_entropy",
     seed: int = 0,
 ) -> np.ndarray:
-    """(members,) influence functions (Koh & Liang 2017): by how much the loss of test records would rise without the member.
+    """Compute influence functions (Koh & Liang 2017) of members on the loss of test records.
 
-    To first order, that is g_test' H⁻¹ g_i, with gradients of the loss at a test record and at the member, and the Hessian of
+    The value of a member is the increase of that loss if the model were trained without it.
+
+    To first order, it is g_test' H⁻¹ g_i, with gradients of the loss at a test record and at the member, and the Hessian of
     the sum of losses over all members; averaged over test records. Without test records, the same of each member on itself.
-    Directions in which the loss bends downwards, which a trained network has, are left out.
+    Directions in which the loss bends downwards, which a trained network has, are omitted.
 
     Args:
         module: answers with logits, or with one number where the loss is squared; it is left as it was.
@@ -66,7 +68,7 @@ def influence_functions(
     tests = _tests(module, x_test, y_test, loss)
     _check_layers(module, layers)
     chosen = _parameters(module, layers)
-    if rank is None and chosen > MOST:
+    if rank is None and chosen > MAX_PARAMETERS:
         raise InputError(_too_many(module, chosen, layers))
     reg = damping * len(members[1])
     common = {
@@ -81,16 +83,16 @@ def influence_functions(
     }
     with _quietly():
         if rank is None:
-            found = influence.NaiveInfluenceFunction(**common, projection_dim=chosen)
+            estimator = influence.NaiveInfluenceFunction(**common, projection_dim=chosen)
         else:
             from captum.influence._core.arnoldi_influence_function import ArnoldiInfluenceFunction
 
             steps = min(4 * rank, chosen)  # in the proportion of the paper
             options = {"projection_dim": rank, "arnoldi_dim": steps, "arnoldi_tol": 1e-9, "seed": seed}
-            found = ArnoldiInfluenceFunction(**common, **options)
+            estimator = ArnoldiInfluenceFunction(**common, **options)
         if tests is None:
-            return np.concatenate([np.square(part).sum(axis=1) for part in _embedded(found, members, module)])
-        return _on_average(found.R, module, _names(module, layers), members, tests, loss)
+            return np.concatenate([np.square(part).sum(axis=1) for part in _embedded(estimator, members, module)])
+        return _on_average(estimator.R, module, _names(module, layers), members, tests, loss)
 
 
 def tracin(
@@ -104,7 +106,7 @@ def tracin(
     layers: Sequence[str] | None = None,
     loss: str = "cross_entropy",
 ) -> np.ndarray:
-    """(members,) TracIn (Pruthi et al. 2020): by how much steps on the member lowered the loss of test records.
+    """Compute TracIn (Pruthi et al. 2020): the loss of test records that steps on each member removed.
 
     The sum over checkpoints of learning rate × g_test' g_i, averaged over test records; without test records, of each member
     on itself: learning rate × ‖g_i‖².
@@ -116,14 +118,16 @@ def tracin(
         learning_rate: of all checkpoints, or of each.
     """
     influence = _captum()
-    modules = list(checkpoints) if isinstance(checkpoints, list | tuple) else [checkpoints]
-    given = np.asarray(learning_rate, dtype=np.float64)
-    if not modules or given.shape not in ((), (len(modules),)):
+    if not isinstance(checkpoints, list | tuple):
+        checkpoints = [checkpoints]
+    modules = list(checkpoints)
+    learning_rates = np.asarray(learning_rate, dtype=np.float64)
+    if not modules or learning_rates.shape not in ((), (len(modules),)):
         raise InputError(
             f"Expected one checkpoint or more, and a learning rate for all or for each: found {len(modules)} checkpoints and "
-            f"rates shaped {given.shape}."
+            f"rates shaped {learning_rates.shape}."
         )
-    rates = np.broadcast_to(given, len(modules)).tolist()
+    rates = np.broadcast_to(learning_rates, len(modules)).tolist()
     states = [part.state_dict() for part in modules]
     module = copy.deepcopy(modules[0]).eval().requires_grad_(True)
     members = _records(module, x, y, loss, "x")
@@ -134,7 +138,7 @@ def tracin(
         model.load_state_dict(states[k])
         return rates[k]
 
-    found = influence.TracInCP(
+    estimator = influence.TracInCP(
         **_arguments(module, members, layers, loss),
         checkpoints=list(range(len(modules))),
         checkpoints_load_func=load,
@@ -142,8 +146,8 @@ def tracin(
     )
     with _quietly():
         if tests is None:
-            return found.self_influence(_loader(members, _batch(module))).numpy().astype(np.float64)
-        values = found.influence(_loader(tests, _batch(module)), aggregate=True)
+            return estimator.self_influence(_loader(members, _batch(module))).numpy().astype(np.float64)
+        values = estimator.influence(_loader(tests, _batch(module)), aggregate=True)
     return values.flatten().numpy().astype(np.float64) / len(tests[1])
 
 
@@ -198,10 +202,10 @@ def _at_once(module, layers: Sequence[str] | None) -> bool:
     )
 
 
-def _embedded(found, records, module) -> Iterator[np.ndarray]:
-    """Batches of records as captum embeds them: the influence of one on another is the product of the two."""
+def _embedded(estimator, records, module) -> Iterator[np.ndarray]:
+    """Yield batches of records as captum embeds them: the influence of one on another is their product."""
     for batch in _loader(records, _batch(module)):
-        yield found.compute_intermediate_quantities(tuple(batch)).numpy().astype(np.float64)
+        yield estimator.compute_intermediate_quantities(tuple(batch)).numpy().astype(np.float64)
 
 
 def _on_average(root, module, names: list[str], members, tests, loss: str) -> np.ndarray:
@@ -218,25 +222,25 @@ def _on_average(root, module, names: list[str], members, tests, loss: str) -> np
     mean = [torch.zeros_like(part) for part in chosen.values()]
     for x, y in _loader(tests, HESSIAN_BATCH):
         parts = torch.autograd.grad(losses(module(x), y).sum(), [parameters[name] for name in names])
-        mean = [one + part / len(tests[1]) for one, part in zip(mean, parts, strict=True)]
+        mean = [total + part / len(tests[1]) for total, part in zip(mean, parts, strict=True)]
     if isinstance(root, torch.Tensor):  # (parameters, directions), all parameters in one row
         flat = root @ (root.T @ torch.cat([part.flatten() for part in mean]))
         sizes = [part.numel() for part in mean]
-        along = [part.reshape(one.shape) for part, one in zip(flat.split(sizes), mean, strict=True)]
+        along = [part.reshape(like.shape) for part, like in zip(flat.split(sizes), mean, strict=True)]
     else:  # one tuple of tensors for each direction
         shares = [sum((a * b).sum() for a, b in zip(way, mean, strict=True)) for way in root]
         along = [
             sum(share * part for share, part in zip(shares, parts, strict=True)) for parts in zip(*root, strict=True)
         ]
     ways = dict(zip(names, along, strict=True))
-    found = []
+    slopes = []
     for x, y in _loader(members, HESSIAN_BATCH):
 
-        def own(values, x=x, y=y):
+        def batch_losses(values, x=x, y=y):
             return losses(functional_call(module, values, (x,)), y)
 
-        found.append(jvp(own, (chosen,), (ways,))[1].detach().numpy())
-    return np.concatenate(found).astype(np.float64)
+        slopes.append(jvp(batch_losses, (chosen,), (ways,))[1].detach().numpy())
+    return np.concatenate(slopes).astype(np.float64)
 
 
 def _names(module, layers: Sequence[str] | None) -> list[str]:
@@ -261,14 +265,17 @@ def _records(module, x, y, loss: str, name: str):
         raise ValueError(f"Expected loss={loss!r} to be 'cross_entropy' or 'squared'.")
     if len(x) != len(y) or not len(x):
         raise InputError(f"Expected {name} and its labels to hold as many records, one or more: {len(x)} and {len(y)}.")
-    labels = tensor(y, module).flatten() if loss == "squared" else labels_tensor(y, module)
-    return tensor(x, module), labels
+    if loss == "squared":
+        return tensor(x, module), tensor(y, module).flatten()
+    return tensor(x, module), labels_tensor(y, module)
 
 
 def _tests(module, x_test, y_test, loss: str):
     if (x_test is None) != (y_test is None):
         raise InputError("Give both x_test and y_test, or neither.")
-    return None if x_test is None else _records(module, x_test, y_test, loss, "x_test")
+    if x_test is None:
+        return None
+    return _records(module, x_test, y_test, loss, "x_test")
 
 
 def _parameters(module, layers: Sequence[str] | None = None) -> int:
@@ -277,32 +284,32 @@ def _parameters(module, layers: Sequence[str] | None = None) -> int:
 
 
 def _check_layers(module, layers: Sequence[str] | None) -> None:
-    there = _named(module)
-    unknown = [name for name in layers or () if name not in there]
+    available = _layer_names(module)
+    unknown = [name for name in layers or () if name not in available]
     if unknown or (layers is not None and not len(layers)):
-        raise InputError(f"Expected layers={list(layers or ())} to be among those with parameters: {', '.join(there)}.")
+        raise InputError(
+            f"Expected layers={list(layers or ())} to be among those with parameters: {', '.join(available)}."
+        )
 
 
-def _named(module) -> list[str]:
+def _layer_names(module) -> list[str]:
     return [name for name, part in module.named_modules() if name and next(part.parameters(), None) is not None]
 
 
 def _too_many(module, chosen: int, layers: Sequence[str] | None) -> str:
-    names = _named(module)
-    last = (
-        f" layers=[{names[-1]!r}] for the last layer ({_parameters(module, names[-1:]):,} parameters) or"
-        if names
-        else ""
-    )
+    names = _layer_names(module)
+    last = ""
+    if names and not layers:
+        last = f" layers=[{names[-1]!r}] for the last layer ({_parameters(module, names[-1:]):,} parameters) or"
     return (
-        f"The Hessian of {chosen:,} parameters is too large to be inverted: {MOST:,} are the most. Give"
-        f"{'' if layers else last} rank=50 for the directions of the largest curvature."
+        f"The Hessian of {chosen:,} parameters is too large to be inverted: {MAX_PARAMETERS:,} are the most. Give"
+        f"{last} rank=50 for the directions of the largest curvature."
     )
 
 
 @contextmanager
 def _quietly() -> Iterator[None]:
-    """Captum sets the seed of all of torch, and both warn of their own doings."""
+    """Restore torch's random state, which captum sets, and silence the warnings of both."""
     import torch
 
     state = torch.get_rng_state()

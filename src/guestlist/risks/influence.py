@@ -32,7 +32,7 @@ class Influence(NamedTuple):
     p_value: np.ndarray
 
 
-def influence(values: np.ndarray, member: np.ndarray, chosen: np.ndarray) -> Influence:
+def membership_influence(values: np.ndarray, member: np.ndarray, chosen: np.ndarray) -> Influence:
     """Return the mean over models that trained on a chosen record minus that over the others (Feldman & Zhang 2020).
 
     A record's influence on itself is memorisation; for margins, the numerator of mu.
@@ -74,7 +74,7 @@ def privacy_influence(flagged: np.ndarray, member: np.ndarray, chosen: np.ndarra
         member: (models, records) true where a model trained on a record.
         chosen: Indices of the records whose effect is estimated.
     """
-    return influence(np.where(np.isnan(flagged), np.nan, flagged == member), member, chosen)
+    return membership_influence(np.where(np.isnan(flagged), np.nan, flagged == member), member, chosen)
 
 
 ATTACK = "lira_bayes"
@@ -164,36 +164,41 @@ def leave_one_out(
             f"{target.name} tells labels alone: what it says of a record changes by too little to be measured."
         )
     chosen = _chosen(data, rows, ids)
-    said = query(target.predict, data.x)
+    outputs = query(target.predict, data.x)
     labels = target.labels_of(data.y)
-    scale = target.scale.resolved(np.asarray(said, dtype=np.float64).reshape(len(data), target.columns), labels)
+    scale = target.scale.resolved(np.asarray(outputs, dtype=np.float64).reshape(len(data), target.columns), labels)
     extractor = SignalExtractor(labels, target.columns, scale)
 
-    def signals(without: int | None, repeat: int, asked: np.ndarray) -> np.ndarray:
-        """(signals, asked) of one model."""
+    signal_names = ("p_y", "mentr") if scale.has_classes else ("residual",)
+
+    def signals(without: int | None, repeat: int, queried: np.ndarray) -> np.ndarray:
+        """Return (signals, queried) values of one model, trained on all members or without one of them."""
         rng = stream(seed, "one less", repeat)
-        kept = data.copied(np.arange(len(data)) if without is None else np.delete(np.arange(len(data)), without))
-        name = "The model of all members" if without is None else f"The model without {data.ids[without]!r}"
-        answers = extractor.train_and_query(name, partial(train, kept, rng), data.take(asked).x, rng)
-        found = extractor.take(asked).signals(answers)
-        return np.stack([found[signal] for signal in reads])
+        rows = np.arange(len(data))
+        name = "The model of all members"
+        if without is not None:
+            rows = np.delete(rows, without)
+            name = f"The model without {data.ids[without]!r}"
+        answers = extractor.train_and_query(name, partial(train, data.copied(rows), rng), data.take(queried).x, rng)
+        values = extractor.take(queried).signals(answers)
+        return np.stack([values[signal] for signal in signal_names])
 
-    reads = ("p_y", "mentr") if scale.has_classes else ("residual",)
-    whole = np.mean([signals(None, repeat, chosen) for repeat in range(repeats)], axis=0)
-    tasks: Iterable[int] = chosen.tolist()
-    shown = tasks if progress is None else progress(tasks, total=len(chosen))
-    parts = [np.mean([signals(i, repeat, np.array([i])) for repeat in range(repeats)], axis=0)[:, 0] for i in shown]
-    told = {"id": data.ids[chosen], "label": data.y[chosen]}
-    return pd.DataFrame({**told, **_columns(whole, np.array(parts).T, classes=scale.has_classes)})
+    with_all = np.mean([signals(None, repeat, chosen) for repeat in range(repeats)], axis=0)
+    omitted: Iterable[int] = chosen.tolist()
+    if progress is not None:
+        omitted = progress(omitted, total=len(chosen))
+    without = [np.mean([signals(i, repeat, np.array([i])) for repeat in range(repeats)], axis=0)[:, 0] for i in omitted]
+    columns = _columns(with_all, np.array(without).T, classes=scale.has_classes)
+    return pd.DataFrame({"id": data.ids[chosen], "label": data.y[chosen], **columns})
 
 
-def _columns(whole: np.ndarray, without: np.ndarray, *, classes: bool) -> dict[str, np.ndarray]:
+def _columns(with_all: np.ndarray, without: np.ndarray, *, classes: bool) -> dict[str, np.ndarray]:
     if not classes:
-        change = np.abs(without[0]) - np.abs(whole[0])
-        return {"error_with": whole[0], "error_without": without[0], "leave_one_out": change}
-    entropy = np.log(np.maximum(without[1], SMALLEST)) - np.log(np.maximum(whole[1], SMALLEST))
-    change = whole[0] - without[0]
-    return {"p_with": whole[0], "p_without": without[0], "leave_one_out": change, "sensitivity": entropy}
+        change = np.abs(without[0]) - np.abs(with_all[0])
+        return {"error_with": with_all[0], "error_without": without[0], "leave_one_out": change}
+    entropy = np.log(np.maximum(without[1], SMALLEST)) - np.log(np.maximum(with_all[1], SMALLEST))
+    change = with_all[0] - without[0]
+    return {"p_with": with_all[0], "p_without": without[0], "leave_one_out": change, "sensitivity": entropy}
 
 
 def _chosen(data: Data, rows: Sequence[int] | None, ids: Sequence[Any] | None) -> np.ndarray:
@@ -201,12 +206,12 @@ def _chosen(data: Data, rows: Sequence[int] | None, ids: Sequence[Any] | None) -
         raise InputError("Whom shall it be trained without? Give rows=[0, 1, …], or ids=[…]: one training for each.")
     if ids is not None:
         names = list(map(str, data.ids))
-        unknown = [one for one in map(str, ids) if one not in names]
+        unknown = [name for name in map(str, ids) if name not in names]
         if unknown:
             raise InputError(f"No member has the id {unknown[0]!r}; there are such as {names[0]!r}.")
-        return np.array([names.index(one) for one in map(str, ids)], dtype=np.int64)
-    found = np.asarray(rows, dtype=np.int64)
-    wrong = found[(found < 0) | (found >= len(data))]
+        return np.array([names.index(name) for name in map(str, ids)], dtype=np.int64)
+    positions = np.asarray(rows, dtype=np.int64)
+    wrong = positions[(positions < 0) | (positions >= len(data))]
     if len(wrong):
         raise InputError(f"There is no row {wrong[0]}: members have rows 0 to {len(data) - 1}.")
-    return found
+    return positions

@@ -1,4 +1,4 @@
-"""Memorisation, mu and its stability and memorisation: how much training on a record changes what models output."""
+"""Memorisation, and mu with its stability: the effect of training on a record on the outputs of models."""
 
 from __future__ import annotations
 
@@ -66,11 +66,11 @@ STEP = 0.25
 KERNEL = 0.5
 BEYOND = 3.0  # the grid ends so far beyond the largest and the smallest estimate
 BIN = 0.1  # records whose estimates are as close as this count as equal when the mixture is fitted
-EVERYWHERE = 3.0  # records' worth of weight per standard error
+EVERYWHERE = 3.0  # weight per standard error, in records
 BOOTSTRAPS = 30
 ROUNDS = 100
 FEWEST_FREEDOM = 3.0  # degrees of freedom that heavy tails leave; below that the estimate has no variance
-AT_ONCE = 2**15  # records: more teach nothing about how mu is spread, and would take gigabytes
+AT_ONCE = 2**15  # records: more add nothing to the estimated distribution of mu, and would take gigabytes
 NODE = 0.02  # standard errors between estimates for which the posterior of many records is computed
 
 
@@ -109,11 +109,15 @@ class Effects:
 
 def mu(case: Case) -> WithInterval:
     """(records,) mu of each record; NaN where no reference trained, or none did not train, on it."""
-    found = effects(case.view.inside("margin"), case.view.outside("margin"))
-    some = None if len(found.estimate) <= AT_ONCE else np.arange(len(found.estimate))[:: len(found.estimate) // AT_ONCE]
+    estimates = effects(case.view.inside("margin"), case.view.outside("margin"))
+    records = len(estimates.estimate)
     member = case.view.reference_member
-    excess = tail_excess(case.view.reference("margin", some), member if some is None else take_columns(member, some))
-    return bounded_mu(found.with_tails(excess))
+    sample = None
+    if records > AT_ONCE:
+        sample = np.arange(records)[:: records // AT_ONCE]
+        member = take_columns(member, sample)
+    excess = tail_excess(case.view.reference("margin", sample), member)
+    return bounded_mu(estimates.with_tails(excess))
 
 
 def tail_excess(margin: np.ndarray, member: np.ndarray) -> float:
@@ -170,77 +174,79 @@ def effects(inside: Moments, outside: Moments) -> Effects:
     return Effects(np.where(both, estimate, np.nan), size, freedom)
 
 
-def bounded_mu(found: Effects, *, confidence: float = 0.95, seed: int = 0) -> WithInterval:
+def bounded_mu(estimates: Effects, *, confidence: float = 0.95, seed: int = 0) -> WithInterval:
     """Posterior median of mu and its interval, which holds for records selected by their estimates as well.
 
     Args:
         seed: of the bootstrap.
     """
-    result = WithInterval(*np.full((3, len(found.estimate)), np.nan))
-    known = np.flatnonzero(~np.isnan(found.estimate))
+    result = WithInterval(*np.full((3, len(estimates.estimate)), np.nan))
+    known = np.flatnonzero(~np.isnan(estimates.estimate))
     rng = np.random.default_rng(seed)
     if not len(known):
         return result
-    grid = _Grid.over(found.take(known))
+    grid = _Grid.over(estimates.take(known))
     tail = error_of(confidence) / 2
-    # How mu is spread, some ten thousand records teach; what it makes of each record is then told block by block.
-    taught = np.arange(len(known)) if len(known) <= AT_ONCE else np.sort(rng.permutation(len(known))[:AT_ONCE])
-    likelihood = likelihoods(found.take(known[taught]), grid.mu)
-    spreads = _spreads(likelihood, grid, grid.bins[taught], rng)
+    # Some ten thousand records suffice to estimate the distribution of mu; posteriors are then computed block by block.
+    sample = np.arange(len(known))
+    if len(known) > AT_ONCE:
+        sample = np.sort(rng.permutation(len(known))[:AT_ONCE])
+    likelihood = likelihoods(estimates.take(known[sample]), grid.mu)
+    priors = _priors(likelihood, grid, grid.bins[sample], rng)
     shares = (0.5, tail, 1 - tail)
     if len(known) <= AT_ONCE:
-        posterior = _posterior(likelihood, spreads)
+        posterior = _posterior(likelihood, priors)
         for part, share in zip(result, shares, strict=True):
             part[known] = grid.quantile(posterior, share)
         return result
-    for block, nodes, own in _nodes(found, known):
+    for block, nodes, block_estimates in _nodes(estimates, known):
         ends = np.concatenate(
             [
                 [grid.quantile(posterior, share) for share in shares]
                 for start in range(0, len(nodes.estimate), AT_ONCE)
                 for some in [nodes.take(slice(start, start + AT_ONCE))]
-                for posterior in [_posterior(likelihoods(some, grid.mu), spreads)]
+                for posterior in [_posterior(likelihoods(some, grid.mu), priors)]
             ],
             axis=1,
         )
         for part, end in zip(result, ends, strict=True):
-            part[block] = np.interp(own, nodes.estimate, end)
+            part[block] = np.interp(block_estimates, nodes.estimate, end)
     return result
 
 
-def _nodes(found: Effects, known: np.ndarray) -> Iterator[tuple[np.ndarray, Effects, np.ndarray]]:
-    """Records that have as many references on either side: who they are, estimates that are close to each other and hold all of
-    theirs, and theirs.
+def _nodes(estimates: Effects, known: np.ndarray) -> Iterator[tuple[np.ndarray, Effects, np.ndarray]]:
+    """Yield blocks of records with equal numbers of references: their indices, a grid of estimates, and their estimates.
 
-    Between two estimates that are a small part of a standard error apart, what the posterior reaches is a straight line, to
-    a small part of that; to compute it for each of a million records would take a minute.
+    Between two nodes of the grid, which are a small part of a standard error apart, the quantiles of the posterior are nearly
+    linear; to compute them for each of a million records would take a minute.
     """
     (sizes, of_size), (freedoms, of_freedom) = (
-        np.unique(values[known], return_inverse=True) for values in (found.size, found.freedom)
+        np.unique(values[known], return_inverse=True) for values in (estimates.size, estimates.freedom)
     )
     for rows in rows_by_label(of_size * len(freedoms) + of_freedom):
         block = known[rows]
         size = sizes[of_size[rows[0]]]
         freedom = freedoms[of_freedom[rows[0]]]
-        own = found.estimate[block]
+        block_estimates = estimates.estimate[block]
         scale = np.sqrt(2 * freedom)
-        ends = scale * np.arcsinh(np.array([own.min(), own.max()]) * np.sqrt(size) / scale)
-        place = np.append(np.arange(ends[0], ends[1], NODE), ends[1])
-        at = np.sinh(place / scale) * scale / np.sqrt(size)
-        at[0], at[-1] = own.min(), own.max()
-        yield block, Effects(at, np.full(len(at), size), np.full(len(at), freedom)), own
+        ends = scale * np.arcsinh(np.array([block_estimates.min(), block_estimates.max()]) * np.sqrt(size) / scale)
+        points = np.append(np.arange(ends[0], ends[1], NODE), ends[1])
+        at = np.sinh(points / scale) * scale / np.sqrt(size)
+        at[0] = block_estimates.min()
+        at[-1] = block_estimates.max()
+        yield block, Effects(at, np.full(len(at), size), np.full(len(at), freedom)), block_estimates
 
 
-def likelihoods(found: Effects, at: np.ndarray) -> np.ndarray:
+def likelihoods(estimates: Effects, at: np.ndarray) -> np.ndarray:
     """(records, values) likelihood of each mu, the largest of a record being 1.
 
     The density of noncentral t is a factor times the integral of x^f exp(-(x - a)^2 / 2), here by Laplace's method; as a
     function of mu that is right to 0.3 % with 10 degrees of freedom.
     """
-    root = np.sqrt(found.size)[:, None]
-    t = found.estimate[:, None] * root
+    root = np.sqrt(estimates.size)[:, None]
+    t = estimates.estimate[:, None] * root
     shift = root * at
-    f = found.freedom[:, None]
+    f = estimates.freedom[:, None]
     a = shift * t / np.sqrt(f + t**2)
     x = (a + np.sqrt(a**2 + 4 * f)) / 2
     log = -f * shift**2 / (2 * (f + t**2)) + f * np.log(x) - (x - a) ** 2 / 2 - np.log1p(f / x**2) / 2
@@ -254,42 +260,42 @@ class _Grid:
     The variance of an estimate is 1 / size + mu^2 / (2 freedom), so asinh makes it 1 everywhere.
     """
 
-    place: np.ndarray
+    points: np.ndarray
     bins: np.ndarray
     size: float
     freedom: float
 
     @classmethod
-    def over(cls, found: Effects) -> _Grid:
-        size = float(np.median(found.size))
-        freedom = float(np.median(found.freedom))
+    def over(cls, estimates: Effects) -> _Grid:
+        size = float(np.median(estimates.size))
+        freedom = float(np.median(estimates.freedom))
         scale = np.sqrt(2 * freedom)
-        own = scale * np.arcsinh(found.unbiased * np.sqrt(size) / scale)
-        place = np.arange(own.min() - BEYOND, own.max() + BEYOND + STEP, STEP)
-        return cls(place, np.floor(own / BIN), size, freedom)
+        scaled = scale * np.arcsinh(estimates.unbiased * np.sqrt(size) / scale)
+        points = np.arange(scaled.min() - BEYOND, scaled.max() + BEYOND + STEP, STEP)
+        return cls(points, np.floor(scaled / BIN), size, freedom)
 
     @property
     def mu(self) -> np.ndarray:
-        return self._mu(self.place)
+        return self._mu(self.points)
 
     def quantile(self, posterior: np.ndarray, share: float) -> np.ndarray:
-        """(records,) where the posterior reaches a share, evenly spread around each point of the grid."""
+        """(records,) where the posterior reaches a share, evenly distributed around each point of the grid."""
         reached = np.cumsum(posterior, axis=1)
         k = np.argmax(reached >= share, axis=1)
         rows = np.arange(len(posterior))
         part = 1 - (reached[rows, k] - share) / posterior[rows, k]
-        return self._mu(self.place[k] + STEP * (part - 0.5))
+        return self._mu(self.points[k] + STEP * (part - 0.5))
 
-    def _mu(self, place: np.ndarray) -> np.ndarray:
+    def _mu(self, points: np.ndarray) -> np.ndarray:
         scale = np.sqrt(2 * self.freedom)
-        return np.sinh(place / scale) * scale / np.sqrt(self.size)
+        return np.sinh(points / scale) * scale / np.sqrt(self.size)
 
 
-def _spreads(likelihood: np.ndarray, grid: _Grid, bins: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    """(bootstraps, points of the grid) how mu is spread over records, which count as equal within a bin."""
+def _priors(likelihood: np.ndarray, grid: _Grid, bins: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    """Return (bootstraps, points of the grid) distributions of mu over records, which count as equal within a bin."""
     records = len(likelihood)
-    centres = grid.place[:: round(KERNEL / STEP)]
-    normals = np.exp(-0.5 * np.square((grid.place - centres[:, None]) / KERNEL))
+    centres = grid.points[:: round(KERNEL / STEP)]
+    normals = np.exp(-0.5 * np.square((grid.points - centres[:, None]) / KERNEL))
     normals /= normals.sum(axis=1, keepdims=True)
     _, which, counts = np.unique(bins, return_inverse=True, return_counts=True)
     order = np.argsort(which, kind="stable")
@@ -300,14 +306,14 @@ def _spreads(likelihood: np.ndarray, grid: _Grid, bins: np.ndarray, rng: np.rand
     for _ in range(ROUNDS):  # EM
         # What was not drawn may be beyond the reach of what was: 0 / 0 counts as 0.
         weights *= (drawn / np.maximum(weights @ each.T, np.finfo(float).tiny)) @ each / records
-    spread = records * weights @ normals + EVERYWHERE * STEP
-    return spread / spread.sum(axis=1, keepdims=True)
+    mass = records * weights @ normals + EVERYWHERE * STEP
+    return mass / mass.sum(axis=1, keepdims=True)
 
 
-def _posterior(likelihood: np.ndarray, spreads: np.ndarray) -> np.ndarray:
+def _posterior(likelihood: np.ndarray, priors: np.ndarray) -> np.ndarray:
     """(records, points of the grid) posterior, averaged over the bootstraps."""
-    found = likelihood * ((1 / (likelihood @ spreads.T)) @ spreads)
-    return found / found.sum(axis=1, keepdims=True)
+    mass = likelihood * ((1 / (likelihood @ priors.T)) @ priors)
+    return mass / mass.sum(axis=1, keepdims=True)
 
 
 @dataclass(frozen=True)

@@ -7,11 +7,10 @@ import numpy as np
 import pandas as pd
 
 from guestlist._case import Case
-from guestlist.data import Data, as_data
+from guestlist.data import as_data
 from guestlist.errors import InputError
 from guestlist.knn.shapr import SHAPR_K, shapr, shapr_of_members
 from guestlist.models import (
-    Target,
     as_target,
     check_finite,
     check_readable,
@@ -142,30 +141,30 @@ def shapr_of(
     if not target.scale.has_classes:
         raise InputError(f"{target.name} predicts values, and SHAPr is about classes.")
     name = default_space(target) if space is None else space
-    given = {"members": members, "nonmembers": nonmembers}
-    sides = {side: target.fitting(as_data(part, side=side, label=label, id=id), side) for side, part in given.items()}
+    tables = {"members": members, "nonmembers": nonmembers}
+    sides = {side: target.fitting(as_data(part, side=side, label=label, id=id), side) for side, part in tables.items()}
     check_sides(sides, target.classes)
     for side, data in sides.items():
         check_finite(side, data, target.predict)
     check_readable(sides, target.predict)
-    (own, tests), (own_labels, test_labels) = _placed(target, name, [*sides.values()])
-    values = shapr(own, own_labels, tests, test_labels, k=k)
+    member_x, test_x = (space_of(target, name, data.x) for data in sides.values())
+    member_labels, test_labels = (target.labels_of(data.y) for data in sides.values())
+    values = shapr(member_x, member_labels, test_x, test_labels, k=k)
     return pd.DataFrame({"id": sides["members"].ids, "label": sides["members"].y, "shapr": values})
 
 
-def _placed(target: Target, name: str, sides: list[Data]) -> tuple[list[np.ndarray], list[np.ndarray]]:
-    return [space_of(target, name, data.x) for data in sides], [target.labels_of(data.y) for data in sides]
-
-
 def shapr_of_outputs(case: Case) -> np.ndarray:
-    """(records,) SHAPr of members in the space of the target's probabilities, non-members as test records; NaN for others."""
+    """Return (records,) SHAPr of members in the space of the target's outputs; NaN for others.
+
+    Non-members are the test records.
+    """
     outputs = _outputs(case)
     members, tests = (_side(case, outputs, side) for side in (True, False))
     return shapr_of_members(outputs, case.view.labels, members, tests)
 
 
 def shapr_in(space: str) -> Callable[[Case], np.ndarray]:
-    """A risk: SHAPr in a space that was looked at while the target was at hand."""
+    """Return a risk: SHAPr in a space whose evidence was collected with the target."""
 
     def risk(case: Case) -> np.ndarray:
         return case.evidence("spaces").values[space]
@@ -175,16 +174,16 @@ def shapr_in(space: str) -> Callable[[Case], np.ndarray]:
 
 def self_waka_of_outputs(case: Case) -> np.ndarray:
     """(records,) self-WaKA of members in the space of the target's probabilities; NaN for others."""
-    return _own(case, "self_waka")
+    return _knn_value_of_members(case, "self_waka")
 
 
 def self_shapley_of_outputs(case: Case) -> np.ndarray:
     """(records,) self-Shapley of members in the space of the target's probabilities; NaN for others."""
-    return _own(case, "self_shapley")
+    return _knn_value_of_members(case, "self_shapley")
 
 
-def _own(case: Case, name: str) -> np.ndarray:
-    from guestlist import knn  # imports numba when a value is asked for
+def _knn_value_of_members(case: Case, name: str) -> np.ndarray:
+    from guestlist import knn  # imports numba, which few audits need
 
     outputs = _outputs(case)
     labels = case.view.labels
@@ -202,5 +201,5 @@ def _outputs(case: Case) -> np.ndarray:
 
 
 def _side(case: Case, outputs: np.ndarray, member: bool) -> np.ndarray:
-    """(records,) the asked members, or the asked non-members, about whom the target said something."""
+    """Return (records,) true for the evaluated members, or non-members, that the target has outputs for."""
     return case.truth.evaluated & (case.truth.member == member) & ~np.isnan(outputs).any(axis=1)

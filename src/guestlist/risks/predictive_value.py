@@ -75,7 +75,8 @@ def predictive_values(
     member = case.truth.member_evaluated
     rows: dict[str, tuple[np.ndarray, float | None]] = {EVERY_MEMBER: (np.ones(len(member)), 0.0)}
     for name, values in values_of(case, risks, custom).items():
-        rows[name] = values[evaluated], RISKS[name].threshold if name in RISKS else None
+        threshold = RISKS[name].threshold if name in RISKS else None
+        rows[name] = values[evaluated], threshold
     persons = optional_take(case.persons, member)
     predictive: list[PredictiveValue] = []
     for attack in case.scores if attacks is None else attacks:
@@ -162,9 +163,9 @@ def _top(values: np.ndarray, flagged: np.ndarray, confidence: float = 0.95) -> E
     return Estimate(hits / size, min(ends[0], hits / size), max(ends[1], hits / size))
 
 
-FIGURES = ("precision", "recall", "f1", "auc", "spearman", "top")
-REACH = {"spearman": 2.0}  # how far two figures can be apart; others 1
-# repeats of which all flips are tried; random ones beyond
+METRICS = ("precision", "recall", "f1", "auc", "spearman", "top")
+REACH = {"spearman": 2.0}  # the largest difference of two values of a metric; others 1
+# With more repeats than this, random flips of the signs are tried instead of all.
 MOST_EXACT = 12
 DRAWS = 4999
 STEPS = 40
@@ -172,7 +173,7 @@ STEPS = 40
 Verdict = Literal["better", "worse", "no difference"]
 
 
-class Spread(NamedTuple):
+class RepeatedValue(NamedTuple):
     """Mean and standard deviation over ``n`` repeats; NaN where there are none, or less than two."""
 
     mean: float
@@ -180,21 +181,23 @@ class Spread(NamedTuple):
     n: int
 
     def __str__(self) -> str:
-        return "withheld" if not self.n else f"{self.mean:.3f} ± {self.sd:.3f}"
+        if not self.n:
+            return "withheld"
+        return f"{self.mean:.3f} ± {self.sd:.3f}"
 
 
 @dataclass(frozen=True)
 class PredictiveValueOverRepeats:
-    """The figures of :class:`PredictiveValue` over repeats; those that a repeat withholds are left out."""
+    """The metrics of :class:`PredictiveValue` over repeats; those that a repeat withholds are omitted."""
 
     risk: str
     attack: str
-    precision: Spread
-    recall: Spread
-    f1: Spread
-    auc: Spread
-    spearman: Spread
-    top: Spread
+    precision: RepeatedValue
+    recall: RepeatedValue
+    f1: RepeatedValue
+    auc: RepeatedValue
+    spearman: RepeatedValue
+    top: RepeatedValue
 
 
 @dataclass(frozen=True)
@@ -202,7 +205,7 @@ class Compared:
     """Comparison of the predictive values of two risks for one attack.
 
     Args:
-        figure: of :class:`PredictiveValue`, that was compared.
+        metric: Field of :class:`PredictiveValue` that was compared.
         difference: first minus second, on average over repeats.
         repeats: how many there were; 1: within one audit.
     """
@@ -210,7 +213,7 @@ class Compared:
     first: str
     second: str
     attack: str
-    figure: str
+    metric: str
     difference: Estimate
     repeats: int
 
@@ -219,20 +222,22 @@ class Compared:
         """Return "better" or "worse" if the difference is significant, otherwise "no difference"."""
         if self.difference.low > 0:
             return "better"
-        return "worse" if self.difference.high < 0 else "no difference"
+        if self.difference.high < 0:
+            return "worse"
+        return "no difference"
 
 
 def predictive_value_over_repeats(
     repeats: Sequence[Sequence[PredictiveValue]],
 ) -> tuple[PredictiveValueOverRepeats, ...]:
-    """Mean and standard deviation of every figure, for each risk and attack in the order of the first repeat.
+    """Mean and standard deviation of every metric, for each risk and attack in the order of the first repeat.
 
     Args:
         repeats: what ``predictive_values`` gave for each audit.
     """
     pairs = dict.fromkeys((row.risk, row.attack) for rows in repeats for row in rows)
     return tuple(
-        PredictiveValueOverRepeats(*pair, *(_spread(_figures(repeats, *pair, figure)) for figure in FIGURES))
+        PredictiveValueOverRepeats(*pair, *(_mean_and_sd(_metric_values(repeats, *pair, metric)) for metric in METRICS))
         for pair in pairs
     )
 
@@ -242,7 +247,7 @@ def compare_over_repeats(
     first: str,
     second: str,
     attack: str,
-    figure: str = "auc",
+    metric: str = "auc",
     *,
     confidence: float = 0.95,
 ) -> Compared:
@@ -251,11 +256,11 @@ def compare_over_repeats(
     Args:
         repeats: what ``predictive_values`` gave for each audit.
         first, second: names of risks.
-        figure: ``auc``, or another of :class:`PredictiveValue`.
+        metric: ``auc``, or another field of :class:`PredictiveValue`.
     """
-    if figure not in FIGURES:
-        raise ValueError(f"Expected figure={figure!r} to be one of {', '.join(FIGURES)}.")
-    a, b = (_figures(repeats, name, attack, figure) for name in (first, second))
+    if metric not in METRICS:
+        raise ValueError(f"Expected metric={metric!r} to be one of {', '.join(METRICS)}.")
+    a, b = (_metric_values(repeats, name, attack, metric) for name in (first, second))
     for name, values in ((first, a), (second, b)):
         if len(values) == 0 or len(values) != len(repeats):
             raise InputError(f"Not every repeat says what the risk {name!r} is worth against {attack!r}.")
@@ -264,8 +269,8 @@ def compare_over_repeats(
         first=first,
         second=second,
         attack=attack,
-        figure=figure,
-        difference=mean_of_pairs(gaps, REACH.get(figure, 1.0), confidence),
+        metric=metric,
+        difference=mean_of_pairs(gaps, REACH.get(metric, 1.0), confidence),
         repeats=len(gaps),
     )
 
@@ -276,18 +281,18 @@ def compare_risks(
     """Compare how well two risks rank the members that an attack flags in one audit: AUC minus AUC.
 
     Args:
-        first, second: names from ``RISKS``, or of ``own``.
+        first, second: names from ``RISKS`` or of ``custom``.
         custom: Custom scores, as for ``predictive_values``.
     """
-    asked = case.truth.evaluated
+    evaluated = case.truth.evaluated
     member = case.truth.member_evaluated
     known = values_of(case, [name for name in (first, second) if name not in (custom or {})], custom)
-    calls = flags_at_fpr(attack_scores(case, attack)[asked], member, FPR)
-    said = member & ~np.isnan(calls)
-    persons = None if case.persons is None else case.persons[said]
-    a, b = (known[name][asked][said] for name in (first, second))
-    gap = auc_difference(a, b, calls[said] > 0, clusters=persons, confidence=confidence)
-    return Compared(first=first, second=second, attack=attack, figure="auc", difference=gap, repeats=1)
+    calls = flags_at_fpr(attack_scores(case, attack)[evaluated], member, FPR)
+    compared = member & ~np.isnan(calls)
+    persons = optional_take(case.persons, compared)
+    a, b = (known[name][evaluated][compared] for name in (first, second))
+    gap = auc_difference(a, b, calls[compared] > 0, clusters=persons, confidence=confidence)
+    return Compared(first=first, second=second, attack=attack, metric="auc", difference=gap, repeats=1)
 
 
 def mean_of_pairs(gaps: np.ndarray, reach: float = 1.0, confidence: float = 0.95) -> Estimate:
@@ -323,7 +328,10 @@ def _end(refuted, inside: float, outside: float) -> float:
         return outside
     for _ in range(STEPS):
         middle = (inside + outside) / 2
-        inside, outside = (inside, middle) if refuted(middle) else (middle, outside)
+        if refuted(middle):
+            outside = middle
+        else:
+            inside = middle
     return float(inside)
 
 
@@ -335,14 +343,17 @@ def _signs(n: int) -> np.ndarray:
     return np.vstack([np.ones(n), drawn])
 
 
-def _figures(repeats: Sequence[Sequence[PredictiveValue]], risk: str, attack: str, figure: str) -> np.ndarray:
-    """(repeats,) values of one figure, of the repeats that have this risk and attack."""
+def _metric_values(repeats: Sequence[Sequence[PredictiveValue]], risk: str, attack: str, metric: str) -> np.ndarray:
+    """(repeats,) values of one metric, of the repeats that have this risk and attack."""
     rows = [row for repeat in repeats for row in repeat if (row.risk, row.attack) == (risk, attack)]
-    return np.array([getattr(row, figure).value for row in rows])
+    return np.array([getattr(row, metric).value for row in rows])
 
 
-def _spread(values: np.ndarray) -> Spread:
+def _mean_and_sd(values: np.ndarray) -> RepeatedValue:
     values = values[~np.isnan(values)]
     if not len(values):
-        return Spread(float("nan"), float("nan"), 0)
-    return Spread(float(values.mean()), float(values.std(ddof=1)) if len(values) > 1 else float("nan"), len(values))
+        return RepeatedValue(float("nan"), float("nan"), 0)
+    sd = float("nan")
+    if len(values) > 1:
+        sd = float(values.std(ddof=1))
+    return RepeatedValue(float(values.mean()), sd, len(values))

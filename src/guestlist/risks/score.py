@@ -16,7 +16,7 @@ SMALLEST = 1e-10  # what smaller values count as: 0 has no logarithm
 
 
 @dataclass(frozen=True)
-class Histogram:
+class LogHistogram:
     """Bins of equal width in the logarithm, between the smallest and the largest value of a class.
 
     Args:
@@ -43,7 +43,7 @@ class Histogram:
         return edges
 
 
-HISTOGRAM = Histogram()
+HISTOGRAM = LogHistogram()
 
 
 @dataclass(frozen=True)
@@ -72,9 +72,9 @@ class Known:
         """(2, bins) members and non-members in each bin, as ``np.histogram`` counts them."""
         from guestlist._kernels import count_in_bins  # imports numba
 
-        found = np.zeros((2, len(edges) - 1), dtype=np.int64)
-        count_in_bins(read_only(self.values), read_only(self.member), self.records, edges, SMALLEST, found)
-        return found
+        counts = np.zeros((2, len(edges) - 1), dtype=np.int64)
+        count_in_bins(read_only(self.values), read_only(self.member), self.records, edges, SMALLEST, counts)
+        return counts
 
 
 def risk_score(
@@ -85,7 +85,7 @@ def risk_score(
     known_labels: np.ndarray,
     known_member: np.ndarray,
     prior: float = PRIOR,
-    histogram: Histogram = HISTOGRAM,
+    histogram: LogHistogram = HISTOGRAM,
 ) -> np.ndarray:
     """Probability that each record is a member (Song & Mittal 2021, section 5), class by class.
 
@@ -111,13 +111,16 @@ def risk_score(
     known_member = np.asarray(known_member, dtype=bool)
     classes, codes = np.unique(labels, return_inverse=True)
     numbers = np.searchsorted(classes, known_labels).clip(max=max(len(classes) - 1, 0))
-    numbers = np.where(classes[numbers] == known_labels, numbers, -1) if len(classes) else numbers
+    if len(classes):
+        numbers = np.where(classes[numbers] == known_labels, numbers, -1)
     of_class = {int(numbers[rows[0]]): rows for rows in rows_by_label(numbers)}
-    nobody = np.arange(0)
-    everybody = np.arange(len(known_values))
+    no_rows = np.arange(0)
+    all_rows = np.arange(len(known_values))
 
     def known_of(records: np.ndarray | None) -> Known:
-        rows = everybody if records is None else of_class.get(int(codes[records[0]]), nobody)
+        rows = all_rows
+        if records is not None:
+            rows = of_class.get(int(codes[records[0]]), no_rows)
         return Known(known_values[None], known_member[None], rows)
 
     return _class_by_class(values, codes, known_of, prior, histogram)
@@ -128,9 +131,9 @@ def _class_by_class(
     codes: np.ndarray,
     known_of: Callable[[np.ndarray | None], Known],
     prior: float,
-    histogram: Histogram = HISTOGRAM,
+    histogram: LogHistogram = HISTOGRAM,
 ) -> np.ndarray:
-    """The same with what is known of the class of some records, or of all classes, asked for when its turn comes."""
+    """Compute risk scores class by class; ``known_of`` returns the known values of a class, or of all."""
     values = np.asarray(values, dtype=np.float64)
     scores = np.full(len(values), np.nan)
     every = cache(lambda: _of_bins(known_of(None), prior, histogram))
@@ -138,50 +141,52 @@ def _class_by_class(
         bins = _of_bins(known_of(records), prior, histogram) or every()
         if bins is not None:
             edges, of_bin = bins
-            asked = records[~np.isnan(values[records])]
-            scores[asked] = of_bin[
-                np.clip(np.searchsorted(edges, values[asked], side="right") - 1, 0, histogram.bins - 1)
+            scored = records[~np.isnan(values[records])]
+            scores[scored] = of_bin[
+                np.clip(np.searchsorted(edges, values[scored], side="right") - 1, 0, histogram.bins - 1)
             ]
     return scores
 
 
-def _of_bins(known: Known, prior: float, histogram: Histogram) -> tuple[np.ndarray, np.ndarray] | None:
+def _of_bins(known: Known, prior: float, histogram: LogHistogram) -> tuple[np.ndarray, np.ndarray] | None:
     """Edges of bins, and (bins,) probabilities of membership, from known values of one class; None where they are of one kind."""
     sizes, ends = known.count_and_range()
     if not sizes.all():
         return None
     edges = histogram.edges(np.maximum(ends, SMALLEST))
     inside, outside = known.counts(edges) / sizes[:, None]
-    there = np.flatnonzero(inside + outside > 0)
-    if not len(there):  # rounding has left out all that is known
+    nonempty = np.flatnonzero(inside + outside > 0)
+    if not len(nonempty):  # rounding has left out all that is known
         return edges, np.full(histogram.bins, np.nan)
     # argmin takes the first of equals: of two bins equally near, the lower one.
-    nearest = there[np.abs(there - np.arange(histogram.bins)[:, None]).argmin(axis=1)]
+    nearest = nonempty[np.abs(nonempty - np.arange(histogram.bins)[:, None]).argmin(axis=1)]
     return edges, prior * inside[nearest] / (prior * inside[nearest] + (1 - prior) * outside[nearest])
 
 
 def from_references(case: Case) -> np.ndarray:
     """Return (records,) the score fitted on references; NaN where the target was not queried."""
-    said = case.view.reference("mentr")
+    entropies = case.view.reference("mentr")
     member = case.view.reference_member
-    everybody = np.arange(len(case.records))
+    all_records = np.arange(len(case.records))
 
     def known_of(records: np.ndarray | None) -> Known:
-        return Known(said, member, everybody if records is None else records)
+        if records is None:
+            records = all_records
+        return Known(entropies, member, records)
 
     return _class_by_class(case.view.target("mentr"), case.view.labels, known_of, case.prior)
 
 
 def from_target(case: Case) -> np.ndarray:
     """Return (records,) the score fitted on the target with the ground truth: an upper bound; NaN if not evaluated."""
-    said = case.view.target("mentr")
+    entropy = case.view.target("mentr")
     labels = case.view.labels
-    asked = case.truth.evaluated
-    known = asked & ~np.isnan(said)
+    evaluated = case.truth.evaluated
+    known = evaluated & ~np.isnan(entropy)
     return risk_score(
-        np.where(asked, said, np.nan),
+        np.where(evaluated, entropy, np.nan),
         labels,
-        known_values=said[known],
+        known_values=entropy[known],
         known_labels=labels[known],
         known_member=case.truth.member[known],
         prior=case.prior,
@@ -265,27 +270,29 @@ def calibration(
         return Calibration((), WITHHELD)
     odds = _odds(member, prior)
     weight = np.where(member, odds, 1.0)
-    place = np.minimum((risks * bins).astype(int), bins - 1)
-    full = np.flatnonzero(np.bincount(place, minlength=bins))
+    bin_of = np.minimum((risks * bins).astype(int), bins - 1)
+    full = np.flatnonzero(np.bincount(bin_of, minlength=bins))
     records, members, weights, weighted = (
-        np.bincount(place, of, bins)[full] for of in (np.ones(len(risks)), member, weight, weight * risks)
+        np.bincount(bin_of, values, bins)[full] for values in (np.ones(len(risks)), member, weight, weight * risks)
     )
     shares = odds * members / weights
     risk = weighted / weights
     mass = weights / weights.sum()
     smooth = (members + 1) / (records + 2)  # a bin with members alone is no proof that there are no others
     slope = odds / (1 + (odds - 1) * smooth) ** 2
-    # Of (shares - true shares)², each bin weighted by its mass. A person's records tell as much as one.
-    told = 1.0 if persons is None else ClusterSums.from_values(member, persons).effective_n / len(risks)
-    spread = mass * slope**2 * smooth * (1 - smooth) / (records * told)
-    far = np.sqrt(_quantile_of_squares(spread, 1 - error))
+    # These are the variances of the shares, each bin weighted by its mass. A person's records count as one.
+    independent = 1.0
+    if persons is not None:
+        independent = ClusterSums.from_values(member, persons).effective_n / len(risks)
+    variances = mass * slope**2 * smooth * (1 - smooth) / (records * independent)
+    far = np.sqrt(_quantile_of_squares(variances, 1 - error))
     value = float(np.sqrt(np.square(shares - risk) @ mass))
-    found = []
+    filled = []
     for at, n, r in zip(full, records, risk, strict=True):
-        here = place == at
-        own = clustered_proportion(member[here], clusters=optional_take(persons, here), confidence=confidence)
-        found.append(Bin(int(n), float(r), _estimate(own, odds)))
-    return Calibration(tuple(found), Estimate(value, float(max(value - far, 0.0)), float(min(value + far, 1.0))))
+        here = bin_of == at
+        share = clustered_proportion(member[here], clusters=optional_take(persons, here), confidence=confidence)
+        filled.append(Bin(int(n), float(r), _estimate(share, odds)))
+    return Calibration(tuple(filled), Estimate(value, float(max(value - far, 0.0)), float(min(value + far, 1.0))))
 
 
 def at_prior(risks: np.ndarray, prior: float, *, made_for: float = PRIOR) -> np.ndarray:
@@ -317,12 +324,12 @@ def calibration_at_priors(
     Args:
         made_for: the prior of ``risks``; the others are as for :func:`calibration`.
     """
-    found = []
+    rows = []
     for prior in priors:
-        moved = at_prior(risks, prior, made_for=made_for)
-        off = calibration(moved, member, bins=bins, prior=prior, persons=persons, confidence=confidence)
-        found.append(AtPrior(prior, off.rmse))
-    return tuple(found)
+        adjusted = at_prior(risks, prior, made_for=made_for)
+        off = calibration(adjusted, member, bins=bins, prior=prior, persons=persons, confidence=confidence)
+        rows.append(AtPrior(prior, off.rmse))
+    return tuple(rows)
 
 
 def at_thresholds(
@@ -339,22 +346,23 @@ def at_thresholds(
     """
     risks, member = drop_unscored(risks, member)
     odds = _odds(member, prior)
-    found = []
+    rows = []
     for threshold in thresholds:
         called = risks >= threshold
         members = int(called[member].sum())
         recall = proportion(members, int(member.sum()), confidence=confidence)
-        among = proportion(members, int(called.sum()), confidence=confidence)
-        found.append(AtThreshold(threshold, _estimate(among, odds), recall))
-    return tuple(found)
+        precision = proportion(members, int(called.sum()), confidence=confidence)
+        rows.append(AtThreshold(threshold, _estimate(precision, odds), recall))
+    return tuple(rows)
 
 
 def _odds(member: np.ndarray, prior: float) -> float:
     """Return the weight of a member relative to a non-member for a share ``prior`` of members; NaN without both."""
     if not 0 < prior < 1:
         raise ValueError(f"Expected prior={prior} in (0, 1).")
-    both = member.any() and not member.all()
-    return float(prior / (1 - prior) * (~member).sum() / member.sum()) if both else float("nan")
+    if member.all() or not member.any():
+        return float("nan")
+    return float(prior / (1 - prior) * (~member).sum() / member.sum())
 
 
 def _weighted(share, odds: float):

@@ -24,19 +24,20 @@ class Risk:
     """A measure of how exposed each record is, known to the model owner and not to an attacker.
 
     Args:
-        risk: case to (records,) values that rise with exposure, alone or with intervals; NaN where a record has none.
-        summary, paper, cost: for people.
-        needs: the signals it reads; targets that do not say them have no such risk.
-        evidence: the kind of evidence that it looks at, if any; without it there is no such risk.
-        part: what of that evidence it needs, if the kind holds several values by name.
-        answers: whether it reads the target's probabilities of all classes, beside the labels.
-        references: the fewest reference models it can do with.
-        default: whether an audit has it unless told otherwise; what takes long is computed by name.
-        recommended: whether it is the one to look at first, of those that rank members.
-        fitted_on_target: whether it is estimated from all of the target's own members and non-members, so that it shares their
-            noise with everything else that is.
-        threshold: a record with a larger value is at risk, if the risk has a threshold of its own.
-        bounds: the least and the largest value that there can be, where there are such.
+        risk: Function from a case to (records,) values that rise with exposure, with or without intervals; NaN where a record
+            has none.
+        summary, paper, cost: Texts for tables.
+        needs: Signals it reads; a target without them has no such risk.
+        evidence: Type of evidence that it reads, if any; an audit without it has no such risk.
+        part: Name of the value it reads, if the evidence holds several values by name.
+        answers: True if it reads the target's probabilities of all classes next to the labels.
+        references: Smallest number of reference models it needs.
+        default: True if an audit computes it by default; slow risks are opt-in.
+        recommended: True for the risk to examine first, of those that rank members.
+        fitted_on_target: True if it is estimated from all of the target's own members and non-members, so that it shares their
+            noise with other such estimates.
+        threshold: A record with a larger value is at risk, if the risk has its own threshold.
+        bounds: Smallest and largest possible value, if bounded.
     """
 
     risk: Callable[[Case], np.ndarray | WithInterval]
@@ -56,12 +57,12 @@ class Risk:
 
     def possible(self, case: Case) -> bool:
         """Return True if a case has the inputs of this risk."""
-        there = not self.evidence or self._given(case.evidence(self.evidence))
-        said = all(signal in case.view.values for signal in self.needs)
-        answered = not self.answers or (case.view.answers is not None and has_labels(case))
-        return there and said and answered and case.view.references >= self.references
+        has_evidence = not self.evidence or self._is_enough(case.evidence(self.evidence))
+        has_signals = all(signal in case.view.values for signal in self.needs)
+        has_answers = not self.answers or (case.view.answers is not None and has_labels(case))
+        return has_evidence and has_signals and has_answers and case.view.references >= self.references
 
-    def _given(self, evidence: Any) -> bool:
+    def _is_enough(self, evidence: Any) -> bool:
         return evidence is not None and (not self.part or self.part in evidence.values)
 
 
@@ -198,18 +199,18 @@ RISKS: dict[str, Risk] = {
     ),
 }
 
-# Of all risks it follows the report's list of exposed records most closely.
+# It agrees most closely with the report's list of exposed records.
 (RECOMMENDED,) = (name for name, row in RISKS.items() if row.recommended)
 
 
 def risks_of(case: Case, names: Sequence[str] | None = None) -> dict[str, np.ndarray]:
-    """Name to (records,) risks that the case has what it takes for: those named, or all that an audit has by default."""
-    found = case.of(_by_default) if names is None else _possible(case, names)
-    return {name: risk.value if isinstance(risk, WithInterval) else risk for name, risk in found.items()}
+    """Return name to (records,) risks that the case has the inputs for: those named, or the default ones."""
+    risks = case.of(_by_default) if names is None else _possible(case, names)
+    return {name: risk.value if isinstance(risk, WithInterval) else risk for name, risk in risks.items()}
 
 
 def risk_columns(case: Case) -> dict[str, np.ndarray]:
-    """The risks that an audit has by default, and the ends of their intervals as ``<name>_low`` and ``<name>_high``."""
+    """Return the default risks, and the ends of their intervals as ``<name>_low`` and ``<name>_high``."""
     columns: dict[str, np.ndarray] = {}
     for name, risk in case.of(_by_default).items():
         if isinstance(risk, WithInterval):
