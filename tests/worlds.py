@@ -38,7 +38,7 @@ def target_of(world: Rotation, k: int = 0) -> tuple[Signals, np.ndarray]:
 
 def awkward_world(*, records: int = 60, models: int = 9, seed: int = 0, design=bernoulli) -> Rotation:
     """A small world with all that is awkward: ties, saturated records, questions not asked, one-sided records."""
-    world = gaussian_simulation(1.0, records=records, models=models, seed=seed, spread=0.5, design=design)
+    world = gaussian_simulation(1.0, records=records, models=models, seed=seed, log_deviation_sd=0.5, design=design)
     rng = np.random.default_rng([seed, 1])
     margin = np.round(world.values["margin"], 1)
     margin[:, :5] = 30.0 + 0.1 * np.arange(5)  # all models agree, at a value without an exact float

@@ -47,7 +47,7 @@ def main() -> None:
 
 
 def _row(records: int, models: int) -> dict:
-    world = gaussian_simulation(1.0, records=records, models=models, spread=0.5)
+    world = gaussian_simulation(1.0, records=records, models=models, log_deviation_sd=0.5)
     row = {"records": records, "models": models, "seconds": _best(lambda: _all(_fresh(world)))}
     if (records, models) == (20_000, 64):
         row["seconds_per_attack"] = {name: _best(lambda n=name: ATTACKS[n].score(_fresh(world))) for name in RUN}

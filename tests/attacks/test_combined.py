@@ -75,7 +75,7 @@ def test_no_advantage_where_there_is_no_leak(design):
     for rule in RULES:
         found = []
         for seed in range(24):
-            world = noise_simulation(records=100, models=6, seed=seed, spread=0.5, design=DESIGNS[design])
+            world = noise_simulation(records=100, models=6, seed=seed, log_deviation_sd=0.5, design=DESIGNS[design])
             found.append(aucs(score_every_target(combined(NAMES, rule).attack, world), world.member).mean())
         assert np.std(found, ddof=1) < 0.04  # or else the next line could not fail
         assert abs(np.mean(found) - 0.5) < 4 * np.std(found, ddof=1) / np.sqrt(len(found)), rule

@@ -59,7 +59,7 @@ def test_no_advantage_where_there_is_no_leak(models, design):
     found = []
     for seed in range(200):
         world = noise_simulation(
-            records=NOISE_RECORDS[models], models=models, seed=seed, spread=0.5, design=DESIGNS[design]
+            records=NOISE_RECORDS[models], models=models, seed=seed, log_deviation_sd=0.5, design=DESIGNS[design]
         )
         scores = np.stack([score_every_target(ATTACKS[name], world) for name in ON_STAND_INS])
         ranked = aucs(scores.reshape(-1, scores.shape[2]), np.tile(world.member, (len(ON_STAND_INS), 1)))
@@ -74,7 +74,7 @@ def test_no_advantage_of_evidence_where_there_is_no_leak():
     """What these attacks look at is collected about one target, and does not depend on how many references there are."""
     found = {name: [] for name in ON_EVIDENCE}
     for seed in range(400):
-        signals, member = target_of(noise_simulation(records=1500, models=5, seed=seed, spread=0.5))
+        signals, member = target_of(noise_simulation(records=1500, models=5, seed=seed, log_deviation_sd=0.5))
         for name in ON_EVIDENCE:
             found[name].append(aucs(ATTACKS[name].score(signals)[None], member[None])[0])
     for name, values in found.items():
@@ -88,7 +88,7 @@ def test_no_advantage_of_evidence_where_there_is_no_leak():
 def test_no_advantage_of_a_classifier_where_there_is_no_leak(name, design):
     found = []
     for seed in range(12):
-        world = noise_simulation(records=400, models=4, seed=seed, spread=0.5, design=DESIGNS[design])
+        world = noise_simulation(records=400, models=4, seed=seed, log_deviation_sd=0.5, design=DESIGNS[design])
         scores = np.stack([ATTACKS[name].score(world.facing(k)) for k in range(4)])
         found.append(aucs(scores, world.member[:4]).mean())
     error = np.std(found, ddof=1) / np.sqrt(len(found))

@@ -52,7 +52,7 @@ def test_scores_equal_a_transcription_of_the_formula(name):
 @pytest.mark.parametrize("name", ["lira", "lira_offline"])
 @pytest.mark.parametrize(("models", "variance"), [(40, "pooled"), (90, "record")])
 def test_a_variance_per_record_from_64_references_on(name, models, variance):
-    signals, _ = target_of(gaussian_simulation(1.0, records=100, models=models, spread=0.5))
+    signals, _ = target_of(gaussian_simulation(1.0, records=100, models=models, log_deviation_sd=0.5))
     np.testing.assert_array_equal(ATTACKS[name].score(signals), ATTACKS[f"{name}_{variance}"].score(signals))
 
 
@@ -79,7 +79,7 @@ def _tpr(name: str, world, fpr: float = 0.001, targets: int = 25) -> float:
 def test_bayesian_variances_are_at_least_as_good_as_either_variance(references):
     """Where records' standard deviations are log-normal, at a false-positive rate of 0.1 %."""
     records = min(100_000, 2_000_000 // (references + 1))
-    world = gaussian_simulation(2.0, records=records, models=references + 1, seed=references, spread=0.5)
+    world = gaussian_simulation(2.0, records=records, models=references + 1, seed=references, log_deviation_sd=0.5)
     pooled, record, bayes = (_tpr(name, world) for name in ("lira_pooled", "lira_record", "lira_bayes"))
     assert bayes >= max(pooled, record) - 0.003
     if references in (8, 16):
@@ -183,7 +183,7 @@ def test_the_tuned_a_is_found_where_there_is_one():
 @pytest.mark.parametrize("shift", [0.3, 1.0, 3.0])
 def test_the_tuned_a_is_about_as_good_as_the_best_one_on_a_grid(shift):
     """The paper searches a grid on stand-in targets; here the truth of the targets themselves may choose."""
-    world = gaussian_simulation(shift, records=4000, models=17, spread=0.3)
+    world = gaussian_simulation(shift, records=4000, models=17, log_deviation_sd=0.3)
     grid = [aucs(rmia_offline(world, a=a), world.member).mean() for a in np.arange(0, 1.01, 0.1)]
     assert aucs(rmia_offline(world), world.member).mean() > max(grid) - 0.01
 

@@ -82,7 +82,7 @@ def noise() -> dict[str, np.ndarray]:
     """(40, 4): share of p-values up to each alpha, in 40 worlds without a leak, of every test."""
     found = {name: [] for name in TESTS}
     for seed in range(40):
-        world = noise_simulation(records=1000, models=33, seed=seed, spread=0.5)
+        world = noise_simulation(records=1000, models=33, seed=seed, log_deviation_sd=0.5)
         population = np.arange(1000) < 500
         signals = replace(world.facing(0), population=population)
         for name in TESTS:

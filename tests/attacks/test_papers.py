@@ -54,7 +54,7 @@ class Run(NamedTuple):
 
 
 def gaussian() -> Run:
-    world = gaussian_simulation(1.0, records=800, models=33, spread=0.3)
+    world = gaussian_simulation(1.0, records=800, models=33, log_deviation_sd=0.3)
     asked = np.arange(800) < 600
     # Population records are none of the target's members: their answers are drawn from a model without them.
     values = {name: matrix.copy() for name, matrix in world.values.items()}

@@ -49,7 +49,7 @@ def test_without_a_difference_between_halves_nothing_can_be_said():
 
 
 def test_halves_are_every_second_reference():
-    case = case_of(gaussian_simulation(1.0, records=200, models=17, spread=0.5))
+    case = case_of(gaussian_simulation(1.0, records=200, models=17, log_deviation_sd=0.5))
     found = stability(case)
     margin, member = case.view.reference("margin"), case.view.reference_member
     estimates = []

@@ -23,7 +23,7 @@ def test_likelihoods_are_those_of_noncentral_t(estimate, size, freedom):
 
 
 def test_estimates_are_differences_over_standard_deviations():
-    case = case_of(gaussian_simulation(1.0, records=300, models=65, spread=0.5))
+    case = case_of(gaussian_simulation(1.0, records=300, models=65, log_deviation_sd=0.5))
     found = effects(case.view.inside("margin"), case.view.outside("margin"))
     margin, member = case.view.reference("margin"), case.view.reference_member
     for i in range(20):
@@ -43,7 +43,7 @@ def test_in_the_normal_world_it_is_the_shift(shift):
 
 
 def test_part_of_very_many_records_teaches_how_it_is_spread(monkeypatch):
-    case = case_of(gaussian_simulation(1.0, records=1200, models=65, spread=0.7))
+    case = case_of(gaussian_simulation(1.0, records=1200, models=65, log_deviation_sd=0.7))
     whole = mu(case)
     monkeypatch.setattr("guestlist.risks.memorisation.AT_ONCE", 500)
     parted = mu(case)
@@ -55,7 +55,7 @@ def test_part_of_very_many_records_teaches_how_it_is_spread(monkeypatch):
 
 def test_between_nodes_it_is_what_each_record_has_of_its_own(monkeypatch):
     """To a hundredth of a standard error; of many records the posterior is computed for estimates that are close to theirs."""
-    case = case_of(gaussian_simulation(1.0, records=900, models=33, spread=0.7))
+    case = case_of(gaussian_simulation(1.0, records=900, models=33, log_deviation_sd=0.7))
     monkeypatch.setattr("guestlist.risks.memorisation.AT_ONCE", 500)
     near = mu(case)
     monkeypatch.setattr("guestlist.risks.memorisation.NODE", 0.0005)

@@ -14,8 +14,13 @@ from guestlist.cli import main
 from guestlist.evidence import EVIDENCE
 from guestlist.selfcheck.contract import AttackCheck, check_attacks, selftest
 from guestlist.selfcheck.coverage import Coverage, coverage, interval_simulations
-from guestlist.selfcheck.scenes import ignores_references_where_saturated, knows_right_from_wrong, small_scene, subject
-from guestlist.selfcheck.trials import FIGURES, FLOOR, TRIALS, Mean
+from guestlist.selfcheck.scenes import (
+    attack_traits,
+    ignores_references_where_saturated,
+    knows_right_from_wrong,
+    small_scene,
+)
+from guestlist.selfcheck.trials import COMMON_METRICS, FLOOR, TRIALS, Mean
 
 
 def inverted(signals):
@@ -137,10 +142,10 @@ def test_an_attack_that_cannot_know_right_from_wrong_may_fall_where_models_are_w
 def test_an_attack_is_compared_with_one_that_reads_the_same():
     """By what changes its scores, so that it works for functions of users too."""
     comparators = {
-        name: subject(ATTACKS[name], 0).comparator for name in ("loss", "rmia", "label_only", "class_entropy")
+        name: attack_traits(ATTACKS[name], 0).comparator for name in ("loss", "rmia", "label_only", "class_entropy")
     }
     assert comparators == {"loss": "loss", "rmia": "loss", "label_only": "correctness", "class_entropy": "entropy"}
-    ratios = [name for name in COMPARED if subject(ATTACKS[name], 0).likelihood_ratio]
+    ratios = [name for name in COMPARED if attack_traits(ATTACKS[name], 0).likelihood_ratio]
     assert ratios == ["lira", "lira_record", "lira_bayes"]
 
 
@@ -182,7 +187,7 @@ def test_every_figure_has_its_judge():
     (check,) = check_attacks({"lira": ATTACKS["lira"]}, 8)
     judged = [figure for trial in TRIALS.values() for figure in trial.problems]
     assert len(judged) == len(set(judged))
-    assert {*check.others, *FIGURES} == set(judged)
+    assert {*check.others, *COMMON_METRICS} == set(judged)
 
 
 def test_doubt_grows_where_worlds_are_few():

@@ -7,7 +7,7 @@ from guestlist._views import Rotation
 from guestlist.evidence import answers_of_margin
 from guestlist.models import SIGNALS
 from guestlist.models.signals import signals_of_logits
-from guestlist.selfcheck.scenes import CLASSES, SITUATIONS, SURE, TILT, UNEQUAL, scene
+from guestlist.selfcheck.scenes import CLASSES, SCENE_VARIANTS, SURE, TILT, UNEQUAL, scene
 from guestlist.selfcheck.simulations import (
     SURE_MARGIN,
     memorising_simulation,
@@ -40,7 +40,7 @@ def test_every_signal_and_answer_is_that_of_a_model_with_more_classes(classes):
     np.testing.assert_allclose(answers, log_softmax(logits, axis=1), rtol=1e-6)
 
 
-@pytest.mark.parametrize("name", SITUATIONS)
+@pytest.mark.parametrize("name", SCENE_VARIANTS)
 def test_members_stand_first_in_every_situation_and_have_references_of_both_kinds(name):
     found = scene(name, 1.0, records=300, models=33, seed=0)
     assert 100 < found.member.sum() < 200
@@ -73,7 +73,7 @@ def test_situations_are_what_they_are_called():
 @pytest.mark.parametrize("outliers", [False, True])
 def test_what_is_memorised_is_told_apart_and_the_rest_is_surer_and_steadier(outliers):
     found = memorising_simulation(outliers=outliers, records=4000, models=9)
-    margin, member = found.world.values["margin"], found.world.member
+    margin, member = found.rotation.values["margin"], found.rotation.member
     known, rest = found.memorised, ~found.memorised
     assert known.mean() == pytest.approx(0.1, abs=0.02)
     assert margin[:, known][member[:, known]].min() > margin[:, known][~member[:, known]].mean() + 1

@@ -1,6 +1,6 @@
 """The contract of attacks and intervals, tested on simulations."""
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache, partial
 
@@ -14,17 +14,17 @@ from guestlist.errors import InputError, MissingEvidenceError
 from guestlist.evidence import EVIDENCE, missing_evidence
 from guestlist.selfcheck.coverage import Coverage, coverage, interval_simulations
 from guestlist.selfcheck.scenes import (
-    SITUATIONS,
+    SCENE_VARIANTS,
     SIZES,
+    AttackTraits,
     Scene,
-    Subject,
+    attack_traits,
     ignores_references_where_saturated,
     scene_of,
     small_scene,
-    subject,
 )
 from guestlist.selfcheck.simulations import gaussian, gaussian_simulation
-from guestlist.selfcheck.trials import FIGURES, TRIALS, Mean, Trial
+from guestlist.selfcheck.trials import COMMON_METRICS, TRIALS, AttackTrial, Mean
 
 # One target of each; every record has references of both kinds, so every record can be scored.
 TARGETS = ("plain", "awkward")
@@ -45,7 +45,7 @@ def wrong_shape(attack: Attack, seed: int) -> str | None:
 def contract_violations(attack: Attack, seed: int) -> list[str]:
     """Return the violations of the contract on a plain target and on an awkward one."""
     plain, awkward = (_violations(attack, name, seed) for name in TARGETS)
-    words = SITUATIONS["awkward"].words
+    words = SCENE_VARIANTS["awkward"].words
     problems = plain + [f"{problem}, with {words}" for problem in awkward if problem not in plain]
     if attack.learns:  # its random start depends on the classes, and to fit it again takes seconds
         return problems
@@ -62,10 +62,10 @@ def _numbering(attack: Attack, seed: int) -> list[str]:
 
 @lru_cache(maxsize=1)
 def _numbered_twice(seed: int) -> tuple[Scene, Scene]:
-    """One target with two numberings of its classes, and all else the same."""
-    world, together = gaussian(1.0, seed=seed, **SITUATIONS["classes"].options, **SIZES)
-    other = replace(world, labels=(world.labels + 1) % world.classes)
-    return scene_of(world, together), scene_of(other, together)
+    """Return one target with two numberings of its classes, and all else the same."""
+    simulated, together = gaussian(1.0, seed=seed, **SCENE_VARIANTS["classes"].options, **SIZES)
+    other = replace(simulated, labels=(simulated.labels + 1) % simulated.classes)
+    return scene_of(simulated, together), scene_of(other, together)
 
 
 def _saturated(attack: Attack, seed: int) -> list[str]:
@@ -73,7 +73,7 @@ def _saturated(attack: Attack, seed: int) -> list[str]:
     problem = "ignores the references of records with saturated outputs, although it compares other records with theirs"
     for name in SATURATED:
         if ignores_references_where_saturated(attack, small_scene(name, seed)):
-            return [f"{problem}, with {SITUATIONS[name].words}"]
+            return [f"{problem}, with {SCENE_VARIANTS[name].words}"]
     return []
 
 
@@ -95,8 +95,10 @@ def _violations(attack: Attack, name: str, seed: int) -> list[str]:
 
 
 def should_be_scored(attack: Attack, signals: Signals) -> np.ndarray:
-    """(records,) true for those an attack should score: all but the ones whose membership it was told."""
-    known = EVIDENCE[attack.evidence].known_membership if attack.evidence in EVIDENCE else None
+    """Return (records,) true for those an attack should score: all whose membership its evidence does not hold."""
+    known = None
+    if attack.evidence in EVIDENCE:
+        known = EVIDENCE[attack.evidence].known_membership
     if known is None:
         return np.ones(len(signals.labels), dtype=bool)
     return ~known(signals.evidence.need(attack.evidence))
@@ -116,10 +118,10 @@ def _close(a: np.ndarray, b: np.ndarray) -> bool:
     return bool(np.allclose(a, b, rtol=1e-6, atol=1e-8, equal_nan=True))
 
 
-WORLDS = 160
+SIMULATIONS = 160
 REPEATS = 1000
-LEARNED = 1 / 16  # the share of the worlds that attacks get which fit a classifier, and take seconds per target
-_MOST_REFERENCES = 7  # of a target in the smallest worlds
+LEARNED = 1 / 16  # share of the simulations for attacks that fit a classifier, which takes seconds per target
+_MAX_REFERENCES = 7  # of a target in the smallest simulations
 
 
 @dataclass(frozen=True)
@@ -127,14 +129,13 @@ class AttackCheck:
     """Results of the checks of one attack.
 
     Args:
-        noise: AUC where nothing leaks, over worlds of 8 and 16 models and all designs; should be 0.5.
-        in_count: AUC on noise where the number of IN references, and nothing else, gives the answer away;
-            should be 0.5.
+        noise: AUC where nothing leaks, over simulations of 8 and 16 models and all designs; should be 0.5.
+        in_count: AUC on noise where only the number of IN references reveals membership; should be 0.5.
         known: AUC where members' margins are one standard deviation larger; between 0.5 and ``BEST_AUC``.
         share: The same AUC as a share of the comparator's; at least ``FLOOR``.
         comparator: Name of the built-in attack that reads the same information, ``loss`` for most.
-        others: the figures of all other worlds, by the names in ``TRIALS``.
-        problems: what is wrong, in words; empty where the attack is calibrated.
+        others: Metrics of all other simulations, by the names in ``TRIALS``.
+        problems: Descriptions of problems; empty if the attack is calibrated.
     """
 
     name: str
@@ -160,7 +161,9 @@ class SelfTest:
 
     @property
     def calibrated(self) -> bool:
-        return all(check.calibrated for check in self.attacks) and all(held.calibrated for held in self.intervals)
+        return all(check.calibrated for check in self.attacks) and all(
+            interval.calibrated for interval in self.intervals
+        )
 
 
 def selftest(
@@ -171,40 +174,46 @@ def selftest(
     seed: int = 0,
     progress: Callable | None = None,
 ) -> SelfTest:
-    """Run attacks and intervals on worlds whose answer is known; some minutes for all of them, seconds for one.
+    """Run attacks and intervals on simulations with known ground truth.
+
+    All of them take some minutes, a single attack takes seconds.
 
     Args:
-        attacks: names from ``ATTACKS``, or functions ``(signals) -> scores``; by default all whose evidence can be made
-            up: there are no K-NN models here and no trees, only what models say.
-        intervals: whether to check the intervals too.
-        scale: multiplies the number of worlds and samples, and with it the time; more of them find smaller faults.
-        seed: of the worlds.
-        progress: wraps an iterable and takes ``total=``.
+        attacks: Names from ``ATTACKS``, or functions ``(signals) -> scores``; by default all whose evidence can be
+            simulated. No K-NN models and no trees are simulated, only outputs.
+        intervals: Also check the intervals.
+        scale: Factor for the number of simulations and samples, and for the time; more of them find smaller faults.
+        seed: Random seed of the simulations.
+        progress: Function that wraps an iterable and takes ``total=``.
     """
     if scale <= 0:
         raise ValueError(f"Expected scale={scale} above 0.")
-    there = {name for name, kind in EVIDENCE.items() if kind.simulate}
-    every = [name for name, attack in ATTACKS.items() if not attack.evidence or attack.evidence in there]
-    chosen = select_attacks(every if attacks is None else attacks, _MOST_REFERENCES, there, missing_evidence())
-    worlds = max(4, round(WORLDS * scale))
+    evidence = {name for name, kind in EVIDENCE.items() if kind.simulate}
+    if attacks is None:
+        attacks = [name for name, attack in ATTACKS.items() if not attack.evidence or attack.evidence in evidence]
+    chosen = select_attacks(attacks, _MAX_REFERENCES, evidence, missing_evidence())
+    simulations = max(4, round(SIMULATIONS * scale))
     repeats = max(20, round(REPEATS * scale))
-    checks = check_attacks(chosen, worlds, seed, progress)
-    simulated = list(interval_simulations()) if intervals else []
-    shown = progress(simulated, total=len(simulated)) if progress and simulated else simulated
-    return SelfTest(checks, tuple(coverage(name, repeats=repeats, seed=seed) for name in shown))
+    checks = check_attacks(chosen, simulations, seed, progress)
+    if not intervals:
+        return SelfTest(checks, ())
+    names: Iterable[str] = list(interval_simulations())
+    if progress:
+        names = progress(names, total=len(interval_simulations()))
+    return SelfTest(checks, tuple(coverage(name, repeats=repeats, seed=seed) for name in names))
 
 
 def check_attacks(
-    attacks: Mapping[str, Attack], worlds: int = WORLDS, seed: int = 0, progress: Callable | None = None
+    attacks: Mapping[str, Attack], simulations: int = SIMULATIONS, seed: int = 0, progress: Callable | None = None
 ) -> tuple[AttackCheck, ...]:
-    """Every check of some attacks; each world is made once, for all of them.
+    """Run every check of some attacks; each simulation is drawn once, for all of them.
 
-    An attack that raises, or whose scores have the wrong shape, fails without the rest.
+    An attack that raises, or whose scores have the wrong shape, fails and the others continue.
     """
     problems: dict[str, list[str]] = {name: [] for name in attacks}
-    found: dict[str, dict[str, list[float]]] = {name: {} for name in attacks}
+    metrics: dict[str, dict[str, list[float]]] = {name: {} for name in attacks}
     broken: set[str] = set()
-    subjects: dict[str, Subject] = {}
+    traits: dict[str, AttackTraits] = {}
 
     def attempt(name: str, check: Callable[[], list[str]]) -> None:
         try:
@@ -213,35 +222,37 @@ def check_attacks(
             broken.add(name)
             problems[name] = [f"raised {type(error).__name__}: {error}"]
 
-    def promised(name: str) -> list[str]:
+    def check_contract(name: str) -> list[str]:
         shape = wrong_shape(attacks[name], seed)
         if shape is None:
-            subjects[name] = subject(attacks[name], seed)
+            traits[name] = attack_traits(attacks[name], seed)
             return contract_violations(attacks[name], seed)
         broken.add(name)
         return [shape]
 
-    def tried(name: str, trial: Trial, world: object) -> list[str]:
-        for figure, value in trial.measure(subjects[name], world).items():
-            found[name].setdefault(figure, []).append(value)
+    def measure(name: str, trial: AttackTrial, simulation: object) -> list[str]:
+        for metric, value in trial.measure(traits[name], simulation).items():
+            metrics[name].setdefault(metric, []).append(value)
         return []
 
+    def result(name: str) -> AttackCheck:
+        if name in broken:
+            return _failed(name, problems[name])
+        return _judged(name, traits[name], problems[name], metrics[name])
+
     for name in attacks:
-        attempt(name, partial(promised, name))
-    makers = [(trial, index) for trial in TRIALS.values() for index in range(trial.worlds(worlds))]
-    for trial, index in progress(makers, total=len(makers)) if progress else makers:
-        # Attacks that learn take the first few of the worlds.
+        attempt(name, partial(check_contract, name))
+    runs = [(trial, index) for trial in TRIALS.values() for index in range(trial.simulations(simulations))]
+    for trial, index in progress(runs, total=len(runs)) if progress else runs:
+        # Attacks that learn take only the first few simulations, since fitting takes seconds.
         able = [name for name, attack in attacks.items() if trial.takes(attack) and name not in broken]
-        able = [name for name in able if index < trial.worlds(_enough(attacks[name], worlds))]
+        able = [name for name in able if index < trial.simulations(_simulations_for(attacks[name], simulations))]
         if not able:
             continue
-        world = trial.make((seed, index))
+        simulation = trial.make((seed, index))
         for name in able:
-            attempt(name, partial(tried, name, trial, world))
-    return tuple(
-        _failed(name, problems[name]) if name in broken else _judged(name, subjects[name], problems[name], found[name])
-        for name in attacks
-    )
+            attempt(name, partial(measure, name, trial, simulation))
+    return tuple(map(result, attacks))
 
 
 def _failed(name: str, problems: list[str]) -> AttackCheck:
@@ -258,22 +269,22 @@ def _failed(name: str, problems: list[str]) -> AttackCheck:
     )
 
 
-def _judged(name: str, of: Subject, problems: list[str], values: Mapping[str, list[float]]) -> AttackCheck:
-    means = {figure: _mean(some) for figure, some in values.items()}
-    judges = {figure: judge for trial in TRIALS.values() for figure, judge in trial.problems.items()}
-    said = {figure: judges[figure](mean, of) for figure, mean in means.items()}
-    wrong = {figure: text for figure, text in said.items() if text}
+def _judged(name: str, traits: AttackTraits, problems: list[str], values: Mapping[str, list[float]]) -> AttackCheck:
+    means = {metric: _mean(samples) for metric, samples in values.items()}
+    judges = {metric: judge for trial in TRIALS.values() for metric, judge in trial.problems.items()}
+    verdicts = {metric: judges[metric](mean, traits) for metric, mean in means.items()}
+    wrong = {metric: text for metric, text in verdicts.items() if text}
     # Entropies are small where a model is sure and wrong, so that they rightly fall on members among hard records.
-    if of.comparator == "entropy":
-        wrong = {figure: text for figure, text in wrong.items() if not figure.endswith("hard")}
-    others = {figure: mean for figure, mean in means.items() if figure not in FIGURES}
+    if traits.comparator == "entropy":
+        wrong = {metric: text for metric, text in wrong.items() if not metric.endswith("hard")}
+    others = {metric: mean for metric, mean in means.items() if metric not in COMMON_METRICS}
     return AttackCheck(
         name=name,
         noise=means["noise"],
         in_count=means["in_count"],
         known=means["known"],
         share=means["known, share"],
-        comparator=of.comparator,
+        comparator=traits.comparator,
         others=others,
         problems=(*problems, *wrong.values()),
     )
@@ -283,8 +294,10 @@ def _mean(values: list[float]) -> Mean:
     return Mean(float(np.mean(values)), float(np.std(values, ddof=1) / np.sqrt(len(values))), len(values))
 
 
-def _enough(attack: Attack, worlds: int) -> int:
-    return max(4, round(worlds * LEARNED)) if attack.learns else worlds
+def _simulations_for(attack: Attack, simulations: int) -> int:
+    if attack.learns:
+        return max(4, round(simulations * LEARNED))
+    return simulations
 
 
 def try_custom_attacks(
@@ -299,15 +312,15 @@ def try_custom_attacks(
     """Run a user's own attacks on made-up signals of the same shape.
 
     Args:
-        labels: (records,) positions of the true classes.
-        signals: those that the target gives; by default those of a classifier.
-        population: (records,) true for records that are not evaluated.
-        unmade: whether the audit has evidence that cannot be made up, which an attack may then ask for here in vain.
+        labels: (records,) Positions of the true classes.
+        signals: Names of the target's signals; by default those of a classifier.
+        population: (records,) True for records that are not evaluated.
+        unmade: True if the audit has evidence that cannot be simulated, which an attack may read.
     """
     for name, attack in attacks.items():
         if not attack.custom:
             continue
-        view = _made_up(labels, references, signals, population)
+        view = _simulated_view(labels, references, signals, population)
         try:
             scores = attack.score(view)
         except Exception as error:
@@ -317,10 +330,10 @@ def try_custom_attacks(
         checked_scores(name, scores, labels.shape)
 
 
-def _made_up(
+def _simulated_view(
     labels: np.ndarray, references: int, signals: Collection[str] | None, population: np.ndarray | None
 ) -> Signals:
-    """A view of as many records, classes and references; whole answers as any model might give them."""
+    """Return a view with the given labels and number of references, and random full outputs."""
     view = gaussian_simulation(0.0, records=len(labels), models=1 + references).facing(0)
     classes = max(2, int(labels.max(initial=0)) + 1)
 
@@ -328,10 +341,10 @@ def _made_up(
         drawn = np.random.default_rng(0).normal(size=(rows, len(labels), classes))
         return log_softmax(drawn, axis=2).astype(np.float32)
 
-    whole = FullAnswersView(answers(references), view.reference_member)
-    evidence = view.evidence.with_part("full_answers", whole)
+    full_answers = FullAnswersView(answers(references), view.reference_member)
+    evidence = view.evidence.with_part("full_answers", full_answers)
     view = replace(view, labels=labels, population=population, answers=answers(1)[0], evidence=evidence)
     if signals is None:
         return view
-    made = {"residual": view.values["margin"], **view.values}
-    return replace(view, values={name: made[name] for name in signals})
+    values = {"residual": view.values["margin"], **view.values}
+    return replace(view, values={name: values[name] for name in signals})

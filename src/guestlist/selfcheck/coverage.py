@@ -1,9 +1,9 @@
-"""Does a 95 % interval hold the truth in 95 % of samples? Simulations in which the truth is known.
+"""Coverage of 95 % confidence intervals, in simulations with a known truth.
 
-Scores are normal, with a mean of 1 for members and 0 for non-members, so every figure has a closed form.
-Several targets differ in what their members score, as models do. In some simulations persons have several records, or
-scores are 0 and 1, as those of right and wrong answers. In one, records of a finite pool are easy or hard, and the truth is the
-rate of false alarms of one of them, which is not the rate over all.
+Scores are normal, with a mean of 1 for members and 0 for non-members, so every metric has a closed form.
+The mean score of members varies over targets, as it does over models. In some simulations persons have several records, or
+scores are 0 and 1, as those of correct and wrong predictions. In one, records of a finite pool are easy or hard, and the truth
+is the false positive rate of one of them, which is not the rate over all.
 """
 
 from collections.abc import Callable
@@ -29,12 +29,12 @@ from guestlist.metrics import (
 from guestlist.selfcheck.simulations import FinitePool, Visits
 
 SHIFT = 1.0
-# How much the shift of a target's members varies over targets, and correlation of two attacks on one target.
+# Standard deviation over targets of the shift of members, and correlation of two attacks on one target.
 MODEL_EFFECT = 0.3
 CORRELATION = 0.5
 TARGETS = 8
 RECORDS = 400
-# Chances of a score of 1.
+# Probabilities of a score of 1.
 RIGHT_MEMBERS = 0.98
 RIGHT_NONMEMBERS = 0.03
 # An interval fails where its coverage is below this beyond reasonable doubt; it may be cautious.
@@ -64,49 +64,55 @@ class Coverage:
 
 @dataclass(frozen=True)
 class IntervalSimulation:
-    """A figure whose truth is known: what draws one sample and makes an interval of it."""
+    """A metric with a known truth: ``interval`` draws one sample and estimates the metric from it."""
 
     interval: Callable[[np.random.Generator], Estimate]
     truth: float
 
 
 def interval_simulations() -> dict[str, IntervalSimulation]:
-    """The intervals that an audit reports, each with its truth."""
+    """Return the intervals that an audit reports, each with its truth."""
     tpr = {fpr: float(ndtr(ndtri(fpr) + SHIFT)) for fpr in (0.01, 0.05)}
     best = float(2 * ndtr(SHIFT / 2) - 1)
-    spread = np.sqrt(1 + MODEL_EFFECT**2)
+    deviation = np.sqrt(1 + MODEL_EFFECT**2)
     visits = Visits(shift=SHIFT)
     pool = FinitePool()
     return {
-        "auc": IntervalSimulation(lambda rng: auc(*_one(rng)), float(ndtr(SHIFT / np.sqrt(2)))),
-        "auc_difference": IntervalSimulation(lambda rng: auc_difference(*_two(rng)), 0.0),
-        "tpr_at_fpr, 1 %": IntervalSimulation(lambda rng: tpr_at_fpr(*_one(rng, 2000), 0.01), tpr[0.01]),
-        "tpr_at_fpr, 5 %": IntervalSimulation(lambda rng: tpr_at_fpr(*_one(rng), 0.05), tpr[0.05]),
-        "advantage": IntervalSimulation(lambda rng: advantage(*_one(rng), SHIFT / 2), best),
-        "balanced_accuracy": IntervalSimulation(lambda rng: balanced_accuracy(*_one(rng), SHIFT / 2), (1 + best) / 2),
+        "auc": IntervalSimulation(lambda rng: auc(*_one_attack(rng)), float(ndtr(SHIFT / np.sqrt(2)))),
+        "auc_difference": IntervalSimulation(lambda rng: auc_difference(*_two_attacks(rng)), 0.0),
+        "tpr_at_fpr, 1 %": IntervalSimulation(lambda rng: tpr_at_fpr(*_one_attack(rng, 2000), 0.01), tpr[0.01]),
+        "tpr_at_fpr, 5 %": IntervalSimulation(lambda rng: tpr_at_fpr(*_one_attack(rng), 0.05), tpr[0.05]),
+        "advantage": IntervalSimulation(lambda rng: advantage(*_one_attack(rng), SHIFT / 2), best),
+        "balanced_accuracy": IntervalSimulation(
+            lambda rng: balanced_accuracy(*_one_attack(rng), SHIFT / 2), (1 + best) / 2
+        ),
         "positive_predictive_value": IntervalSimulation(
-            lambda rng: positive_predictive_value(*_one(rng), 0.05, 0.5), tpr[0.05] / (tpr[0.05] + 0.05)
+            lambda rng: positive_predictive_value(*_one_attack(rng), 0.05, 0.5), tpr[0.05] / (tpr[0.05] + 0.05)
         ),
         "pooled_auc": IntervalSimulation(
-            lambda rng: pooled_auc(*_many(rng)), float(ndtr(SHIFT / np.sqrt(2 + MODEL_EFFECT**2)))
+            lambda rng: pooled_auc(*_many_targets(rng)), float(ndtr(SHIFT / np.sqrt(2 + MODEL_EFFECT**2)))
         ),
         "pooled_tpr_at_fpr, 5 %": IntervalSimulation(
-            lambda rng: pooled_tpr_at_fpr(*_many(rng), 0.05, draws=100),
-            float(ndtr((ndtri(0.05) + SHIFT) / spread)),
+            lambda rng: pooled_tpr_at_fpr(*_many_targets(rng), 0.05, draws=100),
+            float(ndtr((ndtri(0.05) + SHIFT) / deviation)),
         ),
-        "auc, persons": IntervalSimulation(lambda rng: _told(auc, rng, visits), visits.auc),
-        "advantage, persons": IntervalSimulation(lambda rng: _told(advantage, rng, visits, SHIFT / 2), best),
-        "tpr_at_fpr, 5 %, persons": IntervalSimulation(lambda rng: _told(tpr_at_fpr, rng, visits, 0.05), tpr[0.05]),
-        "auc, 0 and 1": IntervalSimulation(lambda rng: auc(*_right(rng)), (1 + RIGHT_MEMBERS - RIGHT_NONMEMBERS) / 2),
+        "auc, persons": IntervalSimulation(lambda rng: _clustered(auc, rng, visits), visits.auc),
+        "advantage, persons": IntervalSimulation(lambda rng: _clustered(advantage, rng, visits, SHIFT / 2), best),
+        "tpr_at_fpr, 5 %, persons": IntervalSimulation(
+            lambda rng: _clustered(tpr_at_fpr, rng, visits, 0.05), tpr[0.05]
+        ),
+        "auc, 0 and 1": IntervalSimulation(
+            lambda rng: auc(*_binary_scores(rng)), (1 + RIGHT_MEMBERS - RIGHT_NONMEMBERS) / 2
+        ),
         "positive_predictive_value, 0 and 1": IntervalSimulation(
-            lambda rng: positive_predictive_value(*_right(rng), 0.05, 0.5),
+            lambda rng: positive_predictive_value(*_binary_scores(rng), 0.05, 0.5),
             RIGHT_MEMBERS / (RIGHT_MEMBERS + RIGHT_NONMEMBERS),
         ),
         "false alarms of an easy record, 5 %": IntervalSimulation(
-            lambda rng: _false_alarms(rng, pool, 0), pool.rates(0.05)[1]
+            lambda rng: _false_positive_rate(rng, pool, 0), pool.rates(0.05)[1]
         ),
         "false alarms of a hard record, 5 %": IntervalSimulation(
-            lambda rng: _false_alarms(rng, pool, -1), pool.rates(0.05)[0]
+            lambda rng: _false_positive_rate(rng, pool, -1), pool.rates(0.05)[0]
         ),
     }
 
@@ -114,45 +120,47 @@ def interval_simulations() -> dict[str, IntervalSimulation]:
 def coverage(name: str, *, repeats: int = 400, seed: int = 0) -> Coverage:
     """Count how often the interval ``name`` of :func:`interval_simulations` covers the truth."""
     simulation = interval_simulations()[name]
-    held = 0
+    covered = 0
     for repeat in range(repeats):
         estimate = simulation.interval(np.random.default_rng([seed, repeat]))
-        held += bool(estimate.low <= simulation.truth <= estimate.high)
-    return Coverage(name, simulation.truth, held, repeats)
+        covered += bool(estimate.low <= simulation.truth <= estimate.high)
+    return Coverage(name, simulation.truth, covered, repeats)
 
 
-def _one(rng: np.random.Generator, records: int = RECORDS) -> tuple[np.ndarray, np.ndarray]:
+def _one_attack(rng: np.random.Generator, records: int = RECORDS) -> tuple[np.ndarray, np.ndarray]:
     member = rng.random(records) < 0.5
     return rng.normal(size=records) + SHIFT * member, member
 
 
-def _told(figure: Callable[..., Estimate], rng: np.random.Generator, world: Visits, *options: float) -> Estimate:
-    """A figure that is told whose records these are."""
-    scores, member, persons = world.draw(rng)
-    return figure(scores, member, *options, persons=persons)
+def _clustered(
+    metric: Callable[..., Estimate], rng: np.random.Generator, simulation: Visits, *options: float
+) -> Estimate:
+    """Compute a metric with an interval that accounts for several records per person."""
+    scores, member, persons = simulation.draw(rng)
+    return metric(scores, member, *options, persons=persons)
 
 
-def _false_alarms(rng: np.random.Generator, pool: FinitePool, record: int) -> Estimate:
+def _false_positive_rate(rng: np.random.Generator, pool: FinitePool, record: int) -> Estimate:
     """Estimate the false positive rate of one record over models that did not train on it."""
-    (calls,) = count_flags(*pool.draw(rng), 0.05)
-    return proportion(int(calls.flagged_outside[record]), int(calls.outside[record]))
+    (flags,) = count_flags(*pool.draw(rng), 0.05)
+    return proportion(int(flags.flagged_outside[record]), int(flags.outside[record]))
 
 
-def _right(rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+def _binary_scores(rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
     """Scores of 0 and 1. More than 5 % of these non-members rarely score 1, so calls above 0 are within that rate."""
     member = rng.random(2 * RECORDS) < 0.5
     return (rng.random(2 * RECORDS) < np.where(member, RIGHT_MEMBERS, RIGHT_NONMEMBERS)).astype(np.float64), member
 
 
-def _two(rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def _two_attacks(rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Two attacks, equally good, whose scores are correlated."""
     member = rng.random(RECORDS) < 0.5
-    common, *own = rng.normal(size=(3, RECORDS))
-    a, b = (np.sqrt(CORRELATION) * common + np.sqrt(1 - CORRELATION) * noise + SHIFT * member for noise in own)
+    common, *separate = rng.normal(size=(3, RECORDS))
+    a, b = (np.sqrt(CORRELATION) * common + np.sqrt(1 - CORRELATION) * noise + SHIFT * member for noise in separate)
     return a, b, member
 
 
-def _many(rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+def _many_targets(rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
     member = rng.random((TARGETS, RECORDS)) < 0.5
     shift = rng.normal(SHIFT, MODEL_EFFECT, (TARGETS, 1))
     return rng.normal(size=member.shape) + shift * member, member

@@ -1,4 +1,4 @@
-"""Situations in which attacks have failed before, and what an attack reads."""
+"""Simulated targets on which attacks have failed before, and tests of what an attack reads."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -16,10 +16,10 @@ CLASSES = 5
 TILT = 0.8
 POPULATION = 0.3
 SCALE = 25.0  # of the margins of very sure models
-# frequencies of classes
+# Frequencies of classes, two unequal ones and one rare.
 UNEQUAL = (0.3, 0.7)
 RARE = (0.1, 0.2, 0.7)
-SURE = 1.5  # margins beyond this are not said: about a quarter of those of non-members, and half of those of members
+SURE = 1.5  # margins are cut off here: about a quarter of those of non-members, and half of those of members
 
 
 @dataclass(frozen=True)
@@ -39,13 +39,13 @@ class Scene:
 
 
 @dataclass(frozen=True)
-class Situation:
+class SceneVariant:
     """Difference of a simulation from the plain one.
 
     Args:
-        words: the rest of a sentence, "with …".
-        options: of :func:`gaussian`.
-        population: share of records that are not evaluated.
+        words: Description that follows "with" in a message.
+        options: Options of :func:`gaussian`.
+        population: Share of records that are not evaluated.
     """
 
     words: str
@@ -66,19 +66,19 @@ def rounded_and_saturated(margin: np.ndarray) -> np.ndarray:
     return np.minimum(np.round(margin), np.floor(SURE))
 
 
-SITUATIONS: dict[str, Situation] = {
-    "plain": Situation("continuous answers"),
-    "ties": Situation("answers that tie", {"says": np.round}),
-    "saturated": Situation("saturated answers", {"says": saturated}),
-    "classes": Situation(f"{CLASSES} classes", {"classes": CLASSES}),
-    "population": Situation("a population", population=POPULATION),
-    "labels": Situation("labels that shift with membership", {"classes": 3, "tilt": TILT}),
-    "frequencies": Situation(
+SCENE_VARIANTS: dict[str, SceneVariant] = {
+    "plain": SceneVariant("continuous answers"),
+    "ties": SceneVariant("answers that tie", {"says": np.round}),
+    "saturated": SceneVariant("saturated answers", {"says": saturated}),
+    "classes": SceneVariant(f"{CLASSES} classes", {"classes": CLASSES}),
+    "population": SceneVariant("a population", population=POPULATION),
+    "labels": SceneVariant("labels that shift with membership", {"classes": 3, "tilt": TILT}),
+    "frequencies": SceneVariant(
         "class frequencies that shift with membership", {"classes": 2, "shares": UNEQUAL, "tilt": 0.95}
     ),
-    "rare": Situation("unequal classes", {"classes": len(RARE), "shares": RARE}),
-    "exact": Situation("probabilities of exactly 0 and 1", {"says": sure, "signals_of": signals_of_rounded}),
-    "awkward": Situation(
+    "rare": SceneVariant("unequal classes", {"classes": len(RARE), "shares": RARE}),
+    "exact": SceneVariant("probabilities of exactly 0 and 1", {"says": sure, "signals_of": signals_of_rounded}),
+    "awkward": SceneVariant(
         f"ties, saturated answers, {CLASSES} classes and a population",
         {"says": rounded_and_saturated, "classes": CLASSES},
         POPULATION,
@@ -87,18 +87,24 @@ SITUATIONS: dict[str, Situation] = {
 
 
 def scene(name: str, shift: float, *, records: int, models: int, seed: Seed) -> Scene:
-    """A target in the situation of that name in ``SITUATIONS``."""
-    situation = SITUATIONS[name]
-    world, together = gaussian(shift, records=records, models=models, seed=seed, **situation.options)
-    return scene_of(world, together, situation.population)
+    """Simulate a target in the variant of that name in ``SCENE_VARIANTS``."""
+    variant = SCENE_VARIANTS[name]
+    simulated, together = gaussian(shift, records=records, models=models, seed=seed, **variant.options)
+    return scene_of(simulated, together, variant.population)
 
 
-def scene_of(world: SimulatedModels, together: np.ndarray | None = None, population: float = 0.0) -> Scene:
-    """The first model of a world as the target, its members first."""
-    not_evaluated = world.rng(99, 0).random(len(world.labels)) < population
-    view = as_rotation(world, together, not_evaluated if population else None).facing(0)
-    order = np.argsort(~world.member[0], kind="stable")
-    return Scene(view.take(order), world.member[0][order], ~not_evaluated[order], world.difficulty[order])
+def scene_of(simulated: SimulatedModels, together: np.ndarray | None = None, population: float = 0.0) -> Scene:
+    """Take the first simulated model as the target, its members first."""
+    not_evaluated = simulated.rng(99, 0).random(len(simulated.labels)) < population
+    rotation = as_rotation(simulated, together, not_evaluated if population else None)
+    view = rotation.facing(0)
+    order = np.argsort(~simulated.member[0], kind="stable")
+    return Scene(
+        view=view.take(order),
+        member=simulated.member[0][order],
+        evaluated=~not_evaluated[order],
+        difficulty=simulated.difficulty[order],
+    )
 
 
 SIZES: dict[str, Any] = {"records": 300, "models": 33}
@@ -109,8 +115,8 @@ DEPENDS = 0.05  # share of unsaturated records whose scores change with their re
 
 
 @dataclass(frozen=True)
-class Subject:
-    """An attack with what is known about it before any simulation.
+class AttackTraits:
+    """An attack with the properties that decide how its metrics are judged.
 
     Args:
         attack: The attack.
@@ -124,13 +130,13 @@ class Subject:
     likelihood_ratio: bool = False
 
 
-def subject(attack: Attack, seed: int) -> Subject:
-    """Examine an attack."""
+def attack_traits(attack: Attack, seed: int) -> AttackTraits:
+    """Determine the traits of an attack from how its scores change with its inputs."""
     if not knows_right_from_wrong(attack, seed):
-        return Subject(attack, comparator="entropy")
+        return AttackTraits(attack, comparator="entropy")
     if _reads_only_labels(attack, seed):
-        return Subject(attack, comparator="correctness")
-    return Subject(attack, likelihood_ratio=not attack.learns and _falls_with_the_margin(attack, seed))
+        return AttackTraits(attack, comparator="correctness")
+    return AttackTraits(attack, likelihood_ratio=not attack.learns and _falls_with_the_margin(attack, seed))
 
 
 @lru_cache(maxsize=8)
@@ -144,48 +150,48 @@ def knows_right_from_wrong(attack: Attack, seed: int) -> bool:
 
     Such an attack rises with membership only where models are right.
     """
-    whole = small_scene("plain", seed).view
-    return not _same_without(attack, whole, "entropy", NO_EVIDENCE)
+    view = small_scene("plain", seed).view
+    return not _same_without(attack, view, "entropy", NO_EVIDENCE)
 
 
-def ignores_references_where_saturated(attack: Attack, of: Scene) -> bool:
+def ignores_references_where_saturated(attack: Attack, scene: Scene) -> bool:
     """Return True if references change the scores of ordinary records, but not of those with the largest output.
 
     The references of these records are exchanged with each other, within classes: an attack that learns from all references
     of a class sees the same set of them, and one that compares models on one record sees others.
     """
-    view = of.view
+    view = scene.view
     rng = np.random.default_rng(0)
     output = view.target("p_y")
-    largest = of.evaluated & (output == output.max())
+    largest = scene.evaluated & (output == output.max())
     before = _scores(attack, view)
 
-    def changed(among: np.ndarray) -> float:
-        order = np.arange(len(among))
+    def share_changed(chosen: np.ndarray) -> float:
+        order = np.arange(len(chosen))
         for label in np.unique(view.labels):
-            places = np.flatnonzero(among & (view.labels == label))
-            order[places] = rng.permutation(places)
+            positions = np.flatnonzero(chosen & (view.labels == label))
+            order[positions] = rng.permutation(positions)
         after = _scores(attack, _with_references_of(view, order))
-        moved = among & (order != np.arange(len(order)))
-        return float(np.mean(~np.isclose(after, before, rtol=1e-6, atol=1e-8, equal_nan=True)[moved]))
+        exchanged = chosen & (order != np.arange(len(order)))
+        return float(np.mean(~np.isclose(after, before, rtol=1e-6, atol=1e-8, equal_nan=True)[exchanged]))
 
-    return changed(of.evaluated & ~largest) > DEPENDS and changed(largest) == 0
+    return share_changed(scene.evaluated & ~largest) > DEPENDS and share_changed(largest) == 0
 
 
 def _reads_only_labels(attack: Attack, seed: int) -> bool:
-    whole = small_scene("plain", seed).view
-    labels = Evidence({LABELS_ONLY: whole.evidence.need(LABELS_ONLY)})
-    return _same_without(attack, whole, "correct", labels)
+    view = small_scene("plain", seed).view
+    labels = Evidence({LABELS_ONLY: view.evidence.need(LABELS_ONLY)})
+    return _same_without(attack, view, "correct", labels)
 
 
-def _same_without(attack: Attack, whole: Signals, signal: str, evidence: Evidence) -> bool:
+def _same_without(attack: Attack, view: Signals, signal: str, evidence: Evidence) -> bool:
     """Return True if an attack gives the same scores from one signal and some evidence only."""
-    part = replace(whole, values={signal: whole.values[signal]}, evidence=evidence, answers=None)
+    part = replace(view, values={signal: view.values[signal]}, evidence=evidence, answers=None)
     try:
         scores = _scores(attack, part)
-    except Exception:  # it misses what it reads, in whatever way an attack from elsewhere says so
+    except Exception:  # a custom attack may raise anything if an input is missing
         return False
-    return bool(np.allclose(scores, _scores(attack, whole), rtol=1e-6, atol=1e-8, equal_nan=True))
+    return bool(np.allclose(scores, _scores(attack, view), rtol=1e-6, atol=1e-8, equal_nan=True))
 
 
 def _falls_with_the_margin(attack: Attack, seed: int) -> bool:
@@ -196,8 +202,10 @@ def _falls_with_the_margin(attack: Attack, seed: int) -> bool:
     before = _scores(attack, view)
     after = _scores(attack, view.with_target(signals_of_margin(margin)))
     scored = raised & np.isfinite(before) & np.isfinite(after)
-    tolerance = 1e-9 * np.std(before[scored]) if scored.any() else 0.0
-    return bool(scored.any() and np.mean((after - before)[scored] < -tolerance) > FALLS)
+    if not scored.any():
+        return False
+    tolerance = 1e-9 * np.std(before[scored])
+    return bool(np.mean((after - before)[scored] < -tolerance) > FALLS)
 
 
 @lru_cache(maxsize=1)

@@ -45,28 +45,28 @@ Seed = int | tuple[int, ...]
 
 
 def bernoulli(models: int, records: int, rng: np.random.Generator) -> tuple[np.ndarray, None]:
-    """Every cell a coin of its own."""
+    """Draw membership of each record in each model independently, with probability 0.5."""
     return random_membership(records, models=models, rng=rng), None
 
 
 def complementary_pairs(models: int, records: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
-    """Models in pairs, the members of one being the non-members of the other; a pair is left out together."""
+    """Draw models in pairs, the members of one being the non-members of the other; a pair is left out together."""
     if models % 2:
         raise ValueError(f"Expected models={models} to be even, for pairs.")
-    coins = random_membership(records, models=models // 2, rng=rng)
-    return np.stack([coins, ~coins], axis=1).reshape(models, records), np.arange(models) // 2
+    first = random_membership(records, models=models // 2, rng=rng)
+    return np.stack([first, ~first], axis=1).reshape(models, records), np.arange(models) // 2
 
 
 def exactly_half(models: int, records: int, rng: np.random.Generator) -> tuple[np.ndarray, None]:
-    """Every record in exactly half of the models: a design that gives the answer away, to show that it does."""
+    """Draw every record into exactly half of the models: a design that reveals membership by the IN count."""
     return rng.permuted(np.tile(np.arange(models) < models // 2, (records, 1)), axis=1).T, None
 
 
 def unbalanced_references(models: int, records: int, rng: np.random.Generator) -> tuple[np.ndarray, None]:
-    """References in which many records are members of few models, or of all but a few; the first model is the target.
+    """Draw references in which many records are members of few models, or of all but a few; the first is the target.
 
     Each record has its own probability of being in a reference. The target includes it with probability 0.5, whatever that
-    probability is, so that the count says nothing about the target.
+    probability is, so that the count holds no information about the target.
     """
     target = random_membership(records, models=1, rng=rng)
     rate = rng.uniform(0, min(1.0, MEAN_FEW / (models - 1)), records)
@@ -85,7 +85,7 @@ def gaussian(
     records: int = 4000,
     models: int = 65,
     seed: Seed = 0,
-    spread: float = 0.0,
+    log_deviation_sd: float = 0.0,
     design: Design = bernoulli,
     classes: int = 2,
     shares: Sequence[float] | None = None,
@@ -94,27 +94,27 @@ def gaussian(
     says: Callable[[np.ndarray], np.ndarray] = np.asarray,
     signals_of: Callable[[np.ndarray, int], dict[str, np.ndarray]] = signals_of_margin,
 ) -> tuple[SimulatedModels, np.ndarray | None]:
-    """Normal margins, ``shift`` larger for members; and which models are left out together.
+    """Simulate normal margins, ``shift`` larger for members, and return which models are left out together.
 
     Args:
-        spread: how much records differ in the standard deviation of their margins over models: it is
+        log_deviation_sd: Variation over records of the standard deviation of their margins over models. It is
             log-normal with median 1, and this is the standard deviation of its logarithm.
-        design: who trains on what; one of ``DESIGNS``, or a function like them.
+        design: Function that draws membership; one of ``DESIGNS``, or a function like them.
         shares: Frequencies of the classes; equal by default.
-        tilt: how much likelier a member of the first model is of a later class than a non-member; 1: as far as can be.
+        tilt: Shift of the classes of the first model's members towards later classes; 1 is the largest possible.
             Over members and non-members together the classes keep their frequencies.
         unsteady: Factor by which members' margins vary more over models than non-members' margins.
-        says: what models say of a margin.
+        says: Function from margins to the margins that models output.
         signals_of: Function from margins and the number of classes to signals by name.
     """
     rng = np.random.default_rng(seed)
     member, together = design(models, records, rng)
     difficulty = rng.normal(0.5, 1, records)
-    deviation = np.exp(spread * rng.normal(size=records))
+    deviation = np.exp(log_deviation_sd * rng.normal(size=records))
     noise = np.where(member, unsteady, 1.0) * deviation * rng.normal(size=member.shape)
     margin = difficulty + shift * member + noise
     labels = _labels(member[0], classes, shares, tilt, rng)
-    world = SimulatedModels(
+    simulated = SimulatedModels(
         difficulty=difficulty,
         deviation=deviation,
         margin=says(margin),
@@ -126,7 +126,7 @@ def gaussian(
         output=says,
         signals_of=signals_of,
     )
-    return world, together
+    return simulated, together
 
 
 SURE_MARGIN = 53 * float(np.log(2))  # log-odds beyond which a float64 probability is rounded to 1
@@ -143,46 +143,47 @@ def signals_of_rounded(margin: np.ndarray, classes: int = 2) -> dict[str, np.nda
         raise ValueError(f"Expected classes={classes} to be 2.")
     right = np.where(np.abs(margin) < SURE_MARGIN, expit(margin), margin > 0).ravel()
     both = np.stack([1 - right, right], axis=1)
-    found = signals_of_probabilities(both, np.ones(len(both), dtype=np.intp), smallest=float(np.exp(-SURE_MARGIN)))
-    return {name: values.reshape(np.shape(margin)) for name, values in found.items()}
+    signals = signals_of_probabilities(both, np.ones(len(both), dtype=np.intp), smallest=float(np.exp(-SURE_MARGIN)))
+    return {name: values.reshape(np.shape(margin)) for name, values in signals.items()}
 
 
 def gaussian_simulation(shift: float, **options) -> Rotation:
-    """The world of :func:`gaussian` as every model in turn as the target.
+    """Simulate :func:`gaussian` margins with every model in turn as the target.
 
-    With ``spread=0`` LiRA's AUC tends to Phi(shift / sqrt 2).
+    With ``log_deviation_sd=0`` LiRA's AUC tends to Phi(shift / sqrt 2).
     """
     return as_rotation(*gaussian(shift, **options))
 
 
 def noise_simulation(**options) -> Rotation:
-    """A world in which nothing depends on membership: the AUC of every attack is one half on average."""
+    """Simulate models whose outputs do not depend on membership: the AUC of every attack is 0.5 on average."""
     return gaussian_simulation(0.0, **options)
 
 
 @dataclass(frozen=True)
 class Memorising:
-    """A world in which models remember some records by heart, and are a little surer and much steadier about others.
+    """A simulation in which models memorise some records, and are a little surer and much steadier about others.
 
     Args:
-        world: every model in turn as the target.
-        memorised: (records,) those that are remembered.
+        rotation: Every model in turn as the target.
+        memorised: (records,) True for memorised records.
     """
 
-    world: Rotation
+    rotation: Rotation
     memorised: np.ndarray
 
 
 def memorising_simulation(
     *, outliers: bool, records: int = 2000, models: int = 17, share: float = 0.1, seed: Seed = 0
 ) -> Memorising:
-    """One record in ten is memorised; of the others, members' margins have a third of the spread of non-members'.
+    """Simulate models that memorise one record in ten.
 
-    A right attack finds both: memorised members above all others, and among the ordinary records more members than not.
+    Of the other records, members' margins have a third of the standard deviation of non-members'. A correct attack ranks
+    memorised members above all others, and members above non-members among the ordinary records.
 
     Args:
-        outliers: whether memorised records are those that models get wrong where they did not train on them; otherwise
-            they are like the others.
+        outliers: True if models that did not train on a memorised record get it wrong; otherwise memorised records are
+            like the others.
     """
     rng = np.random.default_rng(seed)
     member, together = bernoulli(models, records, rng)
@@ -193,7 +194,7 @@ def memorising_simulation(
     margin = difficulty + gain * member + np.where(member, steady, 1.0) * rng.normal(size=member.shape)
     labels = rng.integers(0, 2, records)
     others = _others(models, together)
-    world = SimulatedModels(
+    simulated = SimulatedModels(
         difficulty=difficulty,
         deviation=np.ones(records),
         margin=margin,
@@ -202,34 +203,35 @@ def memorising_simulation(
         others=others,
         seed=_seeds(seed),
     )
-    return Memorising(as_rotation(world, together), memorised)
+    return Memorising(as_rotation(simulated, together), memorised)
 
 
 def as_rotation(
-    world: SimulatedModels, together: np.ndarray | None = None, not_evaluated: np.ndarray | None = None
+    simulated: SimulatedModels, together: np.ndarray | None = None, not_evaluated: np.ndarray | None = None
 ) -> Rotation:
-    """A made-up world as every model in turn as the target, with all the evidence that can be made up.
+    """Take every simulated model in turn as the target, with all the evidence that can be simulated.
 
     Args:
-        together: (models,) those that are left out together.
-        not_evaluated: (records,) true for records that are not evaluated.
+        simulated: Simulated models.
+        together: (models,) Equal numbers for models that are left out together.
+        not_evaluated: (records,) True for records that are not evaluated.
     """
     kinds = {name: kind.simulate for name, kind in EVIDENCE.items() if kind.simulate}
 
     def evidence(k: int) -> Evidence:
-        # Made when it is looked at: most attacks look at none of it.
+        # Evidence is simulated when it is read, since most attacks read none.
         return Evidence(
-            LazyMapping(kinds, lambda name: kinds[name](world, k)), missing_evidence(), shared_with_stand_ins()
+            LazyMapping(kinds, lambda name: kinds[name](simulated, k)), missing_evidence(), shared_with_stand_ins()
         )
 
     def answers(k: int) -> np.ndarray:
-        return answers_of_margin(world.margin[k], world.labels, world.classes)
+        return answers_of_margin(simulated.margin[k], simulated.labels, simulated.classes)
 
-    values = world.signals_of(world.margin, world.classes)
+    values = simulated.signals_of(simulated.margin, simulated.classes)
     return Rotation(
         values=values,
-        member=world.member,
-        labels=world.labels,
+        member=simulated.member,
+        labels=simulated.labels,
         together=together,
         evidence=evidence,
         not_evaluated=not_evaluated,
@@ -262,15 +264,16 @@ def _seeds(seed: Seed) -> tuple[int, ...]:
 
 @dataclass(frozen=True)
 class FinitePool:
-    """Normal margins with a deviation of 1; some records are easy, for members and non-members alike.
+    """Normal margins with a standard deviation of 1; some records are easy, whether members or not.
 
-    An attack that compares margins with one threshold flags easy records under most models, and others under few: the rate that
-    was asked for holds over all records, and for nearly none of them.
+    An attack that compares margins with one threshold flags easy records under most models, and others under few: the nominal
+    rate holds over all records, and for nearly none of them.
 
     Args:
-        records, models: how many; the records stay the same under all models.
-        easy: share of the records, the first ones, whose margins are larger by ``ease``.
-        shift: by which members' margins are larger.
+        records, models: Numbers of records and models; the records are the same under all models.
+        easy: Share of the records, the first ones, whose margins are larger by ``ease``.
+        ease: Increase of the margins of easy records.
+        shift: Increase of members' margins.
     """
 
     records: int = 400
@@ -284,7 +287,7 @@ class FinitePool:
         return np.arange(self.records) < round(self.easy * self.records)
 
     def draw(self, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
-        """(models, records) margins, and who trained on what."""
+        """Draw (models, records) margins and membership."""
         member = rng.random((self.models, self.records)) < 0.5
         return self.ease * self.is_easy + self.shift * member + rng.normal(size=member.shape), member
 
@@ -301,11 +304,12 @@ def _rates(easy: float, ease: float, fpr: float) -> tuple[float, float]:
 
 @dataclass(frozen=True)
 class Visits:
-    """Standard normal scores, moved up by ``shift`` for members; those of one person have a correlation of ``alike``.
+    """Standard normal scores, larger by ``shift`` for members, that are correlated within a person.
 
     Args:
-        persons: on either side.
-        records: of each person; where ``uneven``, each has some number from 1 to twice as many less one.
+        shift: Difference of the means of members and non-members.
+        persons: Number of persons among members, and among non-members.
+        records: Records per person; if ``uneven``, a random number from 1 to ``2 * records - 1``.
         correlation: Intraclass correlation.
     """
 
@@ -316,15 +320,17 @@ class Visits:
     uneven: bool = False
 
     def draw(self, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """(records,) scores, who is a member, and numbers of persons."""
-        everyone = 2 * self.persons
-        numbers = rng.integers(1, 2 * self.records, everyone) if self.uneven else np.full(everyone, self.records)
-        person = np.repeat(np.arange(everyone), numbers)
-        own = rng.normal(size=everyone)[person]
+        """Draw (records,) scores, membership, and numbers of persons."""
+        n_persons = 2 * self.persons
+        counts = np.full(n_persons, self.records)
+        if self.uneven:
+            counts = rng.integers(1, 2 * self.records, n_persons)
+        person = np.repeat(np.arange(n_persons), counts)
+        person_effect = rng.normal(size=n_persons)[person]
         noise = rng.normal(size=len(person))
         member = person < self.persons
         return (
-            np.sqrt(self.correlation) * own + np.sqrt(1 - self.correlation) * noise + self.shift * member,
+            np.sqrt(self.correlation) * person_effect + np.sqrt(1 - self.correlation) * noise + self.shift * member,
             member,
             person,
         )
@@ -334,12 +340,12 @@ class Visits:
         return float(ndtr(self.shift / np.sqrt(2)))
 
     def rates(self, threshold: float) -> tuple[float, float]:
-        """TPR and FPR of calls at a threshold."""
+        """Return TPR and FPR at a threshold."""
         return float(ndtr(self.shift - threshold)), float(ndtr(-threshold))
 
     def tpr(self, fpr: float) -> float:
         return float(ndtr(ndtri(fpr) + self.shift))
 
     def ppv(self, fpr: float, prior: float) -> float:
-        called = prior * self.tpr(fpr)
-        return called / (called + (1 - prior) * fpr)
+        flagged_members = prior * self.tpr(fpr)
+        return flagged_members / (flagged_members + (1 - prior) * fpr)

@@ -16,7 +16,7 @@ from scipy.special import ndtr, stdtrit
 from guestlist._kernels import aucs
 from guestlist._views import Rotation
 from guestlist.attacks import ATTACKS, Attack, score_every_target
-from guestlist.selfcheck.scenes import SITUATIONS, Scene, Subject, saturated, scene, scene_of
+from guestlist.selfcheck.scenes import SCENE_VARIANTS, AttackTraits, Scene, saturated, scene, scene_of
 from guestlist.selfcheck.simulations import (
     DESIGNS,
     Memorising,
@@ -29,8 +29,8 @@ from guestlist.selfcheck.simulations import (
     unbalanced_references,
 )
 
-# Attacks that do not score all targets at once get so many targets of each world, and those that fit a classifier, which
-# takes seconds, so many.
+# Attacks that do not score all targets at once get this many targets of each simulation, and those that fit a classifier,
+# which takes seconds, fewer.
 TARGETS = 16
 LEARNED_TARGETS = 2
 SHIFT = 1.0
@@ -38,8 +38,8 @@ BEST_AUC = float(ndtr(SHIFT / np.sqrt(2)))
 # Mean AUCs may stray this many standard errors from the truth: once in 16,000 checks by chance.
 STANDARD_ERRORS = 4.0
 CHANCE = 2 * float(ndtr(-STANDARD_ERRORS))
-# Honest attacks feel nothing of a design of exact halves, within this: models to tolerance. With 16, the mean of seven
-# references of a kind is loose enough for likelihood ratios to prefer the side with more of them (an AUC of .483).
+# Number of models to the tolerance for correct attacks in a design of exact halves. With 16 models, the mean of seven
+# references is imprecise enough for likelihood ratios to prefer the side with more of them (an AUC of .483).
 COUNT_TOLERANCES = {64: 0.02, 32: 0.02, 16: 0.04}
 # Share of the AUC of plain loss that an attack must reach with 16 references, over all records. Built-in attacks reach .96 of
 # it or more, in each of the simulations.
@@ -50,12 +50,12 @@ FEW_FLOOR = 0.85
 # Factor by which members' margins vary more where likelihood ratios are compared with LiRA.
 UNSTEADY = 4.0
 LIKELIHOOD_RATIO = "lira_pooled"
-TOP = 0.02  # the records that an attacker who wants to be right would call
+TOP = 0.02  # share of the records that a cautious attacker would flag
 
 
 @dataclass(frozen=True)
 class Mean:
-    """A mean over worlds, and its standard error."""
+    """A mean over simulations, and its standard error."""
 
     value: float
     error: float
@@ -63,28 +63,28 @@ class Mean:
 
     @property
     def doubt(self) -> float:
-        """How far it may stray by chance: by Student's quantile, as the error itself is known from few worlds."""
+        """Largest deviation by chance: a quantile of Student's t, since the error is estimated from few simulations."""
         return float(stdtrit(self.worlds - 1, 1 - CHANCE / 2)) * self.error
 
 
-Problem = Callable[[Mean, Subject], str | None]
+Problem = Callable[[Mean, AttackTraits], str | None]
 
 
 @dataclass(frozen=True)
-class Trial:
-    """Worlds of one kind, and what is measured in them.
+class AttackTrial:
+    """Simulations of one type, and the metrics measured in them.
 
     Args:
-        make: a seed to a world; the last part of the seed counts them.
-        worlds: how many of them, from the number that was asked for.
-        measure: figures by name.
-        problems: for each figure, what is wrong with its mean, if anything.
-        learners: whether shipped attacks that fit a classifier are tried too: for them it takes long.
+        make: Function from a seed to a simulation; the last part of the seed counts the simulations.
+        simulations: Function from the requested number of simulations to the number of this type.
+        measure: Function that returns metrics by name.
+        problems: Functions that describe what is wrong with the mean of each metric, if anything.
+        learners: True if built-in attacks that fit a classifier are tested too, which takes long.
     """
 
     make: Callable[[tuple[int, ...]], Any]
-    worlds: Callable[[int], int]
-    measure: Callable[[Subject, Any], Mapping[str, float]]
+    simulations: Callable[[int], int]
+    measure: Callable[[AttackTraits, Any], Mapping[str, float]]
     problems: Mapping[str, Problem]
     learners: bool = True
 
@@ -92,13 +92,13 @@ class Trial:
         return self.learners or not attack.learns
 
 
-# -- worlds --------------------------------------------------------------------------------------------------------------
+# -- simulations ---------------------------------------------------------------------------------------------------------
 
 
 def _noise(seed: tuple[int, ...]) -> Rotation:
     kinds = [(models, design) for models in (8, 16) for design in DESIGNS.values()]
     models, design = kinds[seed[-1] % len(kinds)]
-    return noise_simulation(records=500, models=models, spread=0.5, design=design, seed=seed)
+    return noise_simulation(records=500, models=models, log_deviation_sd=0.5, design=design, seed=seed)
 
 
 def _halves(models: int, says: Callable, seed: Seed) -> Rotation:
@@ -121,109 +121,114 @@ def _unsteady(seed: Seed) -> Scene:
 # -- measures ------------------------------------------------------------------------------------------------------------
 
 
-def _mean_auc(name: str, of: Subject, world: Rotation) -> dict[str, float]:
+def _mean_auc(name: str, traits: AttackTraits, rotation: Rotation) -> dict[str, float]:
     """Mean AUC over targets; NaN where a target has no scores: a finding."""
-    scores = _scores(of.attack, world)
-    return {name: float(aucs(scores, world.member[: len(scores)]).mean())}
+    scores = _scores(traits.attack, rotation)
+    return {name: float(aucs(scores, rotation.member[: len(scores)]).mean())}
 
 
-def _mean_auc_and_share(name: str, of: Subject, world: Rotation) -> dict[str, float]:
+def _mean_auc_and_share(name: str, traits: AttackTraits, rotation: Rotation) -> dict[str, float]:
     """Mean AUC over targets, and its share of the comparator's on the same records."""
-    scores = _scores(of.attack, world)
-    member = world.member[: len(scores)]
-    compared = score_every_target(ATTACKS[of.comparator], world)[: len(scores)]
-    own = float(aucs(scores, member).mean())
-    return {name: own, f"{name}, share": own / float(aucs(np.where(np.isnan(scores), np.nan, compared), member).mean())}
+    scores = _scores(traits.attack, rotation)
+    member = rotation.member[: len(scores)]
+    compared = score_every_target(ATTACKS[traits.comparator], rotation)[: len(scores)]
+    mean_auc = float(aucs(scores, member).mean())
+    comparator_auc = float(aucs(np.where(np.isnan(scores), np.nan, compared), member).mean())
+    return {name: mean_auc, f"{name}, share": mean_auc / comparator_auc}
 
 
-def _scores(attack: Attack, world: Rotation) -> np.ndarray:
+def _scores(attack: Attack, rotation: Rotation) -> np.ndarray:
     """(targets, records) scores of every model as target, or of the first few."""
     if attack.rotates:
-        return score_every_target(attack, world)
-    targets = range(min(LEARNED_TARGETS if attack.learns else TARGETS, len(world.member)))
-    return np.stack([np.asarray(attack.score(world.facing(k)), dtype=np.float64) for k in targets])
+        return score_every_target(attack, rotation)
+    limit = LEARNED_TARGETS if attack.learns else TARGETS
+    targets = range(min(limit, len(rotation.member)))
+    return np.stack([np.asarray(attack.score(rotation.facing(k)), dtype=np.float64) for k in targets])
 
 
-def _auc_of_asked(name: str, of: Subject, case: Scene) -> dict[str, float]:
-    return {name: _auc(of.attack.score(case.view), case, case.evaluated)}
+def _auc_of_evaluated(name: str, traits: AttackTraits, case: Scene) -> dict[str, float]:
+    return {name: _auc(traits.attack.score(case.view), case, case.evaluated)}
 
 
-def _auc_by_difficulty(name: str, of: Subject, case: Scene) -> dict[str, float]:
+def _auc_by_difficulty(name: str, traits: AttackTraits, case: Scene) -> dict[str, float]:
     """AUC over all queried records, its share of the comparator's, and the AUC of the hardest and the easiest tenth."""
-    scores = np.asarray(of.attack.score(case.view), dtype=np.float64)
+    scores = np.asarray(traits.attack.score(case.view), dtype=np.float64)
     hard, easy = np.quantile(case.difficulty[case.evaluated], [0.1, 0.9])
-    figures = {
+    metrics = {
         name: _auc(scores, case, case.evaluated),
-        f"{name}, share": _share(scores, case, of.comparator, case.evaluated),
+        f"{name}, share": _share(scores, case, traits.comparator, case.evaluated),
         f"{name}, hard": _auc(scores, case, case.evaluated & (case.difficulty <= hard)),
         f"{name}, easy": _auc(scores, case, case.evaluated & (case.difficulty >= easy)),
     }
     if name == RARE_CLASSES:
         labels = case.view.labels
         rarest = labels == np.argmin(np.bincount(labels))
-        figures[f"{name}, rarest class"] = _share(scores, case, of.comparator, rarest)
-    return figures
+        metrics[f"{name}, rarest class"] = _share(scores, case, traits.comparator, rarest)
+    return metrics
 
 
-def _shares_by_count(references: int, of: Subject, case: Scene) -> dict[str, float]:
+def _shares_by_count(references: int, traits: AttackTraits, case: Scene) -> dict[str, float]:
     """Share of the comparator's AUC among records with few IN, and with few OUT, references."""
-    scores = np.asarray(of.attack.score(case.view), dtype=np.float64)
+    scores = np.asarray(traits.attack.score(case.view), dtype=np.float64)
     member = case.view.reference_member
     counts = {"IN": member.sum(axis=0), "OUT": (~member).sum(axis=0)}
     return {
-        f"{number} {kind} of {references}": _share(scores, case, of.comparator, np.isin(counts[kind], COUNTS[number]))
+        f"{number} {kind} of {references}": _share(
+            scores, case, traits.comparator, np.isin(counts[kind], COUNTS[number])
+        )
         for kind in counts
         for number in COUNTS
     }
 
 
-def _share_of_likelihood_ratio(of: Subject, case: Scene) -> dict[str, float]:
+def _share_of_likelihood_ratio(traits: AttackTraits, case: Scene) -> dict[str, float]:
     """Share of LiRA's AUC; 1 for attacks that are not likelihood ratios."""
-    if not of.likelihood_ratio:
+    if not traits.likelihood_ratio:
         return {"unsteady": 1.0}
-    scores = np.asarray(of.attack.score(case.view), dtype=np.float64)
+    scores = np.asarray(traits.attack.score(case.view), dtype=np.float64)
     return {"unsteady": _share(scores, case, LIKELIHOOD_RATIO, case.evaluated)}
 
 
-def _share(scores: np.ndarray, case: Scene, comparator: str, among: np.ndarray) -> float:
+def _share(scores: np.ndarray, case: Scene, comparator: str, chosen: np.ndarray) -> float:
     """AUC among some records, as a share of that of a built-in attack on those of them that have a score."""
-    among = among & ~np.isnan(scores)
-    return _auc(scores, case, among) / _auc(ATTACKS[comparator].score(case.view), case, among)
+    scored = chosen & ~np.isnan(scores)
+    return _auc(scores, case, scored) / _auc(ATTACKS[comparator].score(case.view), case, scored)
 
 
-def _auc(scores: np.ndarray, case: Scene, among: np.ndarray) -> float:
-    return float(aucs(np.asarray(scores, dtype=np.float64)[None, among], case.member[None, among])[0])
+def _auc(scores: np.ndarray, case: Scene, chosen: np.ndarray) -> float:
+    return float(aucs(np.asarray(scores, dtype=np.float64)[None, chosen], case.member[None, chosen])[0])
 
 
-def _among_ordinary(of: Subject, case: Memorising) -> dict[str, float]:
-    scores = _scores(of.attack, case.world)
-    rest = ~case.memorised
-    return {"ordinary": float(aucs(scores[:, rest], case.world.member[: len(scores), rest]).mean())}
+def _among_ordinary(traits: AttackTraits, case: Memorising) -> dict[str, float]:
+    scores = _scores(traits.attack, case.rotation)
+    ordinary = ~case.memorised
+    return {"ordinary": float(aucs(scores[:, ordinary], case.rotation.member[: len(scores), ordinary]).mean())}
 
 
-def _at_the_top(of: Subject, case: Memorising) -> dict[str, float]:
-    scores = _scores(of.attack, case.world)
-    return {"top": float(np.mean([_members_at_top(*one) for one in zip(scores, case.world.member, strict=False)]))}
+def _at_the_top(traits: AttackTraits, case: Memorising) -> dict[str, float]:
+    scores = _scores(traits.attack, case.rotation)
+    targets = zip(scores, case.rotation.member, strict=False)
+    return {"top": float(np.mean([_members_at_top(*target) for target in targets]))}
 
 
 def _members_at_top(scores: np.ndarray, member: np.ndarray) -> float:
-    """Share of members among the highest scores; those that tie for the last places share them. NaN without a score."""
+    """Share of members among the highest scores, ties averaged; NaN without a score."""
     scored = ~np.isnan(scores)
     if not scored.any():
         return np.nan
     scores = scores[scored]
     member = member[scored]
-    places = max(1, round(TOP * len(scores)))
-    last = np.sort(scores)[-places]
+    size = max(1, round(TOP * len(scores)))
+    last = np.sort(scores)[-size]
     above = scores > last
     tied = scores == last
-    return float((member[above].sum() + (places - above.sum()) * member[tied].mean()) / places)
+    return float((member[above].sum() + (size - above.sum()) * member[tied].mean()) / size)
 
 
 # -- problems ------------------------------------------------------------------------------------------------------------
 
 
-def _not_a_half(where: str, noise: Mean, of: Subject) -> str | None:
+def _not_a_half(where: str, noise: Mean, traits: AttackTraits) -> str | None:
     if np.isnan(noise.value):
         return f"has no AUC in some world{where}: all scores of a target, or of its members, are missing"
     if abs(noise.value - 0.5) > noise.doubt:
@@ -231,16 +236,18 @@ def _not_a_half(where: str, noise: Mean, of: Subject) -> str | None:
     return None
 
 
-def _counts(models: int, count: Mean, of: Subject) -> str | None:
-    tolerance = COUNT_TOLERANCES[models] * (2 if of.attack.learns else 1)  # fewer targets, more chance
+def _counts(models: int, count: Mean, traits: AttackTraits) -> str | None:
+    tolerance = COUNT_TOLERANCES[models]
+    if traits.attack.learns:
+        tolerance *= 2  # it scores fewer targets, so that chance is larger
     if abs(count.value - 0.5) > tolerance:
-        said = f"AUC {count.value:.3f} from that alone, with {models - 1} references"
-        return f"looks at how many references trained on a record: {said}"
+        leak = f"AUC {count.value:.3f} from that alone, with {models - 1} references"
+        return f"looks at how many references trained on a record: {leak}"
     return None
 
 
-def _does_not_rise(where: str, known: Mean, of: Subject) -> str | None:
-    falls = _falls(f"where members stand out{where}", known, of)
+def _does_not_rise(where: str, known: Mean, traits: AttackTraits) -> str | None:
+    falls = _falls(f"where members stand out{where}", known, traits)
     if falls:
         return falls
     if known.value <= 0.5 + STANDARD_ERRORS * known.error:
@@ -250,19 +257,19 @@ def _does_not_rise(where: str, known: Mean, of: Subject) -> str | None:
     return None
 
 
-def _falls(where: str, known: Mean, of: Subject) -> str | None:
+def _falls(where: str, known: Mean, traits: AttackTraits) -> str | None:
     if known.value < 0.5 - known.doubt:
         return f"falls with membership: AUC {known.value:.3f} {where}; is a sign inverted?"
     return None
 
 
-def _below_floor(where: str, floor: float, share: Mean, of: Subject) -> str | None:
+def _below_floor(where: str, floor: float, share: Mean, traits: AttackTraits) -> str | None:
     if share.value < floor - share.doubt:
-        return f"reaches {share.value:.0%} of the AUC of {of.comparator}{where}; at least {floor:.0%} are expected"
+        return f"reaches {share.value:.0%} of the AUC of {traits.comparator}{where}; at least {floor:.0%} are expected"
     return None
 
 
-def _below_lira(share: Mean, of: Subject) -> str | None:
+def _below_lira(share: Mean, traits: AttackTraits) -> str | None:
     if share.value < FLOOR - share.doubt:
         return (
             f"reaches {share.value:.0%} of the AUC of {LIKELIHOOD_RATIO} where outputs vary more on members than on non-members; "
@@ -271,7 +278,7 @@ def _below_lira(share: Mean, of: Subject) -> str | None:
     return None
 
 
-def _calls_low_and_high(ordinary: Mean, of: Subject) -> str | None:
+def _calls_low_and_high(ordinary: Mean, traits: AttackTraits) -> str | None:
     if ordinary.value < 0.5 - ordinary.doubt:
         return (
             f"falls with membership, AUC {ordinary.value:.3f}, where models are surer and steadier about members: does it call "
@@ -280,7 +287,7 @@ def _calls_low_and_high(ordinary: Mean, of: Subject) -> str | None:
     return None
 
 
-def _misses_the_clearest(top: Mean, of: Subject) -> str | None:
+def _misses_the_clearest(top: Mean, traits: AttackTraits) -> str | None:
     if top.value < 0.5 - top.doubt:
         return (
             f"ranks non-members first: {top.value:.0%} of its highest scores are members' where models know a tenth of their "
@@ -291,104 +298,115 @@ def _misses_the_clearest(top: Mean, of: Subject) -> str | None:
 
 # -- the table -----------------------------------------------------------------------------------------------------------
 
-FIGURES = ("noise", "in_count", "known", "known, share")  # those that every attack has
-# Numbers of references of the rarer kind, by what they are called.
-RARE_CLASSES = "known, rare"  # the figure that is also taken within the rarest class
+COMMON_METRICS = ("noise", "in_count", "known", "known, share")  # measured for every attack
+RARE_CLASSES = "known, rare"  # the metric that is also measured within the rarest class
 FEW = (7, 32)  # references of a target
+# Numbers of references of the rarer kind, by name.
 COUNTS = {"1": (1,), "2": (2,), "3 or 4": (3, 4)}
 
 
-def _one_in(share: int, fewest: int) -> Callable[[int], int]:
-    return lambda worlds: max(fewest, worlds // share)
+def _fraction(share: int, fewest: int) -> Callable[[int], int]:
+    return lambda simulations: max(fewest, simulations // share)
 
 
-def _noise_in(name: str, *, records: int = 600, fewest: int = 8) -> Trial:
-    figure = f"noise, {name}"
-    where = f", with {SITUATIONS[name].words}"
-    return Trial(
+def _noise_in(name: str, *, records: int = 600, fewest: int = 8) -> AttackTrial:
+    metric = f"noise, {name}"
+    where = f", with {SCENE_VARIANTS[name].words}"
+    return AttackTrial(
         make=lambda seed: scene(name, 0.0, records=records, models=9, seed=seed),
-        worlds=_one_in(4, fewest),
-        measure=partial(_auc_of_asked, figure),
-        problems={figure: partial(_not_a_half, where)},
+        simulations=_fraction(4, fewest),
+        measure=partial(_auc_of_evaluated, metric),
+        problems={metric: partial(_not_a_half, where)},
         learners=False,
     )
 
 
-def _known_in(name: str) -> Trial:
-    figure = f"known, {name}"
-    where = f", with {SITUATIONS[name].words}"
+def _known_in(name: str) -> AttackTrial:
+    metric = f"known, {name}"
+    where = f", with {SCENE_VARIANTS[name].words}"
     problems: dict[str, Problem] = {
-        figure: partial(_does_not_rise, where),
-        f"{figure}, share": partial(_below_floor, where, FLOOR),
-        f"{figure}, hard": partial(_falls, f"among hard records{where}"),
-        f"{figure}, easy": partial(_falls, f"among easy records{where}"),
+        metric: partial(_does_not_rise, where),
+        f"{metric}, share": partial(_below_floor, where, FLOOR),
+        f"{metric}, hard": partial(_falls, f"among hard records{where}"),
+        f"{metric}, easy": partial(_falls, f"among easy records{where}"),
     }
-    if figure == RARE_CLASSES:
-        problems[f"{figure}, rarest class"] = partial(_below_floor, " among the records of the rarest class", FEW_FLOOR)
-    return Trial(
+    if metric == RARE_CLASSES:
+        problems[f"{metric}, rarest class"] = partial(_below_floor, " among the records of the rarest class", FEW_FLOOR)
+    return AttackTrial(
         make=lambda seed: scene(name, SHIFT, records=1000, models=17, seed=seed),
-        worlds=_one_in(8, 16),
-        measure=partial(_auc_by_difficulty, figure),
+        simulations=_fraction(8, 16),
+        measure=partial(_auc_by_difficulty, metric),
         problems=problems,
         learners=False,
     )
 
 
-def _count_of(models: int, name: str, *, says: Callable = np.asarray, learners: bool = False) -> Trial:
+def _count_of(models: int, name: str, *, says: Callable = np.asarray, learners: bool = False) -> AttackTrial:
     measure = partial(_mean_auc, name)
     problems = {name: partial(_counts, models)}
-    return Trial(partial(_halves, models, says), _one_in(20, 2), measure, problems, learners)
+    return AttackTrial(
+        make=partial(_halves, models, says),
+        simulations=_fraction(20, 2),
+        measure=measure,
+        problems=problems,
+        learners=learners,
+    )
 
 
-def _few_of(references: int) -> Trial:
+def _few_of(references: int) -> AttackTrial:
     names = {f"{number} {kind}": f"{number} {kind} of {references}" for kind in ("IN", "OUT") for number in COUNTS}
-    return Trial(
+    return AttackTrial(
         make=partial(_few, references),
-        worlds=_one_in(16, 12),
+        simulations=_fraction(16, 12),
         measure=partial(_shares_by_count, references),
         problems={
-            figure: partial(_below_floor, f" on records with {name} references among {references}", FEW_FLOOR)
-            for name, figure in names.items()
+            metric: partial(_below_floor, f" on records with {name} references among {references}", FEW_FLOOR)
+            for name, metric in names.items()
         },
         learners=False,
     )
 
 
-TRIALS: dict[str, Trial] = {
-    "noise": Trial(_noise, lambda n: n // 4 * 4, partial(_mean_auc, "noise"), {"noise": partial(_not_a_half, "")}),
+TRIALS: dict[str, AttackTrial] = {
+    "noise": AttackTrial(
+        make=_noise,
+        simulations=lambda n: n // 4 * 4,
+        measure=partial(_mean_auc, "noise"),
+        problems={"noise": partial(_not_a_half, "")},
+    ),
     "in_count": _count_of(64, "in_count", learners=True),
     "in_count, 32 models": _count_of(32, "in_count, 32 models"),
     "in_count, 16 models": _count_of(16, "in_count, 16 models"),
     "in_count, saturated": _count_of(32, "in_count, saturated", says=saturated),
-    "known": Trial(
+    "known": AttackTrial(
         make=_known,
-        worlds=_one_in(10, 5),
+        simulations=_fraction(10, 5),
         measure=partial(_mean_auc_and_share, "known"),
         problems={"known": partial(_does_not_rise, ""), "known, share": partial(_below_floor, "", FLOOR)},
     ),
-    **{f"noise, {name}": _noise_in(name) for name in SITUATIONS},
-    # A bonus for frequent classes is small where members' classes differ, and takes more records to be seen.
+    **{f"noise, {name}": _noise_in(name) for name in SCENE_VARIANTS},
+    # A bonus for frequent classes is small where members' classes differ, so that more records are needed to detect it.
     "noise, frequencies": _noise_in("frequencies", records=1200, fewest=16),
-    # Labels that shift tell nothing about what rises.
-    **{f"known, {name}": _known_in(name) for name in SITUATIONS if "tilt" not in SITUATIONS[name].options},
+    # Where labels shift with membership, a rising score does not show that the attack reads outputs.
+    **{f"known, {name}": _known_in(name) for name in SCENE_VARIANTS if "tilt" not in SCENE_VARIANTS[name].options},
     **{f"few of {references}": _few_of(references) for references in FEW},
-    "unsteady": Trial(
+    "unsteady": AttackTrial(
         make=_unsteady,
-        worlds=_one_in(8, 16),
+        simulations=_fraction(8, 16),
         measure=_share_of_likelihood_ratio,
         problems={"unsteady": _below_lira},
         learners=False,
     ),
-    "memorised": Trial(
+    "memorised": AttackTrial(
         make=lambda seed: memorising_simulation(outliers=False, seed=seed),
-        worlds=_one_in(20, 5),
+        simulations=_fraction(20, 5),
         measure=_among_ordinary,
         problems={"ordinary": _calls_low_and_high},
         learners=False,
     ),
-    "memorised outliers": Trial(
+    "memorised outliers": AttackTrial(
         make=lambda seed: memorising_simulation(outliers=True, models=8, seed=seed),
-        worlds=_one_in(20, 5),
+        simulations=_fraction(20, 5),
         measure=_at_the_top,
         problems={"top": _misses_the_clearest},
         learners=False,
