@@ -249,6 +249,11 @@ def test_the_company_of_other_attacks_changes_no_figure():
     assert "read-only" in together[0].problems[0]
 
 
+@pytest.mark.parametrize("name", interval_simulations())
+def test_every_interval_can_be_simulated(name):
+    assert coverage(name, repeats=2).repeats == 2
+
+
 def test_an_interval_that_is_too_narrow_is_caught(monkeypatch):
     from guestlist.selfcheck import coverage as module
 

@@ -137,7 +137,7 @@ def _clustered(
 ) -> Estimate:
     """Compute a metric with an interval that accounts for several records per person."""
     scores, member, persons = simulation.draw(rng)
-    return metric(scores, member, *options, persons=persons)
+    return metric(scores, member, *options, clusters=persons)
 
 
 def _false_positive_rate(rng: np.random.Generator, pool: FinitePool, record: int) -> Estimate:
