@@ -8,7 +8,7 @@ from sklearn.neural_network import MLPClassifier
 import guestlist as gl
 from guestlist._views import Evidence, FullAnswersView, Signals
 from guestlist.attacks import ATTACKS, balanced, hashes, learn, sorted_features
-from guestlist.attacks.classifiers import LARGEST_LOG_ODDS, labelled_features, log_odds
+from guestlist.attacks.classifiers import LARGEST_LOG_ODDS, class_log_odds, labelled_features
 from guestlist.metrics import auc
 
 NAMES = ["nn_shokri", "nn_nasr"]
@@ -16,17 +16,17 @@ NAMES = ["nn_shokri", "nn_nasr"]
 
 def test_log_odds_are_those_of_the_definition():
     p = np.random.default_rng(0).dirichlet(np.ones(5), size=50)
-    np.testing.assert_allclose(log_odds(np.log(p)), np.log(p / (1 - p)), rtol=1e-9)
+    np.testing.assert_allclose(class_log_odds(np.log(p)), np.log(p / (1 - p)), rtol=1e-9)
 
 
 def test_log_odds_keep_their_digits_where_a_model_is_sure():
-    found = log_odds(np.array([[-1e-12, -27.6], [0.0, -900.0]]))
+    found = class_log_odds(np.array([[-1e-12, -27.6], [0.0, -900.0]]))
     np.testing.assert_allclose(found, [[27.6, -27.6], [LARGEST_LOG_ODDS, -LARGEST_LOG_ODDS]], rtol=1e-6)
 
 
 def test_features_put_the_true_class_first():
     log_p, labels = np.log(np.array([[0.5, 0.2, 0.3], [0.1, 0.7, 0.2]])), np.array([1, 2])
-    odds = log_odds(log_p)
+    odds = class_log_odds(log_p)
     np.testing.assert_array_equal(sorted_features(log_p, labels), [odds[0, [1, 0, 2]], odds[1, [2, 1, 0]]])
     found = labelled_features(log_p, labels)
     np.testing.assert_array_equal(found[:, 0], [odds[0, 1], odds[1, 2]])

@@ -180,7 +180,7 @@ def _standardised(x: np.ndarray) -> np.ndarray:
 # Penalties that are tried, as shares of the largest squared singular value.
 PENALTIES = 10.0 ** np.arange(1, -5, -1)
 NEGLIGIBLE = 1e-10  # eigenvalues below this share of the largest are rounding errors
-LEAST_LEFT = 1e-6  # share of the labels' variance: residuals below it are rounding errors
+MIN_RESIDUAL_SHARE = 1e-6  # share of the labels' variance: residuals below it are rounding errors
 
 
 class Spectrum(NamedTuple):
@@ -310,9 +310,9 @@ def _fit_other_folds(part: Fold, labels: np.ndarray, sums: np.ndarray) -> _Fit:
     total = ((known - mean[:, None]) ** 2).sum(axis=1)
     inner = ((sums - known.shape[1] * mean[:, None] * part.mean) @ part.others.right.T) / part.others.values
     shrunk = _best_shrinkage(part.others.values, inner, total, known.shape[1])
-    left = total - (inner**2 * shrunk * (2 - shrunk)).sum(axis=1)
+    residual_squares = total - (inner**2 * shrunk * (2 - shrunk)).sum(axis=1)
     coefficients = (inner * shrunk / part.others.values) @ part.others.right
-    return _Fit(coefficients, mean, np.maximum(left, LEAST_LEFT * total))
+    return _Fit(coefficients, mean, np.maximum(residual_squares, MIN_RESIDUAL_SHARE * total))
 
 
 def _spectrum(products: np.ndarray) -> Spectrum:

@@ -132,7 +132,7 @@ def nn_nasr(signals: Signals) -> np.ndarray:
 
 def sorted_features(log_p: np.ndarray, labels: np.ndarray) -> np.ndarray:
     """Return log-odds of the true class, then those of all others, largest first."""
-    odds = log_odds(log_p)
+    odds = class_log_odds(log_p)
     rows = np.arange(len(labels))
     true = odds[rows, labels]
     odds[rows, labels] = -np.inf
@@ -141,11 +141,11 @@ def sorted_features(log_p: np.ndarray, labels: np.ndarray) -> np.ndarray:
 
 def labelled_features(log_p: np.ndarray, labels: np.ndarray) -> np.ndarray:
     """Return log-odds of the true class, those of every class, and the one-hot label."""
-    odds = log_odds(log_p)
+    odds = class_log_odds(log_p)
     return np.column_stack([odds[np.arange(len(labels)), labels], odds, np.eye(odds.shape[1])[labels]])
 
 
-def log_odds(log_p: np.ndarray) -> np.ndarray:
+def class_log_odds(log_p: np.ndarray) -> np.ndarray:
     """Return (rows, classes) log-odds of each class against all others."""
     log_p = log_p.astype(np.float64)
     rows = np.arange(len(log_p))

@@ -90,7 +90,7 @@ def _tree_log_ratio(leaves: LeavesView, tree: int, classes: np.ndarray) -> np.nd
     return np.log(1 - if_member + if_member * odds + SMOOTHING)
 
 
-def knn_likelihood_ratio(signals: Signals) -> np.ndarray:
+def knn_likelihood_ratio_attack(signals: Signals) -> np.ndarray:
     """Return the log-likelihood ratio of the target's loss with and without the record: LiRA without sampling error.
 
     NaN for records that are not evaluated.
@@ -100,7 +100,7 @@ def knn_likelihood_ratio(signals: Signals) -> np.ndarray:
     return _knn_scores(signals, knn_likelihood_ratio)
 
 
-def t_waka(signals: Signals) -> np.ndarray:
+def t_waka_attack(signals: Signals) -> np.ndarray:
     """Target-WaKA: the area between the two distribution functions above the target's loss minus that below (Mesana et al. 2024).
 
     NaN for records that are not evaluated.

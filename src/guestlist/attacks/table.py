@@ -5,7 +5,6 @@ from functools import partial
 from typing import Any
 
 from guestlist.attacks import classifiers, hypothesis_tests, likelihood, lira_bayes, metrics, model_specific
-from guestlist.attacks import hypothesis_tests as per_record
 from guestlist.attacks.attack import Attack
 
 YEOM = "Yeom et al. 2018"
@@ -138,7 +137,7 @@ ATTACKS: dict[str, Attack] = {
     ),
     # What other models say about the same record.
     "reference": Attack(
-        score=per_record.reference,
+        score=hypothesis_tests.reference,
         summary="tail of the OUT references on the same record (R)",
         paper=YE,
         needs=("margin",),
@@ -148,7 +147,7 @@ ATTACKS: dict[str, Attack] = {
         rotates=True,
     ),
     "reference_empirical": Attack(
-        score=per_record.reference_empirical,
+        score=hypothesis_tests.reference_empirical,
         summary="share of OUT references with a larger loss (R)",
         paper=YE,
         needs=("loss",),
@@ -159,7 +158,7 @@ ATTACKS: dict[str, Attack] = {
         rotates=True,
     ),
     "distillation": Attack(
-        score=_with_models("distilled", per_record.reference),
+        score=_with_models("distilled", hypothesis_tests.reference),
         summary="tail of models distilled from the target (D)",
         paper=YE,
         needs=("margin",),
@@ -167,7 +166,7 @@ ATTACKS: dict[str, Attack] = {
         evidence="distilled",
     ),
     "distillation_empirical": Attack(
-        score=_with_models("distilled", per_record.reference_empirical),
+        score=_with_models("distilled", hypothesis_tests.reference_empirical),
         summary="share of distilled models with a larger loss (D)",
         paper=YE,
         needs=("loss",),
@@ -176,7 +175,7 @@ ATTACKS: dict[str, Attack] = {
         evidence="distilled",
     ),
     "leave_one_out": Attack(
-        score=_with_models("left_out", per_record.reference),
+        score=_with_models("left_out", hypothesis_tests.reference),
         summary="tail of models trained without the record (L)",
         paper=YE,
         needs=("margin",),
@@ -184,7 +183,7 @@ ATTACKS: dict[str, Attack] = {
         evidence="left_out",
     ),
     "leave_one_out_empirical": Attack(
-        score=_with_models("left_out", per_record.reference_empirical),
+        score=_with_models("left_out", hypothesis_tests.reference_empirical),
         summary="share of such models with a larger loss (L)",
         paper=YE,
         needs=("loss",),
@@ -193,7 +192,7 @@ ATTACKS: dict[str, Attack] = {
         evidence="left_out",
     ),
     "difficulty": Attack(
-        score=per_record.difficulty,
+        score=hypothesis_tests.difficulty,
         summary="margin minus the mean of IN and OUT references",
         paper=WATSON,
         needs=("margin",),
@@ -202,7 +201,7 @@ ATTACKS: dict[str, Attack] = {
         rotates=True,
     ),
     "difficulty_offline": Attack(
-        score=per_record.difficulty_offline,
+        score=hypothesis_tests.difficulty_offline,
         summary="margin minus the mean of OUT references",
         paper=WATSON,
         needs=("margin",),
@@ -332,7 +331,7 @@ ATTACKS: dict[str, Attack] = {
         evidence="quantiles",
     ),
     "knn_likelihood_ratio": Attack(
-        score=model_specific.knn_likelihood_ratio,
+        score=model_specific.knn_likelihood_ratio_attack,
         summary="exact likelihood ratio of a K-NN target",
         paper="guestlist",
         needs=("p_y",),
@@ -340,7 +339,7 @@ ATTACKS: dict[str, Attack] = {
         stand_in_evidence=True,
     ),
     "t_waka": Attack(
-        score=model_specific.t_waka,
+        score=model_specific.t_waka_attack,
         summary="target-WaKA of a K-NN target",
         paper="Mesana et al. 2024",
         needs=("p_y",),

@@ -90,12 +90,12 @@ def like_members(parts: Parts, data: Data, evaluated: np.ndarray, limit: int, rn
     return chosen
 
 
-def reference(k: int, data: Data, members: int, rate: float | None, seed: int) -> np.ndarray:
+def draw_reference(k: int, data: Data, members: int, rate: float | None, seed: int) -> np.ndarray:
     """Draw (records,) the training set of reference ``k``: a random part of the pool, about as large as the target's."""
     return draw_inclusion_by_class(data, rate or members / len(data), seed, k)
 
 
-def column_of(data: Data, column: str) -> np.ndarray:
+def group_column(data: Data, column: str) -> np.ndarray:
     """Return (records,) values of a group column."""
     if column not in data.groups:
         known = ", ".join(data.groups) or "none"
@@ -168,11 +168,11 @@ class Bias:
 
     def row(self, k: int, data: Data, seed: int) -> tuple[np.ndarray, np.ndarray | None]:
         if k:
-            return reference(k, data, self.members, self.rate, seed), None
+            return draw_reference(k, data, self.members, self.rate, seed), None
         return drawn(self.parts(data), data, iid=self.iid, seed=seed)
 
     def parts(self, data: Data) -> Parts:
-        values = column_of(data, self.column)
+        values = group_column(data, self.column)
         have = values == str(self.value)
         lack = ~have & (values != MISSING)  # Records without a value are neither members nor non-members.
         return Parts(self._with(have, lack, self.members, self.share), self._with(have, lack, self.nonmembers, 0.5))
@@ -220,7 +220,7 @@ class Clusters:
 
     def row(self, k: int, data: Data, seed: int) -> tuple[np.ndarray, np.ndarray | None]:
         if k:
-            return reference(k, data, self.members or len(data) // self.clusters, self.rate, seed), None
+            return draw_reference(k, data, self.members or len(data) // self.clusters, self.rate, seed), None
         return drawn(self.parts(data), data, iid=self.iid, seed=seed)
 
     def parts(self, data: Data) -> Parts:
@@ -296,12 +296,12 @@ class Sources:
 
     def row(self, k: int, data: Data, seed: int) -> tuple[np.ndarray, np.ndarray | None]:
         if k:
-            members = self.members or int((column_of(data, self.column) == str(self.of_members)).sum())
-            return reference(k, data, members, self.rate, seed), None
+            members = self.members or int((group_column(data, self.column) == str(self.of_members)).sum())
+            return draw_reference(k, data, members, self.rate, seed), None
         return drawn(self.parts(data), data, iid=self.iid, seed=seed)
 
     def parts(self, data: Data) -> Parts:
-        values = column_of(data, self.column)
+        values = group_column(data, self.column)
         of_members = values == str(self.of_members)
         if self.of_nonmembers is None:
             others = ~of_members & (values != MISSING)  # Records without a source are not drawn.
