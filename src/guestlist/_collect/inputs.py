@@ -148,7 +148,9 @@ def _drop_duplicates(
 ) -> tuple[np.ndarray, Duplicates]:
     """Return the (records,) mask of those that stay, and counts of non-members that are also members."""
     again = input_checks.members_again(hashes, persons, member, outside)
-    both = None if persons is None else len(set(persons[member]) & set(persons[outside]))
+    both = None
+    if persons is not None:
+        both = len(set(persons[member]) & set(persons[outside]))
     counts = Duplicates(int(again.sum()), int(outside.sum()), choice == "drop", both)
     if choice == "warn":
         input_checks.check_not_the_same(again[outside])
@@ -297,7 +299,10 @@ def check_rare_categories(inputs: Inputs, references: int, seed: int) -> None:
     if not references or not isinstance(train, Train) or not isinstance(train.recipe, Refit):
         return
     refusing = _refusing(train.model)
-    rare = list(_rare_values(pool.x)) if refusing and hasattr(train.model, "steps") else []
+    if refusing and hasattr(train.model, "steps"):
+        rare = list(_rare_values(pool.x))
+    else:
+        rare = []
     if not rare:
         return
     split = planned_split(inputs, references, seed)

@@ -167,7 +167,9 @@ def consistency(target: Target, pool: Data, outputs: np.ndarray) -> Consistency 
         raise
     except Exception:  # some models cannot be queried about a single record
         return result
-    return Consistency(len(rows), changed=n_changed) if n_changed else result
+    if not n_changed:
+        return result
+    return Consistency(len(rows), changed=n_changed)
 
 
 def _changed_since(

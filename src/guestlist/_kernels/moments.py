@@ -99,7 +99,10 @@ def leave_block_out_moments(values: np.ndarray, mask: np.ndarray, together: np.n
     """
     from guestlist._kernels.compiled_moments import fill_leave_block_out_moments  # imports numba
 
-    blocks = np.arange(len(values)) if together is None else np.unique(together, return_inverse=True)[1]
+    if together is None:
+        blocks = np.arange(len(values))
+    else:
+        blocks = np.unique(together, return_inverse=True)[1]
     order = np.argsort(blocks, kind="stable")
     result = Moments(*(np.empty(values.shape) for _ in range(3)))
     fill_leave_block_out_moments(values, mask, order, blocks, result.count, result.mean, result.squares)
@@ -209,13 +212,22 @@ def leverage(
         raise ValueError(f"Expected x shaped {x.shape} to be (records, features), with one record or more.")
     if not penalty >= 0:
         raise ValueError(f"Expected penalty={penalty} to be 0 or more.")
-    member = np.ones(len(x), dtype=bool) if member is None else np.asarray(member)
-    weight = np.ones(len(x)) if weight is None else np.asarray(weight, dtype=np.float64)
+    if member is None:
+        member = np.ones(len(x), dtype=bool)
+    else:
+        member = np.asarray(member)
+    if weight is None:
+        weight = np.ones(len(x))
+    else:
+        weight = np.asarray(weight, dtype=np.float64)
     # An unpenalised intercept is equivalent to centred features plus the share of each record in the mean.
     total = weight[member].sum()
     if total == 0:  # All weights are 0 if a model is certain of every member.
         return np.zeros(len(x))
-    centre = weight[member] @ x[member] / total if intercept else np.zeros(x.shape[1])
+    if intercept:
+        centre = weight[member] @ x[member] / total
+    else:
+        centre = np.zeros(x.shape[1])
     rows = np.sqrt(weight)[:, None] * (x - centre)
     values = _inverse_norm(rows, rows[member], penalty) + (weight / total if intercept else 0.0)
     return np.where(member, np.minimum(values, 1.0), _if_added(values))

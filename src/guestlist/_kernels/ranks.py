@@ -32,7 +32,10 @@ def cached_argsort(scores: np.ndarray) -> np.ndarray:
 
 def frozen_take(scores: np.ndarray, mask: np.ndarray) -> np.ndarray:
     """Return the scores that a mask selects, as a read-only array."""
-    selected = scores if mask.all() and scores.base is None else scores[mask]
+    if mask.all() and scores.base is None:
+        selected = scores
+    else:
+        selected = scores[mask]
     selected.flags.writeable = False
     return selected
 
@@ -176,7 +179,10 @@ def class_ecdf(
         labels: (records,) Classes.
         rows: Records that the columns of ``others`` and ``member`` belong to; by default all.
     """
-    reference_labels = labels if rows is None else labels[rows]
+    if rows is None:
+        reference_labels = labels
+    else:
+        reference_labels = labels[rows]
     columns_of = {int(reference_labels[columns[0]]): columns for columns in rows_by_label(reference_labels)}
 
     def within(records: np.ndarray) -> np.ndarray:

@@ -53,7 +53,9 @@ def scored_weights(weights: np.ndarray | None, scores: np.ndarray) -> np.ndarray
 
 def optional_take(values: np.ndarray | None, rows: np.ndarray) -> np.ndarray | None:
     """Select rows of optional clusters or weights; None for None."""
-    return None if values is None else values[rows]
+    if values is None:
+        return None
+    return values[rows]
 
 
 def consecutive_codes(labels: np.ndarray) -> np.ndarray:

@@ -92,7 +92,9 @@ class Series:
     @property
     def key_text(self) -> str:
         """Text in the chart's key."""
-        return self.name if self.key is None else self.key
+        if self.key is None:
+            return self.name
+        return self.key
 
 
 @dataclass(frozen=True)
@@ -126,7 +128,9 @@ def interval_ends(estimates: Sequence) -> tuple[Ends, ...]:
 
 def json_number(value: float) -> float | None:
     """Round to six digits, beyond the resolution of a screen; None where JSON has no such number."""
-    return float(f"{value:.6g}") if math.isfinite(value) else None
+    if not math.isfinite(value):
+        return None
+    return float(f"{value:.6g}")
 
 
 def chart_data(chart: Chart) -> dict:
@@ -164,7 +168,9 @@ def axis_range(chart: Chart, which: Literal["x", "y"]) -> Ends:
     axis: Axis = getattr(chart, which)
     if axis.names:
         last = len(axis.names) - 0.5
-        return (-0.5, last) if which == "x" else (last, -0.5)
+        if which == "x":
+            return (-0.5, last)
+        return (last, -0.5)
     if axis.ends is not None:
         return axis.ends
     coordinates = chain.from_iterable(
@@ -174,11 +180,15 @@ def axis_range(chart: Chart, which: Literal["x", "y"]) -> Ends:
     if which == "y" and any(series.fill for series in chart.series):
         drawable.append(0.0)
     if not drawable:
-        return (0.1, 1.0) if axis.log else (0.0, 1.0)
+        if axis.log:
+            return (0.1, 1.0)
+        return (0.0, 1.0)
     low = min(drawable)
     high = max(drawable)
     if axis.log:
-        return (low, high) if low < high else (low / 2, high * 2)
+        if low < high:
+            return (low, high)
+        return (low / 2, high * 2)
     margin = 0.05 * (high - low) or 0.05 * abs(high) or 0.5
     if which == "y" and low == 0:
         return low, high + margin
@@ -212,7 +222,9 @@ def tick_label(axis: Axis, value: float) -> str:
     """Return the label of a tick."""
     if axis.names:
         return axis.names[round(value)]
-    return f"{100 * value:.4g}%" if axis.form == "percent" else f"{value:.4g}"
+    if axis.form == "percent":
+        return f"{100 * value:.4g}%"
+    return f"{value:.4g}"
 
 
 WIDE = 700.0
@@ -285,7 +297,9 @@ def _share(value: float, ends: Ends, log: bool) -> float:
 def _label(canvas: Canvas, text: str) -> str:
     """Shorten the text of a tick of the vertical axis to the available width."""
     max_length = int(0.4 * canvas.width / LETTER)
-    return text if len(text) <= max_length else text[: max_length - 1] + "…"
+    if len(text) <= max_length:
+        return text
+    return text[: max_length - 1] + "…"
 
 
 def _drawing(canvas: Canvas, css_class: str) -> Markup:
@@ -368,7 +382,9 @@ def _bent(canvas: Canvas, points: Points) -> Points:
 
 def _within(canvas: Canvas, start, end, pieces: int) -> Points:
     """Return points of a segment at equal distances on the drawing along its logarithmic axis."""
-    which = 0 if canvas.chart.x.log else 1
+    which = 1
+    if canvas.chart.x.log:
+        which = 0
     ends = (canvas.x, canvas.y)[which]
     low, high = (math.log(min(max(point[which], min(ends)), max(ends))) for point in (start, end))
     if start[which] == end[which]:
@@ -435,7 +451,10 @@ def _bars(canvas: Canvas, series: Series) -> str:
     thin = series.bar < 3
     parts = []
     for i, x in enumerate(series.x):
-        y = series.y[i] if series.y else math.nan
+        if series.y:
+            y = series.y[i]
+        else:
+            y = math.nan
         if series.y_ends and all(map(math.isfinite, (x, *series.y_ends[i]))):
             at = canvas.across(x) + series.offset
             low, high = map(canvas.up, series.y_ends[i])
@@ -457,13 +476,17 @@ def _mark(series: Series, x: float, y: float) -> Markup:
 
 
 def _stroke(path: str, colour: str, width: float, dash: str = "solid") -> Markup:
-    pattern = f";stroke-dasharray:{DASHES[dash]}" if DASHES[dash] else ""
+    pattern = ""
+    if DASHES[dash]:
+        pattern = f";stroke-dasharray:{DASHES[dash]}"
     form = Markup('<path d="{}" style="fill:none;stroke:var(--{});stroke-width:{}{}"/>')
     return form.format(path, colour, f"{width:g}", pattern)
 
 
 def _fill(series: Series) -> str:
-    return "var(--band)" if series.band and series.colour == "member" else f"var(--{series.colour}-fill)"
+    if series.band and series.colour == "member":
+        return "var(--band)"
+    return f"var(--{series.colour}-fill)"
 
 
 def _area(path: str, series: Series) -> Markup:
@@ -472,6 +495,9 @@ def _area(path: str, series: Series) -> Markup:
 
 def _text(x: float, y: float, content: str, anchor: str, full: str = "") -> Markup:
     """Draw text; the full text of a shortened one is its title, shown under the pointer."""
-    title = Markup("<title>{}</title>").format(full) if full and full != content else Markup()
+    if full and full != content:
+        title = Markup("<title>{}</title>").format(full)
+    else:
+        title = Markup()
     form = Markup('<text x="{}" y="{}" text-anchor="{}">{}{}</text>')
     return form.format(f"{x:.1f}", f"{y:.1f}", anchor, title, escape(content))

@@ -27,7 +27,9 @@ TOGETHER = (
 
 def metric_name(pair: Comparison, row: Difference) -> str:
     """Return the name of the compared metric."""
-    share = "" if pair.most_exposed is None else percent(pair.most_exposed.share)
+    share = ""
+    if pair.most_exposed is not None:
+        share = percent(pair.most_exposed.share)
     return METRICS[row.metric].format(of=row.scope, fpr=percent(pair.fpr), share=share)
 
 
@@ -37,7 +39,9 @@ def verdict(row: Difference) -> str:
         return "withheld"
     if not row.differs:
         return "no difference shown"
-    return "more" if row.difference.value > 0 else "less"
+    if row.difference.value > 0:
+        return "more"
+    return "less"
 
 
 def difference_cells(pair: Comparison, row: Difference) -> tuple[str, str, str, str]:
@@ -54,14 +58,18 @@ def difference_sentence(pair: Comparison) -> str:
     changes = [_change(pair, row) for row in (*leaks, *costs) if row.differs]
     if not changes:
         return f"{pair.second} against {pair.first}: no difference is shown, neither in what it gives away nor in accuracy."
-    silent = "; no difference in accuracy is shown" if costs and not costs[0].differs else ""
+    silent = ""
+    if costs and not costs[0].differs:
+        silent = "; no difference in accuracy is shown"
     return f"{pair.second} against {pair.first}: {'; '.join(changes)}{silent}."
 
 
 def _change(pair: Comparison, row: Difference) -> str:
     by = decimal(abs(row.difference.value))
     low, high = sorted(abs(end) for end in (row.difference.low, row.difference.high))
-    way = "higher" if row.difference.value > 0 else "lower"
+    way = "lower"
+    if row.difference.value > 0:
+        way = "higher"
     return f"{metric_name(pair, row)} is {way} by {by} ({decimal(low, -1)} to {decimal(high, 1)})"
 
 
@@ -133,7 +141,9 @@ def _audits(comparisons: Comparisons) -> Section:
 
 
 def _attacker(audit: AuditMetrics) -> str:
-    return "not recorded" if audit.training is None else audit.training.attacker
+    if audit.training is None:
+        return "not recorded"
+    return audit.training.attacker
 
 
 def _trade(comparisons: Comparisons) -> Section | None:
@@ -167,18 +177,18 @@ def _points(audits: list[AuditMetrics], metric: str, title: str) -> Chart:
 
 
 def _value(estimate: Estimate | None) -> float:
-    return float("nan") if estimate is None else estimate.value
+    if estimate is None:
+        return float("nan")
+    return estimate.value
 
 
 def _pairs(comparisons: Comparisons) -> Section:
     tables = []
     for pair in comparisons.pairs:
         rows = [(metric_name(pair, row), difference_cells(pair, row), verdict(row)) for row in pair.differences]
-        missing = (
-            ""
-            if _calibrated(pair)
-            else "Calibration error was not recorded in one of the audits, or there are no classes."
-        )
+        missing = ""
+        if not _calibrated(pair):
+            missing = "Calibration error was not recorded in one of the audits, or there are no classes."
         tables.append((pair, rows, exposed_sentence(pair), missing))
     body = _filled("pairs.html", tables=tables, together=TOGETHER)
     return Section("pairs", "Pair by pair", body)

@@ -63,7 +63,9 @@ def in_brief(results: Results) -> str:
     lines = collapsed(results)
     states = dict.fromkeys(line.state for line in lines)
     text = "; ".join(f"{state}: {', '.join(line.code for line in lines if line.state == state)}" for state in states)
-    return f"{text[:1].upper()}{text[1:]}." if text else ""
+    if not text:
+        return ""
+    return f"{text[:1].upper()}{text[1:]}."
 
 
 def sentence(check: Check) -> str:
@@ -73,12 +75,16 @@ def sentence(check: Check) -> str:
 
 def sentence_of(code: str, values: Mapping) -> str:
     """Return the same by code and values; ``issue`` for a code of a newer version."""
-    return CHECKS[code].text(values) if code in CHECKS else "issue"
+    if code not in CHECKS:
+        return "issue"
+    return CHECKS[code].text(values)
 
 
 def check_title(code: str) -> str:
     """Return the title of a diagnostic; empty for a code of a newer version."""
-    return CHECKS[code].title if code in CHECKS else ""
+    if code not in CHECKS:
+        return ""
+    return CHECKS[code].title
 
 
 def _line(check: Check) -> CheckLine:

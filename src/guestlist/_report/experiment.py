@@ -29,7 +29,9 @@ DASHES = {"nonmembers": "dash", "validation": "dot"}
 def page(experiment: Experiment) -> str:
     """The whole experiment as one self-contained HTML page."""
     sections = [_answer(experiment), _advantage(experiment), _accuracy(experiment), _reading()]
-    cover = None if experiment.cover is None else sanitize_value(Cover, experiment.cover)
+    cover = None
+    if experiment.cover is not None:
+        cover = sanitize_value(Cover, experiment.cover)
     return render_page(
         "Dependent records:",
         game_description(experiment),
@@ -92,7 +94,9 @@ def _above(experiment: Experiment, attack: str, epsilon: float) -> bool:
 
 
 def epsilon_text(epsilon: float) -> str:
-    return "∞" if math.isinf(epsilon) else f"{epsilon:g}"
+    if math.isinf(epsilon):
+        return "∞"
+    return f"{epsilon:g}"
 
 
 def _filled(template: str, **content) -> Markup:
@@ -158,7 +162,9 @@ def _reading() -> Section:
 
 
 def _bound(experiment: Experiment, epsilon: float) -> float:
-    return 1.0 if math.isinf(epsilon) else humphries(epsilon, experiment.delta)
+    if math.isinf(epsilon):
+        return 1.0
+    return humphries(epsilon, experiment.delta)
 
 
 def _chart(experiment: Experiment, lines: list[tuple[str, str]], axis: str, *, bound: bool = False) -> Chart:
@@ -174,8 +180,13 @@ def _chart(experiment: Experiment, lines: list[tuple[str, str]], axis: str, *, b
 
 def _means(experiment: Experiment, metric: str, arm: str, positions: tuple[float, ...]) -> Series:
     means = [experiment.mean(metric, epsilon, arm) for epsilon in experiment.epsilons]
-    name = ARMS[arm] if metric in ATTACKS else f"{WHOSE[metric]}, {ARMS[arm]}"
+    if metric in ATTACKS:
+        name = ARMS[arm]
+    else:
+        name = f"{WHOSE[metric]}, {ARMS[arm]}"
     values = tuple(mean.value for mean in means)
-    mark = "circle" if arm == "apart" else "square"
+    mark = "square"
+    if arm == "apart":
+        mark = "circle"
     dash = DASHES.get(metric, "solid")
     return Series(name, positions, values, SHADES[arm], line=2.0, dash=dash, mark=mark, y_ends=interval_ends(means))

@@ -38,13 +38,18 @@ def markdown(results: Results) -> str:
     for title, lines in (
         ("What next?", next_steps(results)),
         ("Checks", [row.text for row in diagnostics.elsewhere(results)]),
-        (
-            "Gate" if results.gate is None else gate.gate_title(results.gate),
-            () if results.gate is None else gate.gate_texts(results.gate),
-        ),
+        _gate(results),
     ):
-        parts += [f"## {title}", "\n".join(f"- {plain(line)}" for line in lines)] if lines else []
+        if lines:
+            parts += [f"## {title}", "\n".join(f"- {plain(line)}" for line in lines)]
     return "\n\n".join(part for part in parts if part) + "\n"
+
+
+def _gate(results: Results) -> tuple[str, tuple[str, ...]]:
+    """Return the title and the sentences of the gate; no sentences without a policy."""
+    if results.gate is None:
+        return "Gate", ()
+    return gate.gate_title(results.gate), gate.gate_texts(results.gate)
 
 
 def cover(results: Results) -> str:
@@ -55,7 +60,9 @@ def cover(results: Results) -> str:
 def beside(results: Results) -> str:
     """Return the sentences that qualify the verdict."""
     lines = [f"- {plain(row.text)}" for row in diagnostics.beside_answer(results)]
-    return "\n".join(["Before you rely on it:", "", *lines]) if lines else ""
+    if not lines:
+        return ""
+    return "\n".join(["Before you rely on it:", "", *lines])
 
 
 def promised(results: Results) -> str:
@@ -73,10 +80,11 @@ def table(results: Results) -> str:
     heads = ["attack", "AUC", *(f"TPR at {percent(fpr)} FPR" for fpr in rates)]
     rows = [f"| {' | '.join(heads)} |", f"| {' | '.join('---' for _ in heads)} |"]
     first = wording.headline_names(results)
-    for outcome in sorted(
-        outcomes, key=lambda outcome: first.index(outcome.name) if outcome.name in first else len(first)
-    ):
-        name = f"**{plain(outcome.name)}**" if outcome.name in first else plain(outcome.name)
+    order = {name: number for number, name in enumerate(first)}
+    for outcome in sorted(outcomes, key=lambda outcome: order.get(outcome.name, len(first))):
+        name = plain(outcome.name)
+        if outcome.name in first:
+            name = f"**{name}**"
         cells = [with_interval(outcome.auc, decimal), *(with_interval(rate.tpr, percent) for rate in outcome.rates)]
         rows.append(f"| {name} | {' | '.join(cells)} |")
     return "\n".join(rows)
@@ -93,8 +101,9 @@ LOWER_BOUND = "These numbers are a lower bound: a stronger attack may identify m
 def model_card(results: Results) -> str:
     """Write the model card section: question, result, method and limits."""
     results = sanitize_results(results)
-    versions = {} if results.provenance is None else results.provenance.versions
-    made = f"Audited with guestlist {plain(versions['guestlist'])}." if "guestlist" in versions else ""
+    made = ""
+    if results.provenance is not None and "guestlist" in results.provenance.versions:
+        made = f"Audited with guestlist {plain(results.provenance.versions['guestlist'])}."
     first, *others = verdict_texts(results)
     parts = [
         "## Membership privacy",
@@ -167,7 +176,9 @@ def sarif(gated: Gated, path: str | Path) -> str:
 
 
 def _uri(path: Path) -> str:
-    return path.as_uri() if path.is_absolute() else quote(os.fsencode(path.as_posix()))
+    if path.is_absolute():
+        return path.as_uri()
+    return quote(os.fsencode(path.as_posix()))
 
 
 def _result(line: GateLine, uri: str) -> dict[str, Any]:

@@ -43,7 +43,9 @@ class GateLine:
             return "skip"
         if self.open and self.passed:
             return "note"
-        return "pass" if self.passed else "FAIL"
+        if self.passed:
+            return "pass"
+        return "FAIL"
 
 
 def gate_lines(gated: Gated) -> tuple[GateLine, ...]:
@@ -64,10 +66,14 @@ def limit_text(verdict: Verdict) -> str:
 
 def drivers_phrase(verdict: Verdict) -> str:
     """Name the members that contribute most to a metric; empty where there are none."""
-    drivers = [", ".join(verdict.drivers)] if verdict.drivers else []
+    drivers = []
+    if verdict.drivers:
+        drivers.append(", ".join(verdict.drivers))
     if verdict.tied:
         drivers.append(f"{count(verdict.tied)} members who share one score, too many to name")
-    return f"pushed by {', and then '.join(drivers)}" if drivers else ""
+    if not drivers:
+        return ""
+    return f"pushed by {', and then '.join(drivers)}"
 
 
 def demand_text(demand: Demand) -> str:
@@ -101,7 +107,10 @@ def _verdict(verdict: Verdict) -> GateLine:
 
 def _demand(demand: Demand) -> GateLine:
     name, passed, failed = DEMAND_TEXTS[demand.code]
-    text = passed if demand.passed else failed
+    if demand.passed:
+        text = passed
+    else:
+        text = failed
     return GateLine(f"gate/{demand.code}", demand.passed, name, text(demand.values))
 
 
@@ -124,7 +133,10 @@ def _compared_with_limit(verdict: Verdict) -> str:
 
 def limit_name(limit: Limit) -> str:
     """Return a limit as text: ``AUC at most 0.6``."""
-    measure = MEASURE_NAMES[limit.measure] if limit.fpr is None else f"TPR at {limit.fpr:g} FPR"
+    if limit.fpr is None:
+        measure = MEASURE_NAMES[limit.measure]
+    else:
+        measure = f"TPR at {limit.fpr:g} FPR"
     return f"{measure} at most {limit.maximum:g}"
 
 
@@ -190,7 +202,9 @@ DEMAND_TEXTS: dict[str, tuple[str, Sentence, Sentence]] = {
 
 
 def _no_comparison(references: int) -> str:
-    reason = "none of those judged does" if references else "none was run, as there are no references"
+    reason = "none was run, as there are no references"
+    if references:
+        reason = "none of those judged does"
     return (
         f"{reason}, and such attacks find far more. Train references and judge all attacks, or say --without-references"
     )

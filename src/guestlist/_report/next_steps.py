@@ -107,8 +107,10 @@ def _call(
         keyword: Argument that takes the folder.
         references: Number of references; 0 for the number in the audit.
     """
-    population = ["population"] if origin.population else []
-    arguments = ["model", "members", "nonmembers", *population, *origin.arguments]
+    arguments = ["model", "members", "nonmembers"]
+    if origin.population:
+        arguments.append("population")
+    arguments += origin.arguments
     if not origin.trains and not any(argument.startswith("train=") for argument in arguments):
         arguments.append("train=train")
     if not references and results.references is not None:
@@ -122,7 +124,9 @@ def _call(
 
 
 def _for_shell(folder: Path | str | None) -> str:
-    return shlex.quote(_relative(folder)) if isinstance(folder, Path) else FOLDER_PLACEHOLDER
+    if not isinstance(folder, Path):
+        return FOLDER_PLACEHOLDER
+    return shlex.quote(_relative(folder))
 
 
 def _flags(origin: Origin) -> str:
@@ -132,4 +136,6 @@ def _flags(origin: Origin) -> str:
 def _relative(folder: Path) -> str:
     """Return a folder relative to the current one if it is below it, else its absolute path."""
     absolute = Path(os.path.abspath(folder))
-    return str(absolute.relative_to(Path.cwd()) if absolute.is_relative_to(Path.cwd()) else absolute)
+    if absolute.is_relative_to(Path.cwd()):
+        absolute = absolute.relative_to(Path.cwd())
+    return str(absolute)

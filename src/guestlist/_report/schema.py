@@ -104,7 +104,10 @@ def _is_named_tuple(hint: Any) -> bool:
 def _reference(kind: Any, definitions: dict[type, Any]) -> dict[str, Any]:
     if kind not in definitions:
         definitions[kind] = {}  # a type may contain itself
-        definitions[kind] = _numbers(kind) if _is_named_tuple(kind) else _object(kind, definitions)
+        if _is_named_tuple(kind):
+            definitions[kind] = _numbers(kind)
+        else:
+            definitions[kind] = _object(kind, definitions)
     return {"$ref": f"#/$defs/{kind.__name__}"}
 
 

@@ -82,7 +82,9 @@ def _table(results: Results) -> str:
         table.add_column(header, justify="right", no_wrap=True)
     rows = wording.headline_names(results)
     for outcome in results.outcomes:
-        mark = "* " if outcome.name in rows else "  "
+        mark = "  "
+        if outcome.name in rows:
+            mark = "* "
         # A str would be read as rich's markup, and names may hold any text.
         table.add_row(Text(mark + outcome.name), *(Text(cell) for cell in _cells(outcome)))
     output = io.StringIO()
@@ -97,7 +99,10 @@ def _table(results: Results) -> str:
     console.print(table)
     lines = [line.rstrip() for line in output.getvalue().splitlines()]
     terms = "Below each value its 95% interval; TPR: share of members found; FPR: false alarms."
-    legend = f"* {selection_sentence(results)} {terms}" if results.headline else terms
+    if results.headline:
+        legend = f"* {selection_sentence(results)} {terms}"
+    else:
+        legend = terms
     return "\n".join([*(line for line in lines if line), "", _filled(legend)])
 
 
@@ -114,7 +119,9 @@ def _cells(outcome: AttackResult) -> list[str]:
 
 
 def _section(title: str, lines: tuple[str, ...]) -> str:
-    return "\n".join([title, *_bullets(lines)]) if lines else ""
+    if not lines:
+        return ""
+    return "\n".join([title, *_bullets(lines)])
 
 
 def _bullets(lines) -> list[str]:

@@ -72,7 +72,9 @@ def _canaries(subject: Subject) -> str:
     if subject.canaries is None:
         return ""
     label = only_if(subject.canaries == "wrong", "with a wrong label, ")
-    always = f"; the other {count(subject.always_members)} records always train. " if subject.always_members else ". "
+    always = ". "
+    if subject.always_members:
+        always = f"; the other {count(subject.always_members)} records always train. "
     caveat = "They were chosen to be learnt by heart: what is found of them is more than would be found of others. "
     return f"Members and non-members are canaries: records {label}of which a coin put each in or left it out{always}{caveat}"
 
@@ -127,7 +129,9 @@ def only_if(condition: object, text: str) -> str:
 
 def and_joined(parts: list[str]) -> str:
     """Join parts of a sentence with commas and "and"."""
-    return parts[0] if len(parts) == 1 else ", ".join(parts[:-1]) + " and " + parts[-1]
+    if len(parts) == 1:
+        return parts[0]
+    return ", ".join(parts[:-1]) + " and " + parts[-1]
 
 
 def paragraph(*sentences: str | None) -> str:
@@ -168,7 +172,9 @@ def attacker_phrase(training: Training | None) -> str:
     """Report whether the attacker knows the defence; empty where the training is unknown."""
     if training is None:
         return ""
-    knows = "knows the defence" if training.attacker == "adaptive" else "does not know of the defence"
+    knows = "does not know of the defence"
+    if training.attacker == "adaptive":
+        knows = "knows the defence"
     return f"{training.attacker} attacker, who {knows}"
 
 
@@ -179,7 +185,9 @@ def privacy_guarantee(training: Training | None) -> str:
     trainings = f"{count(training.tried or 1)} trainings"
     searched = (training.tried or 1) > 1
     if training.noise is None:
-        return f"chosen from {trainings}" if searched else ""
+        if not searched:
+            return ""
+        return f"chosen from {trainings}"
     if training.noise == 0:
         return "no noise, so that no ε is promised"
     if training.epsilon is None or training.delta is None:

@@ -108,7 +108,9 @@ def _claimed_size(part: zipfile.ZipInfo, file: IO[bytes]) -> int | None:
     claimed = math.prod(shape) * dtype.itemsize
     if min(shape, default=0) < 0:
         raise ValueError(f"{part.filename} claims {format_bytes(claimed)} of numbers, which is less than none")
-    return None if dtype.hasobject else claimed
+    if dtype.hasobject:
+        return None
+    return claimed
 
 
 T = TypeVar("T")
@@ -136,7 +138,9 @@ def atomic_file(path: Path) -> Iterator[BinaryIO]:
     """
     try:
         private = is_private(path)
-        status = None if private else _status(path)
+        status = None
+        if not private:
+            status = _status(path)
         if status is not None and not _is_replaceable(status):
             buffer = io.BytesIO()
             yield buffer
@@ -155,7 +159,9 @@ def atomic_file(path: Path) -> Iterator[BinaryIO]:
 def _replacing(path: Path, private: bool) -> Iterator[BinaryIO]:
     # The process id separates two writers of one file; both write the same bytes.
     partial = path.with_name(f".{path.name}.{os.getpid()}.part")
-    mode = 0o600 if private else 0o666
+    mode = 0o666
+    if private:
+        mode = 0o600
     try:
         _make_folder(path.parent, private)
         with open(partial, "w+b", opener=lambda name, flags: os.open(name, flags, mode)) as file:

@@ -186,7 +186,9 @@ class Store:
     def _unchanged_file(self, path: Path, provenance: dict[str, str]) -> _CheckedFile | None:
         """Return the result of the last check of a file, or None if the file has changed since."""
         checked = self._checked_files.get(path)
-        return checked if checked is not None and checked.state == _state(path, provenance) else None
+        if checked is not None and checked.state == _state(path, provenance):
+            return checked
+        return None
 
     def check_files(self, paths: Mapping[int, Path]) -> set[int]:
         """Check files by number and return the numbers; done before the long work, not after it."""
@@ -263,7 +265,9 @@ class Store:
 
     def _split_provenance(self, split: Split) -> dict[str, str]:
         # The game of a folder without references may still change: it has drawn nothing.
-        game = json.dumps(dict(self.manifest.game), sort_keys=True) if len(split) > 1 else ""
+        game = ""
+        if len(split) > 1:
+            game = json.dumps(dict(self.manifest.game), sort_keys=True)
         return {**self._audit_provenance(SPLIT), "game": game}
 
     def _write_digest(self, name: str, content: str) -> None:
@@ -297,7 +301,10 @@ class Store:
 
         def load(name: str) -> np.ndarray:
             if name not in loaded:
-                names = preloaded if name in preloaded and not many else [name]
+                if name in preloaded and not many:
+                    names = preloaded
+                else:
+                    names = [name]
                 loaded.update(_stack((self._signals(k, *names) for k in models), names, len(models)))
             # With many cells, single precision stays: computations make it double block by block.
             return loaded.pop(name).astype(np.float32 if many else np.float64, copy=False)
@@ -384,7 +391,10 @@ def _state(path: Path, provenance: dict[str, str]) -> tuple:
 
 def _any_missing(values: np.ndarray, evaluated: np.ndarray) -> bool:
     """Return whether an evaluated record has no value."""
-    missing = np.isnan(values) if values.dtype.kind == "f" else np.zeros(1, dtype=bool)
+    if values.dtype.kind == "f":
+        missing = np.isnan(values)
+    else:
+        missing = np.zeros(1, dtype=bool)
     return bool(missing.any() and (missing & evaluated).any())
 
 

@@ -36,9 +36,10 @@ def _row_hashes(data: Data) -> np.ndarray:
         flat = data.x.reshape(len(data), -1)
         rows = np.frombuffer(b"".join(_digests(flat, np.float64 if numbers else None)), dtype=np.uint64)
     else:
-        table = (
-            data.x if isinstance(data.x, pd.DataFrame) else pd.DataFrame(data.x.astype(object).reshape(len(data), -1))
-        )
+        if isinstance(data.x, pd.DataFrame):
+            table = data.x
+        else:
+            table = pd.DataFrame(data.x.astype(object).reshape(len(data), -1))
         rows = pd.util.hash_pandas_object(_hashable(table), index=False).to_numpy()
     return rows ^ (_label_hashes(data.y) * np.uint64(0x9E3779B97F4A7C15))
 
@@ -47,9 +48,13 @@ def _digests(flat: np.ndarray, number: type | None, at_once: int = 4096) -> Iter
     """Hash rows of numbers, with one zero; many rows at once, which is faster."""
     for start in range(0, len(flat), at_once):
         block = np.ascontiguousarray(flat[start : start + at_once], dtype=number)
-        block = block if number is None else block + 0.0
+        if number is not None:
+            block = block + 0.0
         width = block.itemsize * block.shape[1]
-        rows = block.view(f"V{width}")[:, 0].tolist() if width else [b""] * len(block)
+        if width:
+            rows = block.view(f"V{width}")[:, 0].tolist()
+        else:
+            rows = [b""] * len(block)
         for row in rows:
             yield hashlib.blake2b(row, digest_size=8).digest()
 
@@ -91,7 +96,10 @@ def spot_digest(data: Data) -> int:
     Objects are compared by identity. Features of more than 16 MiB are sampled.
     """
     x = data.x
-    columns = [x.iloc[:, column].array for column in range(x.shape[1])] if isinstance(x, pd.DataFrame) else [x]
+    if isinstance(x, pd.DataFrame):
+        columns = [x.iloc[:, column].array for column in range(x.shape[1])]
+    else:
+        columns = [x]
     digest = 0
     for values in (*columns, data.y):
         digest = zlib.crc32(_spot_bytes(values, SPOT_BYTES // max(1, len(columns))), digest)
@@ -105,7 +113,10 @@ def _spot_bytes(values, max_bytes: int) -> bytes:
     elif isinstance(values, pd.arrays.NumpyExtensionArray):
         values = values.to_numpy()
     plain = isinstance(values, np.ndarray) and not values.dtype.hasobject
-    step = -(-values.nbytes // max(1, max_bytes)) if plain else -(-len(values) // SPOT_OBJECTS)
+    if plain:
+        step = -(-values.nbytes // max(1, max_bytes))
+    else:
+        step = -(-len(values) // SPOT_OBJECTS)
     some = values[:: max(1, step)]
     if plain:
         return some.tobytes()
@@ -125,7 +136,10 @@ def fingerprint(data: Data, hashes: np.ndarray | None = None) -> str:
         digest.update(repr([(str(c), str(t)) for c, t in data.x.dtypes.items()]).encode())
     else:
         digest.update(repr((data.x.dtype.str, data.x.shape)).encode())
-    persons = {} if data.persons is None else {"whose": data.persons}
+    if data.persons is not None:
+        persons = {"whose": data.persons}
+    else:
+        persons = {}
     for name, values in {"id": data.ids, **data.groups, **persons}.items():
         digest.update(name.encode())
         # Names are nearly all different: to look for equal ones would take most of the time.
@@ -153,7 +167,10 @@ def digest(*parts: str | bytes) -> str:
     """Return the SHA-256 digest of texts and bytes, each preceded by its length."""
     sha256 = hashlib.sha256()
     for part in parts:
-        content = part.encode() if isinstance(part, str) else part
+        if isinstance(part, str):
+            content = part.encode()
+        else:
+            content = part
         sha256.update(len(content).to_bytes(8, "big"))
         sha256.update(content)
     return sha256.hexdigest()
@@ -191,7 +208,10 @@ def read_checked_npz(
         _check_archive(archive.zip, provenance)
         arrays = {}
         for name in names or archive.files:
-            arrays[name] = stored_array(archive, name) if name in compared else archive[name]
+            if name in compared:
+                arrays[name] = stored_array(archive, name)
+            else:
+                arrays[name] = archive[name]
         return arrays
 
     return with_npz(path, read, known=known)

@@ -16,7 +16,9 @@ import numpy as np
 def to_json(value) -> Any:
     """Convert a value to lists, dicts, numbers and text. NaN and infinities become null."""
     if type(value) is float:
-        return value if math.isfinite(value) else None
+        if math.isfinite(value):
+            return value
+        return None
     if is_dataclass(value):
         return {f.name: to_json(getattr(value, f.name)) for f in fields(value)}
     if isinstance(value, Mapping):
@@ -29,7 +31,9 @@ def to_json(value) -> Any:
     if isinstance(value, (int, np.integer)):
         return int(value)
     if isinstance(value, (float, np.floating)):
-        return float(value) if np.isfinite(value) else None
+        if not np.isfinite(value):
+            return None
+        return float(value)
     return value
 
 
@@ -43,7 +47,9 @@ def from_json(hint, value) -> Any:
         ValueError: A value has a different type, for example because the file was edited.
     """
     if hint is float:
-        return float("nan") if value is None else float(_checked(value, int, float))
+        if value is None:
+            return float("nan")
+        return float(_checked(value, int, float))
     if hint in (int, str, bool):
         return _checked(value, hint)
     origin = get_origin(hint)

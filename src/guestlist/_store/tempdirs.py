@@ -33,7 +33,10 @@ def folder_lock(folder: Path) -> Iterator[None]:
     lock = FileLock(folder / LOCK, mode=0o600, blocking=False, thread_local=False, preserve_lock_file=True)
     try:
         new = not folder.exists()
-        before = frozenset[str]() if new else frozenset(os.listdir(folder))
+        if new:
+            before = frozenset[str]()
+        else:
+            before = frozenset(os.listdir(folder))
         folder.mkdir(parents=True, exist_ok=True)
         if not before:
             with suppress(PermissionError):  # The folder belongs to another user, who lets this one write there.

@@ -45,7 +45,9 @@ def describe(value) -> str:
         return f"{value.__name__}=={_version_of(value.__name__)}"
     if inspect.ismethod(value):
         return f"{describe(value.__self__)}.{_function(value.__func__)}"
-    return described(value) if is_dataclass(value) else _anything(value)
+    if is_dataclass(value):
+        return described(value)
+    return _anything(value)
 
 
 def described(recipe) -> str:
@@ -71,7 +73,9 @@ def _recipe(value) -> str:
     """Return the description that a recipe gives, with its class if that is missing."""
     description = str(value.describe())
     name = _qualified(type(value))
-    return description if description.startswith(name) else f"{_class(type(value))}: {description}"
+    if description.startswith(name):
+        return description
+    return f"{_class(type(value))}: {description}"
 
 
 def names_ending(parameters: Iterable[str], endings: Sequence[str]) -> list[str]:
@@ -187,4 +191,6 @@ def _version_of(module: str) -> str | None:
     if version is not None:
         return str(version)
     names = importlib.metadata.packages_distributions().get(top)
-    return importlib.metadata.version(names[0]) if names else None
+    if not names:
+        return None
+    return importlib.metadata.version(names[0])

@@ -80,7 +80,9 @@ def _by_side(name: str, value: tuple, sizes: Mapping[str, int]) -> dict[str, np.
     for (side, size), part in zip(sizes.items(), value, strict=True):
         array = np.asarray(part)
         if array.ndim == 0 or len(array) != size:
-            length = "a single value" if array.ndim == 0 else f"{len(array)} values"
+            length = "a single value"
+            if array.ndim != 0:
+                length = f"{len(array)} values"
             raise InputError(f"fit_params[{name!r}] has {length} for {side}, which has {size} records.")
         parts[side] = array
     return parts

@@ -77,7 +77,10 @@ class LazyMapping(Mapping[str, T]):
         self._names = dict.fromkeys(names)
         self._make = make
         self._make_part = make_part
-        self._capacity = len(self._names) if capacity is None else capacity
+        if capacity is None:
+            self._capacity = len(self._names)
+        else:
+            self._capacity = capacity
         self._made: dict[str, T] = {}
 
     def __getitem__(self, name: str) -> T:
@@ -132,13 +135,17 @@ def lazy_matrices(
 
 def lazy_part(values: Mapping[str, np.ndarray], name: str, records: np.ndarray) -> np.ndarray | None:
     """Return (models, chosen) of a matrix; None if it is better computed as a whole."""
-    return values.part(name, records) if isinstance(values, LazyMapping) else None
+    if not isinstance(values, LazyMapping):
+        return None
+    return values.part(name, records)
 
 
 def lazy_columns(values: Mapping[str, np.ndarray], name: str, records: np.ndarray) -> np.ndarray:
     """Return (models, chosen) of a matrix, which is computed as a whole only if it must be."""
     part = lazy_part(values, name, records)
-    return take_columns(values[name], records) if part is None else part
+    if part is not None:
+        return part
+    return take_columns(values[name], records)
 
 
 def lazy_rows(matrices: Mapping[str, np.ndarray], rows: np.ndarray) -> LazyMapping[np.ndarray]:
@@ -147,9 +154,13 @@ def lazy_rows(matrices: Mapping[str, np.ndarray], rows: np.ndarray) -> LazyMappi
 
     def make_part(name: str, records: np.ndarray) -> np.ndarray | None:
         part = lazy_part(matrices, name, records)
-        return None if part is None else part[chosen]
+        if part is None:
+            return None
+        return part[chosen]
 
-    capacity = 0 if isinstance(chosen, slice) else None
+    capacity = None
+    if isinstance(chosen, slice):
+        capacity = 0
     return lazy_matrices(matrices, lambda name: matrices[name][chosen], capacity, make_part)
 
 

@@ -47,7 +47,10 @@ def stop_message(stop: BaseException) -> str:
 def preserve_handlers() -> Iterator[None]:
     """Restore signal handlers that other code replaces."""
     main = threading.current_thread() is threading.main_thread()
-    before = {number: signal.getsignal(number) for number in SIGNALS} if main else {}
+    if main:
+        before = {number: signal.getsignal(number) for number in SIGNALS}
+    else:
+        before = {}
     try:
         yield
     finally:

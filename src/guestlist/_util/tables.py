@@ -103,7 +103,10 @@ def format_bytes(count: float) -> str:
     ('2.86 MiB', '146 TiB')
     """
     units = ("bytes", "KiB", "MiB", "GiB", "TiB", "PiB")
-    at = 0 if count < 1 else min(len(units) - 1, int(math.log2(count) // 10))
+    if count < 1:
+        at = 0
+    else:
+        at = min(len(units) - 1, int(math.log2(count) // 10))
     return f"{count / 1024**at:.3g} {units[at]}"
 
 
@@ -162,23 +165,31 @@ def read_table(path: str | Path, *, text: Sequence[str] = ()) -> pd.DataFrame:
 def without_index(table: pd.DataFrame) -> pd.DataFrame:
     """The table without the columns in which pandas keeps an index, as other libraries read its Parquet files."""
     names = [name for name in table.columns if not INDEX.fullmatch(str(name))]
-    return table if len(names) == len(table.columns) else table[names]
+    if len(names) == len(table.columns):
+        return table
+    return table[names]
 
 
 def _read_csv(path: Path, text: Sequence[str]) -> pd.DataFrame:
     table = pd.read_csv(path, dtype=dict.fromkeys(text, str), **_form_of(path))
     # R writes the names of rows under no name. Where these only count the rows, they name nobody.
     counts = table.index.equals(pd.RangeIndex(1, len(table) + 1))
-    return table.reset_index(drop=True) if counts else table
+    if not counts:
+        return table
+    return table.reset_index(drop=True)
 
 
 def _form_of(path: Path) -> dict[str, str]:
     """Guess the column and decimal separators of a CSV file from its first lines."""
     with open(path, encoding="utf-8", errors="replace") as lines:
         some = [line for line in islice(lines, LOOKED_AT) if line.strip()]
-    first = QUOTED.sub("", some[0]) if some else ""
+    first = ""
+    if some:
+        first = QUOTED.sub("", some[0])
     counts = {mark: first.count(mark) for mark in ",;\t|"}
-    separator = "\t" if path.suffix.lower() == ".tsv" else max(counts, key=counts.__getitem__)
+    separator = "\t"
+    if path.suffix.lower() != ".tsv":
+        separator = max(counts, key=counts.__getitem__)
     if counts[separator] and (separator == "\t" or counts[separator] > counts[","]):
         comma = any(re.fullmatch(r'\s*"?-?\d+,\d+"?\s*', cell) for line in some[1:2] for cell in line.split(separator))
         return {"sep": separator, "decimal": "," if comma else "."}
@@ -219,7 +230,10 @@ def check_roles(exclusive: Mapping[str, str | None], **others: str | Sequence[st
     taken: dict[str, str] = {}
     for role, columns in {**exclusive, **others}.items():
         for column in columns if isinstance(columns, list | tuple) else (columns,):
-            first = role if column is None else taken.setdefault(column, role)
+            if column is None:
+                first = role
+            else:
+                first = taken.setdefault(column, role)
             if first != role and (first in exclusive or role in exclusive):
                 raise InputError(
                     f"The column {column!r} is given as {ROLES[first]} and as {ROLES[role]}. Name another column for one of "
@@ -284,7 +298,9 @@ def not_a_text(values) -> int | None:
         return None
     others = (at for at, value in enumerate(values) if not isinstance(value, str) and not _missing(value))
     first = next(others, None)
-    return first if first is not None and any(isinstance(value, str) for value in values) else None
+    if first is not None and any(isinstance(value, str) for value in values):
+        return first
+    return None
 
 
 def is_unicode(values: Iterable[str]) -> bool:

@@ -40,8 +40,11 @@ def reason(error: BaseException) -> str:
     'ValueError: Complex data not supported'
     """
     words = single_line(next(iter(str(error).strip().splitlines()), ""))
-    words = words if len(words) <= LONGEST else f"{words[: LONGEST - 1]}…"
-    return f"{type(error).__name__}: {words}" if words else type(error).__name__
+    if len(words) > LONGEST:
+        words = f"{words[: LONGEST - 1]}…"
+    if words:
+        return f"{type(error).__name__}: {words}"
+    return type(error).__name__
 
 
 def _disturbs(character: str) -> bool:
@@ -104,7 +107,10 @@ def _to_side(value: float, decimals: int, side: int) -> float:
         return round(value, decimals)
     scale = 10.0 ** min(decimals, 300)  # larger powers overflow a float
     scaled = value * scale
-    rounded = math.floor(scaled + ROUNDING) if side < 0 else math.ceil(scaled - ROUNDING)
+    if side < 0:
+        rounded = math.floor(scaled + ROUNDING)
+    else:
+        rounded = math.ceil(scaled - ROUNDING)
     return rounded / scale + 0.0  # the sum turns -0.0 into 0.0
 
 
@@ -120,7 +126,9 @@ def compact(value: float | str) -> str:
     value = float(value)
     if math.isnan(value):
         return NO_NUMBER
-    return f"{value:.3g}" if abs(value) >= 1e-4 or value == 0 else f"{value:.1e}"
+    if abs(value) >= 1e-4 or value == 0:
+        return f"{value:.3g}"
+    return f"{value:.1e}"
 
 
 def interval(estimate: Estimate, form: NumberFormat = decimal) -> str:
@@ -148,7 +156,9 @@ def people_base(estimate: Estimate, *, guess: float = 1.0) -> int:
         wide = (estimate.high - estimate.low) * people >= 2
         if wide and smallest * people >= 1 - ROUNDING and (estimate.low == 0 or estimate.low * people >= 2):
             return people
-    return 100_000 if smallest < 1e-4 else 10_000
+    if smallest < 1e-4:
+        return 100_000
+    return 10_000
 
 
 def interval_in_people(estimate: Estimate, people: int) -> tuple[int, int]:

@@ -20,7 +20,9 @@ def short_repr(value: Any) -> str:
         text = single_line(repr(value))
     except Exception:  # what cannot even be written down
         text = f"a {type(value).__name__}"
-    return text if len(text) <= LONGEST else f"{text[: LONGEST - 1]}…"
+    if len(text) <= LONGEST:
+        return text
+    return f"{text[: LONGEST - 1]}…"
 
 
 def integer(name: str, value: Any, low: int = 0, high: int | None = None) -> int:
@@ -34,7 +36,9 @@ def integer(name: str, value: Any, low: int = 0, high: int | None = None) -> int
     except TypeError:
         result = None
     if result is None or isinstance(value, bool | np.bool_) or result < low or (high is not None and result > high):
-        end = "" if high is None else f", and {high:,} at most"
+        end = ""
+        if high is not None:
+            end = f", and {high:,} at most"
         raise ValueError(f"Expected {name}={short_repr(value)} to be a whole number, {low} or more{end}.")
     return result
 
@@ -46,13 +50,24 @@ def number(name: str, value: Any, low: float = -math.inf, high: float = math.inf
     0.1
     """
     try:
-        result = math.nan if isinstance(value, str | bytes) or np.ndim(value) else float(value)
+        if isinstance(value, str | bytes) or np.ndim(value):
+            result = math.nan
+        else:
+            result = float(value)
     except Exception:  # whatever a stranger's class raises
         result = math.nan
-    above = result > low if ends[0] == "(" else result >= low
-    below = result < high if ends[1] == ")" else result <= high
+    if ends[0] == "(":
+        above = result > low
+    else:
+        above = result >= low
+    if ends[1] == ")":
+        below = result < high
+    else:
+        below = result <= high
     if not (above and below):
-        where = f" in {ends[0]}{low:g}, {high:g}{ends[1]}" if math.isfinite(low) or math.isfinite(high) else ""
+        where = ""
+        if math.isfinite(low) or math.isfinite(high):
+            where = f" in {ends[0]}{low:g}, {high:g}{ends[1]}"
         raise ValueError(f"Expected {name}={short_repr(value)}{where or ' to be a number'}.")
     return result
 
@@ -100,7 +115,10 @@ def words(name: str, value: Any) -> tuple[str, ...]:
     >>> words("group", "sex"), words("group", ["sex", "race"]), words("group", ())
     (('sex',), ('sex', 'race'), ())
     """
-    texts = (value,) if isinstance(value, str) else value
+    if isinstance(value, str):
+        texts = (value,)
+    else:
+        texts = value
     if not isinstance(texts, Sequence) or not all(isinstance(text, str) for text in texts):
         raise ValueError(f"Expected {name}={short_repr(value)} to be a text, or a list of texts.")
     return tuple(texts)

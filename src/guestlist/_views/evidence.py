@@ -235,7 +235,9 @@ class Evidence:
 
         def take(name: str) -> Part:
             part: Any = self.parts[name]
-            return part.take_references(references) if hasattr(part, "take_references") else part
+            if not hasattr(part, "take_references"):
+                return part
+            return part.take_references(references)
 
         return replace(self, parts=LazyMapping(self.parts, take))
 

@@ -166,7 +166,9 @@ class Signals:
         """
         rows = self.estimation_rows
         thresholds = self._thresholds(name, sign, "classes", rows).of_class
-        return thresholds if rows is None else lookup_thresholds(thresholds, self.labels[rows], self.labels)
+        if rows is None:
+            return thresholds
+        return lookup_thresholds(thresholds, self.labels[rows], self.labels)
 
     def best_threshold(self, name: str, sign: int) -> np.ndarray:
         """Return the (1,) threshold that best separates the references' members among all records.
@@ -202,7 +204,9 @@ class Signals:
     def n_estimation_rows(self) -> int | None:
         """Number of records that class statistics were estimated from; None for all, or if none was computed."""
         rows = vars(self).get("estimation_rows")
-        return None if rows is None else len(rows)
+        if rows is None:
+            return None
+        return len(rows)
 
     @property
     def _common_signal(self) -> str:
@@ -219,14 +223,20 @@ class Signals:
 
     def _reference_values(self, name: str, records: np.ndarray | None) -> tuple[np.ndarray, np.ndarray]:
         """Return (references, chosen) values and membership for some of the records, or all."""
-        member = self.reference_member if records is None else take_columns(self.reference_member, records)
+        if records is None:
+            member = self.reference_member
+        else:
+            member = take_columns(self.reference_member, records)
         return self.reference(name, records), member
 
     def _thresholds(self, name: str, sign: int, sample: str, records: np.ndarray | None) -> ClassThresholds:
         """Return thresholds from a sample of the records, which ``sample`` names, or from all."""
 
         def make() -> ClassThresholds:
-            labels = self.labels if records is None else self.labels[records]
+            if records is None:
+                labels = self.labels
+            else:
+                labels = self.labels[records]
             return class_thresholds(*self._reference_values(name, records), labels, sign)
 
         return self.once(("thresholds", name, sign, "all" if records is None else sample), make)
@@ -256,7 +266,9 @@ class Signals:
         """
 
         def make(name: str) -> np.ndarray:
-            return np.vstack([signals[name], self.reference(name)]) if name in signals else self.values[name]
+            if name in signals:
+                return np.vstack([signals[name], self.reference(name)])
+            return self.values[name]
 
         other = replace(self, values=lazy_matrices(self.values, make), evidence=evidence or self.evidence)
         other._made.update({("target", name): read_only(row) for name, row in signals.items()})
@@ -336,7 +348,9 @@ class Rotation:
     @property
     def population(self) -> np.ndarray | None:
         """(models, records) true for records that a model did not train on and that are not evaluated."""
-        return None if self.not_evaluated is None else self.not_evaluated & ~self.member
+        if self.not_evaluated is None:
+            return None
+        return self.not_evaluated & ~self.member
 
     def target(self, name: str) -> np.ndarray:
         """Return the (models, records) values of a signal."""
@@ -389,7 +403,9 @@ class Rotation:
         """Return the adversary's view with model ``k`` as the target, without its membership in evaluated records."""
         others = self.others(k)
         values = lazy_rows(self.values, np.r_[k, others])
-        population = None if self.not_evaluated is None else self.not_evaluated & ~self.member[k]
+        population = None
+        if self.not_evaluated is not None:
+            population = self.not_evaluated & ~self.member[k]
         return Signals(
             values=values,
             reference_member=self.member[as_slice(others)],
@@ -434,7 +450,9 @@ class Rotation:
     @property
     def blocks(self) -> np.ndarray:
         """(models,) labels of the models that are excluded together."""
-        return np.arange(len(self.member)) if self.together is None else self.together
+        if self.together is None:
+            return np.arange(len(self.member))
+        return self.together
 
     def once(self, key: Hashable, make: Callable[[], T]) -> T:
         """Return the result of ``make``, cached for this view: several attacks may need it."""

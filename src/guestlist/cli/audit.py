@@ -103,7 +103,9 @@ def audit(out, as_json, **options):
     onnx_only = {"--class": options["classes"], "--scale": options["scale"] and model is not None}
     unsupported = [name for name, value in onnx_only.items() if value and (model is None or model.suffix != ".onnx")]
     if unsupported:
-        allowed = "an .onnx file" if model is not None else "a model in an .onnx file"
+        allowed = "a model in an .onnx file"
+        if model is not None:
+            allowed = "an .onnx file"
         raise click.UsageError(f"{' and '.join(unsupported)} would be read of {allowed} alone. Leave it out.")
     missing = [f"--{name}" for name in ("members", "nonmembers") if model is not None and options[name] is None]
     if missing:
@@ -143,7 +145,9 @@ def _refuse_unused(predictions: bool, options: dict) -> None:
         raise click.UsageError(NO_REFERENCES)
     unread = [name for name in (FOR_MODELS if predictions else FOR_PREDICTIONS) if options[name]]
     if unread:
-        source = "--predictions" if predictions else "--model"
+        source = "--model"
+        if predictions:
+            source = "--predictions"
         names = " and ".join(f"--{name.replace('_', '-')}" for name in unread)
         raise click.UsageError(f"With {source}, {names} would not be read. Leave it out.")
 
@@ -160,7 +164,9 @@ def _of_predictions(out: Path, options: dict):
 
     path = options["predictions"]
     names = ("scale", "label", "answer", "positive")
-    member = {"member": options["member"]} if options["member"] else {}
+    member = {}
+    if options["member"]:
+        member["member"] = options["member"]
     columns = {**{name: options[name] for name in names}, **member, "labelled": not options["no_labels"]}
     roles = {"group": options["group"], "id": options["id_"], "person": options["person"]}
     return audit_predictions(
@@ -232,7 +238,9 @@ def _references(existing: int, references: int | None, until_width: float | None
             f"There are {existing} references already; --references says how many there should be in all."
         )
     if until_width is None:
-        return existing if references is None else references
+        if references is None:
+            return existing
+        return references
     try:
         return UntilWidth(until_width, start=max(existing, 16), at_most=max(at_most, existing, 16))
     except ValueError as error:

@@ -147,7 +147,9 @@ def progress_bar(quiet: bool, what: str = "Training"):
     """Return a progress callback; None with ``--quiet``."""
     from guestlist._collect import show_progress
 
-    return None if quiet else partial(show_progress, what=what)
+    if quiet:
+        return None
+    return partial(show_progress, what=what)
 
 
 @contextmanager

@@ -80,7 +80,9 @@ def defend(context, folder, held_out, defences, out, references, fpr, estimate, 
             tell=None if options["quiet"] else _print_event,
             cover=cover_from(options) if folder is None else updated_stored_cover(options, open_store(folder)),
         )
-    page = None if result.compared is None else result.compared.to_html(out / "comparison.html")
+    page = None
+    if result.compared is not None:
+        page = result.compared.to_html(out / "comparison.html")
     if as_json:
         print_json(result.document())
         return
@@ -144,7 +146,9 @@ def _print_event(event) -> None:
 def forecast_text(forecast: Forecast) -> str:
     """Report the estimated runtime and its basis."""
     times = forecast.times
-    schedule = f"{forecast.jobs} side by side" if forecast.jobs > 1 else "one after the other"
+    schedule = "one after the other"
+    if forecast.jobs > 1:
+        schedule = f"{forecast.jobs} side by side"
     judging = "judging the audits not counted"
     if times.judging is not None:
         judging = f"{times.judging:.1f} s to judge each of {forecast.audits} audits"
@@ -162,7 +166,9 @@ def duration(seconds: float) -> str:
     """
     if seconds < 120:
         return f"{seconds:.0f} s"
-    return f"{seconds / 60:.0f} min" if seconds < 7200 else f"{seconds / 3600:.1f} h"
+    if seconds < 7200:
+        return f"{seconds / 60:.0f} min"
+    return f"{seconds / 3600:.1f} h"
 
 
 def show_defences(result: Defended, fpr: float) -> None:

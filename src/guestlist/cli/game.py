@@ -80,7 +80,9 @@ def _shared_options(command):
 
 def _size_options(required: bool):
     def add(command):
-        default = "" if required else "  [default: all]"
+        default = ""
+        if not required:
+            default = "  [default: all]"
         for side in ("nonmembers", "members"):
             command = click.option(
                 f"--{side}", type=WholeNumber(1), required=required, help=f"How many {side} are drawn.{default}"

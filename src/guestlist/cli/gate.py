@@ -109,7 +109,9 @@ def _write(gated, junit: Path | None, sarif: Path | None, folder: Path) -> None:
 def _relative(path: Path) -> Path:
     """Return a path relative to the current folder, which in CI is the repository, if it is below it."""
     absolute = Path(os.path.abspath(path))
-    return absolute.relative_to(Path.cwd()) if absolute.is_relative_to(Path.cwd()) else absolute
+    if not absolute.is_relative_to(Path.cwd()):
+        return absolute
+    return absolute.relative_to(Path.cwd())
 
 
 def _show(gated, words, show_ids: bool) -> None:

@@ -153,7 +153,10 @@ def influence(table, label, k, id_, remove, lists, max_rows, jobs, as_json):
     from guestlist.knn import waka_influence
 
     data, _ = _read(table, None, label, id_)
-    ids = data.ids if id_ else np.arange(len(data)).astype(str)
+    if id_:
+        ids = data.ids
+    else:
+        ids = np.arange(len(data)).astype(str)
     unknown = [name for name in remove if name not in set(ids)]
     if unknown:
         raise InputError(f"There is no record {', '.join(unknown)}; ids look like {ids[0]}.")

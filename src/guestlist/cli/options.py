@@ -171,7 +171,9 @@ def updated_cover(options: dict, cover: Cover | None) -> Cover | None:
     from guestlist._case import Cover
 
     changes = {field.name: options[field.name] for field in fields(Cover) if options[field.name] is not None}
-    return replace(cover or Cover(), **changes) if changes else cover
+    if not changes:
+        return cover
+    return replace(cover or Cover(), **changes)
 
 
 def updated_stored_cover(options: dict, store: Store) -> Cover | None:

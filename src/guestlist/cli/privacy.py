@@ -102,7 +102,10 @@ def epsilon(folder, delta, claimed, gaussian_noise, attack, method, threshold, c
     if gaussian_noise and claimed is None:
         raise click.UsageError("--gaussian-noise says what kind of promise --claimed is: give that too.")
     if delta is None:
-        delta = DELTA if claim is None else claim.delta
+        if claim is None:
+            delta = DELTA
+        else:
+            delta = claim.delta
     if claimed is not None:
         claim = claim_from(claimed, delta, gaussian_noise)
     elif claim is not None and claim.delta != delta:  # a claim holds only at its own delta
@@ -183,10 +186,15 @@ def dp(data, label, drop, out, epsilon, delta, coins, canaries, references, seed
     from guestlist.games import Bernoulli, Canaries
     from guestlist.privacy import Claim
 
-    progress = None if options["quiet"] or as_json else show_progress
+    progress = None
+    if not options["quiet"] and not as_json:
+        progress = show_progress
     records, features, classes = _records(data, label, drop)
-    game = Bernoulli(0.5) if coins else Canaries(canaries)
-    members = len(records) / 2 if coins else len(records) - canaries / 2
+    game: Bernoulli | Canaries = Canaries(canaries)
+    members = len(records) - canaries / 2
+    if coins:
+        game = Bernoulli(0.5)
+        members = len(records) / 2
     recipe = _recipe(epsilon, delta, members, progress, options)
 
     from guestlist.defences import mlp
@@ -262,4 +270,6 @@ def _recipe(epsilon: float, delta: float, members: float, progress, options):
 
 def _guarantee_text(epsilon: float, delta: float, noise: float | None) -> str:
     guarantee = f"ε = {epsilon:g} at δ = {delta:g}"
-    return f", which promises {guarantee}" if noise is None else f"; {guarantee} is claimed all the same"
+    if noise is None:
+        return f", which promises {guarantee}"
+    return f"; {guarantee} is claimed all the same"

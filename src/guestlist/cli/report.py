@@ -32,7 +32,9 @@ def report(folder, out, features, **options):
     if cover is not None and cover != results.cover:
         keep(folder, cover)
         results = replace(results, cover=cover)
-    members = _members(folder) if features else None
+    members = None
+    if features:
+        members = _members(folder)
     click.echo(results.to_html(out or folder / "report.html", features=members))
 
 

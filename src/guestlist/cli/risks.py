@@ -62,7 +62,9 @@ def risks(folder, risk, top, export, group, predictive_value, custom, as_json):
     if export is not None:
         check_table_path(export)
     case = read_case(folder)
-    names = _split_names(risk) if risk else None
+    names = None
+    if risk:
+        names = _split_names(risk)
     if predictive_value:
         _show_predictive_values(case, names, custom, as_json)
         return
@@ -70,7 +72,9 @@ def risks(folder, risk, top, export, group, predictive_value, custom, as_json):
     notes: list[str] = []
     if not group or export is not None or top is not None:
         listed, notes = _members(folder, case, names, top or TOP, export)
-    groups = by_groups(case, _split_names(group), names) if group else None
+    groups = None
+    if group:
+        groups = by_groups(case, _split_names(group), names)
     if as_json:
         _as_json(listed, groups)
         for note in notes:  # the standard output is JSON
@@ -92,7 +96,9 @@ def _members(folder: Path, case, names, top: int, export: Path | None):
     from guestlist._report.sections.risks import ranking_disagreements
     from guestlist.risks import members_by_risk, requested_risks
 
-    results = read_results(folder) if (folder / "results.json").exists() else None
+    results = None
+    if (folder / "results.json").exists():
+        results = read_results(folder)
     records, attack = report_table(case, results)
     if names is None:
         table = members_by_exposure(records, attack)
@@ -105,7 +111,9 @@ def _members(folder: Path, case, names, top: int, export: Path | None):
         write_table(export, table)
         click.echo(f"{len(table)} members: {export}", err=True)
     doubt = results.check("GL129") if results is not None else None  # the report lists no one then
-    doubts = [f"GL129: {sentence(doubt)}"] if doubt is not None and doubt.state == "issue" else []
+    doubts = []
+    if doubt is not None and doubt.state == "issue":
+        doubts.append(f"GL129: {sentence(doubt)}")
     return table.head(top), [*doubts, *ranking_disagreements(pairs)]
 
 
@@ -183,7 +191,9 @@ def _split_names(text: str) -> list[str]:
 
 
 def _cell_text(cell) -> str:
-    return f"{cell:.3g}" if isinstance(cell, float) else str(cell)
+    if isinstance(cell, float):
+        return f"{cell:.3g}"
+    return str(cell)
 
 
 @click.command()

@@ -40,7 +40,9 @@ def selftest(attacks, custom, scale, quick, quiet, as_json):
     if scale is not None and quick:
         raise click.UsageError("Give --quick or --scale, not both.")
     if scale is None:
-        scale = QUICK if quick else 1.0
+        scale = 1.0
+        if quick:
+            scale = QUICK
     result = selftest(selected or None, intervals=not selected, scale=scale, progress=progress_bar(quiet, "Checking"))
     if as_json:
         print_json({**to_json(result), "calibrated": result.calibrated})

@@ -129,7 +129,9 @@ def _games() -> list[dict]:
 
 
 def _option(field: Field) -> str:
-    return field.name if field.default is MISSING else f"{field.name}={field.default}"
+    if field.default is MISSING:
+        return field.name
+    return f"{field.name}={field.default}"
 
 
 def _risks() -> list[dict]:

@@ -44,7 +44,9 @@ def clipped_sums(module, losses: Callable, x, y, clip: float, *, fast: bool) -> 
         import torch
 
         return Clipped([torch.zeros_like(p) for p in trained_parameters(module)], torch.zeros(0))
-    clipped = by_layers(module, losses, x, y, clip) if fast else None
+    clipped = None
+    if fast:
+        clipped = by_layers(module, losses, x, y, clip)
     return clipped or by_records(module, losses, x, y, clip)
 
 
@@ -120,7 +122,9 @@ class _Recorder:
     calls: dict[int, _LayerCall] = field(default_factory=dict)
 
     def hook(self, layer, inputs, output):
-        times = self.calls[id(layer)].times + 1 if id(layer) in self.calls else 1
+        times = 1
+        if id(layer) in self.calls:
+            times = self.calls[id(layer)].times + 1
         self.calls[id(layer)] = _LayerCall(layer, inputs[0].detach(), output, times)
         return output.clone()  # the next layer may work in place
 

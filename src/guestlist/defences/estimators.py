@@ -117,7 +117,10 @@ def _check_rounds(model, parameters) -> None:
 
 def _single(model, parameters, name: str) -> bool:
     """Return whether an unset number of threads means one, as in scikit-learn, which may warn if it is set."""
-    owner = parameters[name.rpartition("__")[0]] if "__" in name else model
+    if "__" in name:
+        owner = parameters[name.rpartition("__")[0]]
+    else:
+        owner = model
     return parameters[name] is None and type(owner).__module__.partition(".")[0] == "sklearn"
 
 
@@ -186,7 +189,8 @@ def times(*factors: float, default: float = 1.0, instead_of_0: float = 1.0) -> C
     """Return multiples of the present value; of ``instead_of_0`` for 0, of the default for infinity (no penalty)."""
 
     def stronger(now, records: int) -> list[Any]:
-        now = default if now is None or np.isinf(now) else now
+        if now is None or np.isinf(now):
+            now = default
         return [_like(now, factor * (now or instead_of_0)) for factor in factors]
 
     return stronger

@@ -78,7 +78,9 @@ def as_recipe(train) -> Recipe:
     if not callable(train):
         raise InputError(f"{_EXPECTED}, found {_short(train)}.")
     if _takes(train, 3) and not (inspect.isfunction(train) and _takes(train, 2)):
-        return train if isinstance(train, Recipe) else Described(train)
+        if isinstance(train, Recipe):
+            return train
+        return Described(train)
     if _takes(train, 2):
         return Function(train)
     raise InputError(f"{_EXPECTED}, found {_short(train)}, which can be called with neither.")
@@ -256,10 +258,15 @@ def written(value: Any) -> str:
             if _is_set(option, value)
         )
         return f"{type(value).__name__}({', '.join(options)})"
-    return value.__name__ if hasattr(value, "__name__") else repr(value)
+    if hasattr(value, "__name__"):
+        return value.__name__
+    return repr(value)
 
 
 def _is_set(option, value: Any) -> bool:
     """Return whether an option differs from its default and does not hold records."""
-    default = option.default if option.default_factory is MISSING else option.default_factory()
+    if option.default_factory is MISSING:
+        default = option.default
+    else:
+        default = option.default_factory()
     return option.repr and (default is MISSING or getattr(value, option.name) != default)

@@ -152,7 +152,9 @@ class RelaxLoss:
             plain = start.loss(answers, batch)
             if plain.item() >= self.level:
                 return plain
-            return -plain if batch.epoch % 2 == 0 else start.loss(answers, batch._replace(y=flat(answers, batch.y)))
+            if batch.epoch % 2 == 0:
+                return -plain
+            return start.loss(answers, batch._replace(y=flat(answers, batch.y)))
 
         return loss
 

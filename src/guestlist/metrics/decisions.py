@@ -30,7 +30,10 @@ class CrossFit:
 
     def halves(self, member: np.ndarray, clusters: np.ndarray | None = None) -> np.ndarray:
         """(records,) false for the first half, true for the second."""
-        codes = np.arange(len(member)) if clusters is None else consecutive_codes(np.asarray(clusters))
+        if clusters is None:
+            codes = np.arange(len(member))
+        else:
+            codes = consecutive_codes(np.asarray(clusters))
         is_member = np.bincount(codes, member) > 0
         rng = np.random.default_rng(self.seed)
         second = np.zeros(len(is_member), dtype=bool)
@@ -321,7 +324,10 @@ def _points(scores: np.ndarray, member: np.ndarray, weights: np.ndarray | None) 
     is_member = member[order]
     last = np.flatnonzero(np.append(ranked[1:] != ranked[:-1], True))
     tpr = np.concatenate([[0], np.cumsum(is_member)[last]]) / member.sum()
-    false = ~is_member if weights is None else np.where(is_member, 0.0, weights[order])
+    if weights is None:
+        false = ~is_member
+    else:
+        false = np.where(is_member, 0.0, weights[order])
     return np.concatenate([[0], np.cumsum(false)[last]]), tpr
 
 

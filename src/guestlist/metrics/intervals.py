@@ -132,7 +132,8 @@ class ClusterSums:
         """
         values = np.asarray(values, dtype=np.float64)
         if weights is not None:
-            clusters = np.arange(len(values)) if clusters is None else clusters
+            if clusters is None:
+                clusters = np.arange(len(values))
             occupied = np.bincount(clusters) > 0
             sums, sizes = (np.bincount(clusters, weights * each)[occupied] for each in (values, 1.0))
             squares = float(np.square(sums).sum())

@@ -73,7 +73,10 @@ class SortedScores:
             return cls(np.sort(scores), None)
         order = np.argsort(scores, kind="stable")
         from_top = order[::-1]
-        codes = np.arange(len(scores)) if clusters is None else consecutive_codes(clusters[from_top])
+        if clusters is None:
+            codes = np.arange(len(scores))
+        else:
+            codes = consecutive_codes(clusters[from_top])
         calls = ClusterSums.from_ranking(codes, None if weights is None else weights[from_top])
         return cls(scores[order], calls, weights is not None and bool(np.ptp(weights) > 0))
 
@@ -82,7 +85,9 @@ class SortedScores:
         """Number of persons, or of independent records; less where a few have most of the weight."""
         if self.calls is None:
             return len(self.scores)
-        return self.calls.effective_n if self.weighted and len(self.scores) else self.calls.n_clusters
+        if self.weighted and len(self.scores):
+            return self.calls.effective_n
+        return self.calls.n_clusters
 
     def allowed(self, share: float) -> int:
         """Return the largest number of top records that is at most a share of all."""
@@ -169,7 +174,9 @@ def resolution(fpr: float, n_nonmembers: float) -> Resolution:
     expected = fpr * n_nonmembers + ROUNDING
     if expected < 1:
         return Resolution.WITHHELD
-    return Resolution.WEAK if expected < 10 else Resolution.GOOD
+    if expected < 10:
+        return Resolution.WEAK
+    return Resolution.GOOD
 
 
 def records_needed(fpr: float) -> int:
@@ -191,7 +198,9 @@ def smallest_supported_fpr(n_nonmembers: float, *, confidence: float = 0.95) -> 
     >>> round(smallest_supported_fpr(100), 3)
     0.036
     """
-    return float(clopper_pearson_upper(0, n_nonmembers, error_of(confidence) / 2)) if n_nonmembers else 1.0
+    if not n_nonmembers:
+        return 1.0
+    return float(clopper_pearson_upper(0, n_nonmembers, error_of(confidence) / 2))
 
 
 def tpr_at_fpr(
@@ -263,15 +272,22 @@ def threshold_at_fpr(scores_of_nonmembers: np.ndarray, fpr: float) -> np.floatin
     """
     check_share(fpr=fpr)
     scores = np.asarray(scores_of_nonmembers)
-    scores = scores if np.issubdtype(scores.dtype, np.floating) else scores.astype(np.float64)
+    if not np.issubdtype(scores.dtype, np.floating):
+        scores = scores.astype(np.float64)
     unknown = np.isnan(scores)
-    scores = scores[~unknown] if unknown.any() else scores
+    if unknown.any():
+        scores = scores[~unknown]
     infinity = scores.dtype.type(np.inf)
     allowed = math.floor(fpr * len(scores) + ROUNDING)
     if len(scores) and allowed == len(scores):
         return -infinity
-    last = np.partition(scores, -1 - allowed)[-1 - allowed] if len(scores) else infinity
-    return scores.dtype.type(np.nan) if last == infinity else np.nextafter(last, infinity)
+    if len(scores):
+        last = np.partition(scores, -1 - allowed)[-1 - allowed]
+    else:
+        last = infinity
+    if last == infinity:
+        return scores.dtype.type(np.nan)
+    return np.nextafter(last, infinity)
 
 
 def positive_predictive_value(
@@ -362,7 +378,10 @@ def smallest_detectable_tpr(fpr: float, n_members: int, n_nonmembers: int, *, co
         return float("nan")
     while high - low > 0.005:
         middle = (low + high) / 2
-        low, high = (middle, high) if missing_power(middle) > 0 else (low, middle)
+        if missing_power(middle) > 0:
+            low = middle
+        else:
+            high = middle
     return float(special.ndtr(special.ndtri(fpr) + high))
 
 
@@ -620,7 +639,9 @@ def _predictive_value(
     high = np.nan_to_num(_ppv(members.upper(true, error), lowest_fpr, prior), nan=1.0).max()
     flagged_share = _count_above(nonmembers, nonmembers, nonmembers.allowed(fpr)) / len(nonmembers.scores)
     value = float(_ppv(np.array(tpr.value), flagged_share, prior))
-    return WITHHELD if np.isnan(value) else Estimate(value, min(float(low), value), max(float(high), value))
+    if np.isnan(value):
+        return WITHHELD
+    return Estimate(value, min(float(low), value), max(float(high), value))
 
 
 def _values_in(nonmembers: SortedScores, bracket: RankBracket) -> np.ndarray:

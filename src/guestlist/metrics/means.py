@@ -29,7 +29,10 @@ def spearman(a: np.ndarray, b: np.ndarray, *, clusters: np.ndarray | None = None
 
     Withheld where one of the two is constant, or with fewer than four records.
     """
-    n = len(a) if clusters is None else len(np.unique(clusters))
+    if clusters is None:
+        n = len(a)
+    else:
+        n = len(np.unique(clusters))
     return _correlation_estimate(a, b, n, confidence, lambda: _rank_correlation(a, b), lambda value: 1 + value**2 / 2)
 
 
@@ -119,7 +122,9 @@ def group_means(
     scaled = np.where(known, (values - floor) / reach, 0.0)
     if (scaled < 0).any() or (scaled > 1).any():
         raise ValueError(f"Expected values in bounds={bounds}, found {values[known].min()} to {values[known].max()}.")
-    codes = None if clusters is None else consecutive_codes(np.asarray(clusters))
+    codes = None
+    if clusters is not None:
+        codes = consecutive_codes(np.asarray(clusters))
     inside = _Means.from_parts([_sums(scaled, codes, known & group) for group in groups])
     outside = _Means.from_parts([_sums(scaled, codes, known & ~group) for group in groups])
     low, high = inside.ends(error)
@@ -149,7 +154,10 @@ def holm(p_values: np.ndarray) -> np.ndarray:
     known = np.flatnonzero(~np.isnan(p_values))
     order = known[np.argsort(p_values[known], kind="stable")]
     steps = p_values[order] * np.arange(len(order), 0, -1)
-    adjusted[order] = np.minimum(np.maximum.accumulate(steps), 1.0) if len(order) else steps
+    if len(order):
+        adjusted[order] = np.minimum(np.maximum.accumulate(steps), 1.0)
+    else:
+        adjusted[order] = steps
     return adjusted
 
 

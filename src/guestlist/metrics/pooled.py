@@ -136,7 +136,10 @@ def _checked(scores: np.ndarray, member: np.ndarray, clusters: np.ndarray | None
         raise ValueError(f"Expected (targets, records) twice, found {scores.shape} and {member.shape}.")
     if len(scores) < 2:
         raise ValueError("Expected at least 2 targets to pool; for one target there are auc and tpr_at_fpr.")
-    clusters = np.arange(scores.shape[1]) if clusters is None else np.asarray(clusters)
+    if clusters is None:
+        clusters = np.arange(scores.shape[1])
+    else:
+        clusters = np.asarray(clusters)
     if clusters.shape != scores.shape[1:]:
         raise ValueError(f"Expected clusters ({scores.shape[1]},), one per record, found {clusters.shape}.")
     labels, label = np.unique(clusters, return_inverse=True)
@@ -202,8 +205,12 @@ class _Tails:
 
     def tpr(self, weights: np.ndarray, *, by_target: bool) -> np.ndarray:
         """(draws,) TPR when persons, or targets, have ``weights`` (draws, persons or targets)."""
-        nonmember = self.nonmember_target if by_target else self.nonmember_label
-        member = self.member_target if by_target else self.member_label
+        if by_target:
+            nonmember = self.nonmember_target
+            member = self.member_target
+        else:
+            nonmember = self.nonmember_label
+            member = self.member_label
         labels = weights.shape[1]
         allowed = self.fpr * (weights @ np.bincount(nonmember, minlength=labels)) + ROUNDING
         # A low FPR is decided among the highest scores: look at all pairs only if some draw needs them.

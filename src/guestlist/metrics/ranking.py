@@ -70,7 +70,9 @@ class ClusterCodes(NamedTuple):
 
     @classmethod
     def split(cls, clusters: np.ndarray | None, member: np.ndarray) -> ClusterCodes:
-        return cls(None, None) if clusters is None else cls(clusters[member], clusters[~member])
+        if clusters is None:
+            return cls(None, None)
+        return cls(clusters[member], clusters[~member])
 
 
 def auc(
@@ -108,9 +110,9 @@ def auc(
     codes = ClusterCodes.split(clusters, member)
     nonmember_weights = optional_take(weights, ~member)
     components = placed or placements(scores, member, nonmember_weights)
-    component_weights = (
-        None if nonmember_weights is None else Placements(np.ones(len(components.member)), nonmember_weights)
-    )
+    component_weights = None
+    if nonmember_weights is not None:
+        component_weights = Placements(np.ones(len(components.member)), nonmember_weights)
     interval = _interval(components, auc_variance(components, codes, component_weights), error)
     return _widen(interval, _tie_bounds(scores, member, components, codes, error, nonmember_weights))
 
@@ -258,7 +260,8 @@ def auc_variance(components: Placements, codes_of: ClusterCodes, weights: Placem
         codes = np.arange(sizes[0]), sizes[0] + np.arange(sizes[1])
     else:
         codes = codes_of.member, codes_of.nonmember
-    weights = Placements(*map(np.ones_like, components)) if weights is None else weights
+    if weights is None:
+        weights = Placements(*map(np.ones_like, components))
     n_clusters = int(max(side_codes.max() for side_codes in codes)) + 1
     deviations = np.zeros((2, n_clusters))
     records = np.empty((2, n_clusters))

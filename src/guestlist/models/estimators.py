@@ -56,7 +56,10 @@ def estimator_target(
     default = train is None
     training_recipe = as_recipe(Refit() if default else train)
     # An unfitted copy is sent to every worker.
-    start = untrained_model(model) if untrained is None else UntrainedModel(unfitted(untrained))
+    if untrained is None:
+        start = untrained_model(model)
+    else:
+        start = UntrainedModel(unfitted(untrained))
     predict: Predict = RegressorPredict(model)
     classes = np.array([])
     if scale.has_classes:
@@ -222,7 +225,10 @@ class EstimatorPredict:
             if hasattr(self.model, "decision_function"):
                 return _decisions(self.model, x, self.classes)
             return one_hot_labels(np.asarray(self.model.predict(x)), self.classes)  # type: ignore[attr-defined]
-        columns = _classes(self.model) if self.own_classes is None else self.own_classes
+        if self.own_classes is None:
+            columns = _classes(self.model)
+        else:
+            columns = self.own_classes
         probabilities = np.asarray(by_class(self.model.predict_proba(x), columns))
         if probabilities.ndim != 2:
             raise InputError("The model answers for several outputs at once; audit one output at a time.")
@@ -297,7 +303,10 @@ class RetrainEstimator:
     trains: ClassVar[str] = "estimator"
 
     def __call__(self, recipe, members: Data, rng: np.random.Generator) -> Target:
-        chosen = self.recipe if recipe is None else recipe
+        if recipe is None:
+            chosen = self.recipe
+        else:
+            chosen = recipe
         text = retrained_text(self.text, recipe)
         return estimator_target(chosen(self.model, members, rng), train=chosen, untrained=self.model, recipe=text)
 
@@ -470,7 +479,9 @@ def _unequal_bootstrap(model) -> bool:
     if any((tree.weighted_n_node_samples % 1 != 0).any() for tree in trees):
         return True
     missed = (1 - 1 / n) ** drawn
-    both = (1 - 2 / n) ** drawn if n > 1 else 0.0
+    both = 0.0
+    if n > 1:
+        both = (1 - 2 / n) ** drawn
     variance = n * missed + n * (n - 1) * both - (n * missed) ** 2
     distinct = np.mean([tree.n_node_samples[0] for tree in trees])
     return bool(distinct < n * (1 - missed) - FEWER * np.sqrt(max(variance, 1.0) / len(trees)) - 0.5)

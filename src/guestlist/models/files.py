@@ -60,7 +60,9 @@ def onnx_target(
         raise ValueError(
             "Expected scale='labels' to be 'probabilities', 'logits' or 'values': an ONNX file tells more."
         )
-    labels = _classes(path, content, graph, classes) if output_scale.has_classes else None
+    labels = None
+    if output_scale.has_classes:
+        labels = _classes(path, content, graph, classes)
     cannot = {}
     if train is None:
         cannot["train"] = NO_RECIPE
@@ -99,7 +101,9 @@ class _Graph:
     @property
     def columns(self) -> int | None:
         """Number of columns of the answers, if the file states it."""
-        return None if self.mapped else _width(self.answers)
+        if self.mapped:
+            return None
+        return _width(self.answers)
 
     @property
     def fixed_records(self) -> int | None:
@@ -135,7 +139,9 @@ class OnnxPredict:
     def __call__(self, x) -> np.ndarray:
         fixed = self.graph.fixed_records
         step = fixed or BATCH_SIZE
-        columns = 1 if self.classes is None else len(self.classes)
+        columns = 1
+        if self.classes is not None:
+            columns = len(self.classes)
         parts = [self._some(_take(x, slice(start, start + step)), fixed) for start in range(0, len(x), step)]
         return np.concatenate([*parts] or [np.empty((0, columns))])
 
@@ -164,7 +170,10 @@ class OnnxPredict:
             return np.array(rows, dtype=np.float64)
         answers = np.asarray(outputs, dtype=np.float64).reshape(records, -1)
         if answers.shape[1] == 1 and len(self.classes) == 2:  # only for the second class
-            first = 1 - answers if self.scale == "probabilities" else np.zeros_like(answers)
+            if self.scale == "probabilities":
+                first = 1 - answers
+            else:
+                first = np.zeros_like(answers)
             return np.hstack([first, answers])
         return answers
 
@@ -294,7 +303,9 @@ def _column(values, node) -> np.ndarray:
 
 
 def _take(x, rows):
-    return x.iloc[rows] if isinstance(x, pd.DataFrame) else x[rows]
+    if isinstance(x, pd.DataFrame):
+        return x.iloc[rows]
+    return x[rows]
 
 
 def _line(error: Exception) -> str:

@@ -65,7 +65,9 @@ def near_duplicates(members, nonmembers, rng: np.random.Generator) -> NearDuplic
 
 
 def _rows(x, records: np.ndarray):
-    return x.iloc[records] if isinstance(x, pd.DataFrame) else x[records]
+    if isinstance(x, pd.DataFrame):
+        return x.iloc[records]
+    return x[records]
 
 
 def _features(x) -> int:
@@ -201,7 +203,10 @@ def asked_about(data: Data, ask: Callable[[Data], T], side: str = "these records
         raise
     except Exception as error:  # a model may raise anything
         record, cause = _first_unreadable(data, ask, error)
-        which = side if record is None else f"record {data.ids[record]}"
+        if record is None:
+            which = side
+        else:
+            which = f"record {data.ids[record]}"
         if record == 0 and len(data) > 1 and _fails(data.take(np.array([len(data) - 1])), ask):
             raise InputError(
                 f"The model cannot read {side}, neither the first of them nor the last ({reason(cause)}). Give "
@@ -332,7 +337,9 @@ def twins_among(pool: Data, hashes: np.ndarray, member: np.ndarray, outside: np.
     """
     evaluated = member | outside
     _, position, counts = np.unique(hashes[member], return_inverse=True, return_counts=True)
-    in_population = None if evaluated.all() else int(_are_among(hashes[evaluated], hashes[~evaluated]).sum())
+    in_population = None
+    if not evaluated.all():
+        in_population = int(_are_among(hashes[evaluated], hashes[~evaluated]).sum())
     # The same records are looked at every time: nothing here is a result that a seed should change.
     near = near_duplicates(pool.take(member).x, pool.take(outside).x, np.random.default_rng(0))
     return Twins(
@@ -404,7 +411,9 @@ def _not_finite(x) -> np.ndarray:
         return x.isna().any(axis=1).to_numpy() | infinite
     if x.dtype.kind == "f":
         return ~np.isfinite(x.reshape(len(x), -1)).all(axis=1)
-    return pd.isna(x.reshape(len(x), -1)).any(axis=1) if x.dtype.kind == "O" else np.zeros(len(x), bool)
+    if x.dtype.kind == "O":
+        return pd.isna(x.reshape(len(x), -1)).any(axis=1)
+    return np.zeros(len(x), bool)
 
 
 def _where(x) -> str:

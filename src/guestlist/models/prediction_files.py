@@ -113,16 +113,23 @@ def _from_npz(path: Path, scale: Scale | str | None, labelled: bool) -> Predicti
     except (OSError, ValueError) as error:
         raise InputError(f"{path} cannot be read as npz ({error}).") from error
     answer_names = [name for name in ANSWERS if name in arrays]
-    needed = ["labels", "member"] if labelled else ["member"]
+    if labelled:
+        needed = ["labels", "member"]
+    else:
+        needed = ["member"]
     if len(answer_names) != 1 or any(name not in arrays for name in needed):
         raise InputError(
             f"Expected the arrays {', '.join(map(repr, needed))} and one of {', '.join(map(repr, ANSWERS))} in {path}, "
             f"found {', '.join(map(repr, arrays))}."
         )
     scale = as_scale(scale or ANSWERS[answer_names[0]])
-    labels = arrays["labels"] if labelled else None
+    labels = None
+    if labelled:
+        labels = arrays["labels"]
     if labels is not None and labels.dtype.kind not in ("iu" if scale.has_classes else "iuf"):
-        means = "whole numbers, the columns of the answers" if scale.has_classes else "numbers, the true values"
+        means = "numbers, the true values"
+        if scale.has_classes:
+            means = "whole numbers, the columns of the answers"
         raise InputError(f"Expected 'labels' in {path} as {means}; found {labels.dtype}.")
     return Predictions(
         answers=arrays[answer_names[0]],
@@ -144,7 +151,9 @@ def _from_table(path: Path, table: pd.DataFrame, scale: Scale | str | None, colu
     _require(path, table, wanted)
     if scale is None and columns.answer is None and PREDICTED in table:
         scale = "values"
-    chosen = None if scale is None else as_scale(scale)
+    chosen = None
+    if scale is not None:
+        chosen = as_scale(scale)
     answer = columns.answer
     if answer is None and chosen is not None and not chosen.has_classes:
         answer = PREDICTED
@@ -219,7 +228,9 @@ def _answers(
     patterns = {f"{prefix}{{}}": scale for prefix, scale in PREFIXES.items()}
     if columns.answer is not None:
         patterns = {columns.answer: "probabilities"}
-    labels = None if label is None else _label_spellings(path, table[label])
+    labels = None
+    if label is not None:
+        labels = _label_spellings(path, table[label])
     matches = {pattern: _pattern_columns(table, pattern, wanted, labels) for pattern in patterns}
     pattern = next((candidate for candidate, classes in matches.items() if classes), None)
     if pattern is None:

@@ -77,7 +77,9 @@ class Predictions:
                     f"Expected {len(answers)} values of {name!r}, one per answer, found shape {values.shape}."
                 )
         features = _features(self.features, len(answers))
-        classes = None if self.classes is None else _plain(self.classes, "classes")
+        classes = None
+        if self.classes is not None:
+            classes = _plain(self.classes, "classes")
         if classes is not None and classes.shape != (answers.shape[1],):
             raise InputError(f"Expected {answers.shape[1]} classes, one per column of the answers.")
         for side, absent in (("members", member.all()), ("non-members", not member.any())):
@@ -124,7 +126,9 @@ class Predictions:
             raise InputError(f"Expected {len(answers)} values of 'labels', one per answer, found shape {labels.shape}.")
         broken = ~np.isfinite(labels)
         if broken.any():
-            what = "labels" if scale.has_classes else "true values"
+            what = "true values"
+            if scale.has_classes:
+                what = "labels"
             raise InputError(f"{broken.sum()} {what} are NaN or infinite, first in row {int(broken.argmax())}.")
         if not scale.has_classes:
             return labels

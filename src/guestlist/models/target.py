@@ -106,7 +106,10 @@ class Reads:
 
     def fitting(self, data: Data, side: str) -> Data:
         """Return the records with features in the form that the model reads."""
-        x = _documents(data, side) if self.documents else data.x
+        if self.documents:
+            x = _documents(data, side)
+        else:
+            x = data.x
         if isinstance(x, np.ndarray) and x.ndim == 1 and self.features is not None:
             if len(self.features) != 1:
                 raise InputError(
@@ -348,7 +351,9 @@ def function_target(
         can["distil"] = SoftValueTrainer(train)
     query_function: Predict = predict
     if np.ndim(classes) == 1 and len(classes):
-        form = LabelPredict if scale.name == "labels" else ColumnOrderPredict
+        form: type[LabelPredict | ColumnOrderPredict] = ColumnOrderPredict
+        if scale.name == "labels":
+            form = LabelPredict
         can = {
             capability: WrappedTrainer(train_one, form, np.asarray(classes)) for capability, train_one in can.items()
         }

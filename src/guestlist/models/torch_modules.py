@@ -97,10 +97,15 @@ def torch_target(
     scale = as_scale(scale)
     if scale.name not in ("logits", "values"):
         raise ValueError(f"Expected scale={scale.name!r} to be 'logits' or 'values': leave the softmax out.")
-    target_recipe = None if train is None else as_recipe(train)
+    target_recipe = None
+    if train is not None:
+        target_recipe = as_recipe(train)
     _check_loss(target_recipe, scale)
     reference_recipe = _reference_recipe(attacker, target_recipe)
-    labels = _labels(module, classes) if scale.has_classes else classes
+    if scale.has_classes:
+        labels = _labels(module, classes)
+    else:
+        labels = classes
     display_name = name or _name(module)
     if len(checkpoints):
         _check_checkpoints(checkpoints)
@@ -242,7 +247,9 @@ def _check_checkpoints(checkpoints: Sequence[Any]) -> None:
 def _check_loss(recipe: Recipe | None, scale: Scale) -> None:
     """Raise if a recipe minimises a loss that does not suit the outputs."""
     loss = getattr(recipe, "loss", None)
-    suits = "cross_entropy" if scale.has_classes else "squared"
+    suits = "squared"
+    if scale.has_classes:
+        suits = "cross_entropy"
     if loss in ("cross_entropy", "squared") and loss != suits:
         raise InputError(
             f"{type(recipe).__name__} minimises loss={loss!r}, but the module answers with {scale.name}: give "
@@ -312,7 +319,10 @@ class RetrainModule:
     trains: ClassVar[str] = "torch module"
 
     def __call__(self, recipe, members: Data, rng: np.random.Generator) -> Target:
-        chosen = self.recipe if recipe is None else recipe
+        if recipe is None:
+            chosen = self.recipe
+        else:
+            chosen = recipe
         if self.classes is not None and not getattr(chosen, "given_labels", False):
             members = replace(members, y=encode(members.y, self.classes))
         return torch_target(

@@ -23,7 +23,9 @@ def last_of(model):
     """Return the last step of a pipeline, or the model itself."""
     from sklearn.pipeline import Pipeline
 
-    return model[-1] if isinstance(model, Pipeline) else model
+    if not isinstance(model, Pipeline):
+        return model
+    return model[-1]
 
 
 def input_of_last_step(model, x):
@@ -79,7 +81,10 @@ def _by_class(tree) -> np.ndarray:
 def _boosting_leaves(model, x) -> Trees:
     trees = [tree.tree_ for tree in model.estimators_.ravel()]
     # Its trees were fitted without column names, and warn if they are given some.
-    rows = x.to_numpy() if hasattr(x, "to_numpy") else x
+    if hasattr(x, "to_numpy"):
+        rows = x.to_numpy()
+    else:
+        rows = x
     return Trees(_leaf_table(model.apply(rows)), tuple(map(_counted, trees)))
 
 
@@ -211,7 +216,10 @@ def _reachable(model: Any) -> Iterator[tuple[Any, int | None]]:
         yield part, features
         width = _width(part)
         if width is not None:
-            features = min(width, features or width) if isinstance(part, unchanged) else None
+            if isinstance(part, unchanged):
+                features = min(width, features or width)
+            else:
+                features = None
         pending += [(child, features) for child in _parts(part)]
 
 

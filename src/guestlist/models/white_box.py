@@ -197,7 +197,10 @@ _NO_LAYERS = "The space {space!r} is that of a torch target, and {{name}} is non
 
 def _numbers(target: Target, x) -> np.ndarray:
     try:
-        dense = x.to_numpy(dtype=np.float64) if isinstance(x, pd.DataFrame) else np.asarray(x, dtype=np.float64)
+        if isinstance(x, pd.DataFrame):
+            dense = x.to_numpy(dtype=np.float64)
+        else:
+            dense = np.asarray(x, dtype=np.float64)
     except (TypeError, ValueError) as error:
         raise InputError(
             f"The features of {target.name} are not all numbers ({reason(error)}): they are not a space. Take 'outputs', or "

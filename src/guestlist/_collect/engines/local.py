@@ -144,7 +144,10 @@ def _results(crew: _Crew, numbers: Sequence[int]) -> Generator[Files]:
 
 
 def _loss_message(k: int, status: int) -> str:
-    end = f"was killed by signal {-status}" if status < 0 else f"ended with status {status}"
+    if status < 0:
+        end = f"was killed by signal {-status}"
+    else:
+        end = f"ended with status {status}"
     return (
         f"The process that worked on number {k} {end}, {TRIES} times over; a full memory is the usual cause. Number {k} is "
         "lost, what was collected is kept: run again, with fewer jobs."
@@ -263,7 +266,9 @@ def _receive(pipe: IO[bytes]) -> bytes | None:
     head = pipe.read(8)
     size = int.from_bytes(head, "big")
     message = pipe.read(size)
-    return message if len(head) == 8 and len(message) == size else None
+    if len(head) == 8 and len(message) == size:
+        return message
+    return None
 
 
 def serve(order: IO[bytes]) -> None:
@@ -312,7 +317,9 @@ def _send(results: IO[bytes], outcome: Files | Exception) -> None:
 def resolve_engine(engine: Engine | None, jobs: int | None) -> Engine:
     """Return the engine that a user chose, by itself or by a number of processes."""
     if engine is None:
-        return ALL_CORES if jobs is None else Local(jobs)
+        if jobs is None:
+            return ALL_CORES
+        return Local(jobs)
     if jobs is not None:
         raise ValueError(
             f"Expected either jobs={short_repr(jobs)} or engine={short_repr(engine)}; "

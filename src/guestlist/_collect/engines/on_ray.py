@@ -240,7 +240,9 @@ def _fetch(ray, reference, k: int, retries: int) -> Files:
 
 
 def _times(count: int) -> str:
-    return "once" if count == 1 else f"{count} times"
+    if count == 1:
+        return "once"
+    return f"{count} times"
 
 
 def _compute(shared: tuple[bytes, Data], k: int) -> Files | Exception:

@@ -136,7 +136,9 @@ def _graded_on_average(attack: AttackResult) -> str:
         return _grade(0.0, ON_AVERAGE)
     low = _grade(attack.auc.low - CHANCE, ON_AVERAGE)
     estimated = _grade(attack.auc.value - CHANCE, ON_AVERAGE)
-    return low if low == estimated else UNCERTAIN
+    if low == estimated:
+        return low
+    return UNCERTAIN
 
 
 def _far_above(rate: Rate, attack: AttackResult) -> bool:

@@ -43,7 +43,9 @@ def split_table(
 
 
 def _auc(outcome: AttackResult) -> float:
-    return -1.0 if math.isnan(outcome.auc.value) else outcome.auc.value
+    if math.isnan(outcome.auc.value):
+        return -1.0
+    return outcome.auc.value
 
 
 def scores_section(results: Results) -> Section | None:
@@ -91,29 +93,29 @@ def curves_section(results: Results) -> Section | None:
 
 def _roc(results: Results, headline: AttackResult, *, log: bool) -> Chart:
     """Draw the headline's curve with its band, the other attacks as thin lines, and the diagonal of guessing."""
-    floor = _floor(results.subject.nonmembers if results.subject else 0) if log else 0.0
     second = wording.file_holder_attack(results)
-    series = (
-        *([] if second is None else [_band(second, "nonmember", f"{wording.FILE_HOLDER}: ")]),
-        _band(headline, attacker="" if second is None else f"{wording.QUERIER}: "),
-        diagonal(),
-        *_others(results, headline),
-        *([] if second is None else [_line(second.name, second.curve.fpr, second.curve.tpr, "nonmember", 2.6, key="")]),
-        _line(headline.name, headline.curve.fpr, headline.curve.tpr, "member", 2.6, key=""),
-        *_weighted(results),
-        *_allowed(results),
-    )
-    ticks = () if log else QUARTERS
-    return Chart(
-        Axis("false alarms (FPR)", (floor, 1.0), log=log, ticks=ticks, form="percent"),
-        Axis("members found (TPR)", (floor, 1.0), log=log, ticks=ticks, form="percent"),
-        series,
-    )
+    bands = [_band(headline)]
+    lines = [_line(headline.name, headline.curve.fpr, headline.curve.tpr, "member", 2.6, key="")]
+    if second is not None:
+        bands = [
+            _band(second, "nonmember", f"{wording.FILE_HOLDER}: "),
+            _band(headline, attacker=f"{wording.QUERIER}: "),
+        ]
+        lines.insert(0, _line(second.name, second.curve.fpr, second.curve.tpr, "nonmember", 2.6, key=""))
+    series = (*bands, diagonal(), *_others(results, headline), *lines, *_weighted(results), *_allowed(results))
+    if log:
+        axis = Axis("", (_floor(results), 1.0), log=True, form="percent")
+    else:
+        axis = Axis("", (0.0, 1.0), ticks=QUARTERS, form="percent")
+    return Chart(replace(axis, title="false alarms (FPR)"), replace(axis, title="members found (TPR)"), series)
 
 
-def _floor(nonmembers: int) -> float:
+def _floor(results: Results) -> float:
     """Return the start of logarithmic axes: the power of ten at or below one false positive."""
-    return 10.0 ** math.floor(math.log10(1 / max(nonmembers, 10)))
+    nonmembers = 10
+    if results.subject is not None:
+        nonmembers = max(results.subject.nonmembers, 10)
+    return 10.0 ** math.floor(math.log10(1 / nonmembers))
 
 
 def _others(results: Results, headline: AttackResult) -> list[Series]:
@@ -231,11 +233,16 @@ def _flagging_rule(agreement: AgreementResult, i: int) -> str:
     if i == 0:
         return "who was a member"
     rate = percent(agreement.alpha)
-    return f"p-value of at most {rate}" if agreement.by_p_value[i] else f"highest scores, at {rate} false alarms"
+    if agreement.by_p_value[i]:
+        return f"p-value of at most {rate}"
+    return f"highest scores, at {rate} false alarms"
 
 
 def _cell(agreement: AgreementResult, i: int, j: int) -> str:
     if i == j:
         return NO_NUMBER
-    shares = agreement.members if i < j else agreement.nonmembers
+    if i < j:
+        shares = agreement.members
+    else:
+        shares = agreement.nonmembers
     return percent(shares[i][j])

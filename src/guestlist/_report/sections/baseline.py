@@ -64,7 +64,9 @@ def baseline_sentence(results: Results) -> str:
     inputs = inputs_text(baseline.inputs)
     performance = f"A model-free baseline that reads {inputs}, and never queries the model, {_performance(baseline)}"
     sizes = f"measured on {count(baseline.members)} members and {count(baseline.nonmembers)} non-members"
-    evidence = "Evidence" if baseline.significant else "No evidence"
+    evidence = "No evidence"
+    if baseline.significant:
+        evidence = "Evidence"
     first = f"{evidence} that members and non-members can be distinguished without the model."
     caveat = wording.only_if("features" not in baseline.inputs, NO_FEATURES)
     return wording.paragraph(f"{first} {performance}, {sizes}.", _power_sentence(baseline), caveat)
@@ -139,7 +141,9 @@ def weighted_summary(results: Results) -> str:
     weighted = results.adjusted
     if weighted is None:
         return ""
-    return _refusal(weighted) if weighted.auc is None else _weighted_auc(weighted.auc)
+    if weighted.auc is None:
+        return _refusal(weighted)
+    return _weighted_auc(weighted.auc)
 
 
 def gain_sentence(results: Results) -> str:

@@ -21,7 +21,9 @@ def section(results: Results) -> Section | None:
     listed = results.exposed or ()
     if not listed and results.exposure_summary is None and not results.exposed_persons:
         return None
-    first = listed[0] if listed else None
+    first = None
+    if listed:
+        first = listed[0]
     body = fill_template(
         "exposed.html",
         exposed=listed,
@@ -53,9 +55,13 @@ def table_caption(results: Results) -> str:
     """Return the caption of the table: its records, their order, and the number that chance would give."""
     if not results.exposed:
         return no_records_reason(results)
-    attack = results.headline.name if results.headline else "the headline attack"
+    attack = "the headline attack"
+    if results.headline:
+        attack = results.headline.name
     members = wording.counted(len(results.exposed), "member")
-    extreme = "smallest p-values" if has_model_p_values(results) else "highest scores"
+    extreme = "highest scores"
+    if has_model_p_values(results):
+        extreme = "smallest p-values"
     risks = wording.only_if(
         any(record.risks for record in results.exposed),
         "Only the model owner can compute the risks; see below how well they predict.",
@@ -147,8 +153,12 @@ def exposed_title(results: Results) -> str:
         return "Members with the highest scores"
     if results.exposure is None:
         exposed = attack is not None and attack.beats_guessing
-        return "Most exposed records" if exposed else "Members with the smallest p-values"
-    return "Most exposed records" if results.exposure.flagged else "Members with the smallest p-values: none flagged"
+        if exposed:
+            return "Most exposed records"
+        return "Members with the smallest p-values"
+    if results.exposure.flagged:
+        return "Most exposed records"
+    return "Members with the smallest p-values: none flagged"
 
 
 def p_value_explanation(results: Results) -> str:
@@ -174,7 +184,9 @@ def model_p_value_explanation(results: Results) -> str:
 def _distance_explanation(results: Results) -> str:
     if all(record.p_distance is None for record in results.exposed or ()):
         return ""
-    method = "by Student's tail" if results.exposure is None else "counted over reference models as stand-in targets"
+    method = "counted over reference models as stand-in targets"
+    if results.exposure is None:
+        method = "by Student's tail"
     return (
         " The distance p-value is finer: how often a record's score is so far above those of models that were not trained on it, "
         f"{method}. It decides which records are listed.{_inflation_sentence(results)}{wording.only_if(_has_gaps(results), GAP)}"
@@ -199,7 +211,9 @@ def flag_guarantee(results: Results) -> str:
     members = "No member"
     if exposure.flagged:
         members = f"{count(exposure.flagged)} of {wording.counted(exposure.tested, 'member')}"
-    verb = "is" if exposure.flagged < 2 else "are"
+    verb = "are"
+    if exposure.flagged < 2:
+        verb = "is"
     text = (
         f"{members} {verb} flagged (column flagged of records.parquet). The false discovery rate is controlled at "
         f"{percent(exposure.q)}: on average across audits, at most {count(exposure.q * 100)} in 100 flagged records are no more "
@@ -220,7 +234,9 @@ def persons_explanation(results: Results) -> str:
     """Explain the table of persons."""
     if not results.exposed_persons:
         return ""
-    order = "the p-value among models, then of the place" if _persons_have_model_p_values(results) else "the place"
+    order = "the place"
+    if _persons_have_model_p_values(results):
+        order = "the p-value among models, then of the place"
     return (
         "Persons are judged by all their records together, so that one with many records does not stand out by the luckiest "
         f"of them. The place is the mean of their records' places among all, from 0 to 1. They stand in the order of {order}."

@@ -38,7 +38,9 @@ def _tables(results: Results) -> list[GroupTable]:
     }
     tables = []
     for title, (groups, with_rate) in headline_rows.items():
-        rate = percent(results.group_risks.fpr) if results.group_risks and with_rate else ""
+        rate = ""
+        if results.group_risks and with_rate:
+            rate = percent(results.group_risks.fpr)
         rows = [(group, _tpr(results, group) if with_rate else None) for group in sorted(groups, key=_exposure)]
         if rows:
             tables.append(GroupTable(title, rows, rate))
@@ -66,7 +68,9 @@ def small_groups_sentence(results: Results) -> str:
 
 def small_groups_note(results: Results) -> str:
     """Report the number of groups that are too small to be evaluated."""
-    small = [group for group in results.group_risks.small if group.kind == GROUP] if results.group_risks else []
+    if results.group_risks is None:
+        return ""
+    small = [group for group in results.group_risks.small if group.kind == GROUP]
     if not small:
         return ""
     others = wording.only_if(results.groups, "more ")
@@ -80,7 +84,10 @@ def _exposure(group: GroupResult) -> tuple[bool, float]:
 
 
 def _tpr(results: Results, group: GroupResult) -> Estimate | None:
-    judged = results.group_risks.judged if results.group_risks else ()
+    if results.group_risks:
+        judged = results.group_risks.judged
+    else:
+        judged = ()
     return next(
         (other.tpr for other in judged if other.kind == GROUP and other.values == {group.group: group.value}), None
     )
@@ -200,7 +207,10 @@ def group_differences(group_risks: GroupRisks) -> list[str]:
 def too_small_sentence(group_risks: GroupRisks, kind: str) -> str:
     """Name the groups of a type that are too small to be evaluated, with their sizes."""
     small = [group for group in group_risks.small if group.kind == kind]
-    max_named = MAX_NAMED_PAIRS if kind == PAIR else MAX_NAMED
+    if kind == PAIR:
+        max_named = MAX_NAMED_PAIRS
+    else:
+        max_named = MAX_NAMED
     by_columns = groupby(small[:max_named], key=lambda group: tuple(group.values))
     named = "; ".join(_named(list(groups)) for _, groups in by_columns)
     if len(small) > max_named:
@@ -238,7 +248,9 @@ def gap_sentence(correlation: GapCorrelation) -> str:
     coefficients += f", corrected p = {compact(correlation.p_value)}"
     if not correlation.significant:
         return f"{start}there is no evidence that the mean of {correlation.risk} varies with {gap}: {coefficients}."
-    direction = "rises" if correlation.pearson.value > 0 else "falls"
+    direction = "falls"
+    if correlation.pearson.value > 0:
+        direction = "rises"
     return f"{start}the mean of {correlation.risk} {direction} with {gap}: {coefficients}."
 
 
@@ -246,7 +258,9 @@ def _difference(part: GroupRisk, risk: MeanRisk) -> str:
     gap = risk.beyond_rest
     if gap.value < 0:  # less by 0.03, and not by -0.03
         gap = Estimate(-gap.value, -gap.high, -gap.low)
-    direction = "more" if risk.beyond_rest.value > 0 else "less"
+    direction = "less"
+    if risk.beyond_rest.value > 0:
+        direction = "more"
     text = f"{slice_name(part)}, {direction} {risk.risk}, by {with_interval(gap)}"
     text += f", corrected p = {compact(risk.p_value or 0.0)}"
     others = sum(other.differs for other in part.risks) - 1

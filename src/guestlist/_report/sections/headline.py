@@ -74,7 +74,9 @@ def _allowed(results: Results, attack: AttackResult) -> dict[str | float, float 
 def metric_meanings(attack: AttackResult) -> tuple[str, ...]:
     """Return the meaning of an attack's metrics in people, a sentence for each."""
     pair = f"Given one training record and one other record, {attack.name}"
-    sentences = [] if math.isnan(attack.auc.value) else [f"{pair} {pair_result(attack)}."]
+    sentences = []
+    if not math.isnan(attack.auc.value):
+        sentences.append(f"{pair} {pair_result(attack)}.")
     for rate in attack.rates:
         if not math.isnan(rate.tpr.value):
             sentences.append(f"{tpr_sentence(rate)} {_ppv_sentence(rate)}".strip())
@@ -111,7 +113,9 @@ def _selection(headline: Headline) -> str:
 
 def typical_sentence(results: Results) -> str | None:
     """Report whether this model is typical of its training procedure; None without reference models."""
-    others = results.headline.same_recipe if results.headline else None
+    others = None
+    if results.headline:
+        others = results.headline.same_recipe
     if results.headline is None or others is None:
         return _too_few_references(results)
     larger = round(others.share_larger * len(others.aucs), 1)
@@ -134,8 +138,12 @@ def _too_few_references(results: Results) -> str | None:
 
 def same_recipe_models(results: Results) -> str:
     """Name the models that this one is compared with: trained the same way, on other members."""
-    rate = 0.5 if results.references is None else results.references.rate
-    parts = "halves" if abs(rate - 0.5) < ABOUT_HALF else "random parts"
+    rate = 0.5
+    if results.references is not None:
+        rate = results.references.rate
+    parts = "random parts"
+    if abs(rate - 0.5) < ABOUT_HALF:
+        parts = "halves"
     return f"models trained the same way on other {parts} of these records"
 
 
@@ -146,7 +154,9 @@ def _typical(results: Results, others: SameRecipe) -> str:
         check = results.check(code)
         if check is not None and check.state == "issue":
             return why
-    return "" if attack is None else compare_with_recipe(attack.auc.value, others, same_recipe_models(results))
+    if attack is None:
+        return ""
+    return compare_with_recipe(attack.auc.value, others, same_recipe_models(results))
 
 
 def _attack_on_others(headline: Headline, others: SameRecipe) -> str:

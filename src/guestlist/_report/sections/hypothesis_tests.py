@@ -65,7 +65,9 @@ def level_verdict(level: Level) -> str:
     """Report whether a realised rate is significantly above or below its nominal rate; empty if neither."""
     if level.fpr.low > level.alpha:
         return TOO_MANY
-    return TOO_CAUTIOUS if level.fpr.high < level.alpha else CALIBRATED
+    if level.fpr.high < level.alpha:
+        return TOO_CAUTIOUS
+    return CALIBRATED
 
 
 def calibration_summary(results: Results) -> str:
