@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Mapping
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from typing import Any, Literal, TypeVar
@@ -22,7 +22,7 @@ from guestlist.errors import InputError, NotCollectedError
 from guestlist.games import Split
 from guestlist.privacy import Claim
 
-MAX_LENGTH = 500  # letters
+MAX_LENGTH = 500  # characters of one entry of a cover
 
 
 @dataclass(frozen=True)
@@ -30,11 +30,11 @@ class Cover:
     """Cover of a report, as its owner writes it; entries may be empty.
 
     Args:
-        title: of the report, in place of the model's name.
-        owner: who answers for the model, or for the audit.
-        dataset: what the model was trained on.
-        purpose: what the audit, or the model, is for.
-        date: of the audit, as you write it. A report reads no clock: equal results give equal pages.
+        title: title of the report, instead of the model's name.
+        owner: person or team responsible for the model or the audit.
+        dataset: training data of the model.
+        purpose: purpose of the audit or the model.
+        date: date of the audit, as you write it. guestlist adds no date of its own: equal results give equal pages.
     """
 
     title: str = ""
@@ -57,17 +57,22 @@ class Cover:
 
     def over(self, other: Cover | None) -> Cover:
         """Return this cover, with empty entries taken from another cover."""
-        return self if other is None else replace(other, **self.entries())
+        if other is None:
+            return self
+        return replace(other, **self.entries())
 
 
 def common_cover(covers: Iterable[Cover | None]) -> Cover | None:
     """Return the entries on which all covers agree, without the title; None if there are none."""
     values: dict[str, set[str]] = {}
     for cover in covers:
-        for name, texts in ({} if cover is None else cover.entries()).items():
-            values.setdefault(name, set()).add(texts)
+        if cover is not None:
+            for name, text in cover.entries().items():
+                values.setdefault(name, set()).add(text)
     same = {name: texts.pop() for name, texts in values.items() if len(texts) == 1 and name != "title"}
-    return Cover(**same) if same else None
+    if not same:
+        return None
+    return Cover(**same)
 
 
 def notes_with_cover(about: Mapping[str, Any] | None, cover: Cover | None) -> dict[str, Any]:
@@ -76,7 +81,10 @@ def notes_with_cover(about: Mapping[str, Any] | None, cover: Cover | None) -> di
         raise ValueError(f"Expected about={short_repr(about)} to be names with texts or numbers: {{'owner': 'us'}}.")
     if cover is not None and not isinstance(cover, Cover):
         raise InputError(f"Expected cover={short_repr(cover)} to be gl.Cover(title=…, owner=…, …).")
-    return {**(about or {}), **({} if cover is None else {"cover": cover.entries()})}
+    notes = dict(about or {})
+    if cover is not None:
+        notes["cover"] = cover.entries()
+    return notes
 
 
 PRIOR = 0.5
@@ -89,7 +97,7 @@ CheckValue = int | float | str
 class Truth:
     """Membership in the target's training set, and the evaluated records, both over the whole pool.
 
-    ``models`` is the same of every model, in the order of the view's; None if it was not stored.
+    ``models`` holds both for every model, in the order of the view's models; None if it was not stored.
     """
 
     member: np.ndarray
@@ -98,7 +106,7 @@ class Truth:
 
     @property
     def member_evaluated(self) -> np.ndarray:
-        """(asked records,) true for members."""
+        """(evaluated records,) true for members."""
         return self.member[self.evaluated]
 
 
@@ -108,7 +116,7 @@ class Check:
 
     Args:
         code: such as ``GL104``; a heading in ``docs/checks.md``.
-        state: issue, passed, not run (it could have been, with other inputs), not applicable, or ignored as the user asked.
+        state: issue, passed, not run (other inputs are needed), not applicable, or ignored by the user.
         values: numbers and names that the message reports.
     """
 
@@ -125,8 +133,8 @@ class Origin:
         source: ``command`` (guestlist audit), ``demo``, ``python`` (gl.audit), ``predictions`` or ``game`` (gl.play).
         arguments: keyword arguments to repeat in a call, as source text, such as ``label='income'``.
         flags: options to repeat in a command, such as ``--allow-pickle``.
-        population: whether more records were given for references to train on.
-        trains: whether it is known how references are trained.
+        population: whether reference models also trained on population records.
+        trains: whether the training recipe of the reference models is known.
     """
 
     source: str
@@ -141,20 +149,20 @@ class Setting:
     """Plain facts about an audit.
 
     Args:
-        name: of the target.
-        classes: how many it tells apart; 0 for regression.
-        scale: of its answers.
-        seed, rate: of the references' training sets.
-        fingerprints: of what the numbers depend on.
-        answers: (records, classes) what the target answered; of more than two classes (records, 1), the largest of it.
-        predictions: whether there was nothing but predictions: no model, and no features.
-        until: the interval that was wanted, if references were trained until it was narrow enough.
-        drawn: whether members were drawn by us, from one pool.
-        training: how the target was trained, as far as it said.
-        game: name and options of the game that drew who trains on what.
-        claimed: what is promised of the target, if anything is.
-        cover: what stands on the cover of the report.
-        origin: how the audit was made; None: it is not known.
+        name: name of the target.
+        classes: number of classes; 0 for regression.
+        scale: type of the outputs, such as ``logits``.
+        seed, rate: seed and inclusion rate of the reference models' training sets.
+        fingerprints: digests of the inputs that determine the numbers.
+        answers: (records, classes) outputs of the target; with more than two classes (records, 1), the largest output.
+        predictions: whether the audit has only predictions: no model, and no features.
+        until: requested interval width, if reference models were trained until it was reached.
+        drawn: whether guestlist drew the members from one pool.
+        training: description of the target's training, as far as it is known.
+        game: name and options of the game that drew the training sets.
+        claimed: claimed differential privacy of the target, if any.
+        cover: cover of the report.
+        origin: call or command that made the audit; None if unknown.
     """
 
     name: str
@@ -175,23 +183,46 @@ class Setting:
 
 
 @dataclass(frozen=True, eq=False)
+class Scores(Mapping[str, np.ndarray]):
+    """Outputs of the attacks: a mapping from each attack to its (records,) scores of the whole pool.
+
+    Args:
+        by_attack: attack to (records,) scores; a higher score means a likelier member.
+        p_values: attack to (records,) p-values, of the attacks that are hypothesis tests.
+    """
+
+    by_attack: Mapping[str, np.ndarray] = field(default_factory=dict)
+    p_values: Mapping[str, np.ndarray] = field(default_factory=dict)
+
+    def __getitem__(self, attack: str) -> np.ndarray:
+        return self.by_attack[attack]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.by_attack)
+
+    def __len__(self) -> int:
+        return len(self.by_attack)
+
+
+@dataclass(frozen=True, eq=False)
 class Case:
     """One audit to evaluate.
 
     Args:
         view: the adversary's view of the target, with its evidence.
-        truth: over all records of the pool.
+        truth: membership, over all records of the pool.
         records: one row per record of the pool: ``id``, ``label`` (empty if unknown), ``class``, groups, and
-            ``person`` where it is known.
-        stand_ins: the references alone, each in turn as a target of the others; None where there are fewer than two.
+            ``person`` if it is known.
+        stand_ins: the reference models, each in turn as a stand-in target of the others; None with fewer than two.
         attacks: name to attack.
-        prior: share of members among the people an attacker asks about.
-        checks: those made before there was anything to judge, such as that for duplicates.
-        ignore: codes of checks that the user does not want to hear about.
-        baseline: how well members are told without the model; None where that was not looked for. No attack is given it.
+        setting: plain facts about the audit.
+        prior: share of members among the records that an attacker tests.
+        checks: outcomes of the checks that ran before the evaluation, such as that for duplicates.
+        ignore: codes of checks that the user ignores.
+        baseline: result of the model-free baseline; None if it was not run. No attack receives it.
         owner: evidence that only the model owner has. No attack receives it.
-        cross_fitted: what is said of each record of the pool without asking the model. No attack is given it.
-        scores: attack to (records,) scores of the whole pool, as :func:`score` returns them; empty before the attacks run.
+        cross_fitted: scores of the model-free baseline for each record of the pool. No attack receives them.
+        scores: of the attacks, as :func:`score` returns them; empty before the attacks run.
     """
 
     view: Signals
@@ -206,12 +237,14 @@ class Case:
     baseline: Baseline | None = None
     owner: Evidence = NO_EVIDENCE
     cross_fitted: CrossFitted | None = None
-    scores: Mapping[str, np.ndarray] = field(default_factory=dict)
+    scores: Scores = field(default_factory=Scores)
 
     def evidence(self, name: str) -> Any:
-        """One kind of evidence, the adversary's or the owner's; None where it was not collected."""
+        """Return evidence of one type, the adversary's or the owner's; None if it was not collected."""
         part = self.view.evidence.get(name)
-        return self.owner.get(name) if part is None else part
+        if part is None:
+            return self.owner.get(name)
+        return part
 
     def scored(self) -> Case:
         """Return this case with the scores of its attacks."""
@@ -219,17 +252,19 @@ class Case:
 
     @cached_property
     def evaluated_scores(self) -> dict[str, np.ndarray]:
-        """Attack to (asked records,) scores, read-only."""
+        """Attack to (evaluated records,) scores, read-only."""
         return {name: frozen_take(values, self.truth.evaluated) for name, values in self.scores.items()}
 
     @cached_property
     def p_values(self) -> dict[str, np.ndarray]:
-        """Attack to (records,) p-values, of the attacks that have some for the asked records."""
-        return p_values_of(self.attacks, self.view, self.truth.evaluated)
+        """Attack to (records,) p-values, of the attacks that have some for the evaluated records."""
+        evaluated = self.truth.evaluated
+        tests = self.scores.p_values
+        return {name: values for name, values in tests.items() if not np.isnan(values[evaluated]).all()}
 
     @cached_property
     def persons(self) -> np.ndarray | None:
-        """(asked records,) numbers of the persons whose records these are; None where each record stands alone."""
+        """(evaluated records,) codes of the record owners; None without person identifiers."""
         if "person" not in self.records:
             return None
         return np.unique(self.records["person"].to_numpy()[self.truth.evaluated], return_inverse=True)[1]
@@ -245,30 +280,29 @@ class Case:
         return {}
 
 
-def score(view: Signals, attacks: Mapping[str, Attack], progress: Progress | None = None) -> dict[str, np.ndarray]:
-    """Run the attacks on the adversary's view.
+def score(view: Signals, attacks: Mapping[str, Attack], progress: Progress | None = None) -> Scores:
+    """Run the attacks on the adversary's view, with their hypothesis tests.
 
     Args:
         view: the adversary's view of the target.
         attacks: name to attack.
         progress: wraps an iterable and takes ``total=``, as ``tqdm`` does.
-
-    Returns:
-        Attack to (records,) scores of the whole pool; a higher score means a likelier member.
     """
-    steps = attacks.items() if progress is None else progress(attacks.items(), total=len(attacks))
+    steps: Iterable[tuple[str, Attack]] = attacks.items()
+    if progress is not None:
+        steps = progress(steps, total=len(attacks))
+    scores = {}
+    p_values = {}
     with one_thread():  # identical results on any number of cores
-        return {name: checked_scores(name, attack.score(view), view.labels.shape) for name, attack in steps}
-
-
-def p_values_of(attacks: Mapping[str, Attack], view: Signals, evaluated: np.ndarray) -> dict[str, np.ndarray]:
-    """(records,) p-values of every attack that has some for the asked records."""
-    tests = {name: attack.p_value(view) for name, attack in attacks.items() if attack.p_value}
-    return {name: values for name, values in tests.items() if not np.isnan(values[evaluated]).all()}
+        for name, attack in steps:
+            scores[name] = checked_scores(name, attack.score(view), view.labels.shape)
+            if attack.p_value is not None:
+                p_values[name] = attack.p_value(view)
+    return Scores(scores, p_values)
 
 
 def signal_of(view: Signals, name: str) -> np.ndarray | None:
-    """(records,) a signal of the target; None where targets of this kind have no such signal."""
+    """Return (records,) a signal of the target; None if targets of this type do not have it."""
     try:
         return view.target(name)
     except NotCollectedError:

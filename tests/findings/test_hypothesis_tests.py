@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import guestlist as gl
-from guestlist._case import p_values_of
+from cases import case_of
 from guestlist._findings.hypothesis_tests import ALPHAS, levels_of, smallest_p_value
 from guestlist._findings.results import FORMAT
 from guestlist._views import Signals
@@ -87,9 +87,9 @@ def test_a_level_that_faultless_answers_to_nonmembers_exceed_is_out_of_reach():
 
 
 def test_a_test_without_p_values_is_none():
-    signals, _ = target_of(gaussian_simulation(1.0, records=100, models=9))
-    everyone = np.ones(100, dtype=bool)
-    assert set(p_values_of({n: ATTACKS[n] for n in ("loss", "entropy", "shadow")}, signals, everyone)) == {"shadow"}
+    case = case_of(gaussian_simulation(1.0, records=100, models=9), ("loss", "entropy", "shadow"))
+    assert set(case.scores.p_values) == {"loss", "shadow"}  # loss compares with a population, which this case lacks
+    assert set(case.p_values) == {"shadow"}
 
 
 @pytest.fixture(scope="module")

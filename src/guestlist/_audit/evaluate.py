@@ -1,12 +1,10 @@
 """The findings of an audit, in order: a new one is a file, a field of ``Results`` and a row here."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
-import numpy as np
-
-from guestlist._case import Case
+from guestlist._case import Case, Scores
 from guestlist._collect.engines.engine import Progress
 from guestlist._diagnostics import table
 from guestlist._findings import (
@@ -60,12 +58,12 @@ FINDINGS: dict[str, Callable[[Case], object]] = {
 }
 
 
-def evaluate(case: Case, scores: Mapping[str, np.ndarray], progress: Progress | None = None) -> Results:
+def evaluate(case: Case, scores: Scores, progress: Progress | None = None) -> Results:
     """Evaluate the scores of attacks against the truth; nothing is written.
 
     Args:
         case: the audit.
-        scores: attack to (records,) scores, from :func:`guestlist._case.score`.
+        scores: from :func:`guestlist._case.score`.
         progress: wraps an iterable and takes ``total=``, as ``tqdm`` does.
     """
     case = replace(case, scores=scores)
@@ -79,6 +77,8 @@ def find_all(
     progress: Progress | None = None,
 ) -> dict[str, Any]:
     """Compute every finding of a scored case, by name."""
-    steps = findings.items() if progress is None else progress(findings.items(), total=len(findings))
+    steps: Iterable[tuple[str, Callable[[Case], object]]] = findings.items()
+    if progress is not None:
+        steps = progress(steps, total=len(findings))
     with one_thread():  # identical results on any number of cores; threads would mostly wait for each other
         return {name: case.of(find) for name, find in steps}

@@ -1,5 +1,7 @@
 """The audit in five verbs: prepare, collect, score, evaluate, report. Read this first.
 
+:func:`audit` prepares the inputs and calls :func:`run_audit`; :func:`_run` shows the other four verbs.
+
 model, members, non-members
        │
     prepare    validate inputs, wrap the model, draw the split
@@ -30,7 +32,7 @@ from typing import Any, Literal, TypeVar
 from guestlist._audit.config import REFERENCES, AuditConfig
 from guestlist._audit.evaluate import evaluate
 from guestlist._baseline.baseline import Baseline, cached_baseline
-from guestlist._case import PRIOR, Case, Check, Cover, Origin, score
+from guestlist._case import PRIOR, Case, Check, Cover, Origin, Scores, score
 from guestlist._collect import (
     NO_STAND_INS,
     CollectContext,
@@ -153,7 +155,7 @@ def audit(
         group=group,
         id=id,
         person=person,
-        references=default_references(target) if references is None else references,
+        references=_choose_references(target, references),
         attacks=attacks,
         evidence=evidence,
         folder=folder,
@@ -216,7 +218,7 @@ def collect(
         group=group,
         id=id,
         person=person,
-        references=default_references(target) if references is None else references,
+        references=_choose_references(target, references),
         evidence=evidence,
         folder=folder,
         seed=seed,
@@ -240,36 +242,47 @@ def collect(
 def run_audit(inputs: Inputs, config: AuditConfig) -> Results:
     """Collect, score, evaluate and report; work that the folder already holds is not repeated."""
     input_checks = _check_inputs(inputs, config)
-    with numpy_defaults(), _open_audit(inputs, config, input_checks) as session:
-        run = partial(_run, session)
+    with numpy_defaults(), open_session(inputs, config, input_checks) as session:
         if config.until is None:
-            return run(config.min_references)
-        return grow_references(run, _recipe_interval_width, config.until)
+            return _run(session, config.min_references)
+        return grow_references(partial(_run, session), _recipe_interval_width, config.until)
 
 
 def _run(session: AuditSession, n_references: int) -> Results:
     """Audit with a number of reference models: collect, score, evaluate and report."""
-    config = session.config
+    progress = session.config.progress
     case = session.collect(n_references)
-    scores = score(case.view, case.attacks, evaluation_progress(config.progress, "Scoring"))
-    results = evaluate(case, scores, progress=evaluation_progress(config.progress))
+    scores = score(case.view, case.attacks, evaluation_progress(progress, "Scoring"))
+    results = evaluate(case, scores, evaluation_progress(progress))
     del case  # The outputs of all models are large for many records, and the tables have yet to be written.
-    write_results(session.context.store.folder, results, scores)
-    if config.folder is None:
+    return report(results, scores, session.context.store.folder, session.config.folder)
+
+
+def report(results: Results, scores: Scores, folder: Path, kept: str | Path | None) -> Results:
+    """Write the results into the audit folder; pages, texts and exports are rendered from them.
+
+    Args:
+        results: from :func:`evaluate`.
+        scores: from :func:`score`.
+        folder: the audit folder, which may be temporary.
+        kept: the folder that the user named, if any; the results returned refer to it.
+    """
+    write_results(folder, results, scores)
+    if kept is None:
         return results
-    return replace(results, folder=Path(config.folder))
+    return replace(results, folder=Path(kept))
 
 
 def collect_case(inputs: Inputs, config: AuditConfig, use: Callable[[Case], T]) -> T:
     """Collect a case and return the result of ``use(case)``; a temporary folder exists only until then."""
     input_checks = _check_inputs(inputs, config)
-    with numpy_defaults(), _open_audit(inputs, config, input_checks) as session:
+    with numpy_defaults(), open_session(inputs, config, input_checks) as session:
         return use(session.collect(config.min_references))
 
 
 @dataclass(frozen=True)
 class AuditSession:
-    """An audit in an open folder whose target has been queried; reference models can be collected_types.
+    """An audit in an open folder whose target has been queried; reference models can be collected.
 
     Args:
         context: the folder, the target and the records.
@@ -294,7 +307,7 @@ class AuditSession:
     def collect(self, n_references: int) -> Case:
         """Collect everything that is missing and return the case with this number of reference models."""
         context = self.context.with_references(n_references)
-        # Evidence comes before the references: some plans train them and write_full_answers more of their outputs.
+        # Evidence comes before the references: some plans train them and store more of their outputs.
         collect_evidence(self.plans, context)
         train_references(context)
         return case_in(
@@ -311,13 +324,16 @@ class AuditSession:
 
 
 @contextmanager
-def _open_audit(inputs: Inputs, config: AuditConfig, input_checks: tuple[Check, ...]) -> Iterator[AuditSession]:
-    """Validate the plan, query the target, and open or create the audit folder."""
+def open_session(inputs: Inputs, config: AuditConfig, input_checks: tuple[Check, ...]) -> Iterator[AuditSession]:
+    """Validate the plan, query the target, and open or create the audit folder.
+
+    Whatever can be refused is refused before a folder is created.
+    """
     target = inputs.target
     _check_references(inputs, config)
     plans = default_plans(config.evidence, target, inputs.pool, inputs.split)
     _check_attacks(inputs, config, plans)
-    outputs, consistency = query_target(target, inputs.pool)  # unreadable outputs raise before a folder is created
+    outputs, consistency = query_target(target, inputs.pool)
     if config.folder is None or not (Path(config.folder) / "manifest.json").exists():
         check_rare_categories(inputs, config.min_references, config.seed)
     with audit_folder(config.folder) as path, folder_lock(path):
@@ -384,12 +400,15 @@ def _check_attacks(inputs: Inputs, config: AuditConfig, plans: Sequence[AnyPlan]
     )
 
 
-def default_references(target: Target) -> int:
-    """Return the default number of reference models; warn if the target has no training recipe."""
+def _choose_references(target: Target, requested: int | UntilWidth | None) -> int | UntilWidth:
+    """Return the requested number of reference models, or the default; warn if the target has no training recipe."""
+    if requested is not None:
+        return requested
     if "train" in target.can:
         return REFERENCES
-    reason = target.cannot.get("train")
-    why = f" ({reason})" if reason else ""
+    why = ""
+    if target.cannot.get("train"):
+        why = f" ({target.cannot['train']})"
     warnings.warn(
         f"{target.name} has no recipe to train reference models by{why}. Only attacks that need no references run, which usually "
         "identify fewer records. Pass train=, a function (data, rng) -> model, to gl.audit in Python; or references=0 "
@@ -467,7 +486,9 @@ def _run_baseline(inputs: Inputs, config: AuditConfig, store: Store) -> Baseline
     if inputs.drawn or not config.baseline:
         return None
     pool = inputs.pool
-    hidden = () if inputs.game is None else hidden_columns(inputs.game)
+    hidden: Sequence[str] = ()
+    if inputs.game is not None:
+        hidden = hidden_columns(inputs.game)
     with one_thread():  # identical results on any number of cores
         baseline = cached_baseline(
             store,

@@ -1,29 +1,30 @@
-"""An audit of predictions alone: what the target answered, the labels, and who was a member.
+"""Audit predictions without the model, by the same five verbs as ``flow.py``.
 
-Without the model there are no references, so the target-only attacks run. Predictions of a shadow model, on records of
-its own, teach the metric attacks their thresholds (Song & Mittal 2021), and the attacks that learn a classifier of whole
-answers (Shokri et al. 2017).
+Without the model there are no reference models, so the target-only attacks run. Predictions of a shadow model, on its own
+records, fit the thresholds of the metric attacks (Song & Mittal 2021) and the classifiers of whole outputs (Shokri et al. 2017).
 """
 
 import hashlib
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from guestlist._audit.config import AuditConfig
 from guestlist._audit.evaluate import evaluate
+from guestlist._audit.flow import report
 from guestlist._baseline.baseline import Baseline, cached_baseline
-from guestlist._case import PRIOR, Check, Cover, Origin, score
+from guestlist._case import PRIOR, Case, Check, Cover, Origin, score
 from guestlist._collect import Duplicates, repeated_ids
 from guestlist._diagnostics.table import of_duplicates, of_repeats
 from guestlist._findings.case_io import case_in
-from guestlist._findings.results import Results, write_results
+from guestlist._findings.results import Results
 from guestlist._store import PREDICTIONS, Manifest, Store, audit_folder, folder_lock, open_store, text_digest, to_json
 from guestlist._util import one_thread, short_repr, stream
-from guestlist.attacks import ATTACKS, check_attack_names, select_attacks
+from guestlist.attacks import ATTACKS, Attack, check_attack_names, select_attacks
 from guestlist.errors import InputError
 from guestlist.evidence import FullAnswers, read_evidence, write_full_answers
 from guestlist.games import Sides, Split, options_of
@@ -47,12 +48,14 @@ def audit_predictions(
     cover: Cover | None = None,
     claimed: Claim | None = None,
 ) -> Results:
-    """Audit a model by its answers alone; with a ``shadow`` model's answers, thresholds and classifiers are learnt on those.
+    """Audit a model by its predictions, without the model itself.
 
     Args:
+        predictions: outputs of the target, labels and membership.
+        shadow: the same of a shadow model, on which thresholds and classifiers are fitted.
         attacks, folder, prior, about, ignore, cover, claimed: as for ``audit``.
-        baseline: whether to look if members can be told from non-members by labels, groups and, where the predictions have them,
-            features.
+        baseline: whether to test if members and non-members can be distinguished by labels, groups and, if the predictions
+            have them, features.
     """
     config = AuditConfig.from_options(
         attacks=attacks,
@@ -64,45 +67,82 @@ def audit_predictions(
         cover=cover,
         claimed=claimed,
     )
-    about = {"origin": to_json(Origin("predictions")), **claim_about(claimed), **config.about}
+    inputs = _prepare(predictions, shadow, config)
+    with numpy_defaults(), audit_folder(folder) as path, folder_lock(path):
+        case = _collect(inputs, config, path)
+        scores = score(case.view, case.attacks)
+        results = evaluate(case, scores)
+        return report(results, scores, path, folder)
+
+
+@dataclass(frozen=True)
+class PredictionInputs:
+    """Validated predictions of the target and perhaps of a shadow model, with the attacks that can run on them."""
+
+    target: Predictions
+    shadow: Predictions | None
+    attacks: Mapping[str, Attack]
+    evidence: Sequence[str]
+    checks: tuple[Check, ...]
+
+    @property
+    def models(self) -> list[Predictions]:
+        """The target, then the shadow model."""
+        if self.shadow is None:
+            return [self.target]
+        return [self.target, self.shadow]
+
+
+def _prepare(predictions: Predictions, shadow: Predictions | None, config: AuditConfig) -> PredictionInputs:
+    """Validate the predictions and select the attacks that can run on them."""
     for name, value in {"predictions": predictions, "shadow": shadow}.items():
         if not isinstance(value, Predictions) and not (name == "shadow" and value is None):
             raise ValueError(f"Expected {name}={short_repr(value)} to be gl.Predictions(answers, labels, member).")
-    attacks = check_attack_names(attacks)
-    _check_attacks(attacks or (), shadow)
+    names = check_attack_names(config.attacks)
+    _check_attacks(names or (), shadow)
     signal_names = signals_of(predictions)
-    has_shadow_outputs = shadow is not None and predictions.scale.has_classes and predictions.labelled
-    evidence = [FullAnswers.name] if has_shadow_outputs else []
-    chosen = select_attacks(attacks, 0 if shadow is None else 1, evidence, signals=signal_names)
-    if attacks is None:
-        # A shadow has records of its own: attacks that compare models on one record have nothing to compare.
-        chosen = {name: attack for name, attack in chosen.items() if attack.compares == "nothing"}
-    try_custom_attacks(chosen, predictions.positions, 0 if shadow is None else 1, signal_names)
-    with numpy_defaults(), audit_folder(folder) as path, folder_lock(path):
-        store = _store(predictions, shadow, path, about)
-        collected = read_evidence(store, evidence)
-        case = case_in(
-            store,
-            chosen,
-            prior=prior,
-            evidence=collected,
-            checks=_checks(predictions),
-            ignore=tuple(ignore),
-            baseline=_baseline(predictions, store) if baseline else None,
-        )
-        scores = score(case.view, case.attacks)
-        results = evaluate(case, scores)
-        write_results(store.folder, results, scores)
-        return results if folder is None else replace(results, folder=Path(folder))
+    n_shadows = int(shadow is not None)
+    evidence = []
+    if n_shadows and predictions.scale.has_classes and predictions.labelled:
+        evidence.append(FullAnswers.name)
+    attacks = select_attacks(names, n_shadows, evidence, signals=signal_names)
+    if names is None:
+        # A shadow model has its own records, so attacks cannot compare models on one record.
+        attacks = {name: attack for name, attack in attacks.items() if attack.compares == "nothing"}
+    try_custom_attacks(attacks, predictions.positions, n_shadows, signal_names)
+    return PredictionInputs(
+        target=predictions, shadow=shadow, attacks=attacks, evidence=evidence, checks=_checks(predictions)
+    )
+
+
+def _collect(inputs: PredictionInputs, config: AuditConfig, folder: Path) -> Case:
+    """Write the predictions into the audit folder and return the case."""
+    origin = to_json(Origin("predictions"))
+    store = _store(inputs, folder, {"origin": origin, **claim_about(config.claimed), **config.about})
+    collected = read_evidence(store, inputs.evidence)
+    baseline = None
+    if config.baseline:
+        baseline = _baseline(inputs.target, store)
+    return case_in(
+        store,
+        inputs.attacks,
+        prior=config.prior,
+        evidence=collected,
+        checks=inputs.checks,
+        ignore=tuple(config.ignore),
+        baseline=baseline,
+    )
 
 
 def signals_of(predictions: Predictions) -> tuple[str, ...]:
-    """Signals that predictions give: without labels only those that read none."""
-    return predictions.scale.signal_names if predictions.labelled else UNLABELLED
+    """Return the signals of predictions; without labels only those that need none."""
+    if predictions.labelled:
+        return predictions.scale.signal_names
+    return UNLABELLED
 
 
 def _check_attacks(attacks: Sequence[str | Callable], shadow: Predictions | None) -> None:
-    """Raise where an attack looks at more than the answers that are there."""
+    """Raise if an attack needs more than the predictions."""
     evidence_of = {name: ATTACKS[name].evidence for name in attacks if isinstance(name, str) and name in ATTACKS}
     needs_model = [name for name, kind in evidence_of.items() if kind and kind != FullAnswers.name]
     if needs_model:
@@ -126,21 +166,25 @@ def _baseline(target: Predictions, store: Store) -> Baseline | None:
     if not target.labelled and target.features is None and not target.groups:
         return None
     evaluated = target.take(store.pool["row"].to_numpy()[store.split.evaluated[0]])  # in the order of the pool
-    with one_thread():  # the same bits on any number of cores
-        values = not evaluated.scale.has_classes
-        labels = evaluated.labels if evaluated.labelled else None
+    labels = None
+    if evaluated.labelled:
+        labels = evaluated.labels
+    values = not evaluated.scale.has_classes
+    with one_thread():  # identical results on any number of cores
         return cached_baseline(store, evaluated.features, labels, evaluated.groups, evaluated.persons, values=values)
 
 
-def _store(target: Predictions, shadow: Predictions | None, folder: Path, about: Mapping[str, object]) -> Store:
-    models = [target] if shadow is None else [target, shadow]
-    # In an order that says nothing: an attack that ranks equals by their place must not know the truth.
+def _store(inputs: PredictionInputs, folder: Path, about: Mapping[str, Any]) -> Store:
+    """Write predictions as an audit folder: the target is model 0, the shadow model 1."""
+    target = inputs.target
+    models = inputs.models
+    # The order must not reveal membership to an attack that ranks ties by position.
     rows = [stream(0, "pool", k).permutation(len(part.labels)) for k, part in enumerate(models)]
     parts = [part.take(order) for part, order in zip(models, rows, strict=True)]
+    shadow = inputs.shadow
     if shadow is not None and (shadow.answers.shape[1], shadow.scale) != (target.answers.shape[1], target.scale):
         raise InputError("The shadow's answers must have the target's classes and scale.")
-    classes = np.arange(target.answers.shape[1]) if target.classes is None else target.classes
-    classes = classes if target.scale.has_classes else np.array([])
+    classes = _classes(target)
     split = _split(parts)
     manifest = Manifest(
         data=_fingerprint(parts),
@@ -156,6 +200,12 @@ def _store(target: Predictions, shadow: Predictions | None, folder: Path, about:
     store.write_pool(_pool(parts, rows, classes))
     store.write_answers(np.concatenate([part.answers for part in parts]))
     store.write_split(split)
+    _write_models(store, target, parts)
+    return store
+
+
+def _write_models(store: Store, target: Predictions, parts: Sequence[Predictions]) -> None:
+    """Write the signals of every model, and the full outputs of the shadow model."""
     scale = target.scale.resolved(target.answers, target.labels)
     start = 0
     for k, part in enumerate(parts):
@@ -169,38 +219,59 @@ def _store(target: Predictions, shadow: Predictions | None, folder: Path, about:
         if k and scale.has_classes:
             write_full_answers(store, k, _over_pool(scale.log_probabilities(part.answers), start, stop, parts))
         start = stop
-    return store
+
+
+def _classes(target: Predictions) -> np.ndarray:
+    """Return the classes of the target; none for regression."""
+    if not target.scale.has_classes:
+        return np.array([])
+    if target.classes is None:
+        return np.arange(target.answers.shape[1])
+    return target.classes
 
 
 def _pool(parts: Sequence[Predictions], rows: Sequence[np.ndarray], classes: np.ndarray) -> pd.DataFrame:
     """Return the pool: the target's records, then the shadow's, which are not evaluated; ``rows`` holds original positions."""
     tables = []
     for k, (part, order) in enumerate(zip(parts, rows, strict=True)):
-        ids = np.array([f"row:{row}" for row in order], dtype=object) if part.ids is None else part.ids
-        known = classes[part.labels] if part.scale.has_classes else part.labels
-        # The class that a model answers is no label: where nobody knows that, none is kept.
-        label = known.astype(str) if part.labelled else np.full(len(order), "", dtype=object)
-        table = pd.DataFrame({"id": ids, "label": label, "class": part.positions, "row": order})
+        ids = part.ids
+        if ids is None:
+            ids = np.array([f"row:{row}" for row in order], dtype=object)
+        table = pd.DataFrame({"id": ids, "label": _labels(part, classes), "class": part.positions, "row": order})
         if parts[0].persons is not None:
-            table["person"] = part.persons if k == 0 else ""
-        tables.append(
-            table.assign(**{f"group_{name}": values for name, values in part.groups.items()} if k == 0 else {})
-        )
+            table["person"] = ""
+        if k == 0:
+            if part.persons is not None:
+                table["person"] = part.persons
+            table = table.assign(**{f"group_{name}": values for name, values in part.groups.items()})
+        tables.append(table)
     return pd.concat(tables, ignore_index=True)
+
+
+def _labels(part: Predictions, classes: np.ndarray) -> np.ndarray:
+    """Return labels as text; empty if they are unknown, because a predicted class is not a label."""
+    if not part.labelled:
+        return np.full(len(part.labels), "", dtype=object)
+    if part.scale.has_classes:
+        return classes[part.labels].astype(str)
+    return part.labels.astype(str)
 
 
 def _checks(target: Predictions) -> tuple[Check, ...]:
     """Return checks of repeated ids and of persons in both sets; predictions have no features to compare."""
-    named = repeated_ids(target.ids) if target.ids is not None and target.persons is None else None
     if target.persons is None:
-        return of_repeats(named)
+        repeats = None
+        if target.ids is not None:
+            repeats = repeated_ids(target.ids)
+        return of_repeats(repeats)
     both = np.isin(target.persons, target.persons[target.member]) & ~target.member
-    people = len(set(target.persons[both]))
-    return of_duplicates(Duplicates(int(both.sum()), int((~target.member).sum()), False, people)) + of_repeats(named)
+    n_persons = len(set(target.persons[both]))
+    duplicates = Duplicates(int(both.sum()), int((~target.member).sum()), False, n_persons)
+    return of_duplicates(duplicates) + of_repeats(None)
 
 
 def _split(parts: Sequence[Predictions]) -> Split:
-    """Each model is asked about records of its own."""
+    """Return the split: each model is evaluated on its own records."""
     member = np.zeros((len(parts), sum(len(part.labels) for part in parts)), dtype=bool)
     evaluated = np.zeros_like(member)
     start = 0
@@ -219,6 +290,7 @@ def _over_pool(values: np.ndarray, start: int, stop: int, parts: Sequence[Predic
 
 
 def _fingerprint(parts: Sequence[Predictions]) -> str:
+    """Return a digest of all predictions, labels, members and persons."""
     digest = hashlib.sha256()
     for part in parts:
         for array in (part.answers, part.labels, part.member):
