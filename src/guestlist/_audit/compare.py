@@ -19,7 +19,7 @@ from guestlist._audit.comparison import (
 )
 from guestlist._case import Cover, common_cover, notes_with_cover
 from guestlist._findings.results import Results
-from guestlist._kernels import consecutive_codes, error_of
+from guestlist._kernels import consecutive_codes
 from guestlist.errors import InputError
 from guestlist.metrics import (
     WITHHELD,
@@ -30,6 +30,7 @@ from guestlist.metrics import (
     calibration_error,
     clustered_proportion,
     conformal_p_values,
+    error_of,
     newcombe_difference,
     tpr_at_fpr,
 )

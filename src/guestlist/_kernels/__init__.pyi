@@ -36,10 +36,9 @@ from .samples import cluster_codes as cluster_codes
 from .samples import consecutive_codes as consecutive_codes
 from .samples import count_unscored as count_unscored
 from .samples import drop_unscored as drop_unscored
-from .samples import error_of as error_of
 from .samples import optional_take as optional_take
 from .samples import rows_by_label as rows_by_label
-from .samples import scored_weights as scored_weights
+from .samples import scored_records as scored_records
 from .samples import six_digit_rows as six_digit_rows
 from .samples import six_digits as six_digits
 from .samples import subsample_by_label as subsample_by_label

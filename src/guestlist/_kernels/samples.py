@@ -40,15 +40,18 @@ def cluster_codes(clusters: np.ndarray | None, scores: np.ndarray) -> np.ndarray
     return consecutive_codes(clusters[~np.isnan(scores)])
 
 
-def scored_weights(weights: np.ndarray | None, scores: np.ndarray) -> np.ndarray | None:
-    """Return the weights of the scored records; None for None, where all weights are equal."""
-    if weights is None:
-        return None
-    weights = np.asarray(weights, dtype=np.float64)
-    scores = np.asarray(scores, dtype=np.float64)
-    if weights.shape != scores.shape:
-        raise ValueError(f"Expected weights {scores.shape}, one per record, found {weights.shape}.")
-    return weights[~np.isnan(scores)]
+def scored_records(
+    scores: np.ndarray, member: np.ndarray, clusters: np.ndarray | None = None, weights: np.ndarray | None = None
+) -> tuple[np.ndarray, np.ndarray, np.ndarray | None, np.ndarray | None]:
+    """Return scores, membership, cluster codes and weights of the scored records; None stays None."""
+    clusters = cluster_codes(clusters, scores)
+    if weights is not None:
+        weights = np.asarray(weights, dtype=np.float64)
+        scores = np.asarray(scores, dtype=np.float64)
+        if weights.shape != scores.shape:
+            raise ValueError(f"Expected weights {scores.shape}, one per record, found {weights.shape}.")
+        weights = weights[~np.isnan(scores)]
+    return *drop_unscored(scores, member), clusters, weights
 
 
 def optional_take(values: np.ndarray | None, rows: np.ndarray) -> np.ndarray | None:
@@ -101,13 +104,6 @@ def subsample_by_label(labels: np.ndarray, outputs: np.ndarray, enough: int) -> 
     rng = np.random.default_rng(0)
     drawn = [rng.permutation(rows)[: -(-len(rows) // step)] for rows, step in zip(rows_of_label, steps, strict=True)]
     return np.sort(np.concatenate(drawn))
-
-
-def error_of(confidence: float) -> float:
-    """Return one minus the confidence, which must be in (0, 1)."""
-    if not 0 < confidence < 1:
-        raise ValueError(f"Expected confidence={confidence} in (0, 1).")
-    return 1 - confidence
 
 
 def check_share(**named: np.ndarray | float) -> None:

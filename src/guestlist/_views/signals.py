@@ -483,7 +483,11 @@ def _once(made: dict[Hashable, Any], key: Hashable, make: Callable[[], T]) -> T:
 
 
 def _lookup(values: Mapping[str, np.ndarray], name: str) -> np.ndarray:
-    return values[_checked_name(values, name)]
+    try:
+        return values[name]
+    except KeyError:
+        _checked_name(values, name)
+        raise
 
 
 def _checked_name(values: Mapping[str, np.ndarray], name: str) -> str:

@@ -18,6 +18,7 @@ from .intervals import Estimate as Estimate
 from .intervals import clopper_pearson_lower as clopper_pearson_lower
 from .intervals import clopper_pearson_upper as clopper_pearson_upper
 from .intervals import clustered_proportion as clustered_proportion
+from .intervals import error_of as error_of
 from .intervals import newcombe_difference as newcombe_difference
 from .intervals import proportion as proportion
 from .intervals import proportion_difference as proportion_difference

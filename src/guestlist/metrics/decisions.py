@@ -11,8 +11,7 @@ from guestlist._kernels import (
     check_share,
     cluster_codes,
     consecutive_codes,
-    drop_unscored,
-    scored_weights,
+    scored_records,
 )
 from guestlist.metrics.intervals import ROUNDING, WITHHELD, Estimate, newcombe_difference, proportions_by_class
 from guestlist.metrics.low_fpr import threshold_at_fpr
@@ -95,8 +94,7 @@ def advantage(
         The advantage in [-1, 1]; withheld without scored members or non-members, and without two of each
         (persons, where they are given) when the threshold has to be learnt.
     """
-    clusters = cluster_codes(clusters, scores)
-    scores, member = drop_unscored(scores, member)
+    scores, member, clusters, _ = scored_records(scores, member, clusters)
     if not _can_evaluate(member, clusters, threshold):
         return WITHHELD
     flagged = flag_members(scores, member, threshold, clusters=clusters)
@@ -157,8 +155,7 @@ def rates_at_level(
     0.333 [0.008, 0.906]
     """
     check_share(alpha=alpha)
-    clusters = cluster_codes(clusters, p_values)
-    p_values, member = drop_unscored(p_values, member)
+    p_values, member, clusters, _ = scored_records(p_values, member, clusters)
     tpr, fpr = proportions_by_class(p_values <= alpha, member, clusters=clusters, confidence=confidence)
     return fpr, tpr
 
@@ -315,8 +312,7 @@ def _points(scores: np.ndarray, member: np.ndarray, weights: np.ndarray | None) 
 
     None without scored members or non-members.
     """
-    weights = scored_weights(weights, scores)
-    scores, member = drop_unscored(scores, member)
+    scores, member, _, weights = scored_records(scores, member, weights=weights)
     if member.all() or not member.any():
         return None
     order = cached_argsort(scores)[::-1]  # equals in any order: only what is counted down to the end of a tie is kept

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import special
 
-from guestlist._kernels import consecutive_codes, error_of
+from guestlist._kernels import consecutive_codes
 
 
 class Estimate(NamedTuple):
@@ -25,6 +25,13 @@ class Estimate(NamedTuple):
 
 
 WITHHELD = Estimate(float("nan"), float("nan"), float("nan"))
+
+
+def error_of(confidence: float) -> float:
+    """Return one minus the confidence, which must be in (0, 1)."""
+    if not 0 < confidence < 1:
+        raise ValueError(f"Expected confidence={confidence} in (0, 1).")
+    return 1 - confidence
 
 
 def proportion(successes: int, n: int, *, confidence: float = 0.95) -> Estimate:
@@ -209,6 +216,10 @@ class ClusterSums:
         """Lower bound on the mean, ``error`` all on this side."""
         return 1 - self.complement().upper(error)
 
+    def interval(self, error: np.ndarray | float) -> tuple[np.ndarray, np.ndarray]:
+        """Lower and upper bound on the mean, with half of ``error`` on each side."""
+        return self.lower(error / 2), self.upper(error / 2)
+
     def tails(self, mean: float) -> tuple[np.ndarray, np.ndarray]:
         """One-sided errors at which the upper and the lower bound equal ``mean``: the p-values of a smaller and a larger one."""
         a, b, inside = self.beta()
@@ -268,7 +279,7 @@ def clustered_proportion(
     if len(flagged) == 0:
         return WITHHELD
     sums = ClusterSums.from_values(flagged, consecutive_codes(np.asarray(clusters)))
-    return Estimate(float(flagged.mean()), float(sums.lower(error / 2)), float(sums.upper(error / 2)))
+    return Estimate(float(flagged.mean()), *map(float, sums.interval(error)))
 
 
 def proportions_by_class(

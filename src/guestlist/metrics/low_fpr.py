@@ -30,12 +30,9 @@ from scipy import optimize, special, stats
 from guestlist._kernels import (
     cached_argsort,
     check_share,
-    cluster_codes,
     consecutive_codes,
-    drop_unscored,
-    error_of,
     optional_take,
-    scored_weights,
+    scored_records,
 )
 from guestlist.metrics.intervals import (
     ROUNDING,
@@ -44,6 +41,7 @@ from guestlist.metrics.intervals import (
     Estimate,
     clopper_pearson_lower,
     clopper_pearson_upper,
+    error_of,
 )
 
 
@@ -227,6 +225,7 @@ def tpr_at_fpr(
         The share and its interval; withheld when ``fpr`` times the non-members (persons, where they are given, and as many as
         the weights are worth) is below 1.
     """
+    check_share(fpr=fpr)
     members, nonmembers = split_scores(scores, member, clusters, weights)
     if _withheld(members, nonmembers, fpr):
         return WITHHELD
@@ -329,7 +328,7 @@ def tpr_and_ppv_of_split(
     sides: SplitScores, fpr: float, prior: float, *, confidence: float = 0.95
 ) -> tuple[Estimate, Estimate]:
     """:func:`tpr_and_ppv_at_fpr` of scores that are sorted already."""
-    check_share(prior=prior)
+    check_share(prior=prior, fpr=fpr)
     members, nonmembers = sides
     if _withheld(members, nonmembers, fpr):
         return WITHHELD, WITHHELD
@@ -389,9 +388,7 @@ def split_scores(
     scores: np.ndarray, member: np.ndarray, clusters: np.ndarray | None, weights: np.ndarray | None = None
 ) -> SplitScores:
     """Split scores into sorted members and non-members, once for several metrics."""
-    clusters = cluster_codes(clusters, scores)
-    weights = scored_weights(weights, scores)
-    scores, member = drop_unscored(scores, member)
+    scores, member, clusters, weights = scored_records(scores, member, clusters, weights)
     if clusters is None and weights is None:
         order = cached_argsort(scores)
         ordered = scores[order]
@@ -405,7 +402,7 @@ def split_scores(
 
 
 def _withheld(members: SortedScores, nonmembers: SortedScores, fpr: float) -> bool:
-    return resolution(fpr, nonmembers.n_clusters) is Resolution.WITHHELD or len(members.scores) == 0
+    return len(members.scores) == 0 or fpr * nonmembers.n_clusters + ROUNDING < 1
 
 
 def _tpr(members: SortedScores, nonmembers: SortedScores, fpr: float, error: float) -> Estimate:

@@ -10,8 +10,8 @@ import numpy as np
 from scipy import special
 from scipy.stats import norm, pearsonr, rankdata
 
-from guestlist._kernels import consecutive_codes, drop_unscored, error_of, optional_take
-from guestlist.metrics.intervals import WITHHELD, ClusterSums, Estimate
+from guestlist._kernels import consecutive_codes, drop_unscored, optional_take
+from guestlist.metrics.intervals import WITHHELD, ClusterSums, Estimate, error_of
 
 MIN_CORRELATION_SIZE = 4  # with three, Fisher's interval is everything
 
@@ -185,7 +185,7 @@ class _Means:
 
     def ends(self, error: np.ndarray | float) -> tuple[np.ndarray, np.ndarray]:
         with np.errstate(invalid="ignore", divide="ignore"):
-            return self.sums.lower(error / 2), self.sums.upper(error / 2)
+            return self.sums.interval(error)
 
 
 def _sums(values: np.ndarray, all_codes: np.ndarray | None, rows: np.ndarray) -> ClusterSums:

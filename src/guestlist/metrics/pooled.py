@@ -14,13 +14,13 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy import special
 
-from guestlist._kernels import error_of
 from guestlist.metrics.intervals import (
     ROUNDING,
     WITHHELD,
     Estimate,
     clopper_pearson_lower,
     clopper_pearson_upper,
+    error_of,
     logit_interval,
     unanimous_bound,
 )

@@ -12,12 +12,11 @@ from guestlist._kernels import (
     cached_argsort,
     cluster_codes,
     drop_unscored,
-    error_of,
     optional_take,
-    scored_weights,
+    scored_records,
     tie_ends,
 )
-from guestlist.metrics.intervals import WITHHELD, ClusterSums, Estimate, logit_interval, unanimous_bound
+from guestlist.metrics.intervals import WITHHELD, ClusterSums, Estimate, error_of, logit_interval, unanimous_bound
 
 
 class Placements(NamedTuple):
@@ -102,9 +101,7 @@ def auc(
     0.5
     """
     error = error_of(confidence)
-    clusters = cluster_codes(clusters, scores)
-    weights = scored_weights(weights, scores)
-    scores, member = drop_unscored(scores, member)
+    scores, member, clusters, weights = scored_records(scores, member, clusters, weights)
     if member.all() or not member.any():
         return WITHHELD
     codes = ClusterCodes.split(clusters, member)
@@ -173,8 +170,7 @@ def effective_sizes(
     The design effect of a class is its part of the AUC's variance, divided by what that would be for independent records. Each
     number is at least 1 for a class with scores, and at most the number of records.
     """
-    clusters = cluster_codes(clusters, scores)
-    scores, member = drop_unscored(scores, member)
+    scores, member, clusters, _ = scored_records(scores, member, clusters)
     records = np.array([member.sum(), (~member).sum()], dtype=np.float64)
     if clusters is not None and records.all():
         components = placements(scores, member)
@@ -348,7 +344,7 @@ def _tie_bounds(
         components, codes, limits, (None, weights), strict=True
     ):
         sums = ClusterSums.from_values((placed - floor) / (ceiling - floor), side_codes, side_weights)
-        low, high = (floor + (ceiling - floor) * end(error / 2) for end in (sums.lower, sums.upper))
+        low, high = (floor + (ceiling - floor) * end for end in sums.interval(error))
         below = np.hypot(below, value - low)
         above = np.hypot(above, high - value)
     return float(max(value - below, 0.0)), float(min(value + above, 1.0))

@@ -10,9 +10,9 @@ import numpy as np
 from scipy.special import digamma, ndtr, ndtri, polygamma
 
 from guestlist._case import Case
-from guestlist._kernels import Moments, error_of, in_out_moments, rows_by_label, take_columns
+from guestlist._kernels import Moments, in_out_moments, rows_by_label, take_columns
 from guestlist.attacks import prior_of
-from guestlist.metrics import clopper_pearson_lower, clopper_pearson_upper
+from guestlist.metrics import clopper_pearson_lower, clopper_pearson_upper, error_of
 
 
 class WithInterval(NamedTuple):

@@ -9,7 +9,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from guestlist._case import Case
-from guestlist._kernels import error_of, optional_take
+from guestlist._kernels import optional_take
 from guestlist.errors import InputError
 from guestlist.metrics import (
     WITHHELD,
@@ -19,6 +19,7 @@ from guestlist.metrics import (
     clopper_pearson_lower,
     clopper_pearson_upper,
     clustered_proportion,
+    error_of,
     flags_at_fpr,
     spearman,
 )

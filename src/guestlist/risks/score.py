@@ -8,9 +8,9 @@ import numpy as np
 from scipy.stats import chi2
 
 from guestlist._case import PRIOR, Case
-from guestlist._kernels import cluster_codes, drop_unscored, error_of, optional_take, rows_by_label
+from guestlist._kernels import drop_unscored, optional_take, rows_by_label, scored_records
 from guestlist._util import read_only
-from guestlist.metrics import WITHHELD, ClusterSums, Estimate, clustered_proportion, proportion
+from guestlist.metrics import WITHHELD, ClusterSums, Estimate, clustered_proportion, error_of, proportion
 
 SMALLEST = 1e-10  # what smaller values count as: 0 has no logarithm
 
@@ -262,8 +262,7 @@ def calibration(
         Withheld without members or without non-members.
     """
     error = error_of(confidence)
-    persons = cluster_codes(persons, risks)
-    risks, member = drop_unscored(risks, member)
+    risks, member, persons, _ = scored_records(risks, member, persons)
     if ((risks < 0) | (risks > 1)).any():
         raise ValueError("Expected risks in [0, 1], found others: only probabilities can be calibrated.")
     if member.all() or not member.any():
