@@ -18,7 +18,7 @@ from guestlist._case import Check
 from guestlist._diagnostics.core import always, never
 from guestlist._findings.results import Gated
 from guestlist._report import gate as words
-from guestlist._report.page import page
+from guestlist._report.page import report_page
 from guestlist.attacks import ATTACKS
 from guestlist.cli import main
 from guestlist.metrics import WITHHELD
@@ -400,8 +400,8 @@ def test_a_policy_says_it_all(audited, tmp_path, more):
 def test_new_results_have_passed_no_gate(audited, tmp_path):
     write_gate(audited, evaluate_policy_file(gl.read_results(audited), read_policy(write(tmp_path, "max_auc = 0.9"))))
     assert gl.read_results(audited).gate is not None
-    assert "The gate" in page(gl.read_results(audited))
-    assert "The gate" not in page(replace(gl.read_results(audited), gate=None))
+    assert "The gate" in report_page(gl.read_results(audited))
+    assert "The gate" not in report_page(replace(gl.read_results(audited), gate=None))
 
 
 # -- files for other tools ----------------------------------------------------------------------------------------------

@@ -14,7 +14,7 @@ from sklearn.tree import DecisionTreeClassifier
 import guestlist as gl
 from cases import judge, leaking
 from guestlist._baseline import baseline as kept
-from guestlist._report.page import page
+from guestlist._report.page import report_page
 from guestlist._report.sections.answer import verdict_text
 from guestlist._report.terminal import summary
 from guestlist._store import open_store
@@ -50,7 +50,7 @@ def test_an_audit_of_two_kinds_of_records_does_not_say_yes(years, caplog):
     words = " ".join(summary(found).split())
     assert f"separates members from non-members with AUC {found.baseline.auc:.3f}" in words
     assert f"80% power to detect a difference of AUC {found.baseline.detectable_auc:.3f}" in words
-    source = page(found)
+    source = report_page(found)
     assert source.index('id="baseline"') < source.index('id="figures"')
 
 

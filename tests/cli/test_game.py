@@ -12,7 +12,7 @@ from click.testing import CliRunner
 
 from guestlist import Estimate, Experiment
 from guestlist._audit.experiment_summary import Gap, Point
-from guestlist._report.experiment import answer, page
+from guestlist._report.experiment import answer, experiment_page
 from guestlist.cli import main
 
 
@@ -113,7 +113,7 @@ def test_words_follow_the_figures():
     assert answer(replace(named, average_of="shadows"))[0].startswith(
         "Loss below the shadow models' average training loss:"
     )
-    text = page(made_up(0.9, 0.1))
+    text = experiment_page(made_up(0.9, 0.1))
     assert len(text.encode()) < 400_000  # it can be mailed
     assert "<i>" not in re.sub(r"<script.*?</script>", "", text, flags=re.S)
     assert "allowed, were records alike" in text
@@ -123,13 +123,13 @@ def test_a_page_always_says_that_a_validation_set_with_the_same_bias_hides_the_l
     """With all of a source as members nobody is left over, and the warning is needed no less."""
     found = made_up(0.9, 0.1)
     warning, nobody = "sees a model that generalises, and no sign of what the attacks find", "nobody was left over"
-    assert warning in page(found)
-    assert nobody in page(found)
+    assert warning in experiment_page(found)
+    assert nobody in experiment_page(found)
     seen = tuple(
         Point(arm, epsilon, "validation", Estimate(0.9, 0.8, 1.0))
         for arm in ("apart", "iid")
         for epsilon in found.epsilons
     )
-    validated = page(replace(found, points=found.points + seen))
+    validated = experiment_page(replace(found, points=found.points + seen))
     assert warning in validated
     assert nobody not in validated

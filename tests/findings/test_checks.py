@@ -20,7 +20,7 @@ from guestlist._diagnostics.core import never
 from guestlist._diagnostics.table import Check, check_codes
 from guestlist._report import diagnostics as told
 from guestlist._report.diagnostics import check_lines, sentence
-from guestlist._report.page import page
+from guestlist._report.page import report_page
 from guestlist._report.sections.headline import typical_sentence
 from guestlist._report.terminal import summary
 from report_worlds import leaking as shown
@@ -209,7 +209,7 @@ def test_a_gap_that_no_attack_sees():
     swapped = judge(interchanged(case))
     assert not any(outcome.beats_guessing for outcome in swapped.outcomes)
     assert swapped.check("GL113").state == "issue"
-    assert "swapped column or label" in page(swapped)
+    assert "swapped column or label" in report_page(swapped)
     assert "swapped column or label" in " ".join(summary(swapped).split())
 
 
@@ -337,7 +337,7 @@ def test_a_check_can_be_ignored_and_the_report_says_so(blobs, tree):
         warnings.simplefilter("error")
         found = gl.audit(tree, members, nonmembers, references=0, ignore=("GL101",))
     assert found.check("GL101") == Check("GL101", "ignored", {"duplicates": 7, "nonmembers": 207})
-    for text in (page(found), summary(found)):
+    for text in (report_page(found), summary(found)):
         assert "ignored, as asked" in text
         assert "7 of 207" not in text
 
@@ -355,7 +355,7 @@ def test_issues_stand_first_and_what_passed_is_folded():
     found = check_lines(results)
     assert [row.code for row in found[:3]] == ["GL101", "GL113", "GL104"]
     assert [row.state for row in found] == sorted((row.state for row in found), key=told.ORDER.index)
-    source = page(results)
+    source = report_page(results)
     folded = source[source.index("<summary>Other checks") :].split("</details>")[0]
     assert all((row.code in folded) == (row.state not in told.REPORTED) for row in found)
 
@@ -363,5 +363,5 @@ def test_issues_stand_first_and_what_passed_is_folded():
 @pytest.mark.slow
 def test_a_check_of_a_newer_version_is_shown_by_its_code():
     results = replace(shown(), checks=(Check("GL999", "issue", {}), Check("GL998", "odd", {})))
-    assert "GL999" in page(results)
+    assert "GL999" in report_page(results)
     assert "GL998" in summary(results)

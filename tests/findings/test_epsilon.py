@@ -15,7 +15,7 @@ from cases import case_of
 from guestlist import Claim, Results
 from guestlist._findings import epsilon
 from guestlist._report.exports import markdown, model_card
-from guestlist._report.page import page, page_charts
+from guestlist._report.page import page_charts, report_page
 from guestlist._report.sections.epsilon import EXCHANGEABLE, NOT_EXCHANGEABLE, claim_sentences, epsilon_verdict
 from guestlist.cli import main
 from guestlist.games.bernoulli import no_redraw_probability
@@ -237,7 +237,7 @@ def test_the_probability_is_that_of_the_coins():
 def test_results_keep_the_claim_and_the_page_draws_what_it_allows(case):
     results = replace(leaking(), epsilon=epsilon.find(case))
     assert Results.from_document(json.loads(json.dumps(results.document()))).epsilon == results.epsilon
-    made = page(results)
+    made = report_page(results)
     assert "Does the claimed ε of 1 hold?" in made
     assert "no attack has an advantage above 0.462 on average" in made
     for name in ("roc-linear", "roc-log"):
@@ -246,8 +246,8 @@ def test_results_keep_the_claim_and_the_page_draws_what_it_allows(case):
         assert line.y == pytest.approx(largest_tpr(np.array(line.x), 1.0, 1e-5))
     assert 'class="allowed" style="left:46.2' in made  # on the scale of the advantage
     assert "the thick one the most that ε = 1 at δ = 1e-05 allows, if members and non-members are exchangeable" in made
-    assert "claimed ε" not in page(leaking())
-    assert 'class="allowed"' not in page(leaking())
+    assert "claimed ε" not in report_page(leaking())
+    assert 'class="allowed"' not in report_page(leaking())
     assert "is contradicted" in " ".join(results.summary().split())
 
 

@@ -9,7 +9,7 @@ from cases import case_of, judge
 from guestlist import Results
 from guestlist._findings import headline, hypothesis_tests
 from guestlist._findings.hypothesis_tests import count_flags, evenness, far_above
-from guestlist._report.page import page
+from guestlist._report.page import report_page
 from guestlist._report.sections.hypothesis_tests import per_record_fpr_sentence
 from guestlist._views import Rotation
 from guestlist.evidence import signals_of_margin
@@ -89,7 +89,7 @@ def test_the_page_says_whom_they_fall_on(judged):
     text = per_record_fpr_sentence(results.per_record_fpr[-1])
     assert f"{results.per_record_fpr[-1].far} of them (" in text
     assert "are shown to be called more than 2 times as often as that rate says" in text
-    assert text in page(results)
+    assert text in report_page(results)
     assert Results.from_document(results.document()).per_record_fpr == results.per_record_fpr
     even = replace(results.per_record_fpr[0], far=0)
     assert "No record is shown to be called more than 2 times as often" in per_record_fpr_sentence(even)

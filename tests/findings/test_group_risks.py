@@ -10,7 +10,7 @@ from benchmarks.honesty.group_risks import mean_risks, rates
 from cases import case_of, judge, leaking, regression
 from guestlist import Estimate, InputError, Results
 from guestlist._findings import group_risks
-from guestlist._report.page import page
+from guestlist._report.page import report_page
 from guestlist._report.sections.groups import gap_sentence, group_differences, slice_name, too_small_sentence
 from guestlist._views import Rotation
 from guestlist.evidence import signals_of_margin
@@ -196,7 +196,7 @@ def test_noise_that_gap_and_risk_share_is_no_correlation():
 @pytest.mark.slow
 def test_the_page_names_what_differs_and_what_is_too_small(case, found):
     results = judge(case)
-    made = page(results)
+    made = report_page(results)
     assert results.group_risks == found
     assert Results.from_document(results.document()).group_risks == found
     for text in (*group_differences(found), too_small_sentence(found, "group"), too_small_sentence(found, "pair")):
@@ -219,7 +219,7 @@ def test_the_page_names_what_differs_and_what_is_too_small(case, found):
     assert said.count("half = first") == 1  # one entry for each group, by the clearest of its risks
     assert "corrected p = 0.003, and 1 other risk" in said
     hostile = replace(found, judged=tuple(replace(one, values={HOSTILE: HOSTILE}) for one in found.judged))
-    assert "<script>alert('x')" not in page(replace(results, group_risks=hostile))
+    assert "<script>alert('x')" not in report_page(replace(results, group_risks=hostile))
     assert slice_name(first) == "half = first"
 
 
@@ -235,7 +235,7 @@ def test_less_risk_is_told_without_a_sign(case):
 def test_a_risk_with_one_mean_in_all_classes_is_not_spoken_of():
     results = judge(by_class(np.linspace(0, 0.5, 12)))
     assert any(one.risk == "loss_tail" and np.isnan(one.pearson.value) for one in results.class_gap)
-    made = page(results)
+    made = report_page(results)
     assert "the mean of mu rises with the generalisation gap" in made
     assert "the mean of loss_tail" not in made
 

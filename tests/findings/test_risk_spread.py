@@ -9,7 +9,7 @@ from scipy.stats import spearmanr
 from cases import judge, leaking
 from guestlist import Results
 from guestlist._findings import headline, risk_distribution
-from guestlist._report.page import page
+from guestlist._report.page import report_page
 from guestlist._report.sections import risks as section
 from guestlist.risks import risks_of
 from report_worlds import HOSTILE
@@ -61,7 +61,7 @@ def test_the_page_draws_each_risk_and_escapes_groups(case):
     assert list(chart.y.names) == ["all members", "sex = f", "sex = m", "town = here"]
     assert str(Results.from_document(results.document()).risk_spread) == str(results.risk_distribution)
     spreads = tuple(replace(row, values={HOSTILE: HOSTILE}) for row in results.risk_distribution.quantiles)
-    made = page(replace(results, risk_distribution=replace(results.risk_distribution, quantiles=spreads)))
+    made = report_page(replace(results, risk_distribution=replace(results.risk_distribution, quantiles=spreads)))
     assert "<script>alert('x')" not in made
     assert "<img src=x" not in made
 

@@ -7,7 +7,7 @@ from sklearn.metrics import r2_score
 from cases import judge, leaking, regression
 from guestlist import Results
 from guestlist._report import wording
-from guestlist._report.page import page
+from guestlist._report.page import report_page
 
 
 @pytest.mark.slow
@@ -31,7 +31,7 @@ def test_a_regression_model_has_errors_and_r2():
     assert who.accuracy_members is None
     assert "The model is off by" in wording.fit_sentence(results)
     assert f"R² {who.r2_members:.3f} and {who.r2_nonmembers:.3f}" in wording.fit_sentence(results)
-    source = page(results)
+    source = report_page(results)
     assert wording.fit_sentence(results) in source
     assert "regression</dd>" in source
     assert Results.from_document(json.loads(json.dumps(results.document(), allow_nan=False))).subject == who

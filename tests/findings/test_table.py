@@ -18,7 +18,7 @@ from guestlist._collect import Duplicates
 from guestlist._diagnostics import table
 from guestlist._findings import headline, records, selection
 from guestlist._findings.results import FORMAT, Limit, write_results
-from guestlist._report.page import SECTIONS, page
+from guestlist._report.page import SECTIONS, report_page
 from guestlist._report.templates import Section
 from guestlist._report.terminal import fragment, summary
 from guestlist.attacks import ATTACKS
@@ -46,7 +46,7 @@ def test_judging_writes_nothing_and_finds_all(tmp_path, monkeypatch):
     write_results(tmp_path, results, case.scores)
     again = gl.read_results(tmp_path)
     assert again.document() == results.document()
-    assert page(again) == page(results)
+    assert report_page(again) == report_page(results)
     assert set(np.load(tmp_path / "scores" / "loss.npy")) == set(case.scores["loss"])
 
 
@@ -118,12 +118,12 @@ def test_a_finding_is_a_file_a_field_and_a_row():
     assert (*FINDINGS, "sureness") == WithSureness.finding_names()
     document = json.loads(json.dumps(found.document(), allow_nan=False))
     assert WithSureness.from_document(document).document() == found.document()
-    made = page(found, SECTIONS | {"sureness": section})
+    made = report_page(found, SECTIONS | {"sureness": section})
     assert f"<p>On average {found.sureness.mean:.3f}.</p>" in made
     assert '<h2 id="sureness">Sure &amp; certain</h2>' in made
     older = WithSureness.from_document({k: v for k, v in document.items() if k != "sureness"})
     assert older.sureness is None
-    assert "sureness" not in page(older, SECTIONS | {"sureness": section})
+    assert "sureness" not in report_page(older, SECTIONS | {"sureness": section})
     # A version that does not know it reads the rest.
     known = Results(**{name: getattr(found, name) for name in FINDINGS})
     assert Results.from_document(document).document() == known.document()
@@ -140,14 +140,14 @@ def test_results_that_lack_a_finding_can_be_read_and_shown(name, tmp_path):
     (tmp_path / "results.json").write_text(json.dumps(content))
     found = gl.read_results(tmp_path)
     assert getattr(found, name) is None
-    for form in (page, summary, fragment):
+    for form in (report_page, summary, fragment):
         said = form(found)
         assert "in the training set of" in said
         assert "None" not in said.replace("None of", "")
 
 
 def test_results_without_any_finding_can_be_shown():
-    for form in (page, summary, fragment):
+    for form in (report_page, summary, fragment):
         assert "Not measured" in form(Results())
     assert Results().attacks.empty
     with pytest.raises(FolderError, match="these were: none"):
@@ -180,11 +180,11 @@ def test_the_table_of_attacks_does_not_change_the_page_of_fixed_results(empty_ta
     sure = {"auc": gl.Estimate(0.99, 0.98, 1.0), "p_value": 0.001, "beyond_headline": gl.Estimate(0.1, 0.05, 0.15)}
     better = replace(found.outcomes[0], name="leaf_shares", attacker_needs="has the model file", **sure)
     results = replace(found, outcomes=(better, *found.outcomes))
-    before = [form(results) for form in (page, summary, fragment)]
+    before = [form(results) for form in (report_page, summary, fragment)]
     assert "run by someone who has the model file" in before[0]
     empty_table()
     assert not gl.attacks.ATTACKS
-    assert [form(results) for form in (page, summary, fragment)] == before
+    assert [form(results) for form in (report_page, summary, fragment)] == before
 
 
 @pytest.mark.slow
@@ -195,7 +195,7 @@ def test_who_can_run_an_attack_is_in_the_results(tree, blobs):
     assert [outcome.oracle for outcome in found.outcomes] == [False, False, True]
     (test,) = found.hypothesis_tests
     assert (test.name, test.needs_population, test.levels) == ("loss", True, ())
-    assert "loss was not held to a promise" not in page(found)  # there is no such section without a test
+    assert "loss was not held to a promise" not in report_page(found)  # there is no such section without a test
 
 
 @pytest.mark.slow

@@ -14,7 +14,7 @@ from guestlist._findings.group_risks import GroupRisk, GroupRisks, TooSmall
 from guestlist._report import diagnostics
 from guestlist._report.exports import markdown, model_card
 from guestlist._report.next_steps import next_steps
-from guestlist._report.page import page
+from guestlist._report.page import report_page
 from guestlist._report.sections import answer, groups
 from guestlist._report.templates import with_code
 from guestlist._report.terminal import fragment, summary
@@ -104,9 +104,9 @@ def test_an_attack_that_finds_clearly_more_people_stands_in_the_answer():
 @pytest.mark.slow
 def test_what_changes_the_answer_stands_beside_it_in_every_form():
     results = leaking()  # 37 of 2,400 non-members are equal to a member
-    (row,) = diagnostics.beside_answer(results)
+    (row,) = diagnostics.caveats(results)
     assert row.code == "GL101"
-    for form in (summary, fragment, page, markdown, model_card):
+    for form in (summary, fragment, report_page, markdown, model_card):
         text = " ".join(VISIBLE.sub(" ", html.unescape(form(results))).split())
         assert (
             text.index("Before you rely on it")
@@ -115,10 +115,10 @@ def test_what_changes_the_answer_stands_beside_it_in_every_form():
         )
         assert text.count("non-members are equal to a member") == 1
     handful = with_check(results, Check("GL101", "issue", {"duplicates": 3, "nonmembers": 2400}))
-    assert diagnostics.beside_answer(handful) == ()
+    assert diagnostics.caveats(handful) == ()
     assert "GL101" in [row.code for row in diagnostics.elsewhere(handful)]
     ignored = with_check(results, Check("GL101", "ignored", {"duplicates": 37, "nonmembers": 2400}))
-    assert diagnostics.beside_answer(ignored) == ()
+    assert diagnostics.caveats(ignored) == ()
 
 
 def test_flipped_labels_are_told_before_interchanged_sets():
@@ -137,7 +137,7 @@ def test_flipped_labels_are_told_before_interchanged_sets():
         base, Check("GL112", "issue", {**figures, "members": 0.8, "nonmembers": 0.95, "guessing": 0.76})
     )
     assert "probably interchanged" in answer.verdict_text(turned)
-    assert diagnostics.beside_answer(turned) == ()  # the answer tells it
+    assert diagnostics.caveats(turned) == ()  # the answer tells it
     values = {"attack": "loss", "auc": 0.4, "low": 0.35, "high": 0.45, "r2_members": -3.0, "r2_nonmembers": -2.0}
     assert "always answering the mean" in diagnostics.sentence(Check("GL112", "issue", values))
 
@@ -152,7 +152,7 @@ def test_what_to_do_next_follows_from_what_was_shown():
     unlooked = with_check(quiet(), Check("GL119", "not run", {}))
     assert "model-free baseline" in next_steps(unlooked)[-1]
     assert next_steps(replace(quiet(), headline=None)) == ()
-    for form in (summary, fragment, page, markdown):
+    for form in (summary, fragment, report_page, markdown):
         assert "What next?" in form(leaking())
 
 
@@ -162,13 +162,13 @@ def test_small_groups_are_named_in_every_form():
     results = leaking(
         group_risks=GroupRisks("lira", 0.05, 10, (), (*small, TooSmall("pair", {"a": "b", "c": "d"}, 1, 1)))
     )
-    for form in (summary, fragment, page, markdown):
+    for form in (summary, fragment, report_page, markdown):
         text = " ".join(VISIBLE.sub(" ", html.unescape(form(results))).split()).replace("\\", "")
         assert "Too small to judge, with fewer than 10 members or 10 non-members, are 25 groups" in text
         assert "country = c0 (3 and 0), c1 (3 and 1), c2 (3 and 2)" in text
         assert "and 5 more, in results.json" in text
-    assert "25 more groups are too small to judge" in page(results)
-    alone = page(replace(results, groups=()))
+    assert "25 more groups are too small to judge" in report_page(results)
+    alone = report_page(replace(results, groups=()))
     assert "25 groups are too small to judge" in alone
     assert "country = c0" in alone
 

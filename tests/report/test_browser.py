@@ -14,9 +14,9 @@ import guestlist as gl
 from guestlist import ExperimentSetting
 from guestlist._audit.experiment_summary import ACCURACIES, ATTACKS, Run, summarise_runs
 from guestlist._report.charts import WIDE, Canvas
-from guestlist._report.comparison import page as comparison_page
-from guestlist._report.experiment import page as experiment_page
-from guestlist._report.page import page, page_charts
+from guestlist._report.comparison import comparison_page
+from guestlist._report.experiment import experiment_page
+from guestlist._report.page import page_charts, report_page
 from pages import FORMULAS, NO_FORMULAS
 from report_worlds import HOSTILE, hostile, leaking
 
@@ -72,7 +72,7 @@ def opened(browser, tmp_path_factory):
     """Results to their page in a tab; at the end, that no page said or asked for anything."""
     said, asked, paths = [], [], []
 
-    def open_page(results, width=1200, made=page, dark=False):
+    def open_page(results, width=1200, made=report_page, dark=False):
         path = tmp_path_factory.mktemp("page") / "report.html"
         path.write_text(made(results), "utf-8")
         paths.append(path.as_uri())
@@ -163,14 +163,14 @@ def test_the_figures_of_a_chart_are_saved_and_stand_under_the_pointer(tab):
     assert not tab.locator("#scores svg").first.is_visible()
     tab.evaluate("location.hash = '#distribution'")  # as a link does: what is folded opens
     box = tab.locator("#scores svg:visible").bounding_box()
-    assert not tab.locator("#scores .told").is_visible()
+    assert not tab.locator("#scores .tooltip").is_visible()
     chart = page_charts(with_risks())["scores"]
     members, canvas = chart.series[1], Canvas(chart, WIDE)
     top = max(range(len(members.x)), key=lambda i: members.y[i])
     zoom = box["width"] / WIDE
     across, up = canvas.across(members.x[top]), canvas.up(members.y[top])
     tab.mouse.move(box["x"] + across * zoom + 1, box["y"] + up * zoom)
-    told = tab.locator("#scores .told").inner_text().splitlines()
+    told = tab.locator("#scores .tooltip").inner_text().splitlines()
     assert told == ["members", f"share of records: {float(f'{100 * members.y[top]:.3g}'):g}%", told[2]]
     assert told[2].startswith(f"score: higher means likelier member: {members.x[top]:.2g}"[:-1])
     assert tab.locator("#scores svg:visible .pointed").count() == 1

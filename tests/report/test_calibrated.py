@@ -6,7 +6,7 @@ import pytest
 
 from cases import judge, leaking
 from guestlist import Estimate
-from guestlist._report.page import page
+from guestlist._report.page import report_page
 from guestlist._report.sections import risks
 from guestlist._util import interval
 from report_worlds import HOSTILE
@@ -31,7 +31,7 @@ def test_the_chart_holds_every_bin_with_its_interval(results):
 
 def test_the_page_says_how_far_a_score_is_off(results):
     (one,) = results.calibrated
-    made = page(results)
+    made = report_page(results)
     assert risks.calibration_sentence(one) in made
     assert f"risk_score is off by {one.calibration.rmse.value:.3f}" in made
     for row in one.priors:
@@ -44,5 +44,5 @@ def test_the_page_says_how_far_a_score_is_off(results):
 
 def test_names_are_escaped_and_nothing_is_said_without_a_score(results):
     hostile = replace(results, calibrated=tuple(replace(one, score=HOSTILE) for one in results.calibrated))
-    assert "<img src=x" not in page(hostile)
+    assert "<img src=x" not in report_page(hostile)
     assert risks.calibrated_section(replace(results, calibrated=None)) is None

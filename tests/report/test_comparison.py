@@ -10,7 +10,7 @@ from benchmarks.honesty.compare import ATTACK, two
 import guestlist as gl
 from guestlist._audit.comparison import RiskChanges
 from guestlist._report import comparison
-from guestlist._report.comparison import page
+from guestlist._report.comparison import comparison_page
 from guestlist.defences import Training
 from pages import Reader
 from report_worlds import HOSTILE
@@ -31,7 +31,7 @@ def found():
 
 @pytest.fixture(scope="module")
 def read(found):
-    return Reader(page(found))
+    return Reader(comparison_page(found))
 
 
 def test_it_shows_every_audit_and_every_pair(read, found):
@@ -61,7 +61,7 @@ def test_it_shows_every_audit_and_every_pair(read, found):
 
 
 def test_is_small_enough_to_mail(found):
-    assert len(page(found).encode()) < 400_000
+    assert len(comparison_page(found).encode()) < 400_000
 
 
 def test_words_follow_from_intervals(found):
@@ -89,8 +89,8 @@ def test_what_users_wrote_is_text(tmp_path):
     pairs = tuple(replace(pair, risk_changes=RiskChanges(0.1, 100, (HOSTILE, "r1"), ())) for pair in base.pairs)
     told = tuple(replace(one, attack=HOSTILE, training=Training(HOSTILE, HOSTILE)) for one in base.audits)
     base = replace(base, pairs=pairs, audits=told)
-    source = page(base)
-    assert source == page(base)
+    source = comparison_page(base)
+    assert source == comparison_page(base)
     read = Reader(source)
     assert "<script>alert" not in source
     assert read.elements.count("script") == 2
@@ -105,6 +105,6 @@ def test_what_users_wrote_is_text(tmp_path):
 
 
 def test_nobody_is_named_who_was_not_found():
-    read = Reader(page(gl.compare(audits(records=200))))
+    read = Reader(comparison_page(gl.compare(audits(records=200))))
     assert "names members" not in read.shown
     assert "Risen" not in read.shown

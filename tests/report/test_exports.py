@@ -5,7 +5,7 @@ import re
 import pytest
 
 from guestlist import EXPORTS
-from guestlist._report.exports import markdown, plain, table
+from guestlist._report.exports import attack_table, markdown, plain
 from guestlist._report.sections.answer import verdict_text
 from guestlist.cli import main
 from report_worlds import HOSTILE, hostile, leaking, predictions_only, quiet
@@ -30,7 +30,7 @@ def test_nothing_that_a_user_wrote_becomes_markup(name):
     for line in text.splitlines():
         if line.startswith("| "):  # a cell holds no bar that would begin another
             assert len(re.findall(r"(?<!\\)\|", line)) == len(
-                re.findall(r"(?<!\\)\|", table(hostile()).splitlines()[0])
+                re.findall(r"(?<!\\)\|", attack_table(hostile()).splitlines()[0])
             )
 
 
@@ -40,7 +40,7 @@ def test_text_that_markdown_would_read_is_escaped():
 
 @pytest.mark.slow
 def test_the_headline_stands_first():
-    rows = table(leaking()).splitlines()
+    rows = attack_table(leaking()).splitlines()
     assert rows[2].startswith("| **")
     assert len(rows) == 2 + len(leaking().outcomes)
 

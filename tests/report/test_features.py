@@ -6,7 +6,7 @@ import pytest
 
 import guestlist as gl
 from guestlist import InputError
-from guestlist._report.page import MAX_COLUMNS, page, with_features
+from guestlist._report.page import MAX_COLUMNS, report_page, with_features
 from report_worlds import HOSTILE, leaking
 
 
@@ -22,11 +22,11 @@ def test_features_are_found_by_id_and_shown_as_text():
     results = leaking()
     shown = with_features(results, base.take(order))
     assert [one.features["wage"] for one in shown.exposed] == [str(1000.5 + i) for i in range(len(order))]
-    made = page(shown)
+    made = report_page(shown)
     assert ">1003.5<" in made
     assert "<img src=x" not in made
     assert "and shows their features" in made
-    assert "1003.5" not in page(results)
+    assert "1003.5" not in report_page(results)
     assert all(one.features == {} for one in results.exposed)
 
 

@@ -8,7 +8,7 @@ from guestlist import EXPORTS, Estimate
 from guestlist._findings.headline import FIXED, Headline
 from guestlist._report import wording
 from guestlist._report.next_steps import next_steps
-from guestlist._report.page import page
+from guestlist._report.page import report_page
 from guestlist._report.sections.answer import other_successes, verdict_text, verdict_texts
 from guestlist._report.sections.attacks import curves_section as curves
 from guestlist._report.sections.attacks import split_table
@@ -65,7 +65,7 @@ def test_the_file_holders_attack_is_no_sign_in_the_other_row():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("form", [summary, fragment, page, EXPORTS["markdown"].text, EXPORTS["model_card"].text])
+@pytest.mark.parametrize("form", [summary, fragment, report_page, EXPORTS["markdown"].text, EXPORTS["model_card"].text])
 def test_every_form_shows_both_rows(form):
     text = " ".join(form(with_file_holder(leaking())).split())
     assert wording.QUERIER in text

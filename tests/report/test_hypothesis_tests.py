@@ -9,7 +9,7 @@ import pytest
 
 from guestlist import Estimate, Results
 from guestlist._findings.hypothesis_tests import Level
-from guestlist._report.page import page, page_charts
+from guestlist._report.page import page_charts, report_page
 from guestlist._report.sections import attacks, hypothesis_tests
 from guestlist._report.terminal import summary
 from guestlist._report.wording import sanitize_results
@@ -21,7 +21,7 @@ UNSEEN = re.compile(r"<(script|style)\b.*?</\1>|<[^>]*>", re.DOTALL)
 
 def shown(results) -> str:
     """What the page lets a person read."""
-    return " ".join(html.unescape(UNSEEN.sub("", page(results))).split())
+    return " ".join(html.unescape(UNSEEN.sub("", report_page(results))).split())
 
 
 def level(low, high, alpha=0.05):
@@ -164,7 +164,7 @@ def test_hostile_names_are_text_in_both_tables():
     results = sanitize_results(hostile())
     assert len(attacks.agreement_rows(results)) == 4
     assert len(hypothesis_tests.tests_with_levels(results)) == 2
-    source = page(hostile())
+    source = report_page(hostile())
     section = source[source.index('id="promises"') : source.index('id="distribution"')]
     assert "<script" not in section
     assert "<img" not in section

@@ -16,7 +16,7 @@ import pytest
 from guestlist import Cover, Results
 from guestlist._findings.attacks import Curve, Histogram
 from guestlist._report import diagnostics, wording
-from guestlist._report.page import json_for_script, page, page_charts
+from guestlist._report.page import json_for_script, page_charts, report_page
 from guestlist._report.sections import answer, attacks, facts, headline
 from guestlist._report.sections.facts import untested_sentences
 from guestlist._report.templates import whisker
@@ -30,13 +30,13 @@ CASES = (leaking, quiet, predictions_only, hostile)
 
 @cache
 def read(case) -> Reader:
-    return Reader(page(case()))
+    return Reader(report_page(case()))
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("case", CASES)
 def test_equal_results_give_equal_bytes(case):
-    assert page(case()) == page(case())
+    assert report_page(case()) == report_page(case())
 
 
 @pytest.mark.slow
@@ -44,7 +44,7 @@ def test_equal_results_give_equal_bytes(case):
 def test_is_a_function_of_the_document(case):
     results = case()
     content = json.loads(json.dumps(results.document(), sort_keys=True, allow_nan=False))
-    assert page(Results.from_document(content)) == page(results)
+    assert report_page(Results.from_document(content)) == report_page(results)
 
 
 @pytest.mark.slow
@@ -52,8 +52,8 @@ def test_an_infinite_score_survives_the_document():
     base = leaking()
     top = replace(base.exposed[0], score=math.inf)
     results = replace(base, exposed=(top, *base.exposed[1:]))
-    assert page(Results.from_document(json.loads(json.dumps(results.document())))) == page(results)
-    assert "infinite" in Reader(page(results)).shown
+    assert report_page(Results.from_document(json.loads(json.dumps(results.document())))) == report_page(results)
+    assert "infinite" in Reader(report_page(results)).shown
 
 
 @pytest.mark.slow
@@ -86,7 +86,7 @@ def test_shows_everything_there_is(case):
 @pytest.mark.slow
 @pytest.mark.parametrize("case", CASES)
 def test_loads_nothing(case):
-    rest = page(case())
+    rest = report_page(case())
     seen = Reader(rest)
     loads = ("src", "href", "srcset", "action", "data", "poster")
     assert all(value.startswith("#") for _, name, value in seen.attributes if name in loads)
@@ -125,7 +125,7 @@ def test_hostile_text_is_shown_as_text():
     assert f"Membership privacy of {literal}" in shown
     assert f"{literal} = {literal}" in shown  # a group
     assert shown.count(literal) > 30
-    assert "\u202e" not in page(hostile())
+    assert "\u202e" not in report_page(hostile())
 
 
 def test_figures_of_users_names_are_data():
@@ -157,7 +157,7 @@ def test_charts_draw_the_curve_and_its_band(case):
 
 @pytest.mark.slow
 def test_every_colour_of_a_chart_is_defined_by_the_page():
-    source = page(leaking())
+    source = report_page(leaking())
     used = set(re.findall(r"var\((--[a-z-]+)\)", source))
     assert {"--member", "--nonmember-fill", "--band", "--grid"} <= used
     assert all(f"{name}:" in source for name in used)
@@ -166,19 +166,19 @@ def test_every_colour_of_a_chart_is_defined_by_the_page():
 @pytest.mark.slow
 def test_withheld_figures_are_marked_and_not_drawn():
     assert whisker(WITHHELD) == {}
-    shown = Reader(page(with_headline(quiet(), auc=WITHHELD, advantage=WITHHELD))).shown
+    shown = Reader(report_page(with_headline(quiet(), auc=WITHHELD, advantage=WITHHELD))).shown
     assert "nan" not in shown.lower().split()
     assert "withheld" in shown
 
 
 def test_a_finding_without_any_score_can_be_shown():
     empty = Histogram((math.nan, math.nan), (math.nan,), (math.nan,))
-    assert "Not measured" in Reader(page(with_headline(quiet(), auc=WITHHELD, histogram=empty))).shown
+    assert "Not measured" in Reader(report_page(with_headline(quiet(), auc=WITHHELD, histogram=empty))).shown
 
 
 @pytest.mark.parametrize("case", CASES)
 def test_the_contents_lead_everywhere_and_the_answer_stands_above_them(case):
-    source, seen = page(case()), read(case)
+    source, seen = report_page(case()), read(case)
     links = [value.removeprefix("#") for tag, name, value in seen.attributes if (tag, name) == ("a", "href")]
     assert set(links) <= set(seen.ids)
     headings = re.findall(r'<h2 id="([^"]*)"', source)
@@ -188,12 +188,12 @@ def test_the_contents_lead_everywhere_and_the_answer_stands_above_them(case):
 
 @pytest.mark.slow
 def test_what_is_for_researchers_is_an_appendix():
-    source = page(leaking())
+    source = report_page(leaking())
     start = source.index('id="appendix"')
     for part in ("promises", "agreement", "distribution"):
         assert source.index(f'<h3 id="{part}"') > start
         assert source.rindex("<details", 0, source.index(f'<h3 id="{part}"')) > start
-    assert 'id="appendix"' not in page(replace(predictions_only(), outcomes=None, headline=None))
+    assert 'id="appendix"' not in report_page(replace(predictions_only(), outcomes=None, headline=None))
 
 
 def test_attacks_are_folded_to_the_headline_and_the_best_three():
@@ -216,7 +216,7 @@ def test_attacks_are_folded_to_the_headline_and_the_best_three():
 @pytest.mark.slow
 def test_the_cover_stands_on_the_page_as_text():
     said = Cover("The title", "An owner", HOSTILE, "A purpose", "1 May")
-    source = page(replace(leaking(), cover=said))
+    source = report_page(replace(leaking(), cover=said))
     shown = Reader(source).shown
     assert "<title>The title</title>" in source
     for words_ in (
@@ -247,7 +247,7 @@ def test_headings_are_in_order_and_ids_unique(case):
 @pytest.mark.slow
 @pytest.mark.parametrize("case", CASES)
 def test_is_small_enough_to_mail(case):
-    assert len(page(case()).encode()) < 400_000
+    assert len(report_page(case()).encode()) < 400_000
 
 
 @pytest.mark.slow
@@ -259,7 +259,7 @@ def test_the_largest_page_is_below_three_megabytes():
     records = tuple(
         replace(base.exposed[0], id=f"members:{i}", risks={str(k): 0.123 for k in range(10)}) for i in range(1000)
     )
-    whole = page(replace(base, outcomes=(*base.outcomes, *many), exposed=records))
+    whole = report_page(replace(base, outcomes=(*base.outcomes, *many), exposed=records))
     assert 1_000_000 < len(whole.encode()) < 3_000_000
 
 
@@ -274,7 +274,7 @@ def test_tables_and_charts_can_be_heard():
 @pytest.mark.slow
 def test_to_html_writes_the_page(tmp_path):
     path = leaking().to_html(tmp_path / "report.html")
-    assert path.read_text("utf-8") == page(leaking())
+    assert path.read_text("utf-8") == report_page(leaking())
 
 
 @pytest.mark.slow

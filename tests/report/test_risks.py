@@ -7,7 +7,7 @@ import pytest
 import guestlist as gl
 from cases import case_of, judge, leaking
 from guestlist import Results
-from guestlist._report.page import page
+from guestlist._report.page import report_page
 from guestlist._report.sections.risks import risk_value_sentence, shapr_caveat
 from guestlist.metrics import WITHHELD
 from report_worlds import HOSTILE
@@ -28,7 +28,7 @@ def test_the_page_says_what_risks_are_worth():
     )
     assert f"Calling everybody at risk has F1 {everybody.f1.value:.3f} and tells nothing" in text
     assert "not shown to be better than chance" not in text
-    made = page(found)
+    made = report_page(found)
     assert text in made
     assert all(f'<th scope="row">{row.risk}</th>' in made for row in found.risks)
     assert str(Results.from_document(found.document()).risks) == str(found.risks)  # NaN is not equal to itself
@@ -48,7 +48,7 @@ def test_a_risk_that_ranks_by_chance_is_said_to():
 @pytest.mark.slow
 def test_names_are_escaped():
     found = judge(leaking())
-    made = page(replace(found, risks=tuple(replace(row, attack=HOSTILE, risk=HOSTILE) for row in found.risks)))
+    made = report_page(replace(found, risks=tuple(replace(row, attack=HOSTILE, risk=HOSTILE) for row in found.risks)))
     assert "<script>alert('x')" not in made
 
 
@@ -56,9 +56,9 @@ def test_names_are_escaped():
 def test_what_must_be_said_stands_beside_shapr():
     found = judge(leaking())
     assert not shapr_caveat(found.risks)
-    assert "SHAPr" not in page(found)
+    assert "SHAPr" not in report_page(found)
     shown = replace(found, risks=(*found.risks, replace(found.risks[1], risk="shapr_first_layer")))
-    made = page(shown)
+    made = report_page(shown)
     for words in ("utility, not privacy", "A memorised outlier", "better than the row of everybody"):
         assert words in shapr_caveat(shown.risks)
         assert words in made

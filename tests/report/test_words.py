@@ -13,7 +13,7 @@ from guestlist._case import Check
 from guestlist._findings.exposure import ExposedPerson, Exposure
 from guestlist._findings.records import ExposureSummary
 from guestlist._report import wording
-from guestlist._report.page import page
+from guestlist._report.page import report_page
 from guestlist._report.sections import answer, exposed, facts, groups, headline
 from guestlist._report.terminal import fragment, summary
 from guestlist._util import interval, interval_in_people, people_base, percent
@@ -63,7 +63,7 @@ VISIBLE = re.compile(r"<(script|style)\b.*?</\1>|<[^>]*>", re.DOTALL)
 
 def everything(results) -> str:
     """All that any form lets a person read."""
-    return "\n".join([summary(results), *(VISIBLE.sub(" ", form(results)) for form in (fragment, page))])
+    return "\n".join([summary(results), *(VISIBLE.sub(" ", form(results)) for form in (fragment, report_page))])
 
 
 @pytest.mark.slow
@@ -76,7 +76,7 @@ def test_nothing_is_ever_called_safe(case):
 @pytest.mark.parametrize("case", CASES)
 def test_sizes_and_the_lower_bound_are_always_told(case):
     results = case()
-    for text in (summary(results), fragment(results), page(results)):
+    for text in (summary(results), fragment(results), report_page(results)):
         told = " ".join(text.split())
         assert f"{results.subject.members:,} members" in told
         assert f"{results.subject.nonmembers:,} non-members" in told
@@ -131,7 +131,7 @@ def test_nothing_found_says_what_could_have_been():
     assert "No estimate at an FPR of 0.1%" in told
     assert "Use at least 10,000 non-members" in told
     assert "an FPR of 1% is imprecise: it rests on about 3 false positives among 300 non-members" in told
-    for text in (summary(results), fragment(results), page(results)):
+    for text in (summary(results), fragment(results), report_page(results)):
         assert f"80% power to detect an AUC of {wording.headline_attack(results).detectable_auc:.3f}" in " ".join(
             text.split()
         )
@@ -253,7 +253,7 @@ def test_with_few_references_the_report_says_that_the_comparison_needs_more(refe
     base = leaking()
     alone = replace(base.headline, same_recipe=None)
     few = replace(base, headline=alone, references=replace(base.references, count=references))
-    for text in (summary(few), page(few)):
+    for text in (summary(few), report_page(few)):
         assert f"This audit has {told}; the comparison needs 8 or more." in " ".join(text.split())
     assert headline.typical_sentence(replace(few, references=None)) is None
     # With enough of them it is another reason: no attack could be tried on them.
@@ -373,21 +373,21 @@ def test_the_order_of_the_list_is_told_where_its_keys_are_shown():
     now = replace(base, exposed=tuple(replace(e, gap=2.5) for e in earlier))
     assert "sorted by distance p-value, then by gap." in exposed.table_caption(now)
     assert "The gap is the distance of the score" in exposed.p_value_explanation(now)
-    made = page(now)
+    made = report_page(now)
     assert ">Gap</th>" in made
     assert '<td class="number">2.5</td>' in made
-    assert ">Gap</th>" not in page(replace(base, exposed=earlier))
+    assert ">Gap</th>" not in report_page(replace(base, exposed=earlier))
 
 
 @pytest.mark.slow
 def test_persons_are_listed_beside_records():
     base = leaking()
     person = ExposedPerson("patient <7>", 12, 0.91, 0.004, 0.02, 49)
-    made = page(replace(base, exposed_persons=(person,)))
+    made = report_page(replace(base, exposed_persons=(person,)))
     assert "patient &lt;7&gt;" in made
     assert "judged by all their records together" in made
     assert "They stand in the order of the p-value among models, then of the place." in made
-    assert "judged by all their records together" not in page(base)
+    assert "judged by all their records together" not in report_page(base)
 
 
 def test_the_exposure_list_says_what_it_promises_and_what_not():

@@ -7,7 +7,7 @@ import guestlist as gl
 from cases import case_of, leaking
 from guestlist._diagnostics import evidence
 from guestlist._findings import risk_distribution
-from guestlist._report.page import page
+from guestlist._report.page import report_page
 from guestlist.risks import at_prior, at_thresholds, calibration, calibration_at_priors, risk_score
 from oracles_risks import modified_entropy
 from worlds import gaussian_simulation
@@ -153,7 +153,7 @@ def test_the_report_says_that_the_published_shadow_teaches_no_probabilities(real
     check = found.check("GL121")
     assert check.state == "issue"
     assert round(check.values["rmse"], 2) == 0.24
-    made = page(found)
+    made = report_page(found)
     assert "The privacy risk score is 0.237 (0.196 to 0.277) away" in made
     assert "They were trained on another number of records (GL105)." in made
 

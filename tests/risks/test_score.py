@@ -7,7 +7,7 @@ import pytest
 
 import guestlist as gl
 from cases import case_of, leaking, regression
-from guestlist._report.page import page
+from guestlist._report.page import report_page
 from guestlist.metrics import auc
 from guestlist.risks import RISKS, LogHistogram, risk_score, risks_of
 from oracles_risks import modified_entropy, risk_scores
@@ -43,7 +43,7 @@ def test_a_shadow_of_half_the_records_is_flagged(published):
     found = gl.audit_predictions(target, shadow=shadow, attacks=["mentr"], baseline=False)
     check = found.check("GL105")
     assert (check.state, check.values["target"], check.values["references"]) == ("issue", 1000, 500)
-    assert "about 1000 members of the target, and about 500 members of the shadow" in page(found)
+    assert "about 1000 members of the target, and about 500 members of the shadow" in report_page(found)
     own = gl.audit_predictions(target, shadow=target, attacks=["mentr"], baseline=False)
     assert own.check("GL105").state == "passed"
 

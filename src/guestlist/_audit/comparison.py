@@ -180,9 +180,9 @@ class Comparisons:
 
     def to_html(self, path: str | Path) -> Path:
         """Write the comparison as one self-contained page and return its path."""
-        from guestlist._report.comparison import page
+        from guestlist._report.comparison import comparison_page
 
-        write_text(Path(path), page(self))
+        write_text(Path(path), comparison_page(self))
         return Path(path)
 
     def to_json(self, path: str | Path) -> Path:

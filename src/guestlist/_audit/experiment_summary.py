@@ -260,9 +260,9 @@ class Experiment:
 
     def to_html(self, path: str | Path) -> Path:
         """Write the experiment as one self-contained page and return its path."""
-        from guestlist._report.experiment import page
+        from guestlist._report.experiment import experiment_page
 
-        write_text(Path(path), page(self))
+        write_text(Path(path), experiment_page(self))
         return Path(path)
 
     def to_dict(self) -> dict[str, Any]:

@@ -241,10 +241,10 @@ class Results:
             features: the members of the audit with their ids, to show the features of the most exposed; the audit folder
                 holds no features.
         """
-        from guestlist._report.page import page, with_features
+        from guestlist._report.page import report_page, with_features
 
         target = as_path("path", path)
-        write_text(target, page(self if features is None else with_features(self, features)))
+        write_text(target, report_page(self if features is None else with_features(self, features)))
         return target
 
     def __repr__(self) -> str:

@@ -102,7 +102,7 @@ MOST_IDS = 100  # of one list on the page; the facts hold all
 SHADES = ("ink", "member", "nonmember", "other")
 
 
-def page(comparisons: Comparisons) -> str:
+def comparison_page(comparisons: Comparisons) -> str:
     """The whole comparison as one self-contained HTML page."""
     comparisons = sanitize_value(type(comparisons), comparisons)
     sections = (
@@ -160,7 +160,9 @@ def _trade(comparisons: Comparisons) -> Section | None:
         f"TPR {decimal(audit.tpr.value)}"
         for audit in placed
     )
-    return Section("trade", "Privacy against usefulness", _filled("trade.html", told=caption, charts=drawn), drawn)
+    return Section(
+        "trade", "Privacy against usefulness", _filled("trade.html", description=caption, charts=drawn), drawn
+    )
 
 
 def _points(audits: list[AuditMetrics], metric: str, title: str) -> Chart:
@@ -207,7 +209,7 @@ def _risks(comparisons: Comparisons) -> Section | None:
         return None
     drawn = {f"risk-{i}": _distribution(name, comparisons.audits) for i, name in enumerate(by_risk)}
     captions = [(f"risk-{i}", name, _risk_caption(name, audits)) for i, (name, audits) in enumerate(by_risk.items())]
-    body = _filled("risks.html", figures=captions, charts=drawn)
+    body = _filled("risks.html", captions=captions, charts=drawn)
     return Section("risks", "How risk is spread, before and after", body, drawn)
 
 

@@ -39,7 +39,7 @@ def reported(results: Results) -> tuple[CheckLine, ...]:
     return tuple(line for line in check_lines(results) if line.state in REPORTED)
 
 
-def beside_answer(results: Results) -> tuple[CheckLine, ...]:
+def caveats(results: Results) -> tuple[CheckLine, ...]:
     """Return the issues that change the meaning of the answer, except those that the answer reports itself."""
     in_answer = _reported_by_answer(results)
     return tuple(
@@ -49,8 +49,8 @@ def beside_answer(results: Results) -> tuple[CheckLine, ...]:
 
 def elsewhere(results: Results) -> tuple[CheckLine, ...]:
     """Return the reported diagnostics that are not next to the answer."""
-    beside = {line.code for line in beside_answer(results)}
-    return tuple(line for line in reported(results) if line.code not in beside)
+    caveat_codes = {line.code for line in caveats(results)}
+    return tuple(line for line in reported(results) if line.code not in caveat_codes)
 
 
 def collapsed(results: Results) -> tuple[CheckLine, ...]:

@@ -26,7 +26,7 @@ SHADES = {"apart": "member", "iid": "nonmember"}
 DASHES = {"nonmembers": "dash", "validation": "dot"}
 
 
-def page(experiment: Experiment) -> str:
+def experiment_page(experiment: Experiment) -> str:
     """The whole experiment as one self-contained HTML page."""
     sections = [_answer(experiment), _advantage(experiment), _accuracy(experiment), _reading()]
     cover = None

@@ -28,13 +28,13 @@ def markdown(results: Results) -> str:
     results = sanitize_results(results)
     parts = [
         f"# {plain(wording.question(results))}",
-        cover(results),
+        _cover(results),
         *(plain(text) for text in verdict_texts(results)),
-        beside(results),
-        plain(promised(results)),
+        _caveats(results),
+        plain(_claim(results)),
         plain(wording.basis_sentence(results)),
     ]
-    parts += [plain(small_groups_sentence(results)), table(results)]
+    parts += [plain(small_groups_sentence(results)), attack_table(results)]
     for title, lines in (
         ("What next?", next_steps(results)),
         ("Checks", [row.text for row in diagnostics.elsewhere(results)]),
@@ -52,25 +52,25 @@ def _gate(results: Results) -> tuple[str, tuple[str, ...]]:
     return gate.gate_title(results.gate), gate.gate_texts(results.gate)
 
 
-def cover(results: Results) -> str:
+def _cover(results: Results) -> str:
     """Return the entries of the cover as a list."""
     return "\n".join(f"- {plain(line)}" for line in wording.cover_lines(results))
 
 
-def beside(results: Results) -> str:
+def _caveats(results: Results) -> str:
     """Return the sentences that qualify the verdict."""
-    lines = [f"- {plain(row.text)}" for row in diagnostics.beside_answer(results)]
+    lines = [f"- {plain(row.text)}" for row in diagnostics.caveats(results)]
     if not lines:
         return ""
     return "\n".join(["Before you rely on it:", "", *lines])
 
 
-def promised(results: Results) -> str:
+def _claim(results: Results) -> str:
     """Return the verdict on a claimed epsilon; empty if none is claimed."""
     return " ".join(filter(None, claim_sentences(results)))
 
 
-def table(results: Results) -> str:
+def attack_table(results: Results) -> str:
     """A row per attack, those of the headline rows first."""
     outcomes = results.outcomes or ()
     headline = wording.headline_attack(results)
@@ -107,14 +107,14 @@ def model_card(results: Results) -> str:
     first, *others = verdict_texts(results)
     parts = [
         "## Membership privacy",
-        cover(results),
+        _cover(results),
         f"**{plain(wording.question(results))}** {plain(first)}",
         *(plain(text) for text in others),
-        beside(results),
-        plain(promised(results)),
+        _caveats(results),
+        plain(_claim(results)),
         plain(wording.basis_sentence(results)),
         plain(wording.fit_sentence(results)),
-        table(results),
+        attack_table(results),
         LOWER_BOUND,
         "Not tested:",
         "\n".join(f"- {plain(line)}" for line in untested_sentences(results)),

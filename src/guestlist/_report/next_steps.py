@@ -39,7 +39,7 @@ def next_steps(results: Results, folder: Path | str | None = FOLDER_PLACEHOLDER)
     if attack is None:
         return ()
     steps = []
-    codes = [row.code for row in diagnostics.beside_answer(results)]
+    codes = [row.code for row in diagnostics.caveats(results)]
     if codes:
         steps.append(f"Resolve these checks first: {wording.and_joined(codes)}.")
     has_references = results.references is not None

@@ -62,7 +62,7 @@ _ESCAPES = str.maketrans({"<": "\\u003c", ">": "\\u003e", "&": "\\u0026"})
 Sections = Mapping[str, Callable[[Results], Section | None]]
 
 
-def page(results: Results, sections: Sections = SECTIONS) -> str:
+def report_page(results: Results, sections: Sections = SECTIONS) -> str:
     """Render the report as one self-contained HTML page, a function of the content of results.json."""
     results = sanitize_results(results)
     return render_page(

@@ -1,5 +1,5 @@
-// Tells the figures of the charts under the pointer, makes tables sortable, and saves both as CSV.
-// The page is whole without this: whatever needs the script is put there by it.
+// Shows the values of a chart under the pointer, sorts and filters tables, and saves both as CSV.
+// The page is complete without this script: it adds the elements that need it.
 "use strict";
 
 function made(tag, properties, ...inside) {
@@ -8,7 +8,7 @@ function made(tag, properties, ...inside) {
   return element;
 }
 
-// A spreadsheet computes a cell that begins like a formula: an apostrophe keeps it text. The rule is that of lines.py.
+// A spreadsheet computes a cell that begins like a formula: an apostrophe keeps it text. The rule is that of _util/text.py.
 const FORMULA = /^[=+\-@\t\r\n]/;
 const NUMBER = /^[+\-]?([0-9][0-9,]*\.?[0-9]*|\.[0-9]+)(e[+\-]?[0-9]+)?%?$/i;
 
@@ -45,65 +45,65 @@ function scale(from, length, low, high, log) {
   return (value) => from + length * (at(value) - at(low)) / (at(high) - at(low));
 }
 
-function places(drawing, series) {
+function positions(drawing, series) {
   const [left, top, width, height] = drawing.dataset.box.split(" ").map(Number);
   const [x0, x1, xLog, y0, y1, yLog] = drawing.dataset.scales.split(" ").map(Number);
   const across = scale(left, width, x0, x1, xLog), up = scale(top + height, -height, y0, y1, yLog);
   return series.x.map((x, i) => x === null || series.y[i] === null ? null : [across(x) + series.offset, up(series.y[i])]);
 }
 
-function apart([x, y], [x0, y0], [x1, y1]) {
+function distance([x, y], [x0, y0], [x1, y1]) {
   const long = (x1 - x0) ** 2 + (y1 - y0) ** 2;
   const share = long ? Math.min(Math.max(((x - x0) * (x1 - x0) + (y - y0) * (y1 - y0)) / long, 0), 1) : 0;
   return Math.hypot(x - x0 - share * (x1 - x0), y - y0 - share * (y1 - y0));
 }
 
 function nearest(drawing, chart, pointer) {
-  // The point whose mark, or whose piece of line, is nearest: a stair goes right and then up.
-  let found = {apart: 24};
+  // Returns the point with the nearest mark or line segment; a step goes right and then up.
+  let closest = {distance: 24};
   chart.series.forEach((series, number) => {
     if (!series.hover || !series.y) return;
-    const at = places(drawing, series);
-    at.forEach((place, i) => {
-      if (!place) return;
-      const last = series.line && i && at[i - 1] || place;
-      const corner = series.step ? [place[0], last[1]] : last;
-      const far = Math.min(apart(pointer, last, corner), apart(pointer, corner, place));
-      const near = Math.abs(pointer[0] - last[0]) < Math.abs(pointer[0] - place[0]) ? i - 1 : i;
-      if (far < found.apart) found = {apart: far, number, series, i: at[near] ? near : i};
+    const at = positions(drawing, series);
+    at.forEach((position, i) => {
+      if (!position) return;
+      const last = series.line && i && at[i - 1] || position;
+      const corner = series.step ? [position[0], last[1]] : last;
+      const separation = Math.min(distance(pointer, last, corner), distance(pointer, corner, position));
+      const near = Math.abs(pointer[0] - last[0]) < Math.abs(pointer[0] - position[0]) ? i - 1 : i;
+      if (separation < closest.distance) closest = {distance: separation, number, series, i: at[near] ? near : i};
     });
   });
-  return found.series && found;
+  return closest.series && closest;
 }
 
-function tell(place, chart) {
-  const box = made("div", {className: "told", hidden: true});
-  place.append(box);
+function showTooltip(container, chart) {
+  const box = made("div", {className: "tooltip", hidden: true});
+  container.append(box);
   const clear = () => {
     box.hidden = true;
-    for (const old of place.querySelectorAll(".pointed")) old.classList.remove("pointed");
+    for (const old of container.querySelectorAll(".pointed")) old.classList.remove("pointed");
   };
-  place.addEventListener("pointerleave", clear);
+  container.addEventListener("pointerleave", clear);
   const follow = (event) => {
     const drawing = event.target.closest("svg");
     clear();
     if (!drawing) return;
-    const shown = drawing.getBoundingClientRect(), zoom = drawing.viewBox.baseVal.width / shown.width;
-    const found = nearest(drawing, chart, [(event.clientX - shown.left) * zoom, (event.clientY - shown.top) * zoom]);
-    if (!found) return;
-    const {series, i} = found;
+    const bounds = drawing.getBoundingClientRect(), zoom = drawing.viewBox.baseVal.width / bounds.width;
+    const closest = nearest(drawing, chart, [(event.clientX - bounds.left) * zoom, (event.clientY - bounds.top) * zoom]);
+    if (!closest) return;
+    const {series, i} = closest;
     const line = (axis, which) => made("div", {}, (axis.title ? axis.title + ": " : "") + written(axis, series[which][i])
       + range(axis, (series[which + "_ends"] ?? [])[i]));
     box.replaceChildren(made("b", {}, series.name), line(chart.y, "y"), line(chart.x, "x"));
     box.hidden = false;
-    const around = place.getBoundingClientRect();
+    const around = container.getBoundingClientRect();
     const left = event.clientX - around.left, top = event.clientY - around.top;
     box.style.left = Math.max(0, Math.min(left + 14, around.width - box.offsetWidth)) + "px";
     box.style.top = (top > box.offsetHeight + 14 ? top - box.offsetHeight - 10 : top + 18) + "px";
-    for (const one of place.querySelectorAll('[data-series="' + found.number + '"]')) one.classList.add("pointed");
+    for (const mark of container.querySelectorAll('[data-series="' + closest.number + '"]')) mark.classList.add("pointed");
   };
-  place.addEventListener("pointermove", follow);
-  place.addEventListener("pointerdown", follow);
+  container.addEventListener("pointermove", follow);
+  container.addEventListener("pointerdown", follow);
 }
 
 function columned(chart) {
@@ -121,33 +121,33 @@ function columned(chart) {
 }
 
 for (const [id, chart] of Object.entries(charts)) {
-  const place = document.getElementById(id);
-  tell(place, chart);
-  place.after(made("div", {className: "tools small"}, saver("Figures as CSV", id, () => columned(chart))));
+  const container = document.getElementById(id);
+  showTooltip(container, chart);
+  container.after(made("div", {className: "tools small"}, saver("Figures as CSV", id, () => columned(chart))));
 }
 
-// What is folded is printed.
+// Open collapsed sections for printing.
 
-let folded = [];
+let collapsed = [];
 addEventListener("beforeprint", () => {
-  folded = [...document.querySelectorAll("details:not([open])")];
-  for (const one of folded) one.open = true;
+  collapsed = [...document.querySelectorAll("details:not([open])")];
+  for (const details of collapsed) details.open = true;
 });
-addEventListener("afterprint", () => { for (const one of folded) one.open = false; });
+addEventListener("afterprint", () => { for (const details of collapsed) details.open = false; });
 
 // On a narrow screen the contents would push the page away.
 
 if (matchMedia("screen and (max-width: 44rem)").matches) document.querySelector("nav details").open = false;
 
-// A link into what is folded opens it.
+// Open the collapsed section that a link leads into.
 
-function unfold() {
+function expand() {
   const wanted = location.hash.length > 1 && document.getElementById(decodeURIComponent(location.hash.slice(1)));
-  for (let one = wanted && wanted.closest("details"); one; one = one.parentElement.closest("details")) one.open = true;
+  for (let details = wanted && wanted.closest("details"); details; details = details.parentElement.closest("details")) details.open = true;
   if (wanted) wanted.scrollIntoView();
 }
-addEventListener("hashchange", unfold);
-unfold();
+addEventListener("hashchange", expand);
+expand();
 
 // Tables.
 
@@ -158,11 +158,11 @@ function text(row, column) { return row.cells[column].textContent.trim(); }
 function number(cell) { return cell === "infinite" ? Infinity : Number(cell.replaceAll(",", "")); }
 
 function order(a, b, down) {
-  // What is withheld stands last either way.
+  // Withheld values are last in both directions.
   if (BLANK.includes(a) || BLANK.includes(b)) return BLANK.includes(a) - BLANK.includes(b);
-  const apart = number(a) - number(b);
-  const found = a === b ? 0 : Number.isNaN(apart) ? a.localeCompare(b, undefined, {numeric: true}) : apart;
-  return down ? -found : found;
+  const difference = number(a) - number(b);
+  const result = a === b ? 0 : Number.isNaN(difference) ? a.localeCompare(b, undefined, {numeric: true}) : difference;
+  return down ? -result : result;
 }
 
 function sort(table, column, down) {
@@ -184,16 +184,16 @@ for (const table of document.querySelectorAll("table.sortable")) {
   });
   const rows = [...table.tBodies[0].rows];
   const field = made("input", {type: "search", placeholder: "any cell"});
-  const told = made("output", {});
-  const count = () => { told.textContent = rows.filter((row) => !row.hidden).length + " of " + rows.length + " rows"; };
+  const rowCount = made("output", {});
+  const count = () => { rowCount.textContent = rows.filter((row) => !row.hidden).length + " of " + rows.length + " rows"; };
   field.addEventListener("input", () => {
     const wanted = field.value.toLowerCase().split(/\s+/);
     for (const row of rows) row.hidden = !wanted.every((word) => row.textContent.toLowerCase().includes(word));
     count();
   });
-  const shown = () => [table.tHead.rows[0], ...[...table.tBodies[0].rows].filter((row) => !row.hidden)];
-  const cells = () => shown().map((row) => [...row.cells].map((cell) => cell.textContent.trim()));
+  const visible = () => [table.tHead.rows[0], ...[...table.tBodies[0].rows].filter((row) => !row.hidden)];
+  const cells = () => visible().map((row) => [...row.cells].map((cell) => cell.textContent.trim()));
   const save = saver("Save as CSV", table.dataset.name, cells);
   count();
-  table.parentElement.before(made("div", {className: "tools"}, made("label", {}, "Filter ", field), save, told));
+  table.parentElement.before(made("div", {className: "tools"}, made("label", {}, "Filter ", field), save, rowCount));
 }

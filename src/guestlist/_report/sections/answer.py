@@ -41,7 +41,7 @@ def section(results: Results) -> Section:
         group=wording.paragraph(
             exposed_group_sentence(results), file_holder_group_sentence(results), small_groups_note(results)
         ),
-        beside=diagnostics.beside_answer(results),
+        caveats=diagnostics.caveats(results),
         steps=next_steps(results),
     )
     return Section("question", wording.question(results), body, css_class="answer")

@@ -23,7 +23,7 @@ def attacks_section(results: Results) -> Section | None:
         return None
     rows = wording.headline_names(results)
     displayed, collapsed = split_table(results.outcomes, rows)
-    body = fill_template("attacks.html", shown=displayed, rest=collapsed, rows=rows, best=N_BEST)
+    body = fill_template("attacks.html", displayed=displayed, collapsed=collapsed, rows=rows, best=N_BEST)
     return Section("attacks", "Attacks", body)
 
 
@@ -188,7 +188,7 @@ def agreement_section(results: Results) -> Section | None:
     rows = agreement_rows(results)
     if not rows:
         return None
-    body = fill_template("agreement.html", rows=rows, reading=agreement_explanation(results))
+    body = fill_template("agreement.html", rows=rows, explanation=agreement_explanation(results))
     return Section("agreement", "Do the attacks call the same people?", body, appendix=True)
 
 

@@ -34,9 +34,9 @@ def baseline_section(results: Results) -> Section | None:
         return None
     body = fill_template(
         "blind.html",
-        said=baseline_sentence(results),
-        beyond=gain_sentence(results),
-        adjusted=weighted_sentence(results),
+        verdict=baseline_sentence(results),
+        gain=gain_sentence(results),
+        weighted=weighted_sentence(results),
         rows=_rows(results),
     )
     return Section("baseline", "Can members be told without the model?", body)

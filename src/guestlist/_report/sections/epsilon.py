@@ -24,7 +24,7 @@ def section(results: Results) -> Section | None:
     result = results.epsilon
     if result is None or result.claimed is None:
         return None
-    body = fill_template("epsilon.html", said=claim_sentences(results))
+    body = fill_template("epsilon.html", sentences=claim_sentences(results))
     return Section("epsilon", f"Does the claimed ε of {compact(result.claimed.epsilon)} hold?", body)
 
 

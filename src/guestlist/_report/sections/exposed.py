@@ -36,12 +36,12 @@ def section(results: Results) -> Section | None:
         distances=first is not None and first.p_distance is not None,
         gaps=_has_gaps(results),
         nan=math.nan,
-        shown=table_caption(results),
+        caption=table_caption(results),
         compared=has_model_p_values(results),
-        reading=p_value_explanation(results) if listed else "",
-        of_persons=persons_explanation(results),
+        explanation=p_value_explanation(results) if listed else "",
+        persons_caption=persons_explanation(results),
         persons_compared=_persons_have_model_p_values(results),
-        promised=flag_guarantee(results),
+        guarantee=flag_guarantee(results),
     )
     return Section("exposed", exposed_title(results), body)
 

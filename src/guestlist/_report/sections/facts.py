@@ -18,7 +18,7 @@ def section(results: Results) -> Section | None:
     sentences = detection_limits(results)
     if not sentences:
         return None
-    return Section("limits", "Detection limits", fill_template("limits.html", said=sentences))
+    return Section("limits", "Detection limits", fill_template("limits.html", sentences=sentences))
 
 
 def detection_limits(results: Results) -> tuple[str, ...]:
@@ -150,7 +150,7 @@ def untested_section(results: Results) -> Section | None:
     sentences = untested_sentences(results)
     if not sentences:
         return None
-    return Section("untested", "What was not tested", fill_template("untested.html", said=sentences))
+    return Section("untested", "What was not tested", fill_template("untested.html", sentences=sentences))
 
 
 def untested_sentences(results: Results) -> tuple[str, ...]:
@@ -164,9 +164,9 @@ def diagnostics_section(results: Results) -> Section | None:
         return None
     body = fill_template(
         "checks.html",
-        shown=diagnostics.elsewhere(results),
-        beside=[row.code for row in diagnostics.beside_answer(results)],
-        folded=diagnostics.collapsed(results),
+        listed=diagnostics.elsewhere(results),
+        caveats=[row.code for row in diagnostics.caveats(results)],
+        collapsed=diagnostics.collapsed(results),
     )
     return Section("checks", "Checks", body)
 
@@ -176,5 +176,5 @@ def gate_section(results: Results) -> Section | None:
     gated = results.gate
     if gated is None:
         return None
-    body = fill_template("gate.html", said=gate.gate_texts(gated), basis=gate.policy_sentence(gated))
+    body = fill_template("gate.html", sentences=gate.gate_texts(gated), basis=gate.policy_sentence(gated))
     return Section("gate", gate.gate_title(gated), body)

@@ -152,8 +152,8 @@ def group_risks_section(results: Results) -> Section | None:
         return None
     body = fill_template(
         "group_risks.html",
-        found=group_risks,
-        said=[
+        group_risks=group_risks,
+        sentences=[
             *group_differences(group_risks),
             *([OTHER_QUESTION] if results.groups else ()),
             # Small groups are named where groups are.

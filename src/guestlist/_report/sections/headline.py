@@ -39,7 +39,9 @@ def section(results: Results) -> Section | None:
     body = fill_template(
         "headline.html",
         rows=_rows(results, attack),
-        said=wording.paragraph(selection_sentence(results), wording.fit_sentence(results), unscored_sentence(results)),
+        selection=wording.paragraph(
+            selection_sentence(results), wording.fit_sentence(results), unscored_sentence(results)
+        ),
         recipe=typical_sentence(results),
         allowed=_allowed(results, attack),
     )
@@ -62,13 +64,13 @@ def _allowed(results: Results, attack: AttackResult) -> dict[str | float, float 
     """Return the largest metrics that a claimed epsilon allows, and the text that explains the mark."""
     epsilon = results.epsilon
     if epsilon is None or epsilon.allowed is None:
-        return {"advantage": None, "told": "", **{rate.fpr: None for rate in attack.rates}}
+        return {"advantage": None, "clause": "", **{rate.fpr: None for rate in attack.rates}}
     claim = epsilon.allowed
     limits: dict[str | float, float | str | None] = {
         rate.fpr: float(allowed_tpr(claim, rate.fpr)) for rate in attack.rates
     }
     mark = f", and the thick one the most that {person_claim_text(epsilon)} allows{exchangeability_clause(epsilon)}"
-    return {"advantage": epsilon.advantage, "told": mark, **limits}
+    return {"advantage": epsilon.advantage, "clause": mark, **limits}
 
 
 def metric_meanings(attack: AttackResult) -> tuple[str, ...]:

@@ -39,7 +39,7 @@ def hypothesis_tests_section(results: Results) -> Section | None:
         rows=rows,
         alphas=alphas,
         verdict=level_verdict,
-        said=calibration_summary(results),
+        calibration=calibration_summary(results),
         lacking=wording.paragraph(unreachable_levels_sentence(results), missing_population_sentence(results)),
         out_of_reach=OUT_OF_REACH,
     )
@@ -164,7 +164,7 @@ def per_record_fpr_section(results: Results) -> Section | None:
     body = fill_template(
         "false_alarms.html",
         rows=results.per_record_fpr,
-        said=[per_record_fpr_sentence(row) for row in results.per_record_fpr],
+        sentences=[per_record_fpr_sentence(row) for row in results.per_record_fpr],
     )
     return Section("false_alarms", "Whom false alarms fall on", body)
 

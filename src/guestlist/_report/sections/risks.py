@@ -21,7 +21,7 @@ def risks_section(results: Results) -> Section | None:
     if not results.risks:
         return None
     text = fill_template(
-        "risks.html", said=risk_value_sentence(results.risks), beside=shapr_caveat(results.risks), rows=results.risks
+        "risks.html", summary=risk_value_sentence(results.risks), caveat=shapr_caveat(results.risks), rows=results.risks
     )
     return Section("risks", "What risks are worth", text, appendix=True)
 
@@ -109,7 +109,9 @@ def risk_distribution_section(results: Results) -> Section | None:
         (name, [decimal(value) for value in row])
         for name, row in zip(distribution.names, distribution.spearman, strict=True)
     ]
-    body = fill_template("risk_spread.html", charts=charts, shown=labelled, matrix=matrix if len(matrix) > 1 else [])
+    body = fill_template(
+        "risk_spread.html", charts=charts, risk_charts=labelled, matrix=matrix if len(matrix) > 1 else []
+    )
     return Section("spread", "How risks are spread", body, charts, appendix=True)
 
 
@@ -158,7 +160,7 @@ def calibrated_section(results: Results) -> Section | None:
     body = fill_template(
         "calibrated.html",
         charts=charts,
-        said=[calibration_sentence(score) for score in scores],
+        sentences=[calibration_sentence(score) for score in scores],
         label=_calibration_label(scores),
         priors=[score.prior for score in scores[0].priors],
         scores=scores,
