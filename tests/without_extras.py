@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import sys
 from pathlib import Path
+from types import ModuleType
 
 OPTIONAL = ("torch", "opacus", "captum", "ray", "onnx", "onnxruntime", "xgboost", "lightgbm", "catboost", "polars")
 
@@ -121,7 +122,9 @@ def check_names() -> None:
     import guestlist as gl
 
     for name in gl.__all__:
-        getattr(gl, name)
+        value = getattr(gl, name)
+        for inner in value.__all__ if isinstance(value, ModuleType) else ():
+            getattr(value, inner)
     needs = {
         "torch": [
             lambda: gl.defences.mlp(3, 2),

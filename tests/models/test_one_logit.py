@@ -47,7 +47,7 @@ def test_one_output_is_the_logit_of_the_second_class():
 
 def test_the_two_logits_have_the_gradients_of_the_one():
     """Training on two logits, of which one is 0, is training on the binary cross-entropy."""
-    from guestlist.models.torch_modules import TwoLogits
+    from guestlist.defences.torch_layers import TwoLogits
 
     module, (x, y) = trained(), (torch.as_tensor(part) for part in halves(20, 2))
     module.zero_grad()

@@ -10,29 +10,10 @@ from itertools import pairwise
 from typing import Any, ClassVar, Literal, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
-from torch import nn
 
 from guestlist._util import described, extra, integer, number
 from guestlist.data import Data
 from guestlist.errors import InputError
-
-
-class Network(nn.Sequential):
-    """Sequence of layers that initialises the parameters of all layers inside it."""
-
-    def reset_parameters(self) -> None:
-        for layer in self.modules():
-            if isinstance(layer, nn.Linear | nn.Conv2d):
-                nn.init.xavier_uniform_(layer.weight)
-                if layer.bias is not None:
-                    nn.init.zeros_(layer.bias)
-
-
-def initialised(*layers: nn.Module) -> Network:
-    """Return a network of these layers with initialised parameters."""
-    network = Network(*layers)
-    network.reset_parameters()
-    return network
 
 
 def mlp(features: int, classes: int, *, hidden: Sequence[int] = (512, 256, 128, 64), activation: str = "ReLU"):
@@ -43,6 +24,8 @@ def mlp(features: int, classes: int, *, hidden: Sequence[int] = (512, 256, 128, 
         activation: Name of a module of ``torch.nn``, such as ``ReLU`` or ``Tanh``.
     """
     nn = extra("torch.nn", "A network (gl.defences.mlp)")
+
+    from guestlist.defences.torch_layers import initialised
 
     if not hasattr(nn, activation):
         raise ValueError(f"Expected activation={activation!r} to be the name of a module of torch.nn, such as 'ReLU'.")
@@ -61,6 +44,8 @@ def cnn(side: int, classes: int, *, channels: int = 1, filters: Sequence[int] = 
         filters: Filters of each layer.
     """
     nn = extra("torch.nn", "A network (gl.defences.cnn)")
+
+    from guestlist.defences.torch_layers import initialised
 
     if not filters:
         raise ValueError("Expected filters=() to hold the filters of one layer or more.")

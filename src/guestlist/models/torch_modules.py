@@ -6,7 +6,6 @@ from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
-import torch
 
 from guestlist._util import describe, extra
 from guestlist.data import Data, encode
@@ -18,40 +17,6 @@ from guestlist.models.leverage import LastLayer
 from guestlist.models.scales import Scale, as_scale
 from guestlist.models.target import Predict, Reads, SoftValueTrainer, Target, retrained_text
 from guestlist.models.white_box import TorchLayers, TorchWhiteBox
-
-
-class TwoLogits(torch.nn.Module):
-    """Module with two logits: 0 for the first class, the module's output for the second.
-
-    The softmax of the two is the sigmoid of the output, and their cross-entropy the binary one, so all code for classes
-    applies.
-    """
-
-    def __init__(self, module: torch.nn.Module):
-        super().__init__()
-        self.module = module
-
-    def forward(self, x):
-        outputs = self.module(x)
-        if outputs.ndim > 2 or (outputs.ndim == 2 and outputs.shape[1] != 1):
-            raise InputError(
-                f"Expected one logit per record for two classes, found answers shaped {tuple(outputs.shape)}."
-            )
-        logit = outputs.reshape(-1, 1)
-        return torch.cat([torch.zeros_like(logit), logit], dim=1)
-
-
-def outputs_of(module) -> int | None:
-    """Return the number of outputs of the last linear layer; None if there is none."""
-    sizes = [None, *(part.out_features for part in module.modules() if hasattr(part, "out_features"))]
-    return sizes[-1]
-
-
-def two_logits(module):
-    """Return the module, with a second logit if it has one output."""
-    if outputs_of(module) == 1 and not isinstance(module, TwoLogits):
-        return TwoLogits(module)
-    return module
 
 
 def torch_target(
@@ -92,6 +57,8 @@ def torch_target(
             know it, and trains with ``train.plain()``.
     """
     torch = extra("torch", "gl.torch_target")
+    from guestlist.defences.torch_layers import two_logits
+
     if not isinstance(module, torch.nn.Module):
         raise InputError(f"Expected a torch.nn.Module, found {type(module).__name__}.")
     scale = as_scale(scale)
@@ -364,6 +331,8 @@ class _Distil:
 
 def _predict_function(trained, classes: np.ndarray | None, batch_size: int) -> Predict:
     """Return the function that queries a trained module; any other object is such a function itself."""
+    from guestlist.defences.torch_layers import two_logits
+
     if not hasattr(trained, "state_dict"):
         return trained
     if classes is not None and len(classes) == 2:  # a user's function may have made one with one output
@@ -373,10 +342,14 @@ def _predict_function(trained, classes: np.ndarray | None, batch_size: int) -> P
 
 def _name(module) -> str:
 
+    from guestlist.defences.torch_layers import TwoLogits
+
     return type(module.module if isinstance(module, TwoLogits) else module).__name__
 
 
 def _labels(module, classes) -> np.ndarray:
+
+    from guestlist.defences.torch_layers import outputs_of
 
     if classes is not None:
         return np.asarray(classes)
