@@ -132,7 +132,15 @@ def test_the_sharp_edges_are_sharp(tmp_path):
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "blocks"),
-    [("compare.md", 1), ("defences.md", 8), ("regression.md", 2), ("games.md", 4), ("epsilon.md", 10), ("torch.md", 2)],
+    [
+        ("compare.md", 1),
+        ("defences.md", 8),
+        ("regression.md", 2),
+        ("games.md", 4),
+        ("epsilon.md", 7),
+        ("epsilon_faults.md", 3),
+        ("torch.md", 2),
+    ],
 )
 def test_pages_about_models_run(name, blocks, tmp_path, monkeypatch):
     pytest.importorskip("torch")
