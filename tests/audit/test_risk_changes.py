@@ -56,7 +56,7 @@ def test_halves_are_every_second_reference():
     for k in (0, 1):
         half = effects(moments(margin[k::2], member[k::2]), moments(margin[k::2], ~member[k::2]))
         with np.errstate(divide="ignore"):  # a record that all references of a half trained on
-            estimates.append((half.unbiased, 1 / half.size + half.unbiased**2 / (2 * half.freedom)))
+            estimates.append((half.unbiased, 1 / half.size + half.unbiased**2 / (2 * half.dof)))
     (a, u), (b, v) = estimates
     with np.errstate(invalid="ignore"):
         expected = (b - a) / np.sqrt(u + v)

@@ -31,7 +31,7 @@ def test_estimates_are_differences_over_standard_deviations():
         pooled = np.sqrt((inside.var() * len(inside) + outside.var() * len(outside)) / 62)
         assert found.estimate[i] == pytest.approx((inside.mean() - outside.mean()) / pooled, rel=0.25)
         assert found.size[i] == pytest.approx(len(inside) * len(outside) / 64)
-    assert (found.freedom > 62).all()  # other records tell something too
+    assert (found.dof > 62).all()  # other records tell something too
 
 
 @pytest.mark.parametrize("shift", [0.0, 1.5])

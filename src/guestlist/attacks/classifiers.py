@@ -95,7 +95,7 @@ def nn_shokri(signals: Signals) -> np.ndarray:
     A class in which references have few members or few non-members uses a network of all classes.
 
     Returns:
-        (records,) log-odds of membership; NaN where the target was not asked, and without references of both kinds.
+        (records,) log-odds of membership; NaN where the target was not queried, and without IN and OUT references.
     """
     references, outputs = _outputs(signals)
     labels = signals.labels
@@ -120,7 +120,7 @@ def nn_nasr(signals: Signals) -> np.ndarray:
     """Score by one network for all classes, of the output and the label (Nasr et al. 2018, 2019).
 
     Returns:
-        (records,) log-odds of membership; NaN where the target was not asked, and without references of both kinds.
+        (records,) log-odds of membership; NaN where the target was not queried, and without IN and OUT references.
     """
     references, outputs = _outputs(signals)
     labels = signals.labels

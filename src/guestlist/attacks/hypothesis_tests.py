@@ -29,15 +29,15 @@ def reference(signals: View) -> np.ndarray:
 
 def _reference(signals: View) -> np.ndarray:
     outside = signals.outside("margin")
-    pooled_freedom = np.clip(np.maximum(outside.count - 1, 0).sum(axis=-1, keepdims=True), 1, PLENTY)
-    freedom = np.where(outside.count > 1, outside.count - 1, pooled_freedom)
+    pooled_dof = np.clip(np.maximum(outside.count - 1, 0).sum(axis=-1, keepdims=True), 1, PLENTY)
+    dof = np.where(outside.count > 1, outside.count - 1, pooled_dof)
     with np.errstate(divide="ignore"):  # 1 / 0: the mean is NaN there, and so is the score
         scale = standard_deviation(outside, True) * np.sqrt(1 + 1 / outside.count)
-    return log_odds_of_tail((signals.target("margin") - outside.mean) / scale, freedom.astype(np.float64))
+    return log_odds_of_tail((signals.target("margin") - outside.mean) / scale, dof.astype(np.float64))
 
 
 def reference_empirical(signals: View) -> np.ndarray:
-    """Attack R as a plain share: OUT references with a larger loss than the target, ties counting one half.
+    """Attack R as a plain share: OUT references with a larger loss than the target, ties counting 0.5.
 
     (Ye et al. 2022, attack R.) It knows no rate between 0 and 1 / references, so low false-positive rates are
     beyond it. NaN where every reference trained on the record.
@@ -78,7 +78,7 @@ def shadow_p_value(signals: Signals) -> np.ndarray:
 def population_p_value(signals: Signals) -> np.ndarray:
     """Attack P: share of population records on which the target's loss is as small, the record's own counting as one.
 
-    NaN without a population: records the target did not train on, and that are not asked about.
+    NaN without a population: records the target did not train on, and that are not evaluated.
     """
     loss = signals.target("loss")
     population = signals.population

@@ -133,7 +133,7 @@ def tuned_a(signals: View) -> np.ndarray:
 def base(signals: View) -> np.ndarray:
     """BASE at temperature 1: log p(target) - log of the mean probability over all references (Lassila et al. 2025).
 
-    NaN where no reference was asked about the record.
+    NaN where no reference was queried on the record.
     """
     inside = signals.inside("p_y")
     outside = signals.outside("p_y")

@@ -58,7 +58,7 @@ class Predictive(NamedTuple):
     ``peak`` is the logarithm of the density at the mean, where the scale is 1.
     """
 
-    freedom: np.ndarray
+    dof: np.ndarray
     mean: np.ndarray
     scale: np.ndarray
     peak: np.ndarray
@@ -84,7 +84,7 @@ def lira_bayes_offline(signals: View) -> np.ndarray:
     One-sided, as LiRA offline. NaN where no reference is without the record.
     """
     outside = predictive(signals.outside("margin"))
-    return log_odds_of_tail((signals.target("margin") - outside.mean) / outside.scale, outside.freedom)
+    return log_odds_of_tail((signals.target("margin") - outside.mean) / outside.scale, outside.dof)
 
 
 def predictive(over: Moments) -> Predictive:
@@ -117,7 +117,7 @@ def predictives(inside: Moments, outside: Moments) -> tuple[Predictive, Predicti
         centre = (weight_in * mean_in + outside.count * mean_out) / weight
         share_in = weight_in / weight
         share_out = outside.count / weight
-    freedom, variance, peak = _shared_variance(inside, outside, ratio, centre)
+    dof, variance, peak = _shared_variance(inside, outside, ratio, centre)
     both = (inside.count > 0) & (outside.count > 0)
     error = variance * (ratio / np.maximum(inside.count, 1) + 1 / np.maximum(outside.count, 1))
     shift, shift_variance = _shift(centre, mean_in - mean_out, error, both)
@@ -126,8 +126,8 @@ def predictives(inside: Moments, outside: Moments) -> tuple[Predictive, Predicti
         variance_in = ratio * variance + centre_variance - variance + np.square(share_out) * shift_variance
         variance_out = centre_variance + np.square(share_in) * shift_variance
     return (
-        Predictive(freedom, centre + share_out * shift, np.sqrt(variance_in), peak),
-        Predictive(freedom, centre - share_in * shift, np.sqrt(variance_out), peak),
+        Predictive(dof, centre + share_out * shift, np.sqrt(variance_in), peak),
+        Predictive(dof, centre - share_in * shift, np.sqrt(variance_out), peak),
     )
 
 
@@ -142,23 +142,23 @@ def _shared_variance(
     inside: Moments, outside: Moments, ratio: np.ndarray, centre: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Posterior of the OUT variance: degrees of freedom, variance, and the log-density at the mean for scale 1."""
-    record_freedom = np.maximum(inside.count - 1, 0) + np.maximum(outside.count - 1, 0)
+    record_dof = np.maximum(inside.count - 1, 0) + np.maximum(outside.count - 1, 0)
     squares = np.where(inside.count > 1, inside.squares, 0.0) / ratio + np.where(
         outside.count > 1, outside.squares, 0.0
     )
-    known = record_freedom > 0
-    total = record_freedom.sum(axis=-1, keepdims=True)
+    known = record_dof > 0
+    total = record_dof.sum(axis=-1, keepdims=True)
     pooled = squares.sum(axis=-1, keepdims=True) / np.maximum(total, 1)
     floor = np.maximum(VARIANCE_FLOOR * pooled, SMALLEST_VARIANCE)
-    bias, noise = _log_chi_square(record_freedom + 1)
-    logs = np.log(np.maximum(squares / np.maximum(record_freedom, 1), floor)) - bias
+    bias, noise = _log_chi_square(record_dof + 1)
+    logs = np.log(np.maximum(squares / np.maximum(record_dof, 1), floor)) - bias
     expected = np.where(known.any(axis=-1, keepdims=True), trend(centre, logs, known), np.log(floor))
     excess = np.where(known, np.square(logs - expected) - noise, 0.0).sum(axis=-1, keepdims=True)
     shape = _inverse_trigamma(excess / np.maximum(known.sum(axis=-1, keepdims=True), 1))
     # There are few degrees of freedom, and many records with each.
-    shapes = shape + np.arange(np.max(record_freedom, initial=0) + 1) / 2
+    shapes = shape + np.arange(np.max(record_dof, initial=0) + 1) / 2
     peaks = gammaln(shapes + 0.5) - gammaln(shapes) - 0.5 * np.log(2 * np.pi * shapes)
-    index = record_freedom.astype(np.intp)
+    index = record_dof.astype(np.intp)
     posterior, peak = (np.take_along_axis(table, index, axis=-1) for table in (shapes, peaks))
     return 2 * posterior, (np.exp(expected + digamma(shape)) + squares / 2) / posterior, peak
 
@@ -192,7 +192,7 @@ def trend(at: np.ndarray, values: np.ndarray, known: np.ndarray) -> np.ndarray:
     """Return the mean of ``values`` as a function of ``at``: means over bins, linear between their centres.
 
     Args:
-        at, values: (records,), or (targets, records), each target with a trend of its own.
+        at, values: (records,), or (targets, records), each target with a separate trend.
         known: true for records that count; where none does, the trend is 0.
     """
     if at.ndim > 1:
@@ -252,7 +252,7 @@ def _inverse_trigamma(y: np.ndarray) -> np.ndarray:
     return np.clip(x, low, high)
 
 
-def log_odds_of_tail(t: np.ndarray, freedom: np.ndarray) -> np.ndarray:
+def log_odds_of_tail(t: np.ndarray, dof: np.ndarray) -> np.ndarray:
     """Logarithm of P(T < t) / P(T > t) for Student's T, finite for every finite ``t``.
 
     >>> log_odds_of_tail(np.array([0.0, 1e9]), np.array([60.0, 60.0])).round(1)
@@ -260,13 +260,13 @@ def log_odds_of_tail(t: np.ndarray, freedom: np.ndarray) -> np.ndarray:
     """
     from guestlist._kernels import fill_student_log_odds  # imports numba
 
-    t, freedom = np.broadcast_arrays(t, freedom)
+    t, dof = np.broadcast_arrays(t, dof)
     log_odds = np.empty(t.shape)
-    fill_student_log_odds(t.ravel(), freedom.ravel(), log_odds.reshape(-1))
+    fill_student_log_odds(t.ravel(), dof.ravel(), log_odds.reshape(-1))
     return log_odds
 
 
 def _log_density(x: np.ndarray, predictive: Predictive) -> np.ndarray:
     t = (x - predictive.mean) / predictive.scale
-    tail = (predictive.freedom + 1) / 2 * np.log1p(np.square(t) / predictive.freedom)
+    tail = (predictive.dof + 1) / 2 * np.log1p(np.square(t) / predictive.dof)
     return predictive.peak - np.log(predictive.scale) - tail

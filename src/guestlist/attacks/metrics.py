@@ -1,4 +1,4 @@
-"""Attacks on the target's outputs alone, with thresholds estimated from reference models."""
+"""Attacks on only the target's outputs, with thresholds estimated from reference models."""
 
 import numpy as np
 
@@ -39,7 +39,7 @@ def beyond_threshold(view: View, name: str, *, per_class: bool = True) -> np.nda
     A class in which the references have no members or no non-members takes the threshold of all classes.
 
     Returns:
-        (records,) scores, or (models, records); NaN where the references have but one kind in all classes.
+        (records,) scores, or (models, records); NaN where the references have only members, or only non-members, in all classes.
     """
     sign = SIGN[name]
     thresholds = np.full(view.target(name).shape, np.nan)
@@ -80,7 +80,7 @@ def label_only(signals: Signals) -> np.ndarray:
     few copies resolve no low false positive rates.
 
     Returns:
-        (records,) scores in [-1, 1]; NaN where the target was not asked about copies of the record.
+        (records,) scores in [-1, 1]; NaN where the target was not queried on copies of the record.
     """
     return signals.evidence.need("perturbed").share - (1 - signals.target("correct"))
 
@@ -93,7 +93,7 @@ def quantile(signals: Signals) -> np.ndarray:
     false-positive rate, since regressors tend to predict too little beyond the records that they fit; p-values are.
 
     Returns:
-        (records,) scores; NaN for the known non-members themselves, and where the target was not asked.
+        (records,) scores; NaN for the known non-members themselves, and where the target was not queried.
     """
     view = signals.evidence.need("quantiles")
     return np.where(np.isnan(signals.target("margin")), np.nan, view.hinge - view.ceiling)

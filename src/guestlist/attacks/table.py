@@ -34,7 +34,7 @@ def _with_models(evidence: str, test: Callable) -> Callable:
 
 
 ATTACKS: dict[str, Attack] = {
-    # The target's answers alone.
+    # These read only the target's outputs.
     "loss": Attack(
         score=metrics.loss,
         summary="small loss of the target (P)",
@@ -98,7 +98,7 @@ ATTACKS: dict[str, Attack] = {
         rotates=True,
         oracle=True,
     ),
-    # Thresholds and ranks per class, which references teach.
+    # These use thresholds and ranks per class, estimated from references.
     "class_confidence": Attack(
         score=partial(metrics.beyond_threshold, name="p_y"),
         summary="confidence beyond a threshold per class",
@@ -135,7 +135,7 @@ ATTACKS: dict[str, Attack] = {
         p_value=hypothesis_tests.shadow_p_value,
         rotates=True,
     ),
-    # What other models say about the same record.
+    # These compare with the outputs of other models on the same record.
     "reference": Attack(
         score=hypothesis_tests.reference,
         summary="tail of the OUT references on the same record (R)",
@@ -352,7 +352,7 @@ ATTACKS: dict[str, Attack] = {
         paper="guestlist",
         evidence="leaves",
     ),
-    # Classifiers, which give log-odds of membership. They read whole answers, of which there are none without classes.
+    # Classifiers return log-odds of membership. They read probabilities of all classes, which regressions do not have.
     "nn_shokri": Attack(
         score=classifiers.nn_shokri,
         summary="a network per class learnt from references' answers",

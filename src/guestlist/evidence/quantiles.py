@@ -167,7 +167,7 @@ class Quantiles:
 
     @property
     def min_known(self) -> int:
-        """Smallest number of known non-members: one half is for the fit, the other to check it."""
+        """Smallest number of known non-members: half of them fit the model, the others check it."""
         return 2 * math.ceil(round(BEYOND / min(self.level, 1 - self.level), 6))
 
     def check(self, target: Target, pool: Data, split: Split) -> None:

@@ -167,7 +167,7 @@ class Strong:
 
 @dataclass(frozen=True)
 class Exchangeable:
-    """Every model draws members and one more record; the adversary tells that record from a member.
+    """Every model draws members and one more record; the adversary distinguishes that record from a member.
 
     Args:
         members: Number of records that each model trains on.

@@ -140,9 +140,8 @@ class Split:
 
     Args:
         member: (models, records), true where a model trains on a record.
-        evaluated: (models, records), true where the adversary is asked whether it does. A record that a model neither
-            trains on nor is asked about is population: known not to be a member. One that it trains on and is not asked
-            about is known to be one.
+        evaluated: (models, records), true where the adversary predicts membership. Of the other records, members are known
+            to be members, and non-members are the population, known not to be members.
     """
 
     member: np.ndarray

@@ -1,7 +1,7 @@
 """Influence functions and TracIn of the members of a torch model, computed by captum.
 
-These are the baselines that SHAPr was compared with (Duddu et al. 2022, section X-A). Both say by how much a member lowered the
-loss of test records, on average over these: above 0, it helped. Without test records they say what each member did for itself.
+These are the baselines that SHAPr was compared with (Duddu et al. 2022, section X-A). Both estimate by how much a member lowered
+the mean loss of test records; values above 0 mean that it helped. Without test records they are about the member's own loss.
 """
 
 import copy
@@ -16,7 +16,7 @@ from guestlist._util import extra
 from guestlist.defences import labels_tensor, tensor
 from guestlist.errors import InputError
 
-# The Hessian of more parameters is not formed: its eigenvalues alone would take minutes.
+# The Hessian of more parameters is not formed, since its eigenvalues would take minutes.
 MAX_PARAMETERS = 5000
 # The gradients of one batch may hold this many numbers.
 BATCH_NUMBERS = 2**24
@@ -46,15 +46,15 @@ def influence_functions(
     Directions in which the loss bends downwards, which a trained network has, are omitted.
 
     Args:
-        module: answers with logits, or with one number where the loss is squared; it is left as it was.
-        x, y: the members: features as the module reads them, and positions of the classes, or numbers.
-        x_test, y_test: records that it was not trained on.
-        layers: names of the submodules whose parameters count; all by default.
-        rank: how many directions of the largest curvature count, found by Arnoldi's iteration (Schioppa et al. 2022);
-            None: all, by the Hessian itself, where there are few parameters.
-        damping: added to the Hessian of the mean loss; a penalty of half this times the squared parameters does the same.
+        module: Module that outputs logits, or one number if the loss is squared; it is not changed.
+        x, y: Members: features as the module reads them, and positions of the classes, or numbers.
+        x_test, y_test: Records that it was not trained on.
+        layers: Names of the submodules with the parameters to use; all by default.
+        rank: Number of directions of the largest curvature, from Arnoldi's iteration (Schioppa et al. 2022); None uses all,
+            from the full Hessian, which needs few parameters.
+        damping: Number added to the Hessian of the mean loss, like a penalty of half this times the squared parameters.
         loss: ``cross_entropy`` or ``squared``, as in ``Fit``.
-        seed: of the direction that Arnoldi's iteration starts from.
+        seed: Random seed of the direction that Arnoldi's iteration starts from.
     """
     influence = _captum()
     if damping < 0:
@@ -112,10 +112,10 @@ def tracin(
     on itself: learning rate × ‖g_i‖².
 
     Args:
-        checkpoints: modules of one kind with the parameters that they had in the course of training, such as
-            ``Fit().checkpoints(module, data, rng)`` gives; or one module.
-        x, y, x_test, y_test, layers, loss: as in :func:`influence_functions`.
-        learning_rate: of all checkpoints, or of each.
+        checkpoints: Modules with the parameters at several steps of training, such as
+            ``Fit().checkpoints(module, data, rng)`` returns; or one module.
+        x, y, x_test, y_test, layers, loss: As in :func:`influence_functions`.
+        learning_rate: Learning rate of all checkpoints, or of each.
     """
     influence = _captum()
     if not isinstance(checkpoints, list | tuple):

@@ -56,11 +56,11 @@ def membership_influence(values: np.ndarray, member: np.ndarray, chosen: np.ndar
         mean_in = sum_in / n_in
         mean_out = sum_out / n_out
         within = np.square(x).sum(axis=0)[:, None] - n_in * mean_in**2 - n_out * mean_out**2
-        freedom = n_in + n_out - 2
+        dof = n_in + n_out - 2
         # Rounding leaves a trace of a variance where there is none.
         within = np.where(within > 1e-12 * np.square(x).sum(axis=0)[:, None], within, np.nan)
-        t = (mean_in - mean_out) / np.sqrt(within / freedom * (1 / n_in + 1 / n_out))
-        p_value = np.where(freedom > 0, 2 * stdtr(freedom, -np.abs(t)), np.nan)
+        t = (mean_in - mean_out) / np.sqrt(within / dof * (1 / n_in + 1 / n_out))
+        p_value = np.where(dof > 0, 2 * stdtr(dof, -np.abs(t)), np.nan)
     return Influence(mean_in - mean_out, p_value)
 
 
@@ -134,20 +134,21 @@ def leave_one_out(
     """Compare the model trained on all members with models trained without chosen members.
 
     Args:
-        model: a fitted scikit-learn-style model, or a target with a recipe; both models are trained by the recipe.
-        members: the records it was trained on: ``(x, y)``, a table with a ``label`` column, or a path to one.
-        rows: numbers of the chosen members, in the order given; or
-        ids: their ids.
-        label, id: columns of a table.
-        repeats: how often both are trained, each time with another seed; signals are means over these.
-        progress: wraps an iterable and takes ``total=``, as ``tqdm`` does.
+        model: A fitted scikit-learn-style model, or a target with a training recipe; both models are trained by the recipe.
+        members: The records it was trained on: ``(x, y)``, a table with a ``label`` column, or a path to one.
+        rows: Row numbers of the chosen members; or
+        ids: Their ids.
+        label, id: Columns of a table.
+        repeats: Number of trainings of both models, each with a different seed; signals are means over these.
+        seed: Random seed.
+        progress: Function that wraps an iterable and takes ``total=``, as ``tqdm`` does.
 
     Returns:
         One row per chosen member: ``id``, ``label``, and for classifiers ``p_with`` and ``p_without``, the probability of the
         true label; ``leave_one_out``, their difference (differential training privacy: Long et al. 2017); ``sensitivity``, the
         logarithm of the modified entropy without the member over that with it (Song & Mittal 2021, Figure 7). For
-        regressions ``error_with`` and ``error_without``, true value minus prediction; ``leave_one_out``, by how much the absolute
-        error is larger without.
+        regressions ``error_with`` and ``error_without``, true value minus prediction; ``leave_one_out``, the increase of the
+        absolute error without the member.
     """
     target = as_target(model)
     train = target.needs(

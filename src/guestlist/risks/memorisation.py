@@ -26,7 +26,7 @@ class WithInterval(NamedTuple):
 def memorisation(case: Case) -> WithInterval:
     """Return (records,) P(correct | trained on it) - P(correct | not), over references (Feldman & Zhang 2020).
 
-    NaN where no reference trained, or none did not train, on the record.
+    NaN where all references, or none, trained on the record.
     """
     inside = case.view.inside("correct")
     outside = case.view.outside("correct")
@@ -37,7 +37,7 @@ def memorisation(case: Case) -> WithInterval:
 def difference_of_shares(
     right: np.ndarray, n: np.ndarray, right_outside: np.ndarray, n_outside: np.ndarray, *, confidence: float = 0.95
 ) -> WithInterval:
-    """Return (records,) differences of shares, as ``evaluate.proportion_difference`` does for one record.
+    """Return (records,) differences of shares, as ``metrics.proportion_difference`` does for one record.
 
     The interval is for a record that was named beforehand; among the largest of many values it covers less.
     """
@@ -61,15 +61,15 @@ def _bounds(right: np.ndarray, n: np.ndarray, error: float) -> tuple[np.ndarray,
     return low[which], high[which]
 
 
-# In standard errors of a typical record: between points of the grid, and of the normals that the mixture is made of.
-STEP = 0.25
-KERNEL = 0.5
-BEYOND = 3.0  # the grid ends so far beyond the largest and the smallest estimate
-BIN = 0.1  # records whose estimates are as close as this count as equal when the mixture is fitted
-EVERYWHERE = 3.0  # weight per standard error, in records
+# The first four are in standard errors of a typical record.
+STEP = 0.25  # distance between points of the grid
+KERNEL = 0.5  # standard deviation of the normal components of the mixture
+MARGIN = 3.0  # distance of the ends of the grid from the smallest and the largest estimate
+BIN = 0.1  # records with estimates within a bin count as equal when the mixture is fitted
+UNIFORM_WEIGHT = 3.0  # weight of a uniform component per standard error, in records
 BOOTSTRAPS = 30
 ROUNDS = 100
-FEWEST_FREEDOM = 3.0  # degrees of freedom that heavy tails leave; below that the estimate has no variance
+MIN_DOF = 3.0  # smallest correction for heavy tails: with fewer degrees of freedom the estimate has no variance
 AT_ONCE = 2**15  # records: more add nothing to the estimated distribution of mu, and would take gigabytes
 NODE = 0.02  # standard errors between estimates for which the posterior of many records is computed
 
@@ -79,36 +79,36 @@ class Effects:
     """(records,) standardised effects of membership, estimated from the references.
 
     Args:
-        estimate: difference of the mean margins, IN and OUT, over the shrunk standard deviation; finite.
-        size: its variance, were mu 0, is one over this: 1 / (1 / n_in + 1 / n_out).
-        freedom: degrees of freedom of the standard deviation.
+        estimate: Difference of the mean margins, IN and OUT, over the shrunk standard deviation; finite.
+        size: Effective number of models, 1 / (1 / n_in + 1 / n_out); the variance of the estimate is 1 / size if mu is 0.
+        dof: Degrees of freedom of the standard deviation.
     """
 
     estimate: np.ndarray
     size: np.ndarray
-    freedom: np.ndarray
+    dof: np.ndarray
 
     @property
     def unbiased(self) -> np.ndarray:
-        """(records,) the estimates without their bias (Hedges 1981)."""
-        return self.estimate * (1 - 3 / (4 * self.freedom - 1))
+        """Bias-corrected (records,) estimates (Hedges 1981)."""
+        return self.estimate * (1 - 3 / (4 * self.dof - 1))
 
     @property
     def error(self) -> np.ndarray:
-        """(records,) standard errors of the unbiased estimates, were margins normal (Hedges 1981)."""
+        """Standard errors (records,) of the unbiased estimates for normal margins (Hedges 1981)."""
         with np.errstate(divide="ignore"):  # no model on one side: the estimate is NaN, and so is its error
-            return np.sqrt(1 / self.size + self.unbiased**2 / (2 * self.freedom))
+            return np.sqrt(1 / self.size + self.unbiased**2 / (2 * self.dof))
 
     def with_tails(self, excess: float) -> Effects:
-        """The same with degrees of freedom for margins with heavier tails than normal ones, see :func:`tail_excess`."""
-        return replace(self, freedom=np.maximum(self.freedom / excess, np.minimum(self.freedom, FEWEST_FREEDOM)))
+        """Reduce the degrees of freedom for margins with heavier tails than normal, see :func:`tail_excess`."""
+        return replace(self, dof=np.maximum(self.dof / excess, np.minimum(self.dof, MIN_DOF)))
 
     def take(self, records: np.ndarray | slice) -> Effects:
-        return Effects(self.estimate[records], self.size[records], self.freedom[records])
+        return Effects(self.estimate[records], self.size[records], self.dof[records])
 
 
 def mu(case: Case) -> WithInterval:
-    """(records,) mu of each record; NaN where no reference trained, or none did not train, on it."""
+    """Return (records,) mu of each record; NaN where all references, or none, trained on it."""
     estimates = effects(case.view.inside("margin"), case.view.outside("margin"))
     records = len(estimates.estimate)
     member = case.view.reference_member
@@ -133,23 +133,21 @@ def tail_excess(margin: np.ndarray, member: np.ndarray) -> float:
     halves = []
     for first in (0, 1):
         inside, outside = in_out_moments(margin, member, slice(first, None, 2))
-        freedom = np.maximum(inside.count - 1, 0) + np.maximum(outside.count - 1, 0)
-        halves.append((inside.squares + outside.squares, freedom))
-    (squares, freedom), (other_squares, other_freedom) = halves
-    # Margins in steps often have no variance in one half, and then no logarithm.
-    known = (freedom > 1) & (other_freedom > 1) & (squares > 0) & (other_squares > 0)
+        dof = np.maximum(inside.count - 1, 0) + np.maximum(outside.count - 1, 0)
+        halves.append((inside.squares + outside.squares, dof))
+    (squares, dof), (other_squares, other_dof) = halves
+    # Discrete margins often have no variance in one half of the references, and then no logarithm.
+    known = (dof > 1) & (other_dof > 1) & (squares > 0) & (other_squares > 0)
     if not known.any():
         return 1.0
-    difference = _log_variance(squares[known], freedom[known]) - _log_variance(
-        other_squares[known], other_freedom[known]
-    )
-    normal = polygamma(1, freedom[known] / 2) + polygamma(1, other_freedom[known] / 2)
+    difference = _log_variance(squares[known], dof[known]) - _log_variance(other_squares[known], other_dof[known])
+    normal = polygamma(1, dof[known] / 2) + polygamma(1, other_dof[known] / 2)
     return max(1.0, float(np.square(difference).mean() / normal.mean()))
 
 
-def _log_variance(squares: np.ndarray, freedom: np.ndarray) -> np.ndarray:
-    """Unbiased for normal values."""
-    return np.log(squares / 2) - digamma(freedom / 2)
+def _log_variance(squares: np.ndarray, dof: np.ndarray) -> np.ndarray:
+    """Estimate log-variances without bias for normal values."""
+    return np.log(squares / 2) - digamma(dof / 2)
 
 
 def tpr_of_mu(values: np.ndarray, alpha: float) -> np.ndarray:
@@ -162,23 +160,25 @@ def tpr_of_mu(values: np.ndarray, alpha: float) -> np.ndarray:
 
 
 def effects(inside: Moments, outside: Moments) -> Effects:
-    """Standardised differences; NaN where one side has no model."""
+    """Compute standardised differences; NaN without IN or without OUT models."""
     both = (inside.count > 0) & (outside.count > 0)
     spare = np.maximum(inside.count + outside.count - 2, 0)
     squares = inside.squares + outside.squares
     prior = prior_of(Moments(np.where(both, spare + 1, 0), inside.mean, squares))
-    freedom = 2 * prior.shape + spare
+    dof = 2 * prior.shape + spare
     with np.errstate(divide="ignore", invalid="ignore"):  # no model on one side: NaN
         size = 1 / (1 / inside.count + 1 / outside.count)
-        estimate = (inside.mean - outside.mean) / np.sqrt((2 * prior.scale + squares) / freedom)
-    return Effects(np.where(both, estimate, np.nan), size, freedom)
+        estimate = (inside.mean - outside.mean) / np.sqrt((2 * prior.scale + squares) / dof)
+    return Effects(np.where(both, estimate, np.nan), size, dof)
 
 
 def bounded_mu(estimates: Effects, *, confidence: float = 0.95, seed: int = 0) -> WithInterval:
-    """Posterior median of mu and its interval, which holds for records selected by their estimates as well.
+    """Compute the posterior median of mu and its interval, which is also valid for records selected by their estimates.
 
     Args:
-        seed: of the bootstrap.
+        estimates: Effects of the records.
+        confidence: Level of the interval.
+        seed: Random seed of the bootstrap.
     """
     result = WithInterval(*np.full((3, len(estimates.estimate)), np.nan))
     known = np.flatnonzero(~np.isnan(estimates.estimate))
@@ -220,21 +220,21 @@ def _nodes(estimates: Effects, known: np.ndarray) -> Iterator[tuple[np.ndarray, 
     Between two nodes of the grid, which are a small part of a standard error apart, the quantiles of the posterior are nearly
     linear; to compute them for each of a million records would take a minute.
     """
-    (sizes, of_size), (freedoms, of_freedom) = (
-        np.unique(values[known], return_inverse=True) for values in (estimates.size, estimates.freedom)
+    (sizes, of_size), (dofs, of_dof) = (
+        np.unique(values[known], return_inverse=True) for values in (estimates.size, estimates.dof)
     )
-    for rows in rows_by_label(of_size * len(freedoms) + of_freedom):
+    for rows in rows_by_label(of_size * len(dofs) + of_dof):
         block = known[rows]
         size = sizes[of_size[rows[0]]]
-        freedom = freedoms[of_freedom[rows[0]]]
+        dof = dofs[of_dof[rows[0]]]
         block_estimates = estimates.estimate[block]
-        scale = np.sqrt(2 * freedom)
+        scale = np.sqrt(2 * dof)
         ends = scale * np.arcsinh(np.array([block_estimates.min(), block_estimates.max()]) * np.sqrt(size) / scale)
         points = np.append(np.arange(ends[0], ends[1], NODE), ends[1])
         at = np.sinh(points / scale) * scale / np.sqrt(size)
         at[0] = block_estimates.min()
         at[-1] = block_estimates.max()
-        yield block, Effects(at, np.full(len(at), size), np.full(len(at), freedom)), block_estimates
+        yield block, Effects(at, np.full(len(at), size), np.full(len(at), dof)), block_estimates
 
 
 def likelihoods(estimates: Effects, at: np.ndarray) -> np.ndarray:
@@ -246,7 +246,7 @@ def likelihoods(estimates: Effects, at: np.ndarray) -> np.ndarray:
     root = np.sqrt(estimates.size)[:, None]
     t = estimates.estimate[:, None] * root
     shift = root * at
-    f = estimates.freedom[:, None]
+    f = estimates.dof[:, None]
     a = shift * t / np.sqrt(f + t**2)
     x = (a + np.sqrt(a**2 + 4 * f)) / 2
     log = -f * shift**2 / (2 * (f + t**2)) + f * np.log(x) - (x - a) ** 2 / 2 - np.log1p(f / x**2) / 2
@@ -257,22 +257,22 @@ def likelihoods(estimates: Effects, at: np.ndarray) -> np.ndarray:
 class _Grid:
     """Values of mu that are a fraction of a standard error apart, for a typical record.
 
-    The variance of an estimate is 1 / size + mu^2 / (2 freedom), so asinh makes it 1 everywhere.
+    The variance of an estimate is 1 / size + mu^2 / (2 dof), so asinh makes it 1 everywhere.
     """
 
     points: np.ndarray
     bins: np.ndarray
     size: float
-    freedom: float
+    dof: float
 
     @classmethod
     def over(cls, estimates: Effects) -> _Grid:
         size = float(np.median(estimates.size))
-        freedom = float(np.median(estimates.freedom))
-        scale = np.sqrt(2 * freedom)
+        dof = float(np.median(estimates.dof))
+        scale = np.sqrt(2 * dof)
         scaled = scale * np.arcsinh(estimates.unbiased * np.sqrt(size) / scale)
-        points = np.arange(scaled.min() - BEYOND, scaled.max() + BEYOND + STEP, STEP)
-        return cls(points, np.floor(scaled / BIN), size, freedom)
+        points = np.arange(scaled.min() - MARGIN, scaled.max() + MARGIN + STEP, STEP)
+        return cls(points, np.floor(scaled / BIN), size, dof)
 
     @property
     def mu(self) -> np.ndarray:
@@ -287,7 +287,7 @@ class _Grid:
         return self._mu(self.points[k] + STEP * (part - 0.5))
 
     def _mu(self, points: np.ndarray) -> np.ndarray:
-        scale = np.sqrt(2 * self.freedom)
+        scale = np.sqrt(2 * self.dof)
         return np.sinh(points / scale) * scale / np.sqrt(self.size)
 
 
@@ -306,7 +306,7 @@ def _priors(likelihood: np.ndarray, grid: _Grid, bins: np.ndarray, rng: np.rando
     for _ in range(ROUNDS):  # EM
         # What was not drawn may be beyond the reach of what was: 0 / 0 counts as 0.
         weights *= (drawn / np.maximum(weights @ each.T, np.finfo(float).tiny)) @ each / records
-    mass = records * weights @ normals + EVERYWHERE * STEP
+    mass = records * weights @ normals + UNIFORM_WEIGHT * STEP
     return mass / mass.sum(axis=1, keepdims=True)
 
 
@@ -318,7 +318,7 @@ def _posterior(likelihood: np.ndarray, priors: np.ndarray) -> np.ndarray:
 
 @dataclass(frozen=True)
 class Stability:
-    """(records,) arrays; NaN where no reference trained, or none did not train, on the record.
+    """Stability of mu, as (records,) arrays; NaN where all references, or none, trained on the record.
 
     Attributes:
         estimate: Unbiased mu of the record, without shrinkage towards other records.

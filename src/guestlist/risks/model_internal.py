@@ -90,9 +90,9 @@ def leaf_risk(model, members, *, label: str | None = None, id: str | None = None
     """List the leaf sizes of the members of a fitted tree, forest or boosted trees.
 
     Args:
-        model: of scikit-learn, XGBoost or LightGBM, alone or last in a pipeline.
-        members: the records it was trained on: ``(x, y)``, a table with a ``label`` column, or a path to one.
-        label, id: columns of a table.
+        model: Model of scikit-learn, XGBoost or LightGBM, or a pipeline that ends in one.
+        members: The records it was trained on: ``(x, y)``, a table with a ``label`` column, or a path to one.
+        label, id: Columns of a table.
 
     Returns:
         One row per member, in the order given: ``id``, ``label``, ``leaf_size`` (median over trees of the number of
@@ -123,14 +123,14 @@ def shapr_of(
     id: str | None = None,
     k: int = SHAPR_K,
 ) -> pd.DataFrame:
-    """SHAPr of the members of a model, in a space that the model makes of the features (Duddu et al. 2022).
+    """Compute SHAPr of the members of a model, in a space derived from the model (Duddu et al. 2022).
 
     Args:
         model: a fitted classifier of scikit-learn, or a target made by ``torch_target`` or ``function_target``.
         members: the records it was trained on: ``(x, y)``, a table with a ``label`` column, or a path to one.
         nonmembers: test records, of the same source.
         space: ``inputs``, ``first_layer``, ``last_hidden`` or ``outputs``; by default the first layer of a torch target, and
-            the outputs of others. For a space of your own, give its array to ``shapr``.
+            the outputs of others. For a custom space, pass its array to ``shapr``.
         label, id: columns of tables.
         k: neighbours that vote.
 
@@ -173,12 +173,12 @@ def shapr_in(space: str) -> Callable[[Case], np.ndarray]:
 
 
 def self_waka_of_outputs(case: Case) -> np.ndarray:
-    """(records,) self-WaKA of members in the space of the target's probabilities; NaN for others."""
+    """Return (records,) self-WaKA of members in the space of the target's probabilities; NaN for others."""
     return _knn_value_of_members(case, "self_waka")
 
 
 def self_shapley_of_outputs(case: Case) -> np.ndarray:
-    """(records,) self-Shapley of members in the space of the target's probabilities; NaN for others."""
+    """Return (records,) self-Shapley of members in the space of the target's probabilities; NaN for others."""
     return _knn_value_of_members(case, "self_shapley")
 
 

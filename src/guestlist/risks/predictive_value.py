@@ -34,13 +34,13 @@ class PredictiveValue:
     """Predictive value of one risk for the members that one attack flags.
 
     Args:
-        risk, attack: names.
-        members, flagged: how many there are, and how many of them the attack calls.
-        precision: share of the members at risk that are flagged; recall: share of the flagged that are at risk; f1: their
+        risk, attack: Names.
+        members, flagged: Number of members, and number of those that the attack flags.
+        precision: Share of the members at risk that are flagged; recall: share of the flagged that are at risk; f1: their
             harmonic mean. Withheld where the risk has no threshold.
-        auc: how well the risk ranks the flagged above the others.
-        spearman: rank correlation of the risk with the attack's score.
-        top: share of flagged among the 1 % with the largest risk; of equals, on average over all orders.
+        auc: AUC of the risk for separating flagged members from the others.
+        spearman: Rank correlation of the risk with the attack's score.
+        top: Share of flagged members among the 1 % with the largest risk; ties are averaged over all orders.
     """
 
     risk: str
@@ -67,8 +67,8 @@ def predictive_values(
     An attack flags at the threshold that 5 % of the non-members exceed.
 
     Args:
-        risks: names, or those that an audit has by default.
-        attacks: names, or all of the case.
+        risks: Names; by default those that an audit has by default.
+        attacks: Names; by default all of the case.
         custom: Name to your own scores, higher for members at greater risk: an array in the order of ``case.records``, or a
             pandas Series indexed by id.
     """
@@ -82,9 +82,9 @@ def predictive_values(
     predictive: list[PredictiveValue] = []
     for attack in case.scores if attacks is None else attacks:
         scores = attack_scores(case, attack)[evaluated]
-        calls = flags_at_fpr(scores, member, FPR)
+        flags = flags_at_fpr(scores, member, FPR)
         for risk, (values, threshold) in rows.items():
-            parts = values[member], scores[member], calls[member]
+            parts = values[member], scores[member], flags[member]
             predictive.append(predictive_value(*parts, risk=risk, attack=attack, threshold=threshold, persons=persons))
     return tuple(predictive)
 
@@ -97,7 +97,7 @@ def values_of(case: Case, risks: Sequence[str] | None, custom: CustomScores | No
 def predictive_value(
     values: np.ndarray,
     scores: np.ndarray,
-    calls: np.ndarray,
+    flags: np.ndarray,
     *,
     risk: str,
     attack: str,
@@ -107,17 +107,17 @@ def predictive_value(
     """Compute the predictive value of one risk for one attack.
 
     Args:
-        values: (members,) the risk; NaN is left out.
-        scores: (members,) of the attack.
-        calls: (members,) 1.0 where it calls a member, 0.0 where not; NaN is left out.
-        risk, attack: their names.
-        threshold: a member with a larger risk is at risk.
-        persons: (members,) whose records these are, where some have several.
+        values: (members,) Risks; NaN is ignored.
+        scores: (members,) Scores of the attack.
+        flags: (members,) 1.0 where the attack flags a member, 0.0 where not; NaN is ignored.
+        risk, attack: Names.
+        threshold: A member with a larger risk is at risk.
+        persons: (members,) Person identifiers, if persons have several records.
     """
-    known = ~np.isnan(values) & ~np.isnan(calls)
+    known = ~np.isnan(values) & ~np.isnan(flags)
     values = values[known]
     scores = scores[known]
-    flagged = calls[known] > 0
+    flagged = flags[known] > 0
     persons = optional_take(persons, known)
     precision = recall = f1 = WITHHELD
     if threshold is not None:
@@ -207,8 +207,8 @@ class Compared:
 
     Args:
         metric: Field of :class:`PredictiveValue` that was compared.
-        difference: first minus second, on average over repeats.
-        repeats: how many there were; 1: within one audit.
+        difference: First minus second, averaged over repeats.
+        repeats: Number of repeats; 1 means within one audit.
     """
 
     first: str
@@ -231,10 +231,10 @@ class Compared:
 def predictive_value_over_repeats(
     repeats: Sequence[Sequence[PredictiveValue]],
 ) -> tuple[PredictiveValueOverRepeats, ...]:
-    """Mean and standard deviation of every metric, for each risk and attack in the order of the first repeat.
+    """Compute the mean and standard deviation of every metric, for each risk and attack in the order of the first repeat.
 
     Args:
-        repeats: what ``predictive_values`` gave for each audit.
+        repeats: Results of ``predictive_values`` for each audit.
     """
     pairs = dict.fromkeys((row.risk, row.attack) for rows in repeats for row in rows)
     return tuple(
@@ -255,8 +255,9 @@ def compare_over_repeats(
     """Compare the predictive values of two risks over repeats by sign flips of paired differences.
 
     Args:
-        repeats: what ``predictive_values`` gave for each audit.
-        first, second: names of risks.
+        repeats: Results of ``predictive_values`` for each audit.
+        first, second: Names of risks.
+        attack: Name of the attack.
         metric: ``auc``, or another field of :class:`PredictiveValue`.
     """
     if metric not in METRICS:
@@ -288,22 +289,24 @@ def compare_risks(
     evaluated = case.truth.evaluated
     member = case.truth.member_evaluated
     known = values_of(case, [name for name in (first, second) if name not in (custom or {})], custom)
-    calls = flags_at_fpr(attack_scores(case, attack)[evaluated], member, FPR)
-    compared = member & ~np.isnan(calls)
+    flags = flags_at_fpr(attack_scores(case, attack)[evaluated], member, FPR)
+    compared = member & ~np.isnan(flags)
     persons = optional_take(case.persons, compared)
     a, b = (known[name][evaluated][compared] for name in (first, second))
-    gap = auc_difference(a, b, calls[compared] > 0, clusters=persons, confidence=confidence)
+    gap = auc_difference(a, b, flags[compared] > 0, clusters=persons, confidence=confidence)
     return Compared(first=first, second=second, attack=attack, metric="auc", difference=gap, repeats=1)
 
 
 def mean_of_pairs(gaps: np.ndarray, reach: float = 1.0, confidence: float = 0.95) -> Estimate:
-    """The mean of paired differences, with all values that flips of their signs around them do not refute.
+    """Compute the mean of paired differences, with a confidence interval by sign flips.
 
-    Exact where the differences are as likely to lie as far above their centre as below.
+    The interval holds all centres that the test by sign flips does not reject; it is exact if the differences are symmetric
+    around their centre.
 
     Args:
-        gaps: (repeats,).
-        reach: how far the two of a pair can be apart.
+        gaps: (repeats,) Differences.
+        reach: Largest possible difference.
+        confidence: Level of the interval.
 
     >>> print(mean_of_pairs(np.array([0.1, 0.12, 0.08, 0.11, 0.09])))  # five repeats are too few to say anything
     0.100 [-1.000, 1.000]
@@ -337,7 +340,7 @@ def _end(refuted, inside: float, outside: float) -> float:
 
 
 def _signs(n: int) -> np.ndarray:
-    """(flips, n) of signs; the first leaves all as they are."""
+    """Return (flips, n) signs; the first flip changes none."""
     if n <= MOST_EXACT:
         return np.array(list(product((1.0, -1.0), repeat=n)))
     drawn = np.random.default_rng(0).choice((1.0, -1.0), size=(DRAWS, n))

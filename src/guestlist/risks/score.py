@@ -12,7 +12,7 @@ from guestlist._kernels import drop_unscored, optional_take, rows_by_label, scor
 from guestlist._util import read_only
 from guestlist.metrics import WITHHELD, ClusterSums, Estimate, clustered_proportion, error_of, proportion
 
-SMALLEST = 1e-10  # what smaller values count as: 0 has no logarithm
+SMALLEST = 1e-10  # smaller values count as this, since 0 has no logarithm
 
 
 @dataclass(frozen=True)
@@ -20,8 +20,8 @@ class LogHistogram:
     """Bins of equal width in the logarithm, between the smallest and the largest value of a class.
 
     Args:
-        bins: how many.
-        every: whether values count that rounding puts outside the edges.
+        bins: Number of bins.
+        every: True if values count that rounding puts outside the edges.
     """
 
     bins: int = 5
@@ -32,7 +32,7 @@ class LogHistogram:
             raise ValueError(f"Expected bins={self.bins} to be at least 1.")
 
     def edges(self, values: np.ndarray) -> np.ndarray:
-        """(bins + 1,) from (values,) of at least ``SMALLEST``."""
+        """Return (bins + 1,) edges for (values,) of at least ``SMALLEST``."""
         low = values.min()
         high = values.max()
         edges = np.logspace(np.log10(low), np.log10(high), self.bins + 1)
@@ -51,8 +51,8 @@ class Known:
     """Values of models whose members are known, and the truth, on some of the records.
 
     Args:
-        values, member: (models, records) a value that is NaN is left out.
-        records: which count.
+        values, member: (models, records) Values, of which NaN is ignored, and membership.
+        records: Indices of the records to use.
     """
 
     values: np.ndarray
@@ -60,7 +60,7 @@ class Known:
     records: np.ndarray
 
     def count_and_range(self) -> tuple[np.ndarray, np.ndarray]:
-        """(2,) how many members and non-members there are, and (2,) their smallest and largest value."""
+        """Return (2,) numbers of members and non-members, and (2,) their smallest and largest value."""
         from guestlist._kernels import count_and_range  # imports numba
 
         sizes = np.zeros(2, dtype=np.int64)
@@ -69,7 +69,7 @@ class Known:
         return sizes, ends
 
     def counts(self, edges: np.ndarray) -> np.ndarray:
-        """(2, bins) members and non-members in each bin, as ``np.histogram`` counts them."""
+        """Count (2, bins) members and non-members in each bin, as ``np.histogram`` does."""
         from guestlist._kernels import count_in_bins  # imports numba
 
         counts = np.zeros((2, len(edges) - 1), dtype=np.int64)
@@ -87,16 +87,17 @@ def risk_score(
     prior: float = PRIOR,
     histogram: LogHistogram = HISTOGRAM,
 ) -> np.ndarray:
-    """Probability that each record is a member (Song & Mittal 2021, section 5), class by class.
+    """Estimate the probability that each record is a member, by class (Song & Mittal 2021, section 5).
 
     A value outside the histogram of its class takes the bin at the end, and one in an empty bin the nearest that is not,
     lower first. A class of which only members or only non-members are known takes the histogram of all classes.
 
     Args:
-        values: (records,) modified entropies that the target gives, or another signal above 0.
-        labels: (records,) classes.
-        known_values, known_labels, known_member: (known,) the same of models whose members are known, and the truth.
-        prior: share of members among the people an attacker asks about.
+        values: (records,) Modified entropies of the target, or another signal above 0.
+        labels: (records,) Classes.
+        known_values, known_labels, known_member: (known,) The same of models with known members, and their membership.
+        prior: Share of members among the candidate records.
+        histogram: Bins of the values of a class.
 
     Returns:
         (records,) in [0, 1]; NaN where a record has no value, or where there are no known members or non-members.
@@ -149,14 +150,14 @@ def _class_by_class(
 
 
 def _of_bins(known: Known, prior: float, histogram: LogHistogram) -> tuple[np.ndarray, np.ndarray] | None:
-    """Edges of bins, and (bins,) probabilities of membership, from known values of one class; None where they are of one kind."""
+    """Return edges of bins and (bins,) probabilities of membership of one class; None without both sets."""
     sizes, ends = known.count_and_range()
     if not sizes.all():
         return None
     edges = histogram.edges(np.maximum(ends, SMALLEST))
     inside, outside = known.counts(edges) / sizes[:, None]
     nonempty = np.flatnonzero(inside + outside > 0)
-    if not len(nonempty):  # rounding has left out all that is known
+    if not len(nonempty):  # rounding has put all known values outside the edges
         return edges, np.full(histogram.bins, np.nan)
     # argmin takes the first of equals: of two bins equally near, the lower one.
     nearest = nonempty[np.abs(nonempty - np.arange(histogram.bins)[:, None]).argmin(axis=1)]
@@ -199,7 +200,7 @@ PRIORS = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)
 
 @dataclass(frozen=True)
 class Bin:
-    """Records whose risks lie in one part of [0, 1]: how many, their mean risk, and the share that are members.
+    """Records with risks in one part of [0, 1]: their number, mean risk, and share of members.
 
     Mean and share are weighted to the prior.
     """
@@ -211,7 +212,7 @@ class Bin:
 
 @dataclass(frozen=True)
 class Calibration:
-    """Risks against shares of members: the bins that hold records, lowest first, and how far they are off in all."""
+    """Risks compared with shares of members: non-empty bins, lowest first, and the calibration error."""
 
     bins: tuple[Bin, ...]
     rmse: Estimate
@@ -245,18 +246,18 @@ def calibration(
 ) -> Calibration:
     """Compare risks with the shares of members among records of equal risk (Song & Mittal 2021, section 5.2).
 
-    The root of the mean squared difference is over records, each with that of its bin, and weighted to the prior. By the
-    triangle inequality it is no farther from the true one than the shares are from theirs, and chance alone takes them as far as
-    a weighted sum of squared normal variables goes: that bounds it on either side. The interval is for risks that were made
-    without these records' membership, as from references; a risk that learnt it looks better than it is. It is wide: at a true 0
-    the figure is above 0.
+    The root mean squared difference is over records, each with that of its bin, and weighted to the prior. By the triangle
+    inequality its error is at most that of the shares, which chance moves by a weighted sum of squared normal variables: that
+    gives the interval. The interval is for risks that were estimated without these records' membership, as from references; a
+    risk fitted on it looks better than it is. The interval is wide, and the estimate is above 0 even if the true error is 0.
 
     Args:
-        risks: (records,) in [0, 1]; NaN is left out.
-        member: (records,) the truth.
-        bins: of equal width.
-        prior: share of members that the risks were made for; members and non-members are weighted to it.
-        persons: (records,) whose records these are; the interval is then as wide as if all of a person's were alike.
+        risks: (records,) Probabilities in [0, 1]; NaN is ignored.
+        member: (records,) Ground truth.
+        bins: Number of bins of equal width.
+        prior: Share of members that the risks assume; members and non-members are weighted to it.
+        persons: (records,) Person identifiers; the interval then treats all records of a person as equal.
+        confidence: Level of the interval.
 
     Returns:
         Withheld without members or without non-members.
@@ -277,7 +278,7 @@ def calibration(
     shares = odds * members / weights
     risk = weighted / weights
     mass = weights / weights.sum()
-    smooth = (members + 1) / (records + 2)  # a bin with members alone is no proof that there are no others
+    smooth = (members + 1) / (records + 2)  # a bin with only members does not show that there are no others
     slope = odds / (1 + (odds - 1) * smooth) ** 2
     # These are the variances of the shares, each bin weighted by its mass. A person's records count as one.
     independent = 1.0
@@ -295,7 +296,7 @@ def calibration(
 
 
 def at_prior(risks: np.ndarray, prior: float, *, made_for: float = PRIOR) -> np.ndarray:
-    """(records,) probabilities of membership at another prior than they were made for, by Bayes' rule.
+    """Convert (records,) probabilities of membership to a different prior, by Bayes' rule.
 
     >>> at_prior(np.array([0.5, 0.8, 1.0]), 0.2)
     array([0.2, 0.5, 1. ])
@@ -318,10 +319,10 @@ def calibration_at_priors(
 ) -> tuple[AtPrior, ...]:
     """Compute the calibration error of probabilities at several priors.
 
-    The probabilities are moved to each prior, and members and non-members are weighted to it.
+    The probabilities are converted to each prior, and members and non-members are weighted to it.
 
     Args:
-        made_for: the prior of ``risks``; the others are as for :func:`calibration`.
+        made_for: Prior of ``risks``; the other arguments are as for :func:`calibration`.
     """
     rows = []
     for prior in priors:
@@ -339,18 +340,19 @@ def at_thresholds(
     prior: float = PRIOR,
     confidence: float = 0.95,
 ) -> tuple[AtThreshold, ...]:
-    """Precision at a prior, and recall, of calling records with at least each risk (Song & Mittal 2021, Figure 6).
+    """Compute precision at a prior, and recall, of flagging records by risk (Song & Mittal 2021, Figure 6).
 
-    NaN is left out; a precision is withheld if no record has so large a risk, and all are without members or without non-members.
+    A record is flagged if its risk is at least the threshold; NaN is ignored. A precision is withheld if no record is flagged,
+    and all are withheld without members or without non-members.
     """
     risks, member = drop_unscored(risks, member)
     odds = _odds(member, prior)
     rows = []
     for threshold in thresholds:
-        called = risks >= threshold
-        members = int(called[member].sum())
+        flagged = risks >= threshold
+        members = int(flagged[member].sum())
         recall = proportion(members, int(member.sum()), confidence=confidence)
-        precision = proportion(members, int(called.sum()), confidence=confidence)
+        precision = proportion(members, int(flagged.sum()), confidence=confidence)
         rows.append(AtThreshold(threshold, _estimate(precision, odds), recall))
     return tuple(rows)
 
@@ -365,7 +367,7 @@ def _odds(member: np.ndarray, prior: float) -> float:
 
 
 def _weighted(share, odds: float):
-    """A share of members where they count ``odds`` times as much as non-members."""
+    """Weight a share of members, which count ``odds`` times as much as non-members."""
     return share * odds / (share * odds + (1 - share))  # so written, a share of 1 stays 1 to the last bit
 
 
@@ -374,7 +376,7 @@ def _estimate(share: Estimate, odds: float) -> Estimate:
 
 
 def _quantile_of_squares(variances: np.ndarray, level: float) -> float:
-    """Quantile of a sum of squared normal variables, by the multiple of a chi-squared with its mean and variance."""
+    """Approximate a quantile of a sum of squared normal variables by a scaled chi-squared distribution."""
     total = variances.sum()
     squares = np.square(variances).sum()
     return float(squares / total * chi2.ppf(level, total**2 / squares))

@@ -270,8 +270,8 @@ def custom_values(case: Case, custom: CustomScores) -> dict[str, np.ndarray]:
     """Return name to (records,) values; NaN where a record has none.
 
     Args:
-        custom: name to values, higher for those more at risk: an array in the order of ``case.records``, or a pandas Series whose
-            index are ids.
+        custom: Name to values, higher for records at greater risk: an array in the order of ``case.records``, or a pandas
+            Series indexed by id.
     """
     values_by_name = {}
     for name, values in custom.items():

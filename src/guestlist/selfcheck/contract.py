@@ -26,7 +26,7 @@ from guestlist.selfcheck.scenes import (
 from guestlist.selfcheck.simulations import gaussian, gaussian_simulation
 from guestlist.selfcheck.trials import COMMON_METRICS, TRIALS, AttackTrial, Mean
 
-# One target of each; every record has references of both kinds, so every record can be scored.
+# One target of each; every record has IN and OUT references, so every record can be scored.
 TARGETS = ("plain", "awkward")
 # Saturated outputs: cut off at some margin, and probabilities that are exactly 0 or 1.
 SATURATED = ("saturated", "exact")
@@ -309,7 +309,7 @@ def try_custom_attacks(
     *,
     unmade: bool = False,
 ) -> None:
-    """Run a user's own attacks on made-up signals of the same shape.
+    """Run custom attacks on simulated signals of the same shape.
 
     Args:
         labels: (records,) Positions of the true classes.

@@ -147,13 +147,13 @@ def _false_positive_rate(rng: np.random.Generator, pool: FinitePool, record: int
 
 
 def _binary_scores(rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
-    """Scores of 0 and 1. More than 5 % of these non-members rarely score 1, so calls above 0 are within that rate."""
+    """Draw scores of 0 and 1; rarely more than 5 % of the non-members score 1, so flags above 0 are within that rate."""
     member = rng.random(2 * RECORDS) < 0.5
     return (rng.random(2 * RECORDS) < np.where(member, RIGHT_MEMBERS, RIGHT_NONMEMBERS)).astype(np.float64), member
 
 
 def _two_attacks(rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Two attacks, equally good, whose scores are correlated."""
+    """Draw correlated scores of two equally strong attacks."""
     member = rng.random(RECORDS) < 0.5
     common, *separate = rng.normal(size=(3, RECORDS))
     a, b = (np.sqrt(CORRELATION) * common + np.sqrt(1 - CORRELATION) * noise + SHIFT * member for noise in separate)

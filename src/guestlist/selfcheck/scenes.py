@@ -68,8 +68,8 @@ def rounded_and_saturated(margin: np.ndarray) -> np.ndarray:
 
 SCENE_VARIANTS: dict[str, SceneVariant] = {
     "plain": SceneVariant("continuous answers"),
-    "ties": SceneVariant("answers that tie", {"says": np.round}),
-    "saturated": SceneVariant("saturated answers", {"says": saturated}),
+    "ties": SceneVariant("answers that tie", {"output": np.round}),
+    "saturated": SceneVariant("saturated answers", {"output": saturated}),
     "classes": SceneVariant(f"{CLASSES} classes", {"classes": CLASSES}),
     "population": SceneVariant("a population", population=POPULATION),
     "labels": SceneVariant("labels that shift with membership", {"classes": 3, "tilt": TILT}),
@@ -77,10 +77,10 @@ SCENE_VARIANTS: dict[str, SceneVariant] = {
         "class frequencies that shift with membership", {"classes": 2, "shares": UNEQUAL, "tilt": 0.95}
     ),
     "rare": SceneVariant("unequal classes", {"classes": len(RARE), "shares": RARE}),
-    "exact": SceneVariant("probabilities of exactly 0 and 1", {"says": sure, "signals_of": signals_of_rounded}),
+    "exact": SceneVariant("probabilities of exactly 0 and 1", {"output": sure, "signals_of": signals_of_rounded}),
     "awkward": SceneVariant(
         f"ties, saturated answers, {CLASSES} classes and a population",
-        {"says": rounded_and_saturated, "classes": CLASSES},
+        {"output": rounded_and_saturated, "classes": CLASSES},
         POPULATION,
     ),
 }
@@ -111,7 +111,7 @@ SIZES: dict[str, Any] = {"records": 300, "models": 33}
 LABELS_ONLY = "perturbed"  # the evidence that holds labels and no probabilities
 RAISED = 1.0  # by which the target's margins are raised
 FALLS = 0.02  # share of raised records; a likelihood ratio falls on about half of them where nothing leaks
-DEPENDS = 0.05  # share of unsaturated records whose scores change with their references; 0 where nothing is compared
+DEPENDS = 0.05  # share of unsaturated records with scores that change with their references; 0 if none are compared
 
 
 @dataclass(frozen=True)

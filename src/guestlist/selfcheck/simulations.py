@@ -39,7 +39,7 @@ __all__ = [
     "unbalanced_references",
 ]
 
-# A design draws (models, records) membership and says which models are left out together (None: each alone).
+# A design draws (models, records) membership and returns which models are left out together (None: each separately).
 Design = Callable[[int, int, np.random.Generator], tuple[np.ndarray, np.ndarray | None]]
 Seed = int | tuple[int, ...]
 
@@ -91,7 +91,7 @@ def gaussian(
     shares: Sequence[float] | None = None,
     tilt: float = 0.0,
     unsteady: float = 1.0,
-    says: Callable[[np.ndarray], np.ndarray] = np.asarray,
+    output: Callable[[np.ndarray], np.ndarray] = np.asarray,
     signals_of: Callable[[np.ndarray, int], dict[str, np.ndarray]] = signals_of_margin,
 ) -> tuple[SimulatedModels, np.ndarray | None]:
     """Simulate normal margins, ``shift`` larger for members, and return which models are left out together.
@@ -104,7 +104,7 @@ def gaussian(
         tilt: Shift of the classes of the first model's members towards later classes; 1 is the largest possible.
             Over members and non-members together the classes keep their frequencies.
         unsteady: Factor by which members' margins vary more over models than non-members' margins.
-        says: Function from margins to the margins that models output.
+        output: Function from margins to the margins that models output.
         signals_of: Function from margins and the number of classes to signals by name.
     """
     rng = np.random.default_rng(seed)
@@ -117,13 +117,13 @@ def gaussian(
     simulated = SimulatedModels(
         difficulty=difficulty,
         deviation=deviation,
-        margin=says(margin),
+        margin=output(margin),
         member=member,
         labels=labels,
         others=_others(models, together),
         seed=_seeds(seed),
         classes=classes,
-        output=says,
+        output=output,
         signals_of=signals_of,
     )
     return simulated, together

@@ -101,8 +101,8 @@ def _noise(seed: tuple[int, ...]) -> Rotation:
     return noise_simulation(records=500, models=models, log_deviation_sd=0.5, design=design, seed=seed)
 
 
-def _halves(models: int, says: Callable, seed: Seed) -> Rotation:
-    return noise_simulation(records=1000, models=models, design=exactly_half, says=says, seed=seed)
+def _halves(models: int, output: Callable, seed: Seed) -> Rotation:
+    return noise_simulation(records=1000, models=models, design=exactly_half, output=output, seed=seed)
 
 
 def _known(seed: Seed) -> Rotation:
@@ -341,11 +341,11 @@ def _known_in(name: str) -> AttackTrial:
     )
 
 
-def _count_of(models: int, name: str, *, says: Callable = np.asarray, learners: bool = False) -> AttackTrial:
+def _count_of(models: int, name: str, *, output: Callable = np.asarray, learners: bool = False) -> AttackTrial:
     measure = partial(_mean_auc, name)
     problems = {name: partial(_counts, models)}
     return AttackTrial(
-        make=partial(_halves, models, says),
+        make=partial(_halves, models, output),
         simulations=_fraction(20, 2),
         measure=measure,
         problems=problems,
@@ -377,7 +377,7 @@ TRIALS: dict[str, AttackTrial] = {
     "in_count": _count_of(64, "in_count", learners=True),
     "in_count, 32 models": _count_of(32, "in_count, 32 models"),
     "in_count, 16 models": _count_of(16, "in_count, 16 models"),
-    "in_count, saturated": _count_of(32, "in_count, saturated", says=saturated),
+    "in_count, saturated": _count_of(32, "in_count, saturated", output=saturated),
     "known": AttackTrial(
         make=_known,
         simulations=_fraction(10, 5),
