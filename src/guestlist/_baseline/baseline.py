@@ -19,7 +19,7 @@ from guestlist._baseline.columns import (
 )
 from guestlist._baseline.propensity import propensity_scores
 from guestlist._baseline.regression import Fold, cross_fitted, folds, second_order, selected_terms
-from guestlist._kernels import aucs
+from guestlist._kernels import aucs, optional_take
 from guestlist._store import PREDICTIONS, Store, from_json, read_or_explain, row_hashes, to_json
 from guestlist._util import stream
 from guestlist.data import Data
@@ -29,7 +29,7 @@ LEVEL = 0.05
 # Standard deviations from the mean of the permutations to the AUC that is detected with 80 % power.
 POWER_80 = 1.645 + 0.842
 FOLDS = 5
-MOST_RECORDS = 2000  # members, and non-members
+MAX_RECORDS = 2000  # members, and non-members
 # Permutations are drawn until this many did as well (Besag & Clifford 1991), or to the last.
 ENOUGH = 20
 PERMUTATIONS = 399
@@ -178,10 +178,14 @@ def _fit(
         x = np.zeros((records, 1))
     if y is None:
         y = np.zeros(records, dtype=np.int64)
-    feature_names = set(map(str, x.columns)) if isinstance(x, pd.DataFrame) else set()
+    feature_names = set()
+    if isinstance(x, pd.DataFrame):
+        feature_names = set(map(str, x.columns))
     data = Data(x, y, groups={name: texts for name, texts in (groups or {}).items() if name not in feature_names})
-    counted, unit = units_of(member, persons, row_hashes(data) if hashes is None else hashes)
-    sampled = sample_units(unit, member[counted], MOST_RECORDS, rng)
+    if hashes is None:
+        hashes = row_hashes(data)
+    counted, unit = units_of(member, persons, hashes)
+    sampled = sample_units(unit, member[counted], MAX_RECORDS, rng)
     rows = counted[sampled]
     unit = np.unique(unit[sampled], return_inverse=True)[1]
     data = data.take(rows)
@@ -285,14 +289,14 @@ def cached_baseline(
         return read_baseline(store)
     rows = np.flatnonzero(store.split.evaluated[0])
     fitted = cross_fit_baseline(
-        x.iloc[rows] if isinstance(x, pd.DataFrame) else _take(x, rows),
-        _take(y, rows),
+        x.iloc[rows] if isinstance(x, pd.DataFrame) else optional_take(x, rows),
+        optional_take(y, rows),
         store.split.members[rows],
-        _take(persons, rows),
+        optional_take(persons, rows),
         {name: texts[rows] for name, texts in groups.items()},
         values=values,
         rng=stream(store.manifest.seed, "baseline"),
-        hashes=_take(hashes, rows),
+        hashes=optional_take(hashes, rows),
     )
     if fitted is None:
         store.write_json(path, {"digest": digest, "baseline": None})
@@ -322,10 +326,6 @@ def read_cross_fitted(store: Store) -> CrossFitted | None:
     return CrossFitted(arrays["score"], arrays["fold"], arrays["propensity"])
 
 
-def _take(values: np.ndarray | None, rows: np.ndarray) -> np.ndarray | None:
-    return None if values is None else values[rows]
-
-
 def _digest(
     store: Store,
     groups: Mapping[str, np.ndarray],
@@ -336,7 +336,10 @@ def _digest(
     manifest = store.manifest
     header = [str(VERSION), manifest.data, manifest.split, str(manifest.seed), manifest.scale]
     digest = hashlib.sha256("\n".join(header).encode())
-    for name, texts in {**groups, **({} if persons is None else {"(person)": persons})}.items():
+    columns = dict(groups)
+    if persons is not None:
+        columns["(person)"] = persons
+    for name, texts in columns.items():
         digest.update(name.encode())
         digest.update(pd.util.hash_array(np.asarray(texts).astype(object)).tobytes())
     if x is not None:

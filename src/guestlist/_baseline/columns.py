@@ -13,7 +13,7 @@ from guestlist.data import as_text
 
 FEATURES = 1024  # of more features, this many are drawn at random
 LEVELS = 16  # values of a category that get a column each
-FEWEST = 3  # records of each such value
+MIN_COUNT = 3  # records of each such value
 # No outlier, and no rare value, outweighs many other records.
 CLIP = 4.0
 LEAST_DEVIATION = 0.2
@@ -81,7 +81,7 @@ def categories(values: np.ndarray) -> Columns:
     code, levels = pd.factorize(values, sort=True)
     counts = np.bincount(code, minlength=len(levels))
     frequent = np.argsort(-counts, kind="stable")[:LEVELS]
-    frequent = frequent[counts[frequent] >= FEWEST]
+    frequent = frequent[counts[frequent] >= MIN_COUNT]
     return _of_one_source(_standardised_numbers((code[:, None] == frequent).astype(np.float64)))
 
 
@@ -239,8 +239,11 @@ def units_of(member: np.ndarray, persons: np.ndarray | None, hashes: np.ndarray)
         hashes: (records,) equal for equal records.
     """
     equal = np.unique(hashes, return_inverse=True)[1]
-    unit = equal if persons is None else np.unique(persons, return_inverse=True)[1]
-    if persons is None and not _are_copies(equal, member):
+    if persons is not None:
+        unit = np.unique(persons, return_inverse=True)[1]
+    elif _are_copies(equal, member):
+        unit = equal
+    else:
         return np.arange(len(member)), np.arange(len(member))
     first = np.unique(np.stack([unit, equal, member]), axis=1, return_index=True)[1]
     rows = np.sort(first)

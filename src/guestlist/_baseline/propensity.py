@@ -3,7 +3,7 @@
 import numpy as np
 from scipy import special
 
-MOST_COLUMNS = 128  # those that differ most between members and non-members
+MAX_COLUMNS = 128  # those that differ most between members and non-members
 LEAST_PENALTY = 1e-3  # keeps the odds finite if members and non-members do not overlap
 STEPS = 100
 HALVINGS = 30
@@ -22,7 +22,7 @@ def log_odds(columns: np.ndarray, member: np.ndarray, unit: np.ndarray) -> np.nd
     """
     scaled = _scaled(columns)
     excess = standard_errors(scaled, member, unit) ** 2 - 1
-    chosen = np.argsort(-excess, kind="stable")[:MOST_COLUMNS]
+    chosen = np.argsort(-excess, kind="stable")[:MAX_COLUMNS]
     chosen = np.sort(chosen[excess[chosen] > 0])
     penalty = np.maximum(1 / excess[chosen], LEAST_PENALTY)
     with_constant = np.hstack([np.ones((len(scaled), 1)), scaled[:, chosen]])

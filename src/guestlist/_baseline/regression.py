@@ -9,7 +9,7 @@ import numpy as np
 
 CLIP = 4.0  # standard deviations: no record's product outweighs many others
 NUMBERS = 1_000_000  # records times terms: bounds memory and time
-MOST_TERMS = 1024
+MAX_TERMS = 1024
 PER_RECORD = 8  # few records cannot choose among many terms
 COMPONENTS = 8  # leading principal components whose squares and products describe many columns at once
 JOINTLY = 8  # terms fitted together
@@ -83,7 +83,7 @@ def second_order(values: np.ndarray, source: np.ndarray, unit: np.ndarray, rng: 
         unit: (records,) numbers of the persons, or records, whose membership is permuted together.
         rng: Random generator that chooses among the products where there are too many.
     """
-    limit = min(max(NUMBERS // max(len(unit), 1), 1), MOST_TERMS, PER_RECORD * len(unit))
+    limit = min(max(NUMBERS // max(len(unit), 1), 1), MAX_TERMS, PER_RECORD * len(unit))
     first, second = _pairs(values, source, limit, rng)
     products = values[:, first] * values[:, second]
     return Terms(_standardised(np.hstack([products, _of_components(values)])), unit)

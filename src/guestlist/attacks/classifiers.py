@@ -79,7 +79,7 @@ def learn(rows: np.ndarray, member: np.ndarray) -> LogOdds:
 
 
 # A class needs this many members, and as many non-members, of the references for a separate classifier.
-FEWEST_OF_A_CLASS = 50
+MIN_PER_CLASS = 50
 # If there are many classes, the classifier of each is fitted on at least this many rows.
 FEWEST_ROWS = 1_000
 # Log-odds are clipped to this: a logit of 1000 would dominate the others.
@@ -110,7 +110,7 @@ def nn_shokri(signals: Signals) -> np.ndarray:
         else:
             scores[of_class] = fitted(sorted_features(outputs[of_class], labels[of_class]))
     if without_network.any():
-        fitted = _fit_network(references, labels, np.ones(len(labels), dtype=bool), sorted_features, ROWS, fewest=1)
+        fitted = _fit_network(references, labels, np.ones(len(labels), dtype=bool), sorted_features, ROWS, minimum=1)
         if fitted is not None:
             scores[without_network] = fitted(sorted_features(outputs[without_network], labels[without_network]))
     return scores
@@ -124,7 +124,7 @@ def nn_nasr(signals: Signals) -> np.ndarray:
     """
     references, outputs = _outputs(signals)
     labels = signals.labels
-    fitted = _fit_network(references, labels, np.ones(len(labels), dtype=bool), labelled_features, ROWS, fewest=1)
+    fitted = _fit_network(references, labels, np.ones(len(labels), dtype=bool), labelled_features, ROWS, minimum=1)
     if fitted is None:
         return np.full(len(labels), np.nan)
     return fitted(labelled_features(outputs, labels))
@@ -172,15 +172,15 @@ def _fit_network(
     records: np.ndarray,
     features: Features,
     limit: int,
-    fewest: int = FEWEST_OF_A_CLASS,
+    minimum: int = MIN_PER_CLASS,
 ) -> LogOdds | None:
     """Fit a network on the references' outputs for some records.
 
-    Return None with fewer than ``fewest`` members or non-members.
+    Return None with fewer than ``minimum`` members or non-members.
     """
     queried = ~np.isnan(references.log_p).any(axis=2) & records
     member = references.member[queried]
-    if min(member.sum(), (~member).sum()) < fewest:
+    if min(member.sum(), (~member).sum()) < minimum:
         return None
     log_p = references.log_p[queried]
     row_labels = labels[np.nonzero(queried)[1]]

@@ -35,8 +35,8 @@ from guestlist.attacks.likelihood import SMALLEST_VARIANCE, VARIANCE_FLOOR
 SHAPE_RANGE = (0.25, 50.0)
 
 # A trend is a mean over bins of equal numbers of records: maximum number of bins, and minimum number of records per bin.
-MOST_BINS = 20
-FEWEST_IN_BIN = 100
+MAX_BINS = 20
+MIN_IN_BIN = 100
 
 # Standard errors by which the prior may move a record's own shift.
 TRANSLATION = 2.0
@@ -210,7 +210,7 @@ def trend(at: np.ndarray, values: np.ndarray, known: np.ndarray) -> np.ndarray:
 
 
 def _bins(records: np.ndarray) -> np.ndarray:
-    return np.clip(records // FEWEST_IN_BIN, 1, MOST_BINS)
+    return np.clip(records // MIN_IN_BIN, 1, MAX_BINS)
 
 
 def prior_of(over: Moments) -> Prior:

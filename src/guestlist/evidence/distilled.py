@@ -89,7 +89,9 @@ class Distilled:
         use_population = self.records == "population"
         if self.records == "auto":
             use_population = split.population.sum() >= 2 * split.members.sum()
-        return split.population if use_population else np.ones(len(context.pool), dtype=bool)
+        if use_population:
+            return split.population
+        return np.ones(len(context.pool), dtype=bool)
 
     @staticmethod
     def read(store: Store) -> ModelsView | None:

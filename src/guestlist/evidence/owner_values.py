@@ -49,7 +49,9 @@ def collect_values(
 def read_values(store: Store, name: str) -> OwnersView | None:
     """Read values that :func:`collect_values` wrote; None if there are none."""
     values = stored_arrays(store, name, FILE)
-    return None if values is None else OwnersView(values)
+    if values is None:
+        return None
+    return OwnersView(values)
 
 
 @dataclass(frozen=True)

@@ -105,7 +105,9 @@ def as_table(x: np.ndarray | pd.DataFrame) -> pd.DataFrame:
     if not isinstance(x, pd.DataFrame):
         return pd.DataFrame(x.reshape(len(x), -1)).infer_objects()
     sparse = [name for name, kind in x.dtypes.items() if isinstance(kind, pd.SparseDtype)]
-    return x.astype({name: x[name].dtype.subtype for name in sparse}) if sparse else x
+    if not sparse:
+        return x
+    return x.astype({name: x[name].dtype.subtype for name in sparse})
 
 
 def numbers_of(column: pd.Series) -> np.ndarray | None:
@@ -172,7 +174,9 @@ def _perturb_categories(column: pd.Series, rows: np.ndarray, rng: np.random.Gene
     """Replace some values by those of other records; missing ones stay missing."""
     present = np.flatnonzero(column.notna())
     redraw = (rng.random(len(rows)) < flips) & column.iloc[rows].notna().to_numpy()
-    others = present[rng.integers(len(present), size=len(rows))] if len(present) else rows
+    others = rows
+    if len(present):
+        others = present[rng.integers(len(present), size=len(rows))]
     return column.array.take(np.where(redraw, others, rows))
 
 

@@ -76,7 +76,9 @@ class EvidenceType:
 
     def read(self, store: Store) -> Part | None:
         """Read it from the audit folder; None if there is none."""
-        return self.plan.read(store) if hasattr(self.plan, "read") else None
+        if not hasattr(self.plan, "read"):
+            return None
+        return self.plan.read(store)
 
     @property
     def missing_message(self) -> str:
@@ -184,7 +186,9 @@ def check_counts(plan: Plan, *names: str) -> None:
 def plan_of(store: Store, name: str) -> dict | None:
     """Return the options that one type of evidence was collected with; None if it was not."""
     path = evidence_folder(store, name) / "plan.json"
-    return store.read_plan(path) if path.exists() else None
+    if not path.exists():
+        return None
+    return store.read_plan(path)
 
 
 def share_of_members(split: Split) -> tuple[float, np.ndarray]:

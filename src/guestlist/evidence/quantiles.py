@@ -54,7 +54,10 @@ def regression_features(x: np.ndarray | pd.DataFrame, labels: np.ndarray) -> Fea
     else:
         table = as_table(x)
         columns = [_column(table.iloc[:, position]) for position in range(table.shape[1])]
-    columns.append((labels, False) if labels.dtype.kind == "f" else _coded(pd.Series(labels)))
+    if labels.dtype.kind == "f":
+        columns.append((labels, False))
+    else:
+        columns.append(_coded(pd.Series(labels)))
     widths = [1 if values.ndim == 1 else values.shape[1] for values, _ in columns]
     categorical = np.repeat([coded for _, coded in columns], widths)
     return Features(np.column_stack([values for values, _ in columns]), categorical)
@@ -213,7 +216,9 @@ class Quantiles:
         arrays = stored_arrays(store, Quantiles.name, _FILE)
         if arrays is None:
             return None
-        degenerate = Degenerate(*arrays["degenerate"]) if arrays["degenerate"].size else None
+        degenerate = None
+        if arrays["degenerate"].size:
+            degenerate = Degenerate(*arrays["degenerate"])
         return QuantilesView(arrays["hinge"], arrays["ceiling"], arrays["beyond"], degenerate)
 
 

@@ -30,7 +30,9 @@ EVIDENCE: dict[str, EvidenceType] = {
 
 def access_of(evidence: str) -> Access:
     """Return the access to the model that an attack on this evidence needs; ``queries`` without evidence."""
-    return EVIDENCE[evidence].access if evidence in EVIDENCE else QUERIES
+    if evidence not in EVIDENCE:
+        return QUERIES
+    return EVIDENCE[evidence].access
 
 
 def missing_evidence() -> dict[str, str]:

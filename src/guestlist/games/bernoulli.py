@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from guestlist.privacy import Coins, FixedSize
 
 # Every record should have at least this many references that trained on it and as many that did not …
-FEWEST = 2
+MIN_PER_SIDE = 2
 # … except for this share of the records.
 SHORT_SHARE = 0.01
 # A model gets the expected number of records of a rare class, up to this many, which cross-validation in a recipe may need.
@@ -124,7 +124,7 @@ def _lowest_rate(references: int) -> float:
     from scipy.stats import binom
 
     def shortage(rate):
-        return binom.cdf(FEWEST - 1, references, rate) - SHORT_SHARE
+        return binom.cdf(MIN_PER_SIDE - 1, references, rate) - SHORT_SHARE
 
     if shortage(0.5) >= 0:
         return 0.5

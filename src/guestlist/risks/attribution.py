@@ -188,7 +188,9 @@ def _at_once(module, layers: Sequence[str] | None) -> bool:
     """Return True if captum can compute the gradients of all records of a batch in one pass."""
     from torch import nn
 
-    parts = module.modules() if layers is None else [module.get_submodule(name) for name in layers]
+    parts = module.modules()
+    if layers is not None:
+        parts = [module.get_submodule(name) for name in layers]
     return all(
         isinstance(part, nn.Linear)
         or (
@@ -279,7 +281,9 @@ def _tests(module, x_test, y_test, loss: str):
 
 
 def _parameters(module, layers: Sequence[str] | None = None) -> int:
-    parts = [module] if layers is None else [module.get_submodule(name) for name in layers]
+    parts = [module]
+    if layers is not None:
+        parts = [module.get_submodule(name) for name in layers]
     return sum(parameter.numel() for part in parts for parameter in part.parameters())
 
 

@@ -167,7 +167,7 @@ def _top(values: np.ndarray, flagged: np.ndarray, confidence: float = 0.95) -> E
 METRICS = ("precision", "recall", "f1", "auc", "spearman", "top")
 REACH = {"spearman": 2.0}  # the largest difference of two values of a metric; others 1
 # With more repeats than this, random flips of the signs are tried instead of all.
-MOST_EXACT = 12
+MAX_EXACT_REPEATS = 12
 DRAWS = 4999
 STEPS = 40
 
@@ -341,7 +341,7 @@ def _end(refuted, inside: float, outside: float) -> float:
 
 def _signs(n: int) -> np.ndarray:
     """Return (flips, n) signs; the first flip changes none."""
-    if n <= MOST_EXACT:
+    if n <= MAX_EXACT_REPEATS:
         return np.array(list(product((1.0, -1.0), repeat=n)))
     drawn = np.random.default_rng(0).choice((1.0, -1.0), size=(DRAWS, n))
     return np.vstack([np.ones(n), drawn])

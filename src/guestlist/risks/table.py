@@ -67,7 +67,7 @@ class Risk:
 
 
 # With fewer, most records have two references or less on one side.
-FEWEST = 8
+MIN_REFERENCES = 8
 
 RISKS: dict[str, Risk] = {
     "risk_score": Risk(
@@ -184,7 +184,7 @@ RISKS: dict[str, Risk] = {
         summary="how much likelier references are right about the record if they trained on it",
         paper="Feldman & Zhang 2020",
         cost="references",
-        references=FEWEST,
+        references=MIN_REFERENCES,
         needs=("correct",),
         bounds=(-1.0, 1.0),
     ),
@@ -194,7 +194,7 @@ RISKS: dict[str, Risk] = {
         paper="Carlini et al. 2022; Dong et al. 2022",
         cost="references",
         recommended=True,
-        references=FEWEST,
+        references=MIN_REFERENCES,
         needs=("margin",),
     ),
 }

@@ -305,16 +305,16 @@ FEW = (7, 32)  # references of a target
 COUNTS = {"1": (1,), "2": (2,), "3 or 4": (3, 4)}
 
 
-def _fraction(share: int, fewest: int) -> Callable[[int], int]:
-    return lambda simulations: max(fewest, simulations // share)
+def _fraction(share: int, minimum: int) -> Callable[[int], int]:
+    return lambda simulations: max(minimum, simulations // share)
 
 
-def _noise_in(name: str, *, records: int = 600, fewest: int = 8) -> AttackTrial:
+def _noise_in(name: str, *, records: int = 600, minimum: int = 8) -> AttackTrial:
     metric = f"noise, {name}"
     where = f", with {SCENE_VARIANTS[name].words}"
     return AttackTrial(
         make=lambda seed: scene(name, 0.0, records=records, models=9, seed=seed),
-        simulations=_fraction(4, fewest),
+        simulations=_fraction(4, minimum),
         measure=partial(_auc_of_evaluated, metric),
         problems={metric: partial(_not_a_half, where)},
         learners=False,
@@ -386,7 +386,7 @@ TRIALS: dict[str, AttackTrial] = {
     ),
     **{f"noise, {name}": _noise_in(name) for name in SCENE_VARIANTS},
     # A bonus for frequent classes is small where members' classes differ, so that more records are needed to detect it.
-    "noise, frequencies": _noise_in("frequencies", records=1200, fewest=16),
+    "noise, frequencies": _noise_in("frequencies", records=1200, minimum=16),
     # Where labels shift with membership, a rising score does not show that the attack reads outputs.
     **{f"known, {name}": _known_in(name) for name in SCENE_VARIANTS if "tilt" not in SCENE_VARIANTS[name].options},
     **{f"few of {references}": _few_of(references) for references in FEW},
