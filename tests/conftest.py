@@ -77,3 +77,11 @@ def in_the_order_given():
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(inputs, "shuffle_rows", lambda rows, seed: rows)
         yield
+
+
+@pytest.fixture
+def snapshot(request):
+    """Compare a text with the one in ``tests/report/snapshots/sentences``; see ``tests/report/snapshots.py``."""
+    from tests.report.snapshots import Snapshot, sentence_file
+
+    return Snapshot(sentence_file(request.path), request.node.name)

@@ -1,0 +1,216 @@
+"""Text of the report as snapshot files: ``python -m tests.report.snapshots [--update]`` shows or accepts changes.
+
+There are two kinds of file in ``snapshots/``:
+
+* ``sections/NAME.txt`` holds one section of the page, one export or the terminal summary, as plain text, for three small audits of the
+  corpus and for results made by hand;
+* ``sentences/PACKAGE_MODULE.txt`` holds the sentences that a test passed to the fixture ``snapshot``.
+
+After texts were rewritten, run the command with ``--update`` and read the diff: it is the review of the new text.
+"""
+
+from __future__ import annotations
+
+import argparse
+import difflib
+import os
+import re
+import shutil
+import sys
+import tempfile
+import warnings
+from collections.abc import Callable
+from dataclasses import replace
+from html.parser import HTMLParser
+from pathlib import Path
+
+FOLDER = Path(__file__).parent / "snapshots"
+SECTIONS = FOLDER / "sections"
+SENTENCES = FOLDER / "sentences"
+UPDATE = "GUESTLIST_UPDATE_SNAPSHOTS"  # set to 1, the fixture writes instead of comparing
+AUDITS = ("classifier", "persons", "gate")
+MADE_BY_HAND = ("leaking", "quiet", "predictions_only")
+BLOCKS = {"p", "div", "li", "tr", "h1", "h2", "h3", "h4", "caption", "dt", "figure", "summary", "ul", "table", "dl"}
+CELLS = {"td", "th", "dd"}
+# These differ from one machine or version to the next: they are tested elsewhere.
+MASKS = (
+    (re.compile(r"\b[0-9a-f]{12,64}\b"), "DIGEST"),
+    (re.compile(r"\b\d+\.\d+\.\d+(?:[.+]\w+)*\b"), "VERSION"),
+    (re.compile(r"/tmp/[^\s'\"`)]*"), "FOLDER"),
+)
+
+
+class _Text(HTMLParser):
+    """Plain text of a part of a page: a line for each block, cells between bars, no drawings."""
+
+    def __init__(self, source: str):
+        super().__init__()
+        self.parts: list[str] = []
+        self._hidden = 0
+        self.feed(source)
+        self.close()
+
+    def handle_starttag(self, tag, attrs):
+        if tag in ("svg", "script", "style"):
+            self._hidden += 1
+        self.parts.append("\n" if tag in BLOCKS else " | " if tag in CELLS else "")
+
+    def handle_endtag(self, tag):
+        if tag in ("svg", "script", "style"):
+            self._hidden -= 1
+        self.parts.append("\n" if tag in BLOCKS else "")
+
+    def handle_data(self, data):
+        if not self._hidden:
+            self.parts.append(re.sub(r"\s+", " ", data))
+
+
+def plain_text(html: str) -> str:
+    """Return what a person can read of a piece of HTML."""
+    lines = (re.sub(r" +", " ", line).strip(" |") for line in "".join(_Text(html).parts).split("\n"))
+    return "\n".join(line for line in lines if line)
+
+
+def masked(text: str) -> str:
+    """Return a text with digests, versions and temporary folders replaced by a word."""
+    for pattern, word in MASKS:
+        text = pattern.sub(word, text)
+    return text
+
+
+def normalized(text: str) -> str:
+    """Return a text with one sentence to a line and without space at the ends of lines."""
+    lines = [line.rstrip() for line in re.sub(r"(?<=[a-z0-9)%][.?]) (?=[A-Z])", "\n", masked(text)).splitlines()]
+    return "\n".join(lines).strip("\n")
+
+
+def joined(blocks: dict[str, str]) -> str:
+    """Return the text of a file of named blocks."""
+    return "".join(f"=== {name}\n{text}\n" for name, text in blocks.items())
+
+
+def blocks_of(path: Path) -> dict[str, str]:
+    """Return the named blocks of a file; none if there is no file."""
+    if not path.exists():
+        return {}
+    parts = re.split(r"^=== (.*)\n", path.read_text("utf-8"), flags=re.M)
+    return {name: text.rstrip("\n") for name, text in zip(parts[1::2], parts[2::2], strict=True)}
+
+
+def results_by_name() -> dict[str, object]:
+    """Return the results of the audits and those made by hand, without a folder."""
+    import report_worlds
+    from tests.corpus.audits import AUDITS as CORPUS
+
+    results = {}
+    with tempfile.TemporaryDirectory() as directory, warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # small audits have issues to warn about
+        for name in AUDITS:
+            results[name] = replace(CORPUS[name](Path(directory) / name), folder=None)
+    return {**results, **{name: getattr(report_worlds, name)() for name in MADE_BY_HAND}}
+
+
+def section_texts() -> dict[str, str]:
+    """Return the text of every snapshot file of sections by the name of the section."""
+    from guestlist._report.exports import markdown, model_card
+    from guestlist._report.page import SECTIONS as PAGE
+    from guestlist._report.terminal import summary
+    from guestlist._report.wording import sanitize_results
+
+    forms: dict[str, Callable] = {name: _page_section(make) for name, make in PAGE.items()}
+    forms |= {"terminal": summary, "markdown": markdown, "model_card": model_card}
+    results = results_by_name()
+    texts = {}
+    for form, render in forms.items():
+        rendered = {name: render(sanitize_results(one)) for name, one in results.items()}
+        texts[form] = joined({name: normalized(text) for name, text in rendered.items() if text})
+    return texts
+
+
+def _page_section(make: Callable) -> Callable:
+    def render(results) -> str:
+        section = make(results)
+        return "" if section is None else f"# {plain_text(str(section.title))}\n{plain_text(str(section.body))}"
+
+    return render
+
+
+class Snapshot:
+    """Compare texts of one test with those in a file, in the order in which the test passes them.
+
+    Args:
+        path: File with the texts of the test's module.
+        test: Name of the test.
+    """
+
+    def __init__(self, path: Path, test: str):
+        self.path = path
+        self.test = test
+        self.number = 0
+
+    def __call__(self, text: object, *facts: str) -> None:
+        """Fail if the text differs from the file, or if it lacks one of the facts: numbers, names or codes.
+
+        Facts hold however a text is worded. The file holds the wording.
+        """
+        text = str(text)
+        missing = [fact for fact in facts if fact not in " ".join(text.split())]
+        assert not missing, f"{missing} not in {text!r}"
+        self.number += 1
+        name = f"{self.test} {self.number}"
+        blocks = blocks_of(self.path)
+        if os.environ.get(UPDATE) == "1":
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            self.path.write_text(joined({**blocks, name: normalized(text)}), "utf-8")
+            return
+        advice = "Run python -m tests.report.snapshots --update and read the diff."
+        assert name in blocks, f"{self.path.name} has no text {name!r}. {advice}"
+        assert normalized(text) == blocks[name], advice
+
+
+def sentence_file(test_file: Path) -> Path:
+    """Return the file that holds the sentences of a test module."""
+    return SENTENCES / f"{test_file.parent.name}_{test_file.stem.removeprefix('test_')}.txt"
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="python -m tests.report.snapshots", description=__doc__)
+    parser.add_argument("--update", action="store_true", help="write the present texts to the files")
+    update = parser.parse_args().update
+    different = 0
+    texts = section_texts()
+    for name, text in texts.items():
+        path = SECTIONS / f"{name}.txt"
+        before = path.read_text("utf-8") if path.exists() else ""
+        different += before != text
+        sys.stdout.writelines(
+            f"{line}\n"
+            for line in difflib.unified_diff(before.split("\n"), text.split("\n"), name, name, lineterm="", n=0)
+        )
+        if update:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text, "utf-8")
+    for path in set(SECTIONS.glob("*.txt")) - {SECTIONS / f"{name}.txt" for name in texts}:
+        different += 1
+        print(f"{path.name} belongs to no section")
+        if update:
+            path.unlink()
+    return max(int(different > 0 and not update), sentences(update))
+
+
+def sentences(update: bool) -> int:
+    """Run the tests that use the fixture; with ``update``, write their sentences to new files."""
+    import pytest
+
+    root = Path(__file__).parents[1]
+    files = [path for path in sorted(root.rglob("test_*.py")) if "    snapshot(" in path.read_text("utf-8")]
+    if not files:
+        return 0
+    if update:
+        os.environ[UPDATE] = "1"
+        shutil.rmtree(SENTENCES, ignore_errors=True)
+    return int(pytest.main(["-q", "-p", "no:cacheprovider", *map(str, files)]))
+
+
+if __name__ == "__main__":
+    sys.exit(main())
