@@ -102,24 +102,22 @@ def test_saturated_answers():
 
 
 @pytest.mark.slow
-def test_references_of_another_size():
+def test_references_of_another_size(snapshot):
     case = leaking()
     assert state(case, "GL105") == "passed"
     small = case.view.reference_member & (np.arange(400) % 2 == 0)
     other = replace(case, view=replace(case.view, reference_member=small))
     assert state(other, "GL105") == "issue"
     said = sentence(judge(other).check("GL105"))
-    assert "fewer, so that" in said
-    assert "give population records" in said
+    snapshot(said)
     given = replace(other, truth=replace(other.truth, evaluated=np.arange(400) < 350))
-    assert "give more population records" in sentence(judge(given).check("GL105"))
+    snapshot(sentence(judge(given).check("GL105")))
     large = replace(case, view=replace(case.view, reference_member=case.view.reference_member | (np.arange(400) < 150)))
     said = sentence(judge(large).check("GL105"))
-    assert "more, so that" in said
-    assert "keep some of the non-members for the population" in said
+    snapshot(said)
     shadow = judge(replace(other, setting=replace(case.setting, predictions=True))).check("GL105")
     assert shadow.state == "issue"
-    assert "Train the shadow on as many records as the target" in sentence(shadow)
+    snapshot(sentence(shadow))
 
 
 @pytest.mark.slow
@@ -139,7 +137,7 @@ def test_references_that_are_copies(monkeypatch):
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("code", "kind"), [("GL107", "distilled"), ("GL108", "left_out")])
-def test_models_that_do_not_differ(code, kind):
+def test_models_that_do_not_differ(code, kind, snapshot):
     case = leaking()
     assert state(case, code) == "passed"
     models = case.view.evidence.need(kind)
@@ -152,7 +150,7 @@ def test_models_that_do_not_differ(code, kind):
     same = {name: np.tile(matrix[:1], (len(matrix), 1)) for name, matrix in models.values.items()}
     found = judge(with_models(replace(models, values=same))).check(code)
     assert (found.state, found.values) == ("issue", {"same": 400, "records": 400})
-    assert "training has no randomness" in " ".join(sentence(found).split())
+    snapshot(" ".join(sentence(found).split()))
     one = replace(models, values={n: m[:1] for n, m in models.values.items()}, member=models.member[:1])
     assert state(with_models(one), code) == "not run"
     assert state(with_models(None), code) == "not applicable"
@@ -172,13 +170,13 @@ def interchanged(case):
 
 
 @pytest.mark.slow
-def test_sides_that_were_interchanged():
+def test_sides_that_were_interchanged(snapshot):
     case = leaking(attacks={"loss": gl.attacks.ATTACKS["loss"]})
     assert state(case, "GL112") == "passed"
     found = judge(interchanged(case)).check("GL112")
     assert found.state == "issue"
     assert found.values["attack"] == "loss"
-    assert "The attack loss ranks members below non-members" in sentence(found)
+    snapshot(sentence(found), "loss")
 
 
 @pytest.mark.slow
@@ -231,7 +229,7 @@ def test_no_gap_is_seen_where_there_is_none():
 
 
 @pytest.mark.slow
-def test_records_given_more_than_once(blobs, tree):
+def test_records_given_more_than_once(blobs, tree, snapshot):
     members, nonmembers = blobs
     twice = np.concatenate([members[0], members[0][:30]]), np.concatenate([members[1], members[1][:30]])
     population = (
@@ -244,9 +242,7 @@ def test_records_given_more_than_once(blobs, tree):
     assert found.check("GL116") == Check("GL116", "issue", {"twins": 20, "asked": 470, "left_out": 20})
     assert found.subject.population == 10
     told_of = " ".join(str(one.message) for one in said)
-    assert "60 of 270 members are equal to another member" in told_of
-    assert "20 of 470 members and non-members also stand in the population" in told_of
-    assert "20 records of the population were left out of it" in told_of
+    snapshot(told_of, "60", "270", "20", "470")
     plain = gl.audit(tree, members, nonmembers, references=0)
     assert plain.check("GL115") == Check("GL115", "passed", {"copies": 0, "members": 240})
     assert plain.check("GL116").state == "not applicable"
@@ -266,7 +262,7 @@ def test_near_twins_are_told(blobs, tree, caplog):
 
 
 @pytest.mark.slow
-def test_a_target_unlike_its_references():
+def test_a_target_unlike_its_references(snapshot):
     case = leaking(records=600, models=25)
     assert state(case, "GL118") == "passed"
     other = with_signals(
@@ -274,7 +270,7 @@ def test_a_target_unlike_its_references():
     )
     found = judge(other)
     assert found.check("GL118").state == "issue"
-    assert "The recipe may not be the one" in sentence(found.check("GL118"))
+    snapshot(sentence(found.check("GL118")))
     # Whether the model is typical is then not reported.
     place = replace(found.headline.same_recipe, aucs=(0.5, 0.51) * 25, share_larger=0.0)
     alone = replace(found, headline=replace(found.headline, same_recipe=place))
@@ -310,7 +306,7 @@ def test_an_audit_with_nothing_wrong_says_nothing():
 @pytest.mark.slow
 @pytest.mark.parametrize("classes", [2, 3])
 @pytest.mark.parametrize("few", [1, 4])
-def test_a_class_of_few_records_does_not_stop_an_audit(classes, few):
+def test_a_class_of_few_records_does_not_stop_an_audit(classes, few, snapshot):
     """One percent of 400 records: a reference would often miss the class."""
     rng = np.random.default_rng(classes)
     x, y = rng.normal(size=(400, 4)), rng.integers(classes - 1, size=400)
@@ -322,7 +318,7 @@ def test_a_class_of_few_records_does_not_stop_an_audit(classes, few):
     if few == 1:
         assert (check.values["classes"], check.values["records"]) == (1, 1)
         assert (check.values["without"] > 0) == (classes > 2)
-        assert "1 class has so few records that" in sentence(check)
+        snapshot(sentence(check), "1")
     assert state(regression(), "GL120") == "not applicable"
 
 

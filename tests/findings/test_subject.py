@@ -21,7 +21,7 @@ def test_a_classifier_has_accuracies():
     assert who.rmse_nonmembers is None
 
 
-def test_a_regression_model_has_errors_and_r2():
+def test_a_regression_model_has_errors_and_r2(snapshot):
     case = regression()
     results = judge(case)
     who, member = results.subject, case.truth.member
@@ -29,7 +29,7 @@ def test_a_regression_model_has_errors_and_r2():
     assert who.r2_members == pytest.approx(r2_score(y[member], (y - residual)[member]))
     assert who.rmse_nonmembers == pytest.approx(np.sqrt(np.mean(residual[~member] ** 2)))
     assert who.accuracy_members is None
-    assert "The model is off by" in wording.fit_sentence(results)
+    snapshot(wording.fit_sentence(results))
     assert f"R² {who.r2_members:.3f} and {who.r2_nonmembers:.3f}" in wording.fit_sentence(results)
     source = report_page(results)
     assert wording.fit_sentence(results) in source

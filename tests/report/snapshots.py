@@ -2,8 +2,8 @@
 
 There are two kinds of file in ``snapshots/``:
 
-* ``sections/NAME.txt`` holds one section of the page, one export or the terminal summary, as plain text, for three small audits of the
-  corpus and for results made by hand;
+* ``sections/NAME.txt`` holds one section of the page, one export or the terminal summary, as plain text, for three small
+  audits of the corpus and for results made by hand;
 * ``sentences/PACKAGE_MODULE.txt`` holds the sentences that a test passed to the fixture ``snapshot``.
 
 After texts were rewritten, run the command with ``--update`` and read the diff: it is the review of the new text.
@@ -99,8 +99,9 @@ def blocks_of(path: Path) -> dict[str, str]:
 
 def results_by_name() -> dict[str, object]:
     """Return the results of the audits and those made by hand, without a folder."""
-    import report_worlds
     from tests.corpus.audits import AUDITS as CORPUS
+
+    import report_worlds
 
     results = {}
     with tempfile.TemporaryDirectory() as directory, warnings.catch_warnings():

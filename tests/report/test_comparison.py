@@ -64,21 +64,20 @@ def test_is_small_enough_to_mail(found):
     assert len(comparison_page(found).encode()) < 400_000
 
 
-def test_words_follow_from_intervals(found):
+def test_words_follow_from_intervals(found, snapshot):
     first, _, same = found
-    assert f"AUC of {ATTACK} is lower by" in comparison.difference_sentence(first)
-    assert "accuracy on non-members is higher by" in comparison.difference_sentence(first)
-    assert "no difference is shown" in comparison.difference_sentence(same)
+    snapshot(comparison.difference_sentence(first), f"{ATTACK}")
+    snapshot(comparison.difference_sentence(same))
     for row in first.differences:
         assert comparison.verdict(row) == (
             "no difference shown" if not row.differs else "more" if row.difference.low > 0 else "less"
         )
-    assert "1% of 1,000 members are 10: if all of them were found at first" in comparison.exposed_sentence(first)
+    snapshot(comparison.exposed_sentence(first), "1%", "1,000", "10")
     few = replace(first, most_exposed=replace(first.most_exposed, members=3, seen_from=None))
-    assert "too few for any difference" in comparison.exposed_sentence(few)
+    snapshot(comparison.exposed_sentence(few))
     old = replace(first, most_exposed=None, risk_changes=None)
-    assert "too few references" in comparison.exposed_sentence(old)
-    assert "too few references for mu, or did not record" in comparison.risk_changes_sentence(old)
+    snapshot(comparison.exposed_sentence(old))
+    snapshot(comparison.risk_changes_sentence(old))
 
 
 def test_what_users_wrote_is_text(tmp_path):
