@@ -89,7 +89,7 @@ def test_of_two_groups_that_are_each_others_rest_one_is_paid_for(case):
 def test_persons_make_groups_smaller_and_intervals_wider(case, found):
     by_ten = replace(case, records=case.records.assign(person=np.arange(800) // 10))
     wider = group_risks.find_group_risks(by_ten).judged[0]
-    assert wider.of == found.judged[0].of
+    assert wider.values == found.judged[0].values
     for figure in ("tpr", "tpr_at_common", "fpr_at_common", "gap"):
         own, other = getattr(found.judged[0], figure), getattr(wider, figure)
         assert other.high - other.low > own.high - own.low
