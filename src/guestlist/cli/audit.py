@@ -5,6 +5,7 @@ from pathlib import Path
 
 import click
 
+from guestlist import _collect, _store, models
 from guestlist.cli.common import (
     as_json,
     attacks,
@@ -160,7 +161,6 @@ def _of_model(out: Path, options: dict):
 
 def _of_predictions(out: Path, options: dict):
     from guestlist._audit.predictions import audit_predictions
-    from guestlist.models import read_predictions
 
     path = options["predictions"]
     names = ("scale", "label", "answer", "positive")
@@ -170,8 +170,8 @@ def _of_predictions(out: Path, options: dict):
     columns = {**{name: options[name] for name in names}, **member, "labelled": not options["no_labels"]}
     roles = {"group": options["group"], "id": options["id_"], "person": options["person"]}
     return audit_predictions(
-        read_predictions(path, **columns, **roles, features=options["features"]),
-        shadow=options["shadow"] and read_predictions(options["shadow"], **columns),
+        models.read_predictions(path, **columns, **roles, features=options["features"]),
+        shadow=options["shadow"] and models.read_predictions(options["shadow"], **columns),
         attacks=options["attacks"] or None,
         folder=out,
         prior=options["prior"],
@@ -205,7 +205,6 @@ def collect(folder, references, until_width, at_most, as_json, **options):
 
     With --attack, other attacks than before are run.
     """
-    from guestlist._store import open_store
 
     if references is not None and until_width is not None:
         raise click.UsageError("Give either --references or --until-width.")
@@ -215,7 +214,7 @@ def collect(folder, references, until_width, at_most, as_json, **options):
             "What is to be collected? Give --references, --until-width, --evidence, --attack or --ignore."
         )
     folder = folder.resolve()
-    store = open_store(folder)
+    store = _store.open_store(folder)
     request = stored_request(store, "gl.audit(model, members, nonmembers, folder={folder}, references=…)")
     count = _references(max(store.models(), default=0), references, until_width, at_most)
     request = replace(
@@ -231,7 +230,6 @@ def collect(folder, references, until_width, at_most, as_json, **options):
 
 def _references(existing: int, references: int | None, until_width: float | None, at_most: int):
     """Return the total number of references, or the width until which to train."""
-    from guestlist._collect import UntilWidth
 
     if references is not None and references < existing:
         raise click.UsageError(
@@ -242,7 +240,7 @@ def _references(existing: int, references: int | None, until_width: float | None
             return existing
         return references
     try:
-        return UntilWidth(until_width, start=max(existing, 16), at_most=max(at_most, existing, 16))
+        return _collect.UntilWidth(until_width, start=max(existing, 16), at_most=max(at_most, existing, 16))
     except ValueError as error:
         raise click.UsageError(str(error)) from error
 

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import click
 
+from guestlist import _collect, _store
 from guestlist._util import EXTRAS, Stopped, for_spreadsheets, missing, path_error, single_line, stop_message
 from guestlist.cli.options import JOBS
 from guestlist.errors import AuditError, AuditWarning, InputError
@@ -135,21 +136,19 @@ def check_parent_folder(path: Path) -> None:
 
 def write_table(path: Path, table) -> None:
     """Write a table; in a CSV file no text is read as a formula by a spreadsheet."""
-    from guestlist._store import write_parquet, write_text
 
     if path.suffix.lower() == ".parquet":
-        write_parquet(path, table)
+        _store.write_parquet(path, table)
     else:
-        write_text(path, for_spreadsheets(table).to_csv(index=False))
+        _store.write_text(path, for_spreadsheets(table).to_csv(index=False))
 
 
 def progress_bar(quiet: bool, what: str = "Training"):
     """Return a progress callback; None with ``--quiet``."""
-    from guestlist._collect import show_progress
 
     if quiet:
         return None
-    return partial(show_progress, what=what)
+    return partial(_collect.show_progress, what=what)
 
 
 @contextmanager

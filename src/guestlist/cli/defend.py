@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from guestlist._util import single_line
+from guestlist import _store
+from guestlist._util import decimal, interval, percent, single_line
 from guestlist.cli.common import as_json, print_json, show_warnings
 from guestlist.cli.options import PATH, REFERENCES, SHARE, cover_from, cover_options, updated_stored_cover
 from guestlist.cli.request import (
@@ -19,6 +20,7 @@ from guestlist.cli.request import (
     stored_request,
     subject_options,
 )
+from guestlist.cli.show import show_table
 
 if TYPE_CHECKING:
     from guestlist._audit.defence_results import Defended, Row
@@ -55,7 +57,6 @@ def defend(context, folder, held_out, defences, out, references, fpr, estimate, 
     """
     from guestlist._audit.defend import defend as defended
     from guestlist._audit.defend import estimate_runtime
-    from guestlist._store import open_store
 
     folder = folder and folder.resolve()
     request, out, existing = _resolve_request(context, folder, out, options)
@@ -78,7 +79,7 @@ def defend(context, folder, held_out, defences, out, references, fpr, estimate, 
             folder=out,
             fpr=fpr,
             tell=None if options["quiet"] else _print_event,
-            cover=cover_from(options) if folder is None else updated_stored_cover(options, open_store(folder)),
+            cover=cover_from(options) if folder is None else updated_stored_cover(options, _store.open_store(folder)),
         )
     page = None
     if result.compared is not None:
@@ -100,7 +101,6 @@ def _resolve_request(context, folder: Path | None, out: Path | None, options: di
             raise click.UsageError(f"Give the folder of an audit; or a model with its records: {', '.join(missing)}.")
         out = out or Path("audits") / f"{options['model'].stem}-defended"
         return request_from(options), out.resolve(), DEFAULT_REFERENCES
-    from guestlist._store import open_store
 
     unread = [
         name for name in _FOLDER_OPTIONS if context.get_parameter_source(name) is click.core.ParameterSource.COMMANDLINE
@@ -108,7 +108,7 @@ def _resolve_request(context, folder: Path | None, out: Path | None, options: di
     if unread:
         names = " and ".join(f"--{_OPTION_NAMES.get(name, name.replace('_', '-'))}" for name in unread)
         raise click.UsageError(f"With a folder, {names} would not be read: the folder knows. Leave it out.")
-    store = open_store(folder)
+    store = _store.open_store(folder)
     out = out or folder.with_name(f"{folder.name}-defended")
     request = stored_request(store, "gl.defend(model, members, nonmembers, plain={folder})")
     return request, out.resolve(), max(store.models(), default=0)
@@ -173,9 +173,6 @@ def duration(seconds: float) -> str:
 
 def show_defences(result: Defended, fpr: float) -> None:
     """Print the table of defences and the conclusions."""
-    from guestlist._util import decimal, interval, percent
-    from guestlist.cli.show import show_table
-
     rows = [
         {
             "defence": row.name,
@@ -221,7 +218,6 @@ def defence_lines(result: Defended) -> list[str]:
 
 
 def _improvement_line(row: Row) -> str:
-    from guestlist._util import decimal, interval
 
     assert row.auc is not None, "it was judged"
     assert row.gap is not None, "it was judged"
@@ -238,7 +234,6 @@ def _improvement_line(row: Row) -> str:
 
 def _removal_line(row: Row) -> str:
     """Report the effect on the removed records, and that others may now be exposed."""
-    from guestlist._util import percent
 
     removed = row.removed
     assert removed is not None, "some left"

@@ -5,9 +5,11 @@ from dataclasses import fields
 
 import click
 
-from guestlist._util import single_line
+from guestlist import _collect, games
+from guestlist._util import decimal, interval, single_line
 from guestlist.cli.common import address, as_json, build_engine, engine, jobs, print_json, quiet
 from guestlist.cli.options import PATH, REFERENCES, SEED, SHARE, NumberRange, WholeNumber, cover_from, cover_options
+from guestlist.cli.show import show_table
 
 
 @click.group()
@@ -104,11 +106,10 @@ def cluster(members, nonmembers, cluster, **options):
     \b
     guestlist game cluster --data adult.csv --label income --members 10000 --nonmembers 10000 --out games/adult
     """
-    from guestlist.games import Clusters
 
     if cluster > 1:
         raise click.UsageError(f"There is no cluster {cluster}: every class has two, 0 and 1.")
-    _play(_build_game(Clusters, members, nonmembers, cluster), **options)
+    _play(_build_game(games.Clusters, members, nonmembers, cluster), **options)
 
 
 @game.command()
@@ -126,9 +127,8 @@ def bias(members, nonmembers, column, value, share, **options):
     guestlist game bias --data adult.csv --label income --column sex --value Male --share 0.9 --members 5000 \\
         --nonmembers 5000 --out games/men
     """
-    from guestlist.games import Bias
 
-    _play(_build_game(Bias, column, value, share, members, nonmembers), **options)
+    _play(_build_game(games.Bias, column, value, share, members, nonmembers), **options)
 
 
 @game.command()
@@ -143,11 +143,10 @@ def groups(members, nonmembers, column, members_from, nonmembers_from, **options
     \b
     guestlist game groups --data heart.csv --label disease --column hospital --members-from Cleveland --out games/heart
     """
-    from guestlist.games import Sources
 
     if members_from == nonmembers_from:
         raise click.UsageError(f"--members-from and --nonmembers-from are both {members_from!r}: give two sources.")
-    _play(_build_game(Sources, column, members_from, nonmembers_from, members, nonmembers), **options)
+    _play(_build_game(games.Sources, column, members_from, nonmembers_from, members, nonmembers), **options)
 
 
 def _build_game(game: type, *options):
@@ -162,7 +161,6 @@ def _play(game, *, data, label, drop, out, seed, jobs, engine, address, quiet, a
 
     from guestlist._audit.experiment import experiment
     from guestlist._audit.experiment_summary import ExperimentSetting
-    from guestlist._collect import show_progress
     from guestlist._report.experiment import answer, game_description
     from guestlist._util import read_table
     from guestlist.errors import InputError
@@ -184,16 +182,13 @@ def _play(game, *, data, label, drop, out, seed, jobs, engine, address, quiet, a
         folder=out,
         seed=seed,
         engine=build_engine(engine, jobs, address),
-        progress=False if quiet or as_json else show_progress,
+        progress=False if quiet or as_json else _collect.show_progress,
         cover=cover_from(options),
     )
     page = result.to_html(out / "experiment.html")
     if as_json:
         print_json(result.to_dict())
         return
-    from guestlist._util import decimal, interval
-    from guestlist.cli.show import show_table
-
     click.echo(single_line(game_description(result)))
     show_table(
         [

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import click
 
+from guestlist import _store
 from guestlist.cli.common import as_json, check_parent_folder, print_json
 from guestlist.cli.options import FILE, PATH, NumberRange
 
@@ -53,7 +54,6 @@ def gate(
     from guestlist._audit.policy import Policy, read_policy
     from guestlist._findings.results import read_results
     from guestlist._report import gate as words
-    from guestlist._store import to_json
 
     _check_paths(junit, sarif)
     options = {"max_auc": max_auc, "max_advantage": max_advantage, "max_tpr": max_tpr or None}
@@ -80,7 +80,7 @@ def gate(
     if not show_ids:
         gated = replace(gated, verdicts=tuple(replace(verdict, drivers=()) for verdict in gated.verdicts))
     if as_json:
-        print_json(to_json(gated))
+        print_json(_store.to_json(gated))
     else:
         _show(gated, words, show_ids)
     sys.exit(0 if gated.passed else BEYOND_LIMIT)
@@ -98,12 +98,11 @@ def _check_paths(junit: Path | None, sarif: Path | None) -> None:
 
 def _write(gated, junit: Path | None, sarif: Path | None, folder: Path) -> None:
     from guestlist._report import exports
-    from guestlist._store import write_text
 
     if junit is not None:
-        write_text(junit, exports.junit(gated))
+        _store.write_text(junit, exports.junit(gated))
     if sarif is not None:
-        write_text(sarif, exports.sarif(gated, _relative(folder / "results.json")))
+        _store.write_text(sarif, exports.sarif(gated, _relative(folder / "results.json")))
 
 
 def _relative(path: Path) -> Path:

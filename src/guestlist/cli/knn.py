@@ -7,8 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from guestlist import _store
+from guestlist import knn as neighbours
 from guestlist.cli.common import as_json, check_table_path, print_json, write_table
 from guestlist.cli.options import FILE, JOBS, PATH, SEED, SHARE, WholeNumber
+from guestlist.cli.show import show_table
 from guestlist.errors import InputError
 
 if TYPE_CHECKING:
@@ -78,13 +81,11 @@ def minimise(table, label, test, name, k, first, repeats, seed, jobs, as_json):
     """Remove records of TABLE by value, and compare the accuracy of K-NN with random removal."""
     import numpy as np
 
-    from guestlist.knn import Knn, minimisation_curve
-
     data, tests = _read(table, test, label, None)
     record_values = _values(name, data, tests, k, jobs)
     rng = np.random.default_rng(seed)
-    curve = minimisation_curve(
-        data.x, data.y, tests.x, tests.y, record_values, Knn(k), rng=rng, first=first, repeats=repeats
+    curve = neighbours.minimisation_curve(
+        data.x, data.y, tests.x, tests.y, record_values, neighbours.Knn(k), rng=rng, first=first, repeats=repeats
     )
     rows = [
         {"removed": float(share), f"by {name}": float(a), "at random": float(r)}
@@ -107,14 +108,13 @@ def onion(table, label, test, name, k, share, jobs, as_json):
     import numpy as np
 
     from guestlist.data import Data
-    from guestlist.knn import onion_effect
 
     data, tests = _read(table, test, label, None)
 
     def values_of(x, y):
         return _values(name, Data(x, y, np.arange(len(y))), tests, k, jobs)
 
-    effect = onion_effect(data.x, data.y, values_of, share=share)
+    effect = neighbours.onion_effect(data.x, data.y, values_of, share=share)
     stays = ~effect.removed
     rows = [
         {
@@ -150,8 +150,6 @@ def influence(table, label, k, id_, remove, lists, max_rows, jobs, as_json):
     """Remove some records of TABLE, and report how the self-WaKA of the others changes."""
     import numpy as np
 
-    from guestlist.knn import waka_influence
-
     data, _ = _read(table, None, label, id_)
     if id_:
         ids = data.ids
@@ -161,7 +159,9 @@ def influence(table, label, k, id_, remove, lists, max_rows, jobs, as_json):
     if unknown:
         raise InputError(f"There is no record {', '.join(unknown)}; ids look like {ids[0]}.")
     removed = np.isin(ids.astype(str), remove)
-    change = waka_influence(_neighbour_lists(lists, data, k, jobs, spare=max(64, int(removed.sum()))), removed)
+    change = neighbours.waka_influence(
+        _neighbour_lists(lists, data, k, jobs, spare=max(64, int(removed.sum()))), removed
+    )
     order = np.argsort(-np.abs(np.nan_to_num(change)), kind="stable")[:max_rows]
     _show([{"id": str(ids[i]), "label": str(data.y[i]), "change": float(change[i])} for i in order], as_json)
 
@@ -200,23 +200,20 @@ def _neighbour_lists(path: Path | None, data, k: int, jobs: int, spare: int):
     """Return neighbour lists of the records: the stored ones, or new ones."""
     import numpy as np
 
-    from guestlist._store import fingerprint, read_npz, write_npz
-    from guestlist.knn import Knn, NeighbourLists, neighbour_lists
-
-    records = fingerprint(data)
+    records = _store.fingerprint(data)
     if path is not None and path.exists():
         try:
-            arrays: dict[str, Any] = dict(read_npz(path))
+            arrays: dict[str, Any] = dict(_store.read_npz(path))
             stored_records = str(arrays.pop("records"))
-            lists = NeighbourLists(**{**arrays, "k": int(arrays["k"]), "p": float(arrays["p"])})
+            lists = neighbours.NeighbourLists(**{**arrays, "k": int(arrays["k"]), "p": float(arrays["p"])})
         except (OSError, ValueError, KeyError, TypeError) as error:
             raise InputError(f"{path} holds no neighbour lists ({error}).") from error
         if (stored_records, lists.k) != (records, k):
             raise InputError(f"{path} holds the lists of other records, or of k = {lists.k}. Name another file.")
         return lists
-    lists = neighbour_lists(data.x, data.y, Knn(k), spare=spare, n_jobs=jobs)
+    lists = neighbours.neighbour_lists(data.x, data.y, neighbours.Knn(k), spare=spare, n_jobs=jobs)
     if path is not None:
-        write_npz(path, records=np.array(records), **vars(lists))
+        _store.write_npz(path, records=np.array(records), **vars(lists))
     return lists
 
 
@@ -234,8 +231,6 @@ def _show(rows: list[dict], as_json: bool) -> None:
     if as_json:
         print_json(rows)
         return
-    from guestlist.cli.show import show_table
-
     formatted = [
         {name: f"{value:.4g}" if isinstance(value, float) else value for name, value in row.items()} for row in rows
     ]

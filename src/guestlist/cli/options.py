@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING
 
 import click
 
+from guestlist import _store, privacy
+
 if TYPE_CHECKING:
     from guestlist._case import Cover
     from guestlist._store import Store
-    from guestlist.privacy import Claim
 
 # Larger numbers are typing errors: they would not fit into memory or take more than a day.
 MAX_NUMBER = 10**9
@@ -130,7 +131,7 @@ def claim_options(command):
     return command
 
 
-def claim_from(claimed: float | None, delta: float | None, gaussian_noise: bool) -> Claim | None:
+def claim_from(claimed: float | None, delta: float | None, gaussian_noise: bool) -> privacy.Claim | None:
     """Build the claim from its options; None where none is given."""
     if claimed is None:
         if delta is not None or gaussian_noise:
@@ -140,9 +141,8 @@ def claim_from(claimed: float | None, delta: float | None, gaussian_noise: bool)
         delta = DELTA
     if gaussian_noise and delta == 0:
         raise click.UsageError("At --delta 0 Gaussian noise promises nothing: give one above 0.")
-    from guestlist.privacy import Claim
 
-    return Claim(claimed, delta, gaussian_noise)
+    return privacy.Claim(claimed, delta, gaussian_noise)
 
 
 COVER_HELP = {
@@ -179,9 +179,8 @@ def updated_cover(options: dict, cover: Cover | None) -> Cover | None:
 def updated_stored_cover(options: dict, store: Store) -> Cover | None:
     """Return the stored cover of an audit updated by the options; None where no option is given."""
     from guestlist._case import Cover
-    from guestlist._store import from_json
 
     stored = store.manifest.about.get("cover")
     if cover_from(options) is None:
         return None
-    return updated_cover(options, None if stored is None else from_json(Cover, stored))
+    return updated_cover(options, None if stored is None else _store.from_json(Cover, stored))

@@ -4,6 +4,7 @@ from typing import Any
 
 import click
 
+from guestlist import _collect, _store, _util, defences, games, privacy
 from guestlist.cli.common import address, as_json, build_engine, engine, jobs, print_json, quiet, show_warnings
 from guestlist.cli.options import (
     DELTA_RANGE,
@@ -70,32 +71,20 @@ def epsilon(folder, delta, claimed, gaussian_noise, attack, method, threshold, c
     from guestlist._findings.case_io import read_case
     from guestlist._findings.epsilon import DELTA, epsilon_bound
     from guestlist._report.sections.epsilon import epsilon_verdict
-    from guestlist._store import to_json
-    from guestlist.privacy import (
-        BayesianRuns,
-        Bonferroni,
-        BoundMethod,
-        ClopperPearson,
-        GaussianRuns,
-        HoldOut,
-        Median,
-        OneRun,
-        OneRunCurve,
-    )
 
-    methods: dict[str | None, BoundMethod | None] = {
+    methods: dict[str | None, privacy.BoundMethod | None] = {
         None: None,
-        "one-run": OneRun(),
-        "curve": OneRunCurve(),
-        "gaussian": OneRunCurve(curve="gaussian"),
-        "clopper-pearson": ClopperPearson(),
-        "gaussian-runs": GaussianRuns(),
-        "bayesian-runs": BayesianRuns(),
+        "one-run": privacy.OneRun(),
+        "curve": privacy.OneRunCurve(),
+        "gaussian": privacy.OneRunCurve(curve="gaussian"),
+        "clopper-pearson": privacy.ClopperPearson(),
+        "gaussian-runs": privacy.GaussianRuns(),
+        "bayesian-runs": privacy.BayesianRuns(),
     }
-    thresholds: dict[str, Bonferroni | HoldOut | Median] = {
-        "bonferroni": Bonferroni(),
-        "hold-out": HoldOut(),
-        "median": Median(),
+    thresholds: dict[str, privacy.Bonferroni | privacy.HoldOut | privacy.Median] = {
+        "bonferroni": privacy.Bonferroni(),
+        "hold-out": privacy.HoldOut(),
+        "median": privacy.Median(),
     }
     case = read_case(folder)
     claim = case.setting.claimed
@@ -120,7 +109,7 @@ def epsilon(folder, delta, claimed, gaussian_noise, attack, method, threshold, c
         confidence=confidence,
     )
     if as_json:
-        print_json({**to_json(result), "contradicted": result.contradicted})
+        print_json({**_store.to_json(result), "contradicted": result.contradicted})
     else:
         click.echo(epsilon_verdict(result))
 
@@ -181,36 +170,31 @@ def dp(data, label, drop, out, epsilon, delta, coins, canaries, references, seed
     whether each of them trains; all others do. See what the audit would have said without noise: --noise 0.
     """
     from guestlist._audit.play import play
-    from guestlist._collect import show_progress
     from guestlist._report.sections.epsilon import epsilon_verdict
-    from guestlist.games import Bernoulli, Canaries
-    from guestlist.privacy import Claim
 
     progress = None
     if not options["quiet"] and not as_json:
-        progress = show_progress
+        progress = _collect.show_progress
     records, features, classes = _records(data, label, drop)
-    game: Bernoulli | Canaries = Canaries(canaries)
+    game: games.Bernoulli | games.Canaries = games.Canaries(canaries)
     members = len(records) - canaries / 2
     if coins:
-        game = Bernoulli(0.5)
+        game = games.Bernoulli(0.5)
         members = len(records) / 2
     recipe = _recipe(epsilon, delta, members, progress, options)
-
-    from guestlist.defences import mlp
 
     with show_warnings():
         results = play(
             game,
             recipe,
             records,
-            model=mlp(features, len(classes), hidden=(options["hidden"],)),
+            model=defences.mlp(features, len(classes), hidden=(options["hidden"],)),
             classes=classes,
             references=references,
             folder=out,
             seed=seed,
             engine=build_engine(options["engine"], options["jobs"], options["address"]),
-            claimed=Claim(epsilon, delta),
+            claimed=privacy.Claim(epsilon, delta),
             progress=progress or False,
             about={"name": f"DP-SGD network of {data.name}"},
             cover=cover_from(options),
@@ -236,12 +220,11 @@ def _records(path, label: str, drop) -> tuple[Any, int, list]:
     import pandas as pd
 
     from guestlist._audit.experiment_summary import as_numbers
-    from guestlist._util import check_columns, read_table
     from guestlist.data import as_data
     from guestlist.errors import InputError
 
-    check_columns(path, (label, *drop), side=str(path))
-    table = read_table(path)
+    _util.check_columns(path, (label, *drop), side=str(path))
+    table = _util.read_table(path)
     records = as_data(table.drop(columns=list(drop)), side="data", label=label)
     if pd.isna(records.y).any():
         raise InputError(f"{pd.isna(records.y).sum():,} records of {path} have no {label}. Leave them out.")
@@ -253,8 +236,6 @@ def _records(path, label: str, drop) -> tuple[Any, int, list]:
 
 
 def _recipe(epsilon: float, delta: float, members: float, progress, options):
-    from guestlist._collect import with_description
-    from guestlist.defences import DpSgd, dp_sgd_for
 
     settings = {
         "clip": options["clip"],
@@ -264,8 +245,10 @@ def _recipe(epsilon: float, delta: float, members: float, progress, options):
         "optimizer": "adam",
     }
     if options["noise"] is not None:
-        return DpSgd(noise=options["noise"], **settings)
-    return dp_sgd_for(epsilon, delta=delta, progress=with_description(progress, "Looking for the noise"), **settings)
+        return defences.DpSgd(noise=options["noise"], **settings)
+    return defences.dp_sgd_for(
+        epsilon, delta=delta, progress=_collect.with_description(progress, "Looking for the noise"), **settings
+    )
 
 
 def _guarantee_text(epsilon: float, delta: float, noise: float | None) -> str:

@@ -5,8 +5,11 @@ from pathlib import Path
 
 import click
 
+from guestlist import _store
+from guestlist._util import single_line
 from guestlist.cli.common import as_json, print_json
 from guestlist.cli.options import FILE, PATH, SHARE, cover_options, updated_cover
+from guestlist.cli.show import show_table
 from guestlist.errors import InputError
 
 
@@ -40,12 +43,11 @@ def report(folder, out, features, **options):
 
 def _members(folder: Path):
     """Read the members of an audit from their file."""
-    from guestlist._store import open_store
     from guestlist.cli.request import stored_request
     from guestlist.data import as_data
 
     request = stored_request(
-        open_store(folder), "gl.read_results({folder}).to_html('report.html', features=gl.Data(x, y, ids=ids))"
+        _store.open_store(folder), "gl.read_results({folder}).to_html('report.html', features=gl.Data(x, y, ids=ids))"
     )
     if request.demo:
         from guestlist._audit.demo import demo_inputs
@@ -65,7 +67,6 @@ def export(folder, form, out):
     """Write the results of the audit in FOLDER for another tool."""
     from guestlist._findings.results import read_results
     from guestlist._report.exports import EXPORTS
-    from guestlist._store import write_text
 
     if form not in EXPORTS:
         raise InputError(f"There is no export {form!r}; there are {', '.join(EXPORTS)}.")
@@ -73,7 +74,7 @@ def export(folder, form, out):
     if out is None:
         click.echo(text, nl=False)
     else:
-        write_text(out, text)
+        _store.write_text(out, text)
         click.echo(out)
 
 
@@ -101,7 +102,6 @@ def compare(folders, fpr, baselines, out, as_json, **options):
     from guestlist._audit.compare import compare as compared
     from guestlist._audit.compare import short_names
     from guestlist._findings.results import read_results
-    from guestlist._store import to_json
 
     paths = [str(folder) for folder in folders]
     if len(set(paths)) < len(paths):
@@ -113,7 +113,7 @@ def compare(folders, fpr, baselines, out, as_json, **options):
     if out is not None:
         comparisons.to_html(out)
     if as_json:
-        print_json(to_json(comparisons))
+        print_json(_store.to_json(comparisons))
         return
     _show(comparisons)
     if out is not None:
@@ -131,8 +131,6 @@ def _baselines(pairs, names: dict[str, str]) -> dict[str, list[str]]:
 
 def _show(comparisons) -> None:
     from guestlist._report import comparison
-    from guestlist._util import single_line
-    from guestlist.cli.show import show_table
 
     rows = []
     for pair in comparisons:

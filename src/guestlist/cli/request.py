@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from guestlist import _store, _util, models
 from guestlist.cli.common import (
     address,
     allow_pickle,
@@ -190,14 +191,13 @@ def check_tables(request: Request) -> None:
     """Report a misspelt column at once, before models and their libraries are loaded, which takes seconds."""
     if request.demo:
         return
-    from guestlist._util import check_columns, check_roles
 
-    check_roles({"label": request.label}, id=request.id, person=request.person, group=request.group)
+    _util.check_roles({"label": request.label}, id=request.id, person=request.person, group=request.group)
     columns = (request.label, *request.group, request.id, request.person)
     for side in ("members", "nonmembers", "population"):
         path = getattr(request, side)
         if path is not None:
-            check_columns(path, columns, side=side)
+            _util.check_columns(path, columns, side=side)
 
 
 def audit_arguments(request: Request, folder: Path, options: RunOptions) -> dict[str, Any]:
@@ -208,7 +208,6 @@ def audit_arguments(request: Request, folder: Path, options: RunOptions) -> dict
         folder: Audit folder that will store the request.
         options: Options of this run.
     """
-    from guestlist._store import to_json
     from guestlist.evidence import parse_plan
 
     return {
@@ -226,7 +225,7 @@ def audit_arguments(request: Request, folder: Path, options: RunOptions) -> dict
         "ignore": request.ignore,
         "baseline": request.baseline,
         "progress": progress_bar(options.quiet),
-        "about": {"demo": True} if request.demo else {"request": to_json(request.seen_from(folder))},
+        "about": {"demo": True} if request.demo else {"request": _store.to_json(request.seen_from(folder))},
     }
 
 
@@ -236,9 +235,8 @@ def _subject(request: Request, options: RunOptions) -> dict[str, Any]:
         from guestlist._audit.demo import demo_inputs
 
         return demo_inputs()
-    from guestlist.models import load_model
 
-    model = load_model(
+    model = models.load_model(
         request.model,
         trust=options.trust,
         allow_pickle=options.allow_pickle,
@@ -268,11 +266,10 @@ def stored_request(store: Store, python_call: str) -> Request:
         store: Opened audit folder.
         python_call: Call for audits made from Python, with {folder} for the folder.
     """
-    from guestlist._store import PREDICTIONS, from_json
 
     if store.manifest.about.get("demo"):
         return Request(model="", members="", nonmembers="", demo=True)
-    if store.manifest.recipe == PREDICTIONS:
+    if store.manifest.recipe == _store.PREDICTIONS:
         raise FolderError(
             f"{store.folder} is an audit of predictions, so it has no model and no records. Audit the model itself with "
             "guestlist audit --model (Python: gl.audit)."
@@ -284,7 +281,7 @@ def stored_request(store: Store, python_call: str) -> Request:
             f"{python_call.format(folder=repr(str(store.folder)))} in Python instead."
         )
     try:
-        request: Request = from_json(Request, content)
+        request: Request = _store.from_json(Request, content)
     except (KeyError, TypeError, ValueError) as error:
         raise FolderError(f"{store.folder / 'manifest.json'} is damaged ({error}).") from error
     return request._with_paths(lambda path: str(store.folder / path))

@@ -5,9 +5,11 @@ from pathlib import Path
 
 import click
 
+from guestlist import _store, models
 from guestlist._util import single_line
 from guestlist.cli.common import allow_pickle, as_json, check_table_path, print_json, trust, write_table
 from guestlist.cli.options import FILE, PATH, WholeNumber
+from guestlist.cli.show import show_table
 
 TOP = 20
 
@@ -119,19 +121,16 @@ def _members(folder: Path, case, names, top: int, export: Path | None):
 
 def _as_json(listed, groups) -> None:
     """Print one table as a list, and two under their names."""
-    from guestlist._store import to_json
 
     tables = {}
     if listed is not None:
         tables["members"] = json.loads(listed.to_json(orient="records"))
     if groups is not None:
-        tables["groups"] = to_json(groups)
+        tables["groups"] = _store.to_json(groups)
     print_json(tables if len(tables) > 1 else next(iter(tables.values())))
 
 
 def _show_members(listed, notes: list[str]) -> None:
-    from guestlist.cli.show import show_table
-
     # Short heads: many columns must fit.
     short = listed.rename(columns=lambda name: name.removeprefix("risk_").removeprefix("group_"))
     show_table([{name: _cell_text(cell) for name, cell in row.items()} for row in short.to_dict("records")])
@@ -142,7 +141,6 @@ def _show_members(listed, notes: list[str]) -> None:
 def _show_groups(group_risks) -> None:
     from guestlist._report.sections.groups import group_differences, slice_name, too_small_sentence
     from guestlist._report.sections.risks import group_contradictions
-    from guestlist.cli.show import show_table
 
     rows = [
         {
@@ -168,13 +166,11 @@ def _show_groups(group_risks) -> None:
 
 
 def _show_predictive_values(case, names, custom: Path | None, as_json: bool) -> None:
-    from guestlist._store import to_json
-    from guestlist.cli.show import show_table
     from guestlist.risks import predictive_values, read_custom
 
     values = predictive_values(case, names, custom=None if custom is None else read_custom(custom))
     if as_json:
-        print_json(to_json(values))
+        print_json(_store.to_json(values))
         return
     measures = ("precision", "recall", "f1", "auc", "spearman", "top")
     show_table(
@@ -213,8 +209,6 @@ def forget(folder, ids, max_rows, as_json):
         rows = json.loads(top.to_json(orient="records"))
         print_json({"pairs": len(pairs), "sure": significant, "most": rows})
         return
-    from guestlist.cli.show import show_table
-
     click.echo(
         f"{significant} of {len(pairs)} pairs of a leaving and a staying member show more exposure than luck explains. The list "
         "is of the largest differences over the references; without a small adjusted p-value, take them for luck."
@@ -257,12 +251,11 @@ def trees(model, members, label, id_, max_rows, out, trust, allow_pickle, as_jso
     \b
     guestlist trees --model forest.skops --members train.parquet --label income
     """
-    from guestlist.models import load_model
     from guestlist.risks import leaf_risk
 
     if out is not None:
         check_table_path(out)
-    fitted = load_model(model, trust=trust, allow_pickle=allow_pickle)
+    fitted = models.load_model(model, trust=trust, allow_pickle=allow_pickle)
     risks = leaf_risk(fitted, members, label=label, id=id_)
     if out is not None:
         write_table(out, risks)
@@ -273,8 +266,6 @@ def trees(model, members, label, id_, max_rows, out, trust, allow_pickle, as_jso
         summary = {"members": len(risks), "alone": alone, "leaf_size": float(risks["leaf_size"].median())}
         print_json({**summary, "most": rows})
         return
-    from guestlist.cli.show import show_table
-
     click.echo(f"{alone} of {len(risks)} members are alone in their leaf in more than half of the trees.")
     click.echo(
         f"Half of the members share their leaf, in the median tree, with {risks['leaf_size'].median() - 1:g} others or fewer."

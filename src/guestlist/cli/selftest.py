@@ -4,6 +4,7 @@ import sys
 
 import click
 
+from guestlist import _store
 from guestlist.cli.common import as_json, print_json, progress_bar, quiet
 from guestlist.cli.options import NumberRange
 from guestlist.errors import InputError
@@ -33,7 +34,6 @@ def selftest(attacks, custom, scale, quick, quiet, as_json):
     Takes about three minutes for all, longer on a busy machine, and seconds for one. With --attack or --custom, only those
     attacks are checked, and no intervals.
     """
-    from guestlist._store import to_json
     from guestlist.selfcheck.contract import selftest
 
     selected = [*attacks, *map(_load_attack, custom)]
@@ -45,7 +45,7 @@ def selftest(attacks, custom, scale, quick, quiet, as_json):
             scale = QUICK
     result = selftest(selected or None, intervals=not selected, scale=scale, progress=progress_bar(quiet, "Checking"))
     if as_json:
-        print_json({**to_json(result), "calibrated": result.calibrated})
+        print_json({**_store.to_json(result), "calibrated": result.calibrated})
     else:
         _show_selftest(result)
     sys.exit(0 if result.calibrated else NOT_CALIBRATED)

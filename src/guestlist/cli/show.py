@@ -4,6 +4,7 @@ from dataclasses import MISSING, Field, fields
 
 import click
 
+from guestlist import defences, evidence, games, models
 from guestlist._util import single_line
 from guestlist.cli.common import as_json, print_json
 
@@ -66,9 +67,8 @@ def _attacks() -> list[dict]:
 
 
 def _signals() -> list[dict]:
-    from guestlist.models import SIGNALS, VALUE_SIGNALS
 
-    tables = {"classes": SIGNALS, "values": VALUE_SIGNALS}
+    tables = {"classes": models.SIGNALS, "values": models.VALUE_SIGNALS}
     return [
         {"signal": name, "of": outputs, "what it is": _first_line(function.__doc__)}
         for outputs, table in tables.items()
@@ -78,7 +78,6 @@ def _signals() -> list[dict]:
 
 def _evidence() -> list[dict]:
     from guestlist.attacks import ATTACKS
-    from guestlist.evidence import EVIDENCE
     from guestlist.risks import RISKS
 
     return [
@@ -93,12 +92,11 @@ def _evidence() -> list[dict]:
             "attacks": ", ".join(a for a, attack in ATTACKS.items() if attack.evidence == name),
             "risks": ", ".join(r for r, risk in RISKS.items() if risk.evidence == name),
         }
-        for name, kind in EVIDENCE.items()
+        for name, kind in evidence.EVIDENCE.items()
     ]
 
 
 def _defences() -> list[dict]:
-    from guestlist.defences import DEFENCES
 
     return [
         {
@@ -109,12 +107,11 @@ def _defences() -> list[dict]:
             "cost": defence.cost,
             "paper": defence.paper,
         }
-        for name, defence in DEFENCES.items()
+        for name, defence in defences.DEFENCES.items()
     ]
 
 
 def _games() -> list[dict]:
-    from guestlist.games import GAMES
 
     return [
         {
@@ -124,7 +121,7 @@ def _games() -> list[dict]:
             "cost": row.cost,
             "paper": row.paper,
         }
-        for name, row in GAMES.items()
+        for name, row in games.GAMES.items()
     ]
 
 
