@@ -133,7 +133,7 @@ def test_edited_json_is_refused_by_the_types_of_its_values():
             from_json(Verdict, {**kept, "estimate": wrong})
     for measure, said in (("size", "to be 'auc'"), (5, "found int where str belongs")):
         with pytest.raises(ValueError, match=said):
-            from_json(Limit, {"most": 0.5, "measure": measure})
+            from_json(Limit, {"maximum": 0.5, "measure": measure})
 
 
 def test_names_speak_neither_to_a_terminal_nor_to_a_spreadsheet():

@@ -80,7 +80,8 @@ class Data:
             object.__setattr__(self, "ids", _made_up_ids("row", len(self.y)))
         lengths = {"x": len(self.x), "y": len(self.y), "ids": len(vars(self)["ids"])}
         lengths |= {f"group {name!r}": len(values) for name, values in self.groups.items()}
-        lengths |= {} if self.persons is None else {"persons": len(self.persons)}
+        if self.persons is not None:
+            lengths["persons"] = len(self.persons)
         if len(set(lengths.values())) > 1:
             listed = ", ".join(f"{name}: {length}" for name, length in lengths.items())
             raise InputError(f"Records, labels, ids, groups and persons must have one length; found {listed}.")
@@ -94,7 +95,9 @@ class Data:
         groups = {name: values[records] for name, values in self.groups.items()}
         persons, marked = (None if values is None else values[records] for values in (self.persons, self.marked))
         ids: Any = lazy_take(vars(self)["ids"], records)
-        fit_params = None if self.fit_params is None else self.fit_params.take(records)
+        fit_params = None
+        if self.fit_params is not None:
+            fit_params = self.fit_params.take(records)
         return Data(
             x=_rows(self.x, records),
             y=self.y[records],
@@ -107,7 +110,9 @@ class Data:
 
     def copied(self, records: np.ndarray | None = None) -> Data:
         """Copy all records, or some of them, for a model that may write on its input."""
-        return self.with_x(copied(self.x)) if records is None else _with_own_objects(self.take(records))
+        if records is None:
+            return self.with_x(copied(self.x))
+        return _with_own_objects(self.take(records))
 
     @cached_property
     def kinds(self) -> np.ndarray:
@@ -155,14 +160,15 @@ def as_data(
 def _in_usual_forms(data: Data, side: str) -> Data:
     """Values in this machine's byte order, labels in the type of their values, and names in Unicode."""
     y = _native(_typed(data.y))
-    texts = [label for label in y if isinstance(label, str)] if y.dtype.kind in "OU" else []
-    if not is_unicode(texts):
+    if y.dtype.kind in "OU" and not is_unicode([label for label in y if isinstance(label, str)]):
         first = next(row for row, label in enumerate(y) if isinstance(label, str) and not is_unicode([label]))
         raise InputError(
             f"The label of record {first} of {side} is not valid Unicode: it has half of a surrogate pair. Rename the class, "
             "in the records and in the model."
         )
-    changes: dict[str, Any] = {} if y is data.y else {"y": y}
+    changes: dict[str, Any] = {}
+    if y is not data.y:
+        changes["y"] = y
     x = _native(data.x)
     if x is not data.x:
         changes["x"] = x
@@ -170,12 +176,15 @@ def _in_usual_forms(data: Data, side: str) -> Data:
     if isinstance(ids, np.ndarray) and ids.dtype.kind in "OU" and is_text(ids):
         changes["ids"] = as_unicode(ids)
     changes["groups"] = {name: _escaped(values) for name, values in data.groups.items()}
-    changes["persons"] = None if data.persons is None else _escaped(data.persons)
+    if data.persons is not None:
+        changes["persons"] = _escaped(data.persons)
     return data.changed(**changes)
 
 
 def _escaped(values: np.ndarray) -> np.ndarray:
-    return as_unicode(values) if values.dtype.kind in "OU" and is_text(values) else values
+    if values.dtype.kind in "OU" and is_text(values):
+        return as_unicode(values)
+    return values
 
 
 def _typed(y: np.ndarray) -> np.ndarray:
@@ -187,7 +196,9 @@ def _typed(y: np.ndarray) -> np.ndarray:
         return y
     kind = {"boolean": bool, "integer": np.int64}.get(pd.api.types.infer_dtype(y, skipna=False))
     try:
-        return y if kind is None else y.astype(kind)
+        if kind is None:
+            return y
+        return y.astype(kind)
     except OverflowError:
         return y
 
@@ -198,9 +209,13 @@ def _native(values: Any) -> Any:
         foreign = {
             n: k.newbyteorder("=") for n, k in values.dtypes.items() if isinstance(k, np.dtype) and not k.isnative
         }
-        return values.astype(foreign) if foreign else values
+        if foreign:
+            return values.astype(foreign)
+        return values
     kind = getattr(values, "dtype", None)
-    return values.astype(kind.newbyteorder("=")) if isinstance(kind, np.dtype) and not kind.isnative else values
+    if isinstance(kind, np.dtype) and not kind.isnative:
+        return values.astype(kind.newbyteorder("="))
+    return values
 
 
 def _data_of(source, *, side: str, label: str | None, group: Sequence[str], id: str | None, person: str | None) -> Data:
@@ -225,10 +240,13 @@ def _check_real(data: Data, side: str) -> None:
     x = data.x
     if isinstance(x, pd.DataFrame):
         names = [str(name) for name, kind in x.dtypes.items() if pd.api.types.is_complex_dtype(kind)]
-        where = f" in {', '.join(names)}" if names else ""
+        is_complex = bool(names)
+        where = f" in {', '.join(names)}"
     else:
-        where = "" if getattr(x, "dtype", np.dtype(float)).kind != "c" else f" ({x.dtype})"
-    if where:
+        kind = getattr(x, "dtype", np.dtype(float))
+        is_complex = kind.kind == "c"
+        where = f" ({kind})"
+    if is_complex:
         raise InputError(
             f"{side} has complex numbers as features{where}: give their real and imaginary parts as features of their own."
         )
@@ -236,7 +254,11 @@ def _check_real(data: Data, side: str) -> None:
 
 def column_names(name: str, value) -> tuple:
     """Names of columns: one alone, several, or none."""
-    names = (value,) if _is_name(value) else () if value is None else value
+    names = value
+    if value is None:
+        names = ()
+    elif _is_name(value):
+        names = (value,)
     if not isinstance(names, list | tuple) or not all(map(_is_name, names)):
         raise ValueError(f"Expected {name}={short_repr(value)} to be the name of a column, or a list of names.")
     return tuple(names)
@@ -277,14 +299,18 @@ def _all_persons(parts: Sequence[Data]) -> np.ndarray | None:
     known = [part.persons for part in parts if part.persons is not None]
     if len(known) not in (0, len(parts)):
         raise InputError("Some of the records say whose they are, and some do not: give persons for all, or for none.")
-    return np.concatenate(known) if known else None
+    if known:
+        return np.concatenate(known)
+    return None
 
 
 def ordered_like(data: Data, first: Data) -> Data:
     """The records with their columns in the order of ``first``, where both have the same columns."""
     if not isinstance(data.x, pd.DataFrame) or not isinstance(first.x, pd.DataFrame):
         return data
-    return data.with_x(data.x[first.x.columns]) if set(data.x.columns) == set(first.x.columns) else data
+    if set(data.x.columns) == set(first.x.columns):
+        return data.with_x(data.x[first.x.columns])
+    return data
 
 
 def _common_categories(tables: list[pd.DataFrame]) -> list[pd.DataFrame]:
@@ -316,11 +342,17 @@ def _from_arrays(x, y, *, side: str, group: Sequence[str], id: str | None, perso
     named: np.ndarray | None = None
     if hasattr(x, "toarray"):
         raise InputError(SPARSE.format(side=side))
-    x = _to_pandas(x, side) if _is_frame(x) else x
+    if _is_frame(x):
+        x = _to_pandas(x, side)
     if not isinstance(x, pd.DataFrame):
-        named = _own_index(x) if isinstance(x, pd.Series) else None
+        if isinstance(x, pd.Series):
+            named = _own_index(x)
         x = _array(x, side)
-    y = _hashable_labels(_labels(_to_pandas(y, side)) if _is_frame(y) else _plain(y, f"the labels of {side}"), side)
+    if _is_frame(y):
+        y = _labels(_to_pandas(y, side))
+    else:
+        y = _plain(y, f"the labels of {side}")
+    y = _hashable_labels(y, side)
     if y.ndim == 2 and y.shape[1] == 1:
         y = y[:, 0]
     if y.ndim != 1:
@@ -367,7 +399,8 @@ def _features(
     groups = {str(name): as_text(x[name]) for name in group}
     persons = None if person is None else persons_of(x[person], side)
     ids = as_text(x[id]) if id is not None else _own_index(x)
-    ids = _made_up_ids(side, len(x)) if ids is None else ids
+    if ids is None:
+        ids = _made_up_ids(side, len(x))
     features = x.drop(columns=list({name for name in (id, person) if name is not None}))
     return Data(x=features.reset_index(drop=True), y=y, ids=ids, groups=groups, persons=persons)
 
@@ -408,7 +441,9 @@ def _plain(values, name: str) -> np.ndarray:
 def _hashable_labels(y: np.ndarray, side: str) -> np.ndarray:
     """Labels that can be told apart: numbers, texts, truth values."""
     if y.dtype.kind in "fiubUSM":
-        return y.astype(np.float64) if y.dtype == np.float16 else y
+        if y.dtype == np.float16:
+            return y.astype(np.float64)
+        return y
     if y.dtype.kind != "O" or not all(isinstance(label, LABELS) or label is None or label is pd.NA for label in y.flat):
         raise InputError(f"Expected the labels of {side} to be numbers or texts, found {y.dtype}.")
     return y
@@ -416,7 +451,10 @@ def _hashable_labels(y: np.ndarray, side: str) -> np.ndarray:
 
 def _check_levels(table: pd.DataFrame, side: str) -> None:
     if isinstance(table.columns, pd.MultiIndex):
-        first = short_repr(tuple(table.columns[0])) if len(table.columns) else "none"
+        if len(table.columns):
+            first = short_repr(tuple(table.columns[0]))
+        else:
+            first = "none"
         raise InputError(f"{side} has columns of several levels ({first}): give each one name.")
 
 
@@ -432,16 +470,17 @@ def persons_of(column: pd.Series, side: str) -> np.ndarray:
 
 def _labels(column: pd.Series | pd.DataFrame) -> np.ndarray:
     """A label column as plain numpy values: nullable whole numbers and truth values become those."""
-    if isinstance(column, pd.DataFrame):
-        column = column.squeeze(axis=1) if column.shape[1] == 1 else column
+    if isinstance(column, pd.DataFrame) and column.shape[1] == 1:
+        column = column.squeeze(axis=1)
     if (
         isinstance(column, pd.Series)
         and pd.api.types.is_extension_array_dtype(column.dtype)
         and not column.isna().any()
     ):
-        for plain in (bool, np.int64):
-            if pd.api.types.is_bool_dtype(column) if plain is bool else pd.api.types.is_integer_dtype(column):
-                return column.to_numpy(dtype=plain)
+        if pd.api.types.is_bool_dtype(column):
+            return column.to_numpy(dtype=bool)
+        if pd.api.types.is_integer_dtype(column):
+            return column.to_numpy(dtype=np.int64)
     return np.asarray(column)
 
 
@@ -465,7 +504,9 @@ def _to_pandas(value, side: str):
     if not hasattr(value, "to_pandas"):
         raise InputError(f"{side} is a {type(value).__name__}, of which nothing was read yet: give its .collect().")
     table = value.to_pandas()
-    return without_index(table) if isinstance(table, pd.DataFrame) else table
+    if isinstance(table, pd.DataFrame):
+        return without_index(table)
+    return table
 
 
 def _positions(records: np.ndarray | slice, length: int) -> np.ndarray:
@@ -475,7 +516,9 @@ def _positions(records: np.ndarray | slice, length: int) -> np.ndarray:
     positions = np.array(records)
     if positions.dtype == bool:
         return np.flatnonzero(positions)
-    return positions if positions.size else positions.astype(np.intp)
+    if positions.size:
+        return positions
+    return positions.astype(np.intp)
 
 
 def _rows(x: np.ndarray | pd.DataFrame, records: np.ndarray) -> np.ndarray | pd.DataFrame:
@@ -483,7 +526,9 @@ def _rows(x: np.ndarray | pd.DataFrame, records: np.ndarray) -> np.ndarray | pd.
         return x[records]
     rows = x.iloc[records]
     # pandas returns the table itself, as a copy to be made later, where all rows are taken in order.
-    return rows.copy() if len(rows) == len(x) else rows
+    if len(rows) == len(x):
+        return rows.copy()
+    return rows
 
 
 def copied(x: np.ndarray | pd.DataFrame) -> np.ndarray | pd.DataFrame:
@@ -506,7 +551,9 @@ CONSTANTS = {
 def _own_objects(x: np.ndarray | pd.DataFrame) -> np.ndarray | pd.DataFrame:
     """Replace objects that can be changed in place, such as lists, by copies; features must be a copy already."""
     if not isinstance(x, pd.DataFrame):
-        return copy.deepcopy(x) if x.dtype.hasobject and _changeable(x.ravel()) else x
+        if x.dtype.hasobject and _changeable(x.ravel()):
+            return copy.deepcopy(x)
+        return x
     mutable = [
         column for column, kind in enumerate(x.dtypes) if kind.kind == "O" and _changeable(x.iloc[:, column].to_numpy())
     ]
@@ -523,4 +570,6 @@ def _changeable(values: np.ndarray) -> bool:
 
 def _with_own_objects(data: Data) -> Data:
     x = _own_objects(data.x)
-    return data if x is data.x else data.with_x(x)
+    if x is data.x:
+        return data
+    return data.with_x(x)

@@ -19,7 +19,7 @@ from guestlist._audit.comparison import (
 )
 from guestlist._case import Cover, common_cover, notes_with_cover
 from guestlist._findings.results import Results
-from guestlist._kernels import consecutive_codes
+from guestlist._kernels import consecutive_codes, optional_take
 from guestlist.errors import InputError
 from guestlist.metrics import (
     WITHHELD,
@@ -159,7 +159,7 @@ def _attacks(first: Side, second: Side) -> str:
 
 
 def _clusters(side: Side, rows: np.ndarray) -> np.ndarray | None:
-    return None if side.persons is None else side.persons[rows]
+    return optional_take(side.persons, rows)
 
 
 SHARE = 0.01
@@ -176,12 +176,14 @@ def most_exposed_in_either(first: Side, second: Side) -> np.ndarray | None:
     order = members[np.argsort(-either[members], kind="stable")]
     chosen = np.zeros(len(either), dtype=bool)
     chosen[order[: count_of(len(members))]] = True
-    return chosen if chosen.any() else None
+    if chosen.any():
+        return chosen
+    return None
 
 
 def count_of(members: int) -> int:
     """Return ``SHARE`` of the members, at least 1."""
-    return max(1, round(SHARE * members)) if members else 0
+    return min(members, max(1, round(SHARE * members)))
 
 
 def exposed_summary(chosen: np.ndarray, nonmembers: int, fpr: float, confidence: float) -> MostExposed:
@@ -205,12 +207,15 @@ def seen_from(members: int, nonmembers: int, fpr: float, confidence: float) -> f
 
     if not detectable(0):
         return None
-    # shown if so many are left, not shown if so many are
+    # Bisection: the difference is detectable with ``low`` members left, and not with ``high``.
     low = 0
     high = members
     while high - low > 1:
         middle = (low + high) // 2
-        low, high = (middle, high) if detectable(middle) else (low, middle)
+        if detectable(middle):
+            low = middle
+        else:
+            high = middle
     return (members - low) / members
 
 
@@ -252,7 +257,7 @@ def _significant_rows(far: np.ndarray, chance: np.ndarray) -> np.ndarray:
 
 ERROR = 0.05
 FPR = 0.05
-# At which quantiles of risks are told: finer towards the most exposed.
+# Quantiles of risks in a comparison, finer towards the most exposed members.
 LEVELS = (0.01, 0.05, *(k / 10 for k in range(1, 10)), 0.95, 0.98, 0.99)
 
 
@@ -303,7 +308,9 @@ def compare(
 def short_names(paths: Sequence[str]) -> list[str]:
     """Short names for folders: the last part of each, or the whole where two end alike."""
     last = [path.rstrip("/").rsplit("/", 1)[-1] for path in paths]
-    return last if len(set(last)) == len(last) else list(paths)
+    if len(set(last)) == len(last):
+        return last
+    return list(paths)
 
 
 def _extra_pairs(sides: Mapping[str, Side], beside: Mapping[str, Sequence[str]]) -> list[tuple[Side, Side]]:
@@ -321,15 +328,20 @@ def _extra_pairs(sides: Mapping[str, Side], beside: Mapping[str, Sequence[str]])
 
 def _audited(side: Side, fpr: float) -> AuditMetrics:
     everyone = np.ones(len(side.member), dtype=bool)
-    right = side.has("correct")
+    accuracy = accuracy_members = calibration = None
+    if side.has("correct"):
+        accuracy = accuracy_of(side, "non-members")
+        accuracy_members = accuracy_of(side, "members")
+    if side.has("correct", "confidence"):
+        calibration = calibration_of(side)
     return AuditMetrics(
         name=side.name,
         attack=side.attack,
-        accuracy=accuracy_of(side, "non-members") if right else None,
-        accuracy_members=accuracy_of(side, "members") if right else None,
+        accuracy=accuracy,
+        accuracy_members=accuracy_members,
         auc=auc_of(side, everyone),
         tpr=tpr_of(side, everyone, fpr),
-        calibration_error=calibration_of(side) if right and side.has("confidence") else None,
+        calibration_error=calibration,
         risks={name: _quantiles(side, name) for name in RISKS if side.has(f"risk_{name}")},
         training=side.results.training,
     )
@@ -338,8 +350,10 @@ def _audited(side: Side, fpr: float) -> AuditMetrics:
 def _quantiles(side: Side, risk: str) -> tuple[float, ...]:
     values = side.values(f"risk_{risk}")[side.member]
     known = values[~np.isnan(values)]
-    # Quantiles that some record has: between infinite values there is nothing to interpolate.
-    return tuple(map(float, np.quantile(known, LEVELS, method="closest_observation"))) if len(known) else ()
+    if not len(known):
+        return ()
+    # Quantiles are values of records: interpolation between infinite values is undefined.
+    return tuple(map(float, np.quantile(known, LEVELS, method="closest_observation")))
 
 
 def _compared(first: Side, second: Side, fpr: float) -> Comparison:

@@ -192,8 +192,9 @@ class Comparisons:
 
 
 def _row(audit: AuditMetrics) -> dict[str, object]:
-    row: dict[str, object] = {"audit": audit.name, "attack": audit.attack}
-    row |= {"attacker": None if audit.training is None else audit.training.attacker}
+    row: dict[str, object] = {"audit": audit.name, "attack": audit.attack, "attacker": None}
+    if audit.training is not None:
+        row["attacker"] = audit.training.attacker
     for name in ("accuracy", "accuracy_members", "auc", "tpr", "calibration_error"):
         estimate = getattr(audit, name) or Estimate(*[float("nan")] * 3)
         row |= {name: estimate.value, f"{name}_low": estimate.low, f"{name}_high": estimate.high}
@@ -215,7 +216,7 @@ class Side:
 
     @cached_property
     def persons(self) -> np.ndarray | None:
-        return consecutive_codes(self.records["person"].to_numpy()) if "person" in self.records else None
+        return person_codes(self.records)
 
     @cached_property
     def scores(self) -> np.ndarray:
@@ -226,6 +227,13 @@ class Side:
 
     def has(self, *columns: str) -> bool:
         return all(column in self.records for column in columns)
+
+
+def person_codes(table: pd.DataFrame) -> np.ndarray | None:
+    """Return (records,) codes of the record owners; None if the table has no person identifiers."""
+    if "person" not in table:
+        return None
+    return consecutive_codes(table["person"].to_numpy())
 
 
 def side_of(name: str, results: Results) -> Side:

@@ -36,7 +36,7 @@ from guestlist.models import Target
 
 PLAIN = "plain"  # the model as it is
 AGAIN = "trained again"  # no defence: what chance alone changes
-# Of the risks in an audit's table of records, those that removal goes by if nobody says which; the first that is there.
+# Risks by which members are removed by default: the first of these that the audit's table of records has.
 RISKS = ("mu", "risk_score", "leverage", "loss_tail")
 
 
@@ -72,7 +72,9 @@ class Candidate:
         return isinstance(self.method, Removal)
 
     def describe(self) -> str:
-        return f"{self.name}: {'' if self.method is None else self.method.describe()}"
+        if self.method is None:
+            return f"{self.name}: "
+        return f"{self.name}: {self.method.describe()}"
 
 
 @dataclass(frozen=True)
@@ -81,7 +83,7 @@ class Situation:
 
     Args:
         members: how many there are.
-        held_out: records that nobody trains on, in the form that the target reads.
+        held_out: records that no model trains on, in the form that the target reads.
         risks: names of those that the audit of the plain model has.
     """
 
@@ -116,7 +118,9 @@ class Situation:
         """The held-out records."""
         if self.held_out is None:
             raise InputError("It learns from records that nobody trains on: give held_out=… (--held-out).")
-        return replace(self.held_out, y=encode(self.held_out.y, self.target.classes)) if encoded else self.held_out
+        if encoded:
+            return replace(self.held_out, y=encode(self.held_out.y, self.target.classes))
+        return self.held_out
 
 
 Options = Iterable[tuple[str, Any]]  # what is told of a choice of options, and the defence that has them
@@ -219,9 +223,12 @@ def candidates(situation: Situation, defences: Sequence[str] | Mapping[str, Any]
     """Return the candidates: first the target's own training, if it can be trained again.
 
     Args:
-        defences: names of rows; or names to recipes, ways to answer and removals of one's own; all that fit by default.
+        defences: names of rows; or names to user-defined recipes, output defences and removals; by default all that fit.
     """
-    again = [Candidate(AGAIN, AGAIN)] if "retrain" in situation.target.can else []
+    if "retrain" in situation.target.can:
+        again = [Candidate(AGAIN, AGAIN)]
+    else:
+        again = []
     if isinstance(defences, Mapping):
         user_defined = [_user_defined(name, method) for name, method in defences.items()]
         _check_folders(user_defined)
@@ -253,8 +260,9 @@ def _check_folders(candidates: Sequence[Candidate]) -> None:
 
 def _user_defined(name: str, method: Any) -> Candidate:
     """Return a user-defined defence as a candidate."""
-    defence = method if isinstance(method, Removal | Answering) else as_recipe(method)
-    return Candidate(name, name, defence)
+    if not isinstance(method, Removal | Answering):
+        method = as_recipe(method)
+    return Candidate(name, name, method)
 
 
 def _tried(name: str, situation: Situation) -> Iterator[Candidate]:
@@ -275,8 +283,12 @@ def _unfit(name: str, situation: Situation) -> str:
     target = situation.target
     trains = DEFENCES[name].trains
     if trains == "any classifier":
-        return "" if target.scale.has_classes else f"{target.name} predicts values, and this changes probabilities."
+        if target.scale.has_classes:
+            return ""
+        return f"{target.name} predicts values, and this changes probabilities."
     if "retrain" not in target.can:
         return f"{target.name} cannot be trained anew: it has no recipe, or its answers are not its own."
     kind = situation.retraining.trains
-    return "" if trains in ("any model", kind) else f"This trains a {trains}, and {target.name} is none."
+    if trains in ("any model", kind):
+        return ""
+    return f"This trains a {trains}, and {target.name} is none."

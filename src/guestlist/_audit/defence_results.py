@@ -8,14 +8,13 @@ import numpy as np
 import pandas as pd
 
 from guestlist._audit.compare import compare
-from guestlist._audit.comparison import Comparison, Difference
+from guestlist._audit.comparison import Comparison, Difference, person_codes
 from guestlist._audit.defence_candidates import AGAIN, PLAIN
 from guestlist._audit.defence_runs import Removed, Tried
 from guestlist._findings.results import Results
-from guestlist._kernels import consecutive_codes
 from guestlist._store import to_json
 from guestlist.errors import InputError
-from guestlist.metrics import Estimate, auc_difference
+from guestlist.metrics import WITHHELD, Estimate, auc_difference
 
 ERROR = 0.05
 FPR = 0.05
@@ -33,7 +32,7 @@ class Row:
         accuracy: on non-members; None for a regression.
         auc, tpr: of each audit's own headline attack, intervals of this comparison alone.
         gap: by how much the AUC exceeds the plain model's, in an interval that holds together with those of all other rows.
-        epsilon: what one such training promises, at ``delta``; None where it promises nothing, or nobody can count it here.
+        epsilon: guaranteed by one such training, at ``delta``; None without a guarantee, or if it cannot be computed here.
         removed: those who left, where some did.
     """
 
@@ -138,7 +137,7 @@ def auc_gap(plain: Results, other: Results, confidence: float) -> Estimate:
         _scores(second, other),
         _scores(first, plain),
         first["member"].to_numpy(dtype=bool),
-        clusters=consecutive_codes(first["person"].to_numpy()) if "person" in first else None,
+        clusters=person_codes(first),
         confidence=confidence,
     )
 
@@ -186,22 +185,31 @@ def _guarantee(method: Any, members: int) -> tuple[float | None, float | None]:
 
 
 def _removed(tried: Tried) -> Removed | None:
-    return None if tried.note is None else tried.note.removed
+    if tried.note is None:
+        return None
+    return tried.note.removed
 
 
 def _accuracy(row: Row) -> float:
-    return 0.0 if row.accuracy is None else row.accuracy.second.value
+    if row.accuracy is None:
+        return 0.0
+    return row.accuracy.second.value
 
 
 def _auc(row: Row) -> float:
-    return float("inf") if row.auc is None else row.auc.second.value
+    if row.auc is None:
+        return float("inf")
+    return row.auc.second.value
 
 
 def _flat(row: Row) -> dict[str, Any]:
     flat: dict[str, Any] = {"defence": row.name}
     for name, difference in (("accuracy", row.accuracy), ("auc", row.auc), ("tpr", row.tpr)):
-        value = np.nan if difference is None else difference.second.value
-        change = (np.nan, np.nan, np.nan) if difference is None else difference.difference
+        value = np.nan
+        change = WITHHELD
+        if difference is not None:
+            value = difference.second.value
+            change = difference.difference
         flat |= {name: value} | dict(zip((f"{name}_change", f"{name}_low", f"{name}_high"), change, strict=True))
     return flat | {
         "leaks_less": row.leaks_less,

@@ -9,13 +9,14 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from guestlist._audit.comparison import person_codes
 from guestlist._audit.config import AuditConfig
 from guestlist._audit.defence_candidates import Candidate
 from guestlist._audit.flow import run_audit
 from guestlist._collect import Inputs, reset_rows
 from guestlist._findings.case_io import read_case
 from guestlist._findings.results import Results, read_results
-from guestlist._kernels import consecutive_codes
+from guestlist._kernels import consecutive_codes, optional_take
 from guestlist._store import from_json, open_store, read_json, text_digest, to_json, write_json
 from guestlist._util import describe, global_generators, one_thread, reason, stream
 from guestlist.errors import AuditError, FolderError
@@ -122,14 +123,16 @@ class DefenceRunner:
         """Try a candidate; a failure is reported and does not stop the others.
 
         Args:
-            again: the target trained anew by its own recipe, where that was done already.
+            again: the target trained again by its own recipe, if that was done already.
         """
-        finished = None if candidate.unfit else self.finished(candidate)
-        if finished is not None or candidate.unfit:
-            return finished or Tried(candidate, failed=candidate.unfit)
+        if candidate.unfit:
+            return Tried(candidate, failed=candidate.unfit)
+        finished = self.finished(candidate)
+        if finished is not None:
+            return finished
         try:
             with warnings.catch_warnings():
-                warnings.simplefilter("ignore")  # what is to be said of the records was said of the plain model
+                warnings.simplefilter("ignore")  # the audit of the plain model has warned about the records
                 return self._tried(candidate, again)
         except AuditError as error:
             return Tried(candidate, failed=str(error))
@@ -144,7 +147,9 @@ class DefenceRunner:
         else:
             inputs, removed_mask = defended(candidate, self.plain, self.settings.seed)
         results = run_audit(inputs, replace(self.settings, folder=path, baseline=False))
-        removed = None if not removed_mask.any() else self._removed(candidate, inputs.target, removed_mask)
+        removed = None
+        if removed_mask.any():
+            removed = self._removed(candidate, inputs.target, removed_mask)
         note = Note(candidate.name, self.identity(candidate), removed)
         write_json(path / NOTE, to_json(note))
         return Tried(candidate, results, note=note)
@@ -159,15 +164,15 @@ class DefenceRunner:
         score = records[f"score_{headline.name}"].to_numpy(dtype=float)
         member = records["member"].to_numpy(dtype=bool)
         compared = ~member | records["id"].isin(gone.index).to_numpy()
-        whose = consecutive_codes(records["person"].to_numpy()) if "person" in records else None
-        detected = tpr_at_fpr(
-            score[compared], member[compared], self.fpr, clusters=None if whose is None else whose[compared]
-        )
+        clusters = person_codes(records)
+        detected = tpr_at_fpr(score[compared], member[compared], self.fpr, clusters=optional_take(clusters, compared))
         if not target.scale.has_classes:
             return Removed(int(removed.sum()), candidate.method.risk, detected)
         pool = inputs.pool.take(removed)
         after = np.asarray(query(target.predict, pool.x)).argmax(axis=1) == target.classes_of(pool.y)
-        clusters = None if pool.persons is None else consecutive_codes(pool.persons)
+        clusters = None
+        if pool.persons is not None:
+            clusters = consecutive_codes(pool.persons)
         right = (clustered_proportion(some, clusters=clusters) for some in (gone["correct"].to_numpy() > 0, after))
         return Removed(int(removed.sum()), candidate.method.risk, detected, *right)
 
@@ -217,8 +222,8 @@ def without(inputs: Inputs, removed: np.ndarray) -> Inputs:
         inputs,
         pool=reset_rows(inputs.pool.take(remaining)),
         split=single_target_split(split.members[remaining], split.evaluated[0][remaining]),
-        rows=None if inputs.rows is None else inputs.rows[remaining],
-        hashes=None if inputs.hashes is None else inputs.hashes[remaining],
+        rows=optional_take(inputs.rows, remaining),
+        hashes=optional_take(inputs.hashes, remaining),
     )
 
 

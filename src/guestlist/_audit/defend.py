@@ -81,7 +81,9 @@ def forecast(pending: Sequence[Candidate], references: int, times: Times, engine
 
 def jobs_of(engine: Engine) -> int:
     """Return the number of models that an engine trains in parallel; 1 if only the engine knows."""
-    return int(joblib.effective_n_jobs(engine.jobs)) if isinstance(engine, Local) else 1
+    if isinstance(engine, Local):
+        return int(joblib.effective_n_jobs(engine.jobs))
+    return 1
 
 
 class Clock:
@@ -94,7 +96,9 @@ class Clock:
 
     def progress(self, items: Iterable, *, total: int, **options) -> Iterable:
         start = time.perf_counter()
-        yield from items if self.inner is None else self.inner(items, total=total, **options)
+        if self.inner is not None:
+            items = self.inner(items, total=total, **options)
+        yield from items
         self.models += total
         self.seconds += time.perf_counter() - start
 
@@ -180,16 +184,17 @@ def defend(
 ) -> Defended:
     """Audit every defence that fits the model, and compare it with the model as it is.
 
-    Each defence trains the target anew on the members, or changes its answers, and is audited with references that have the
-    defence too. All audits have the same records, members and seed. One that fails is told of, and does not stop the others.
+    Each defence trains the target again on the members, or changes its outputs, and is audited with reference models that have
+    the defence too. All audits have the same records, members and seed. A defence that fails is reported and does not stop the
+    others.
 
     Args:
         model, members, nonmembers, population: as for ``audit``; how the model is trained must be known to try more than
             ways to answer.
         defences: names from ``DEFENCES``, each with a few options; or names to recipes, ways to answer and ``Removal(…)`` of
             your own; all that fit by default.
-        held_out: records of the same source that nobody trains on and nobody asks about, for the defences that learn from
-            such.
+        held_out: records of the same source that are neither trained on nor evaluated, for the defences that are fitted on
+            such records.
         plain: the folder of the audit that found the leak, with the same inputs; by default it is made in ``folder``.
         folder: keeps one audit per defence; run again with it to go on.
         fpr: at which members found are compared.
@@ -296,7 +301,9 @@ def _check_whole(references: int) -> None:
 
 def _of_defences(plain: Results) -> dict[str, Any]:
     """Return the notes of every defence: the cover of the plain audit without its title."""
-    return notes_with_cover(None, None if plain.cover is None else replace(plain.cover, title=""))
+    if plain.cover is None:
+        return {}
+    return notes_with_cover(None, replace(plain.cover, title=""))
 
 
 def _check_not_fewer(folder: Path, references: int) -> None:

@@ -84,12 +84,13 @@ def train_shadows(
     shadows: int,
     rng: np.random.Generator,
 ) -> Shadows | None:
-    """Shadows, each trained on a random half of the adversary's own records; None with too few to teach anything.
+    """Train shadow models, each on a random half of the adversary's records; None with too few records.
 
     Args:
-        train: (records,) whom to train on and the number of the shadow, to (records, classes) what it answers about all.
+        train: from (records,) a mask of the training records and the number of the shadow model, to (records, classes) its
+            outputs for all records.
         labels: (records,) positions of the classes.
-        left: (records,) the adversary's own records.
+        unused: (records,) the adversary's own records.
     """
     rows = np.flatnonzero(unused)
     if len(rows) < FEWEST:
@@ -260,15 +261,15 @@ class ExperimentRuns:
     def measured(self, k: int, pool: Data) -> Mapping[str, float]:
         """One run: members are drawn, a model is trained on them, and attacked."""
         repeat, number, arm = self.indices(k)
-        apart = draw(self.game, pool, 1, _seed(self.seed, repeat))
-        split = draw(replace(self.game, iid=True), pool, 1, _seed(self.seed, repeat)) if arm == "iid" else apart
+        game = self.game
+        if arm == "iid":
+            game = replace(game, iid=True)
+        split = draw(game, pool, 1, _seed(self.seed, repeat))
         parts = self.game.parts(pool)
-        chances = stream(self.seed, "experiment", repeat, 1)
-        unseen = (
-            like_members(parts, pool, split.evaluated[0], self.setting.validation, chances)
-            if arm == "apart"
-            else np.zeros(len(pool), dtype=bool)
-        )
+        rng = stream(self.seed, "experiment", repeat, 1)
+        unseen = np.zeros(len(pool), dtype=bool)
+        if arm == "apart":
+            unseen = like_members(parts, pool, split.evaluated[0], self.setting.validation, rng)
         classes, labels = np.unique(pool.y, return_inverse=True)
         known = replace(pool, y=labels)
 
@@ -284,13 +285,16 @@ class ExperimentRuns:
         calls = None
         average = None
         if self.setting.shadows:
-            unused = _unused(parts, split.evaluated[0] | unseen, int(split.members.sum()), chances)
+            unused = _unused(parts, split.evaluated[0] | unseen, int(split.members.sum()), rng)
             shadows = train_shadows(
-                lambda rows, shadow: train(rows, 1 + shadow), labels, unused, self.setting.shadows, chances
+                lambda rows, shadow: train(rows, 1 + shadow), labels, unused, self.setting.shadows, rng
             )
-            calls = None if shadows is None else shadow_predictions(shadows, labels, log_probs)
             if self.setting.average_of == SHADOWS:
-                average = np.nan if shadows is None else shadows.average_loss
+                average = np.nan
+            if shadows is not None:
+                calls = shadow_predictions(shadows, labels, log_probs)
+                if self.setting.average_of == SHADOWS:
+                    average = shadows.average_loss
         return measures(log_probs, labels, split.members, split.nonmembers, unseen, calls, average)
 
 
@@ -301,7 +305,10 @@ def _unused(parts: Parts, taken: np.ndarray, max_records: int, rng: np.random.Ge
 
 def _pool(game: Mixture, data, label: str | None) -> Data:
     records = without_groups(as_data(data, side="data", label=label, group=hidden_columns(game)), hidden_columns(game))
-    x = as_numbers(records.x) if hasattr(records.x, "columns") else np.asarray(records.x)
+    if hasattr(records.x, "columns"):
+        x = as_numbers(records.x)
+    else:
+        x = np.asarray(records.x)
     if x.ndim != 2:
         raise InputError(
             f"Expected one row of numbers for each record, found features shaped {x.shape}. Flatten them first."
@@ -373,7 +380,9 @@ def _begin(folder: Path, game: Mixture, setting: ExperimentSetting, pool: Data, 
 
 
 def _cover(notes: Mapping[str, Any]) -> Cover | None:
-    return from_json(Cover, notes["cover"]) if "cover" in notes else None
+    if "cover" in notes:
+        return from_json(Cover, notes["cover"])
+    return None
 
 
 def _digest(pool: Data) -> str:

@@ -115,7 +115,9 @@ def _scaled(values: pd.Series) -> np.ndarray:
     numbers = numbers.fillna(numbers.mean() if numbers.notna().any() else 0.0).to_numpy()
     low = numbers.min()
     high = numbers.max()
-    return (numbers - low) / (high - low) if high > low else np.zeros(len(numbers))
+    if high > low:
+        return (numbers - low) / (high - low)
+    return np.zeros(len(numbers))
 
 
 def _indicators(name: str, values: pd.Series) -> dict[str, np.ndarray]:
@@ -146,20 +148,24 @@ def measures(
         log_p: (records, classes) what the model answers.
         labels: (records,) positions of the classes.
         member, nonmember, unseen: (records,) masks; those unseen are drawn as members are.
-        shadow_calls: (records,) whom the attack that shadows taught calls a member.
-        average_loss: up to which ``average_threshold`` calls a member; by default the target's own on its members.
+        shadow_calls: (records,) membership predictions of the attack that is fitted on shadow models.
+        average_loss: threshold of ``average_threshold``; by default the target's average loss on its members.
     """
     loss = -log_p[np.arange(len(labels)), labels]
     right = log_p.argmax(axis=1) == labels
     # The target's own average training loss, which its owner may publish (Yeom et al. 2018).
-    average = loss[member].mean() if average_loss is None else average_loss
-    results = {
-        "average_threshold": np.nan if np.isnan(average) else gap(loss <= average, member, nonmember),
-        "optimal_threshold": best_gap(loss, member, nonmember),
-        "shadow": np.nan if shadow_calls is None else gap(shadow_calls, member, nonmember),
-    }
-    parts = zip(ACCURACIES, (member, nonmember, unseen), strict=True)
-    return results | {name: float(right[part].mean()) if part.any() else np.nan for name, part in parts}
+    if average_loss is None:
+        average_loss = loss[member].mean()
+    results = dict.fromkeys((*ATTACKS, *ACCURACIES), np.nan)
+    results["optimal_threshold"] = best_gap(loss, member, nonmember)
+    if not np.isnan(average_loss):
+        results["average_threshold"] = gap(loss <= average_loss, member, nonmember)
+    if shadow_calls is not None:
+        results["shadow"] = gap(shadow_calls, member, nonmember)
+    for name, part in zip(ACCURACIES, (member, nonmember, unseen), strict=True):
+        if part.any():
+            results[name] = float(right[part].mean())
+    return results
 
 
 def gap(called: np.ndarray, member: np.ndarray, nonmember: np.ndarray) -> float:
@@ -276,14 +282,17 @@ class Experiment:
             if isinstance(value, (list, tuple)):
                 return [plain(item) for item in value]
             if isinstance(value, float) and not math.isfinite(value):
-                return None if math.isnan(value) else "inf"
+                if math.isnan(value):
+                    return None
+                return "inf"
             return value
 
-        rows = {
+        rows: dict[str, Any] = {
             "points": [vars(point) for point in self.points],
             "gaps": [vars(item) for item in self.gaps],
-            **({} if self.cover is None else {"cover": self.cover.entries()}),
         }
+        if self.cover is not None:
+            rows["cover"] = self.cover.entries()
         return plain(
             {
                 "game": self.game,

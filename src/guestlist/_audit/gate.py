@@ -31,7 +31,7 @@ def sample_size_factor(estimate: Estimate, limit: Limit) -> float:
 
     It cannot be told from an upper end of 1, which says nothing about the next record.
 
-    >>> round(times_as_many(Estimate(0.55, 0.5, 0.6), Limit(0.575)), 1)
+    >>> round(sample_size_factor(Estimate(0.55, 0.5, 0.6), Limit(0.575)), 1)
     3.9
     """
     value, high, limit_share = (_as_share(number, limit) for number in (estimate.value, estimate.high, limit.maximum))
@@ -39,12 +39,16 @@ def sample_size_factor(estimate: Estimate, limit: Limit) -> float:
         return np.inf
     if not high < 1:  # or it is withheld
         return np.nan
-    return _looseness(value, high) / _looseness(value, limit_share) if limit_share < 1 else 0.0
+    if limit_share >= 1:
+        return 0.0
+    return _looseness(value, high) / _looseness(value, limit_share)
 
 
 def _as_share(number: float, limit: Limit) -> float:
     """An advantage lies in [-1, 1]; as a balanced accuracy it is a share like the others."""
-    return (1 + number) / 2 if limit.measure == "advantage" else number
+    if limit.measure == "advantage":
+        return (1 + number) / 2
+    return number
 
 
 def _looseness(value: float, high: float) -> float:
@@ -70,14 +74,19 @@ def evaluate_limit(results: Results, limit: Limit, attacks: tuple[str, ...] = ()
     worst = max(estimates, key=lambda name: np.nan_to_num(estimates[name].high, nan=np.inf))
     estimate = estimates[worst]
     passed = bool(estimate.high <= limit.maximum)
-    drivers, tied = ((), 0) if passed else _drivers(results, worst, limit)
+    drivers: tuple[str, ...] = ()
+    tied = 0
+    sample_size_needed = None
+    if not passed:
+        drivers, tied = _drivers(results, worst, limit)
+        sample_size_needed = _sample_size_needed(results, estimate, limit)
     return Verdict(
         limit=limit,
         attack=worst,
         estimate=estimate,
         passed=passed,
         margin=limit.maximum - estimate.high,
-        sample_size_needed=None if passed else _sample_size_needed(results, estimate, limit),
+        sample_size_needed=sample_size_needed,
         drivers=drivers,
         tied=tied,
     )
@@ -85,7 +94,9 @@ def evaluate_limit(results: Results, limit: Limit, attacks: tuple[str, ...] = ()
 
 def _estimate(results: Results, outcome: AttackResult, limit: Limit) -> Estimate:
     if limit.fpr is None:
-        return outcome.auc if limit.measure == "auc" else outcome.advantage
+        if limit.measure == "auc":
+            return outcome.auc
+        return outcome.advantage
     for rate in outcome.rates:
         if np.isclose(rate.fpr, limit.fpr):
             return rate.tpr
@@ -96,7 +107,9 @@ def _estimate(results: Results, outcome: AttackResult, limit: Limit) -> Estimate
         )
     scores = records[f"score_{outcome.name}"].to_numpy()
     member = records["member"].to_numpy()
-    persons = records["person"].to_numpy() if "person" in records else None
+    persons = None
+    if "person" in records:
+        persons = records["person"].to_numpy()
     return tpr_at_fpr(scores, member, limit.fpr, clusters=persons)
 
 
@@ -181,8 +194,10 @@ def records(results: Results, judged: Judged, policy: Policy) -> Demand | None:
     """Enough members and enough non-members were asked about."""
     if not policy.least_records:
         return None
-    who = results.subject
-    members, nonmembers = (who.members, who.nonmembers) if who else (0, 0)
+    members = nonmembers = 0
+    if results.subject is not None:
+        members = results.subject.members
+        nonmembers = results.subject.nonmembers
     values = {"least": policy.least_records, "members": members, "nonmembers": nonmembers}
     return Demand("records", min(members, nonmembers) >= policy.least_records, values)
 
@@ -228,7 +243,9 @@ def compares(name: str) -> bool:
 
 
 def _references(results: Results) -> int:
-    return results.references.count if results.references else 0
+    if results.references:
+        return results.references.count
+    return 0
 
 
 def evaluate_policy(results: Results, policy: Policy, attacks: tuple[str, ...] = ()) -> Gated:
@@ -333,7 +350,10 @@ def _gated(
     without_references: bool,
     ignore: str | Sequence[str],
 ) -> Gated:
-    results = audit if isinstance(audit, Results) else read_results(Path(audit))
+    if isinstance(audit, Results):
+        results = audit
+    else:
+        results = read_results(Path(audit))
     if policy is not None:
         if any(limit not in (None, ()) for limit in limits.values()) or attacks or without_references or ignore:
             raise InputError(

@@ -1,6 +1,6 @@
 """A whole experiment: draw members, train the target and its references, and audit it."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -99,8 +99,9 @@ def play(
     )
     options = {"classes": classes, "scale": scale, "checkpoints": any(isinstance(plan, LossTrace) for plan in evidence)}
     inputs = _draw_inputs(game, _target_maker(recipe, model, options), records, seed, config.progress)
-    named_once = id is None or person is not None
-    return run_audit(inputs if named_once else replace(inputs, repeats=repeated_ids(records.ids)), config)
+    if id is not None and person is None:
+        inputs = replace(inputs, repeats=repeated_ids(records.ids))
+    return run_audit(inputs, config)
 
 
 def play_many(
@@ -223,9 +224,11 @@ def _losses(
         outputs = answers(target.predict, pool.x, target.columns, target.scale)
         return target.scale.resolved(outputs, labels).signals(outputs, labels)["loss"]
 
-    numbers = range(models)
+    numbers: Iterable[int] = range(models)
     show = with_description(progress, "Choosing canaries")
-    return np.stack([losses_of(k) for k in (show(numbers, total=models) if show else numbers)])
+    if show is not None:
+        numbers = show(numbers, total=models)
+    return np.stack([losses_of(k) for k in numbers])
 
 
 def _train_target(rng: np.random.Generator, recipe: Callable, model, members: Data):

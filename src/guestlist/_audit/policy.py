@@ -8,6 +8,7 @@ import hashlib
 import tomllib
 from dataclasses import dataclass, fields
 from pathlib import Path
+from typing import Any
 
 from guestlist._diagnostics.table import CHECKS
 from guestlist._findings.results import Limit
@@ -45,16 +46,20 @@ class Policy:
     def __post_init__(self):
         for name in ("max_tpr", "attacks", "ignore"):  # one text is a list of one
             value = getattr(self, name)
-            several = (value,) if isinstance(value, str) else tuple(value) if isinstance(value, list) else value
-            object.__setattr__(self, name, several)
+            if isinstance(value, str):
+                value = (value,)
+            elif isinstance(value, list):
+                value = tuple(value)
+            object.__setattr__(self, name, value)
         for name in ("max_auc", "max_advantage"):
             value = getattr(self, name)
             _expect(value is None or _number(value), name, value, "a number")
-        bare = [
-            item for item in (self.max_tpr if isinstance(self.max_tpr, tuple) else (self.max_tpr,)) if _number(item)
-        ]
-        if bare:
-            raise ValueError(f'{_without_rate(bare[0])} It is a text: max_tpr = ["{bare[0]}@0.01"].')
+        tprs: Any = self.max_tpr
+        if not isinstance(tprs, tuple):
+            tprs = (tprs,)
+        numbers = [item for item in tprs if _number(item)]
+        if numbers:
+            raise ValueError(f'{_without_rate(numbers[0])} It is a text: max_tpr = ["{numbers[0]}@0.01"].')
         for name, example in {"max_tpr": "0.05@0.01", "attacks": "lira", "ignore": "GL104"}.items():
             value = getattr(self, name)
             texts = isinstance(value, tuple) and all(isinstance(item, str) for item in value)

@@ -63,12 +63,16 @@ def chance_sentence(p_value: float, game: str) -> str:
     """Report how often a random split shows such a difference; empty if a game drew the sets from different sources."""
     if game:
         return ""
-    return BY_CHANCE if p_value > MAX_CLEAR_SPLIT_P else CLEAR
+    if p_value > MAX_CLEAR_SPLIT_P:
+        return BY_CHANCE
+    return CLEAR
 
 
 def split_advice(game: str) -> str:
     """Advise on two sets that differ, drawn by a game or by the user."""
-    return GAME_ADVICE.format(game=game) if game else SPLIT_ADVICE
+    if game:
+        return GAME_ADVICE.format(game=game)
+    return SPLIT_ADVICE
 
 
 def _separable(v: Values) -> str:

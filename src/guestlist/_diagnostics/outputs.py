@@ -30,7 +30,9 @@ def chance_accuracy(case: Case) -> Outcome:
     correct = signal_of(case.view, "correct")
     if correct is None:
         r2 = case.of(facts.find_subject).r2_nonmembers
-        return NOT_APPLICABLE if r2 is None else outcome(r2 <= 0, {"r2": r2})
+        if r2 is None:
+            return NOT_APPLICABLE
+        return outcome(r2 <= 0, {"r2": r2})
     nonmembers = case.truth.evaluated & ~case.truth.member
     accuracy = float(correct[nonmembers].mean())
     guessing = float(np.bincount(case.view.labels[nonmembers]).max() / nonmembers.sum())

@@ -213,7 +213,9 @@ def _test_family(
 def _with_p_values(result: AttackResult, p_values: AdjustedPValues, first: str) -> AttackResult:
     rates = tuple(replace(rate, p_value=p_values.rates.get((result.name, rate.fpr))) for rate in result.rates)
     result = replace(result, rates=rates, p_value=p_values.auc.get(result.name))
-    return replace(result, p_reversed=p_values.reversed) if result.name == first else result
+    if result.name == first:
+        return replace(result, p_reversed=p_values.reversed)
+    return result
 
 
 def evaluate_attack(
@@ -264,12 +266,18 @@ def evaluate_attack(
 def _threshold(attack: Attack, scores: np.ndarray, member: np.ndarray, view: Signals) -> float:
     if attack.oracle:
         kinds = set(member[~np.isnan(scores)])
-        return best_threshold(scores, member) if len(kinds) == 2 else np.nan
-    return attack.threshold(view) if attack.threshold else np.nan
+        if len(kinds) == 2:
+            return best_threshold(scores, member)
+        return np.nan
+    if attack.threshold:
+        return attack.threshold(view)
+    return np.nan
 
 
 def _detectable_auc(members: float, nonmembers: float) -> float:
-    return smallest_detectable_auc(members, nonmembers) if members and nonmembers else np.nan
+    if members and nonmembers:
+        return smallest_detectable_auc(members, nonmembers)
+    return np.nan
 
 
 def _rates(sides: SplitScores, prior: float) -> tuple[Rate, ...]:

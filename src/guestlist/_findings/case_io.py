@@ -3,6 +3,7 @@
 from collections.abc import Collection, Mapping
 from dataclasses import replace
 from pathlib import Path
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -19,6 +20,8 @@ from guestlist.defences import Training
 from guestlist.evidence import owner_evidence, read_evidence
 from guestlist.models import as_scale
 from guestlist.privacy import Claim
+
+T = TypeVar("T")
 
 
 def rotation_from_store(
@@ -54,7 +57,9 @@ def _mask_records(rotation: Rotation, masked: np.ndarray) -> Rotation:
 
     def make_part(name: str, records: np.ndarray) -> np.ndarray | None:
         part = lazy_part(values, name, records)
-        return None if part is None else np.where(masked[records], np.nan, part)
+        if part is None:
+            return None
+        return np.where(masked[records], np.nan, part)
 
     capacity = AT_ONCE if rotation.member.size > MANY_CELLS else None
     return replace(rotation, values=lazy_matrices(values, make, capacity, make_part))
@@ -71,7 +76,9 @@ def _log_probabilities(store: Store, rotation: Rotation) -> np.ndarray | None:
         return None
     log_p = scale.resolved(outputs, rotation.labels).log_probabilities(outputs)
     missing = np.isnan(next(iter(store.model(0).values()))) | store.split.always_included
-    return np.where(missing[:, None], np.nan, log_p) if missing.any() else log_p
+    if missing.any():
+        return np.where(missing[:, None], np.nan, log_p)
+    return log_p
 
 
 def case_in(
@@ -89,27 +96,29 @@ def case_in(
     """Return the audit in a folder as a case to evaluate.
 
     Args:
-        references: take only the first so many.
-        evidence: what was collected about the target beyond its signals.
-        checks: those made before anything was collected.
-        until: the interval that was wanted.
-        baseline: how well members are told without the model.
+        references: number of reference models to use; by default all.
+        evidence: evidence about the target beyond its signals.
+        checks: outcomes of checks that ran before the collection.
+        until: requested interval width, if references were trained until it was reached.
+        baseline: result of the model-free baseline.
     """
     needed = {signal for attack in attacks.values() for signal in attack.needs} | set(OUTPUT_SIGNALS)
     owners = owner_evidence()
     split = store.split
     rotation = rotation_from_store(store, evidence.without(*owners), references, needed)
-    stand_ins = stand_in_targets(rotation) if len(rotation.member) > 2 else None
+    stand_ins = None
+    if len(rotation.member) > 2:
+        stand_ins = stand_in_targets(rotation)
     models = [k for k in store.models() if references is None or k <= references]
     truth = Truth(split.members, split.evaluated[0], split.take(models))
     answers = store.answers()
     if answers is not None and answers.shape[1] > 2:
-        answers = answers.max(axis=1, keepdims=True)  # with many classes all of it is large
+        answers = answers.max(axis=1, keepdims=True)  # The outputs of many classes are large.
     setting = _setting(store, answers, until)
     owner = evidence.without(*(name for name in evidence.parts if name not in owners))
     cross_fitted = None if baseline is None else read_cross_fitted(store)
     view = rotation.facing(0)
-    if rotation.member.size > MANY_CELLS:  # its own row is at hand, and need not be looked for among all
+    if rotation.member.size > MANY_CELLS:  # The target's row is stored separately.
         view = view.with_target(
             {name: np.where(split.always_included, np.nan, values) for name, values in store.model(0).items()}
         )
@@ -146,12 +155,17 @@ def read_case(folder: str | Path, references: int | None = None, *, scored: bool
         n_references = min(n_references, references)
     predictions_only = store.manifest.recipe == PREDICTIONS
     # Predictions without labels have fewer signals than their scale.
-    signal_names = tuple(store.model(0)) if predictions_only else as_scale(store.manifest.scale).signal_names
+    if predictions_only:
+        signal_names = tuple(store.model(0))
+    else:
+        signal_names = as_scale(store.manifest.scale).signal_names
     attacks = select_attacks(None, n_references, set(evidence.parts), signals=signal_names)
     if predictions_only:  # A shadow model has its own records, so attacks cannot compare models on one record.
         attacks = {name: attack for name, attack in attacks.items() if attack.compares == "nothing"}
     case = case_in(store, attacks, references=references, evidence=evidence, baseline=read_baseline(store))
-    return case.scored() if scored else case
+    if scored:
+        return case.scored()
+    return case
 
 
 def _setting(store: Store, answers: np.ndarray | None, until: UntilWidth | None) -> Setting:
@@ -167,13 +181,16 @@ def _setting(store: Store, answers: np.ndarray | None, until: UntilWidth | None)
         predictions=known.recipe == PREDICTIONS,
         until=until,
         drawn=bool(known.about.get("drawn", False)),
-        training=_training(known.about.get("training")),
+        training=_note(known.about, "training", Training),
         game=known.game,
-        claimed=None if known.about.get("claimed") is None else from_json(Claim, known.about["claimed"]),
-        cover=None if known.about.get("cover") is None else from_json(Cover, known.about["cover"]),
-        origin=None if known.about.get("origin") is None else from_json(Origin, known.about["origin"]),
+        claimed=_note(known.about, "claimed", Claim),
+        cover=_note(known.about, "cover", Cover),
+        origin=_note(known.about, "origin", Origin),
     )
 
 
-def _training(stored: object) -> Training | None:
-    return None if stored is None else from_json(Training, stored)
+def _note(about: Mapping[str, Any], name: str, form: type[T]) -> T | None:
+    """Return a note of the manifest as an object; None if there is none."""
+    if about.get(name) is None:
+        return None
+    return from_json(form, about[name])

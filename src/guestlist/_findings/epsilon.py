@@ -191,13 +191,16 @@ def epsilon_bound(
     Raises:
         InputError: where nothing can be proved, with the reason.
     """
-    case = case if isinstance(case, Case) else read_case(case)
-    claim = claimed if claimed is None or isinstance(claimed, Claim) else Claim(claimed, delta)
-    delta = delta if claim is None else claim.delta
+    if not isinstance(case, Case):
+        case = read_case(case)
+    if claimed is not None and not isinstance(claimed, Claim):
+        claimed = Claim(claimed, delta)
+    if claimed is not None:
+        delta = claimed.delta
     many = trials_of(case)
     if many is not None:
-        return _of_runs(many, claim, delta, method, threshold, confidence)
-    method = OneRun() if method is None else method
+        return _of_runs(many, claimed, delta, method, threshold, confidence)
+    method = method or OneRun()
     if not isinstance(method, (OneRun, OneRunCurve)):
         raise InputError(
             f"The records of one model are not independent trials, and {type(method).__name__} needs such: take "
@@ -205,7 +208,10 @@ def epsilon_bound(
             "score of each of many models comes from gl.play_many, or goes to gl.privacy.epsilon_lower_bound."
         )
     method = replace(method, membership=membership_of(case))
-    name = case.of(headline.find).name if attack is None else _known(case, attack)
+    if attack is None:
+        name = case.of(headline.find).name
+    else:
+        name = _known(case, attack)
     if case.attacks[name].evidence in OTHERS_KNOWN:
         raise NoBoundError(OTHERS_KNOWN[case.attacks[name].evidence])
     scores = case.scores[name][case.truth.evaluated]
@@ -213,7 +219,7 @@ def epsilon_bound(
     bound = epsilon_lower_bound(scores, member, delta=delta, method=method, threshold=threshold, confidence=confidence)
     fixed = isinstance(method.membership, FixedSize)
     gaussian = isinstance(method, OneRunCurve) and method.curve == "gaussian"
-    return Epsilon(claim, _max_advantage(claim), name, bound, fixed_size=fixed, gaussian=gaussian)
+    return Epsilon(claimed, _max_advantage(claimed), name, bound, fixed_size=fixed, gaussian=gaussian)
 
 
 def _of_runs(
@@ -224,7 +230,7 @@ def _of_runs(
     threshold: Threshold | None,
     confidence: float,
 ) -> Epsilon:
-    method = ClopperPearson() if method is None else method
+    method = method or ClopperPearson()
     if isinstance(method, (OneRun, OneRunCurve)):
         raise NoBoundError("runs")
     gaussian = isinstance(method, GaussianRuns)
@@ -240,11 +246,15 @@ def _of_runs(
 
 
 def _allowed(claim: Claim | None, together: int) -> Claim | None:
-    return claim if claim is None or together == 1 else about_together(claim, together)
+    if claim is None or together == 1:
+        return claim
+    return about_together(claim, together)
 
 
 def _max_advantage(claim: Claim | None) -> float | None:
-    return None if claim is None else allowed_advantage(claim)
+    if claim is None:
+        return None
+    return allowed_advantage(claim)
 
 
 def _apart(case: Case) -> bool:
@@ -253,7 +263,9 @@ def _apart(case: Case) -> bool:
 
 def _together(case: Case) -> int:
     """The largest number of records that one person has among those asked about."""
-    return 1 if "person" not in case.records else int(case.records["person"][case.truth.evaluated].value_counts().max())
+    if "person" not in case.records:
+        return 1
+    return int(case.records["person"][case.truth.evaluated].value_counts().max())
 
 
 class NoBoundError(InputError):

@@ -187,7 +187,9 @@ def flagged(p_value: np.ndarray, member: np.ndarray, q: float = Q) -> np.ndarray
 
 def _share_above(scores: np.ndarray, threshold: float) -> float | None:
     """Return the share of scores at or above a threshold; None if stand-in targets were evaluated on none of the records."""
-    return float((scores >= threshold).mean()) if scores.size else None
+    if scores.size:
+        return float((scores >= threshold).mean())
+    return None
 
 
 def _scores(case: Case) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -258,7 +260,9 @@ def find_persons(case: Case) -> tuple[ExposedPerson, ...] | None:
     mean_ranks = _means(ranks, persons, inside)
     p_values = conformal_p_values(mean_ranks, _means(ranks, persons, outside))
     model_scores = case.of(headline.stand_in_scores)
-    model_member = None if case.stand_ins is None else take_columns(case.stand_ins.member, evaluated)
+    model_member = None
+    if case.stand_ins is not None:
+        model_member = take_columns(case.stand_ins.member, evaluated)
     exposed = []
     for rows in rows_by_label(np.where(inside, persons, -1)):
         code = persons[rows[0]]
@@ -323,5 +327,8 @@ def _has_small_p_value(person: ExposedPerson) -> bool:
 
 
 def _sort_key(person: ExposedPerson) -> tuple[float, float, NaturalKey]:
-    p_among_models = 1.0 if person.p_among_models is None else person.p_among_models
+    if person.p_among_models is None:
+        p_among_models = 1.0
+    else:
+        p_among_models = person.p_among_models
     return p_among_models, -person.mean_rank, natural_key(person.person)

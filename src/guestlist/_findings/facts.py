@@ -65,7 +65,9 @@ def find_subject(case: Case) -> Subject:
 
 
 def _persons(case: Case, kind: np.ndarray) -> int | None:
-    return None if case.persons is None else len(np.unique(case.persons[kind]))
+    if case.persons is None:
+        return None
+    return len(np.unique(case.persons[kind]))
 
 
 def _fit(case: Case) -> dict[str, float | None]:
@@ -184,4 +186,6 @@ def find_untested(case: Case) -> tuple[str, ...]:
 
 def find_risks(case: Case) -> tuple[PredictiveValue, ...] | None:
     """Each risk of the case against the calls of the headline attack; None where there is no risk."""
-    return predictive_values(case, attacks=[case.of(headline.find).name]) if risks_of(case) else None
+    if risks_of(case):
+        return predictive_values(case, attacks=[case.of(headline.find).name])
+    return None

@@ -117,7 +117,9 @@ class GroupRisks:
 def find_group_risks(case: Case) -> GroupRisks | None:
     """Evaluate all groups, pairs of groups and classes with the default risks; return None without any."""
     parts = (*groups.group_slices(case), *groups.pair_slices(case), *groups.class_slices(case))
-    return of_slices(case, parts, risks_of(case)) if parts else None
+    if parts:
+        return of_slices(case, parts, risks_of(case))
+    return None
 
 
 def by_groups(case: Case, columns: Sequence[str], risks: Sequence[str] | None = None) -> GroupRisks:
@@ -274,7 +276,10 @@ class GapCorrelation:
 def find_class_gap(case: Case) -> tuple[GapCorrelation, ...] | None:
     """Correlate each risk with the gap; return None with fewer than four classes that are large enough."""
     parts = case.of(find_group_risks)
-    classes = [part for part in parts.judged if part.kind == CLASS and part.gap is not None] if parts else []
+    if parts:
+        classes = [part for part in parts.judged if part.kind == CLASS and part.gap is not None]
+    else:
+        classes = []
     if len(classes) < MIN_CORRELATION_SIZE:
         return None
     gap = np.array([part.gap.value for part in classes if part.gap is not None])

@@ -55,9 +55,11 @@ def pair_slices(case: Case, columns: Sequence[str] | None = None) -> tuple[Slice
 
 
 def class_slices(case: Case) -> tuple[Slice, ...]:
-    """The classes in their order; none where the target answers with a number, or nobody knows the labels."""
+    """Return the classes in their order; none for regression or if the labels are unknown."""
     order = case.records["class"].to_numpy()[case.truth.evaluated]
-    parts = _parts(case, CLASS, ()) if case.setting.classes and has_labels(case) else ()
+    if not case.setting.classes or not has_labels(case):
+        return ()
+    parts = _parts(case, CLASS, ())
     return tuple(sorted(parts, key=lambda part: order[part.mask][0]))
 
 
@@ -65,17 +67,21 @@ def _columns(case: Case, columns: Sequence[str] | None) -> list[str]:
     available = group_columns(case.records)
     unknown = [name for name in columns or () if name not in available]
     if unknown:
-        known = (
-            f"these are there: {', '.join(available)}" if available else "none was given; audit with group=… (--group)"
-        )
+        known = "none was given; audit with group=… (--group)"
+        if available:
+            known = f"these are there: {', '.join(available)}"
         raise InputError(f"There is no group {unknown[0]!r}; {known}.")
-    return available if columns is None else list(dict.fromkeys(columns))
+    if columns is None:
+        return available
+    return list(dict.fromkeys(columns))
 
 
 def _parts(case: Case, kind: str, names: tuple[str, ...]) -> tuple[Slice, ...]:
     evaluated = case.records[case.truth.evaluated]
     member = case.truth.member_evaluated
-    columns = {name: evaluated[f"group_{name}"] for name in names} if kind != CLASS else {LABEL: evaluated["label"]}
+    columns = {name: evaluated[f"group_{name}"] for name in names}
+    if kind == CLASS:
+        columns = {LABEL: evaluated["label"]}
     table = pd.DataFrame({name: column.to_numpy() for name, column in columns.items()})
     parts = []
     for values, rows in table.groupby(list(table), sort=True).indices.items():
@@ -100,7 +106,9 @@ def _parts(case: Case, kind: str, names: tuple[str, ...]) -> tuple[Slice, ...]:
 
 def _people(case: Case, which: np.ndarray) -> int:
     """Count the persons of some records; without person identifiers, the records."""
-    return int(which.sum()) if case.persons is None else len(np.unique(case.persons[which]))
+    if case.persons is None:
+        return int(which.sum())
+    return len(np.unique(case.persons[which]))
 
 
 @dataclass(frozen=True)
@@ -144,7 +152,9 @@ def find(case: Case) -> tuple[GroupResult, ...]:
 def find_for_file_holder(case: Case) -> tuple[GroupResult, ...] | None:
     """Evaluate the file holder's attack within each group; None without such an attack."""
     second = case.of(headline.find_file_holder)
-    return None if second is None else _of_attack(case, second.name, "luck of groups of the file holder")
+    if second is None:
+        return None
+    return _of_attack(case, second.name, "luck of groups of the file holder")
 
 
 def _of_attack(case: Case, attack: str, stream_name: str) -> tuple[GroupResult, ...]:

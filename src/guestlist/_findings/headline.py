@@ -132,7 +132,9 @@ def find_file_holder(case: Case) -> Headline | None:
     attacks = {name: attack for name, attack in _of_access(case, MODEL_FILE).items() if name not in _candidates(case)}
     if not attacks:
         return None
-    choice = _choose(case, attacks) if all(attack.on_stand_ins for attack in attacks.values()) else None
+    choice = None
+    if all(attack.on_stand_ins for attack in attacks.values()):
+        choice = _choose(case, attacks)
     if choice is None:
         return Headline(next(iter(attacks)), FIXED, 0, None)
     return Headline(choice.name, choice.measure, choice.stand_ins, None)
@@ -142,7 +144,9 @@ def headline_rows(case: Case) -> tuple[str, ...]:
     """Return the attacks of the headline rows: the headline, and that of the file holder if there is one."""
     first = case.of(find).name
     second = case.of(find_file_holder)
-    return (first,) if second is None else (first, second.name)
+    if second is None:
+        return (first,)
+    return (first, second.name)
 
 
 def chosen(case: Case) -> Choice | None:

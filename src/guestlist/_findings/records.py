@@ -169,7 +169,9 @@ def deciding_column(records: pd.DataFrame) -> str:
     """The column whose p-value decides who may be on the list."""
     if "p_among_models" not in records:
         return "p_value"
-    return "p_exposure" if "p_exposure" in records else "p_distance"
+    if "p_exposure" in records:
+        return "p_exposure"
+    return "p_distance"
 
 
 def p_of_gap(records: pd.DataFrame) -> np.ndarray:

@@ -351,7 +351,10 @@ def with_risks(table: pd.DataFrame, case: Case, risks: Mapping[str, np.ndarray])
         risks: name to (records of the pool,).
     """
     evaluated = case.truth.evaluated
-    rows = case.records["row"].to_numpy()[evaluated] if "row" in case.records else np.arange(evaluated.sum())
+    if "row" in case.records:
+        rows = case.records["row"].to_numpy()[evaluated]
+    else:
+        rows = np.arange(evaluated.sum())
     others = [name for name in table if not name.startswith("risk_")]
     replaced = {f"risk_{name}": values[evaluated][np.argsort(rows)] for name, values in risks.items()}
     return table[others].assign(**replaced)

@@ -58,7 +58,8 @@ def choose(stand_ins: Rotation, attacks: Mapping[str, Attack] = ATTACKS, evaluat
         attacks: name to attack; those that need more references than a stand-in target has are passed over.
         evaluated: (records,) true for the records that count; by default all.
     """
-    evaluated = np.ones(len(stand_ins.labels), dtype=bool) if evaluated is None else evaluated
+    if evaluated is None:
+        evaluated = np.ones(len(stand_ins.labels), dtype=bool)
     second = halves(stand_ins.blocks)
     measure = _measure(stand_ins, evaluated)
     # Any rule that looks at one half alone may choose for the other. An attack that learns takes seconds for every model;
@@ -104,9 +105,11 @@ def some_of(records: int) -> np.ndarray | None:
 
 
 def _measure(stand_ins: Rotation, evaluated: np.ndarray) -> str:
-    """What is compared: a rate, where the stand-in target with the fewest non-members can resolve it."""
+    """Return the metric to compare: a TPR if the stand-in target with the fewest non-members can resolve it."""
     fewest = int((~take_columns(stand_ins.member, evaluated)).sum(axis=1).min(initial=evaluated.sum()))
-    return AT_RATE if resolution(FPR, fewest) is Resolution.GOOD else "auc"
+    if resolution(FPR, fewest) is Resolution.GOOD:
+        return AT_RATE
+    return "auc"
 
 
 @dataclass(frozen=True)
@@ -121,7 +124,7 @@ class _Trial:
 def _tried(
     stand_ins: Rotation, attacks: Mapping[str, Attack], evaluated: np.ndarray, measure: str, keep: tuple[str, ...] = ()
 ) -> _Trial:
-    """Every attack that can on every stand-in target."""
+    """Run every attack that can run on every stand-in target."""
     member = take_columns(stand_ins.member, evaluated)
     mean = mean_tpr if measure == AT_RATE else mean_auc
     references = len(stand_ins.others(0)) if len(member) else 0
@@ -132,8 +135,9 @@ def _tried(
         if _can(attack, stand_ins, references):
             scores = take_columns(score_every_target(attack, stand_ins), evaluated)
             means[name] = mean(scores, member)
-            best = name if not best or means[name] > means[best] else best
-            wanted = (next(iter(means)), best, *keep)  # the others' are let go: there may be many attacks
+            if not best or means[name] > means[best]:
+                best = name
+            wanted = (next(iter(means)), best, *keep)  # other scores are dropped, because there may be many attacks
             kept_scores = {
                 kept_name: values for kept_name, values in {**kept_scores, name: scores}.items() if kept_name in wanted
             }
@@ -147,7 +151,7 @@ def _can(attack: Attack, stand_ins: Rotation, references: int) -> bool:
 
 
 def _runs(attack: Attack, stand_ins: Rotation) -> bool:
-    """Whether a user's own attack does without evidence, which stand-in targets do not have."""
+    """Return whether a user-defined attack runs without evidence, which stand-in targets do not have."""
     try:
         attack.score(stand_ins.facing(0))
     except NotCollectedError:
@@ -189,10 +193,10 @@ class Sampling:
     Args:
         records: of the pool.
         attack_sample: records on which attacks were tried on stand-in targets; None: on all.
-        shifted: whether chance was judged by shifting sides along the records, not by dealing them out anew.
-        mu_fitted_on: records that taught how mu is spread; None: all that have one.
-        single_precision: whether what models say was kept in single precision.
-        classes_fitted_on: records that taught what is common to a class, such as its thresholds; None: all.
+        cyclic_shifts: whether permutation tests shifted the membership labels along the records instead of permuting them.
+        mu_fitted_on: number of records on which the distribution of mu was fitted; None: all that have a mu.
+        single_precision: whether the signals are stored in single precision.
+        classes_fitted_on: number of records on which class-wise values, such as thresholds, were fitted; None: all.
     """
 
     records: int
@@ -206,71 +210,92 @@ class Sampling:
 def find(case: Case) -> Sampling | None:
     """Report what was computed on part of the records; None if everything used all records."""
     chosen = case.of(sample)
-    many = needs_shifts(int(case.truth.evaluated.sum()), DRAWS)
-    attack_sample = None if chosen is None else len(chosen)
+    attack_sample = None
+    if chosen is not None:
+        attack_sample = len(chosen)
     sampling = Sampling(
         records=len(case.records),
         attack_sample=attack_sample,
-        cyclic_shifts=many,
-        mu_fitted_on=_mu_learnt_on(case),
+        cyclic_shifts=needs_shifts(int(case.truth.evaluated.sum()), DRAWS),
+        mu_fitted_on=_mu_fitted_on(case),
         single_precision=_single(case),
-        classes_fitted_on=_taught(case),
+        classes_fitted_on=_classes_fitted_on(case),
     )
-    return None if sampling == Sampling(len(case.records), None, False) else sampling
+    if sampling == Sampling(len(case.records), None, False):
+        return None
+    return sampling
 
 
-def _taught(case: Case) -> int | None:
-    """Records that taught attacks, if any of these learns what is common to a class."""
-    return case.view.n_estimation_rows if case.scores else None
+def _classes_fitted_on(case: Case) -> int | None:
+    """Return the number of records on which attacks fitted class-wise values; None: all."""
+    if case.scores:
+        return case.view.n_estimation_rows
+    return None
 
 
-def _mu_learnt_on(case: Case) -> int | None:
-    with_one = int((~np.isnan(risks_of(case)["mu"])).sum()) if RISKS["mu"].possible(case) else 0
-    return memorisation.AT_ONCE if with_one > memorisation.AT_ONCE else None
+def _mu_fitted_on(case: Case) -> int | None:
+    if not RISKS["mu"].possible(case):
+        return None
+    n_estimates = int((~np.isnan(risks_of(case)["mu"])).sum())
+    if n_estimates <= memorisation.AT_ONCE:
+        return None
+    return memorisation.AT_ONCE
 
 
 def _single(case: Case) -> bool:
     """Return whether the margins of very many records have single precision."""
-    margin = signal_of(case.view, "margin") if len(case.records) > MANY_RECORDS else None
+    if len(case.records) <= MANY_RECORDS:
+        return False
+    margin = signal_of(case.view, "margin")
     return margin is not None and np.array_equal(margin, margin.astype(np.float32), equal_nan=True)
 
 
 def sample(case: Case) -> np.ndarray | None:
     """Return the records on which stand-in targets are evaluated, in order; None: all."""
     parts = case.of(parts_of_records)
-    return None if parts is None else parts[0]
+    if parts is None:
+        return None
+    return parts[0]
 
 
 def parts_of_records(case: Case) -> list[np.ndarray] | None:
     """Every record in one of several parts that are drawn at random; None where there are few enough for one."""
-    models, records = (0, 0) if case.stand_ins is None else case.stand_ins.member.shape
-    if models * records <= MOST_CELLS:
+    if case.stand_ins is None or case.stand_ins.member.size <= MOST_CELLS:
         return None
+    models, records = case.stand_ins.member.shape
     parts = -(-models * records // MOST_CELLS)
     # A pool that was shuffled when it was made is in a random order already, and what follows each other is copied fast.
     shuffled = "row" in case.records and not case.setting.predictions
-    order = np.arange(records) if shuffled else stream(case.setting.seed, "parts of records").permutation(records)
+    order = np.arange(records)
+    if not shuffled:
+        order = stream(case.setting.seed, "parts of records").permutation(records)
     return [np.sort(part) for part in np.array_split(order, parts)]
 
 
 def sampled_stand_ins(case: Case) -> Rotation | None:
     """The stand-in targets, on the sample where there is one."""
     records = case.of(sample)
-    return case.stand_ins if records is None or case.stand_ins is None else case.stand_ins.take_records(records)
+    if records is None or case.stand_ins is None:
+        return case.stand_ins
+    return case.stand_ins.take_records(records)
 
 
 def tried(case: Case) -> np.ndarray:
     """(asked records,) true for those at which stand-in targets are looked at."""
     records = case.of(sample)
-    sampled = np.full(len(case.truth.evaluated), records is None)
-    sampled[slice(0) if records is None else records] = True
+    if records is None:
+        return np.ones(int(case.truth.evaluated.sum()), dtype=bool)
+    sampled = np.zeros(len(case.truth.evaluated), dtype=bool)
+    sampled[records] = True
     return sampled[case.truth.evaluated]
 
 
 def evaluated_in_sample(case: Case) -> np.ndarray:
     """(records of the stand-in targets,) true for those that are asked about."""
     records = case.of(sample)
-    return case.truth.evaluated if records is None else case.truth.evaluated[records]
+    if records is None:
+        return case.truth.evaluated
+    return case.truth.evaluated[records]
 
 
 def scores_part_by_part(case: Case, attack: Attack) -> np.ndarray:

@@ -81,7 +81,9 @@ class TestFamily:
     @property
     def rows(self) -> tuple[str, ...]:
         """The attacks of the headline rows."""
-        return (self.headline,) if self.file_holder is None else (self.headline, self.file_holder)
+        if self.file_holder is None:
+            return (self.headline,)
+        return (self.headline, self.file_holder)
 
 
 def is_significant(p_value: float | None) -> bool:

@@ -39,7 +39,9 @@ def claim_about(claim: Claim | None) -> dict[str, dict[str, float | bool]]:
     """Return the entry of a claim in a folder's manifest; empty without a claim."""
     if claim is not None and not isinstance(claim, Claim):
         raise ValueError(f"Expected claimed={claim!r} to be gl.Claim(epsilon=…, delta=…).")
-    return {} if claim is None else {"claimed": asdict(claim)}
+    if claim is None:
+        return {}
+    return {"claimed": asdict(claim)}
 
 
 LARGEST_MU = 1000.0
@@ -142,7 +144,9 @@ def about_together(claim: Claim, size: int) -> Claim:
     if not claim.gaussian:
         return group_privacy(claim.epsilon, claim.delta, size)
     mu = min(size * gaussian_mu(claim.epsilon, claim.delta), LARGEST_MU)
-    return claim if size == 1 else Claim(gaussian_epsilon(mu, claim.delta), claim.delta, gaussian=True)
+    if size == 1:
+        return claim
+    return Claim(gaussian_epsilon(mu, claim.delta), claim.delta, gaussian=True)
 
 
 def allowed_tpr(claim: Claim, fpr: np.ndarray | float) -> np.ndarray:

@@ -224,7 +224,9 @@ def credible_epsilon(wrong: int, outside: int, missed: int, inside: int, delta: 
 
     if inside_region(0.0) >= 0:
         return 0.0
-    return float(brentq(inside_region, 0.0, LARGEST, xtol=1e-5)) if inside_region(LARGEST) > 0 else LARGEST
+    if inside_region(LARGEST) > 0:
+        return float(brentq(inside_region, 0.0, LARGEST, xtol=1e-5))
+    return LARGEST
 
 
 BoundMethod = OneRun | OneRunCurve | ClopperPearson | GaussianRuns | BayesianRuns
@@ -287,8 +289,8 @@ def epsilon_lower_bound(
         raise InputError(f"Expected at least two scores, found {len(member)}.")
     if not 0 <= delta < 1 or not 0 < confidence < 1:
         raise ValueError(f"Expected delta={delta} in [0, 1) and confidence={confidence} in (0, 1).")
-    method = OneRun() if method is None else method
-    threshold = Bonferroni() if threshold is None else threshold
+    method = method or OneRun()
+    threshold = threshold or Bonferroni()
     members = int(member.sum())
     return EpsilonBound(
         epsilon=lower(scores, member, delta, method, threshold, 1 - confidence),

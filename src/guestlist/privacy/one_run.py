@@ -194,7 +194,9 @@ def one_run_epsilon(records: int, guessed: int, right: int, delta: float = 0.0, 
         first = next((k for k, epsilon in enumerate(steps) if beyond(float(epsilon)) >= 0), len(steps) - 1)
         low = float(steps[first - 1])
         high = float(steps[first])
-    return float(brentq(beyond, low, high, xtol=1e-9)) if beyond(high) > 0 else high
+    if beyond(high) > 0:
+        return float(brentq(beyond, low, high, xtol=1e-9))
+    return high
 
 
 @lru_cache(maxsize=65536)
