@@ -170,7 +170,7 @@ def _fit(
     rng: np.random.Generator,
     hashes: np.ndarray | None = None,
 ) -> tuple[Baseline, Callable[[], CrossFitted]] | None:
-    """Fit and test the classifier; also return the function that predicts each record, which takes several times as long."""
+    """Fit and test the classifier; also return the slower function that predicts each record."""
     records = len(member)
     featureless = x is None or not np.prod(np.shape(x)[1:])
     inputs = {"features": not featureless, "label": y is not None, "groups": bool(groups)}
@@ -232,7 +232,7 @@ def scattered(predictions: CrossFitted, rows: np.ndarray, records: int) -> Cross
 
 
 def within_folds(parts: tuple[Fold, ...], member: np.ndarray) -> np.ndarray:
-    """(labellings,) AUC of cross-fitted predictions over the pairs of records in one fold; NaN without any."""
+    """Return (labellings,) AUC of cross-fitted predictions over the pairs of records in one fold; NaN without any."""
     scores = cross_fitted(parts, np.where(member, 1.0, -1.0))
     won = np.zeros(len(member))
     pairs = np.zeros(len(member))

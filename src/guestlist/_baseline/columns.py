@@ -66,7 +66,7 @@ def columns_of(x: np.ndarray | pd.DataFrame, rng: np.random.Generator) -> Column
 
 
 def column_of(column: pd.Series) -> Columns:
-    """Convert one column of a table: numbers, dates and booleans as numbers, free text by n-grams, the others as categories."""
+    """Convert a column: numbers, dates and booleans to numbers, free text to n-grams, others to categories."""
     if pd.api.types.is_datetime64_any_dtype(column) or pd.api.types.is_timedelta64_dtype(column):
         return _standardised_numbers((column - column.min()).dt.total_seconds().to_numpy(dtype=np.float64)[:, None])
     if pd.api.types.is_numeric_dtype(column) and not pd.api.types.is_complex_dtype(column):
@@ -149,7 +149,7 @@ def _label_columns(label: np.ndarray, values: bool) -> Columns:
 
 
 def cells(features: Columns, labels: Columns, rng: np.random.Generator) -> np.ndarray:
-    """(records, cells) centred indicators of the cell of each random tree that a record is in.
+    """Return (records, cells) centred indicators of the cell of each random tree that a record is in.
 
     A tree has two splits on the columns and one on the label, each at the value of a random record. Cells capture interactions
     that a linear model of the columns misses, such as labels that fit the features worse for non-members.
@@ -161,7 +161,7 @@ def cells(features: Columns, labels: Columns, rng: np.random.Generator) -> np.nd
 
 
 def _random_splits(part: Columns, count: int, rng: np.random.Generator) -> np.ndarray:
-    """(count, records) 1 where a random column of a random source is above the value of a random record, or else 0."""
+    """Return (count, records) 1 where a random column of a random source is above the value of a random record, or else 0."""
     records = len(part.values)
     sources = [np.flatnonzero(part.source == number) for number in np.unique(part.source)]
     if not sources:

@@ -30,7 +30,7 @@ def log_odds(columns: np.ndarray, member: np.ndarray, unit: np.ndarray) -> np.nd
 
 
 def standard_errors(columns: np.ndarray, member: np.ndarray, unit: np.ndarray) -> np.ndarray:
-    """(columns,) differences of the means of members and non-members in standard errors, clustered by unit."""
+    """Return (columns,) differences of the means of members and non-members in standard errors, clustered by unit."""
     difference = np.zeros(columns.shape[1])
     variance = np.zeros(columns.shape[1])
     for in_class, sign in ((member, 1), (~member, -1)):
@@ -126,7 +126,7 @@ def propensity_scores(
 
 
 def odds(propensity: np.ndarray, member: np.ndarray) -> np.ndarray:
-    """(records,) weights that give non-members the distribution of members: e / (1 - e), and 1 for members."""
+    """Return (records,) weights that give non-members the distribution of members: e / (1 - e), and 1 for members."""
     return np.where(member, 1.0, propensity / (1 - np.where(member, 0.0, propensity)))
 
 
@@ -140,7 +140,7 @@ def effective_share(weights: np.ndarray) -> float:
 
 
 def tree_scores(x: np.ndarray, fold: np.ndarray, member: np.ndarray) -> np.ndarray:
-    """(records,) log-odds by boosted trees fitted on the other folds; 0 where these have one class only."""
+    """Return (records,) log-odds by boosted trees fitted on the other folds; 0 where these have one class only."""
     from sklearn.ensemble import HistGradientBoostingClassifier  # takes a second to load
 
     scores = np.zeros(len(member))

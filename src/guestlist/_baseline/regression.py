@@ -132,7 +132,7 @@ def _screened(terms: FoldTerms, covariance: np.ndarray, squares: np.ndarray) -> 
 
 
 def _energy(values: np.ndarray, unit: np.ndarray) -> np.ndarray:
-    """(terms,) sum over units of the squared sum of their records."""
+    """Return (terms,) sum over units of the squared sum of their records."""
     order = np.argsort(unit, kind="stable")
     starts = np.unique(unit[order], return_index=True)[1]
     if len(starts) < len(unit):
@@ -335,7 +335,7 @@ def _is_significant(squares: np.ndarray) -> np.ndarray:
 
 
 def _best_shrinkage(values: np.ndarray, inner: np.ndarray, total: np.ndarray, records: int) -> np.ndarray:
-    """(labellings, directions) shrinkage factors at the penalty with the least generalised cross-validation error."""
+    """Return (labellings, directions) shrinkage factors at the penalty with the least generalised cross-validation error."""
     if not len(values):
         return np.zeros_like(inner)
     squares = values**2

@@ -132,7 +132,7 @@ def predictives(inside: Moments, outside: Moments) -> tuple[Predictive, Predicti
 
 
 def _variance_ratio(inside: Moments, outside: Moments) -> np.ndarray:
-    """(1,) or (targets, 1) the variance of IN references over that of OUT references; 1 where either is unknown."""
+    """Return (1,) or (targets, 1) the variance of IN references over that of OUT references; 1 where either is unknown."""
     pooled = [np.maximum(side.pooled_variance, SMALLEST_VARIANCE) for side in (inside, outside)]
     ratio = np.clip(pooled[0] / pooled[1], VARIANCE_FLOOR, 1 / VARIANCE_FLOOR)
     return np.where(np.isnan(ratio), 1.0, ratio)

@@ -101,8 +101,9 @@ def knn_likelihood_ratio_attack(signals: Signals) -> np.ndarray:
 
 
 def t_waka_attack(signals: Signals) -> np.ndarray:
-    """Target-WaKA: the area between the two distribution functions above the target's loss minus that below (Mesana et al. 2024).
+    """Score by target-WaKA (Mesana et al. 2024).
 
+    It is the area between the distribution functions with and without the record above the target's loss minus that below.
     NaN for records that are not evaluated.
     """
     from guestlist.knn import t_waka

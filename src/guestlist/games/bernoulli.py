@@ -50,7 +50,7 @@ class Bernoulli:
 
 
 def draw_inclusion(data: Data, rate: float, seed: int, k: int, purpose: str = "rows") -> np.ndarray:
-    """(records,) true with probability ``rate``, equal for all records of a person, from the stream of model ``k``."""
+    """Return (records,) true with probability ``rate``, equal for all records of a person, from the stream of model ``k``."""
     person = person_numbers(data)
     return (stream(seed, purpose, k).random(person.max() + 1) < rate)[person]
 
@@ -81,7 +81,7 @@ def draw_inclusion_by_class(data: Data, rate: float, seed: int, k: int) -> np.nd
 
 
 def min_per_class(sizes: np.ndarray, rate: float) -> np.ndarray:
-    """(classes,) minimum number of included records, or persons, of classes of these sizes."""
+    """Return (classes,) minimum number of included records, or persons, of classes of these sizes."""
     least = np.clip(np.floor(rate * sizes), 1, ENOUGH_OF_A_CLASS)
     least[(sizes == 1) & (len(sizes) != 2)] = 0
     return least
@@ -96,7 +96,7 @@ def no_redraw_probability(labels: np.ndarray, rate: float) -> float:
 
 
 def person_numbers(data: Data) -> np.ndarray:
-    """(records,) numbers of persons; without person identifiers every record is its own person."""
+    """Return (records,) numbers of persons; without person identifiers every record is its own person."""
     if data.persons is None:
         return np.arange(len(data))
     return np.unique(data.persons, return_inverse=True)[1]
@@ -182,7 +182,7 @@ class Sides:
         return FixedSize()
 
     def allowed(self, evaluated: np.ndarray, seed: int) -> np.ndarray:
-        """(records,) true for records that references may train on: all evaluated ones, and some of the others."""
+        """Return (records,) true for records that references may train on: all evaluated ones, and some of the others."""
         if self.population is None:
             return np.ones(len(evaluated), dtype=bool)
         allowed = evaluated.copy()

@@ -232,7 +232,7 @@ class Clusters:
 
 
 def clustered(data: Data, clusters: int) -> np.ndarray:
-    """(records,) number of the k-means cluster of each record within its class, from unscaled features."""
+    """Return (records,) number of the k-means cluster of each record within its class, from unscaled features."""
     from sklearn.cluster import KMeans
 
     x = _numeric_features(data)

@@ -35,7 +35,7 @@ class Restricted(Protocol):
     """A game whose references train on records of a part of the pool only."""
 
     def allowed(self, evaluated: np.ndarray, seed: int) -> np.ndarray:
-        """(records,) true for the records of that part, given the evaluated records of model 0."""
+        """Return (records,) true for the records of that part, given the evaluated records of model 0."""
         ...
 
 
@@ -128,7 +128,7 @@ def draw(game: Game, data: Data, models: int, seed: int, start: Split | None = N
 
 
 def _over_pool(values: np.ndarray, allowed: np.ndarray) -> np.ndarray:
-    """(records,) of the whole pool, false outside the part."""
+    """Return a mask over the whole pool, false outside the part."""
     pool = np.zeros(len(allowed), dtype=bool)
     pool[allowed] = values
     return pool

@@ -211,9 +211,9 @@ def _embedded(estimator, records, module) -> Iterator[np.ndarray]:
 
 
 def _on_average(root, module, names: list[str], members, tests, loss: str) -> np.ndarray:
-    """(members,) g_i' R R' g, with g the mean gradient of test records, and R R' the inverse Hessian as captum gives it.
+    """Compute (members,) g_i' R R' g, with g the mean gradient of test records and R R' captum's inverse Hessian.
 
-    One direction serves all members, so that their gradients need not be kept: the slope of their losses along it is enough.
+    One direction serves all members, so the slope of their losses along it replaces their gradients.
     """
     import torch
     from torch.func import functional_call, jvp

@@ -22,10 +22,10 @@ from guestlist.risks.score import SMALLEST
 
 
 class Influence(NamedTuple):
-    """(records, chosen) effects of a chosen record's membership on the values of a record, and p-values.
+    """Effects (records, chosen) of a chosen record's membership on the values of a record, and p-values.
 
-    The p-value is Student's, two-sided, for a single pair. Both are NaN without IN or without OUT models; the p-value also
-    where models do not differ, or are fewer than three.
+    The p-value is of Student's two-sided test for a single pair. Both are NaN without IN or without OUT models; the p-value
+    also if models do not differ, or are fewer than three.
     """
 
     raised: np.ndarray
@@ -33,9 +33,10 @@ class Influence(NamedTuple):
 
 
 def membership_influence(values: np.ndarray, member: np.ndarray, chosen: np.ndarray) -> Influence:
-    """Return the mean over models that trained on a chosen record minus that over the others (Feldman & Zhang 2020).
+    """Estimate the effect of training on chosen records on all records (Feldman & Zhang 2020).
 
-    A record's influence on itself is memorisation; for margins, the numerator of mu.
+    It is the mean over models that trained on a chosen record minus that over the others. A record's influence on itself is
+    memorisation; for margins, the numerator of mu.
 
     Args:
         values: (models, records), such as the references' ``correct`` or ``margin``. NaN: not queried.
@@ -65,9 +66,9 @@ def membership_influence(values: np.ndarray, member: np.ndarray, chosen: np.ndar
 
 
 def privacy_influence(flagged: np.ndarray, member: np.ndarray, chosen: np.ndarray) -> Influence:
-    """Return the effect of a chosen record's membership on an attack's accuracy for a record (Carlini et al. 2022b).
+    """Estimate the effect of chosen records on an attack's accuracy (Carlini et al. 2022b).
 
-    Negative where a record becomes more exposed when the chosen one leaves: the onion effect.
+    The effect on a record is negative where it becomes more exposed when the chosen one is removed: the onion effect.
 
     Args:
         flagged: (models, records) 1 where the attack flags a record as a member of the model, 0 where not, NaN: no score.

@@ -16,7 +16,7 @@ from guestlist.metrics import clopper_pearson_lower, clopper_pearson_upper, erro
 
 
 class WithInterval(NamedTuple):
-    """(records,) values of a risk, and the ends of their intervals; NaN where a record has none."""
+    """Values (records,) of a risk, and the ends of their intervals; NaN where a record has none."""
 
     value: np.ndarray
     low: np.ndarray
@@ -76,7 +76,7 @@ NODE = 0.02  # standard errors between estimates for which the posterior of many
 
 @dataclass(frozen=True)
 class Effects:
-    """(records,) standardised effects of membership, estimated from the references.
+    """Standardised effects (records,) of membership, estimated from the references.
 
     Args:
         estimate: Difference of the mean margins, IN and OUT, over the shrunk standard deviation; finite.
@@ -173,7 +173,9 @@ def effects(inside: Moments, outside: Moments) -> Effects:
 
 
 def bounded_mu(estimates: Effects, *, confidence: float = 0.95, seed: int = 0) -> WithInterval:
-    """Compute the posterior median of mu and its interval, which is also valid for records selected by their estimates.
+    """Compute the posterior median of mu and its interval.
+
+    The interval is also valid for records selected by their estimates.
 
     Args:
         estimates: Effects of the records.
@@ -215,7 +217,9 @@ def bounded_mu(estimates: Effects, *, confidence: float = 0.95, seed: int = 0) -
 
 
 def _nodes(estimates: Effects, known: np.ndarray) -> Iterator[tuple[np.ndarray, Effects, np.ndarray]]:
-    """Yield blocks of records with equal numbers of references: their indices, a grid of estimates, and their estimates.
+    """Yield blocks of records with equal numbers of references.
+
+    A block has the indices of its records, a grid of estimates that spans theirs, and their estimates.
 
     Between two nodes of the grid, which are a small part of a standard error apart, the quantiles of the posterior are nearly
     linear; to compute them for each of a million records would take a minute.
@@ -238,7 +242,7 @@ def _nodes(estimates: Effects, known: np.ndarray) -> Iterator[tuple[np.ndarray, 
 
 
 def likelihoods(estimates: Effects, at: np.ndarray) -> np.ndarray:
-    """(records, values) likelihood of each mu, the largest of a record being 1.
+    """Compute (records, values) likelihoods of each mu, relative to the largest of a record.
 
     The density of noncentral t is a factor times the integral of x^f exp(-(x - a)^2 / 2), here by Laplace's method; as a
     function of mu that is right to 0.3 % with 10 degrees of freedom.
@@ -279,7 +283,7 @@ class _Grid:
         return self._mu(self.points)
 
     def quantile(self, posterior: np.ndarray, share: float) -> np.ndarray:
-        """(records,) where the posterior reaches a share, evenly distributed around each point of the grid."""
+        """Return (records,) quantiles of the posterior, uniform around each point of the grid."""
         reached = np.cumsum(posterior, axis=1)
         k = np.argmax(reached >= share, axis=1)
         rows = np.arange(len(posterior))
@@ -311,7 +315,7 @@ def _priors(likelihood: np.ndarray, grid: _Grid, bins: np.ndarray, rng: np.rando
 
 
 def _posterior(likelihood: np.ndarray, priors: np.ndarray) -> np.ndarray:
-    """(records, points of the grid) posterior, averaged over the bootstraps."""
+    """Compute the (records, points of the grid) posterior, averaged over the bootstraps."""
     mass = likelihood * ((1 / (likelihood @ priors.T)) @ priors)
     return mass / mass.sum(axis=1, keepdims=True)
 
@@ -347,6 +351,6 @@ def stability(case: Case) -> Stability:
 def standardised_difference(
     first: np.ndarray, first_error: np.ndarray, second: np.ndarray, second_error: np.ndarray
 ) -> np.ndarray:
-    """(records,) second minus first estimate in standard errors; NaN where one is missing."""
+    """Return (records,) second minus first estimate in standard errors; NaN if one is missing."""
     with np.errstate(invalid="ignore"):
         return (second - first) / np.hypot(first_error, second_error)

@@ -27,7 +27,10 @@ def leverage_of_target(case: Case) -> np.ndarray:
 
 
 def loss_trace(case: Case) -> np.ndarray:
-    """Return (records,) the interquartile range of the loss over checkpoints; NaN if not evaluated (Pollock et al. 2024)."""
+    """Return (records,) the interquartile range of the loss over checkpoints (Pollock et al. 2024).
+
+    NaN where the record is not evaluated.
+    """
     return case.evidence("loss_trace").values["spread"]
 
 
@@ -55,7 +58,7 @@ def loss_tail(case: Case) -> np.ndarray:
 
 
 class LeafRisk(NamedTuple):
-    """(records,) sizes of the leaves of a record.
+    """Sizes (records,) of the leaves of a record.
 
     ``leaf_size`` is the median over trees of the number of members in its leaf; ``alone`` the share of trees in which no
     other member is there.

@@ -1,4 +1,4 @@
-"""How well a risk predicts which members an attack identifies, in one audit or over repeats."""
+"""Predictive value of risks for the members that an attack flags, in one audit or over repeats."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -231,7 +231,9 @@ class Compared:
 def predictive_value_over_repeats(
     repeats: Sequence[Sequence[PredictiveValue]],
 ) -> tuple[PredictiveValueOverRepeats, ...]:
-    """Compute the mean and standard deviation of every metric, for each risk and attack in the order of the first repeat.
+    """Compute the mean and standard deviation of every metric over repeats.
+
+    Rows are risks and attacks in the order of the first repeat.
 
     Args:
         repeats: Results of ``predictive_values`` for each audit.
@@ -348,7 +350,7 @@ def _signs(n: int) -> np.ndarray:
 
 
 def _metric_values(repeats: Sequence[Sequence[PredictiveValue]], risk: str, attack: str, metric: str) -> np.ndarray:
-    """(repeats,) values of one metric, of the repeats that have this risk and attack."""
+    """Return (repeats,) values of one metric, of the repeats that have this risk and attack."""
     rows = [row for repeat in repeats for row in repeat if (row.risk, row.attack) == (risk, attack)]
     return np.array([getattr(row, metric).value for row in rows])
 

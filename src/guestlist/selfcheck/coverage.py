@@ -147,7 +147,10 @@ def _false_positive_rate(rng: np.random.Generator, pool: FinitePool, record: int
 
 
 def _binary_scores(rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
-    """Draw scores of 0 and 1; rarely more than 5 % of the non-members score 1, so flags above 0 are within that rate."""
+    """Draw scores of 0 and 1.
+
+    Rarely more than 5 % of the non-members score 1, so that a threshold above 0 has an FPR within 5 %.
+    """
     member = rng.random(2 * RECORDS) < 0.5
     return (rng.random(2 * RECORDS) < np.where(member, RIGHT_MEMBERS, RIGHT_NONMEMBERS)).astype(np.float64), member
 

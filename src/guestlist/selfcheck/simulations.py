@@ -63,10 +63,10 @@ def exactly_half(models: int, records: int, rng: np.random.Generator) -> tuple[n
 
 
 def unbalanced_references(models: int, records: int, rng: np.random.Generator) -> tuple[np.ndarray, None]:
-    """Draw references in which many records are members of few models, or of all but a few; the first is the target.
+    """Draw references in which many records are members of few models, or of nearly all.
 
-    Each record has its own probability of being in a reference. The target includes it with probability 0.5, whatever that
-    probability is, so that the count holds no information about the target.
+    The first model is the target. Each record has its own probability of being in a reference. The target includes it with
+    probability 0.5, whatever that probability is, so that the count holds no information about the target.
     """
     target = random_membership(records, models=1, rng=rng)
     rate = rng.uniform(0, min(1.0, MEAN_FEW / (models - 1)), records)
@@ -133,7 +133,7 @@ SURE_MARGIN = 53 * float(np.log(2))  # log-odds beyond which a float64 probabili
 
 
 def signals_of_rounded(margin: np.ndarray, classes: int = 2) -> dict[str, np.ndarray]:
-    """Return the signals of a model that outputs probabilities, exactly 0 or 1 at margins of ``SURE_MARGIN`` and beyond.
+    """Return the signals of a model with probabilities of exactly 0 or 1 from ``SURE_MARGIN`` on.
 
     Args:
         margin: Log-odds of the true class, clipped to ``SURE_MARGIN``.
@@ -162,7 +162,7 @@ def noise_simulation(**options) -> Rotation:
 
 @dataclass(frozen=True)
 class Memorising:
-    """A simulation in which models memorise some records, and are a little surer and much steadier about others.
+    """A simulation in which models memorise some records, and are surer and steadier about other members.
 
     Args:
         rotation: Every model in turn as the target.
@@ -292,7 +292,7 @@ class FinitePool:
         return self.ease * self.is_easy + self.shift * member + rng.normal(size=member.shape), member
 
     def rates(self, fpr: float) -> tuple[float, float]:
-        """Return how often a hard and an easy non-member is flagged at the threshold that a share ``fpr`` of all exceed."""
+        """Return the FPR of hard and of easy records at the threshold with an overall FPR of ``fpr``."""
         return _rates(float(self.is_easy.mean()), self.ease, fpr)
 
 

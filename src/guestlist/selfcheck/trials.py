@@ -63,7 +63,7 @@ class Mean:
 
     @property
     def doubt(self) -> float:
-        """Largest deviation by chance: a quantile of Student's t, since the error is estimated from few simulations."""
+        """Largest deviation by chance, from Student's t since the error is an estimate."""
         return float(stdtrit(self.worlds - 1, 1 - CHANCE / 2)) * self.error
 
 
@@ -138,7 +138,7 @@ def _mean_auc_and_share(name: str, traits: AttackTraits, rotation: Rotation) -> 
 
 
 def _scores(attack: Attack, rotation: Rotation) -> np.ndarray:
-    """(targets, records) scores of every model as target, or of the first few."""
+    """Return (targets, records) scores of every model as target, or of the first few."""
     if attack.rotates:
         return score_every_target(attack, rotation)
     limit = LEARNED_TARGETS if attack.learns else TARGETS
@@ -151,7 +151,10 @@ def _auc_of_evaluated(name: str, traits: AttackTraits, case: Scene) -> dict[str,
 
 
 def _auc_by_difficulty(name: str, traits: AttackTraits, case: Scene) -> dict[str, float]:
-    """AUC over all queried records, its share of the comparator's, and the AUC of the hardest and the easiest tenth."""
+    """Measure the AUC over evaluated records, its share of the comparator's, and the AUC by difficulty.
+
+    The AUC is also of the hardest and of the easiest tenth.
+    """
     scores = np.asarray(traits.attack.score(case.view), dtype=np.float64)
     hard, easy = np.quantile(case.difficulty[case.evaluated], [0.1, 0.9])
     metrics = {
@@ -278,7 +281,7 @@ def _below_lira(share: Mean, traits: AttackTraits) -> str | None:
     return None
 
 
-def _calls_low_and_high(ordinary: Mean, traits: AttackTraits) -> str | None:
+def _flags_low_and_high(ordinary: Mean, traits: AttackTraits) -> str | None:
     if ordinary.value < 0.5 - ordinary.doubt:
         return (
             f"falls with membership, AUC {ordinary.value:.3f}, where models are surer and steadier about members: does it call "
@@ -401,7 +404,7 @@ TRIALS: dict[str, AttackTrial] = {
         make=lambda seed: memorising_simulation(outliers=False, seed=seed),
         simulations=_fraction(20, 5),
         measure=_among_ordinary,
-        problems={"ordinary": _calls_low_and_high},
+        problems={"ordinary": _flags_low_and_high},
         learners=False,
     ),
     "memorised outliers": AttackTrial(
