@@ -55,8 +55,8 @@ class Data:
         ids: (records,) names of the records, as text; made up if there are none.
         groups: name to (records,) values, as text.
         persons: (records,) person identifier of each record, as text; None if every record is its own person.
-        marked: (records,) true for those that a game singles out; None: it does not.
-        fit_params: arguments for ``fit`` beside features and labels; None: there are none.
+        marked: (records,) true for records that a game selects, such as canaries; None: it selects none.
+        fit_params: arguments for ``fit`` besides features and labels, if any.
     """
 
     x: np.ndarray | pd.DataFrame
@@ -158,7 +158,7 @@ def as_data(
 
 
 def _in_usual_forms(data: Data, side: str) -> Data:
-    """Values in this machine's byte order, labels in the type of their values, and names in Unicode."""
+    """Convert to this machine's byte order, typed labels, and names in Unicode."""
     y = _native(_typed(data.y))
     if y.dtype.kind in "OU" and not is_unicode([label for label in y if isinstance(label, str)]):
         first = next(row for row, label in enumerate(y) if isinstance(label, str) and not is_unicode([label]))
@@ -204,7 +204,7 @@ def _typed(y: np.ndarray) -> np.ndarray:
 
 
 def _native(values: Any) -> Any:
-    """The same values in the byte order of this machine: pandas and torch read no other."""
+    """Convert values to the byte order of this machine: pandas and torch read no other."""
     if isinstance(values, pd.DataFrame):
         foreign = {
             n: k.newbyteorder("=") for n, k in values.dtypes.items() if isinstance(k, np.dtype) and not k.isnative
@@ -236,7 +236,7 @@ def _data_of(source, *, side: str, label: str | None, group: Sequence[str], id: 
 
 
 def _check_real(data: Data, side: str) -> None:
-    """Refuse complex numbers: models would, and print the records beside it."""
+    """Refuse complex numbers here, because models would print the records in their error messages."""
     x = data.x
     if isinstance(x, pd.DataFrame):
         names = [str(name) for name, kind in x.dtypes.items() if pd.api.types.is_complex_dtype(kind)]
@@ -253,7 +253,7 @@ def _check_real(data: Data, side: str) -> None:
 
 
 def column_names(name: str, value) -> tuple:
-    """Names of columns: one alone, several, or none."""
+    """Return names of columns as a tuple: one, several, or none."""
     names = value
     if value is None:
         names = ()
@@ -277,7 +277,7 @@ def without_groups(data: Data, columns: Sequence[str]) -> Data:
 
 
 def concatenate(parts: Sequence[Data]) -> Data:
-    """All records of several parts, in order; features must have one form."""
+    """Concatenate the records of several parts; features must have the same type."""
     first = parts[0]
     if isinstance(first.x, pd.DataFrame):
         x = pd.concat(_common_categories([part.x for part in parts]), ignore_index=True)
@@ -406,7 +406,7 @@ def _features(
 
 
 def _own_index(x: pd.DataFrame | pd.Series) -> np.ndarray | None:
-    """A user's own index says which record this is; the default one only counts rows."""
+    """Return a user-defined index, which identifies records; None for the default index, which only counts rows."""
     if isinstance(x.index, pd.RangeIndex):
         return None
     parts = ("/".join(map(str, value)) if isinstance(x.index, pd.MultiIndex) else str(value) for value in x.index)
@@ -439,7 +439,7 @@ def _plain(values, name: str) -> np.ndarray:
 
 
 def _hashable_labels(y: np.ndarray, side: str) -> np.ndarray:
-    """Labels that can be told apart: numbers, texts, truth values."""
+    """Return labels that can be compared: numbers, texts, truth values; raise otherwise."""
     if y.dtype.kind in "fiubUSM":
         if y.dtype == np.float16:
             return y.astype(np.float64)

@@ -20,7 +20,7 @@ NAMES = ("loss", "difficulty", "lira_bayes")
 @pytest.fixture
 def few_cells(monkeypatch):
     """Ten stand-in targets and 400 records are very many."""
-    monkeypatch.setattr(selection, "MOST_CELLS", 1000)
+    monkeypatch.setattr(selection, "MAX_CELLS", 1000)
     monkeypatch.setattr("guestlist._kernels.permutations.MOST_CELLS", 0)
 
 

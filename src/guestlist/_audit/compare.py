@@ -37,7 +37,7 @@ from guestlist.metrics import (
 from guestlist.models import numpy_defaults
 from guestlist.risks import RISKS, standardised_difference
 
-PairedMetric = Callable[[float], Difference]  # the confidence that the interval of the difference has, to the figure
+PairedMetric = Callable[[float], Difference]  # from the confidence of the interval to the difference of one metric
 
 
 def paired_metrics(first: Side, second: Side, fpr: float, exposed: np.ndarray | None) -> list[PairedMetric]:
@@ -85,7 +85,7 @@ def calibration_of(side: Side, confidence: float = 0.95) -> Estimate:
 
 
 def mean_of_differences(values: np.ndarray, persons: np.ndarray | None, confidence: float = 0.95) -> Estimate:
-    """Mean of values in [-1, 1], with bounds that hold for lumpy ones as well: most pairs do not differ."""
+    """Return the mean of values in [-1, 1], with bounds that also hold if most values are 0."""
     if not len(values):
         return WITHHELD
     error = error_of(confidence)
@@ -95,9 +95,9 @@ def mean_of_differences(values: np.ndarray, persons: np.ndarray | None, confiden
 
 
 def paired_difference(first: Estimate, second: Estimate) -> Estimate:
-    """Second minus first of shares, each estimated on its own.
+    """Return the second share minus the first, each estimated separately.
 
-    That pairs resemble each other makes the interval wider than it need be.
+    The interval is conservative, because it ignores the correlation of pairs.
     """
     if np.isnan(first.value) or np.isnan(second.value):
         return WITHHELD
@@ -132,7 +132,7 @@ def _auc(first: Side, second: Side, rows: np.ndarray, metric: str, confidence: f
 
 
 def _tpr(first: Side, second: Side, rows: np.ndarray, metric: str, fpr: float, confidence: float) -> Difference:
-    """Thresholds are estimated too, each on its own."""
+    """Compare the TPRs; each audit has its own estimated threshold."""
     gap = paired_difference(*(tpr_of(side, rows, fpr, confidence) for side in (first, second)))
     return Difference(
         metric=metric,
@@ -167,7 +167,7 @@ CHOSEN_BY = "risk_mu"
 
 
 def most_exposed_in_either(first: Side, second: Side) -> np.ndarray | None:
-    """(records,) true for the members that are most exposed in either audit; None where one has no mu."""
+    """Return (records,) true for the members that are most exposed in either audit; None if one has no mu."""
     if not all(side.has(CHOSEN_BY) for side in (first, second)):
         return None
     either = np.fmax(first.values(CHOSEN_BY), second.values(CHOSEN_BY))
@@ -193,7 +193,7 @@ def exposed_summary(chosen: np.ndarray, nonmembers: int, fpr: float, confidence:
 
 
 def seen_from(members: int, nonmembers: int, fpr: float, confidence: float) -> float | None:
-    """The smallest difference in shares found that is shown, if the first attack finds all of ``members``; None: none is.
+    """Return the smallest detectable difference in TPR if the first attack flags all members; None: none is detectable.
 
     >>> seen_from(3, 1000, 0.05, 0.99), seen_from(20, 1000, 0.05, 0.99)
     (None, 0.5)
@@ -220,7 +220,7 @@ def seen_from(members: int, nonmembers: int, fpr: float, confidence: float) -> f
 
 
 def _flagged_tpr(members: int, flagged: int, nonmembers: int, fpr: float, confidence: float):
-    """The TPR of an attack that is sure of some members and finds nothing about the others."""
+    """Return the TPR of an attack that flags some members for certain and cannot distinguish the others."""
     scores = np.concatenate([np.arange(members) < flagged, np.linspace(0.0, 0.5, nonmembers)])
     return tpr_at_fpr(scores.astype(float), np.arange(len(scores)) < members, fpr, confidence=confidence)
 
@@ -230,7 +230,7 @@ NEEDED = ("mu_estimate", "mu_error", "mu_halves")
 
 
 def risk_changes(first: Side, second: Side) -> RiskChanges | None:
-    """The members whose mu is shown to have changed; None where one audit did not record how sure it is."""
+    """Return the members with a significant change of mu; None if an audit has no standard errors of mu."""
     if not all(side.has(*NEEDED) for side in (first, second)):
         return None
     far = standardised_difference(
@@ -246,7 +246,7 @@ def risk_changes(first: Side, second: Side) -> RiskChanges | None:
 
 
 def _significant_rows(far: np.ndarray, chance: np.ndarray) -> np.ndarray:
-    """Rows of those who are further than chance takes them, the furthest first."""
+    """Return the rows with a significant difference, the largest first."""
     tested = np.flatnonzero(np.isfinite(far))
     if not len(tested) or not len(chance):
         return np.array([], dtype=int)
@@ -269,21 +269,21 @@ def compare(
     beside: Mapping[str, Sequence[str]] | None = None,
     cover: Cover | None = None,
 ) -> Comparisons:
-    """Every audit beside the first, figure by figure.
+    """Compare every audit with the first, metric by metric.
 
-    Each is judged by its own headline attack: an attacker who knows the defence takes the attack that suits it.
+    Each audit is evaluated by its own headline attack: an attacker who knows the defence chooses the attack that suits it.
 
     Args:
         audits: name to results of audits of the same members and non-members, the model without a defence first.
-        fpr: at which members found are compared.
-        beside: name of an audit to those that it is held against as well, such as ``{"AdvReg": ["stopped early", "DP"]}``:
+        fpr: false positive rate at which TPRs are compared.
+        beside: name of an audit to further audits that it is compared with, such as ``{"AdvReg": ["stopped early", "DP"]}``:
             baselines of the same accuracy.
-        cover: what stands on the cover of its page; where it says nothing, what the covers of all audits agree on.
+        cover: cover of the page; empty entries are filled with those on which the covers of all audits agree.
 
     Returns:
-        A :class:`Comparisons`: ``.audits`` and ``.table`` hold each audit's own figures, ``.pairs`` (and iteration) a
-        ``Comparison`` of every audit with the first and of those beside each other, with differences, the most exposed members
-        and those whose risk rose; ``.to_html(path)`` writes the page, ``.to_json(path)`` the figures.
+        A :class:`Comparisons`: ``.audits`` and ``.table`` hold each audit's metrics, ``.pairs`` (and iteration) a
+        ``Comparison`` of every audit with the first and of the pairs in ``beside``, with differences, the most exposed members
+        and changes of risk; ``.to_html(path)`` writes the page, ``.to_json(path)`` the numbers.
     """
     if not isinstance(audits, Mapping) or not all(isinstance(results, Results) for results in audits.values()):
         raise InputError("Expected audits={name: results, …}; gl.read_results(folder) reads those of a folder.")
@@ -306,7 +306,7 @@ def compare(
 
 
 def short_names(paths: Sequence[str]) -> list[str]:
-    """Short names for folders: the last part of each, or the whole where two end alike."""
+    """Return short names for folders: the last part of each path, or the full paths if two are equal."""
     last = [path.rstrip("/").rsplit("/", 1)[-1] for path in paths]
     if len(set(last)) == len(last):
         return last
@@ -314,7 +314,7 @@ def short_names(paths: Sequence[str]) -> list[str]:
 
 
 def _extra_pairs(sides: Mapping[str, Side], beside: Mapping[str, Sequence[str]]) -> list[tuple[Side, Side]]:
-    """Each named audit as the second of a pair, with those that it is held against as the first."""
+    """Return the pairs of ``beside``: the named audit is the second of each pair."""
     for name, others in beside.items():
         if isinstance(others, str):
             raise InputError(f"Expected beside={{{name!r}: [{others!r}]}}, a list of names, found text.")
@@ -360,7 +360,7 @@ def _compared(first: Side, second: Side, fpr: float) -> Comparison:
     chosen = most_exposed_in_either(first, second)
     outside = int((~first.member).sum())
     metrics = paired_metrics(first, second, fpr, chosen)
-    confidence = 1 - ERROR / len(metrics)  # one interval for each figure
+    confidence = 1 - ERROR / len(metrics)  # Bonferroni correction for all metrics
     return Comparison(
         first=first.name,
         second=second.name,

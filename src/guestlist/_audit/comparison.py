@@ -25,8 +25,8 @@ class Difference:
         metric: ``accuracy``, ``auc`` or ``tpr``, ``calibration_error``; ``exposed_auc`` and ``exposed_tpr`` are those of the most
             exposed members.
         scope: the records that it is measured on, or the attacks.
-        first, second: with 95 % intervals of their own.
-        difference: with an interval that holds together with those of the other figures.
+        first, second: the metric in each audit, with its 95% interval.
+        difference: with an interval corrected for all metrics of the comparison.
     """
 
     metric: str
@@ -46,10 +46,10 @@ class MostExposed:
     """The most exposed members according to the references of either audit.
 
     Args:
-        share: of all members.
-        members: how many these are.
-        seen_from: the smallest difference in the share that is found which would have been seen, had the first attack found
-            all of them; None: not even that of all and none.
+        share: their share of all members.
+        members: their number.
+        seen_from: smallest detectable difference in TPR if the first attack flags all of them; None: no difference is
+            detectable.
     """
 
     share: float
@@ -62,9 +62,9 @@ class RiskChanges:
     """Members whose risk mu changed significantly.
 
     Args:
-        q: the share of falsely named members that is allowed in either list, on average over comparisons.
-        tested: members that both audits have a mu of.
-        rose, fell: ids, the furthest first.
+        q: false discovery rate of each list.
+        tested: number of members with a mu in both audits.
+        rose, fell: ids, the largest change first.
     """
 
     q: float
@@ -78,12 +78,12 @@ class Comparison:
     """Differences of the second of two audits from the first.
 
     Args:
-        first, second: their names.
-        members, nonmembers: records that both were asked about.
-        fpr: of the TPR.
+        first, second: names of the audits.
+        members, nonmembers: numbers of records that were evaluated in both.
+        fpr: false positive rate of the TPR.
         differences: in accuracy on non-members and on members, in AUC and in TPR, of all and of the most exposed members, and in
             calibration error.
-        most_exposed: None where one of them has no mu of its members.
+        most_exposed: the most exposed members; None if an audit has no mu.
         risk_changes: members whose risk changed; None if an audit has no standard errors of mu.
     """
 
@@ -98,7 +98,7 @@ class Comparison:
 
     @property
     def table(self) -> pd.DataFrame:
-        """One row per figure."""
+        """One row per metric."""
         return pd.DataFrame(
             [
                 {
@@ -121,11 +121,11 @@ class AuditMetrics:
     """Metrics of one audit, each with its own 95% interval.
 
     Args:
-        attack: its headline attack, of which AUC and TPR are.
-        accuracy, accuracy_members: None for regression.
-        calibration_error: of the answers about non-members; None where confidences were not recorded.
+        attack: headline attack, to which AUC and TPR refer.
+        accuracy, accuracy_members: accuracy on non-members and on members; None for regression.
+        calibration_error: on non-members; None if confidences were not recorded.
         risks: name of a risk to its quantiles over members, at ``LEVELS``.
-        training: how it was trained, and what its attacker knows of that; None: not recorded.
+        training: training of the model, and the attacker's knowledge of it; None if not recorded.
     """
 
     name: str
@@ -143,12 +143,12 @@ class AuditMetrics:
 class Comparisons:
     """Audits of the same records: each by itself, and pairs of them.
 
-    Can be iterated and indexed: its items are the pairs. ``to_html(path)`` is to read.
+    Iterate or index it to get the pairs; ``to_html(path)`` writes a page.
 
     Args:
-        fpr: of every TPR.
-        audits: in the order given; the first is the one that all others are held against.
-        pairs: every audit against the first, then the pairs that were asked for beside.
+        fpr: false positive rate of every TPR.
+        audits: in the order given; all others are compared with the first.
+        pairs: every audit with the first, then the pairs requested by ``beside``.
         cover: cover of the page; by default the entries on which the covers of all audits agree.
     """
 
@@ -175,7 +175,7 @@ class Comparisons:
 
     @property
     def table(self) -> pd.DataFrame:
-        """One row per audit: every figure with the ends of its interval."""
+        """One row per audit: every metric with the ends of its interval."""
         return pd.DataFrame([_row(audit) for audit in self.audits])
 
     def to_html(self, path: str | Path) -> Path:
@@ -237,7 +237,7 @@ def person_codes(table: pd.DataFrame) -> np.ndarray | None:
 
 
 def side_of(name: str, results: Results) -> Side:
-    """An audit as it is compared: its records by their ids."""
+    """Return an audit for comparison: its records sorted by id."""
     if results.records is None or results.headline is None:
         raise InputError(f"The audit {name!r} has no table of records: read it from its folder, or audit again.")
     table = results.records.set_index("id").sort_index(kind="stable")

@@ -34,8 +34,8 @@ from guestlist.defences import (
 from guestlist.errors import InputError
 from guestlist.models import Target
 
-PLAIN = "plain"  # the model as it is
-AGAIN = "trained again"  # no defence: what chance alone changes
+PLAIN = "plain"  # the model without a defence
+AGAIN = "trained again"  # control without a defence: the effect of random training
 # Risks by which members are removed by default: the first of these that the audit's table of records has.
 RISKS = ("mu", "risk_score", "leverage", "loss_tail")
 
@@ -45,11 +45,11 @@ class Candidate:
     """A defence with its options, to be tried.
 
     Args:
-        name: of the row in the table of what was tried, and of the folder.
-        defence: its row in ``DEFENCES``; the name again where it is the user's own.
-        method: a recipe, a way to answer or a ``Removal``; None: the target's own training.
-        times: how many plain trainings one of its models takes, about.
-        unfit: why it cannot be tried, if it cannot.
+        name: name of its row in the table of results, and of its folder.
+        defence: its row in ``DEFENCES``; the name again for a user-defined defence.
+        method: a recipe, an output defence or a ``Removal``; None: the target's own training.
+        times: approximate cost of one of its models, in plain trainings.
+        unfit: reason why it cannot be tried, if any.
     """
 
     name: str
@@ -60,7 +60,7 @@ class Candidate:
 
     @property
     def folder(self) -> str:
-        """The name as that of a folder."""
+        """Name of its folder."""
         return re.sub(r"[^\w.=+-]+", "_", self.name)
 
     @property
@@ -79,12 +79,12 @@ class Candidate:
 
 @dataclass(frozen=True)
 class Situation:
-    """What the choice of options hangs on.
+    """Facts about the audit on which the choice of options depends.
 
     Args:
-        members: how many there are.
+        members: number of members.
         held_out: records that no model trains on, in the form that the target reads.
-        risks: names of those that the audit of the plain model has.
+        risks: names of the risks in the audit of the plain model.
     """
 
     target: Target
@@ -105,7 +105,7 @@ class Situation:
         return recipe
 
     def minimising(self, objective: Any) -> Any:
-        """Plain training with another objective."""
+        """Return plain training with another objective."""
         if self.fit.objective is not None:
             current = type(self.fit.objective).__name__
             raise InputError(f"Its training has an objective already, {current}, and there is one at a time.")
@@ -123,7 +123,7 @@ class Situation:
         return self.held_out
 
 
-Options = Iterable[tuple[str, Any]]  # what is told of a choice of options, and the defence that has them
+Options = Iterable[tuple[str, Any]]  # text that describes the options, and the defence with these options
 
 
 @dataclass(frozen=True)
@@ -131,9 +131,9 @@ class Trial:
     """Options with which a row of ``DEFENCES`` is tried.
 
     Args:
-        options: of a situation; an InputError says why there are none.
-        times: how many plain trainings one of its models takes, about.
-        default: whether it is tried unless defences are named.
+        options: function from a situation to options; raises an InputError with the reason if there are none.
+        times: approximate cost of one of its models, in plain trainings.
+        default: whether it is tried by default.
     """
 
     options: Callable[[Situation], Options]
@@ -192,7 +192,7 @@ def _without_the_riskiest(s: Situation) -> Options:
     risk = next((name for name in RISKS if name in s.risks), None)
     if risk is None:
         raise InputError(f"The audit of the plain model has none of the risks {', '.join(RISKS)}.")
-    s.retraining  # noqa: B018 -- or it is told why there is no other target
+    s.retraining  # noqa: B018 -- raises if the target cannot be trained again
     return [(f"share={share:g}", Removal(share, risk)) for share in (0.05, 0.2)]
 
 
@@ -266,7 +266,7 @@ def _user_defined(name: str, method: Any) -> Candidate:
 
 
 def _tried(name: str, situation: Situation) -> Iterator[Candidate]:
-    """A row with each choice of options, or the reason why there is none."""
+    """Yield a row with each choice of options, or with the reason why there is none."""
     unfit = _unfit(name, situation)
     if not unfit:
         try:

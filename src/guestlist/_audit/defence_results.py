@@ -26,14 +26,14 @@ class Row:
 
     Args:
         name, defence: of the candidate.
-        failed: why there is nothing to tell, if there is not.
-        options: how many choices of options of this defence were judged on the same records.
-        members: that both models trained on and that were compared.
-        accuracy: on non-members; None for a regression.
-        auc, tpr: of each audit's own headline attack, intervals of this comparison alone.
-        gap: by how much the AUC exceeds the plain model's, in an interval that holds together with those of all other rows.
+        failed: reason why there are no results, if any.
+        options: number of options of this defence that were evaluated on the same records.
+        members: number of compared members, on which both models trained.
+        accuracy: on non-members; None for regression.
+        auc, tpr: of each audit's own headline attack, with intervals that are not corrected for other rows.
+        gap: AUC minus that of the plain model, with an interval corrected for all rows.
         epsilon: guaranteed by one such training, at ``delta``; None without a guarantee, or if it cannot be computed here.
-        removed: those who left, where some did.
+        removed: members that were removed, if any.
     """
 
     name: str
@@ -69,7 +69,7 @@ class Defended:
         rows: one for each defence, in the order in which they were tried.
         plain: the audit of the model as it is.
         audits: name to audit of each defence.
-        compared: what ``gl.compare`` makes of those of the same records: all but removals; None where there are none.
+        compared: ``gl.compare`` of the audits of the same records, which excludes removals; None if there are none.
     """
 
     rows: tuple[Row, ...]
@@ -79,7 +79,7 @@ class Defended:
 
     @property
     def helps(self) -> tuple[str, ...]:
-        """Defences that are shown to leak less, the most accurate first."""
+        """Defences with evidence of a smaller leak, the most accurate first."""
         helpful = [row for row in self.rows if row.leaks_less and row.name != AGAIN]
         return tuple(row.name for row in sorted(helpful, key=lambda row: (-_accuracy(row), _auc(row))))
 
@@ -92,7 +92,7 @@ class Defended:
         return self.table.to_string()
 
     def document(self) -> list[dict[str, Any]]:
-        """The rows as JSON."""
+        """Return the rows as JSON."""
         return [to_json(row) for row in self.rows]
 
 
@@ -120,7 +120,7 @@ def together(defences: int) -> float:
 
 
 def restricted_to(plain: Results, other: Results) -> Results:
-    """The audit of the plain model, its table of records cut to those of another audit."""
+    """Return the audit of the plain model, with only the records of another audit."""
     records = table_of(plain)
     return replace(plain, records=records[records["id"].isin(table_of(other)["id"])].reset_index(drop=True))
 
@@ -174,7 +174,7 @@ def _row(tried: Tried, comparisons: Mapping[str, Comparison], plain: Results, co
 
 
 def _guarantee(method: Any, members: int) -> tuple[float | None, float | None]:
-    """Epsilon and delta of a private training, where they can be counted; delta is below the share of one member."""
+    """Return epsilon and delta of a private training, if they can be computed; delta is below 1 / members."""
     if not hasattr(method, "privacy"):
         return None, None
     delta = min(1e-5, 0.1 / members)

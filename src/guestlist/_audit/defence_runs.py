@@ -25,19 +25,19 @@ from guestlist.metrics import Estimate, clustered_proportion, tpr_at_fpr
 from guestlist.models import Target, answering, model_code, query
 from guestlist.risks import members_by_risk
 
-NOTE = "defence.json"  # written last: present means that the audit beside it was judged
+NOTE = "defence.json"  # written last: its presence means that the audit is complete
 
 
 @dataclass(frozen=True)
 class Removed:
-    """Those who left, who are members no more.
+    """Members that a defence removed from the training set.
 
     Args:
-        records: how many.
-        risk: by which they were chosen.
+        records: their number.
+        risk: risk by which they were chosen.
         flagged: share of them that the plain model's headline attack flagged, at the FPR of the comparison.
-        right_before, right_after: share of them that the plain model, which trained on them, and the other are right about;
-            None for a regression.
+        right_before, right_after: accuracy on them of the plain model, which trained on them, and of the defended model;
+            None for regression.
     """
 
     records: int
@@ -52,7 +52,7 @@ class Note:
     """Information about a defence that was tried, stored next to its audit.
 
     Args:
-        identity: digest of the defence, the records, the members and all that was asked for.
+        identity: digest of the defence, the records, the members and the options.
     """
 
     name: str
@@ -88,8 +88,8 @@ class DefenceRunner:
     """Folder and settings with which defences are tried.
 
     Args:
-        settings: of every audit, but for the folder.
-        fpr: at which members are counted as found.
+        settings: options of every audit, except the folder.
+        fpr: false positive rate at which members are flagged.
     """
 
     plain: Plain
@@ -180,7 +180,7 @@ class DefenceRunner:
 def defended(candidate: Candidate, plain: Plain, seed: int) -> tuple[Inputs, np.ndarray]:
     """Return the inputs of an audit of the defended target, and (records,) which records were removed.
 
-    The target is trained as every reference is: in the order of the pool, with one thread and a stream of its own.
+    The target is trained as every reference is: in the order of the pool, with one thread and its own random stream.
     """
     inputs = plain.inputs
     method = candidate.method
@@ -206,14 +206,14 @@ def _risks(plain: Plain, risk: str) -> pd.DataFrame:
 
 
 def trained(target: Target, recipe: Any, members, seed: int) -> Target:
-    """The target that a recipe makes of the members; None: its own recipe."""
+    """Train the target on the members by a recipe; None: by its own recipe."""
     rng = stream(seed, "training", 0)
     with one_thread(), global_generators(rng), model_code():
         return target.needs("retrain")(recipe, members, rng)
 
 
 def without(inputs: Inputs, removed: np.ndarray) -> Inputs:
-    """The inputs without some of the records: they are neither members nor asked about, and no reference trains on them."""
+    """Return the inputs without some records: they are not evaluated, and no model trains on them."""
     if not removed.any():
         return inputs
     remaining = ~removed

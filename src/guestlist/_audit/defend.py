@@ -31,7 +31,7 @@ TIMES = "times.json"
 
 @dataclass(frozen=True)
 class Times:
-    """Seconds of one plain training with one thread, and of judging one audit; None where none was at hand to time."""
+    """Seconds of one plain training with one thread, and of evaluating one audit; None if it was not measured."""
 
     training: float
     judging: float | None
@@ -42,11 +42,11 @@ class Forecast:
     """Work that remains.
 
     Args:
-        models: to train: targets and references.
-        trainings: the same, those that take longer than plain training counted as often as they take longer.
-        audits: to judge.
+        models: number of models to train: targets and references.
+        trainings: their cost in plain trainings.
+        audits: number of audits to evaluate.
         times: of one training and of one audit.
-        jobs: models trained side by side; 1 where only the engine knows.
+        jobs: number of models trained in parallel; 1 if only the engine knows.
     """
 
     models: int
@@ -64,9 +64,11 @@ def forecast(pending: Sequence[Candidate], references: int, times: Times, engine
     """Estimate the remaining work.
 
     Args:
-        left: what is still to be tried.
-        references: of each audit.
-        plain: models that the audit of the plain model still lacks.
+        pending: candidates that have not been tried yet.
+        references: number of reference models of each audit.
+        engine: engine that trains the models.
+        times: of one training and of one audit.
+        plain: number of models that the audit of the plain model still lacks.
     """
     each = 1 + references
     trainings = plain + each * sum(candidate.times for candidate in pending)
@@ -87,7 +89,7 @@ def jobs_of(engine: Engine) -> int:
 
 
 class Clock:
-    """A progress that looks at the time: how many models were trained, and for how long."""
+    """A progress wrapper that measures the number of trained models and their time."""
 
     def __init__(self, progress: Progress | None):
         self.inner = progress
@@ -106,11 +108,12 @@ class Clock:
 def timed(bench: DefenceRunner, clock: Clock, judge: Callable[[], object]) -> tuple[Times, Target | None]:
     """Measure training and evaluation: read from this folder, from the plain audit, or by one training.
 
-    That one training is the target's own, which is tried anyway: it is handed on.
+    That training is the target's own, which is a candidate anyway, so the trained target is returned too.
 
     Args:
-        clock: of the audit of the plain model.
-        judge: judges that audit once more; the first time libraries are loaded, and more.
+        bench: folder and settings of the defences.
+        clock: times of the audit of the plain model.
+        judge: evaluates that audit again; the first evaluation also loads libraries.
     """
     path = bench.root / TIMES
     again = None
@@ -122,7 +125,7 @@ def timed(bench: DefenceRunner, clock: Clock, judge: Callable[[], object]) -> tu
         training, again = time_of_training(bench.plain.inputs, bench.settings.seed)
     start = time.perf_counter()
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # all was said the first time
+        warnings.simplefilter("ignore")  # the first run has warned already
         judge()
     times = Times(training, time.perf_counter() - start)
     write_json(path, to_json(times))
@@ -189,24 +192,24 @@ def defend(
     others.
 
     Args:
-        model, members, nonmembers, population: as for ``audit``; how the model is trained must be known to try more than
-            ways to answer.
-        defences: names from ``DEFENCES``, each with a few options; or names to recipes, ways to answer and ``Removal(…)`` of
-            your own; all that fit by default.
+        model, members, nonmembers, population: as for ``audit``; without a training recipe only output defences can be
+            tried.
+        defences: names from ``DEFENCES``, each with a few options; or names to user-defined recipes, output defences and
+            ``Removal(…)``; by default all that fit.
         held_out: records of the same source that are neither trained on nor evaluated, for the defences that are fitted on
             such records.
-        plain: the folder of the audit that found the leak, with the same inputs; by default it is made in ``folder``.
-        folder: keeps one audit per defence; run again with it to go on.
-        fpr: at which members found are compared.
-        tell: is called with a ``Forecast`` before the defences are tried, and with ``Begun`` before each.
+        plain: folder of the audit that found the leak, with the same inputs; by default the audit is made in ``folder``.
+        folder: folder with one audit per defence; run again with the same folder to resume.
+        fpr: false positive rate at which TPRs are compared.
+        tell: function called with a ``Forecast`` before the defences are tried, and with ``Begun`` before each.
         label, group, id, person, references, attacks, evidence, seed: as for ``audit``.
         jobs, engine, duplicates, prior, ignore, baseline, progress, about: as for ``audit``.
         train, fit_params: as for ``audit``; the target that is trained again with a defence gets the same ``fit_params``.
         cover: as for ``audit``; the audits of the defences and the comparison have it too, but for the title.
 
     Returns:
-        Defended: ``.table`` is a DataFrame, ``.helps`` the names of those that are shown to leak less, ``.compared`` what
-        ``compare`` says of all of them.
+        Defended: ``.table`` is a DataFrame, ``.helps`` the names of the defences with evidence of a smaller leak,
+        ``.compared`` the comparison of all of them.
     """
     _check_whole(references)
     settings = AuditConfig.from_options(
@@ -232,7 +235,7 @@ def defend(
     columns: ColumnNames = {"label": label, "group": group, "id": id, "person": person}
     inputs = prepare(as_target(model, train), members, nonmembers, population, **settings.input_options)
     situation = _situation(inputs, held_out, columns)
-    candidates(situation, defences)  # a misspelt name is found before anything is trained
+    candidates(situation, defences)  # raises for a misspelt name before anything is trained
     if plain is not None:
         _check_not_fewer(Path(plain), references)
     with audit_folder(folder) as root, folder_lock(root):
@@ -280,7 +283,7 @@ def estimate_runtime(
 ) -> Forecast:
     """Estimate how long ``defend`` with these arguments takes, by training and timing one model.
 
-    What judging takes is not in it: no audit is made.
+    The time of the evaluation is not included: no audit is made.
     """
     _check_whole(references)
     settings = AuditConfig.from_options(references=references, seed=seed, jobs=jobs, engine=engine)
@@ -307,7 +310,7 @@ def _of_defences(plain: Results) -> dict[str, Any]:
 
 
 def _check_not_fewer(folder: Path, references: int) -> None:
-    """The audit that found the leak is judged again, and must not lose by it."""
+    """Raise if the audit that found the leak has more reference models than requested."""
     existing = _reference_count(folder)
     if references < existing:
         raise InputError(
@@ -317,7 +320,7 @@ def _check_not_fewer(folder: Path, references: int) -> None:
 
 
 def _reference_count(folder: Path) -> int:
-    """References that an audit has."""
+    """Return the number of reference models of an audit."""
     return max(open_store(folder).models(), default=0)
 
 

@@ -53,7 +53,7 @@ from guestlist.games import (
     options_of,
 )
 
-# A class with fewer members or non-members among the shadows' records is left to a network of all classes.
+# A class with fewer members or non-members among the shadows' records uses one network for all classes.
 FEWEST_OF_A_CLASS = 50
 FEWEST = 4 * FEWEST_OF_A_CLASS  # of the adversary's own records
 
@@ -73,7 +73,7 @@ class Shadows(NamedTuple):
 
     @property
     def average_loss(self) -> float:
-        """On the records that each was trained on."""
+        """Average loss on the records that each model was trained on."""
         return float(-self.answers[self.member, self.labels[self.member]].mean())
 
 
@@ -110,7 +110,7 @@ def shadow_predictions(shadows: Shadows, labels: np.ndarray, outputs: np.ndarray
 
     Args:
         labels: (records,) positions of the classes.
-        own: (records, classes) what the target answers, as logarithms.
+        outputs: (records, classes) log-probabilities of the target.
     """
     shadow_outputs, shadow_labels, member = shadows
     calls = np.zeros(len(labels), dtype=bool)
@@ -148,7 +148,7 @@ def _calls(
 def unused_records(
     parts: Sequence[np.ndarray], evaluated: np.ndarray, max_records: int, rng: np.random.Generator
 ) -> np.ndarray:
-    """(records,) the adversary's own records: of each part of the people at most so many that are not asked about."""
+    """Return (records,) the adversary's own records: at most ``max_records`` unevaluated records of each part."""
     unused = np.zeros(len(evaluated), dtype=bool)
     for part in parts:
         unused[rng.permutation(np.flatnonzero(part & ~evaluated & ~unused))[:max_records]] = True
@@ -172,17 +172,18 @@ def experiment(
     progress: Progress | bool = True,
     cover: Cover | None = None,
 ) -> Experiment:
-    """Play a game of dependent records and its counterpart, for every epsilon, so many times.
+    """Play a game of dependent records and its i.i.d. control, repeatedly for every epsilon.
 
     Args:
         game: such as ``Clusters(10_000, 10_000)``, ``Bias("sex", "Male", 0.9, 1000, 1000)`` or
             ``Sources("hospital", "Cleveland")``.
         data: the pool of records: a table with a ``label`` column, a path to one, ``(x, y)`` or ``Data``. Text becomes numbers.
-        setting: how models are trained, and how often; by default as Humphries et al. (2023) did, with 10 repeats.
-        folder: where every run is kept; a folder that was left goes on where it was, and more repeats can be asked for.
+        setting: training of the models and number of repeats; by default as in Humphries et al. (2023), with 10 repeats.
+        label: label column of the table.
+        folder: folder that stores every run; run again with the same folder to resume or to add repeats.
         seed, jobs, engine, progress, cover: as for ``audit``.
 
-    Members, and those who are asked about, are the same for every epsilon of a repeat.
+    Members and evaluated records are the same for every epsilon of a repeat.
     """
     config = AuditConfig.from_options(
         label=label, folder=folder, seed=seed, jobs=jobs, engine=engine, progress=progress, cover=cover
@@ -219,7 +220,7 @@ def run_experiment(game: Mixture, data, setting: ExperimentSetting, config: Audi
 
 @dataclass(frozen=True)
 class ExperimentRuns:
-    """All runs, by number: the repeats one after the other, so that more of them leave the earlier ones as they were.
+    """All runs, numbered repeat by repeat, so that more repeats leave the earlier runs unchanged.
 
     Args:
         recipes: one for each epsilon.
@@ -236,7 +237,7 @@ class ExperimentRuns:
         return self.setting.repeats * len(self.recipes) * len(ARMS)
 
     def indices(self, k: int) -> tuple[int, int, str]:
-        """Repeat, number of the epsilon, and arm."""
+        """Return the repeat, the position of the epsilon, and the arm of a run."""
         remainder, arm = divmod(k, len(ARMS))
         repeat, number = divmod(remainder, len(self.recipes))
         return repeat, number, ARMS[arm]
@@ -259,7 +260,7 @@ class ExperimentRuns:
         return Run(arm, self.setting.epsilons[number], repeat, values)
 
     def measured(self, k: int, pool: Data) -> Mapping[str, float]:
-        """One run: members are drawn, a model is trained on them, and attacked."""
+        """Run once: draw members, train a model on them, and attack it."""
         repeat, number, arm = self.indices(k)
         game = self.game
         if arm == "iid":
@@ -317,7 +318,7 @@ def _pool(game: Mixture, data, label: str | None) -> Data:
 
 
 def _clustered_once(game: Mixture, pool: Data) -> tuple[Mixture, Data]:
-    """Clusters as a column of the records: found once, and not in every run."""
+    """Compute clusters once, as a column of the records, instead of in every run."""
     if not isinstance(game, Clusters):
         return game, pool
     groups = {**pool.groups, "cluster": clustered(pool, game.clusters).astype(str)}

@@ -25,17 +25,18 @@ class ExperimentSetting:
     """Models of an experiment, and how often it is repeated.
 
     Args:
-        epsilons: promised by the training, one after the other; infinite: plain training, which promises nothing.
-        repeats: of the draw of members, the training and the attacks.
-        delta: of the promise.
+        epsilons: guarantees of the training, one model each; infinite: plain training without a guarantee.
+        repeats: number of repeats of the draw of members, the training and the attacks.
+        delta: of the guarantee.
         hidden: units of each hidden layer.
-        batch_size: expected, where batches are drawn for differential privacy.
+        batch_size: expected batch size, if batches are drawn for differential privacy.
         l2: weight of the sum of squared parameters in the loss.
         clip: the largest norm of one record's gradient.
-        shadows: models that teach an attack, trained on records that are not asked about; 0: no such attack.
-        average_of: whose average training loss is the threshold of ``average_threshold``: the ``target``'s own, which its owner
-            may publish, or that of the ``shadows``, for an adversary who was not told.
-        validation: records, drawn as members are, that accuracy is measured on.
+        shadows: number of shadow models on which an attack is fitted, trained on records that are not evaluated; 0: no such
+            attack.
+        average_of: model with the average training loss that is the threshold of ``average_threshold``: the ``target``, if
+            its owner publishes the loss, or the ``shadows``, if the adversary does not know it.
+        validation: number of records, drawn like members, on which accuracy is measured.
     """
 
     epsilons: tuple[float, ...] = (0.1, 1.0, 10.0, 100.0, math.inf)
@@ -73,7 +74,7 @@ class ExperimentSetting:
             )
 
     def recipe(self, epsilon: float, records: int, progress: Progress | None = None) -> Recipe:
-        """The training that promises ``epsilon`` about each of so many records; ``progress`` shows the search for its noise."""
+        """Return the training recipe with this epsilon; ``progress`` shows the search for its noise."""
         if math.isinf(epsilon):
             return Fit(
                 epochs=self.epochs,
@@ -95,10 +96,10 @@ class ExperimentSetting:
 
 
 def as_numbers(table: pd.DataFrame) -> pd.DataFrame:
-    """Every column as numbers from 0 to 1.
+    """Convert every column to numbers from 0 to 1.
 
-    Numbers run from the smallest to the largest value, and the mean stands for those that are missing. A column of text with two
-    values is one column of 0 and 1; with more, one column per value; the most frequent value stands for those that are missing.
+    Numbers are scaled from the smallest to the largest value; missing numbers become the mean. A categorical column with two
+    values becomes one column of 0 and 1; with more values, one column per value. Missing categories become the most frequent.
     """
     columns: dict[str, np.ndarray] = {}
     for name in table.columns:
@@ -169,19 +170,19 @@ def measures(
 
 
 def gap(called: np.ndarray, member: np.ndarray, nonmember: np.ndarray) -> float:
-    """Share of members who are called members, minus that of non-members."""
+    """Return the share of members that are flagged minus the share of non-members."""
     return float(called[member].mean() - called[nonmember].mean())
 
 
 def best_gap(loss: np.ndarray, member: np.ndarray, nonmember: np.ndarray) -> float:
-    """The same at the threshold that is best for the truth: an upper bound, above 0 by chance alone."""
+    """Return the largest advantage of any threshold, chosen with the truth: an upper bound, above 0 even by chance."""
     levels = np.unique(loss[member])
     below = [np.searchsorted(np.sort(loss[part]), levels, side="right") / part.sum() for part in (member, nonmember)]
     return float(max(0.0, (below[0] - below[1]).max()))
 
 
 def log_probabilities(module, x) -> np.ndarray:
-    """(records, classes) of a torch module that answers with logits."""
+    """Return (records, classes) log-probabilities of a torch module with logit outputs."""
     return answered(module, tensor(x, module)).double().log_softmax(dim=1).numpy()
 
 
@@ -193,8 +194,8 @@ class Run:
     """Measures of one model.
 
     Args:
-        arm: ``apart``, the game; ``iid``, its counterpart.
-        values: advantages by attack, and accuracies by whose they are.
+        arm: ``apart``, the game; ``iid``, its i.i.d. control.
+        values: advantage of every attack, and accuracy on every set of records.
     """
 
     arm: str
@@ -208,7 +209,7 @@ class Point:
     """The mean of one metric over the repeats, with a 95 % interval.
 
     Args:
-        metric: an attack, whose advantage it is; or ``members``, ``nonmembers``, ``validation``, whose accuracy it is.
+        metric: name of an attack, for its advantage; or ``members``, ``nonmembers``, ``validation``, for the accuracy.
     """
 
     arm: str
@@ -222,7 +223,7 @@ class Gap:
     """Advantage of an attack in the game minus that in the i.i.d. control, over paired repeats.
 
     Args:
-        difference: with an interval that holds together with those of all other gaps of the experiment, at 95 %.
+        difference: with a 95% interval corrected for all gaps of the experiment.
     """
 
     epsilon: float
@@ -232,14 +233,14 @@ class Gap:
 
 @dataclass(frozen=True)
 class Experiment:
-    """A game and its counterpart, for every epsilon.
+    """A game and its i.i.d. control, for every epsilon.
 
     Args:
         game: its name and options.
         points: means of every metric.
-        gaps: what dependent records add to each attack.
-        cover: what stands on its cover, as its owner says it; None: nothing.
-        average_of: whose average training loss ``average_threshold`` took: ``target`` or ``shadows``.
+        gaps: increase of each attack's advantage due to dependent records.
+        cover: cover of the page; None if it is empty.
+        average_of: model with the average training loss of ``average_threshold``: ``target`` or ``shadows``.
     """
 
     game: Mapping[str, Any]
@@ -322,7 +323,7 @@ def summarise_runs(game: Mapping[str, Any], setting: ExperimentSetting, runs: Se
             differences = [a[attack] - b[attack] for a, b in zip(*by_arm.values(), strict=True)]
             if not np.isnan(differences).any():
                 apart.append((epsilon, attack, differences))
-    confidence = 1 - (1 - CONFIDENCE) / max(1, len(apart))  # Bonferroni: the page tells of the largest of them
+    confidence = 1 - (1 - CONFIDENCE) / max(1, len(apart))  # Bonferroni, because the page reports the largest
     gaps = [Gap(epsilon, attack, mean_of(values, -2.0, 2.0, confidence)) for epsilon, attack, values in apart]
     return Experiment(
         game=game,
@@ -338,7 +339,7 @@ def summarise_runs(game: Mapping[str, Any], setting: ExperimentSetting, runs: Se
 def mean_of(
     values: Iterable[float], lowest: float = -1.0, highest: float = 1.0, confidence: float = CONFIDENCE
 ) -> Estimate:
-    """The mean with Student's interval: repeats are independent, and means of many records are near normal."""
+    """Return the mean with Student's interval: repeats are independent, and means of many records are near normal."""
     sample = np.array(list(values))
     if len(sample) < 2 or np.isnan(sample).any():
         return WITHHELD

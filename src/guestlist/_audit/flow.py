@@ -258,19 +258,19 @@ def _run(session: AuditSession, n_references: int) -> Results:
     return report(results, scores, session.context.store.folder, session.config.folder)
 
 
-def report(results: Results, scores: Scores, folder: Path, kept: str | Path | None) -> Results:
+def report(results: Results, scores: Scores, folder: Path, user_folder: str | Path | None) -> Results:
     """Write the results into the audit folder; pages, texts and exports are rendered from them.
 
     Args:
         results: from :func:`evaluate`.
         scores: from :func:`score`.
         folder: the audit folder, which may be temporary.
-        kept: the folder that the user named, if any; the results returned refer to it.
+        user_folder: the folder that the user named, if any; the results returned refer to it.
     """
     write_results(folder, results, scores)
-    if kept is None:
+    if user_folder is None:
         return results
-    return replace(results, folder=Path(kept))
+    return replace(results, folder=Path(user_folder))
 
 
 def collect_case(inputs: Inputs, config: AuditConfig, use: Callable[[Case], T]) -> T:

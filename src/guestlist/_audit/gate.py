@@ -29,7 +29,7 @@ from guestlist.metrics import Estimate, conformal_p_values, threshold_at_fpr, tp
 def sample_size_factor(estimate: Estimate, limit: Limit) -> float:
     """Return the factor by which the audit must grow; infinite if no size suffices, NaN if unknown.
 
-    It cannot be told from an upper end of 1, which says nothing about the next record.
+    An upper end of 1 gives no information, so the factor is unknown then.
 
     >>> round(sample_size_factor(Estimate(0.55, 0.5, 0.6), Limit(0.575)), 1)
     3.9
@@ -45,7 +45,7 @@ def sample_size_factor(estimate: Estimate, limit: Limit) -> float:
 
 
 def _as_share(number: float, limit: Limit) -> float:
-    """An advantage lies in [-1, 1]; as a balanced accuracy it is a share like the others."""
+    """Return a number as a share; an advantage in [-1, 1] becomes a balanced accuracy."""
     if limit.measure == "advantage":
         return (1 + number) / 2
     return number
@@ -60,7 +60,7 @@ MAX_DRIVERS = 10
 
 
 def limited_attacks(results: Results, attacks: tuple[str, ...] = ()) -> tuple[AttackResult, ...]:
-    """The attacks that limits are held against: those named, or all that were run."""
+    """Return the attacks to compare with the limits: those named, or all that were run."""
     outcomes = tuple(results.attack(name) for name in attacks) or (results.outcomes or ())
     if not outcomes:
         raise FolderError("The results hold no attack to judge: run the audit again.")
@@ -68,7 +68,7 @@ def limited_attacks(results: Results, attacks: tuple[str, ...] = ()) -> tuple[At
 
 
 def evaluate_limit(results: Results, limit: Limit, attacks: tuple[str, ...] = ()) -> Verdict:
-    """Hold the audit's attacks (all of them, or those named) against one limit."""
+    """Compare the audit's attacks (all of them, or those named) with one limit."""
     estimates = {outcome.name: _estimate(results, outcome, limit) for outcome in limited_attacks(results, attacks)}
     # A withheld number cannot pass, so NaN counts as the worst.
     worst = max(estimates, key=lambda name: np.nan_to_num(estimates[name].high, nan=np.inf))
@@ -121,9 +121,9 @@ def _sample_size_needed(results: Results, estimate: Estimate, limit: Limit) -> S
 
 
 def _drivers(results: Results, attack: str, limit: Limit) -> tuple[tuple[str, ...], int]:
-    """Members that push the number up, and how many share the next place.
+    """Return the members that drive the number up, and the number of members tied for the next rank.
 
-    They have the highest scores, with a small p-value among non-members; for a TPR only those that are called.
+    They have the highest scores, with a small p-value among non-members; for a TPR only flagged members count.
     """
     if results.records is None or np.isnan(_estimate(results, results.attack(attack), limit).high):
         return (), 0
@@ -138,14 +138,14 @@ def _drivers(results: Results, attack: str, limit: Limit) -> tuple[tuple[str, ..
     return tuple(str(names[row]) for row in top.rows), top.left_out
 
 
-# Evidence that takes the place of references: other models that were made for the same records, or the exact law of all.
+# Evidence that replaces references: other models trained for the same records, or the exact distribution over all models.
 IN_THEIR_PLACE = ("distilled", "left_out", "neighbours")
 GL112 = "GL112"  # the headline attack ranks members below non-members
 Judged = tuple[AttackResult, ...]
 
 
 def sides(results: Results, judged: Judged, policy: Policy) -> Demand | None:
-    """No attack ranks members below non-members, beyond chance: an AUC below 0.5 keeps every limit, whatever leaks.
+    """Require that no attack ranks members significantly below non-members: an AUC below 0.5 would meet every limit.
 
     The members and non-members may have been interchanged, or a sign inverted. With many attacks, one of them has an interval
     below 0.5 by chance, so the upper ends hold together (Bonferroni), with the error of one side of a 95 % interval. A user who
@@ -163,7 +163,7 @@ def sides(results: Results, judged: Judged, policy: Policy) -> Demand | None:
 
 
 def upper_end(estimate: Estimate, error: float) -> float:
-    """The upper end of a 95 % interval of an AUC, moved to where it has another one-sided error.
+    """Return the upper end of the 95% interval of an AUC, converted to another one-sided error.
 
     The interval is symmetric in log-odds, so that its half-width there grows with the normal quantile.
     """
@@ -174,7 +174,7 @@ def upper_end(estimate: Estimate, error: float) -> float:
 
 
 def comparison(results: Results, judged: Judged, policy: Policy) -> Demand | None:
-    """An attack that compares models on the same record is among those judged, unless the policy does without."""
+    """Require an attack that compares models on the same record, unless the policy does not."""
     if policy.without_references:
         return None
     comparing = [outcome.name for outcome in judged if compares(outcome.name)]
@@ -182,7 +182,7 @@ def comparison(results: Results, judged: Judged, policy: Policy) -> Demand | Non
 
 
 def attacks(results: Results, judged: Judged, policy: Policy) -> Demand | None:
-    """The attacks that the policy names were run."""
+    """Require that the attacks named by the policy were run."""
     if not policy.attacks:
         return None
     ran = [outcome.name for outcome in results.outcomes or ()]
@@ -191,7 +191,7 @@ def attacks(results: Results, judged: Judged, policy: Policy) -> Demand | None:
 
 
 def records(results: Results, judged: Judged, policy: Policy) -> Demand | None:
-    """Enough members and enough non-members were asked about."""
+    """Require enough evaluated members and non-members."""
     if not policy.least_records:
         return None
     members = nonmembers = 0
@@ -203,7 +203,7 @@ def records(results: Results, judged: Judged, policy: Policy) -> Demand | None:
 
 
 def references(results: Results, judged: Judged, policy: Policy) -> Demand | None:
-    """There were enough reference models."""
+    """Require enough reference models."""
     if not policy.least_references:
         return None
     count = _references(results)
@@ -213,7 +213,7 @@ def references(results: Results, judged: Judged, policy: Policy) -> Demand | Non
 
 
 def model_free_baseline(results: Results, judged: Judged, policy: Policy) -> Demand | None:
-    """The audit looked whether members can be told from non-members without the model."""
+    """Require the model-free baseline."""
     if policy.model_free_baseline != REQUIRED:
         return None
     return Demand("model_free_baseline", results.baseline is not None, {})
@@ -232,7 +232,7 @@ DEMANDS: dict[str, Callable[[Results, Judged, Policy], Demand | None]] = {
 def compares(name: str) -> bool:
     """Return whether an attack compares models on the same record.
 
-    Nothing is known about a user's own attack, so it does not count.
+    Nothing is known about a user-defined attack, so it does not count.
     """
     if name in ATTACKS:
         attack = ATTACKS[name]
@@ -249,10 +249,12 @@ def _references(results: Results) -> int:
 
 
 def evaluate_policy(results: Results, policy: Policy, attacks: tuple[str, ...] = ()) -> Gated:
-    """Hold an audit against all limits and demands of a policy.
+    """Compare an audit with all limits and demands of a policy.
 
     Args:
-        attacks: judge only these; by default all that were run.
+        results: of the audit.
+        policy: limits and demands.
+        attacks: names of the attacks to evaluate; by default all that were run.
     """
     against = limited_attacks(results, attacks)
     verdicts = tuple(evaluate_limit(results, limit, attacks) for limit in policy.limits)
@@ -264,7 +266,7 @@ def evaluate_policy(results: Results, policy: Policy, attacks: tuple[str, ...] =
 
 
 def open_checks(results: Results, policy: Policy) -> tuple[OpenCheck, ...]:
-    """The checks of an audit that found an issue, and those that are ignored, in their order."""
+    """Return the checks of an audit that found an issue, and those that are ignored, in their order."""
     unresolved = []
     for check in results.checks or ():
         if check.state == "ignored":
@@ -276,12 +278,12 @@ def open_checks(results: Results, policy: Policy) -> tuple[OpenCheck, ...]:
 
 
 def evaluate_policy_file(results: Results, file: PolicyFile) -> Gated:
-    """Hold an audit against the policy in a file, and say which file that was."""
+    """Compare an audit with the policy in a file; the result includes the text of the file and its hash."""
     return replace(evaluate_policy(results, file.policy), policy=file.text, sha256=file.sha256)
 
 
 def write_gate(folder: Path, gated: Gated) -> None:
-    """Write what a gate said into the results of an audit folder; all else in them stays as it is."""
+    """Add the gate's verdict to the results of an audit folder."""
     with folder_lock(folder):  # an audit that ends meanwhile would have its results overwritten by older ones
         path = folder / "results.json"
         write_json(path, {**read_json(path), "gate": to_json(gated)})
@@ -301,7 +303,7 @@ def assert_private(
     without_references: bool = False,
     ignore: str | Sequence[str] = (),
 ) -> None:
-    """Raise an AssertionError unless an audit keeps all limits and could have seen a leak; it names no member.
+    """Raise an AssertionError unless an audit meets all limits and could have detected a leak; it names no member.
 
     Open checks that do not fail it are warnings (:class:`~guestlist.AuditWarning`).
 
@@ -309,11 +311,12 @@ def assert_private(
 
     Args:
         audit: results, or an audit folder.
-        max_auc, max_advantage: largest that pass.
+        max_auc, max_advantage: largest values that pass.
         max_tpr: such as ``0.05@0.01``, a TPR of at most 0.05 at an FPR of 0.01; one or several.
         policy: a TOML file with all limits, instead of the other arguments.
-        attacks: judge only these, one or several; by default all that were run.
-        without_references: let figures pass although no attack compared with references, which find far more.
+        attacks: names of the attacks to evaluate, one or several; by default all that were run.
+        without_references: accept an audit without an attack that compares with reference models, although such attacks
+            identify far more members.
         ignore: codes of checks, one or several, such as ``GL106``, that do not fail it although they undermine the verdict.
     """
     __tracebackhide__ = True  # pytest reads it

@@ -127,20 +127,20 @@ def play_many(
     progress: Progress | bool = True,
     about: Mapping[str, Any] | None = None,
 ) -> Epsilon:
-    """Train many models, each with a coin of its own, and say what epsilon their scores prove.
+    """Train many models with randomised inclusion, and compute a lower bound on epsilon from their scores.
 
     Args:
-        game: ``Strong()``, one record or another beside others that are always the same; ``Exchangeable(1000)``.
+        game: ``Strong()``, one record or another in addition to records that are always included; ``Exchangeable(1000)``.
         recipe, data, model, classes, scale, label, id: as for ``play``.
-        runs: how many models.
-        folder: keeps every run; with the same folder it goes on where it was, and more of them can be asked for.
-        claimed: the promise, about one record more or less; by default what the recipe promises, if it does.
-        delta: of the promise, where nothing is claimed.
+        runs: number of models.
+        folder: folder that stores every run; run again with the same folder to resume or to add runs.
+        claimed: claimed privacy, about adding or removing one record; by default the guarantee of the recipe, if any.
+        delta: of the bound, if nothing is claimed.
         method: ``ClopperPearson()`` by default, ``GaussianRuns()`` or ``BayesianRuns()``.
         threshold, confidence: as for ``epsilon_bound``.
         seed, jobs, engine, progress, about: as for ``audit``.
 
-    The score of a run is how much better it fits the first record than the second, or how well it fits the only one.
+    The score of a run is its fit to the first record minus its fit to the second, or its fit to the only record.
     """
     check_game(game)
     if not isinstance(game, Trials):
@@ -214,7 +214,7 @@ def _draw_inputs(game: Game | Trials, make: TargetMaker, data: Data, seed: int, 
 def _losses(
     make: TargetMaker, seed: int, progress: Progress | None, train: Data, about: Data, models: int
 ) -> np.ndarray:
-    """(models, records) what models that are trained on some records lose on others."""
+    """Return (models, records) losses of models that are trained on some records, on others."""
     every = np.ones(len(train), dtype=bool)
 
     def losses_of(k: int) -> np.ndarray:
@@ -232,7 +232,7 @@ def _losses(
 
 
 def _train_target(rng: np.random.Generator, recipe: Callable, model, members: Data):
-    """The target: model 0 of the game, trained as every reference is, with one thread and a stream of its own."""
+    """Train the target, model 0 of the game, like every reference: with one thread and its own random stream."""
     with one_thread(), global_generators(rng):
         try:
             with model_code():

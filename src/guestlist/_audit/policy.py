@@ -1,7 +1,7 @@
-"""A policy: what a model must meet before it is released, in a file that can be reviewed.
+"""A policy: requirements that a model must meet before its release, in a file that can be reviewed.
 
-The file is TOML; its keys are the fields of :class:`Policy`, and each has the name of the command's option where there
-is one. It is kept with the results, with the SHA-256 of its bytes: `sha256sum release.toml` gives the same.
+The file is TOML. Its keys are the fields of :class:`Policy`, and each has the name of the command's option if there is one.
+The results include its text and the SHA-256 of its bytes: `sha256sum release.toml` gives the same.
 """
 
 import hashlib
@@ -23,13 +23,13 @@ class Policy:
     """Limits and requirements that an audit must meet.
 
     Args:
-        max_auc, max_advantage: largest that may pass.
+        max_auc, max_advantage: largest values that may pass.
         max_tpr: one or several such as ``0.05@0.01``: a TPR of at most 0.05 at an FPR of 0.01.
         attacks: one or several that must have been run.
-        least_records: members, and non-members, that were asked about: at least so many of each.
-        least_references: reference models.
-        without_references: whether figures count although no attack compared with references.
-        model_free_baseline: ``required`` where the audit must have looked whether members can be told without the model.
+        least_records: minimum number of evaluated members, and of non-members.
+        least_references: minimum number of reference models.
+        without_references: whether to accept an audit without an attack that compares with reference models.
+        model_free_baseline: ``required`` if the audit must include the model-free baseline.
         ignore: codes of checks, such as ``GL106``, that do not fail the gate although they undermine its verdict.
     """
 
@@ -100,7 +100,7 @@ class PolicyFile:
 
 
 def tpr_limit(text: str) -> Limit:
-    """A limit from ``0.05@0.01``: TPR at most 0.05 at an FPR of 0.01."""
+    """Parse a limit such as ``0.05@0.01``: a TPR of at most 0.05 at an FPR of 0.01."""
     limit, at, fpr = text.partition("@")
     if not at:
         raise ValueError(_without_rate(text))
@@ -116,7 +116,7 @@ def tpr_limit(text: str) -> Limit:
 
 
 def read_policy(path: str | Path) -> PolicyFile:
-    """The policy in a TOML file."""
+    """Read the policy in a TOML file."""
     try:
         content = Path(path).read_bytes()
         text = content.decode("utf-8")

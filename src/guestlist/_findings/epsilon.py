@@ -59,7 +59,7 @@ def trials_of(case: Case) -> Runs | None:
 
 
 def scored(signal: np.ndarray, models: Split) -> tuple[np.ndarray, np.ndarray]:
-    """Scores and membership of the first of the records in question, by (models, records) what models say about them."""
+    """Return the score of each model, from (models, records) signals, and the membership of the first queried record."""
     every = np.arange(len(signal))
     first = models.evaluated.argmax(axis=1)
     last = models.evaluated.shape[1] - 1 - models.evaluated[:, ::-1].argmax(axis=1)
@@ -91,25 +91,24 @@ OTHERS_KNOWN = {"left_out": "attack", "quantiles": "taught", "white_box": "taugh
 
 @dataclass(frozen=True)
 class Epsilon:
-    """A claim, what it allows, and what was proved.
+    """A privacy claim, the advantage that it allows, and a lower bound on epsilon.
 
     Args:
-        claimed: what is promised; None where only a bound was asked for.
-        advantage: the largest that any attack can have under what is ``allowed``, where members and non-members are
-            exchangeable.
-        attack: whose scores were looked at.
-        bound: on epsilon from below; None where nothing can be proved, ``refused`` then says why.
+        claimed: the claim; None if only a bound was requested.
+        advantage: largest advantage of any attack under the ``allowed`` claim, if members and non-members are exchangeable.
+        attack: attack that gave the scores.
+        bound: lower bound on epsilon; None if none can be proved, for the reason in ``refused``.
         refused: a code of ``REFUSED``.
-        fixed_size: whether members were drawn in a number fixed beforehand, which costs part of the bound.
-        gaussian: whether the bound is about Gaussian noise alone.
-        runs: whether the scores are of as many models, one each.
-        replaced: whether the bound is about one record in the place of another, which a claim about one record more or less
-            allows more of.
-        believed: whether the bound is what is believed after the scores, and not proved by them.
-        together: the largest number of records that one person has: they are in or out together, and a claim about one record
-            allows more of them.
-        apart: whether the game draws members and non-members from different kinds of people: what a claim allows does not
-            bind attacks there.
+        fixed_size: whether the number of members was fixed beforehand, which weakens the bound.
+        gaussian: whether the bound holds only for Gaussian noise.
+        runs: whether each score comes from a separate model.
+        replaced: whether the bound is about replacing one record by another, for which a claim about adding or removing one
+            record is weaker.
+        bayesian: whether the bound is a credible bound.
+        records_per_person: largest number of records of one person, which are included or excluded together; a claim about
+            one record is weaker for them.
+        not_exchangeable: whether the game draws members and non-members from different populations, where the claim does not
+            limit attacks.
     """
 
     claimed: Claim | None
@@ -127,7 +126,7 @@ class Epsilon:
 
     @property
     def allowed(self) -> Claim | None:
-        """What the claim promises about the records that were looked at: a record replaced is one less, and one more."""
+        """The claim for the compared records: replacing a record removes one and adds one."""
         return _allowed(self.claimed, 2 if self.replaced else self.records_per_person)
 
     @property
@@ -144,7 +143,7 @@ class Epsilon:
 
 
 def find(case: Case) -> Epsilon | None:
-    """The claim about a target, judged by the headline's scores; None where nothing is claimed."""
+    """Test the claim about a target with the scores of the headline attack; None if nothing is claimed."""
     claim = case.setting.claimed
     if claim is None:
         return None
@@ -180,16 +179,16 @@ def epsilon_bound(
 
     Args:
         case: an audit, or its folder.
-        delta: of the promise.
-        claimed: the epsilon of the promise, if there is one; or a ``Claim``, whose own delta counts.
+        delta: of the bound.
+        claimed: claimed epsilon, if any; or a ``Claim``, which has its own delta.
         attack: name of the attack, chosen before its results were known; by default the headline, which was chosen on
             stand-in targets or fixed beforehand.
         method: ``OneRun()`` or ``OneRunCurve()``, with how members were drawn taken from the game; ``ClopperPearson()``,
             ``GaussianRuns()`` or ``BayesianRuns()`` for many runs.
-        threshold: how the choice of a line is paid for.
+        threshold: correction for the choice of a threshold.
 
     Raises:
-        InputError: where nothing can be proved, with the reason.
+        InputError: with the reason, if no bound can be proved.
     """
     if not isinstance(case, Case):
         case = read_case(case)
@@ -262,7 +261,7 @@ def _apart(case: Case) -> bool:
 
 
 def _together(case: Case) -> int:
-    """The largest number of records that one person has among those asked about."""
+    """Return the largest number of evaluated records of one person."""
     if "person" not in case.records:
         return 1
     return int(case.records["person"][case.truth.evaluated].value_counts().max())

@@ -185,7 +185,7 @@ def find_untested(case: Case) -> tuple[str, ...]:
 
 
 def find_risks(case: Case) -> tuple[PredictiveValue, ...] | None:
-    """Each risk of the case against the calls of the headline attack; None where there is no risk."""
+    """Evaluate how well each risk predicts the flags of the headline attack; None without a risk."""
     if risks_of(case):
         return predictive_values(case, attacks=[case.of(headline.find).name])
     return None

@@ -26,14 +26,14 @@ LABEL = "label"
 
 @dataclass(frozen=True)
 class Slice:
-    """Some of the asked records.
+    """A part of the evaluated records.
 
     Args:
         kind: ``group``, ``pair`` (of groups: records in both) or ``class``.
         values: column to the value that its records have there.
         members, nonmembers: how many records there are.
-        enough: whether there are enough of either to judge it.
-        mask: (asked records,).
+        enough: whether it has enough members and non-members to be evaluated.
+        mask: (evaluated records,) true for its records.
     """
 
     kind: str

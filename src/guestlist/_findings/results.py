@@ -66,12 +66,12 @@ class Verdict:
     """Verdict on a limit for the attack that comes closest to it or goes furthest beyond.
 
     Args:
-        estimate: NaN where the attack has no figure for it, which cannot pass.
-        margin: the limit minus the upper end; negative where it is beyond.
-        sample_size_needed: about how many records would bring the upper end down to the limit at the present value. None: that
-            many do already, no number would, or it cannot be told.
-        pushing: ids of the members that push the figure up; none where it passes.
-        tied: how many members share the next place, too many to name.
+        estimate: NaN if the attack has no estimate of the metric, which cannot pass.
+        margin: the limit minus the upper end; negative if the limit is exceeded.
+        sample_size_needed: approximate number of records that would bring the upper end down to the limit at the present
+            value. None: the limit is met already, no number suffices, or it is unknown.
+        drivers: ids of the members that drive the number up; none if it passes.
+        tied: number of members tied for the next rank, too many to list.
     """
 
     limit: Limit
@@ -86,7 +86,7 @@ class Verdict:
 
 @dataclass(frozen=True)
 class Demand:
-    """Something that an audit must have before its figures count, and whether it has.
+    """A requirement that an audit must meet before its numbers count, and whether it does.
 
     Args:
         code: a row of ``DEMANDS``.
@@ -106,7 +106,7 @@ class OpenCheck:
         code: a row of ``CHECKS``.
         values: numbers and names that the message reports.
         undermines: whether the audit may have missed a leak because of it.
-        ignored: ``audit`` or ``gate``, whichever was asked to ignore it; empty where neither was.
+        ignored: ``audit`` or ``gate``, depending on where the user ignored it; empty if it is not ignored.
     """
 
     code: str
@@ -125,8 +125,8 @@ class Gated:
     """Verdict of a gate.
 
     Args:
-        checks: every open check of the audit, and every one that is ignored.
-        policy, sha256: text of the policy file, and the hash of its bytes; None where limits were given one by one.
+        checks: every open check of the audit, and every check that is ignored.
+        policy, sha256: text of the policy file, and the hash of its bytes; None if limits were passed separately.
     """
 
     passed: bool
@@ -143,10 +143,10 @@ NOT_FINDINGS = ("gate", "format", "records", "folder")
 
 @dataclass(frozen=True, repr=False)
 class Results:
-    """An audit's findings, by the names of ``FINDINGS``; None: it was not looked for, or there is nothing of the kind.
+    """The findings of an audit, by the names of ``FINDINGS``; None: it was not computed, or does not apply.
 
-    ``attacks`` and ``records`` are DataFrames to work on; ``summary()`` and ``to_html(path)`` are to read. ``gate`` is the
-    outcome of a policy, if the gate was asked to keep it.
+    ``attacks`` and ``records`` are DataFrames; ``summary()`` and ``to_html(path)`` render the report. ``gate`` is the verdict
+    on a policy, if the gate stored it.
     """
 
     cover: Cover | None = None
@@ -187,7 +187,7 @@ class Results:
     )  # where they are; not in results.json
 
     def attack(self, name: str) -> AttackResult:
-        """The result of one attack, by name."""
+        """Return the result of one attack, by name."""
         for outcome in self.outcomes or ():
             if outcome.name == name:
                 return outcome
@@ -199,7 +199,7 @@ class Results:
         return next((test.levels for test in self.hypothesis_tests or () if test.name == name), ())
 
     def check(self, code: str) -> Check | None:
-        """One check, by its code."""
+        """Return one check, by its code."""
         return next((check for check in self.checks or () if check.code == code), None)
 
     @property
@@ -208,7 +208,7 @@ class Results:
         return pd.DataFrame([_row(outcome, self.levels(outcome.name)) for outcome in self.outcomes or ()])
 
     def document(self) -> dict:
-        """The content of results.json: all but the table of records."""
+        """Return the content of results.json, without the table of records."""
         content = to_json(replace(self, records=None, folder=None))
         return {name: value for name, value in content.items() if name not in ("records", "folder")}
 
@@ -257,7 +257,7 @@ class Results:
 
 
 def write_results(folder: Path, results: Results, scores: Mapping[str, np.ndarray]) -> None:
-    """Write what came out into an audit folder: the scores, two tables, and results.json last."""
+    """Write the results into an audit folder: the scores, two tables, and results.json last."""
     for name, values in scores.items():
         write_npy(folder / "scores" / f"{name}.npy", values)
     if results.records is not None:
@@ -287,7 +287,7 @@ def read_results(folder: str | Path) -> Results:
     path = folder / "records.parquet"
     try:
         return replace(results, records=read_parquet(path) if path.exists() else None, folder=folder)
-    except Exception as error:  # pyarrow has many words for a damaged file
+    except Exception as error:  # pyarrow raises many types of errors for a damaged file
         raise FolderError(f"{path} is damaged ({error}). Run the audit again.") from error
 
 
@@ -314,10 +314,11 @@ REPORT = "the report"  # the name of its order, next to those of risks
 
 
 def report_table(case: Case, results: Results | None) -> tuple[pd.DataFrame, str]:
-    """The table of records that the report's order is read from, and the name of the headline attack.
+    """Return the table of records that determines the report's order, and the name of the headline attack.
 
     Args:
-        results: of the same folder; None where there are none yet. An attack may take evidence that is not kept, so that the
+        case: the audit.
+        results: of the same folder; None if there are none yet. An attack may need evidence that is not stored, so that the
             results cannot be computed again.
     """
     if results is not None and results.records is not None and results.headline is not None:
@@ -326,14 +327,14 @@ def report_table(case: Case, results: Results | None) -> tuple[pd.DataFrame, str
 
 
 def members_by_exposure(table: pd.DataFrame, attack: str) -> pd.DataFrame:
-    """One row per member, with what decides its place and its risks, in the order of the report.
+    """Return one row per member, in the order of the report, with its risks and the columns that determine the order.
 
     The members that are flagged with a controlled false discovery rate come first, those that the headline attack cannot
     score last.
 
     Args:
-        table: of records.
-        attack: the headline.
+        table: table of records.
+        attack: name of the headline attack.
     """
     risks = [name for name in (RECOMMENDED, *RISKS) if f"risk_{name}" in table]
     who = [name for name in ("id", "label", "person") if name in table] + [
@@ -345,7 +346,7 @@ def members_by_exposure(table: pd.DataFrame, attack: str) -> pd.DataFrame:
 
 
 def with_risks(table: pd.DataFrame, case: Case, risks: Mapping[str, np.ndarray]) -> pd.DataFrame:
-    """The table of records with these risks instead of those in it.
+    """Return the table of records with its risks replaced.
 
     Args:
         risks: name to (records of the pool,).
@@ -361,7 +362,7 @@ def with_risks(table: pd.DataFrame, case: Case, risks: Mapping[str, np.ndarray])
 
 
 def disagreements(members: pd.DataFrame, order: bool) -> list[tuple[str, str, float]]:
-    """Pairs of rankings of members whose Spearman correlation is below ``DISAGREE``, with that correlation.
+    """Return pairs of rankings with a Spearman correlation below ``DISAGREE``, and that correlation.
 
     Args:
         members: a row for each, with columns ``risk_<name>``.
@@ -387,7 +388,7 @@ def disagreements(members: pd.DataFrame, order: bool) -> list[tuple[str, str, fl
 
 
 def contradictions(risks: GroupRisks) -> list[tuple[GroupRisk, list[str], list[str]]]:
-    """Groups that bear more of some risks than the rest, and less of others; both are statistically significant."""
+    """Return the groups with significantly higher values of some risks than the rest, and lower values of others."""
     both = []
     for part in risks.judged:
         higher = [risk.risk for risk in part.risks if risk.differs and risk.beyond_rest.value > 0]

@@ -35,7 +35,7 @@ class RiskQuantiles:
 
 @dataclass(frozen=True)
 class RiskDistribution:
-    """The spread of each risk, and rank correlations over members.
+    """Quantiles of each risk, and rank correlations over members.
 
     ``names`` are those of the risks and, last, of the headline attack; ``spearman`` is theirs, NaN where one of two is constant.
     """

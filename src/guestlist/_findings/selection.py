@@ -19,7 +19,7 @@ from guestlist.risks import RISKS, memorisation, risks_of
 FPR = 0.01
 AT_RATE = f"tpr@{FPR:g}"
 TARGET = 0
-ENOUGH = 1000  # records on which halves of the stand-in targets are tried, where there are more
+ENOUGH = 1000  # minimum number of records on which halves of the stand-in targets are tried
 
 
 @dataclass(frozen=True)
@@ -27,14 +27,14 @@ class Choice:
     """The attack that does best on stand-in targets.
 
     Args:
-        name: of the attack.
-        measure: what was compared: ``tpr@0.01``, or ``auc`` where the records cannot resolve that rate.
+        name: name of the attack.
+        measure: compared metric: ``tpr@0.01``, or ``auc`` if the records cannot resolve that rate.
         means: attack to its mean over stand-in targets, best first.
-        stand_ins: how many stand-in targets there were.
-        scores: (stand-in targets, asked records) of the chosen attack.
-        crossed: (stand-in targets, asked records) of the attack that was chosen on the half to which a stand-in target does not
-            belong.
-        crossed_names: (stand-in targets,) which attack that is.
+        stand_ins: number of stand-in targets.
+        scores: (stand-in targets, evaluated records) scores of the chosen attack.
+        crossed: (stand-in targets, evaluated records) scores of the attack that was chosen on the half to which a stand-in
+            target does not belong.
+        crossed_names: (stand-in targets,) name of that attack.
     """
 
     name: str
@@ -47,23 +47,23 @@ class Choice:
 
 
 def choose(stand_ins: Rotation, attacks: Mapping[str, Attack] = ATTACKS, evaluated: np.ndarray | None = None) -> Choice:
-    """The attack with the largest mean TPR at 1 % FPR over stand-in targets; the first in ``attacks`` among equals.
+    """Choose the attack with the largest mean TPR at 1% FPR over stand-in targets; the first in ``attacks`` among ties.
 
-    The AUC decides where fewer than ten non-members are expected beyond that rate, on the stand-in target that has
-    fewest. A record without a score counts as the least likely member: an attack must not win by leaving out
-    what is hard.
+    The AUC decides if fewer than ten false positives are expected at that rate, on the stand-in target with the fewest
+    non-members. A record without a score counts as the least likely member: an attack must not win by omitting hard
+    records.
 
     Args:
-        stand_ins: the references alone, each in turn as a target of the others.
-        attacks: name to attack; those that need more references than a stand-in target has are passed over.
+        stand_ins: the reference models, each in turn as a target of the others.
+        attacks: name to attack; those that need more references than a stand-in target has are skipped.
         evaluated: (records,) true for the records that count; by default all.
     """
     if evaluated is None:
         evaluated = np.ones(len(stand_ins.labels), dtype=bool)
     second = halves(stand_ins.blocks)
     measure = _measure(stand_ins, evaluated)
-    # Any rule that looks at one half alone may choose for the other. An attack that learns takes seconds for every model;
-    # and of many records some will do.
+    # Any rule that uses only one half may choose for the other half. Attacks that fit a model take seconds per target, so
+    # they are excluded here, and many records are subsampled.
     quick = {name: attack for name, attack in attacks.items() if not attack.learns}
     subset = some_of(len(evaluated))
     fewer, fewer_evaluated = (
@@ -77,7 +77,7 @@ def choose(stand_ins: Rotation, attacks: Mapping[str, Attack] = ATTACKS, evaluat
         raise InputError(
             f"None of the attacks can be chosen with {len(stand_ins.member)} references; give more of them."
         )
-    # Where a half is too small to try any attack on, the first one serves: it, too, was not chosen by its luck.
+    # If a half is too small to try any attack on, the first attack serves, which was not chosen by its results either.
     fixed = next(iter(trial.means))
     first, late = (half.best if half.best in trial.means else fixed for half in (on_first, on_second))
     ranked = dict(sorted(trial.means.items(), key=lambda item: -item[1]))  # stable: the first among equals stays first
@@ -93,12 +93,12 @@ def choose(stand_ins: Rotation, attacks: Mapping[str, Attack] = ATTACKS, evaluat
 
 
 def halves(blocks: np.ndarray) -> np.ndarray:
-    """(models,) true for those of the second half; models that are left out together stay together."""
+    """Return (models,) true for the second half; models of one block stay together."""
     return np.unique(blocks, return_inverse=True)[1] % 2 == 1
 
 
 def some_of(records: int) -> np.ndarray | None:
-    """Half of the records, drawn at random; None, where there are too few for that."""
+    """Draw half of the records at random; None if there are too few."""
     if records < 2 * ENOUGH:
         return None
     return np.sort(np.random.default_rng(0).permutation(records)[: records // 2])
@@ -160,7 +160,7 @@ def _runs(attack: Attack, stand_ins: Rotation) -> bool:
 
 
 def stand_in_targets(rotation: Rotation) -> Rotation:
-    """The references alone, each in turn as a target of the others."""
+    """Return the reference models, each in turn as a target of the others."""
     models = np.flatnonzero(np.arange(len(rotation.member)) != TARGET)
     if len(models) < 2:
         raise InputError(
@@ -170,12 +170,12 @@ def stand_in_targets(rotation: Rotation) -> Rotation:
 
 
 def mean_auc(scores: np.ndarray, member: np.ndarray) -> float:
-    """Mean AUC over targets; a record without a score counts as the least likely member."""
+    """Return the mean AUC over targets; a record without a score counts as the least likely member."""
     return float(aucs(np.where(np.isnan(scores), -np.inf, scores), member).mean())
 
 
 def mean_tpr(scores: np.ndarray, member: np.ndarray, fpr: float = FPR) -> float:
-    """Mean TPR at ``fpr`` over targets; a record without a score is never called."""
+    """Return the mean TPR at ``fpr`` over targets; a record without a score is never flagged."""
     scores = np.where(np.isnan(scores), -np.inf, scores)
     rates = [
         (row[truth] >= threshold_at_fpr(row[~truth], fpr)).mean() for row, truth in zip(scores, member, strict=True)
@@ -183,7 +183,7 @@ def mean_tpr(scores: np.ndarray, member: np.ndarray, fpr: float = FPR) -> float:
     return float(np.mean(rates))
 
 
-MOST_CELLS = 2**20  # stand-in targets times records
+MAX_CELLS = 2**20  # stand-in targets times records
 
 
 @dataclass(frozen=True)
@@ -191,8 +191,8 @@ class Sampling:
     """Computations that used part of the records, because there are very many.
 
     Args:
-        records: of the pool.
-        attack_sample: records on which attacks were tried on stand-in targets; None: on all.
+        records: number of records of the pool.
+        attack_sample: number of records on which attacks were tried on stand-in targets; None: all.
         cyclic_shifts: whether permutation tests shifted the membership labels along the records instead of permuting them.
         mu_fitted_on: number of records on which the distribution of mu was fitted; None: all that have a mu.
         single_precision: whether the signals are stored in single precision.
@@ -259,12 +259,12 @@ def sample(case: Case) -> np.ndarray | None:
 
 
 def parts_of_records(case: Case) -> list[np.ndarray] | None:
-    """Every record in one of several parts that are drawn at random; None where there are few enough for one."""
-    if case.stand_ins is None or case.stand_ins.member.size <= MOST_CELLS:
+    """Split the records into several random parts; None if one part is enough."""
+    if case.stand_ins is None or case.stand_ins.member.size <= MAX_CELLS:
         return None
     models, records = case.stand_ins.member.shape
-    parts = -(-models * records // MOST_CELLS)
-    # A pool that was shuffled when it was made is in a random order already, and what follows each other is copied fast.
+    parts = -(-models * records // MAX_CELLS)
+    # A shuffled pool is in a random order already, and consecutive records are copied fast.
     shuffled = "row" in case.records and not case.setting.predictions
     order = np.arange(records)
     if not shuffled:
@@ -273,7 +273,7 @@ def parts_of_records(case: Case) -> list[np.ndarray] | None:
 
 
 def sampled_stand_ins(case: Case) -> Rotation | None:
-    """The stand-in targets, on the sample where there is one."""
+    """Return the stand-in targets, restricted to the sample if there is one."""
     records = case.of(sample)
     if records is None or case.stand_ins is None:
         return case.stand_ins
@@ -281,7 +281,7 @@ def sampled_stand_ins(case: Case) -> Rotation | None:
 
 
 def tried(case: Case) -> np.ndarray:
-    """(asked records,) true for those at which stand-in targets are looked at."""
+    """Return (evaluated records,) true for those on which stand-in targets are evaluated."""
     records = case.of(sample)
     if records is None:
         return np.ones(int(case.truth.evaluated.sum()), dtype=bool)
@@ -291,7 +291,7 @@ def tried(case: Case) -> np.ndarray:
 
 
 def evaluated_in_sample(case: Case) -> np.ndarray:
-    """(records of the stand-in targets,) true for those that are asked about."""
+    """Return (records of the stand-in targets,) true for evaluated records."""
     records = case.of(sample)
     if records is None:
         return case.truth.evaluated
@@ -299,16 +299,16 @@ def evaluated_in_sample(case: Case) -> np.ndarray:
 
 
 def scores_part_by_part(case: Case, attack: Attack) -> np.ndarray:
-    """(stand-in targets, asked records) scores, each part of the records as a pool of its own; rounded to float32.
+    """Return (stand-in targets, evaluated records) scores, each part of the records as a separate pool; as float32.
 
-    An attack that takes one target at a time would take too long: records beyond the sample have no score then.
+    An attack that scores one target at a time would take too long: records beyond the sample have no score then.
     """
     parts = case.of(parts_of_records)
     stand_ins = case.stand_ins
     evaluated = case.truth.evaluated
     assert parts is not None
     assert stand_ins is not None
-    # Whatever it asks for is made once, not for each part.
+    # Signals are computed once, not for each part.
     stand_ins = replace(stand_ins, values=lazy_matrices(stand_ins.values, stand_ins.target))
     scores = np.full(stand_ins.member.shape, np.nan, dtype=np.float32)
     for part in parts if attack.rotates else parts[:1]:

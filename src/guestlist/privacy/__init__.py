@@ -1,4 +1,4 @@
-"""Differential privacy: what a promise allows at most, and what scores show at least.
+"""Differential privacy: upper bounds from claims, and lower bounds on epsilon from scores.
 
 Names are loaded when first used; ``__init__.pyi`` lists them.
 """

@@ -58,7 +58,7 @@ class HoldOut:
 
 @dataclass(frozen=True)
 class Median:
-    """The median over many hold-outs, each at half the level: one lucky split proves nothing.
+    """The median over many hold-outs, each at half the level, so that no single split decides.
 
     If more than half of the bounds are false, their expected share must be so too, which happens with probability 2 × level / 2.
 
@@ -180,10 +180,9 @@ class GaussianRuns(_Runs):
 
 @dataclass(frozen=True)
 class BayesianRuns(_Runs):
-    """What is believed of both error rates after the runs, from Jeffreys' prior (Zanella-Béguelin et al. 2023).
+    """Credible bounds on both error rates, from Jeffreys' prior (Zanella-Béguelin et al. 2023).
 
-    A credible bound: narrower than Clopper-Pearson's, and not promised to be false in no more than 5 % of audits of any one
-    mechanism.
+    They are narrower than Clopper-Pearson's, and may be wrong in more than 5% of the audits of a given mechanism.
     """
 
     def bound(self, scores: np.ndarray, member: np.ndarray, candidate: float, delta: float, level: float) -> float:
@@ -192,7 +191,7 @@ class BayesianRuns(_Runs):
 
 
 def epsilon_of_errors(fpr: float, fnr: float, delta: float) -> float:
-    """The least epsilon that allows these error rates, or smaller ones (Kairouz et al. 2015).
+    """Return the smallest epsilon that allows these error rates, or smaller ones (Kairouz et al. 2015).
 
     >>> round(epsilon_of_errors(0.1, 0.1, 0.0), 4)
     2.1972
@@ -209,7 +208,7 @@ def epsilon_of_errors(fpr: float, fnr: float, delta: float) -> float:
 
 @lru_cache(maxsize=65536)
 def credible_epsilon(wrong: int, outside: int, missed: int, inside: int, delta: float, level: float) -> float:
-    """The epsilon below which the true one is believed to lie with probability ``level``.
+    """Return the quantile of the posterior distribution of epsilon at ``level``.
 
     Scores rise with membership, so only errors that are too small count: a region with two sides has no room at epsilon 0,
     and something would always be believed.
@@ -237,11 +236,12 @@ class EpsilonBound:
     """A lower bound on epsilon.
 
     Args:
-        epsilon: no mechanism with a smaller one gives such scores, but with probability 1 − ``confidence``; 0: nothing is shown.
-        delta: that was allowed for.
-        confidence: of the bound; by ``BayesianRuns`` the probability with which it is believed.
-        provable: what perfect scores of the same records, or runs, would have proved.
-        members, nonmembers: that were counted.
+        epsilon: lower bound: a mechanism with a smaller epsilon gives such scores with probability at most 1 − ``confidence``;
+            0: no evidence.
+        delta: of the bound.
+        confidence: of the bound; for ``BayesianRuns`` the posterior probability.
+        provable: bound that perfect scores of the same records, or runs, would give.
+        members, nonmembers: their numbers.
     """
 
     epsilon: float
@@ -261,16 +261,17 @@ def epsilon_lower_bound(
     threshold: Threshold | None = None,
     confidence: float = 0.95,
 ) -> EpsilonBound:
-    """The largest epsilon that is refuted: whatever gave these scores promises no smaller one.
+    """Return a lower confidence bound on epsilon from attack scores.
 
     Args:
-        scores: (records,) of one model for ``OneRun`` and ``OneRunCurve``, one per record that a fair coin put in or left out;
-            (runs,) of one record for ``ClopperPearson``, ``GaussianRuns`` and ``BayesianRuns``, one per model. Higher: likelier
-            a member. No score may have been made with a look at who is one.
-        member: as many, true where the record was in.
-        delta: of the promise.
+        scores: (records,) of one model for ``OneRun`` and ``OneRunCurve``, one per record with randomised inclusion;
+            (runs,) of one record for ``ClopperPearson``, ``GaussianRuns`` and ``BayesianRuns``, one per model. A higher score
+            means a likelier member. Scores must not depend on the membership labels.
+        member: (records,) or (runs,) true if the record was included.
+        delta: of the bound.
         method: the method; ``OneRun()`` by default.
-        threshold: how the choice of a line is paid for: ``Bonferroni()`` by default, ``HoldOut()`` or ``Median()``.
+        threshold: correction for the choice of a threshold: ``Bonferroni()`` by default, ``HoldOut()`` or ``Median()``.
+        confidence: of the bound.
 
     >>> import numpy as np
     >>> member = np.random.default_rng(0).random(1000) < 0.5
@@ -305,6 +306,6 @@ def epsilon_lower_bound(
 def lower(
     scores: np.ndarray, member: np.ndarray, delta: float, method: BoundMethod, threshold: Threshold, level: float
 ) -> float:
-    """The bound alone, wrong with a probability of at most ``level``."""
+    """Return the bound, which is wrong with a probability of at most ``level``."""
     scores, member, share = method.prepared(scores, member)
     return threshold.lower(method, scores, member, delta, share * level)

@@ -155,7 +155,7 @@ class OneRunCurve(_Guessing):
 
 
 def one_run_p_value(records: int, guessed: int, right: int, epsilon: float, delta: float) -> float:
-    """The largest chance of so many right guesses under (epsilon, delta)-differential privacy.
+    """Return the largest probability of this many right guesses under (epsilon, delta)-differential privacy.
 
     >>> round(one_run_p_value(1000, 100, 90, 1.6261, 1e-5), 3)
     0.05
@@ -174,7 +174,7 @@ def one_run_p_value(records: int, guessed: int, right: int, epsilon: float, delt
 
 @lru_cache(maxsize=65536)
 def one_run_epsilon(records: int, guessed: int, right: int, delta: float = 0.0, level: float = 0.05) -> float:
-    """The largest epsilon such that it and all smaller ones are refuted at this level by so many right guesses; 0: none is.
+    """Return the largest epsilon that is refuted, with all smaller ones, by this many right guesses; 0: none is.
 
     >>> round(one_run_epsilon(1000, 100, 100), 4)
     3.493
@@ -213,7 +213,7 @@ def approximate_epsilon(records: int, guessed: int, right: int, delta: float = 0
 
 @lru_cache(maxsize=65536)
 def one_run_mu(records: int, guessed: int, right: int, level: float = 0.05) -> float:
-    """The largest mu of Gaussian differential privacy that so many right guesses refute at this level; 0: none."""
+    """Return the largest mu of Gaussian differential privacy that this many right guesses refute; 0: none."""
 
     def curve(mu: float) -> Callable[[float], float]:
         return lambda tpr: float(ndtr(ndtri(tpr) - mu))
@@ -238,7 +238,7 @@ def _largest_refuted(curve: Curve, records: int, guessed: int, right: int, level
 
 
 def _refuted(least_fpr: Callable[[float], float], records: int, guessed: int, right: int, level: float) -> bool:
-    """Return whether so many right guesses with probability ``level`` are impossible.
+    """Return whether this many right guesses with probability ``level`` are impossible.
 
     Let C be the number of right guesses, R(c) = E[C; C ≥ c] / records and W(c) = E[guessed − C; C ≥ c] / records for every c.
     A coin turned over makes a right guess wrong and leaves all others, so the curve binds {guess i is right, C ≥ c} to
