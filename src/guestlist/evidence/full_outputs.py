@@ -91,9 +91,11 @@ def write_full_answers(store: Store, k: int, log_p: np.ndarray) -> None:
     store.write(evidence_path(evidence_folder(store, FullAnswers.name), "model", k), {"log_p": log_p})
 
 
-def _simulate(world: SimulatedModels, k: int) -> FullAnswersView:
-    others = world.others(k)
-    return FullAnswersView(answers_of_margin(world.margin[others], world.labels, world.classes), world.member[others])
+def _simulate(simulated: SimulatedModels, k: int) -> FullAnswersView:
+    others = simulated.others(k)
+    return FullAnswersView(
+        answers_of_margin(simulated.margin[others], simulated.labels, simulated.classes), simulated.member[others]
+    )
 
 
 EVIDENCE_TYPE = EvidenceType(

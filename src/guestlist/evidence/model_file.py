@@ -166,10 +166,10 @@ class WhiteBox:
         return WhiteBoxView(arrays["features"], tuple(map(str, arrays["names"])), arrays["known"], member)
 
 
-def _simulate(world: SimulatedModels, k: int) -> WhiteBoxView:
+def _simulate(simulated: SimulatedModels, k: int) -> WhiteBoxView:
     """Simulate parameters that reveal the margin, with half of the records known."""
-    known = world.rng(5, k).random(len(world.labels)) < 0.5
-    return WhiteBoxView(world.margin[k][:, None], ("margin",), known, known & world.member[k])
+    known = simulated.rng(5, k).random(len(simulated.labels)) < 0.5
+    return WhiteBoxView(simulated.margin[k][:, None], ("margin",), known, known & simulated.member[k])
 
 
 EVIDENCE_TYPE = EvidenceType(

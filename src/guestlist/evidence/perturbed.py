@@ -330,9 +330,9 @@ class PerturbedPredict:
 N_SIMULATED = 20
 
 
-def _simulate(world: SimulatedModels, k: int) -> PerturbedView:
+def _simulate(simulated: SimulatedModels, k: int) -> PerturbedView:
     """Simulate labels that are correct with the target's probability."""
-    right = world.rng(3, k).binomial(N_SIMULATED, expit(world.margin[k]))
+    right = simulated.rng(3, k).binomial(N_SIMULATED, expit(simulated.margin[k]))
     return PerturbedView(right / N_SIMULATED, N_SIMULATED)
 
 

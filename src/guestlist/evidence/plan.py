@@ -261,10 +261,12 @@ class SimulatedModels:
 MODELS = 16
 
 
-def models_without(world: SimulatedModels, k: int, *, purpose: int) -> ModelsView:
+def models_without(simulated: SimulatedModels, k: int, *, purpose: int) -> ModelsView:
     """Simulate models that did not train on the queried record."""
-    shape = (MODELS, len(world.labels))
-    values = world.signals(world.difficulty + world.deviation * world.rng(purpose, k).normal(size=shape))
+    shape = (MODELS, len(simulated.labels))
+    values = simulated.signals(
+        simulated.difficulty + simulated.deviation * simulated.rng(purpose, k).normal(size=shape)
+    )
     return ModelsView(values, np.zeros(shape, dtype=bool))
 
 

@@ -250,12 +250,12 @@ class FitQuantiles:
 ERROR = 0.5
 
 
-def _simulate(world: SimulatedModels, k: int) -> QuantilesView:
+def _simulate(simulated: SimulatedModels, k: int) -> QuantilesView:
     """Simulate the 95% quantile of a non-member's margin with an error in its difficulty."""
-    noise = world.rng(4, k).normal(size=(3, len(world.labels)))
-    above = 1.645 * world.deviation
-    beyond = world.deviation * noise[0] - above - ERROR * noise[1]
-    return QuantilesView(world.margin[k], world.difficulty + above + ERROR * noise[2], np.sort(beyond))
+    noise = simulated.rng(4, k).normal(size=(3, len(simulated.labels)))
+    above = 1.645 * simulated.deviation
+    beyond = simulated.deviation * noise[0] - above - ERROR * noise[1]
+    return QuantilesView(simulated.margin[k], simulated.difficulty + above + ERROR * noise[2], np.sort(beyond))
 
 
 EVIDENCE_TYPE = EvidenceType(

@@ -12,9 +12,9 @@ from .model_internal import leaf_risk as leaf_risk
 from .model_internal import leaf_risk_of as leaf_risk_of
 from .model_internal import shapr as shapr
 from .model_internal import shapr_of as shapr_of
-from .predictive_value import Compared as Compared
 from .predictive_value import PredictiveValue as PredictiveValue
 from .predictive_value import PredictiveValueOverRepeats as PredictiveValueOverRepeats
+from .predictive_value import RiskComparison as RiskComparison
 from .predictive_value import compare_over_repeats as compare_over_repeats
 from .predictive_value import compare_risks as compare_risks
 from .predictive_value import predictive_value as predictive_value

@@ -202,7 +202,7 @@ class PredictiveValueOverRepeats:
 
 
 @dataclass(frozen=True)
-class Compared:
+class RiskComparison:
     """Comparison of the predictive values of two risks for one attack.
 
     Args:
@@ -253,7 +253,7 @@ def compare_over_repeats(
     metric: str = "auc",
     *,
     confidence: float = 0.95,
-) -> Compared:
+) -> RiskComparison:
     """Compare the predictive values of two risks over repeats by sign flips of paired differences.
 
     Args:
@@ -269,7 +269,7 @@ def compare_over_repeats(
         if len(values) == 0 or len(values) != len(repeats):
             raise InputError(f"Not every repeat says what the risk {name!r} is worth against {attack!r}.")
     gaps = (a - b)[~np.isnan(a - b)]
-    return Compared(
+    return RiskComparison(
         first=first,
         second=second,
         attack=attack,
@@ -281,7 +281,7 @@ def compare_over_repeats(
 
 def compare_risks(
     case: Case, first: str, second: str, attack: str, *, custom: CustomScores | None = None, confidence: float = 0.95
-) -> Compared:
+) -> RiskComparison:
     """Compare how well two risks rank the members that an attack flags in one audit: AUC minus AUC.
 
     Args:
@@ -296,7 +296,7 @@ def compare_risks(
     persons = optional_take(case.persons, compared)
     a, b = (known[name][evaluated][compared] for name in (first, second))
     gap = auc_difference(a, b, flags[compared] > 0, clusters=persons, confidence=confidence)
-    return Compared(first=first, second=second, attack=attack, metric="auc", difference=gap, repeats=1)
+    return RiskComparison(first=first, second=second, attack=attack, metric="auc", difference=gap, repeats=1)
 
 
 def mean_of_pairs(gaps: np.ndarray, reach: float = 1.0, confidence: float = 0.95) -> Estimate:

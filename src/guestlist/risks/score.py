@@ -47,7 +47,7 @@ HISTOGRAM = LogHistogram()
 
 
 @dataclass(frozen=True)
-class Known:
+class KnownValues:
     """Values of models whose members are known, and the truth, on some of the records.
 
     Args:
@@ -118,38 +118,40 @@ def risk_score(
     no_rows = np.arange(0)
     all_rows = np.arange(len(known_values))
 
-    def known_of(records: np.ndarray | None) -> Known:
+    def known_of(records: np.ndarray | None) -> KnownValues:
         rows = all_rows
         if records is not None:
             rows = of_class.get(int(codes[records[0]]), no_rows)
-        return Known(known_values[None], known_member[None], rows)
+        return KnownValues(known_values[None], known_member[None], rows)
 
-    return _class_by_class(values, codes, known_of, prior, histogram)
+    return _score_by_class(values, codes, known_of, prior, histogram)
 
 
-def _class_by_class(
+def _score_by_class(
     values: np.ndarray,
     codes: np.ndarray,
-    known_of: Callable[[np.ndarray | None], Known],
+    known_of: Callable[[np.ndarray | None], KnownValues],
     prior: float,
     histogram: LogHistogram = HISTOGRAM,
 ) -> np.ndarray:
     """Compute risk scores class by class; ``known_of`` returns the known values of a class, or of all."""
     values = np.asarray(values, dtype=np.float64)
     scores = np.full(len(values), np.nan)
-    every = cache(lambda: _of_bins(known_of(None), prior, histogram))
+    every = cache(lambda: _bin_probabilities(known_of(None), prior, histogram))
     for records in rows_by_label(codes):
-        bins = _of_bins(known_of(records), prior, histogram) or every()
+        bins = _bin_probabilities(known_of(records), prior, histogram) or every()
         if bins is not None:
-            edges, of_bin = bins
+            edges, probabilities = bins
             scored = records[~np.isnan(values[records])]
-            scores[scored] = of_bin[
+            scores[scored] = probabilities[
                 np.clip(np.searchsorted(edges, values[scored], side="right") - 1, 0, histogram.bins - 1)
             ]
     return scores
 
 
-def _of_bins(known: Known, prior: float, histogram: LogHistogram) -> tuple[np.ndarray, np.ndarray] | None:
+def _bin_probabilities(
+    known: KnownValues, prior: float, histogram: LogHistogram
+) -> tuple[np.ndarray, np.ndarray] | None:
     """Return edges of bins and (bins,) probabilities of membership of one class; None without both sets."""
     sizes, ends = known.count_and_range()
     if not sizes.all():
@@ -170,12 +172,12 @@ def from_references(case: Case) -> np.ndarray:
     member = case.view.reference_member
     all_records = np.arange(len(case.records))
 
-    def known_of(records: np.ndarray | None) -> Known:
+    def known_of(records: np.ndarray | None) -> KnownValues:
         if records is None:
             records = all_records
-        return Known(entropies, member, records)
+        return KnownValues(entropies, member, records)
 
-    return _class_by_class(case.view.target("mentr"), case.view.labels, known_of, case.prior)
+    return _score_by_class(case.view.target("mentr"), case.view.labels, known_of, case.prior)
 
 
 def from_target(case: Case) -> np.ndarray:

@@ -205,14 +205,14 @@ RISKS: dict[str, Risk] = {
 
 def risks_of(case: Case, names: Sequence[str] | None = None) -> dict[str, np.ndarray]:
     """Return name to (records,) risks that the case has the inputs for: those named, or the default ones."""
-    risks = case.of(_by_default) if names is None else _possible(case, names)
+    risks = case.of(_default_risks) if names is None else _computable_risks(case, names)
     return {name: risk.value if isinstance(risk, WithInterval) else risk for name, risk in risks.items()}
 
 
 def risk_columns(case: Case) -> dict[str, np.ndarray]:
     """Return the default risks, and the ends of their intervals as ``<name>_low`` and ``<name>_high``."""
     columns: dict[str, np.ndarray] = {}
-    for name, risk in case.of(_by_default).items():
+    for name, risk in case.of(_default_risks).items():
         if isinstance(risk, WithInterval):
             columns |= {name: risk.value, f"{name}_low": risk.low, f"{name}_high": risk.high}
         else:
@@ -220,11 +220,11 @@ def risk_columns(case: Case) -> dict[str, np.ndarray]:
     return columns
 
 
-def _by_default(case: Case) -> dict[str, np.ndarray | WithInterval]:
-    return _possible(case, [name for name, row in RISKS.items() if row.default])
+def _default_risks(case: Case) -> dict[str, np.ndarray | WithInterval]:
+    return _computable_risks(case, [name for name, row in RISKS.items() if row.default])
 
 
-def _possible(case: Case, names: Sequence[str]) -> dict[str, np.ndarray | WithInterval]:
+def _computable_risks(case: Case, names: Sequence[str]) -> dict[str, np.ndarray | WithInterval]:
     unknown = [name for name in names if name not in RISKS]
     if unknown:
         raise InputError(f"There is no risk {unknown[0]!r}; these are there: {', '.join(RISKS)}.")
@@ -236,7 +236,9 @@ def requested_risks(case: Case, names: Sequence[str] | None = None) -> dict[str,
     values = risks_of(case, names)
     missing = [name for name in names or () if name not in values]
     if missing:
-        raise InputError(f"This audit has not what the risk {missing[0]!r} takes: {_takes(RISKS[missing[0]])}.")
+        raise InputError(
+            f"This audit has not what the risk {missing[0]!r} takes: {_required_inputs(RISKS[missing[0]])}."
+        )
     return values
 
 
@@ -247,7 +249,7 @@ def attack_scores(case: Case, attack: str) -> np.ndarray:
     return case.scores[attack]
 
 
-def _takes(row: Risk) -> str:
+def _required_inputs(row: Risk) -> str:
     parts = []
     if row.references:
         parts.append(f"{row.references} references")
