@@ -18,7 +18,7 @@ from scipy.special import expit, logit, stdtrit
 from scipy.stats import binom
 
 from guestlist.metrics import ClusterSums, Estimate, positive_predictive_value
-from guestlist.metrics.intervals import unanimous_bound
+from guestlist.metrics.ranking import unanimous_bound
 
 HERE = Path(__file__).parent
 ENDS = (0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.03, 0.05, 0.07)

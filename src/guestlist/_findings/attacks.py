@@ -33,13 +33,13 @@ from guestlist.metrics import (
     flags_at_fpr,
     flags_at_level,
     placements,
+    rates_of_split,
     resolution,
     roc_band_of_split,
     roc_steps,
     smallest_detectable_auc,
     smallest_detectable_tpr,
     split_scores,
-    tpr_and_ppv_of_split,
 )
 
 FPRS = (0.001, 0.01, 0.05)
@@ -284,9 +284,8 @@ def _rates(sides: SplitScores, prior: float) -> tuple[Rate, ...]:
     # Counted in persons where they are known, because they decide which rate can be resolved.
     members, nonmembers = (int(side.n_clusters) for side in sides)
     rates = []
-    for fpr in FPRS:
+    for fpr, (tpr, ppv) in zip(FPRS, rates_of_split(sides, FPRS, prior), strict=True):
         resolved = resolution(fpr, nonmembers)
-        tpr, ppv = tpr_and_ppv_of_split(sides, fpr, prior)
         detectable = np.nan
         if resolved != "withheld" and members:
             detectable = _detectable_tpr(fpr, members, nonmembers)

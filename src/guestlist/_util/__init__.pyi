@@ -16,6 +16,7 @@ from .lazy import LazyArray as LazyArray
 from .lazy import LazyField as LazyField
 from .lazy import LazyMapping as LazyMapping
 from .lazy import freeze as freeze
+from .lazy import freeze_fields as freeze_fields
 from .lazy import lazy_columns as lazy_columns
 from .lazy import lazy_matrices as lazy_matrices
 from .lazy import lazy_part as lazy_part

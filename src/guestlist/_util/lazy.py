@@ -174,3 +174,9 @@ def freeze(part: Any) -> Any:
         values = {field.name: getattr(part, field.name) for field in fields(part) if field.init}
         return replace(part, **{name: freeze(v) for name, v in values.items() if isinstance(v, np.ndarray | dict)})
     return part
+
+
+def freeze_fields(view: object, *names: str) -> None:
+    """Make the arrays of a view read-only, so that no attack changes the input of the next one."""
+    for name in names:
+        object.__setattr__(view, name, freeze(getattr(view, name)))

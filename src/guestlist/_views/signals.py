@@ -28,7 +28,7 @@ from guestlist._kernels import (
     subsample_by_label,
     take_columns,
 )
-from guestlist._util import freeze, lazy_columns, lazy_matrices, lazy_rows, read_only
+from guestlist._util import freeze, freeze_fields, lazy_columns, lazy_matrices, lazy_rows, read_only
 from guestlist._views.evidence import NO_EVIDENCE, Evidence, ModelsView
 from guestlist.errors import NotCollectedError
 
@@ -113,7 +113,7 @@ class Signals:
             for name, values in self.values.items():
                 if values.shape != shape:
                     raise ValueError(f"Expected signal {name!r} shaped {shape}, found {values.shape}.")
-        _freeze_fields(self, "values", "reference_member", "labels", "population", "answers")
+        freeze_fields(self, "values", "reference_member", "labels", "population", "answers")
 
     @property
     def references(self) -> int:
@@ -343,7 +343,7 @@ class Rotation:
     answers: Callable[[int], np.ndarray | None] = _no_answers
 
     def __post_init__(self) -> None:
-        _freeze_fields(self, "values", "member", "labels", "together", "not_evaluated")
+        freeze_fields(self, "values", "member", "labels", "together", "not_evaluated")
 
     @property
     def population(self) -> np.ndarray | None:
@@ -468,12 +468,6 @@ class Rotation:
             return leave_block_out_moments(values, (self.member == inside) & ~np.isnan(values), self.together)
 
         return self.once((name, inside), make)
-
-
-def _freeze_fields(view: Signals | Rotation, *names: str) -> None:
-    """Make the arrays of a view read-only, so that no attack changes the input of the next one."""
-    for name in names:
-        object.__setattr__(view, name, freeze(getattr(view, name)))
 
 
 def _once(made: dict[Hashable, Any], key: Hashable, make: Callable[[], T]) -> T:

@@ -25,6 +25,7 @@ from .intervals import proportion_difference as proportion_difference
 from .low_fpr import Resolution as Resolution
 from .low_fpr import SplitScores as SplitScores
 from .low_fpr import positive_predictive_value as positive_predictive_value
+from .low_fpr import rates_of_split as rates_of_split
 from .low_fpr import records_needed as records_needed
 from .low_fpr import resolution as resolution
 from .low_fpr import roc_band as roc_band
@@ -34,7 +35,6 @@ from .low_fpr import smallest_supported_fpr as smallest_supported_fpr
 from .low_fpr import split_scores as split_scores
 from .low_fpr import threshold_at_fpr as threshold_at_fpr
 from .low_fpr import tpr_and_ppv_at_fpr as tpr_and_ppv_at_fpr
-from .low_fpr import tpr_and_ppv_of_split as tpr_and_ppv_of_split
 from .low_fpr import tpr_at_fpr as tpr_at_fpr
 from .means import MIN_CORRELATION_SIZE as MIN_CORRELATION_SIZE
 from .means import calibration_error as calibration_error

@@ -99,15 +99,6 @@ def logit_interval(value: float, standard_error: float, quantile: float) -> Esti
     return Estimate(float(value), float(special.expit(centre - half)), float(special.expit(centre + half)))
 
 
-def unanimous_bound(blocks: float, error: float) -> float:
-    """One-sided lower bound on the chance of an event that happened in all of ``blocks`` trials.
-
-    If they are independent, a chance p makes them unanimous with probability p**blocks, which refutes any p
-    below error**(1 / blocks).
-    """
-    return error ** (1 / blocks)
-
-
 ROUNDING = 1e-9  # 0.29 * 100 is 28.999999999999996, and means 29
 
 

@@ -19,6 +19,7 @@ threshold and for the members.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import lru_cache
@@ -321,21 +322,26 @@ def tpr_and_ppv_at_fpr(
     confidence: float = 0.95,
 ) -> tuple[Estimate, Estimate]:
     """:func:`tpr_at_fpr` and :func:`positive_predictive_value` together, for less than both apart."""
-    return tpr_and_ppv_of_split(split_scores(scores, member, clusters), fpr, prior, confidence=confidence)
+    return rates_of_split(split_scores(scores, member, clusters), (fpr,), prior, confidence=confidence)[0]
 
 
-def tpr_and_ppv_of_split(
-    sides: SplitScores, fpr: float, prior: float, *, confidence: float = 0.95
-) -> tuple[Estimate, Estimate]:
-    """:func:`tpr_and_ppv_at_fpr` of scores that are sorted already."""
-    check_share(prior=prior, fpr=fpr)
+def rates_of_split(
+    sides: SplitScores, fprs: Sequence[float], prior: float, *, confidence: float = 0.95
+) -> list[tuple[Estimate, Estimate]]:
+    """:func:`tpr_and_ppv_at_fpr` at several rates, of scores that are sorted already."""
+    check_share(prior=prior, fprs=np.array(fprs))
     members, nonmembers = sides
-    if _withheld(members, nonmembers, fpr):
-        return WITHHELD, WITHHELD
     error = error_of(confidence)
-    tpr = _tpr(members, nonmembers, fpr, error)
-    bracket = _bracket(nonmembers, fpr, error / 4)
-    return tpr, _predictive_value(tpr, members, nonmembers, fpr, prior, bracket, error / 8)
+    rates = []
+    for fpr in fprs:
+        if _withheld(members, nonmembers, fpr):
+            rates.append((WITHHELD, WITHHELD))
+            continue
+        tpr = _tpr(members, nonmembers, fpr, error)
+        bracket = _bracket(nonmembers, fpr, error / 4)
+        ppv = _predictive_value(tpr, members, nonmembers, fpr, prior, bracket, error / 8)
+        rates.append((tpr, ppv))
+    return rates
 
 
 def smallest_detectable_tpr(fpr: float, n_members: int, n_nonmembers: int, *, confidence: float = 0.95) -> float:

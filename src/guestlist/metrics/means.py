@@ -10,7 +10,7 @@ import numpy as np
 from scipy import special
 from scipy.stats import norm, pearsonr, rankdata
 
-from guestlist._kernels import consecutive_codes, drop_unscored, optional_take
+from guestlist._kernels import consecutive_codes, drop_unscored
 from guestlist.metrics.intervals import WITHHELD, ClusterSums, Estimate, error_of
 
 MIN_CORRELATION_SIZE = 4  # with three, Fisher's interval is everything
@@ -189,8 +189,10 @@ class _Means:
 
 
 def _sums(values: np.ndarray, all_codes: np.ndarray | None, rows: np.ndarray) -> ClusterSums:
-    codes = optional_take(all_codes, rows)
-    return ClusterSums.from_values(values[rows], None if codes is None else consecutive_codes(codes))
+    codes = None
+    if all_codes is not None:
+        codes = consecutive_codes(all_codes[rows])
+    return ClusterSums.from_values(values[rows], codes)
 
 
 def _ends(inside: _Means, outside: _Means, error: np.ndarray | float) -> tuple[np.ndarray, np.ndarray]:

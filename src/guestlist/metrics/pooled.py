@@ -22,10 +22,9 @@ from guestlist.metrics.intervals import (
     clopper_pearson_upper,
     error_of,
     logit_interval,
-    unanimous_bound,
 )
 from guestlist.metrics.low_fpr import Resolution, resolution
-from guestlist.metrics.ranking import placements
+from guestlist.metrics.ranking import placements, unanimous_bound
 
 CELLS_AT_ONCE = 2**21  # bounds the memory of the bootstrap to some tens of megabytes
 

@@ -16,7 +16,7 @@ from guestlist._kernels import (
     scored_records,
     tie_ends,
 )
-from guestlist.metrics.intervals import WITHHELD, ClusterSums, Estimate, error_of, logit_interval, unanimous_bound
+from guestlist.metrics.intervals import WITHHELD, ClusterSums, Estimate, error_of, logit_interval
 
 
 class Placements(NamedTuple):
@@ -281,6 +281,15 @@ def auc_variance(components: Placements, codes_of: ClusterCodes, weights: Placem
         effective_n=(float(effective_n[0]), float(effective_n[1])),
         n_clusters=n_clusters,
     )
+
+
+def unanimous_bound(blocks: float, error: float) -> float:
+    """One-sided lower bound on the chance of an event that happened in all of ``blocks`` trials.
+
+    If they are independent, a chance p makes them unanimous with probability p**blocks, which refutes any p
+    below error**(1 / blocks).
+    """
+    return error ** (1 / blocks)
 
 
 def _interval(components: Placements, variance: AucVariance, error: float) -> Estimate:
