@@ -18,7 +18,6 @@ from guestlist.metrics import (
     resolution,
     roc_band,
     smallest_detectable_tpr,
-    smallest_supported_fpr,
     threshold_at_fpr,
     tpr_at_fpr,
 )
@@ -83,7 +82,6 @@ def test_perfect_separation_has_a_lower_limit_where_the_nonmembers_support_the_r
     for n, fpr, supported in ((400, 0.01, True), (360, 0.01, False), (100, 0.05, True), (100, 0.01, False)):
         found = tpr_at_fpr(np.arange(2.0 * n), np.arange(2 * n) >= n, fpr)
         assert (found.low > 0.9) == supported
-        assert (smallest_supported_fpr(n) <= fpr) == supported
 
 
 def test_everyone_is_called_at_fpr_one_and_nobody_above_infinity():

@@ -31,7 +31,6 @@ from .low_fpr import resolution as resolution
 from .low_fpr import roc_band as roc_band
 from .low_fpr import roc_band_of_split as roc_band_of_split
 from .low_fpr import smallest_detectable_tpr as smallest_detectable_tpr
-from .low_fpr import smallest_supported_fpr as smallest_supported_fpr
 from .low_fpr import split_scores as split_scores
 from .low_fpr import threshold_at_fpr as threshold_at_fpr
 from .low_fpr import tpr_and_ppv_at_fpr as tpr_and_ppv_at_fpr

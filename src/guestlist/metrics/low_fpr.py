@@ -189,19 +189,6 @@ def records_needed(fpr: float) -> int:
     return math.ceil(10 / fpr - ROUNDING)
 
 
-def smallest_supported_fpr(n_nonmembers: float, *, confidence: float = 0.95) -> float:
-    """Return the smallest FPR at which this number of non-members can give a lower limit of the TPR above 0.
-
-    It is the upper confidence limit of the FPR of a threshold that no non-member exceeds (Clopper & Pearson 1934).
-
-    >>> round(smallest_supported_fpr(100), 3)
-    0.036
-    """
-    if not n_nonmembers:
-        return 1.0
-    return float(clopper_pearson_upper(0, n_nonmembers, error_of(confidence) / 2))
-
-
 def tpr_at_fpr(
     scores: np.ndarray,
     member: np.ndarray,
