@@ -12,7 +12,7 @@ import pytest
 from benchmarks.attacks.learned import learned
 
 from guestlist._findings.headline import PREFERRED
-from worlds import gaussian_simulation, target_of
+from guestlist.testing import gaussian_simulation, target_of
 
 ROOT = Path(__file__).parents[1]
 BENCHMARKS = sorted(path.parent.name for path in (ROOT / "benchmarks").glob("*/__main__.py"))

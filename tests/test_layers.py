@@ -34,6 +34,7 @@ LAYERS = (
     "_diagnostics",
     "_audit",
     "_report",
+    "testing",
     "cli",
 )
 # The table of frameworks imports nothing of guestlist, so that every package may read it.

@@ -8,6 +8,7 @@ from . import metrics as metrics
 from . import models as models
 from . import privacy as privacy
 from . import risks as risks
+from . import testing as testing
 from ._audit.compare import compare as compare
 from ._audit.comparison import Comparison as Comparison
 from ._audit.comparison import Comparisons as Comparisons

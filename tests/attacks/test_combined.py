@@ -16,7 +16,7 @@ from guestlist.attacks.selection import Combination, parse_combination
 from guestlist.cli import main
 from guestlist.errors import NotCollectedError
 from guestlist.metrics import auc, conformal_p_values
-from worlds import DESIGNS, awkward_world, gaussian_simulation, noise_simulation, target_of
+from guestlist.testing import DESIGNS, awkward_simulation, gaussian_simulation, noise_simulation, target_of
 
 NAMES = ("loss", "difficulty_offline", "shadow")
 
@@ -53,7 +53,7 @@ def slowly(names, rule, signals):
 @pytest.mark.parametrize("rule", RULES)
 @pytest.mark.parametrize("names", [("loss", "shadow"), NAMES, (*NAMES, "difficulty")])
 def test_equal_to_the_slow_version(rule, names):
-    signals, _ = target_of(awkward_world(records=20, models=6))
+    signals, _ = target_of(awkward_simulation(records=20, models=6))
     one = combined(names, rule)
     score, p_value = slowly(names, rule, signals)
     np.testing.assert_allclose(one(signals), score, rtol=1e-12)
@@ -83,7 +83,7 @@ def test_no_advantage_where_there_is_no_leak(design):
 
 @pytest.mark.parametrize("rule", RULES)
 def test_the_order_of_records_and_references_is_irrelevant(rule):
-    signals, _ = target_of(awkward_world(records=100, models=9))
+    signals, _ = target_of(awkward_simulation(records=100, models=9))
     one, rng = combined(NAMES, rule), np.random.default_rng(1)
     order = rng.permutation(100)
     np.testing.assert_allclose(one(signals.take(order)), one(signals)[order], rtol=1e-10)
@@ -128,7 +128,7 @@ def test_an_attack_combined_with_itself_ranks_as_it_does_alone(rule):
 
 
 def test_a_missing_score_is_no_vote_but_breaks_an_intersection():
-    world = awkward_world(records=60, models=9)
+    world = awkward_simulation(records=60, models=9)
     signals = world.facing(0)
     none_out = signals.reference_member.all(axis=0) & ~np.isnan(signals.target("loss"))
     assert none_out.any()  # so difficulty_offline has no score there, and loss has one

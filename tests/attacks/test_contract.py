@@ -12,10 +12,10 @@ from guestlist.errors import NotCollectedError
 from guestlist.evidence import EVIDENCE, missing_evidence
 from guestlist.metrics import auc
 from guestlist.selfcheck.contract import should_be_scored
-from worlds import (
+from guestlist.testing import (
     DESIGNS,
     answers_of_margin,
-    awkward_world,
+    awkward_simulation,
     exactly_half,
     gaussian_simulation,
     noise_simulation,
@@ -108,7 +108,7 @@ def test_a_design_of_exact_halves_makes_attacks_see_what_is_not_there():
 @pytest.mark.slow
 @pytest.mark.parametrize("name", NAMES)
 def test_shuffled_records_give_shuffled_scores(name):
-    signals, _ = target_of(awkward_world(records=200, models=17))
+    signals, _ = target_of(awkward_simulation(records=200, models=17))
     order = np.random.default_rng(1).permutation(200)
     assert_same(ATTACKS[name].score(signals.take(order)), ATTACKS[name].score(signals)[order])
 
@@ -116,7 +116,7 @@ def test_shuffled_records_give_shuffled_scores(name):
 @pytest.mark.slow
 @pytest.mark.parametrize("name", NAMES)
 def test_the_order_of_references_is_irrelevant(name):
-    signals, _ = target_of(awkward_world(records=200, models=17))
+    signals, _ = target_of(awkward_simulation(records=200, models=17))
     order = np.random.default_rng(1).permutation(16)
     values = {key: matrix[np.r_[0, 1 + order]] for key, matrix in signals.values.items()}
     member, evidence = signals.reference_member[order], signals.evidence.take_references(order)
@@ -128,7 +128,7 @@ def test_the_order_of_references_is_irrelevant(name):
 @pytest.mark.parametrize("name", ROTATING)
 def test_all_targets_at_once_equal_one_by_one(name, design):
     for models, records in ((6, 60), (10, 60), (70, 40)):
-        world = awkward_world(records=records, models=models, design=DESIGNS[design])
+        world = awkward_simulation(records=records, models=models, design=DESIGNS[design])
         together = ATTACKS[name].score(world)
         assert together.shape == world.member.shape
         for k in range(models):
@@ -138,7 +138,7 @@ def test_all_targets_at_once_equal_one_by_one(name, design):
 @pytest.mark.parametrize("name", NAMES)
 def test_what_is_not_known_is_nan_and_nothing_else_is(name):
     """A score is missing only where the target was not asked, or where no reference of a kind applies."""
-    signals, _ = target_of(awkward_world(records=200, models=17))
+    signals, _ = target_of(awkward_simulation(records=200, models=17))
     attack = ATTACKS[name]
     missing = np.isnan(signals.target(attack.needs[0] if attack.needs else "margin")) | ~should_be_scored(
         attack, signals

@@ -17,7 +17,7 @@ from guestlist.attacks.likelihood import rmia_offline, tuned_a
 from guestlist.attacks.lira_bayes import log_odds_of_tail, trend
 from guestlist.metrics import auc
 from guestlist.models import Probabilities
-from worlds import awkward_world, gaussian_simulation, target_of
+from guestlist.testing import awkward_simulation, gaussian_simulation, target_of
 
 ORACLES = {
     "lira_pooled": partial(oracles.lira, variance="pooled"),
@@ -44,7 +44,7 @@ def test_every_attack_that_compares_with_references_has_an_oracle():
 @pytest.mark.parametrize("name", ORACLES)
 def test_scores_equal_a_transcription_of_the_formula(name):
     for models in (9, 25):
-        signals, _ = target_of(awkward_world(records=80, models=models))
+        signals, _ = target_of(awkward_simulation(records=80, models=models))
         expected = ORACLES[name](signals)
         np.testing.assert_allclose(ATTACKS[name].score(signals), expected, rtol=1e-7, atol=1e-9)
 

@@ -8,7 +8,7 @@ import pytest
 import oracles
 from guestlist._views import Evidence, ModelsView, Signals
 from guestlist.attacks import ATTACKS
-from worlds import awkward_world, gaussian_simulation, noise_simulation, signals_of_margin
+from guestlist.testing import awkward_simulation, gaussian_simulation, noise_simulation, signals_of_margin
 
 ALPHAS = (0.01, 0.05, 0.1, 0.3)
 # The five tests; the p-values of other attacks have tests of their own.
@@ -31,7 +31,7 @@ SAME_AS = {
 
 def awkward_signals(seed: int, models: int = 9) -> Signals:
     """Ties, NaN and one-sided records among the references, and among the other models as well; three classes."""
-    worlds = [awkward_world(records=60, models=models, seed=seed + shift) for shift in (0, 100, 200)]
+    worlds = [awkward_simulation(records=60, models=models, seed=seed + shift) for shift in (0, 100, 200)]
     distilled, left_out = (
         ModelsView({name: matrix[1:] for name, matrix in world.values.items()}, world.member[1:])
         for world in worlds[1:]

@@ -23,7 +23,7 @@ from guestlist._views import Signals
 from guestlist.attacks import ATTACKS
 from guestlist.attacks.likelihood import tuned_a
 from guestlist.metrics import auc, tpr_at_fpr
-from worlds import gaussian_simulation
+from guestlist.testing import gaussian_simulation
 
 pytestmark = pytest.mark.usefixtures("in_the_order_given")
 

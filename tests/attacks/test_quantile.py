@@ -10,7 +10,7 @@ import guestlist as gl
 from guestlist._store import open_store
 from guestlist._views import Evidence, QuantilesView, Signals
 from guestlist.attacks.metrics import quantile, quantile_p_value
-from worlds import gaussian_simulation
+from guestlist.testing import gaussian_simulation
 
 pytestmark = pytest.mark.usefixtures("in_the_order_given")
 

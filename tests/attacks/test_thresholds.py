@@ -11,7 +11,7 @@ from guestlist._views import Signals
 from guestlist.attacks import ATTACKS
 from guestlist.attacks.metrics import average_threshold
 from guestlist.metrics import best_threshold
-from worlds import gaussian_simulation, target_of
+from guestlist.testing import gaussian_simulation, target_of
 
 
 @pytest.mark.parametrize("digits", [0, 1, 6])

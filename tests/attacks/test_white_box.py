@@ -8,7 +8,7 @@ from guestlist._views import Evidence, Signals, WhiteBoxView
 from guestlist.attacks.model_specific import white_box
 from guestlist.errors import NotCollectedError
 from guestlist.metrics import auc
-from worlds import gaussian_simulation, target_of
+from guestlist.testing import gaussian_simulation, target_of
 
 
 @pytest.mark.slow

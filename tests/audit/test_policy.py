@@ -11,6 +11,8 @@ from click.testing import CliRunner
 from sklearn.linear_model import LogisticRegression
 
 import guestlist as gl
+from example_results import leaking as leaking_with_duplicates
+from example_results import predictions_only, quiet, without_issues
 from guestlist import CHECKS, Estimate, InputError
 from guestlist._audit.gate import DEMANDS, compares, evaluate_policy, evaluate_policy_file, write_gate
 from guestlist._audit.policy import Policy, read_policy
@@ -22,8 +24,6 @@ from guestlist._report.page import report_page
 from guestlist.attacks import ATTACKS
 from guestlist.cli import main
 from guestlist.metrics import WITHHELD
-from report_worlds import leaking as leaking_with_duplicates
-from report_worlds import predictions_only, quiet, without_issues
 
 
 def write(folder: Path, text: str) -> Path:

@@ -5,12 +5,11 @@ import pytest
 from benchmarks.honesty.compare import two
 
 import guestlist as gl
-from cases import case_of
 from guestlist._findings.records import record_table
 from guestlist._kernels.moments import moments
 from guestlist.risks import stability
 from guestlist.risks.memorisation import effects
-from worlds import gaussian_simulation
+from guestlist.testing import case_of, gaussian_simulation
 
 
 @pytest.mark.slow

@@ -12,13 +12,13 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.tree import DecisionTreeClassifier
 
 import guestlist as gl
-from cases import judge, leaking
 from guestlist._baseline import baseline as kept
 from guestlist._report.page import report_page
 from guestlist._report.sections.answer import verdict_text
 from guestlist._report.terminal import summary
 from guestlist._store import open_store
 from guestlist.cli import main
+from guestlist.testing import evaluate_case, leaking_case
 
 
 @pytest.fixture(scope="module")
@@ -78,7 +78,7 @@ def test_it_is_made_once_and_found_again(tree, blobs, tmp_path, monkeypatch):
     assert (tmp_path / "a" / "results.json").read_bytes() == before
     case = gl.read_case(tmp_path / "a")
     assert case.baseline == first.baseline == gl.read_results(tmp_path / "a").baseline
-    assert judge(case).check("GL119").state == "passed"
+    assert evaluate_case(case).check("GL119").state == "passed"
     assert gl.collect(tree, *blobs, references=0, folder=tmp_path / "a").baseline == first.baseline
 
 
@@ -121,7 +121,7 @@ def test_it_does_not_apply_where_members_were_drawn(blobs, tmp_path):
     found = gl.play(gl.games.Sides(100, 100), DecisionTreeClassifier(), (x, y), references=0, folder=tmp_path / "a")
     assert (found.baseline, found.check("GL119").state) == (None, "not applicable")
     assert "sources" not in found.untested
-    assert judge(gl.read_case(tmp_path / "a")).check("GL119").state == "not applicable"
+    assert evaluate_case(gl.read_case(tmp_path / "a")).check("GL119").state == "not applicable"
 
 
 @pytest.mark.slow
@@ -154,7 +154,7 @@ def test_predictions_are_inputs_by_label_and_group(tmp_path):
 
 
 def test_a_case_made_by_hand_has_none():
-    found = judge(leaking())
+    found = evaluate_case(leaking_case())
     assert (found.baseline, found.check("GL119").state) == (None, "not run")
 
 

@@ -19,7 +19,7 @@ from guestlist.errors import NotCollectedError
 from guestlist.evidence import EVIDENCE, missing_evidence, parse_plan, read_evidence, with_perfect_fit
 from guestlist.evidence.plan import FromTarget, Plan
 from guestlist.selfcheck.contract import selftest, should_be_scored
-from worlds import gaussian_simulation
+from guestlist.testing import gaussian_simulation
 
 PAGE = Path(__file__).parents[2] / "docs" / "how_to_add" / "evidence.md"
 

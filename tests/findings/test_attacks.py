@@ -5,7 +5,6 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from cases import leaking
 from guestlist._diagnostics import attacks as diagnostics_attacks
 from guestlist._findings import attacks, facts, hypothesis_tests
 from guestlist.metrics import (
@@ -19,12 +18,13 @@ from guestlist.metrics import (
     smallest_detectable_tpr,
     tpr_at_fpr,
 )
+from guestlist.testing import leaking_case
 
 
 @pytest.fixture(scope="module")
 def case():
     """Four neighbours in the table are one person's; some persons have records on both sides."""
-    alone = leaking(records=400)
+    alone = leaking_case(records=400)
     return replace(alone, records=alone.records.assign(person=[f"p{i // 4}" for i in range(400)]))
 
 
@@ -69,7 +69,7 @@ def test_the_subject_counts_persons(case):
     found = facts.find_subject(case)
     assert found.member_persons == len(set(case.persons[case.truth.member_evaluated]))
     assert found.nonmember_persons == len(set(case.persons[~case.truth.member_evaluated]))
-    assert facts.find_subject(leaking(records=40)).member_persons is None
+    assert facts.find_subject(leaking_case(records=40)).member_persons is None
 
 
 def test_scores_that_differ_in_their_last_bit_have_a_histogram():

@@ -11,7 +11,8 @@ from benchmarks.honesty import recipes
 from sklearn.linear_model import LogisticRegression
 
 import guestlist as gl
-from cases import case_of, judge, leaking, regression, with_signals
+from example_results import leaking as shown
+from example_results import with_check
 from guestlist import CHECKS, InputError, UntilWidth
 from guestlist._collect import Duplicates
 from guestlist._diagnostics import table as checks
@@ -23,15 +24,22 @@ from guestlist._report.diagnostics import check_lines, sentence
 from guestlist._report.page import report_page
 from guestlist._report.sections.headline import typical_sentence
 from guestlist._report.terminal import summary
-from report_worlds import leaking as shown
-from report_worlds import with_check
-from worlds import gaussian_simulation, noise_simulation, signals_of_margin
+from guestlist.testing import (
+    case_of,
+    evaluate_case,
+    gaussian_simulation,
+    leaking_case,
+    noise_simulation,
+    regression_case,
+    signals_of_margin,
+    with_signals,
+)
 
 DOCS = Path(__file__).parents[2] / "docs" / "checks.md"
 
 
 def state(case, code: str) -> str:
-    return judge(case).check(code).state
+    return evaluate_case(case).check(code).state
 
 
 def test_every_code_has_a_heading_and_a_sentence_and_no_other():
@@ -53,13 +61,13 @@ def test_the_docs_say_which_checks_fail_the_gate():
 
 @pytest.mark.slow
 def test_every_check_is_made_once_and_in_order():
-    found = judge(leaking()).checks
+    found = evaluate_case(leaking_case()).checks
     assert [check.code for check in found] == list(CHECKS)
     assert {check.state for check in found} <= set(told.ORDER)
 
 
 def test_no_check_needs_classes(monkeypatch):
-    found = judge(regression())
+    found = evaluate_case(regression_case())
     assert found.check("GL104").state == found.check("GL113").state == "not applicable"
     assert found.check("GL103").state == "passed"  # R² in the place of an accuracy
     assert not [check for check in found.checks if check.state == "issue"]
@@ -78,54 +86,54 @@ def test_duplicates_are_an_issue_or_were_dropped():
     twins, dropped = checks.of_duplicates(replace(some, dropped=True))
     assert (twins.state, dropped.state) == ("passed", "issue")
     assert [check.state for check in checks.of_duplicates(none)] == ["passed", "passed"]
-    assert state(leaking(checks=checks.of_duplicates(some)), "GL101") == "issue"
-    assert state(leaking(), "GL101") == "not run"
+    assert state(leaking_case(checks=checks.of_duplicates(some)), "GL101") == "issue"
+    assert state(leaking_case(), "GL101") == "not run"
 
 
 @pytest.mark.slow
 def test_an_accuracy_at_chance():
-    case = leaking()
+    case = leaking_case()
     assert state(case, "GL103") == "passed"
     assert state(with_signals(case, correct=np.zeros(400)), "GL103") == "issue"
 
 
 @pytest.mark.slow
 def test_saturated_answers():
-    case, sure = leaking(), np.tile([0.2, 0.8], (400, 1))
+    case, sure = leaking_case(), np.tile([0.2, 0.8], (400, 1))
     probabilities = replace(case.setting, scale="probabilities")
     assert state(case, "GL104") == "not applicable"
     assert state(replace(case, setting=probabilities), "GL104") == "not run"
     assert state(replace(case, setting=replace(probabilities, answers=sure)), "GL104") == "passed"
     some = np.where(np.arange(400)[:, None] < 40, [0.0, 1.0], sure)
-    found = judge(replace(case, setting=replace(probabilities, answers=some))).check("GL104")
+    found = evaluate_case(replace(case, setting=replace(probabilities, answers=some))).check("GL104")
     assert (found.state, found.values["share"]) == ("issue", 0.1)
 
 
 @pytest.mark.slow
 def test_references_of_another_size(snapshot):
-    case = leaking()
+    case = leaking_case()
     assert state(case, "GL105") == "passed"
     small = case.view.reference_member & (np.arange(400) % 2 == 0)
     other = replace(case, view=replace(case.view, reference_member=small))
     assert state(other, "GL105") == "issue"
-    said = sentence(judge(other).check("GL105"))
+    said = sentence(evaluate_case(other).check("GL105"))
     snapshot(said)
     given = replace(other, truth=replace(other.truth, evaluated=np.arange(400) < 350))
-    snapshot(sentence(judge(given).check("GL105")))
+    snapshot(sentence(evaluate_case(given).check("GL105")))
     large = replace(case, view=replace(case.view, reference_member=case.view.reference_member | (np.arange(400) < 150)))
-    said = sentence(judge(large).check("GL105"))
+    said = sentence(evaluate_case(large).check("GL105"))
     snapshot(said)
-    shadow = judge(replace(other, setting=replace(case.setting, predictions=True))).check("GL105")
+    shadow = evaluate_case(replace(other, setting=replace(case.setting, predictions=True))).check("GL105")
     assert shadow.state == "issue"
     snapshot(sentence(shadow))
 
 
 @pytest.mark.slow
 def test_references_that_are_copies(monkeypatch):
-    case = leaking()
+    case = leaking_case()
     assert state(case, "GL106") == "passed"
     values = {name: np.vstack([matrix[:1], matrix[:1], matrix[2:]]) for name, matrix in case.view.values.items()}
-    found = judge(replace(case, view=replace(case.view, values=values))).check("GL106")
+    found = evaluate_case(replace(case, view=replace(case.view, values=values))).check("GL106")
     assert (found.state, found.values) == ("issue", {"copies": 1, "references": 10})
     nearly = {name: matrix.copy() for name, matrix in values.items()}  # the same in all places that are looked at first
     nearly["p_y"][1, 1] += 0.1
@@ -138,7 +146,7 @@ def test_references_that_are_copies(monkeypatch):
 @pytest.mark.slow
 @pytest.mark.parametrize(("code", "kind"), [("GL107", "distilled"), ("GL108", "left_out")])
 def test_models_that_do_not_differ(code, kind, snapshot):
-    case = leaking()
+    case = leaking_case()
     assert state(case, code) == "passed"
     models = case.view.evidence.need(kind)
 
@@ -148,7 +156,7 @@ def test_models_that_do_not_differ(code, kind, snapshot):
         return replace(case, view=replace(case.view, evidence=evidence))
 
     same = {name: np.tile(matrix[:1], (len(matrix), 1)) for name, matrix in models.values.items()}
-    found = judge(with_models(replace(models, values=same))).check(code)
+    found = evaluate_case(with_models(replace(models, values=same))).check(code)
     assert (found.state, found.values) == ("issue", {"same": 400, "records": 400})
     snapshot(" ".join(sentence(found).split()))
     one = replace(models, values={n: m[:1] for n, m in models.values.items()}, member=models.member[:1])
@@ -158,7 +166,7 @@ def test_models_that_do_not_differ(code, kind, snapshot):
 
 @pytest.mark.slow
 def test_an_interval_that_stays_wide():
-    case = leaking()
+    case = leaking_case()
     assert state(case, "GL111") == "not applicable"
     for wanted, expected in ((0.001, "issue"), (0.99, "passed")):
         setting = replace(case.setting, until=UntilWidth(wanted, start=8, at_most=10))
@@ -171,9 +179,9 @@ def interchanged(case):
 
 @pytest.mark.slow
 def test_sides_that_were_interchanged(snapshot):
-    case = leaking(attacks={"loss": gl.attacks.ATTACKS["loss"]})
+    case = leaking_case(attacks={"loss": gl.attacks.ATTACKS["loss"]})
     assert state(case, "GL112") == "passed"
-    found = judge(interchanged(case)).check("GL112")
+    found = evaluate_case(interchanged(case)).check("GL112")
     assert found.state == "issue"
     assert found.values["attack"] == "loss"
     snapshot(sentence(found), "loss")
@@ -200,11 +208,11 @@ def test_flipped_labels_are_not_put_down_to_interchanged_sets():
 @pytest.mark.slow
 def test_a_gap_that_no_attack_sees():
     """Members and non-members interchanged: the accuracies differ, and every attack is reversed."""
-    case = leaking(records=1000)
-    found = judge(case)
+    case = leaking_case(records=1000)
+    found = evaluate_case(case)
     assert found.check("GL113").state == "passed"  # the attacks see it
     assert found.check("GL113").values["low"] > MIN_ACCURACY_GAP
-    swapped = judge(interchanged(case))
+    swapped = evaluate_case(interchanged(case))
     assert not any(outcome.beats_guessing for outcome in swapped.outcomes)
     assert swapped.check("GL113").state == "issue"
     assert "swapped column or label" in report_page(swapped)
@@ -247,7 +255,7 @@ def test_records_given_more_than_once(blobs, tree, snapshot):
     assert plain.check("GL115") == Check("GL115", "passed", {"copies": 0, "members": 240})
     assert plain.check("GL116").state == "not applicable"
     assert plain.check("GL117").state == "passed"
-    assert state(leaking(), "GL115") == "not run"
+    assert state(leaking_case(), "GL115") == "not run"
 
 
 @pytest.mark.slow
@@ -263,12 +271,12 @@ def test_near_twins_are_told(blobs, tree, caplog):
 
 @pytest.mark.slow
 def test_a_target_unlike_its_references(snapshot):
-    case = leaking(records=600, models=25)
+    case = leaking_case(records=600, models=25)
     assert state(case, "GL118") == "passed"
     other = with_signals(
         case, **{name: row[0] for name, row in signals_of_margin(1.5 + case.view.values["margin"][:1]).items()}
     )
-    found = judge(other)
+    found = evaluate_case(other)
     assert found.check("GL118").state == "issue"
     snapshot(sentence(found.check("GL118")))
     # Whether the model is typical is then not reported.
@@ -290,7 +298,7 @@ def test_a_target_unlike_its_references(snapshot):
     )
     assert state(small, "GL118") == "not run"  # references of another size differ anyhow
     assert state(case_of(gaussian_simulation(1.0, records=100, models=1), ("loss",)), "GL118") == "not applicable"
-    assert state(regression(), "GL118") == "not applicable"
+    assert state(regression_case(), "GL118") == "not applicable"
 
 
 @pytest.mark.slow
@@ -319,7 +327,7 @@ def test_a_class_of_few_records_does_not_stop_an_audit(classes, few, snapshot):
         assert (check.values["classes"], check.values["records"]) == (1, 1)
         assert (check.values["without"] > 0) == (classes > 2)
         snapshot(sentence(check), "1")
-    assert state(regression(), "GL120") == "not applicable"
+    assert state(regression_case(), "GL120") == "not applicable"
 
 
 # -- ignored, and shown --------------------------------------------------------------------------------------------------

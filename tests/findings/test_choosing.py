@@ -9,7 +9,7 @@ from guestlist._findings.headline import same_recipe
 from guestlist._findings.selection import ENOUGH, choose, halves, mean_auc, mean_tpr, some_of, stand_in_targets
 from guestlist.attacks import ATTACKS, Attack
 from guestlist.metrics import auc, tpr_at_fpr
-from worlds import gaussian_simulation, noise_simulation
+from guestlist.testing import gaussian_simulation, noise_simulation
 
 SOME = {name: ATTACKS[name] for name in ("loss", "difficulty", "lira_pooled", "lira_bayes")}
 

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 from benchmarks.honesty.claims import case_of, claims, null_visits
 
-from cases import judge
 from guestlist._findings import significance
 from guestlist._report.terminal import summary
 from guestlist.selfcheck.simulations import gaussian_simulation
+from guestlist.testing import evaluate_case
 
 MANY = ("loss", "correctness", "entropy", "shadow", "reference", "difficulty", "rmia", "lira_bayes")
 
@@ -17,7 +17,7 @@ MANY = ("loss", "correctness", "entropy", "shadow", "reference", "difficulty", "
 def judged(shift, seed, records=150):
     world = gaussian_simulation(shift, records=records, models=10, seed=[seed, 5])
     of = np.random.default_rng(seed).integers(5, size=records)
-    return judge(case_of(world, MANY, of, seed))
+    return evaluate_case(case_of(world, MANY, of, seed))
 
 
 @pytest.mark.slow

@@ -11,7 +11,7 @@ from scipy.stats import binom
 from sklearn.tree import DecisionTreeClassifier
 
 import guestlist as gl
-from cases import case_of
+from example_results import leaking
 from guestlist import Claim, Results
 from guestlist._findings import epsilon
 from guestlist._report.exports import markdown, model_card
@@ -28,8 +28,7 @@ from guestlist.privacy import (
     humphries,
     largest_tpr,
 )
-from report_worlds import leaking
-from worlds import gaussian_simulation
+from guestlist.testing import case_of, gaussian_simulation
 
 COINS = {"name": "bernoulli", "rate": 0.5}
 

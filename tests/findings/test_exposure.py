@@ -6,10 +6,9 @@ import numpy as np
 import pytest
 from benchmarks.honesty import exposure as honesty
 
-from cases import case_of, leaking, regression
 from guestlist._findings import exposure, records
 from guestlist.attacks import ATTACKS
-from worlds import gaussian_simulation, noise_simulation
+from guestlist.testing import case_of, gaussian_simulation, leaking_case, noise_simulation, regression_case
 
 
 @pytest.mark.slow
@@ -31,7 +30,7 @@ def test_benjamini_and_hochberg_by_hand():
 
 
 def test_p_values_count_what_stand_in_targets_did_not_train_on():
-    case = leaking(records=60)
+    case = leaking_case(records=60)
     found = case.of(exposure.flagged_records)
     score = ATTACKS["lira_bayes_offline"].score
     own, outside = score(case.view), []
@@ -65,7 +64,7 @@ def test_a_leak_is_listed_steadily_and_only_among_members():
 
 
 def test_there_is_none_without_models_to_compare_with():
-    assert exposure.find_exposure(regression()) is None
+    assert exposure.find_exposure(regression_case()) is None
     assert exposure.find_exposure(case_of(gaussian_simulation(1.0, records=100, models=5))) is None
-    case = leaking()
+    case = leaking_case()
     assert exposure.find_exposure(replace(case, setting=replace(case.setting, predictions=True))) is None

@@ -5,7 +5,6 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from cases import case_of, judge
 from guestlist import Results
 from guestlist._findings import headline, hypothesis_tests
 from guestlist._findings.hypothesis_tests import count_flags, evenness, far_above
@@ -14,6 +13,7 @@ from guestlist._report.sections.hypothesis_tests import per_record_fpr_sentence
 from guestlist._views import Rotation
 from guestlist.evidence import signals_of_margin
 from guestlist.selfcheck.simulations import FinitePool
+from guestlist.testing import case_of, evaluate_case
 
 POOL = FinitePool(records=600, models=41)
 
@@ -26,7 +26,7 @@ def pool_case(attack: str, pool: FinitePool = POOL, seed: int = 0):
 @pytest.fixture(scope="module")
 def judged():
     case = pool_case("loss")
-    return case, judge(case)
+    return case, evaluate_case(case)
 
 
 def test_the_pool_keeps_its_rate_over_all_and_for_no_one():
@@ -99,4 +99,4 @@ def test_without_stand_in_targets_nothing_is_said():
     case = pool_case("loss", FinitePool(records=100, models=3))
     assert case.of(headline.chosen) is None
     assert hypothesis_tests.find_per_record_fpr(case) is None
-    assert "per_record_fpr" not in judge(case).records
+    assert "per_record_fpr" not in evaluate_case(case).records

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from benchmarks.honesty.group_risks import mean_risks, rates
 
-from cases import case_of, judge, leaking, regression
+from example_results import HOSTILE
 from guestlist import Estimate, InputError, Results
 from guestlist._findings import group_risks
 from guestlist._report.page import report_page
@@ -16,13 +16,13 @@ from guestlist._views import Rotation
 from guestlist.evidence import signals_of_margin
 from guestlist.metrics import clustered_proportion, group_means, holm, pearson, threshold_at_fpr, tpr_at_fpr
 from guestlist.risks import risks_of
-from report_worlds import HOSTILE
+from guestlist.testing import case_of, evaluate_case, leaking_case, regression_case
 
 
 @pytest.fixture(scope="module")
 def case():
     """Two columns of groups, one of them with a value that five members have."""
-    case = leaking(records=800)
+    case = leaking_case(records=800)
     at = np.arange(800)
     table = case.records.assign(group_sex=np.where(at % 3, "m", "f"))
     return replace(case, records=table.assign(group_rare=np.where(at < 12, "t", "u")))
@@ -195,7 +195,7 @@ def test_noise_that_gap_and_risk_share_is_no_correlation():
 
 @pytest.mark.slow
 def test_the_page_names_what_differs_and_what_is_too_small(case, found, snapshot):
-    results = judge(case)
+    results = evaluate_case(case)
     made = report_page(results)
     assert results.group_risks == found
     assert Results.from_document(results.document()).group_risks == found
@@ -230,7 +230,7 @@ def test_less_risk_is_told_without_a_sign(case, snapshot):
 
 @pytest.mark.slow
 def test_a_risk_with_one_mean_in_all_classes_is_not_spoken_of():
-    results = judge(by_class(np.linspace(0, 0.5, 12)))
+    results = evaluate_case(by_class(np.linspace(0, 0.5, 12)))
     assert any(one.risk == "loss_tail" and np.isnan(one.pearson.value) for one in results.class_gap)
     made = report_page(results)
     assert "the mean of mu rises with the generalisation gap" in made
@@ -238,7 +238,7 @@ def test_a_risk_with_one_mean_in_all_classes_is_not_spoken_of():
 
 
 def test_a_target_that_answers_with_a_number_has_no_classes_and_no_gap():
-    case = regression()
+    case = regression_case()
     found = group_risks.find_group_risks(replace(case, records=case.records.assign(group_half=np.arange(200) % 2)))
     assert {one.kind for one in found.judged} == {"group"}
     assert all(one.gap is None for one in found.judged)

@@ -8,7 +8,7 @@ from benchmarks.honesty.claims import case_of, random_groups
 
 from guestlist._findings import groups, significance
 from guestlist.metrics import auc
-from worlds import gaussian_simulation
+from guestlist.testing import gaussian_simulation
 
 
 @pytest.fixture

@@ -7,18 +7,18 @@ import pytest
 from sklearn.ensemble import RandomForestClassifier
 
 import guestlist as gl
-from cases import leaking
 from guestlist._findings import headline
 from guestlist._findings.headline import FIXED
 from guestlist.attacks import ATTACKS, Attack
 from guestlist.evidence import EVIDENCE, access_of
+from guestlist.testing import leaking_case
 
 
 def with_attacks(*names: str, evidence: str = "leaves"):
     """A case with some attacks, and one that takes the model file."""
     attacks = {name: ATTACKS[name] for name in names}
     leaves = Attack(score=lambda signals: -signals.target("loss"), summary="", evidence=evidence)
-    return replace(leaking(), attacks={"leaf_shares": leaves, **attacks}).scored()
+    return replace(leaking_case(), attacks={"leaf_shares": leaves, **attacks}).scored()
 
 
 def test_access_is_declared_by_the_evidence():

@@ -7,14 +7,13 @@ import numpy as np
 import pytest
 
 import guestlist as gl
-from cases import case_of
 from guestlist._findings.hypothesis_tests import ALPHAS, levels_of, smallest_p_value
 from guestlist._findings.results import FORMAT
 from guestlist._views import Signals
 from guestlist.attacks import ATTACKS
 from guestlist.errors import FolderError
 from guestlist.metrics import proportion
-from worlds import awkward_world, gaussian_simulation, target_of
+from guestlist.testing import awkward_simulation, case_of, gaussian_simulation, target_of
 
 TESTS = {name: attack for name, attack in ATTACKS.items() if attack.p_value}
 
@@ -58,7 +57,7 @@ def test_honest_tests_keep_their_promise_in_a_world_of_their_own(name, world):
 
 @pytest.mark.parametrize("name", TESTS)
 def test_no_p_value_is_below_the_smallest(name):
-    signals, asked = with_population(target_of(awkward_world(records=200, models=17))[0])
+    signals, asked = with_population(target_of(awkward_simulation(records=200, models=17))[0])
     smallest = smallest_p_value(TESTS[name], signals, asked)
     assert smallest <= np.nanmin(TESTS[name].p_value(signals)[asked])
 

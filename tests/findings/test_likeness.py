@@ -7,10 +7,9 @@ import pytest
 from benchmarks.honesty import recipes
 from scipy import stats
 
-from cases import case_of, leaking
 from guestlist._diagnostics.core import MAX_TEST_P
 from guestlist._findings import training_set
-from worlds import noise_simulation
+from guestlist.testing import case_of, leaking_case, noise_simulation
 
 
 @pytest.mark.slow
@@ -63,7 +62,7 @@ def test_places_equal_a_slow_count():
 
 
 def test_a_target_that_stands_where_no_reference_does_is_unlike():
-    case = leaking(records=400, models=17)
+    case = leaking_case(records=400, models=17)
     values = {name: matrix.copy() for name, matrix in case.view.values.items()}
     assert training_set.find_likeness(case).p_value > MAX_TEST_P
     values["margin"][0] += 2.0

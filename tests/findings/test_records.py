@@ -8,11 +8,10 @@ from benchmarks.honesty.claims import exposed_records
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cases import case_of, leaking, with_signals
 from guestlist._findings import exposure, headline, records
 from guestlist._findings.exposure import p_value_of_person, top_k_ties
 from guestlist._kernels import out_model_stats
-from worlds import gaussian_simulation, noise_simulation
+from guestlist.testing import case_of, gaussian_simulation, leaking_case, noise_simulation, with_signals
 
 
 def test_p_values_among_models_count_models_that_did_not_train_on_the_record():
@@ -58,7 +57,7 @@ def test_without_stand_in_targets_it_is_the_highest_scores():
 
 
 def test_records_in_another_order_are_listed_alike():
-    case = leaking()
+    case = leaking_case()
     listed = records.find(case)
     table = case.of(records.record_table)
     turned = table.sample(frac=1, random_state=0)
@@ -178,7 +177,7 @@ def test_models_that_trained_on_one_of_a_persons_records_are_no_comparison():
 
 
 def test_persons_are_found_where_there_are_some():
-    case = leaking()
+    case = leaking_case()
     assert exposure.find_persons(case) is None
     world = gaussian_simulation(1.5, records=400, models=1, seed=2)
     person = np.arange(400) // 8
@@ -212,7 +211,7 @@ def test_persons_are_compared_with_themselves_under_other_models():
 
 
 def test_listed_members_carry_their_risks_and_whether_they_are_on_the_list():
-    case = leaking(records=400)
+    case = leaking_case(records=400)
     table, listed = case.of(records.record_table).set_index("id"), records.find(case)
     risks = [
         name.removeprefix("risk_")

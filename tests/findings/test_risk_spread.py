@@ -6,18 +6,18 @@ import numpy as np
 import pytest
 from scipy.stats import spearmanr
 
-from cases import judge, leaking
+from example_results import HOSTILE
 from guestlist import Results
 from guestlist._findings import headline, risk_distribution
 from guestlist._report.page import report_page
 from guestlist._report.sections import risks as section
 from guestlist.risks import risks_of
-from report_worlds import HOSTILE
+from guestlist.testing import evaluate_case, leaking_case
 
 
 @pytest.fixture(scope="module")
 def case():
-    base = leaking(records=400)
+    base = leaking_case(records=400)
     sex = np.where(np.arange(400) % 3 == 0, "f", "m")
     town = np.where(np.arange(400) < 390, "here", "there")  # five members or so: too few
     return replace(base, records=base.records.drop(columns="group_half").assign(group_sex=sex, group_town=town))
@@ -53,7 +53,7 @@ def test_correlations_are_over_members(case):
 
 @pytest.mark.slow
 def test_the_page_draws_each_risk_and_escapes_groups(case):
-    results = judge(case)
+    results = evaluate_case(case)
     drawn = section.risk_distribution_section(results)
     assert len(drawn.charts) == len({row.risk for row in results.risk_distribution.quantiles})
     chart = drawn.charts["spread-0"]

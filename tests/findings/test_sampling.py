@@ -5,14 +5,13 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from cases import case_of, judge
 from guestlist._case import Truth
 from guestlist._findings import attacks, exposure, headline, selection
 from guestlist._findings.records import record_table
 from guestlist._findings.selection import Sampling, parts_of_records, sample, sampled_stand_ins, scores_part_by_part
 from guestlist._report.sections.facts import sampling_sentences
 from guestlist.attacks import ATTACKS, score_every_target
-from worlds import gaussian_simulation, noise_simulation
+from guestlist.testing import case_of, evaluate_case, gaussian_simulation, noise_simulation
 
 NAMES = ("loss", "difficulty", "lira_bayes")
 
@@ -101,10 +100,10 @@ def test_an_attack_that_takes_one_target_at_a_time_is_tried_on_the_sample_alone(
 @pytest.mark.slow
 def test_a_sampled_audit_finds_what_a_full_one_finds(few_cells, monkeypatch):
     case = case_of(gaussian_simulation(2.0, records=2000, models=17), NAMES)
-    found, table = judge(case), case.of(record_table)
+    found, table = evaluate_case(case), case.of(record_table)
     monkeypatch.undo()
     case = case_of(gaussian_simulation(2.0, records=2000, models=17), NAMES)
-    full, whole = judge(case), case.of(record_table)
+    full, whole = evaluate_case(case), case.of(record_table)
     assert full.sampling is None
     assert found.sampling.attack_sample < 100
     assert found.headline.name != "loss"

@@ -4,16 +4,16 @@ import numpy as np
 import pytest
 from sklearn.metrics import r2_score
 
-from cases import judge, leaking, regression
 from guestlist import Results
 from guestlist._report import wording
 from guestlist._report.page import report_page
+from guestlist.testing import evaluate_case, leaking_case, regression_case
 
 
 @pytest.mark.slow
 def test_a_classifier_has_accuracies():
-    case = leaking()
-    who = judge(case).subject
+    case = leaking_case()
+    who = evaluate_case(case).subject
     correct = case.view.target("correct")
     assert who.accuracy_members == correct[case.truth.member].mean()
     assert who.accuracy_nonmembers == correct[~case.truth.member].mean()
@@ -22,8 +22,8 @@ def test_a_classifier_has_accuracies():
 
 
 def test_a_regression_model_has_errors_and_r2(snapshot):
-    case = regression()
-    results = judge(case)
+    case = regression_case()
+    results = evaluate_case(case)
     who, member = results.subject, case.truth.member
     y, residual = case.records["label"].astype(float).to_numpy(), case.view.target("residual")
     assert who.r2_members == pytest.approx(r2_score(y[member], (y - residual)[member]))
@@ -38,8 +38,8 @@ def test_a_regression_model_has_errors_and_r2(snapshot):
 
 
 def test_labels_that_are_all_equal_have_no_r2():
-    case = regression()
+    case = regression_case()
     case.records["label"] = "3.0"
-    who = judge(case).subject
+    who = evaluate_case(case).subject
     assert who.r2_members is None
     assert who.rmse_members > 0

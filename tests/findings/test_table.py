@@ -10,7 +10,7 @@ from markupsafe import Markup
 from threadpoolctl import threadpool_info
 
 import guestlist as gl
-from cases import case_of, judge, leaking
+from example_results import leaking as shown
 from guestlist import FINDINGS, Results
 from guestlist._audit.evaluate import evaluate, find_all
 from guestlist._audit.gate import evaluate_limit as hold
@@ -23,8 +23,7 @@ from guestlist._report.templates import Section
 from guestlist._report.terminal import fragment, summary
 from guestlist.attacks import ATTACKS
 from guestlist.errors import FolderError
-from report_worlds import leaking as shown
-from worlds import gaussian_simulation
+from guestlist.testing import case_of, evaluate_case, gaussian_simulation, leaking_case
 
 
 def test_results_have_one_field_per_finding():
@@ -35,8 +34,8 @@ def test_results_have_one_field_per_finding():
 @pytest.mark.slow
 def test_judging_writes_nothing_and_finds_all(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    case = leaking(population=50)
-    results = judge(case)
+    case = leaking_case(population=50)
+    results = evaluate_case(case)
     assert not list(tmp_path.iterdir())
     assert results.headline.stand_ins == 10
     subject = results.subject
@@ -66,7 +65,7 @@ def counted(name: str, calls: Counter):
 @pytest.mark.slow
 def test_every_attack_scores_the_target_once_and_the_stand_ins_once_and_by_halves():
     calls = Counter()
-    case = leaking(attacks={name: counted(name, calls) for name in ("loss", "lira_bayes", "rmia")})
+    case = leaking_case(attacks={name: counted(name, calls) for name in ("loss", "lira_bayes", "rmia")})
     evaluate(case, case.scores)
     assert {calls[name, "target"] for name in case.attacks} == {1}
     assert {calls[name, "stand_ins"] for name in case.attacks} == {3}
@@ -80,8 +79,8 @@ def test_a_finding_is_computed_once(monkeypatch):
         return selection.choose(*arguments)
 
     monkeypatch.setattr(headline, "choose", chosen)
-    case = leaking()
-    judge(case)
+    case = leaking_case()
+    evaluate_case(case)
     assert calls["choose"] == 1
     assert case.of(records.record_table) is case.of(records.record_table)
 
@@ -114,7 +113,7 @@ def section(results):
 @pytest.mark.slow
 def test_a_finding_is_a_file_a_field_and_a_row():
     """And its section likewise."""
-    found = WithSureness(**find_all(leaking(), FINDINGS | {"sureness": sureness}))
+    found = WithSureness(**find_all(leaking_case(), FINDINGS | {"sureness": sureness}))
     assert (*FINDINGS, "sureness") == WithSureness.finding_names()
     document = json.loads(json.dumps(found.document(), allow_nan=False))
     assert WithSureness.from_document(document).document() == found.document()
@@ -176,7 +175,7 @@ def empty_table():
 
 @pytest.mark.slow
 def test_the_table_of_attacks_does_not_change_the_page_of_fixed_results(empty_table):
-    found = judge(leaking())
+    found = evaluate_case(leaking_case())
     sure = {"auc": gl.Estimate(0.99, 0.98, 1.0), "p_value": 0.001, "beyond_headline": gl.Estimate(0.1, 0.05, 0.15)}
     better = replace(found.outcomes[0], name="leaf_shares", attacker_needs="has the model file", **sure)
     results = replace(found, outcomes=(better, *found.outcomes))
@@ -201,7 +200,7 @@ def test_who_can_run_an_attack_is_in_the_results(tree, blobs):
 @pytest.mark.slow
 def test_results_hold_no_sentence():
     """Codes, names and figures: a text in results.json has no full stop at its end, and few words."""
-    document = judge(leaking(checks=table.of_duplicates(Duplicates(3, 9, dropped=False)))).document()
+    document = evaluate_case(leaking_case(checks=table.of_duplicates(Duplicates(3, 9, dropped=False)))).document()
     given = {text for outcome in document["outcomes"] for text in (outcome["summary"], outcome["paper"])}
     texts = [text for text in _texts(document) if text not in given]
     assert not [text for text in texts if text.endswith(".") or len(text.split()) > 3]
@@ -216,13 +215,13 @@ def _texts(content):
 
 @pytest.mark.slow
 def test_few_references_fix_the_headline():
-    found = judge(case_of(gaussian_simulation(1.0, records=200, models=4), ("entropy", "loss")))
+    found = evaluate_case(case_of(gaussian_simulation(1.0, records=200, models=4), ("entropy", "loss")))
     assert (found.headline.name, found.headline.measure, found.headline.stand_ins) == ("loss", "fixed", 0)
-    assert judge(case_of(gaussian_simulation(1.0, records=200, models=1), ("entropy",))).references is None
+    assert evaluate_case(case_of(gaussian_simulation(1.0, records=200, models=1), ("entropy",))).references is None
 
 
 def test_everything_is_found_with_one_thread_so_that_bits_do_not_depend_on_cores():
     def threads(case):
         return max(library["num_threads"] for library in threadpool_info())
 
-    assert find_all(leaking(records=60), {"threads": threads}) == {"threads": 1}
+    assert find_all(leaking_case(records=60), {"threads": threads}) == {"threads": 1}

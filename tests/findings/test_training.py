@@ -3,17 +3,17 @@
 from dataclasses import replace
 
 import guestlist as gl
-from cases import leaking
 from guestlist import InputError
 from guestlist._findings import facts
 from guestlist._store import from_json, to_json
 from guestlist.defences import Training, training_of
+from guestlist.testing import leaking_case
 
 PRIVATE = training_of(gl.defences.Searched(gl.defences.DpSgd(noise=1.0, rate=0.1, epochs=5), tried=4))
 
 
 def found(said):
-    case = leaking()
+    case = leaking_case()
     return facts.find_training(replace(case, setting=replace(case.setting, training=said)))
 
 

@@ -10,11 +10,10 @@ from benchmarks.honesty import training_set as honesty
 from scipy.special import ndtr
 from scipy.stats import binom
 
-from cases import case_of, leaking
 from guestlist import Estimate
 from guestlist._findings import exposure, records, training_set
 from guestlist._findings.headline import SameRecipe
-from worlds import gaussian_simulation, noise_simulation
+from guestlist.testing import case_of, gaussian_simulation, leaking_case, noise_simulation
 
 
 def of_a_stranger(shift=2.0, records=900, models=17, seed=0):
@@ -42,7 +41,7 @@ def test_a_model_that_never_saw_its_members_is_doubted_and_no_record_is_named():
 
 @pytest.mark.slow
 def test_models_that_leak_or_whose_reference_models_do_not_are_not_doubted():
-    assert not leaking().of(training_set.find_training_set_doubt).doubted
+    assert not leaking_case().of(training_set.find_training_set_doubt).doubted
     quiet = [case_of(noise_simulation(records=900, models=17, seed=seed)) for seed in range(8)]
     assert sum(case.of(training_set.find_training_set_doubt).doubted for case in quiet) == 0
 

@@ -15,7 +15,7 @@ from guestlist.metrics import (
     proportion,
     proportion_difference,
 )
-from worlds_evaluate import World, coverage
+from guestlist.testing import ScoreSimulation, interval_coverage
 
 SHARES = [0.001, 0.01, 0.02, 0.1, 0.3, 0.5, 0.65, 0.9, 0.98, 0.99, 0.999]
 
@@ -43,7 +43,7 @@ def test_a_call_is_at_or_above_the_threshold():
 
 
 def test_cross_fit_calls_each_half_with_the_threshold_of_the_other():
-    scores, member = World(1.0).draw(np.random.default_rng(0), 31, 50)
+    scores, member = ScoreSimulation(1.0).draw(np.random.default_rng(0), 31, 50)
     scores[::9] = np.nan
     called = flag_members(scores, member, CrossFit(seed=4))
     kept = ~np.isnan(scores)
@@ -61,7 +61,7 @@ def test_cross_fit_calls_each_half_with_the_threshold_of_the_other():
 
 
 def test_cross_fit_finds_no_advantage_where_there_is_none():
-    draws = [World(0.0).draw(np.random.default_rng(k), 30, 30) for k in range(400)]
+    draws = [ScoreSimulation(0.0).draw(np.random.default_rng(k), 30, 30) for k in range(400)]
     found = np.array([advantage(*draw).value for draw in draws])
     assert abs(found.mean()) < 4 * found.std() / np.sqrt(len(found))
     # The best threshold on all records would find some in almost every one of these worlds.
@@ -113,7 +113,7 @@ def test_advantage_at_a_fixed_threshold_covers_exactly_summed(members, nonmember
 @pytest.mark.parametrize("size", [20, 1000])
 @pytest.mark.parametrize("step", [0.0, 1.0])
 def test_advantage_and_balanced_accuracy_cover_at_a_fixed_threshold(size, step):
-    world = World(1.0, step=step)
+    world = ScoreSimulation(1.0, step=step)
     tpr, fpr = world.rates(0.75)
 
     def found(rng):
@@ -122,13 +122,13 @@ def test_advantage_and_balanced_accuracy_cover_at_a_fixed_threshold(size, step):
         assert advantage(*drawn, 0.75) == pytest.approx([2 * end - 1 for end in wide], abs=1e-12)
         return wide, (1 + tpr - fpr) / 2
 
-    assert 0.93 <= coverage(found, worlds=1000) <= 0.999
+    assert 0.93 <= interval_coverage(found, simulations=1000) <= 0.999
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("shift", "size", "step"), [(0.0, 20, 0.0), (1.0, 20, 1.0), (3.0, 200, 0.0)])
 def test_cross_fitted_advantage_covers(shift, size, step):
-    world = World(shift, step=step)
+    world = ScoreSimulation(shift, step=step)
 
     def found(rng):
         scores, member = world.draw(rng, size, size)
@@ -140,7 +140,7 @@ def test_cross_fitted_advantage_covers(shift, size, step):
             truth += tpr * judge[member].mean() - fpr * judge[~member].mean()
         return advantage(scores, member, choice), truth
 
-    assert 0.93 <= coverage(found, worlds=1000) <= 0.999
+    assert 0.93 <= interval_coverage(found, simulations=1000) <= 0.999
 
 
 def test_an_estimate_prints_its_interval():

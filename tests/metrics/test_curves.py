@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from guestlist.metrics import auc, roc, roc_steps, tpr_at_fpr
-from worlds_evaluate import World
+from guestlist.testing import ScoreSimulation
 
 
 def full_curve(scores, member):
@@ -18,7 +18,7 @@ def area(fpr, tpr):
 
 @pytest.mark.parametrize("step", [0.0, 0.5])
 def test_a_small_curve_keeps_its_area_and_its_corners(step):
-    scores, member = World(1.0, step=step).draw(np.random.default_rng(0), 60, 90)
+    scores, member = ScoreSimulation(1.0, step=step).draw(np.random.default_rng(0), 60, 90)
     curve, (fpr, tpr) = roc(scores, member), full_curve(scores, member)
     assert area(curve.fpr, curve.tpr) == pytest.approx(auc(scores, member).value, abs=1e-12)
     assert np.interp(fpr, curve.fpr, curve.tpr)[1:-1].max() <= 1
@@ -28,7 +28,7 @@ def test_a_small_curve_keeps_its_area_and_its_corners(step):
 @pytest.mark.slow
 @pytest.mark.parametrize("shift", [0.0, 1.0, 4.0])
 def test_a_large_curve_is_thinned_without_moving(shift):
-    scores, member = World(shift).draw(np.random.default_rng(0), 4000, 6000)
+    scores, member = ScoreSimulation(shift).draw(np.random.default_rng(0), 4000, 6000)
     curve, (fpr, tpr) = roc(scores, member), full_curve(scores, member)
     assert len(curve.fpr) <= 402
     assert (curve.fpr[0], curve.tpr[0], curve.fpr[-1], curve.tpr[-1]) == (0, 0, 1, 1)
@@ -63,7 +63,7 @@ def height(curve, fpr):
 @pytest.mark.parametrize("weighted", [False, True])
 def test_stairs_are_what_tpr_at_fpr_computes(step, weighted):
     rng = np.random.default_rng(0)
-    scores, member = World(1.0, step=step).draw(rng, 60, 90)
+    scores, member = ScoreSimulation(1.0, step=step).draw(rng, 60, 90)
     weights = rng.integers(1, 4, len(scores)) * 1.0 if weighted else None
     curve = roc_steps(scores, member, weights=weights)
     assert (np.diff(curve.fpr) > 0).all()
@@ -75,7 +75,7 @@ def test_stairs_are_what_tpr_at_fpr_computes(step, weighted):
 
 
 def test_thinned_stairs_are_exact_where_they_are_wanted():
-    scores, member = World(1.0).draw(np.random.default_rng(0), 4000, 6000)
+    scores, member = ScoreSimulation(1.0).draw(np.random.default_rng(0), 4000, 6000)
     at = np.geomspace(1 / 6000, 1, 50)
     curve, every = roc_steps(scores, member, at=at), roc_steps(scores, member)
     assert len(every.fpr) <= 402

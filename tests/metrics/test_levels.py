@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from guestlist.metrics import proportion, rates_at_level
-from worlds_evaluate import coverage
+from guestlist.testing import interval_coverage
 
 
 def test_rates_are_shares_of_p_values_up_to_the_level():
@@ -32,4 +32,6 @@ def test_the_interval_of_the_realised_rate_covers(alpha, power):
         p_values = rng.random(400) ** power
         return rates_at_level(p_values, np.zeros(400, dtype=bool), alpha)[0], alpha ** (1 / power)
 
-    assert 0.94 <= coverage(found, worlds=1000) <= 0.995  # exact, so cautious: 99 % where four calls are expected
+    assert (
+        0.94 <= interval_coverage(found, simulations=1000) <= 0.995
+    )  # exact, so cautious: 99 % where four calls are expected

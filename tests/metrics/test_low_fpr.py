@@ -21,7 +21,7 @@ from guestlist.metrics import (
     threshold_at_fpr,
     tpr_at_fpr,
 )
-from worlds_evaluate import World, coverage
+from guestlist.testing import ScoreSimulation, interval_coverage
 
 lattice = st.sampled_from([-np.inf, -1.0, 0.0, 0.5, 1.0, 2.0, np.inf])
 
@@ -49,7 +49,7 @@ def test_tpr_is_that_of_the_first_threshold_that_meets_the_fpr(world):
 
 
 def test_limits_pair_every_threshold_with_clopper_pearson_limits_by_squares():
-    scores, member = World(1.5).draw(np.random.default_rng(1), 300, 700)
+    scores, member = ScoreSimulation(1.5).draw(np.random.default_rng(1), 300, 700)
     found = tpr_at_fpr(scores, member, 0.05, confidence=0.9)
     descending = np.sort(scores[~member])[::-1]
     above = [np.sum(scores[member] > value) for value in descending]
@@ -72,7 +72,7 @@ def test_limits_pair_every_threshold_with_clopper_pearson_limits_by_squares():
 
 
 def test_limits_of_separate_persons_are_those_of_records():
-    scores, member = World(1.5, step=0.01).draw(np.random.default_rng(1), 300, 700)
+    scores, member = ScoreSimulation(1.5, step=0.01).draw(np.random.default_rng(1), 300, 700)
     for fpr in (0.01, 0.05, 0.5):
         alone = tpr_at_fpr(scores, member, fpr)
         assert tpr_at_fpr(scores, member, fpr, clusters=np.arange(1000)) == pytest.approx(alone, abs=1e-9)
@@ -102,7 +102,7 @@ def test_threshold_keeps_the_precision_of_the_scores():
 
 
 def test_withheld_below_one_expected_false_positive():
-    scores, member = World(1.0).draw(np.random.default_rng(0), 500, 999)
+    scores, member = ScoreSimulation(1.0).draw(np.random.default_rng(0), 500, 999)
     assert np.isnan(tpr_at_fpr(scores, member, 0.001)).all()
     assert np.isnan(positive_predictive_value(scores, member, 0.001, 0.5)).all()
     assert not np.isnan(tpr_at_fpr(np.append(scores, 0), np.append(member, False), 0.001)).any()
@@ -117,7 +117,7 @@ def test_withheld_below_one_expected_false_positive():
 
 
 def test_band_is_the_interval_of_each_point():
-    scores, member = World(1.0, step=0.1).draw(np.random.default_rng(0), 400, 600)
+    scores, member = ScoreSimulation(1.0, step=0.1).draw(np.random.default_rng(0), 400, 600)
     fprs = np.array([0.0, 0.001, 0.002, 0.01, 0.1, 0.5, 1.0])
     low, high = roc_band(scores, member, fprs)
     for k in range(2, len(fprs)):
@@ -146,7 +146,7 @@ LATTICES = [
 
 
 def interval_at(members, nonmembers, fpr, auc, step):
-    world = World.of_auc(auc, step=step)
+    world = ScoreSimulation.of_auc(auc, step=step)
     truth = world.tpr(fpr)
     return lambda rng: (tpr_at_fpr(*world.draw(rng, members, nonmembers), fpr), truth)
 
@@ -155,7 +155,7 @@ def interval_at(members, nonmembers, fpr, auc, step):
 @pytest.mark.parametrize("world", CONTINUOUS + LATTICES)
 def test_tpr_interval_covers(world):
     # 94% within three standard errors; benchmarks/honesty/rates.py has more simulations and more repeats.
-    assert coverage(interval_at(*world), worlds=1000) >= 0.94 - 0.0225
+    assert interval_coverage(interval_at(*world), simulations=1000) >= 0.94 - 0.0225
 
 
 EDGES = [  # probabilities of the values 0, 1, … for non-members and members; a group of ties ends just at the FPR of 5%
@@ -180,37 +180,37 @@ def test_tpr_interval_covers_where_a_group_of_ties_ends_just_at_the_rate(outside
 @pytest.mark.slow
 def test_tpr_interval_excludes_guessing_where_a_permutation_test_does():
     # A power test: an interval that always covers because it is wide is no use. The union bound excluded 1% in 0.2 of runs.
-    world = World(shift=0.5)
+    world = ScoreSimulation(shift=0.5)
     draws = (world.draw(np.random.default_rng(seed), 900, 900) for seed in range(300))
     assert np.mean([tpr_at_fpr(*draw, 0.01).low > 0.01 for draw in draws]) >= 0.5
 
 
 @pytest.mark.slow
 def test_an_interval_that_takes_the_threshold_for_granted_would_fail_here():
-    world = World.of_auc(0.95)
+    world = ScoreSimulation.of_auc(0.95)
 
     def naive(rng):
         scores, member = world.draw(rng, 5000, 5000)
         called = scores[member] >= threshold_at_fpr(scores[~member], 0.001)
         return proportion(called.sum(), len(called)), world.tpr(0.001)
 
-    assert coverage(naive, worlds=500) < 0.8
+    assert interval_coverage(naive, simulations=500) < 0.8
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("step", [0.0, pytest.param(0.5, marks=pytest.mark.slow)])
 def test_predictive_value_interval_covers(step):
-    world, fpr, prior = World.of_auc(0.8, step=step), 0.02, 0.1
+    world, fpr, prior = ScoreSimulation.of_auc(0.8, step=step), 0.02, 0.1
     truth = prior * world.tpr(fpr) / (prior * world.tpr(fpr) + (1 - prior) * fpr)
 
     def found(rng):
         return positive_predictive_value(*world.draw(rng, 500, 500), fpr, prior), truth
 
-    assert coverage(found, worlds=1000) >= 0.95  # the TPR's interval on another scale, as wide as that
+    assert interval_coverage(found, simulations=1000) >= 0.95  # the TPR's interval on another scale, as wide as that
 
 
 def test_predictive_value_is_bayes_rule():
-    scores, member = World(1.0).draw(np.random.default_rng(0), 400, 600)
+    scores, member = ScoreSimulation(1.0).draw(np.random.default_rng(0), 400, 600)
     tpr = tpr_at_fpr(scores, member, 0.05)
     for part, share in zip(positive_predictive_value(scores, member, 0.05, 0.2), tpr, strict=True):
         assert part == pytest.approx(0.2 * share / (0.2 * share + 0.8 * 0.05))
@@ -221,7 +221,7 @@ def test_predictive_value_is_bayes_rule():
 @pytest.mark.parametrize(("fpr", "members", "nonmembers"), [(0.01, 500, 1000), (0.001, 2000, 10_000)])
 def test_smallest_detectable_tpr_is_found_in_four_of_five_audits(fpr, members, nonmembers):
     smallest = smallest_detectable_tpr(fpr, members, nonmembers)
-    world = World(shift=ndtri(smallest) - ndtri(fpr))
+    world = ScoreSimulation(shift=ndtri(smallest) - ndtri(fpr))
     assert world.tpr(fpr) == pytest.approx(smallest)
     draws = (world.draw(np.random.default_rng(k), members, nonmembers) for k in range(1000))
     assert 0.76 < np.mean([tpr_at_fpr(*draw, fpr).low > fpr for draw in draws]) < 0.84

@@ -28,7 +28,7 @@ from guestlist.metrics import (
 from guestlist.metrics.low_fpr import SortedScores
 from guestlist.metrics.ranking import ClusterCodes, auc_variance
 from guestlist.selfcheck.simulations import Visits
-from worlds_evaluate import World
+from guestlist.testing import ScoreSimulation
 
 owners = st.lists(st.integers(0, 5), min_size=1, max_size=25)
 
@@ -110,7 +110,7 @@ def figures(scores, member, persons):
 @pytest.mark.parametrize("step", [0.0, 0.5])
 def test_persons_with_one_record_each_are_records(step):
     rng = np.random.default_rng(2)
-    scores, member = World(1.0, step=step).draw(rng, 80, 120)
+    scores, member = ScoreSimulation(1.0, step=step).draw(rng, 80, 120)
     order = rng.permutation(200)
     scores, member = scores[order], member[order]
     scores[::11] = np.nan
@@ -121,7 +121,7 @@ def test_persons_with_one_record_each_are_records(step):
 
 def test_records_that_repeat_are_worth_one():
     # Four copies of each record: all that may differ is how ranks and quantiles round.
-    scores, member = World(1.0).draw(np.random.default_rng(3), 100, 100)
+    scores, member = ScoreSimulation(1.0).draw(np.random.default_rng(3), 100, 100)
     persons = np.repeat(np.arange(200), 4)
     again, truth = np.repeat(scores, 4), np.repeat(member, 4)
     for figure in (auc, advantage, lambda *a, **k: tpr_at_fpr(*a, 0.1, **k)):

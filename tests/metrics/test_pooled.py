@@ -6,7 +6,7 @@ from scipy.stats import norm, t
 import oracles_evaluate as oracle
 from guestlist.metrics import auc, pooled_auc, pooled_tpr_at_fpr, tpr_at_fpr
 from guestlist.metrics.pooled import _checked, _Tails
-from worlds_evaluate import coverage
+from guestlist.testing import interval_coverage
 
 
 def targets_world(rng, targets=8, records=400, shift=0.5, target_sd=0.3, record_sd=0.5, size=1):
@@ -129,7 +129,7 @@ def test_pooled_auc_covers(world):
     def found(rng):
         return pooled_auc(*targets_world(rng, **world)), true_auc(**effects(world))
 
-    assert 0.93 <= coverage(found, worlds=1000) <= 0.999
+    assert 0.93 <= interval_coverage(found, simulations=1000) <= 0.999
 
 
 @pytest.mark.slow
@@ -144,8 +144,8 @@ def test_pooled_auc_covers_records_of_persons_only_if_it_is_told_of_them():
         lift = 0.5 + 0.1 * rng.normal(size=(8, 1))
         return pooled_auc(lift * member + record + rng.normal(size=(8, 200)), member, clusters=persons), truth
 
-    assert 0.93 <= coverage(lambda rng: found(rng, persons), worlds=1000) <= 0.999
-    assert coverage(lambda rng: found(rng, None), worlds=300) < 0.9
+    assert 0.93 <= interval_coverage(lambda rng: found(rng, persons), simulations=1000) <= 0.999
+    assert interval_coverage(lambda rng: found(rng, None), simulations=300) < 0.9
 
 
 @pytest.mark.slow
@@ -154,7 +154,7 @@ def test_delong_on_pooled_pairs_would_not_cover():
         scores, member = targets_world(rng)
         return auc(scores.ravel(), member.ravel()), true_auc()
 
-    assert coverage(found, worlds=500) < 0.7
+    assert interval_coverage(found, simulations=500) < 0.7
 
 
 @pytest.mark.slow
@@ -166,4 +166,4 @@ def test_pooled_tpr_covers(world, fpr):
         interval = pooled_tpr_at_fpr(*targets_world(rng, **world), fpr, draws=100)
         return interval, true_tpr(fpr, **effects(world))
 
-    assert 0.93 <= coverage(found, worlds=300) <= 0.999
+    assert 0.93 <= interval_coverage(found, simulations=300) <= 0.999

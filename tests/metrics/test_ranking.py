@@ -7,7 +7,7 @@ from scipy.special import logit
 import oracles_evaluate as oracle
 from guestlist.metrics import auc, auc_difference, placements, smallest_detectable_auc
 from guestlist.metrics.ranking import delong_variance_parts
-from worlds_evaluate import World, coverage
+from guestlist.testing import ScoreSimulation, interval_coverage
 
 lattice_scores = st.lists(st.sampled_from([-np.inf, -1.0, 0.0, 0.5, 2.0, np.inf]), min_size=2, max_size=30)
 
@@ -35,8 +35,8 @@ def test_a_constant_score_is_exactly_one_half_and_claims_little():
 @pytest.mark.parametrize("step", [0.0, 1.0])
 def test_delong_variance_is_that_of_structural_components(step):
     rng = np.random.default_rng(5)
-    a, member = World(1.0, step=step).draw(rng, 25, 40)
-    b = World(0.0, step=step).on_lattice(a + rng.normal(size=a.shape))
+    a, member = ScoreSimulation(1.0, step=step).draw(rng, 25, 40)
+    b = ScoreSimulation(0.0, step=step).on_lattice(a + rng.normal(size=a.shape))
     place_a, place_b = placements(a, member), placements(b, member)
     assert sum(delong_variance_parts(place_a)) == pytest.approx(oracle.delong_covariance(a, a, member), rel=1e-9)
     gap = type(place_a)(place_a.member - place_b.member, place_a.nonmember - place_b.nonmember)
@@ -50,7 +50,7 @@ def test_delong_variance_is_that_of_structural_components(step):
 
 def test_the_interval_is_delongs_in_log_odds_and_the_paired_one_is_plain():
     rng = np.random.default_rng(6)
-    a, member = World(1.0).draw(rng, 4000, 6000)
+    a, member = ScoreSimulation(1.0).draw(rng, 4000, 6000)
     b = a + rng.normal(size=a.shape)
     found, difference = auc(a, member), auc_difference(a, b, member)
     # With thousands of records Student's quantile is within a thousandth of the normal one.
@@ -72,7 +72,7 @@ def test_perfect_separation_leaves_what_disjoint_pairs_leave():
 
 def test_unscored_records_are_left_out_and_one_kind_alone_is_withheld():
     rng = np.random.default_rng(0)
-    scores, member = World(1.0).draw(rng, 30, 30)
+    scores, member = ScoreSimulation(1.0).draw(rng, 30, 30)
     holes, partner = scores.copy(), scores + rng.normal(size=60)
     holes[::7] = np.nan
     kept = ~np.isnan(holes)
@@ -92,22 +92,22 @@ def test_unscored_records_are_left_out_and_one_kind_alone_is_withheld():
 @pytest.mark.parametrize("level", [0.5, 0.9, 0.99])
 @pytest.mark.parametrize(("members", "nonmembers"), [(20, 20), (10, 30), (20, 380), (1000, 1000)])
 def test_auc_interval_covers(members, nonmembers, level, step):
-    world = World.of_auc(level, step=step)
+    world = ScoreSimulation.of_auc(level, step=step)
     truth = world.auc
-    share = coverage(lambda rng: (auc(*world.draw(rng, members, nonmembers)), truth), worlds=1000)
+    share = interval_coverage(lambda rng: (auc(*world.draw(rng, members, nonmembers)), truth), simulations=1000)
     assert 0.93 <= share <= 0.999
 
 
 @pytest.mark.slow
 def test_auc_interval_covers_when_members_spread_more():
-    world = World.of_auc(0.9, stretch=3.0)
-    share = coverage(lambda rng: (auc(*world.draw(rng, 200, 200)), world.auc), worlds=2000)
+    world = ScoreSimulation.of_auc(0.9, stretch=3.0)
+    share = interval_coverage(lambda rng: (auc(*world.draw(rng, 200, 200)), world.auc), simulations=2000)
     assert 0.93 <= share <= 0.999
 
 
 def attack_pair(rng, aucs, correlation, members, nonmembers, step):
     """Scores of two attacks whose noises are correlated, and the true difference of their AUCs."""
-    one, two = (World.of_auc(level, step=step) for level in aucs)
+    one, two = (ScoreSimulation.of_auc(level, step=step) for level in aucs)
     member = np.arange(members + nonmembers) < members
     noise, other = rng.normal(size=(2, len(member)))
     other = correlation * noise + np.sqrt(1 - correlation**2) * other
@@ -119,7 +119,7 @@ def attack_pair(rng, aucs, correlation, members, nonmembers, step):
 @pytest.mark.parametrize("aucs", [(0.5, 0.5), (0.9, 0.7)])
 @pytest.mark.parametrize(("size", "correlation", "step"), [(20, 0.0, 0.0), (100, 0.5, 1.0), (500, 0.9, 0.0)])
 def test_paired_difference_covers(size, correlation, step, aucs):
-    share = coverage(lambda rng: attack_pair(rng, aucs, correlation, size, size, step), worlds=1000)
+    share = interval_coverage(lambda rng: attack_pair(rng, aucs, correlation, size, size, step), simulations=1000)
     assert 0.93 <= share <= 0.999
 
 
@@ -128,13 +128,13 @@ def test_paired_difference_covers(size, correlation, step, aucs):
 @pytest.mark.parametrize(("size", "correlation"), [(20, 0.5), (500, 1.0)])
 def test_paired_difference_covers_near_perfect_separation(size, correlation, aucs):
     # No upper limit here: the room left for pairs that were not seen makes the interval cover up to 100 %.
-    share = coverage(lambda rng: attack_pair(rng, aucs, correlation, size, size, 0.0), worlds=1000)
+    share = interval_coverage(lambda rng: attack_pair(rng, aucs, correlation, size, size, 0.0), simulations=1000)
     assert share >= 0.93
 
 
 @pytest.mark.slow
 def test_smallest_detectable_auc_is_found_in_four_of_five_audits():
     members, nonmembers = 150, 300
-    world = World.of_auc(smallest_detectable_auc(members, nonmembers))
+    world = ScoreSimulation.of_auc(smallest_detectable_auc(members, nonmembers))
     found = np.mean([auc(*world.draw(np.random.default_rng(k), members, nonmembers)).low > 0.5 for k in range(1500)])
     assert 0.76 < found < 0.84

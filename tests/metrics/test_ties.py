@@ -15,7 +15,7 @@ from guestlist.metrics import (
     tpr_at_fpr,
 )
 from guestlist.metrics.ranking import ClusterCodes, _interval, auc_variance
-from worlds_evaluate import World, coverage
+from guestlist.testing import ScoreSimulation, interval_coverage
 
 
 def outcome(right, members, right_outside, nonmembers):
@@ -63,8 +63,8 @@ def test_delongs_interval_would_not_cover_two_values():
     def ours(rng):
         return auc(*world.draw(rng, 300, 20)), world.auc
 
-    assert coverage(ours, worlds=800) > 0.94
-    assert coverage(delong, worlds=800) < 0.93
+    assert interval_coverage(ours, simulations=800) > 0.94
+    assert interval_coverage(delong, simulations=800) < 0.93
 
 
 def test_scores_of_few_values_cover():
@@ -76,7 +76,7 @@ def test_scores_of_few_values_cover():
 
 
 def test_a_few_ties_hardly_widen_an_interval():
-    scores, member = World(1.0).draw(np.random.default_rng(0), 300, 300)
+    scores, member = ScoreSimulation(1.0).draw(np.random.default_rng(0), 300, 300)
     tied = scores.copy()
     tied[:2] = tied[0]
     apart, together = auc(scores, member), auc(tied, member)
@@ -115,7 +115,7 @@ def test_nobody_called_has_no_predictive_value():
 
 def test_few_equal_scores_leave_the_rate_almost_as_it_was_asked_for():
     # Rounded to three digits, a score is shared by two or three of 5,000: the FPR is known up to that.
-    scores, member = World(1.0).draw(np.random.default_rng(1), 5000, 5000)
+    scores, member = ScoreSimulation(1.0).draw(np.random.default_rng(1), 5000, 5000)
     apart = positive_predictive_value(scores, member, 0.05, 0.2)
     together = positive_predictive_value(np.round(scores, 3), member, 0.05, 0.2)
     assert together == pytest.approx(apart, abs=0.02)

@@ -101,14 +101,14 @@ def results_by_name() -> dict[str, object]:
     """Return the results of the audits and those made by hand, without a folder."""
     from tests.corpus.audits import AUDITS as CORPUS
 
-    import report_worlds
+    import example_results
 
     results = {}
     with tempfile.TemporaryDirectory() as directory, warnings.catch_warnings():
         warnings.simplefilter("ignore")  # small audits have issues to warn about
         for name in AUDITS:
             results[name] = replace(CORPUS[name](Path(directory) / name), folder=None)
-    return {**results, **{name: getattr(report_worlds, name)() for name in MADE_BY_HAND}}
+    return {**results, **{name: getattr(example_results, name)() for name in MADE_BY_HAND}}
 
 
 def section_texts() -> dict[str, str]:

@@ -9,6 +9,7 @@ import pytest
 from tests.report.snapshots import plain_text
 from tests.report.states import state
 
+from example_results import leaking, predictions_only, quiet, with_check, with_headline
 from guestlist import Estimate
 from guestlist._case import Check
 from guestlist._findings.attacks import Rate, _rates
@@ -22,7 +23,6 @@ from guestlist._report.templates import with_code
 from guestlist._report.terminal import fragment, summary
 from guestlist._report.wording import sanitize_results
 from guestlist.metrics import WITHHELD, split_scores
-from report_worlds import leaking, predictions_only, quiet, with_check, with_headline
 
 VISIBLE = re.compile(r"<(script|style)\b.*?</\1>|<[^>]*>", re.DOTALL)
 

@@ -11,6 +11,7 @@ import pytest
 from benchmarks.honesty.compare import two
 
 import guestlist as gl
+from example_results import HOSTILE, hostile, leaking
 from guestlist import ExperimentSetting
 from guestlist._audit.experiment_summary import ACCURACIES, ATTACKS, Run, summarise_runs
 from guestlist._report.charts import WIDE, Canvas
@@ -18,7 +19,6 @@ from guestlist._report.comparison import comparison_page
 from guestlist._report.experiment import experiment_page
 from guestlist._report.page import page_charts, report_page
 from pages import FORMULAS, NO_FORMULAS
-from report_worlds import HOSTILE, hostile, leaking
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 

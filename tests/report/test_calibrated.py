@@ -4,17 +4,17 @@ from dataclasses import replace
 
 import pytest
 
-from cases import judge, leaking
+from example_results import HOSTILE
 from guestlist import Estimate
 from guestlist._report.page import report_page
 from guestlist._report.sections import risks
 from guestlist._util import interval
-from report_worlds import HOSTILE
+from guestlist.testing import evaluate_case, leaking_case
 
 
 @pytest.fixture(scope="module")
 def results():
-    return judge(leaking(records=2000))
+    return evaluate_case(leaking_case(records=2000))
 
 
 def test_the_chart_holds_every_bin_with_its_interval(results):

@@ -8,12 +8,12 @@ import pytest
 from benchmarks.honesty.compare import ATTACK, two
 
 import guestlist as gl
+from example_results import HOSTILE
 from guestlist._audit.comparison import RiskChanges
 from guestlist._report import comparison
 from guestlist._report.comparison import comparison_page
 from guestlist.defences import Training
 from pages import Reader
-from report_worlds import HOSTILE
 
 DP = Training("DpSgd(noise=0.3)", "adaptive", 8, 0.3, 0.05, 400, 142.9, 1e-5)
 

@@ -5,10 +5,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from cases import case_of, judge
 from guestlist._report import wording
 from guestlist._report.page import page_charts
-from worlds import gaussian_simulation
+from guestlist.testing import case_of, evaluate_case, gaussian_simulation
 
 
 @pytest.mark.slow
@@ -17,7 +16,7 @@ from worlds import gaussian_simulation
 def test_the_chart_shows_the_figures_of_the_table_under_ties(which, digits):
     """At each FPR of the table the curve has the table's TPR, and between them it does not leave its own band."""
     case = case_of(rounded_world(digits), ("loss", "lira_bayes"))
-    results = judge(case)
+    results = evaluate_case(case)
     attack, series = wording.headline_attack(results), page_charts(results)[which].series
     band, line_ = series[0], next(one for one in series if one.line and one.name == attack.name)
     assert line_.step

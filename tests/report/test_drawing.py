@@ -6,6 +6,7 @@ import re
 import pytest
 from markupsafe import escape
 
+from example_results import HOSTILE
 from guestlist._report.charts import (
     NARROW,
     WIDE,
@@ -19,7 +20,6 @@ from guestlist._report.charts import (
     swatch,
     ticks,
 )
-from report_worlds import HOSTILE
 
 SQUARE = Axis("x", (0.0, 1.0)), Axis("y", (0.0, 1.0))
 LOG = Axis("x", (0.001, 1.0), log=True), Axis("y", (0.001, 1.0), log=True)

@@ -4,11 +4,11 @@ import re
 
 import pytest
 
+from example_results import HOSTILE, hostile, leaking, predictions_only, quiet
 from guestlist import EXPORTS
 from guestlist._report.exports import attack_table, markdown, plain
 from guestlist._report.sections.answer import verdict_text
 from guestlist.cli import main
-from report_worlds import HOSTILE, hostile, leaking, predictions_only, quiet
 
 
 @pytest.mark.parametrize("make", [leaking, quiet, predictions_only])

@@ -5,9 +5,9 @@ import pandas as pd
 import pytest
 
 import guestlist as gl
+from example_results import HOSTILE, leaking
 from guestlist import InputError
 from guestlist._report.page import MAX_COLUMNS, report_page, with_features
-from report_worlds import HOSTILE, leaking
 
 
 def members(**changes):

@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import pytest
 
+from example_results import leaking, quiet
 from guestlist import EXPORTS, Estimate
 from guestlist._findings.headline import FIXED, Headline
 from guestlist._report import wording
@@ -15,7 +16,6 @@ from guestlist._report.sections.attacks import split_table
 from guestlist._report.sections.groups import file_holder_group_sentence
 from guestlist._report.sections.headline import selection_sentence
 from guestlist._report.terminal import fragment, summary
-from report_worlds import leaking, quiet
 
 
 def with_file_holder(results, shown: bool = True):

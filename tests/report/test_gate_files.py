@@ -12,13 +12,13 @@ from xml.etree import ElementTree
 import pytest
 
 import guestlist as gl
+from example_results import leaking, quiet
 from guestlist import EXPORTS
 from guestlist._audit.gate import evaluate_policy
 from guestlist._audit.policy import Policy
 from guestlist._case import Check
 from guestlist._report.exports import junit, sarif
 from guestlist._report.gate import gate_lines, gate_texts
-from report_worlds import leaking, quiet
 
 
 @pytest.fixture(scope="module")
@@ -109,7 +109,7 @@ def test_pytest_shows_the_test_and_the_message_but_no_frame_of_guestlist(tmp_pat
     (tmp_path / "test_limits.py").write_text(
         """
 import guestlist as gl
-from report_worlds import leaking
+from example_results import leaking
 
 def test_limits():
     gl.assert_private(leaking(), max_auc=0.6)

@@ -8,6 +8,7 @@ from dataclasses import replace
 import pytest
 from tests.report.snapshots import plain_text
 
+from example_results import HOSTILE, hostile, leaking, predictions_only, quiet, with_levels
 from guestlist import Estimate, Results
 from guestlist._findings.hypothesis_tests import Level
 from guestlist._report.page import page_charts, report_page
@@ -15,7 +16,6 @@ from guestlist._report.sections import attacks, hypothesis_tests
 from guestlist._report.terminal import summary
 from guestlist._report.wording import sanitize_results
 from guestlist._util import interval, percent
-from report_worlds import HOSTILE, hostile, leaking, predictions_only, quiet, with_levels
 
 UNSEEN = re.compile(r"<(script|style)\b.*?</\1>|<[^>]*>", re.DOTALL)
 

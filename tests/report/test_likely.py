@@ -5,13 +5,13 @@ from dataclasses import replace
 import pytest
 from tests.report.states import state
 
+from example_results import leaking
 from guestlist import Estimate
 from guestlist._baseline.baseline import Baseline
 from guestlist._findings.baseline import FEW, Adjusted, GainOverBaseline
 from guestlist._report.next_steps import defence_step, next_steps
 from guestlist._report.sections.answer import verdict_text
 from guestlist.metrics import WITHHELD
-from report_worlds import leaking
 
 
 def two_kinds(gain, left, refused=""):

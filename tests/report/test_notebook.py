@@ -4,11 +4,11 @@ from html.parser import HTMLParser
 
 import pytest
 
+from example_results import HOSTILE, hostile, leaking, predictions_only, quiet, reversed_check, with_check
 from guestlist._report import wording
 from guestlist._report.sections import answer
 from guestlist._report.terminal import fragment
 from guestlist._util import interval, single_line
-from report_worlds import HOSTILE, hostile, leaking, predictions_only, quiet, reversed_check, with_check
 
 
 class Reader(HTMLParser):

@@ -13,6 +13,7 @@ from itertools import pairwise
 
 import pytest
 
+from example_results import HOSTILE, hostile, leaking, predictions_only, quiet, with_headline
 from guestlist import Cover, Results
 from guestlist._findings.attacks import Curve, Histogram
 from guestlist._report import diagnostics, wording
@@ -23,7 +24,6 @@ from guestlist._report.templates import whisker
 from guestlist._util import interval, single_line
 from guestlist.metrics import WITHHELD
 from pages import Reader
-from report_worlds import HOSTILE, hostile, leaking, predictions_only, quiet, with_headline
 
 CASES = (leaking, quiet, predictions_only, hostile)
 

@@ -5,18 +5,17 @@ from dataclasses import replace
 import pytest
 
 import guestlist as gl
-from cases import case_of, judge, leaking
+from example_results import HOSTILE
 from guestlist import Results
 from guestlist._report.page import report_page
 from guestlist._report.sections.risks import risk_value_sentence, shapr_caveat
 from guestlist.metrics import WITHHELD
-from report_worlds import HOSTILE
-from worlds import gaussian_simulation
+from guestlist.testing import case_of, evaluate_case, gaussian_simulation, leaking_case
 
 
 @pytest.mark.slow
 def test_the_page_says_what_risks_are_worth(snapshot):
-    found = judge(leaking(records=2000))
+    found = evaluate_case(leaking_case(records=2000))
     everybody, *others = found.risks
     assert {row.attack for row in found.risks} == {found.headline.name}
     best = max(others, key=lambda row: row.auc.value)
@@ -38,7 +37,7 @@ def test_the_page_says_what_risks_are_worth(snapshot):
 
 
 def test_a_risk_that_ranks_by_chance_is_said_to(snapshot):
-    rows = judge(case_of(gaussian_simulation(1.0, records=200, models=4), ("loss",))).risks
+    rows = evaluate_case(case_of(gaussian_simulation(1.0, records=200, models=4), ("loss",))).risks
     by_chance = [replace(row, auc=gl.Estimate(0.52, 0.4, 0.64)) for row in rows]
     snapshot(risk_value_sentence(tuple(by_chance)), "0.520", "0.400", "0.640")
     nobody = tuple(replace(row, flagged=0, auc=WITHHELD) for row in rows)
@@ -48,14 +47,14 @@ def test_a_risk_that_ranks_by_chance_is_said_to(snapshot):
 
 @pytest.mark.slow
 def test_names_are_escaped():
-    found = judge(leaking())
+    found = evaluate_case(leaking_case())
     made = report_page(replace(found, risks=tuple(replace(row, attack=HOSTILE, risk=HOSTILE) for row in found.risks)))
     assert "<script>alert('x')" not in made
 
 
 @pytest.mark.slow
 def test_what_must_be_said_stands_beside_shapr():
-    found = judge(leaking())
+    found = evaluate_case(leaking_case())
     assert not shapr_caveat(found.risks)
     assert "SHAPr" not in report_page(found)
     shown = replace(found, risks=(*found.risks, replace(found.risks[1], risk="shapr_first_layer")))

@@ -4,11 +4,11 @@ import unicodedata
 
 import pytest
 
+from example_results import hostile, leaking, predictions_only, quiet, reversed_check, with_check
 from guestlist._report import diagnostics
 from guestlist._report.sections.facts import untested_sentences
 from guestlist._report.terminal import summary
 from guestlist._util import decimal, single_line
-from report_worlds import hostile, leaking, predictions_only, quiet, reversed_check, with_check
 
 
 @pytest.mark.parametrize("case", [leaking, quiet, predictions_only])

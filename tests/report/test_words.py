@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.report.states import state
 
+from example_results import at_chance, leaking, predictions_only, quiet, with_check, with_finding, with_headline
 from guestlist import Estimate
 from guestlist._case import Check
 from guestlist._findings.exposure import ExposedPerson, Exposure
@@ -19,7 +20,6 @@ from guestlist._report.sections import answer, exposed, facts, groups, headline
 from guestlist._report.terminal import fragment, summary
 from guestlist._util import interval, interval_in_people, people_base, percent
 from guestlist.metrics import WITHHELD
-from report_worlds import at_chance, leaking, predictions_only, quiet, with_check, with_finding, with_headline
 
 
 def reversed_sides():

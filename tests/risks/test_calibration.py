@@ -4,13 +4,12 @@ import numpy as np
 import pytest
 
 import guestlist as gl
-from cases import case_of, leaking
 from guestlist._diagnostics import evidence
 from guestlist._findings import risk_distribution
 from guestlist._report.page import report_page
 from guestlist.risks import at_prior, at_thresholds, calibration, calibration_at_priors, risk_score
+from guestlist.testing import case_of, gaussian_simulation, leaking_case
 from oracles_risks import modified_entropy
-from worlds import gaussian_simulation
 
 
 def test_counted_by_hand():
@@ -131,7 +130,7 @@ def test_classifiers_stand_beside_the_risk_score():
 
 def test_a_score_from_references_like_the_target_passes():
     """And without references there is no such score."""
-    assert evidence.uncalibrated(leaking()).state == "passed"
+    assert evidence.uncalibrated(leaking_case()).state == "passed"
     assert (
         evidence.uncalibrated(case_of(gaussian_simulation(1.0, records=200, models=1), ("loss",))).state
         == "not applicable"

@@ -8,17 +8,16 @@ from click.testing import CliRunner
 from sklearn.tree import DecisionTreeClassifier
 
 import guestlist as gl
-from cases import case_of, leaking
 from guestlist import InputError
 from guestlist.attacks import ATTACKS
 from guestlist.cli import main
 from guestlist.metrics import threshold_at_fpr
 from guestlist.risks import forgetting
-from worlds import gaussian_simulation
+from guestlist.testing import case_of, gaussian_simulation, leaking_case
 
 
 def test_pairs_are_as_counted_by_hand():
-    case = leaking(records=80, models=21)
+    case = leaking_case(records=80, models=21)
     first, second = np.flatnonzero(case.truth.member)[[4, 9]]
     pairs = forgetting(case, [f"r{first}", f"r{second}"])
     assert len(pairs) == 2 * (case.truth.member.sum() - 2)
@@ -44,7 +43,7 @@ def test_where_nobody_moves_anybody_hardly_any_pair_is_sure():
 
 
 def test_what_cannot_be_previewed_is_refused():
-    case = leaking(records=40)
+    case = leaking_case(records=40)
     stranger = np.flatnonzero(~case.truth.member)[0]
     with pytest.raises(InputError, match=f"found nobody, r{stranger}"):
         forgetting(case, [f"r{stranger}", "nobody"])

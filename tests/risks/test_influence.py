@@ -5,7 +5,7 @@ import pytest
 from scipy.stats import ttest_ind
 
 from guestlist.risks.influence import membership_influence, privacy_influence
-from worlds import bernoulli
+from guestlist.testing import bernoulli
 
 
 def some_world(models=14, records=12, seed=0):

@@ -10,7 +10,6 @@ from click.testing import CliRunner
 from sklearn.linear_model import LogisticRegression
 
 import guestlist as gl
-from cases import case_of, leaking
 from guestlist import Estimate, InputError
 from guestlist._findings import group_risks, records
 from guestlist._findings.records import deciding_column
@@ -19,11 +18,11 @@ from guestlist._report.sections.risks import group_contradictions, ranking_disag
 from guestlist._util import for_spreadsheets
 from guestlist.cli import main
 from guestlist.risks import RECOMMENDED, members_by_risk, risks_of
-from worlds import gaussian_simulation
+from guestlist.testing import case_of, gaussian_simulation, leaking_case
 
 
 def test_members_alone_are_listed_the_most_exposed_first():
-    case = leaking()
+    case = leaking_case()
     table = members_by_risk(case, ["risk_score", "mu"])
     member = case.truth.member & case.truth.evaluated
     assert len(table) == member.sum()
@@ -38,7 +37,7 @@ def test_members_alone_are_listed_the_most_exposed_first():
 
 
 def test_members_in_the_order_of_the_report_are_those_of_its_list():
-    case = leaking()
+    case = leaking_case()
     table, attack = report_table(case, None)
     members = members_by_exposure(table, attack)
     listed = case.of(records.find)
@@ -71,7 +70,7 @@ def test_risks_that_rank_members_differently_are_named():
 
 
 def test_groups_for_which_risks_contradict_each_other_are_named():
-    found = group_risks.find_group_risks(leaking())
+    found = group_risks.find_group_risks(leaking_case())
     part = found.judged[0]
     more, less = (
         replace(part.risks[at], beyond_rest=Estimate(by, by - 0.01, by + 0.01), p_value=0.001)

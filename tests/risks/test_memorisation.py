@@ -4,10 +4,9 @@ import numpy as np
 import pytest
 from scipy.special import ndtr
 
-from cases import case_of
 from guestlist.metrics import proportion_difference
 from guestlist.risks.memorisation import difference_of_shares, memorisation
-from worlds import awkward_world, gaussian_simulation
+from guestlist.testing import awkward_simulation, case_of, gaussian_simulation
 
 
 def test_every_record_is_as_it_would_be_alone():
@@ -21,7 +20,7 @@ def test_every_record_is_as_it_would_be_alone():
 
 
 def test_counted_by_hand_in_an_awkward_world():
-    case = case_of(awkward_world(records=60, models=12))
+    case = case_of(awkward_simulation(records=60, models=12))
     found = memorisation(case)
     correct, member = case.view.reference("correct"), case.view.reference_member
     for i in range(60):

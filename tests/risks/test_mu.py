@@ -5,10 +5,9 @@ import pytest
 from benchmarks.honesty import mu as honesty
 from scipy.stats import nct, norm
 
-from cases import case_of
 from guestlist.risks import tpr_of_mu
 from guestlist.risks.memorisation import Effects, bounded_mu, effects, likelihoods, mu, tail_excess
-from worlds import awkward_world, gaussian_simulation
+from guestlist.testing import awkward_simulation, case_of, gaussian_simulation
 
 
 @pytest.mark.parametrize(("estimate", "size", "freedom"), [(1.5, 3.0, 10.0), (-0.5, 16.0, 60.0), (8.0, 16.0, 62.0)])
@@ -72,7 +71,7 @@ def test_the_tpr_is_that_of_the_best_test():
 
 
 def test_records_without_both_sides_have_none_and_agreement_is_finite():
-    case = case_of(awkward_world(records=60, models=12))
+    case = case_of(awkward_simulation(records=60, models=12))
     found = mu(case)
     one_sided = (case.view.inside("margin").count == 0) | (case.view.outside("margin").count == 0)
     assert one_sided.any()

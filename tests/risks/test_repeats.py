@@ -7,7 +7,6 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from cases import leaking
 from guestlist import Estimate, InputError
 from guestlist.metrics import auc, flags_at_fpr
 from guestlist.risks import (
@@ -19,11 +18,12 @@ from guestlist.risks import (
     risks_of,
 )
 from guestlist.risks.predictive_value import mean_of_pairs
+from guestlist.testing import leaking_case
 
 
 @pytest.fixture(scope="module")
 def case():
-    return leaking()
+    return leaking_case()
 
 
 @pytest.fixture(scope="module")
@@ -155,7 +155,7 @@ def test_own_scores_come_as_an_array_or_by_id(case, tmp_path):
 
 
 def test_scores_of_ones_own_are_numbers_under_a_name_of_their_own(tmp_path):
-    case = leaking(records=60)
+    case = leaking_case(records=60)
     ids = case.records["id"]
     pd.DataFrame({"id": ids, "good": 1.0, "bad": ["n/k"] + ["1"] * 59}).to_csv(tmp_path / "bad.csv", index=False)
     with pytest.raises(InputError, match=r"Column 'bad' of .* holds 'n/k', which is not a number"):
@@ -167,7 +167,7 @@ def test_scores_of_ones_own_are_numbers_under_a_name_of_their_own(tmp_path):
 
 
 def test_an_attack_that_was_not_run_is_named():
-    case = leaking(records=60)
+    case = leaking_case(records=60)
     with pytest.raises(InputError, match="Attack 'nope' was not run; these were: loss"):
         predictive_values(case, ["mu"], ["nope"])
     with pytest.raises(InputError, match="Attack 'nope' was not run"):

@@ -6,12 +6,11 @@ import numpy as np
 import pytest
 
 import guestlist as gl
-from cases import case_of, leaking, regression
 from guestlist._report.page import report_page
 from guestlist.metrics import auc
 from guestlist.risks import RISKS, LogHistogram, risk_score, risks_of
+from guestlist.testing import case_of, gaussian_simulation, leaking_case, regression_case
 from oracles_risks import modified_entropy, risk_scores
-from worlds import gaussian_simulation
 
 
 @pytest.fixture(scope="module", params=["", "defended_"], ids=["undefended", "defended"])
@@ -120,14 +119,14 @@ def test_wrong_options_are_refused():
 
 
 def test_what_it_takes():
-    assert {"risk_score", "risk_score_own"} <= set(risks_of(leaking()))
+    assert {"risk_score", "risk_score_own"} <= set(risks_of(leaking_case()))
     alone = case_of(gaussian_simulation(1.0, records=60, models=1), ("loss",))
     assert set(risks_of(alone)) == {"risk_score_own", "loss_tail"}
-    assert not RISKS["risk_score_own"].possible(regression())
+    assert not RISKS["risk_score_own"].possible(regression_case())
 
 
 def test_members_score_higher_where_there_is_a_leak():
-    case = leaking(records=2000)
+    case = leaking_case(records=2000)
     for name in ("risk_score", "risk_score_own"):
         assert auc(risks_of(case)[name], case.truth.member).low > 0.6, name
     nothing = case_of(gaussian_simulation(0.0, records=2000, models=11), ("loss",))

@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
-from cases import leaking
 from guestlist.metrics import flags_at_fpr
 from guestlist.risks import RISKS, predictive_value, predictive_values
 from guestlist.risks.predictive_value import EVERY_MEMBER
+from guestlist.testing import leaking_case
 
 BY_DEFAULT = ("risk_score", "risk_score_own", "loss_tail", "memorisation", "mu")  # of a case without evidence
 
@@ -43,7 +43,7 @@ def test_of_equals_the_top_is_the_mean():
 
 
 def test_calling_everybody_has_full_recall_and_tells_nothing():
-    case = leaking()
+    case = leaking_case()
     rows = predictive_values(case)
     assert {row.attack for row in rows} == set(case.attacks)
     for attack in case.attacks:
@@ -60,7 +60,9 @@ def test_calling_everybody_has_full_recall_and_tells_nothing():
 
 
 def test_a_risk_that_follows_the_attack_is_worth_more():
-    rows = {(row.risk, row.attack): row for row in predictive_values(leaking(records=2000), ["risk_score"], ["loss"])}
+    rows = {
+        (row.risk, row.attack): row for row in predictive_values(leaking_case(records=2000), ["risk_score"], ["loss"])
+    }
     assert set(rows) == {(EVERY_MEMBER, "loss"), ("risk_score", "loss")}
     row = rows["risk_score", "loss"]
     assert row.auc.low > 0.8

@@ -14,7 +14,7 @@ from guestlist.selfcheck.simulations import (
     signals_of_rounded,
     unbalanced_references,
 )
-from worlds import DESIGNS, exactly_half, gaussian_simulation, noise_simulation, signals_of_margin
+from guestlist.testing import DESIGNS, exactly_half, gaussian_simulation, noise_simulation, signals_of_margin
 
 
 def test_every_signal_is_that_of_a_model_with_two_classes():

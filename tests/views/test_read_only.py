@@ -11,7 +11,7 @@ from sklearn.neighbors import KNeighborsClassifier
 import guestlist as gl
 from guestlist._views import Rotation, Signals
 from guestlist.evidence import EVIDENCE
-from worlds import gaussian_simulation
+from guestlist.testing import gaussian_simulation
 
 
 def within(thing, path=""):

@@ -14,7 +14,7 @@ from guestlist.attacks import ATTACKS
 from guestlist.errors import NotCollectedError
 from guestlist.models import SIGNALS, signals_of_probabilities
 from guestlist.models.signals import hinge, signals_of_logits, smallest_answer
-from worlds import gaussian_simulation
+from guestlist.testing import gaussian_simulation
 
 
 def exactly(logits, label):

@@ -9,7 +9,7 @@ from guestlist._kernels import best_threshold, subsample_by_label
 from guestlist._views import signals as views
 from guestlist.attacks import ATTACKS
 from guestlist.metrics import auc
-from worlds import gaussian_simulation, target_of
+from guestlist.testing import gaussian_simulation, target_of
 
 
 @pytest.fixture

@@ -6,7 +6,7 @@ import pytest
 @pytest.fixture(scope="session")
 def pool():
     pytest.importorskip("torch")
-    from shapr_world import clusters
+    from shapr_simulation import clusters
 
     return clusters()
 
@@ -15,7 +15,7 @@ def pool():
 def world(pool, tmp_path_factory):
     from papers.shapr import models
 
-    from shapr_world import SMALL, SOURCE
+    from shapr_simulation import SMALL, SOURCE
 
     return models.world(pool, SOURCE, SMALL, tmp_path_factory.mktemp("models"))
 
@@ -24,6 +24,6 @@ def world(pool, tmp_path_factory):
 def repeats(world):
     from papers.shapr import measures
 
-    from shapr_world import SMALL
+    from shapr_simulation import SMALL
 
     return [measures.repeat(world, k) for k in range(SMALL.repeats)]

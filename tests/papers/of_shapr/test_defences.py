@@ -8,7 +8,7 @@ from papers.shapr import alone, effectiveness, measures, models, noise, regulari
 from sklearn.neighbors import KNeighborsClassifier
 
 import guestlist as gl
-from shapr_world import SMALL
+from shapr_simulation import SMALL
 
 pytest.importorskip("torch")
 

@@ -12,7 +12,7 @@ from sklearn.metrics import f1_score, precision_score, recall_score, roc_auc_sco
 from sklearn.neighbors import KNeighborsClassifier
 
 import guestlist as gl
-from shapr_world import SMALL, SOURCE
+from shapr_simulation import SMALL, SOURCE
 
 torch = pytest.importorskip("torch")
 

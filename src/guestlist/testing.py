@@ -1,0 +1,242 @@
+"""Simulations with known ground truth, cases and oracles for tests of your own attack or risk.
+
+No model is trained: margins are drawn, and members' margins are larger by a known amount. A simulation gives an attack all
+that it would see of real models::
+
+    from guestlist.testing import auc_by_pairs, gaussian_simulation, target_of
+
+    signals, member = target_of(gaussian_simulation(shift=1.0, records=500, models=17))
+    assert auc_by_pairs(my_attack(signals), member) > 0.6
+"""
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+import pandas as pd
+from scipy.stats import norm
+
+from guestlist._audit.evaluate import evaluate
+from guestlist._case import Case, Check, Setting, Truth, score
+from guestlist._findings.results import Results
+from guestlist._findings.selection import stand_in_targets
+from guestlist._views import Evidence, FullAnswersView, Rotation, Signals
+from guestlist.attacks import ATTACKS
+from guestlist.metrics import Estimate
+from guestlist.selfcheck.simulations import (
+    DESIGNS,
+    answers_of_margin,
+    bernoulli,
+    complementary_pairs,
+    exactly_half,
+    gaussian_simulation,
+    memorising_simulation,
+    noise_simulation,
+    signals_of_margin,
+    unbalanced_references,
+)
+
+__all__ = [
+    "DESIGNS",
+    "Case",
+    "Check",
+    "Evidence",
+    "Rotation",
+    "ScoreSimulation",
+    "Signals",
+    "answers_of_margin",
+    "auc_by_pairs",
+    "awkward_simulation",
+    "bernoulli",
+    "case_of",
+    "complementary_pairs",
+    "evaluate_case",
+    "exactly_half",
+    "gaussian_simulation",
+    "interval_coverage",
+    "leaking_case",
+    "memorising_simulation",
+    "noise_simulation",
+    "regression_case",
+    "signals_of_margin",
+    "target_of",
+    "unbalanced_references",
+    "with_signals",
+]
+
+DEFAULT_ATTACKS = ("loss", "entropy", "lira_bayes")
+
+
+def target_of(simulation: Rotation, model: int = 0) -> tuple[Signals, np.ndarray]:
+    """Return the adversary's view of one model of a simulation, and the true membership."""
+    return simulation.facing(model), simulation.member[model]
+
+
+def awkward_simulation(*, records: int = 60, models: int = 9, seed: int = 0, design=bernoulli) -> Rotation:
+    """Simulate the difficult inputs of an attack.
+
+    There are ties, saturated records, missing signals, and records that are members of all, none or one of the models.
+
+    Args:
+        records: Number of records; at least 8.
+        models: Number of models.
+        seed: Random seed.
+        design: Function that draws membership; one of ``DESIGNS``, or a function like them.
+    """
+    simulation = gaussian_simulation(
+        1.0, records=records, models=models, seed=seed, log_deviation_sd=0.5, design=design
+    )
+    rng = np.random.default_rng([seed, 1])
+    margin = np.round(simulation.values["margin"], 1)
+    margin[:, :5] = 30.0 + 0.1 * np.arange(5)  # All models agree, at a value without an exact float.
+    margin[0, 3] = -2.0  # One model does not.
+    values = signals_of_margin(margin)
+    missing = np.less(rng.random(margin.shape), 0.05)
+    values = {name: np.where(missing, np.nan, matrix) for name, matrix in values.items()}
+    log_p = np.where(missing[..., None], np.nan, answers_of_margin(margin, simulation.labels))
+    member = simulation.member.copy()
+    if simulation.together is None:
+        member[:, 5], member[:, 6] = True, False
+        member[:, 7] = np.arange(models) == 2  # If this model is the target, no reference has the record as a member.
+
+    def evidence(model: int) -> Evidence:
+        others = simulation.others(model)
+        plain = simulation.evidence(model)
+        white_box = plain.need("white_box")
+        white_box = replace(
+            white_box, features=values["margin"][model][:, None], member=member[model] & white_box.known
+        )
+        answers = FullAnswersView(log_p[others], member[others])
+        return plain.with_part("full_answers", answers).with_part("white_box", white_box)
+
+    return replace(simulation, values=values, member=member, evidence=evidence, answers=lambda model: log_p[model])
+
+
+def case_of(simulation: Rotation, names: Sequence[str] = DEFAULT_ATTACKS, population: int = 0, **changes) -> Case:
+    """Return the case in which the first model of a simulation is the target.
+
+    Args:
+        simulation: Simulated models.
+        names: Attacks to run.
+        population: Number of last records that are a population: not evaluated.
+        changes: Fields of the case to replace.
+    """
+    records = len(simulation.labels)
+    ids = [f"r{i}" for i in range(records)]
+    table = pd.DataFrame({"id": ids, "label": simulation.labels.astype(str), "class": simulation.labels})
+    table["group_half"] = np.where(np.arange(records) < records / 2, "first", "second")
+    truth = Truth(simulation.member[0].copy(), np.arange(records) < records - population)
+    setting = Setting("a model", 2, "logits", fingerprints={"data": "d", "seed": "0"})
+    stand_ins = stand_in_targets(simulation) if len(simulation.member) > 2 else None
+    case = Case(simulation.facing(0), truth, table, stand_ins, {name: ATTACKS[name] for name in names}, setting)
+    return replace(case, **changes).scored()
+
+
+def evaluate_case(case: Case) -> Results:
+    """Run the attacks of a case and evaluate their scores."""
+    return evaluate(case, score(case.view, case.attacks))
+
+
+def leaking_case(records: int = 400, models: int = 11, **changes) -> Case:
+    """Return a case in which members' margins are 1.5 standard deviations larger."""
+    return case_of(gaussian_simulation(1.5, records=records, models=models, seed=1), **changes)
+
+
+def regression_case(records: int = 200) -> Case:
+    """Return a case of a regression model whose residuals are half as large for members."""
+    rng = np.random.default_rng(0)
+    member, y = np.arange(records) < records // 2, rng.normal(10, 2, records)
+    residual = rng.normal(size=(1, records)) * np.where(member, 0.5, 1.0)
+    simulation = Rotation({"residual": residual, "loss": residual**2}, member[None], np.zeros(records, int))
+    case = case_of(simulation, ("loss",))
+    return replace(
+        case, records=case.records.assign(label=y.astype(str)), setting=replace(case.setting, classes=0, scale="values")
+    )
+
+
+def with_signals(case: Case, **signals: np.ndarray) -> Case:
+    """Return the same case with other signals of the target."""
+    values = {name: matrix.copy() for name, matrix in case.view.values.items()}
+    for name, row in signals.items():
+        values[name][0] = row
+    return replace(case, view=replace(case.view, values=values)).scored()
+
+
+@dataclass(frozen=True)
+class ScoreSimulation:
+    """Normal scores with a known AUC and known rates.
+
+    Args:
+        shift: Mean of members' scores; non-members' scores are standard normal.
+        stretch: Standard deviation of members' scores.
+        step: Distance of the values to which scores are rounded, to make ties; 0 for no rounding.
+    """
+
+    shift: float
+    stretch: float = 1.0
+    step: float = 0.0
+
+    @classmethod
+    def of_auc(cls, auc: float, stretch: float = 1.0, step: float = 0.0) -> "ScoreSimulation":
+        """Return the simulation whose scores have this AUC before they are rounded."""
+        return cls(float(norm.ppf(auc) * np.hypot(1, stretch)), stretch, step)
+
+    def draw(self, rng: np.random.Generator, members: int, nonmembers: int) -> tuple[np.ndarray, np.ndarray]:
+        """Draw scores and membership."""
+        member = np.arange(members + nonmembers) < members
+        scores = rng.normal(size=len(member)) * np.where(member, self.stretch, 1.0) + self.shift * member
+        return self.on_lattice(scores), member
+
+    def on_lattice(self, scores: np.ndarray) -> np.ndarray:
+        """Round scores to multiples of ``step``."""
+        return self.step * np.round(scores / self.step) if self.step else scores
+
+    @property
+    def auc(self) -> float:
+        """True AUC, ties counted as 0.5."""
+        if not self.step:
+            return float(norm.cdf(self.shift / np.hypot(1, self.stretch)))
+        edges = self.step * (np.arange(-200, 202) - 0.5)
+        members, nonmembers = np.diff(norm.cdf(edges, self.shift, self.stretch)), np.diff(norm.cdf(edges))
+        return float(members @ (np.cumsum(nonmembers) - nonmembers / 2))
+
+    def tpr(self, fpr: float) -> float:
+        """Return the true TPR at the smallest threshold that non-members exceed with probability ``fpr`` or less."""
+        quantile = norm.isf(fpr)
+        if self.step:  # A value j * step is exceeded by all that is rounded up from (j + 1/2) * step.
+            quantile = (np.ceil(quantile / self.step - 0.5) + 0.5) * self.step
+        return float(norm.sf(quantile, self.shift, self.stretch))
+
+    def rates(self, threshold: float) -> tuple[float, float]:
+        """Return the true TPR and FPR of flagging scores at the threshold or above."""
+        if self.step:
+            threshold = (np.ceil(threshold / self.step) - 0.5) * self.step
+        return float(norm.sf(threshold, self.shift, self.stretch)), float(norm.sf(threshold))
+
+
+def interval_coverage(
+    interval_and_truth: Callable[[np.random.Generator], tuple[Estimate, float]], *, simulations: int, seed: int = 0
+) -> float:
+    """Return the share of simulations in which the interval contains the truth."""
+    covered = 0
+    for number in range(simulations):
+        interval, truth = interval_and_truth(np.random.default_rng([seed, number]))
+        covered += interval.low - 1e-12 <= truth <= interval.high + 1e-12
+    return covered / simulations
+
+
+def auc_by_pairs(scores: Sequence[float] | np.ndarray, member: Sequence[bool] | np.ndarray) -> float:
+    """Return the share of pairs of a member and a non-member in the right order, ties counted as 0.5.
+
+    This is the slow and obvious version of :func:`guestlist.metrics.auc`. Records without a score are omitted.
+    """
+    pairs = [
+        (inside, outside)
+        for inside, is_member in zip(scores, member, strict=True)
+        for outside, is_other in zip(scores, member, strict=True)
+        if is_member and not is_other and not math.isnan(inside) and not math.isnan(outside)
+    ]
+    if not pairs:
+        return math.nan
+    return sum(1.0 if inside > outside else 0.5 if inside == outside else 0.0 for inside, outside in pairs) / len(pairs)
