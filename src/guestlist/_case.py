@@ -11,8 +11,7 @@ import numpy as np
 import pandas as pd
 
 from guestlist._baseline.baseline import Baseline, CrossFitted
-from guestlist._collect import UntilWidth
-from guestlist._collect.engines.engine import Progress
+from guestlist._collect import Progress, UntilWidth
 from guestlist._kernels import frozen_take
 from guestlist._util import one_thread, short_repr
 from guestlist._views import NO_EVIDENCE, Evidence, Rotation, Signals

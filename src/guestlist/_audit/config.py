@@ -8,9 +8,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from guestlist._case import PRIOR, Cover, notes_with_cover
-from guestlist._collect import UntilWidth, check_about, check_folder, progress_of
-from guestlist._collect.engines.engine import Engine, Progress
-from guestlist._collect.engines.local import resolve_engine
+from guestlist._collect import Engine, Progress, UntilWidth, check_about, check_folder, progress_of, resolve_engine
 from guestlist._diagnostics.table import check_codes
 from guestlist._util import flag, integer, number
 from guestlist.evidence import check_plans

@@ -15,9 +15,7 @@ from guestlist._audit.defence_results import FPR, Defended, judged
 from guestlist._audit.defence_runs import DefenceRunner, Plain, left_over, trained
 from guestlist._audit.flow import run_audit
 from guestlist._case import PRIOR, Cover, notes_with_cover
-from guestlist._collect import ColumnNames, Inputs, prepare
-from guestlist._collect.engines.engine import Engine, Progress
-from guestlist._collect.engines.local import Local
+from guestlist._collect import ColumnNames, Engine, Inputs, Local, Progress, prepare
 from guestlist._findings.results import Results
 from guestlist._store import audit_folder, folder_lock, from_json, open_store, read_json, to_json, write_json
 from guestlist.data import as_data

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from guestlist._collect.engines.engine import Progress
+from guestlist._collect import Progress
 from guestlist._findings.results import Results
 
 if TYPE_CHECKING:

@@ -5,7 +5,7 @@ from dataclasses import replace
 from typing import Any
 
 from guestlist._case import Case, Scores
-from guestlist._collect.engines.engine import Progress
+from guestlist._collect import Progress
 from guestlist._diagnostics import table
 from guestlist._findings import (
     attacks,

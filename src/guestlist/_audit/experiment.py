@@ -23,8 +23,7 @@ from guestlist._audit.experiment_summary import (
     summarise_runs,
 )
 from guestlist._case import Cover
-from guestlist._collect import with_description
-from guestlist._collect.engines.engine import Engine, Files, Progress, clear_work, run_all
+from guestlist._collect import Engine, Files, Progress, clear_work, run_all, with_description
 from guestlist._store import (
     audit_folder,
     folder_lock,

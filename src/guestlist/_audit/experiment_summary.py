@@ -11,7 +11,7 @@ import pandas as pd
 from scipy.stats import t
 
 from guestlist._case import Cover
-from guestlist._collect.engines.engine import Progress
+from guestlist._collect import Progress
 from guestlist._store import write_text
 from guestlist.defences import L2, Fit, Recipe, answered, dp_sgd_for, tensor
 from guestlist.metrics import WITHHELD, Estimate

@@ -36,7 +36,9 @@ from guestlist._case import PRIOR, Case, Check, Cover, Origin, Scores, score
 from guestlist._collect import (
     NO_STAND_INS,
     CollectContext,
+    Engine,
     Inputs,
+    Progress,
     UntilWidth,
     check_rare_categories,
     evaluation_progress,
@@ -47,7 +49,6 @@ from guestlist._collect import (
     store_of_inputs,
     train_references,
 )
-from guestlist._collect.engines.engine import Engine, Progress
 from guestlist._diagnostics.table import CHECKS, of_baseline, of_consistency, of_duplicates, of_repeats, of_twins
 from guestlist._findings.case_io import case_in
 from guestlist._findings.results import Results, write_results

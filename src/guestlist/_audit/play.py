@@ -11,8 +11,7 @@ import numpy as np
 from guestlist._audit.config import REFERENCES, AuditConfig
 from guestlist._audit.flow import collect_case, run_audit
 from guestlist._case import PRIOR, Case, Cover, Origin
-from guestlist._collect import Inputs, UntilWidth, repeated_ids, with_description
-from guestlist._collect.engines.engine import Engine, Progress
+from guestlist._collect import Engine, Inputs, Progress, UntilWidth, repeated_ids, with_description
 from guestlist._findings.epsilon import DELTA, Epsilon, epsilon_bound
 from guestlist._findings.results import Results
 from guestlist._store import to_json

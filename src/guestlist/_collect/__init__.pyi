@@ -1,3 +1,13 @@
+from .engines.engine import Engine as Engine
+from .engines.engine import Files as Files
+from .engines.engine import Here as Here
+from .engines.engine import Progress as Progress
+from .engines.engine import clear_work as clear_work
+from .engines.engine import run_all as run_all
+from .engines.local import ALL_CORES as ALL_CORES
+from .engines.local import Local as Local
+from .engines.local import resolve_engine as resolve_engine
+from .engines.on_ray import Ray as Ray
 from .inputs import ColumnNames as ColumnNames
 from .inputs import Duplicates as Duplicates
 from .inputs import Inputs as Inputs

@@ -5,6 +5,7 @@ from collections.abc import Callable
 import numpy as np
 from scipy.special import logit
 
+from guestlist import knn
 from guestlist._views import LeavesView, Signals
 from guestlist.attacks.classifiers import ROWS, balanced, hashes
 
@@ -95,9 +96,8 @@ def knn_likelihood_ratio_attack(signals: Signals) -> np.ndarray:
 
     NaN for records that are not evaluated.
     """
-    from guestlist.knn import knn_likelihood_ratio
 
-    return _knn_scores(signals, knn_likelihood_ratio)
+    return _knn_scores(signals, knn.knn_likelihood_ratio)
 
 
 def t_waka_attack(signals: Signals) -> np.ndarray:
@@ -106,17 +106,15 @@ def t_waka_attack(signals: Signals) -> np.ndarray:
     It is the area between the distribution functions with and without the record above the target's loss minus that below.
     NaN for records that are not evaluated.
     """
-    from guestlist.knn import t_waka
 
-    return _knn_scores(signals, t_waka)
+    return _knn_scores(signals, knn.t_waka)
 
 
 def _knn_scores(signals: Signals, value: Callable) -> np.ndarray:
-    from guestlist.knn import Knn
 
     view = signals.evidence.need("neighbours")
     rows = view.evaluated
     scores = np.full(len(signals.labels), np.nan)
     loss = 1 - signals.target("p_y")[rows]
-    scores[rows] = value(view.x[rows], signals.labels[rows], loss, Knn(k=view.k, metric=view.metric), p=view.rate)
+    scores[rows] = value(view.x[rows], signals.labels[rows], loss, knn.Knn(k=view.k, metric=view.metric), p=view.rate)
     return scores

@@ -50,21 +50,18 @@ def _refuse(context: click.Context, error: AuditError) -> None:
 
 def build_engine(engine: str | None, jobs: int | None, address: str | None):
     """Build the engine that ``--engine``, ``--jobs`` and ``--address`` describe."""
-    from guestlist._collect.engines.engine import Here
-    from guestlist._collect.engines.local import ALL_CORES, Local
-    from guestlist._collect.engines.on_ray import Ray
 
     if address is not None and engine != "ray":
         raise click.UsageError("--address is that of a Ray cluster: give --engine ray with it.")
     if jobs is not None and engine not in (None, "local"):
         raise click.UsageError(f"--jobs is for --engine local; leave it out with --engine {engine}.")
     if engine == "ray":
-        return Ray(address)
+        return _collect.Ray(address)
     if engine == "here":
-        return Here()
+        return _collect.Here()
     if jobs is None:
-        return ALL_CORES
-    return Local(jobs)
+        return _collect.ALL_CORES
+    return _collect.Local(jobs)
 
 
 as_json = click.option("--json", "as_json", is_flag=True, help="Print the results as JSON on stdout.")

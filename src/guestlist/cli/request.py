@@ -29,8 +29,7 @@ from guestlist.errors import FolderError
 
 if TYPE_CHECKING:
     from guestlist._case import Cover
-    from guestlist._collect import UntilWidth
-    from guestlist._collect.engines.engine import Engine
+    from guestlist._collect import Engine, UntilWidth
     from guestlist._findings.results import Results
     from guestlist._store import Store
 

@@ -10,8 +10,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from guestlist._collect import CollectContext, TrainReference, train_reference
-from guestlist._collect.engines.engine import Files
+from guestlist._collect import CollectContext, Files, TrainReference, train_reference
 from guestlist._store import Store, file_numbers, model_path
 from guestlist._views import FullAnswersView
 from guestlist.data import Data

@@ -16,8 +16,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from guestlist._collect import CollectContext, SignalExtractor
-from guestlist._collect.engines.engine import Files
+from guestlist._collect import CollectContext, Files, SignalExtractor
 from guestlist._store import Store, file_numbers
 from guestlist._util import stream
 from guestlist._views import ModelsView

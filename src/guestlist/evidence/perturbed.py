@@ -8,8 +8,7 @@ import numpy as np
 import pandas as pd
 from scipy.special import expit
 
-from guestlist._collect import CollectContext, SignalExtractor
-from guestlist._collect.engines.engine import Files, Here
+from guestlist._collect import CollectContext, Files, Here, SignalExtractor
 from guestlist._store import Store, file_numbers
 from guestlist._util import is_free, reason, stream
 from guestlist._views import PerturbedView

@@ -9,8 +9,7 @@ import numpy as np
 import pandas as pd
 from threadpoolctl import threadpool_limits
 
-from guestlist._collect import CollectContext
-from guestlist._collect.engines.engine import Files
+from guestlist._collect import CollectContext, Files
 from guestlist._store import Store
 from guestlist._util import grams, is_free, stream
 from guestlist._views import Degenerate, QuantilesView

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 import numpy as np
 import pandas as pd
 
+from guestlist import privacy
 from guestlist._util import stream
 from guestlist.data import Data
-
-if TYPE_CHECKING:
-    from guestlist.privacy import Coins, FixedSize
 
 # Every record should have at least this many references that trained on it and as many that did not …
 MIN_PER_SIDE = 2
@@ -41,12 +39,11 @@ class Bernoulli:
     def row(self, k: int, data: Data, seed: int) -> tuple[np.ndarray, np.ndarray]:
         return draw_inclusion_by_class(data, self.rate, seed, k), np.ones(len(data), dtype=bool)
 
-    def membership(self, labels: np.ndarray) -> Coins | None:
-        from guestlist.privacy import Coins
+    def membership(self, labels: np.ndarray) -> privacy.Coins | None:
 
         if self.rate != 0.5:
             return None
-        return Coins(condition=no_redraw_probability(labels, self.rate))
+        return privacy.Coins(condition=no_redraw_probability(labels, self.rate))
 
 
 def draw_inclusion(data: Data, rate: float, seed: int, k: int, purpose: str = "rows") -> np.ndarray:
@@ -176,10 +173,9 @@ class Sides:
         rank[order] = np.arange(len(order))
         return rank[person] < members, rank[person] < evaluated
 
-    def membership(self, labels: np.ndarray) -> FixedSize:
-        from guestlist.privacy import FixedSize
+    def membership(self, labels: np.ndarray) -> privacy.FixedSize:
 
-        return FixedSize()
+        return privacy.FixedSize()
 
     def allowed(self, evaluated: np.ndarray, seed: int) -> np.ndarray:
         """Return (records,) true for records that references may train on: all evaluated ones, and some of the others."""

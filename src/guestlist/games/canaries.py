@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar, Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 import pandas as pd
 
+from guestlist import privacy
 from guestlist._util import stream
 from guestlist.data import Data
 from guestlist.errors import InputError
 from guestlist.games.bernoulli import ENOUGH_OF_A_CLASS, person_numbers
 from guestlist.games.game import Ensemble
-
-if TYPE_CHECKING:
-    from guestlist.privacy import Coins
 
 PER_CANARY = 4  # candidates, by default
 
@@ -75,10 +73,9 @@ class Canaries:
             raise InputError("No record is marked as a canary: play the game with gl.play, which chooses them.")
         return ~data.marked | (stream(seed, "rows", k).random(len(data)) < 0.5), data.marked
 
-    def membership(self, labels: np.ndarray) -> Coins:
-        from guestlist.privacy import Coins
+    def membership(self, labels: np.ndarray) -> privacy.Coins:
 
-        return Coins()
+        return privacy.Coins()
 
     def _candidates(self, records: int) -> int:
         if self.candidates is None:

@@ -10,8 +10,7 @@ from scipy.special import stdtr
 from scipy.stats import false_discovery_control
 
 from guestlist._case import Case
-from guestlist._collect import SignalExtractor
-from guestlist._collect.engines.engine import Progress
+from guestlist._collect import Progress, SignalExtractor
 from guestlist._util import stream
 from guestlist.attacks import ATTACKS, score_every_target
 from guestlist.data import Data, as_data
