@@ -65,7 +65,7 @@ def test_a_level_is_reached_by_equality_and_nan_stays_nan():
 
 def test_calls_that_are_none_are_refused():
     member = np.array([True, False])
-    with pytest.raises(ValueError, match=r"Expected calls of 'a' shaped \(2,\), found \(3,\)"):
+    with pytest.raises(ValueError, match=r"Expected flags of 'a' shaped \(2,\), found \(3,\)"):
         agreement({"a": np.zeros(3)}, member)
     with pytest.raises(ValueError, match="true, false or NaN"):
         agreement({"a": np.array([0.3, 1.0])}, member)  # scores, by mistake

@@ -15,7 +15,7 @@ import pandas as pd
 from guestlist._util.environment import path_error, path_exists
 from guestlist.errors import InputError
 
-# Bytes of a value in memory, by its kind in a Parquet file; of a text, those that say where it stands.
+# Bytes of a value in memory, by its type in a Parquet file; of a text, those of its position.
 WIDTHS = {"BOOLEAN": 1, "INT32": 4, "FLOAT": 4}
 MAX_WIDTH = 8
 # Where a machine does not say how much memory it has.
@@ -27,7 +27,7 @@ CGROUP_LIMIT = Path("/sys/fs/cgroup/memory.max")
 def read_parquet(path: str | Path) -> pd.DataFrame:
     """The table in a Parquet file; ValueError where it does not fit into memory, and pyarrow's errors where it is damaged.
 
-    A value that stands a billion times in a column takes a few bytes of a file.
+    A value that occurs a billion times in a column takes a few bytes of a file.
     """
     import pyarrow.parquet
 
@@ -67,7 +67,7 @@ def _long_texts(metadata, limit: int) -> list[str]:
 
 
 def _written_out(path: str | Path, columns: list[str]) -> int:
-    """Bytes of the texts in some columns: one that repeats stands once in the file, and in the table as often as it repeats."""
+    """Bytes of the texts in some columns: one that repeats is stored once in the file, and in the table each time."""
     if not columns:
         return 0
     import pyarrow.compute
@@ -115,7 +115,7 @@ INDEX = re.compile(r"__index_level_\d+__")
 QUOTED = re.compile(r'"[^"]*"')
 # Lines that tell how a file separates its columns.
 LOOKED_AT = 20
-# Separators that also stand in names and texts, so that every line must agree, each with what a cell is: R's write.table
+# Separators that also occur in names and texts, so that every line must agree, each with what a cell is: R's write.table
 # has blanks.
 SELDOM = {
     r"\s+": re.compile(r'(?:"[^"]*"|[^\s"])+'),
@@ -282,7 +282,7 @@ def encode_tables(table: pd.DataFrame, *others: pd.DataFrame) -> list[np.ndarray
 LOOKED_AT = 1000  # values that tell whether a column is free text
 SHORT = 20  # characters; shorter strings, on average, are names
 LONGEST_WORD = 5000  # characters of a text that are read
-WIDTH = 192  # columns of numbers that stand for a text
+WIDTH = 192  # columns of numbers that represent a text
 GRAM = 3
 
 

@@ -110,7 +110,7 @@ def choice(name: str, value: Any, known: Iterable[str]) -> None:
 
 
 def words(name: str, value: Any) -> tuple[str, ...]:
-    """Texts; one of them may stand alone, and none is an empty list.
+    """Return texts as a tuple; a single text becomes a tuple of one.
 
     >>> words("group", "sex"), words("group", ["sex", "race"]), words("group", ())
     (('sex',), ('sex', 'race'), ())

@@ -40,7 +40,6 @@ class Bernoulli:
         return draw_inclusion_by_class(data, self.rate, seed, k), np.ones(len(data), dtype=bool)
 
     def membership(self, labels: np.ndarray) -> privacy.Coins | None:
-
         if self.rate != 0.5:
             return None
         return privacy.Coins(condition=no_redraw_probability(labels, self.rate))
@@ -174,7 +173,6 @@ class Sides:
         return rank[person] < members, rank[person] < evaluated
 
     def membership(self, labels: np.ndarray) -> privacy.FixedSize:
-
         return privacy.FixedSize()
 
     def allowed(self, evaluated: np.ndarray, seed: int) -> np.ndarray:

@@ -74,7 +74,6 @@ class Canaries:
         return ~data.marked | (stream(seed, "rows", k).random(len(data)) < 0.5), data.marked
 
     def membership(self, labels: np.ndarray) -> privacy.Coins:
-
         return privacy.Coins()
 
     def _candidates(self, records: int) -> int:

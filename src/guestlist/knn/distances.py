@@ -96,7 +96,7 @@ def squared_distances(x: np.ndarray, *, precision: str = "exact") -> Distances:
 
 
 def canonical_order(x: np.ndarray) -> np.ndarray:
-    """(n,) an order of the records that depends on their contents alone; equal records stand together."""
+    """(n,) an order of the records that depends only on their contents; equal records are adjacent."""
     rows = np.ascontiguousarray(x + 0.0)  # -0.0 becomes 0.0: equal numbers, equal bytes
     return np.argsort(rows.view(np.dtype((np.void, rows.shape[1] * rows.itemsize)))[:, 0], kind="stable")
 

@@ -26,7 +26,7 @@ from guestlist.knn.pool import banzhaf_radius, banzhaf_weights, make_pool, self_
 class NeighbourLists:
     """The nearest other records of each record, nearest first, with all that tie with the last of them.
 
-    Those of record i stand at ``starts[i]:starts[i + 1]`` of the flat arrays.
+    Those of record i are at ``starts[i]:starts[i + 1]`` of the flat arrays.
 
     Args:
         k, p: of the self-WaKA that the lists are long enough for.
@@ -118,7 +118,7 @@ def waka_influence_of_each(lists: NeighbourLists) -> np.ndarray:
 
     Returns:
         A flat array like ``lists.index``: the influence of neighbour ``lists.index[e]`` on the record whose
-        list entry ``e`` stands in. Neighbours beyond the list change it by less than 2^-53.
+        list contains entry ``e``. Neighbours beyond the list change it by less than 2^-53.
     """
     if lists.n < 2:
         return np.empty(0)

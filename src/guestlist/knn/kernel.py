@@ -33,7 +33,7 @@ def add_all_values(distances, matching, low, high, mass, moment, end, out):
     Args:
         distances: (tests, n) squared distances.
         matching: (tests, high - low) the slice [low, high) of them, sorted.
-        low, high: where the records with the label of these tests stand.
+        low, high: positions of the records with the label of these tests.
         mass, moment, end: of the weights.
         out: shape (1, n) sums over tests; (tests, n) keeps them apart.
     """
@@ -78,7 +78,7 @@ def _scratch(distances, matching):
 
 @numba.njit(nogil=True, cache=True)
 def distinct_edges(ordered, edges, ties):
-    """Fill the distinct values of a sorted row and how often each stands there; returns their number."""
+    """Fill the distinct values of a sorted row and how often each occurs; return their number."""
     n_edges = 0
     for value in ordered:
         if n_edges > 0 and edges[n_edges - 1] == value:
@@ -213,7 +213,7 @@ def _upper_bound(row, radius):
 
 @numba.njit(nogil=True, cache=True)
 def quickselect(values, rank):
-    """The value that would stand at ``rank`` if they were sorted; they change places (Hoare 1961).
+    """The value at ``rank`` if they were sorted; they are reordered (Hoare 1961).
 
     ``np.partition`` does the same, and takes numba seconds to compile.
     """

@@ -16,8 +16,8 @@ def fill_loss_distributions(distances, low, high, self_rows, radius, k, p, insid
 
     Args:
         distances: (tests, n) from each record to all, exactly 0 to itself and its equals.
-        low, high: where the records of its class stand.
-        own: (tests,) where it stands itself.
+        low, high: positions of the records of its class.
+        own: (tests,) position of the record itself.
         radius: neighbours to walk; what lies beyond is left out, unless all are walked.
     """
     for t in range(len(distances)):
@@ -275,7 +275,7 @@ def t_waka(
 
 
 def _positions(pool: Pool, evaluated) -> np.ndarray:
-    """(evaluated,) where the evaluated records stand in the pool; all of them for None."""
+    """(evaluated,) positions of the evaluated records in the pool; all of them for None."""
     return pool.places_of(np.arange(pool.n) if evaluated is None else check_rows(evaluated, pool.n, "evaluated"))
 
 
@@ -328,7 +328,7 @@ def _possible(pool: Pool, positions: np.ndarray, matches: np.ndarray) -> tuple[n
 def _distributions(
     pool: Pool, positions: np.ndarray, k: int, p: float, radius: int, n_jobs: int, progress
 ) -> Distributions:
-    """(places, k + 1) distributions of the loss with and without each of the records that stand there."""
+    """(places, k + 1) distributions of the loss with and without each of the records at these places."""
     buffers = Buffers()
     by_class = np.argsort(positions, kind="stable")  # class by class
 

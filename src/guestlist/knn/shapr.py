@@ -15,7 +15,7 @@ def shapr(x, y, x_test, y_test, *, k: int = SHAPR_K, n_jobs: int = 1) -> np.ndar
     """(members,) SHAPr: exact K-NN Shapley values, averaged over test records; at risk when above 0 (Duddu et al. 2022).
 
     Args:
-        x, y: (members, dimensions) and (members,) where members stand in the space, and their classes.
+        x, y: (members, dimensions) and (members,) positions of members in the space, and their classes.
         x_test, y_test: the same of records that the target was not trained on.
         k: neighbours that vote.
         n_jobs: threads; -1 for all cores. Results do not depend on it.

@@ -141,13 +141,13 @@ def _matches_before(slots, codes, code, n_edges, ties, before):
         slot = slots[i]
         match = np.uint32(codes[i] == code)
         position = before[slot]
-        before[slot] = position + match  # a matching record stands on an edge, and comes before those of later rows
+        before[slot] = position + match  # a matching record is on an edge, and comes before those of later rows
         slots[i] = position + position + match
 
 
 @numba.njit(nogil=True, cache=True)
 def _values_of_positions(n, size, counts, mass, end, values):
-    """Fill the value of a record at each place, farthest first, by the formula of ``weights`` as it stands."""
+    """Fill the value of a record at each place, farthest first, directly by the formula of ``weights``."""
     after = n - counts[2 * size]
     beyond = 0.0
     values[2 * size] = 0.0
@@ -223,11 +223,11 @@ def knn_banzhaf_blocks(
 def waka(
     x, y, x_test, y_test, knn: Knn = Knn(), *, p: float = 0.5, n_jobs: int = 1, progress: Progress | None = None
 ) -> np.ndarray:
-    """(n,) signed test-WaKA: how far a record moves the law of the loss, + where its label is the test's, else -.
+    """(n,) signed test-WaKA: how far a record moves the distribution of the loss, + where its label is the test's, else -.
 
-    WaKA is the Wasserstein distance between the laws of the loss of K-NN models trained on random subsets
-    with and without the record. One law always lies below the other, so the distance is the difference of
-    the means, and the signed value *is* the Banzhaf value (docs/neighbours.md). The name stands for those
+    WaKA is the Wasserstein distance between the distributions of the loss of K-NN models trained on random subsets
+    with and without the record. One distribution always lies below the other, so the distance is the difference of
+    the means, and the signed value *is* the Banzhaf value (docs/neighbours.md). The name is for those
     who look for it; the distances are the absolute values per test record, of ``knn_banzhaf_blocks``.
     """
     return knn_banzhaf(x, y, x_test, y_test, knn, p=p, n_jobs=n_jobs, progress=progress)
@@ -254,7 +254,7 @@ def knn_loo_blocks(
 def self_shapley(x, y, knn: Knn = Knn(), *, n_jobs: int = 1, progress: Progress | None = None) -> np.ndarray:
     """(n,) Shapley value of each record with itself as the test record: how much that one needs it.
 
-    1/k where all others carry other labels, and the smaller the more of its own class stand around it.
+    1/k where all others carry other labels, and the smaller the more of its own class surround it.
     Ties are averaged.
 
     >>> self_shapley([[0.0], [1.0], [2.0]], [1, 0, 1], Knn(k=1)).round(4)
@@ -266,7 +266,7 @@ def self_shapley(x, y, knn: Knn = Knn(), *, n_jobs: int = 1, progress: Progress 
 def self_waka(
     x, y, knn: Knn = Knn(), *, p: float = 0.5, n_jobs: int = 1, progress: Progress | None = None
 ) -> np.ndarray:
-    """(n,) self-WaKA: how far a record moves the law of the loss of K-NN models at the record itself.
+    """(n,) self-WaKA: how far a record moves the distribution of the loss of K-NN models at the record itself.
 
     High where those around it carry other labels; the attack success rate on K-NN models follows it. Each
     other record is kept with probability ``p``. Ties are averaged, and equal records share one.

@@ -179,53 +179,53 @@ class Agreement:
     nonmembers: np.ndarray
 
 
-def agreement(calls: Mapping[str, np.ndarray], member: np.ndarray) -> Agreement:
+def agreement(flags: Mapping[str, np.ndarray], member: np.ndarray) -> Agreement:
     """Compute the shares of members and non-members on which two attacks agree (Ye et al. 2022, Table 2).
 
     The row of the truth holds each attack's TPR (members) and 1 - FPR (non-members).
 
     Args:
-        calls: attack to (records,) true where it calls a record a member; NaN where it does not say, and a
+        flags: Attack to (records,), true where it flags a record as a member; NaN where it has no score, and a
             pair is compared on the records about which both do. :func:`flags_at_level` and :func:`flags_at_fpr`
             make them.
         member: (records,) True for members.
 
     Returns:
-        The names and two symmetric matrices; NaN where no record was called by both.
+        The names and two symmetric matrices; NaN where no record was scored by both.
 
-    >>> found = agreement({"a": [1, 0, 1], "b": [1, 1, np.nan]}, np.array([True, True, False]))
-    >>> found.names, found.members[0]
+    >>> shares = agreement({"a": [1, 0, 1], "b": [1, 1, np.nan]}, np.array([True, True, False]))
+    >>> shares.names, shares.members[0]
     (('truth', 'a', 'b'), array([1. , 0.5, 1. ]))
     """
     member = np.asarray(member, dtype=bool)
-    rows = [member, *map(np.asarray, calls.values())]
-    for name, row in zip((TRUTH, *calls), rows, strict=True):
+    rows = [member, *map(np.asarray, flags.values())]
+    for name, row in zip((TRUTH, *flags), rows, strict=True):
         if np.shape(row) != member.shape or member.ndim != 1:
-            raise ValueError(f"Expected calls of {name!r} shaped {member.shape}, found {np.shape(row)}.")
+            raise ValueError(f"Expected flags of {name!r} shaped {member.shape}, found {np.shape(row)}.")
     same, known = np.zeros((2, 2, len(rows), len(rows)))  # of non-members and of members: whole numbers, in any order
     for start in range(0, len(member), RECORDS_PER_BLOCK):
         block = slice(start, start + RECORDS_PER_BLOCK)
         batch = np.array([row[block] for row in rows], dtype=np.float64)
         if not ((batch == 0.0) | (batch == 1.0) | np.isnan(batch)).all():
-            raise ValueError("Expected calls to be true, false or NaN, found other numbers.")
+            raise ValueError("Expected flags to be true, false or NaN, found other numbers.")
         for side in (0, 1):
             yes, no = ((batch[:, member[block] == side] == value).astype(np.float64) for value in (1.0, 0.0))
             same[side] += yes @ yes.T + no @ no.T
             known[side] += (yes + no) @ (yes + no).T
     with np.errstate(invalid="ignore"):  # 0 / 0 is NaN: no record about which both speak
         nonmembers, members = same / known
-    return Agreement((TRUTH, *calls), members, nonmembers)
+    return Agreement((TRUTH, *flags), members, nonmembers)
 
 
 def flags_at_level(p_values: np.ndarray, alpha: float) -> np.ndarray:
-    """(records,) calls of a test at level ``alpha``: 1.0 where the p-value is at most that; NaN stays NaN."""
+    """(records,) flags of a test at level ``alpha``: 1.0 where the p-value is at most that; NaN stays NaN."""
     check_share(alpha=alpha)
     p_values = np.asarray(p_values, dtype=np.float64)
     return np.where(np.isnan(p_values), np.nan, p_values <= alpha)
 
 
 def flags_at_fpr(scores: np.ndarray, member: np.ndarray, fpr: float) -> np.ndarray:
-    """(records,) calls at the threshold that meets ``fpr`` on these non-members; NaN where there is no score.
+    """(records,) flags at the threshold that meets ``fpr`` on these non-members; NaN where there is no score.
 
     Knows the truth: it is for comparing attacks at one rate, not for judging one.
     """
@@ -274,7 +274,7 @@ def roc_steps(
     at: np.ndarray | tuple[float, ...] = (),
     weights: np.ndarray | None = None,
 ) -> Roc:
-    """The TPR at every FPR as ``tpr_at_fpr`` has it: stairs on which equal scores are called together or not at all.
+    """The TPR at every FPR as in ``tpr_at_fpr``: a step curve; equal scores are flagged together or not at all.
 
     Go from each point to the right, and at the next one up. Thinned like :func:`roc`, so that between points the stairs
     may lie lower than they should, by at most 1 % of an axis; at each of ``at`` they are exact.

@@ -123,7 +123,7 @@ class ClusterSums:
     def from_values(
         cls, values: np.ndarray, clusters: np.ndarray | None, weights: np.ndarray | None = None
     ) -> ClusterSums:
-        """Sums of (records,) values; ``clusters`` are their numbers, None where each record stands alone.
+        """Sums of (records,) values; ``clusters`` are their numbers, None for independent records.
 
         Args:
             weights: (records,) as how many records each counts; by default as one.
@@ -149,7 +149,7 @@ class ClusterSums:
 
     @classmethod
     def from_ranking(cls, clusters: np.ndarray, weights: np.ndarray | None = None) -> ClusterSums:
-        """Sums for each number of calls k = 0, 1, …: of the first k records, which belong to ``clusters``, in that order.
+        """Sums over the first k = 0, 1, … flagged records, which belong to ``clusters``, in that order.
 
         Args:
             weights: (records,) as how many records each counts; by default as one.
@@ -158,7 +158,7 @@ class ClusterSums:
             return cls._from_weighted_ranking(clusters, weights)
         counts = np.bincount(clusters)
         order = np.argsort(clusters, kind="stable")
-        earlier = np.empty(len(clusters))  # records of the same person that are called before this one
+        earlier = np.empty(len(clusters))  # records of the same person that are flagged before this one
         earlier[order] = np.arange(len(clusters)) - np.repeat(np.cumsum(counts) - counts, counts)
         squares = np.append(0.0, np.cumsum(2 * earlier + 1))
         cross = np.append(0.0, np.cumsum(counts[clusters], dtype=np.float64))
@@ -171,7 +171,7 @@ class ClusterSums:
         order = np.argsort(clusters, kind="stable")
         running = np.cumsum(weights[order])
         first = np.searchsorted(clusters[order], clusters[order], "left")
-        earlier = np.empty(len(clusters))  # what the same person's records weigh that are called before this one
+        earlier = np.empty(len(clusters))  # weight of the same person's records that are flagged before this one
         earlier[order] = running - weights[order] - np.where(first > 0, running[first - 1], 0.0)
         squares = np.append(0.0, np.cumsum(weights * (2 * earlier + weights)))
         cross, total = (np.append(0.0, np.cumsum(weights * each)) for each in (sizes[clusters], 1.0))
@@ -247,18 +247,18 @@ class ClusterSums:
 def clustered_proportion(
     flagged: np.ndarray, *, clusters: np.ndarray | None = None, confidence: float = 0.95
 ) -> Estimate:
-    """Share of records that are called, with its interval; withheld without records.
+    """Share of records that are flagged, with its interval; withheld without records.
 
     Args:
-        called: (records,) true or false.
+        flagged: (records,) True where the record is flagged.
         clusters: (records,) Person of each record; by default every record is independent, and the
             interval is Clopper and Pearson's.
         confidence: Nominal coverage of the interval.
 
-    >>> called = np.repeat([True, False, False], 4)
-    >>> print(clustered_proportion(called))
+    >>> flagged = np.repeat([True, False, False], 4)
+    >>> print(clustered_proportion(flagged))
     0.333 [0.099, 0.651]
-    >>> print(clustered_proportion(called, clusters=np.repeat([1, 2, 3], 4)))
+    >>> print(clustered_proportion(flagged, clusters=np.repeat([1, 2, 3], 4)))
     0.333 [0.008, 0.906]
     """
     flagged = np.asarray(flagged, dtype=bool)

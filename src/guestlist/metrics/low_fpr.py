@@ -59,7 +59,9 @@ class SortedScores:
     """Scores of members, or of non-members, sorted upwards, and bounds on the share of the population above any of them."""
 
     scores: np.ndarray
-    calls: ClusterSums | None  # for each number of calls from the top; None where each record stands alone
+    cluster_sums: (
+        ClusterSums | None
+    )  # for each number of flagged records from the top; None where records are independent
 
     weighted: bool = False
 
@@ -76,23 +78,23 @@ class SortedScores:
             codes = np.arange(len(scores))
         else:
             codes = consecutive_codes(clusters[from_top])
-        calls = ClusterSums.from_ranking(codes, None if weights is None else weights[from_top])
-        return cls(scores[order], calls, weights is not None and bool(np.ptp(weights) > 0))
+        cluster_sums = ClusterSums.from_ranking(codes, None if weights is None else weights[from_top])
+        return cls(scores[order], cluster_sums, weights is not None and bool(np.ptp(weights) > 0))
 
     @property
     def n_clusters(self) -> float:
         """Number of persons, or of independent records; less where a few have most of the weight."""
-        if self.calls is None:
+        if self.cluster_sums is None:
             return len(self.scores)
         if self.weighted and len(self.scores):
-            return self.calls.effective_n
-        return self.calls.n_clusters
+            return self.cluster_sums.effective_n
+        return self.cluster_sums.n_clusters
 
     def allowed(self, share: float) -> int:
         """Return the largest number of top records that is at most a share of all."""
-        if self.calls is None or not self.weighted:
+        if self.cluster_sums is None or not self.weighted:
             return math.floor(share * len(self.scores) + ROUNDING)
-        total = np.asarray(self.calls.total)
+        total = np.asarray(self.cluster_sums.total)
         return int(np.searchsorted(total, share * total[-1] * (1 + ROUNDING), "right")) - 1
 
     def above(self, threshold: np.ndarray | float) -> np.ndarray:
@@ -101,21 +103,21 @@ class SortedScores:
 
     def tails(self, count: np.ndarray, share: float) -> tuple[np.ndarray, np.ndarray]:
         """Chances of at most, and of at least, ``count`` records above a threshold that a ``share`` of the population exceeds."""
-        if self.calls is None:
+        if self.cluster_sums is None:
             return special.bdtr(count, len(self.scores), share), special.bdtrc(count - 1, len(self.scores), share)
-        return self.calls.at(count).tails(share)
+        return self.cluster_sums.at(count).tails(share)
 
     def lower(self, count: np.ndarray | float, error: np.ndarray | float) -> np.ndarray:
         """Lower bound on the share of the population above a fixed threshold that ``count`` records exceed."""
-        if self.calls is None:
+        if self.cluster_sums is None:
             return clopper_pearson_lower(count, len(self.scores), error)
-        return self.calls.at(count).lower(error)
+        return self.cluster_sums.at(count).lower(error)
 
     def upper(self, count: np.ndarray | float, error: np.ndarray | float) -> np.ndarray:
         """Upper bound on the same."""
-        if self.calls is None:
+        if self.cluster_sums is None:
             return clopper_pearson_upper(count, len(self.scores), error)
-        return self.calls.at(count).upper(error)
+        return self.cluster_sums.at(count).upper(error)
 
 
 class SplitScores(NamedTuple):
@@ -163,8 +165,8 @@ FARTHEST = 12.0  # distance of two normal distributions whose samples do not ove
 def resolution(fpr: float, n_nonmembers: float) -> Resolution:
     """Withheld below one expected false positive, weak below ten, else good.
 
-    Where persons have several records, non-members are persons: all records of one may be called together, and then
-    ten calls are one false positive.
+    Where persons have several records, non-members are persons: all records of one may be flagged together, and then
+    ten flagged records are one false positive.
 
     >>> str(resolution(0.001, 5000))
     'weak'
@@ -198,7 +200,7 @@ def tpr_at_fpr(
     weights: np.ndarray | None = None,
     confidence: float = 0.95,
 ) -> Estimate:
-    """Share of members called when at most a share ``fpr`` of the non-members is (Carlini et al. 2022).
+    """Share of members flagged when at most a share ``fpr`` of the non-members is (Carlini et al. 2022).
 
     Args:
         scores: (records,) Higher means likelier member; infinities are allowed, NaN is ignored.
@@ -249,9 +251,9 @@ def roc_band_of_split(
 
 
 def threshold_at_fpr(scores_of_nonmembers: np.ndarray, fpr: float) -> np.floating:
-    """The smallest threshold at which calls ``score >= threshold`` meet ``fpr`` on these non-members.
+    """The smallest threshold at which flags ``score >= threshold`` meet ``fpr`` on these non-members.
 
-    It is the first float above the non-member that must not be called, in the precision of the scores. NaN,
+    It is the first float above the non-member that must not be flagged, in the precision of the scores. NaN,
     at which no record is flagged, when more than a share ``fpr`` of them scores +inf, or none is scored.
 
     >>> threshold_at_fpr(np.array([0.0, 1.0, 2.0, 3.0]), 0.25) > 2
@@ -286,10 +288,10 @@ def positive_predictive_value(
     clusters: np.ndarray | None = None,
     confidence: float = 0.95,
 ) -> Estimate:
-    """Share of true members among those called at ``fpr``, when a share ``prior`` of people are members.
+    """Share of true members among those flagged at ``fpr``, when a share ``prior`` of people are members.
 
-    prior * TPR / (prior * TPR + (1 - prior) * FPR) of calls above the threshold of :func:`tpr_at_fpr`. Their FPR is
-    ``fpr`` itself where scores do not tie, and less where a lump of equal scores at the threshold is left uncalled: then
+    prior * TPR / (prior * TPR + (1 - prior) * FPR) of flags above the threshold of :func:`tpr_at_fpr`. Their FPR is
+    ``fpr`` itself where scores do not tie, and less where a lump of equal scores at the threshold is not flagged: then
     it is as unknown as the TPR, and the interval pays for both. Withheld with the TPR, and where no record is flagged.
 
     Args:
@@ -465,7 +467,7 @@ def _single(rank: np.ndarray, tied: np.ndarray) -> np.ndarray:
 
 
 def _thresholds(nonmembers: SortedScores, fprs: np.ndarray, error: float) -> ThresholdRanks:
-    if nonmembers.calls is None:
+    if nonmembers.cluster_sums is None:
         return _binomial_thresholds(error, len(nonmembers.scores), np.ascontiguousarray(fprs).tobytes())
     scores, tails = _z_scores(error)
     bracket = _bracket(nonmembers, fprs, float(tails[-1]))
@@ -570,7 +572,7 @@ def _bracket(nonmembers: SortedScores, fpr: np.ndarray | float, error: float) ->
     give the two ranks, ties or not; so do, for persons, bounds on the share that reaches or exceeds a threshold.
     """
     fprs = np.atleast_1d(np.asarray(fpr, dtype=np.float64))
-    if nonmembers.calls is None:
+    if nonmembers.cluster_sums is None:
         ranks = _binomial_ranks(error, len(nonmembers.scores), fprs.tobytes())
     else:
         counts = np.arange(len(nonmembers.scores) + 1)
@@ -607,7 +609,7 @@ def _predictive_value(
     bracket: RankBracket,
     error: float,
 ) -> Estimate:
-    """The PPV of calls above q: without ties in the bracket of q their FPR is ``fpr``, and the TPR's ends carry over.
+    """The PPV of flags above q: without ties in the bracket of q their FPR is ``fpr``, and the TPR's ends carry over.
 
     With ties q may be any of the values in the bracket. Each gives two counts, hence bounds on TPR and FPR there, each end
     with ``error``; the interval is the hull over the values.
@@ -620,7 +622,7 @@ def _predictive_value(
         return Estimate(*map(float, _ppv(np.array(tpr), fpr, prior)))
     # The FPR is at most fpr, and less by no more than the lump at q.
     lowest_fpr = nonmembers.lower(false, error)
-    if nonmembers.calls is None:
+    if nonmembers.cluster_sums is None:
         lowest_fpr = np.maximum(lowest_fpr, fpr - clopper_pearson_upper(n_tied, len(nonmembers.scores), error))
     # It is surely less only at the lowest value: above that, q may lie between two values, in no lump.
     highest_fpr = np.full(len(values), float(fpr))
@@ -635,7 +637,7 @@ def _predictive_value(
 
 
 def _values_in(nonmembers: SortedScores, bracket: RankBracket) -> np.ndarray:
-    """The distinct scores between two ranks; infinity stands for what lies beyond the first or the last."""
+    """The distinct scores between two ranks; infinity represents scores beyond the first or the last."""
     n = len(nonmembers.scores)
     first, last = (int(np.clip(rank, 0, n - 1)) for rank in bracket)
     beyond = [end for end, included in ((-np.inf, bracket.upper >= n), (np.inf, bracket.lower < 0)) if included]

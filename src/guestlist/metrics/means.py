@@ -95,19 +95,19 @@ def group_means(
     """Compute the mean of each group and compare it with all records outside the group.
 
     Args:
-        values: (records,) what is not finite is left out.
+        values: (records,) Values; those that are not finite are ignored.
         groups: (records,) masks; they may overlap.
-        bounds: the least and the largest value that there can be; by default those of these values.
-        clusters: (records,) whose records these are. A person with records inside and outside a group counts on either side:
+        bounds: Smallest and largest possible value; by default those of these values.
+        clusters: (records,) Person of each record. A person with records inside and outside a group counts in both:
             the two means rise and fall together, which leaves the difference less uncertain than the interval says.
         confidence: Nominal coverage of each interval.
 
     Returns:
-        One for each group. Nothing is said where all values are equal and it is not known which others there can be.
+        One for each group; withheld where all values are equal and ``bounds`` are not given.
 
     >>> values, first = np.array([0.0, 0, 1, 0, 1, 1, 1, 1]), np.arange(8) < 4
-    >>> (found,) = group_means(values, [first])
-    >>> print(found.mean, found.beyond_rest)
+    >>> (first_group,) = group_means(values, [first])
+    >>> print(first_group.mean, first_group.beyond_rest)
     0.250 [0.006, 0.806] -0.750 [-0.994, 0.070]
     """
     error = error_of(confidence)

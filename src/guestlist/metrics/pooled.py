@@ -245,7 +245,7 @@ def _jackknife_variance(tails: _Tails, targets: int) -> float:
 
 def _share_interval(value: float, variance: float, pairs: _Pairs, error: float) -> Estimate:
     records = (pairs.member & pairs.scored).any(axis=0)
-    size = float(np.unique(pairs.label[records]).size)  # what a share of 0 or 1 stands on: distinct persons
+    size = float(np.unique(pairs.label[records]).size)  # sample size behind a share of 0 or 1: distinct persons
     if variance > 0 and 0 < value < 1:
         size = min(value * (1 - value) / variance, float((pairs.member & pairs.scored).sum()))
     size *= (special.ndtri(1 - error / 2) / pairs.quantile(error)) ** 2
