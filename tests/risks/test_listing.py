@@ -139,7 +139,7 @@ def test_the_command(tmp_path):
     assert "Too small to judge" in groups.output
     assert "region = c (1 and 1)" in " ".join(groups.output.split())
     one = json.loads(run("--group", "sex", "--risk", "mu", "--json").output)
-    assert [part["of"] for part in one["judged"]] == [{"sex": "f"}, {"sex": "m"}]
+    assert [part["values"] for part in one["judged"]] == [{"sex": "f"}, {"sex": "m"}]
     both = run("--risk", "mu,shapr", "--group", "sex", "--top", "2", "--export", str(tmp_path / "both.csv"))
     assert both.exit_code == 0, both.output
     assert "shapr" in both.output
