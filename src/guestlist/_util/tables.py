@@ -97,9 +97,9 @@ def available_memory() -> int:
 
 
 def format_bytes(count: float) -> str:
-    """For people.
+    """Format a number of bytes with a unit.
 
-    >>> in_bytes(3_000_000), in_bytes(146 * 2**40)
+    >>> format_bytes(3_000_000), format_bytes(146 * 2**40)
     ('2.86 MiB', '146 TiB')
     """
     units = ("bytes", "KiB", "MiB", "GiB", "TiB", "PiB")

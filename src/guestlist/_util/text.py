@@ -25,7 +25,7 @@ LONGEST = 300
 def single_line(text: str) -> str:
     """Return text on one line; control and direction characters become U+FFFD.
 
-    >>> line("red\\x1b[31m\\nblue")
+    >>> single_line("red\\x1b[31m\\nblue")
     'red\N{REPLACEMENT CHARACTER}[31m blue'
     """
     return "".join("\N{REPLACEMENT CHARACTER}" if _disturbs(c) else c for c in " ".join(text.split()))
@@ -148,6 +148,7 @@ def with_interval(estimate: Estimate, form: NumberFormat = decimal) -> str:
 def people_base(estimate: Estimate, *, guess: float = 1.0) -> int:
     """Choose the base ("in 100") at which the estimate, its ends and ``guess`` are whole numbers of people.
 
+    >>> from guestlist.metrics import Estimate
     >>> people_base(Estimate(0.6, 0.55, 0.64)), people_base(Estimate(0.021, 0.004, 0.07), guess=0.001)
     (100, 1000)
     """

@@ -26,9 +26,9 @@ def short_repr(value: Any) -> str:
 
 
 def integer(name: str, value: Any, low: int = 0, high: int | None = None) -> int:
-    """A whole number from ``low``; true and false are none.
+    """Return an integer of at least ``low``; booleans are refused.
 
-    >>> whole("k", np.int64(3), 1)
+    >>> integer("k", np.int64(3), 1)
     3
     """
     try:
