@@ -160,6 +160,7 @@ def test_small_groups_are_named_in_every_form(snapshot):
         assert all(f"c{i} (3 and {i})" in text for i in range(3))
         assert re.search(r"\b25 groups\b", text)
         assert re.search(r"\b5 more\b", text)
+        assert "fewer than 10 members or 10 non-members" in text
     alone = replace(results, groups=())
     assert "country = c0" in report_page(alone)
     for variant in (results, alone):

@@ -44,6 +44,7 @@ def test_the_verdict_follows_from_the_interval(low, high, said):
     assert hypothesis_tests.level_verdict(results.levels("loss")[0]) == said
     text = shown(results)
     assert f"{percent(low)} to {percent(high)}{said}" in text
+    assert ("within chance of what it was asked for" in text) == (said == "")
     assert (hypothesis_tests.exceeded_levels_sentence(results) is not None) == (said == "calls too many")
 
 
