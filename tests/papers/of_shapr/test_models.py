@@ -28,7 +28,7 @@ def test_what_was_trained_is_not_trained_again(pool, world, tmp_path, monkeypatc
     setting = dataclasses.replace(SMALL, models=((1000, 2),), repeats=1)
     first = models.world(pool, SOURCE, setting, tmp_path)
     assert np.array_equal(first.logits, world.logits[:2]), "a model has a stream of its own"
-    monkeypatch.setattr(models.gl, "Fit", None)
+    monkeypatch.setattr(models.gl.defences, "Fit", None)
     again = models.world(pool, SOURCE, setting, tmp_path)
     assert np.array_equal(again.logits, first.logits)
     assert again.seconds == first.seconds > 0
@@ -47,7 +47,7 @@ def test_models_that_began_otherwise_are_not_taken_for_these(pool, monkeypatch):
         torch.nn.init.normal_(module[0].weight)
         return module
 
-    monkeypatch.setattr(models.gl, "mlp", otherwise)
+    monkeypatch.setattr(models.gl.defences, "mlp", otherwise)
     assert SMALL.place(pool, 120) != place
 
 
