@@ -59,7 +59,7 @@ def test_the_page_draws_each_risk_and_escapes_groups(case):
     chart = drawn.charts["spread-0"]
     assert chart.series[2].x == tuple(row.quantiles[2] for row in results.risk_distribution.quantiles[:4])
     assert list(chart.y.names) == ["all members", "sex = f", "sex = m", "town = here"]
-    assert str(Results.from_document(results.document()).risk_spread) == str(results.risk_distribution)
+    assert str(Results.from_document(results.document()).risk_distribution) == str(results.risk_distribution)
     spreads = tuple(replace(row, values={HOSTILE: HOSTILE}) for row in results.risk_distribution.quantiles)
     made = report_page(replace(results, risk_distribution=replace(results.risk_distribution, quantiles=spreads)))
     assert "<script>alert('x')" not in made

@@ -44,7 +44,7 @@ def test_sums_are_added_up_person_by_person(persons, random):
     assert (found.total, found.squares, found.cross) == pytest.approx(
         (sum(sums), sum(s * s for s in sums), sum(s * m for s, m in zip(sums, sizes, strict=True)))
     )
-    assert (found.records, found.size_squares, found.persons) == (len(persons), sum(m * m for m in sizes), len(sizes))
+    assert (found.records, found.size_squares, found.n_clusters) == (len(persons), sum(m * m for m in sizes), len(sizes))
 
 
 @pytest.mark.slow
@@ -56,7 +56,7 @@ def test_sums_of_any_number_of_calls_are_those_of_the_first_records(persons):
         one = ClusterSums.from_values(np.arange(len(persons)) < count, persons)
         at = found.at(count)
         assert (at.total, at.squares, at.cross) == (one.total, one.squares, one.cross)
-        assert (at.records, at.size_squares, at.persons) == (one.records, one.size_squares, one.persons)
+        assert (at.records, at.size_squares, at.n_clusters) == (one.records, one.size_squares, one.n_clusters)
 
 
 @pytest.mark.parametrize("size", [1, 7])

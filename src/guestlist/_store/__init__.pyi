@@ -1,6 +1,8 @@
+from .files import from_json as from_json
 from .files import read_json as read_json
 from .files import read_npz as read_npz
 from .files import remove_partial_files as remove_partial_files
+from .files import to_json as to_json
 from .files import write_bytes as write_bytes
 from .files import write_json as write_json
 from .files import write_npy as write_npy
@@ -19,8 +21,6 @@ from .integrity import fingerprint as fingerprint
 from .integrity import row_hashes as row_hashes
 from .integrity import spot_digest as spot_digest
 from .integrity import text_digest as text_digest
-from .json_conversion import from_json as from_json
-from .json_conversion import to_json as to_json
 from .manifest import PREDICTIONS as PREDICTIONS
 from .manifest import Manifest as Manifest
 from .manifest import write_manifest as write_manifest

@@ -13,8 +13,7 @@ from guestlist.cli.knn import knn
 from guestlist.cli.privacy import dp, epsilon
 from guestlist.cli.report import compare, export, report
 from guestlist.cli.risks import forget, risks, trees
-from guestlist.cli.selftest import selftest
-from guestlist.cli.show import show
+from guestlist.cli.show import selftest, show
 
 
 @click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})

@@ -109,7 +109,7 @@ class ClusterSums:
     Args:
         total, squares, cross: the sums over persons of s, of s² and of s·m; arrays for many means at once.
         records, size_squares: the sums over persons of m and of m².
-        clusters: how many there are; like the two before, an array where the means are of different persons.
+        n_clusters: number of clusters; like the two before, an array where the means are of different persons.
     """
 
     total: np.ndarray | float
