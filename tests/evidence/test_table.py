@@ -120,7 +120,7 @@ def test_a_toy_kind_is_collected_resumed_read_and_attacked(toy, tree, blobs, tmp
 def test_a_toy_kind_is_told_shown_and_held_to_the_contract(toy, tree, blobs):
     with pytest.raises(NotCollectedError, match=r"shrunk records.*--evidence shrunk"):
         gl.audit(tree, *blobs, references=0, attacks=["shrunk_confidence"])
-    with pytest.raises(NotCollectedError, match=r"evidence=\[gl.Shrunk\(\)\]"):
+    with pytest.raises(NotCollectedError, match=r"evidence=\[gl\.evidence\.Shrunk\(\)\]"):
         Evidence(missing=missing_evidence()).need("shrunk")
     shown = CliRunner().invoke(main, ["show", "evidence", "--json"])
     (row,) = [row for row in json.loads(shown.stdout) if row["evidence"] == "shrunk"]

@@ -44,7 +44,11 @@ def test_sums_are_added_up_person_by_person(persons, random):
     assert (found.total, found.squares, found.cross) == pytest.approx(
         (sum(sums), sum(s * s for s in sums), sum(s * m for s, m in zip(sums, sizes, strict=True)))
     )
-    assert (found.records, found.size_squares, found.n_clusters) == (len(persons), sum(m * m for m in sizes), len(sizes))
+    assert (found.records, found.size_squares, found.n_clusters) == (
+        len(persons),
+        sum(m * m for m in sizes),
+        len(sizes),
+    )
 
 
 @pytest.mark.slow
