@@ -129,7 +129,14 @@ def case_of(simulation: Rotation, names: Sequence[str] = DEFAULT_ATTACKS, popula
     truth = Truth(simulation.member[0].copy(), np.arange(records) < records - population)
     setting = Setting("a model", 2, "logits", fingerprints={"data": "d", "seed": "0"})
     stand_ins = stand_in_targets(simulation) if len(simulation.member) > 2 else None
-    case = Case(simulation.facing(0), truth, table, stand_ins, {name: ATTACKS[name] for name in names}, setting)
+    case = Case(
+        view=simulation.facing(0),
+        truth=truth,
+        records=table,
+        stand_ins=stand_ins,
+        attacks={name: ATTACKS[name] for name in names},
+        setting=setting,
+    )
     return replace(case, **changes).scored()
 
 

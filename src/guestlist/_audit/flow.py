@@ -210,8 +210,8 @@ def collect(
     The arguments are those of ``audit``, which then trains nothing in the same folder.
 
     Returns:
-        The case: ``.view`` is the adversary's view, which attacks take; ``.truth`` the membership; ``.records`` the table of
-        records; ``.stand_ins`` the reference models, each in turn as a stand-in target. ``.scored()`` runs the attacks.
+        The case: ``.view`` is the adversary's view, which attacks take; ``.scores`` their scores; ``.truth`` the membership;
+        ``.records`` the table of records; ``.stand_ins`` the reference models, each in turn as a stand-in target.
     """
     target = as_target(model, train)
     config = AuditConfig.from_options(
@@ -237,7 +237,7 @@ def collect(
             f"Expected references={references} to be a whole number: what grows is an audit, which judges."
         )
     inputs = prepare(target, members, nonmembers, population, **config.input_options)
-    return collect_case(inputs, config, lambda case: case)
+    return collect_case(inputs, config, lambda case: case.scored())
 
 
 def run_audit(inputs: Inputs, config: AuditConfig) -> Results:
