@@ -122,7 +122,7 @@ def _claims() -> Iterator[tuple[str, ...]]:
         ("50 groups", "more than the rest", "says that one is more exposed than the rest", "≤ 5 %"),
         ("recipe", "above guessing", "the recipe's interval lies above guessing, nothing leaks", "≤ 3.5 %"),
         ("recipe until narrow", "above guessing", "the same, trained until it is narrow", "≤ 3.5 %"),
-        ("luck, a target that leaks more", "unlucky", "a model that leaks more is above the prediction interval", ""),
+        ("luck, a target that leaks more", "above", "a model that leaks more is above the prediction interval", ""),
         ("exposed records", "calls", "listed records are called by models that did not train on them", "≤ 7 %"),
     ):
         if part in parts:
@@ -130,7 +130,7 @@ def _claims() -> Iterator[tuple[str, ...]]:
             yield what, _percent(parts[part][key]), wanted, f"{counted:,.0f} worlds"
     for part, found in parts.items():
         if part.startswith("luck") and "more" not in part:
-            called = found["lucky or unlucky"] if "judged" in found else found["lucky"] + found["unlucky"]
+            called = found["outside the prediction interval"] if "judged" in found else found["below"] + found["above"]
             counted = f"{found['judged']:,.0f} models" if "judged" in found else f"{found['worlds']:,.0f} worlds"
             yield (
                 f"one of many alike is outside the prediction interval: {part}",

@@ -99,7 +99,7 @@ def test_persons_decide_the_fingerprint_and_must_be_known():
     other = as_data(table.assign(patient=list("aabbccddeeff")), side="members", label="ill", person="patient")
     assert fingerprint(data) != fingerprint(other)
     assert list(data.x.columns) == list("abc")
-    with pytest.raises(InputError, match="whose are they"):
+    with pytest.raises(InputError, match="is missing for"):
         as_data(table.assign(patient=[None, *table["patient"][1:]]), side="members", label="ill", person="patient")
     with pytest.raises(InputError, match=r"gl\.Data"):
         as_data((table[["a"]].to_numpy(), table["ill"]), side="members", person="patient")

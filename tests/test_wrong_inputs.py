@@ -84,7 +84,9 @@ def test_damaged_parquet_and_empty_labels(tmp_path):
     with pytest.raises(InputError, match=r"latin.csv is not text in UTF-8 \(byte \d+\)\. Save it in that encoding\."):
         read_table(tmp_path / "latin.csv")
     (tmp_path / "ragged.csv").write_text("a,b\n1,2\n1,2,3\n")
-    with pytest.raises(InputError, match=r"ragged.csv cannot be read as csv \(.*line 3, saw 3\)\. Is it whole"):
+    with pytest.raises(
+        InputError, match=r"ragged.csv cannot be read as csv \(.*line 3, saw 3\)\. Check that the file is complete"
+    ):
         read_table(tmp_path / "ragged.csv")
     (tmp_path / "empty.csv").write_text("")
     with pytest.raises(InputError, match=r"empty.csv cannot be read as csv"):

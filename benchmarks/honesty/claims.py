@@ -79,7 +79,7 @@ def claims(results: Results) -> tuple[str, ...]:
 
 
 def recipe(worlds: int, records: int = 100, models: int = 16, shift: float = 0.0, seed: int = 0) -> Figures:
-    """Intervals of the recipe's AUC among so many stand-in targets."""
+    """Intervals of the recipe's AUC among this number of stand-in targets."""
     attacks = signal_attacks()
 
     def one(number: int) -> Estimate:
@@ -123,13 +123,13 @@ def intervals(found: list[Estimate]) -> Figures:
     }
 
 
-# -- lucky and unlucky --------------------------------------------------------------------------------------------------
+# -- prediction interval --------------------------------------------------------------------------------------------------
 
 
 def luck(
     worlds: int, references: int = 32, shift: float = 1.0, records: int = 300, beyond: float = 0.0, step: float = 0.0
 ) -> Figures:
-    """How often a model is called lucky or unlucky among models of its kind.
+    """Share of models outside the prediction interval of models trained the same way.
 
     Args:
         beyond: how much further than theirs its members' margins are shifted.
@@ -144,12 +144,12 @@ def luck(
         scores = np.round(scores / step) if step else scores
         place = same_recipe(scores[1:], world.member[1:], scores[0], world.member[0])
         own = auc(scores[0], world.member[0]).value
-        called["unlucky"] += place.prediction_interval is not None and own > place.prediction_interval.high
-        called["lucky"] += place.prediction_interval is not None and own < place.prediction_interval.low
+        called["above"] += place.prediction_interval is not None and own > place.prediction_interval.high
+        called["below"] += place.prediction_interval is not None and own < place.prediction_interval.low
         by_rank += min(place.share_larger, 1 - place.share_larger) * references + 1 < 0.025 * (references + 1)
     return {
         "worlds": worlds,
-        **{name: called[name] / worlds for name in ("unlucky", "lucky")},
+        **{name: called[name] / worlds for name in ("above", "below")},
         "by rank": by_rank / worlds,
     }
 
@@ -172,7 +172,7 @@ def luck_of_audits(audits: int, kind: str, references: int = 32) -> Figures:
             others = replace(place, aucs=(*place.aucs[:at], *place.aucs[at + 1 :])).prediction_interval
             judged += 1
             called += others is not None and not others.low <= own <= others.high
-    return {"audits": audits, "judged": judged, "lucky or unlucky": called / judged}
+    return {"audits": audits, "judged": judged, "outside the prediction interval": called / judged}
 
 
 # -- groups -------------------------------------------------------------------------------------------------------------

@@ -462,8 +462,8 @@ def persons_of(column: pd.Series, side: str) -> np.ndarray:
     """Return the person of each record as text; raise if one is missing."""
     if column.isna().any():
         raise InputError(
-            f"{side} has {column.isna().sum()} records without a value in {column.name!r}: whose are they? Records of "
-            "unknown persons cannot be told from those of one person."
+            f"Column {column.name!r} is missing for {column.isna().sum()} records of {side}. Fill it in, or drop these records: "
+            "without an id, guestlist cannot tell whether they belong to the same person."
         )
     return as_text(column)
 

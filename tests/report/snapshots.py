@@ -99,9 +99,8 @@ def blocks_of(path: Path) -> dict[str, str]:
 
 def results_by_name() -> dict[str, object]:
     """Return the results of the audits and those made by hand, without a folder."""
+    from tests import example_results
     from tests.corpus.audits import AUDITS as CORPUS
-
-    import example_results
 
     results = {}
     with tempfile.TemporaryDirectory() as directory, warnings.catch_warnings():

@@ -9,7 +9,7 @@ STATES = {
     "on average": "Yes, on average.",
     "slight": "Yes, but only slightly.",
     "uncertain size": "Yes, but how much is uncertain.",
-    "likely": "Likely, beyond what the records themselves give away.",
+    "likely": "Likely, beyond what the records themselves reveal.",
     "likely, slight": "Likely, but only slightly.",
     "signs": "There are signs of it.",
     "unclear": "Unclear.",

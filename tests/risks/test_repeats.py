@@ -111,7 +111,7 @@ def test_in_one_audit_aucs_are_compared_against_the_same_calls(case):
     assert found.verdict == "worse"  # the score is of what the attack looks at
     own = compare_risks(case, "mine", "mu", "loss", custom={"mine": case.scores["loss"]})
     assert (own.verdict, own.repeats) == ("better", 1)
-    with pytest.raises(InputError, match="has not what the risk 'alone_in_leaves' takes"):
+    with pytest.raises(InputError, match="Risk 'alone_in_leaves' cannot be computed"):
         compare_risks(case, "mu", "alone_in_leaves", "loss")
 
 

@@ -122,7 +122,7 @@ def test_a_model_that_was_never_planned_is_no_model(store):
 
 def test_a_damaged_split_is_named(store):
     np.savez(store.folder / "split.npz", member=np.ones((3, 3), bool))
-    with pytest.raises(FolderError, match=r"split\.npz does not belong there: it carries no seal"):
+    with pytest.raises(FolderError, match=r"split\.npz does not belong there: it has no checksum"):
         open_store(store.folder).split  # noqa: B018
 
 

@@ -117,7 +117,7 @@ class Situation:
     def others(self, encoded: bool) -> Data:
         """The held-out records."""
         if self.held_out is None:
-            raise InputError("It learns from records that nobody trains on: give held_out=… (--held-out).")
+            raise InputError("This defence is fitted on held-out records: pass held_out= (--held-out).")
         if encoded:
             return replace(self.held_out, y=encode(self.held_out.y, self.target.classes))
         return self.held_out
@@ -287,7 +287,7 @@ def _unfit(name: str, situation: Situation) -> str:
             return ""
         return f"{target.name} predicts values, and this changes probabilities."
     if "retrain" not in target.can:
-        return f"{target.name} cannot be trained anew: it has no recipe, or its answers are not its own."
+        return f"{target.name} cannot be retrained: it has no training recipe, or its outputs are changed by a defence."
     kind = situation.retraining.trains
     if trains in ("any model", kind):
         return ""

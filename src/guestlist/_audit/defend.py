@@ -297,7 +297,9 @@ def estimate_runtime(
 
 def _check_whole(references: int) -> None:
     if not isinstance(references, int):
-        raise ValueError(f"Expected references={references} to be a whole number: all audits have equally many.")
+        raise ValueError(
+            f"Expected references={references} to be an integer: all audits of gl.defend have the same number of references."
+        )
 
 
 def _of_defences(plain: Results) -> dict[str, Any]:

@@ -331,7 +331,9 @@ def _checked(game: Mixture, pool: Data, setting: ExperimentSetting, seed: int) -
         raise InputError("Some features are missing or not finite. Fill them first.")
     split = draw(game, pool, 1, _seed(seed, 0))
     if not split.members.any() or not split.nonmembers.any():
-        raise InputError(f"{game} draws no members, or none that are not, of {len(pool):,} records.")
+        raise InputError(
+            f"{game} produced no members (or no non-members) from {len(pool):,} records. Provide more records."
+        )
     if len(np.unique(pool.y)) < 2:
         raise InputError(f"All records have label {pool.y[0]}: a model of them has nothing to learn.")
     lacking = set(np.unique(pool.y)) - set(np.unique(pool.y[split.members]))
@@ -344,7 +346,7 @@ def _checked(game: Mixture, pool: Data, setting: ExperimentSetting, seed: int) -
         n_unused = int(_unused(game.parts(pool), split.evaluated[0] | unseen, members, rng).sum())
         if n_unused < FEWEST:
             raise InputError(
-                f"Shadows need {FEWEST} records that nobody asks about, and {n_unused} are left: ask for fewer members, "
+                f"Shadows need {FEWEST} records that are not evaluated, but only {n_unused} are available: use fewer members, "
                 "non-members or validation records, or take average_of='target' (--average-of target)."
             )
     return members

@@ -234,7 +234,7 @@ def collect(
     )
     if config.until is not None:
         raise ValueError(
-            f"Expected references={references} to be a whole number: what grows is an audit, which judges."
+            f"Expected references={references} to be an integer: gl.collect does not support UntilWidth, only gl.audit does."
         )
     inputs = prepare(target, members, nonmembers, population, **config.input_options)
     return collect_case(inputs, config, lambda case: case.scored())

@@ -201,7 +201,9 @@ def _draw_inputs(game: Game | Trials, make: TargetMaker, data: Data, seed: int, 
         data = game.prepared(data, partial(_losses, make, seed, progress), seed)
     split = draw(game, data, 1, seed)
     if not isinstance(game, Trials) and not (split.members.any() and split.nonmembers.any()):
-        raise InputError(f"{game} draws no members, or none that are not, of {len(data)} records. Give more of them.")
+        raise InputError(
+            f"{game} produced no members (or no non-members) from {len(data)} records. Provide more records."
+        )
     target = make(data, split.members, stream(seed, "training", 0))
     pool = target.fitting(data, "data")
     input_checks.check_sides({"members": pool}, target.classes)

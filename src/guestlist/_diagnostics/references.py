@@ -209,7 +209,9 @@ REFERENCES = (
         code="GL106",
         title="references that are copies",
         message=_copies,
-        remedy=("Does the recipe train them anew? If it does not, attacks that compare with them see nothing."),
+        remedy=(
+            "Check that the recipe trains each reference model from scratch; otherwise attacks on them detect nothing."
+        ),
         rule=copies,
         changes=always,
         undermines=always,

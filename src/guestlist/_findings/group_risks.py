@@ -103,7 +103,7 @@ class GroupRisks:
         attack: The headline attack.
         fpr: False-positive rate of its rates.
         fewest: Number of members, and of non-members (persons, where they are known), that a group needs.
-        judged: Groups that have so many.
+        judged: Number of groups that are large enough.
         small: Groups that have not.
     """
 

@@ -277,7 +277,7 @@ def read_results(folder: str | Path) -> Results:
         if content.get("format") != FORMAT:
             raise FolderError(
                 f"{path} has format {content.get('format')}, this version of guestlist reads format {FORMAT}. Run the "
-                "audit again in the same folder: it keeps what was collected, and writes the results anew."
+                "audit again in the same folder: it keeps what was collected and rewrites the results."
             )
         results = Results.from_document(content)
     except PermissionError as error:

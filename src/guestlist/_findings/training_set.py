@@ -65,7 +65,7 @@ def likeness(margin: np.ndarray, member: np.ndarray) -> Likeness | None:
     surer = rank.sum(axis=1) / records
     steeper = (rank * easy).sum(axis=1) / records
     farther = np.square(rank).sum(axis=1) / records
-    # A model that is surer than others is farther from their middle for that reason alone, so a few lucky models give the
+    # A model that is surer than others is farther from their middle for that reason alone, so a few such models give the
     # distance a long upper tail, which Student's t does not have. Around a model's own mean it has none; but a long lower one.
     doubts = (
         2 * min(_above(surer), _above(-surer)),

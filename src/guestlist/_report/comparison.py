@@ -57,7 +57,7 @@ def difference_sentence(pair: Comparison) -> str:
     costs = [row for key, row in rows.items() if key == ("accuracy", "non-members")]
     changes = [_change(pair, row) for row in (*leaks, *costs) if row.differs]
     if not changes:
-        return f"{pair.second} against {pair.first}: no difference is shown, neither in what it gives away nor in accuracy."
+        return f"{pair.second} against {pair.first}: no evidence of a difference in leakage or accuracy."
     silent = ""
     if costs and not costs[0].differs:
         silent = "; no difference in accuracy is shown"
@@ -147,7 +147,7 @@ def _attacker(audit: AuditMetrics) -> str:
 
 
 def _trade(comparisons: Comparisons) -> Section | None:
-    """Accuracy against what is given away, one point per audit."""
+    """Chart of accuracy against leakage, one point per audit."""
     placed = [audit for audit in comparisons.audits if audit.accuracy is not None]
     if len(placed) < 2:
         return None

@@ -110,7 +110,7 @@ def _claimed_size(part: zipfile.ZipInfo, file: IO[bytes]) -> int | None:
         shape, _, dtype = readers[version](file, max_header_size=MAX_HEADER)
     claimed = math.prod(shape) * dtype.itemsize
     if min(shape, default=0) < 0:
-        raise ValueError(f"{part.filename} claims {format_bytes(claimed)} of numbers, which is less than none")
+        raise ValueError(f"{part.filename} has a negative array size in its header; the file is corrupt")
     if dtype.hasobject:
         return None
     return claimed

@@ -76,7 +76,7 @@ class Store:
         path = self._existing(POOL)
         content = read_or_explain(path, Path.read_bytes)
         if self.manifest.files.get(POOL) != digest(content):
-            raise FolderError(f"{path} was changed after it was written. Run the audit again, which writes it anew.")
+            raise FolderError(f"{path} was changed after it was written. Run the audit again to rewrite it.")
         if self._wrote_pool:  # A file from elsewhere might unpack to an unlikely size; this one does not.
             return pd.read_parquet(io.BytesIO(content))
         return read_or_explain(path, read_parquet)

@@ -256,7 +256,7 @@ def _check_archive(archive: zipfile.ZipFile | None, provenance: Provenance) -> N
 def _check(metadata: Any, provenance: Provenance, content: str) -> None:
     """Raise unless the metadata hold what is expected; they may hold more."""
     if not isinstance(metadata, dict):
-        raise IntegrityError("it carries no seal, so guestlist did not write it, or somebody wrote it anew")
+        raise IntegrityError("it has no checksum: guestlist did not write it, or another program rewrote it")
     if metadata.get(FILE) != provenance.get(FILE):
         raise IntegrityError(f"it was written as {metadata.get(FILE)}")
     different = [name for name in provenance if name != CONTENT and metadata.get(name) != provenance[name]]

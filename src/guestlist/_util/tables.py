@@ -158,7 +158,7 @@ def read_table(path: str | Path, *, text: Sequence[str] = ()) -> pd.DataFrame:
     except Exception as error:  # the readers have many words for a damaged file
         words = " ".join(str(error).split()).rstrip(".")
         raise InputError(
-            f"{path} cannot be read as {path.suffix[1:]} ({words}). Is it whole, and of that kind?"
+            f"{path} cannot be read as {path.suffix[1:]} ({words}). Check that the file is complete and in this format."
         ) from error
 
 

@@ -73,7 +73,11 @@ from guestlist.cli.request import (
     help='With --predictions: the column of one class, such as prob_yes, or a pattern such as "prob_{}".  [default: p_{}, z_{}]',
 )
 @click.option("--positive", metavar="CLASS", help="With --predictions: the class whose probability that one column is.")
-@click.option("--no-labels", is_flag=True, help="With --predictions: there are none; attacks run that read none.")
+@click.option(
+    "--no-labels",
+    is_flag=True,
+    help="With --predictions: the file has no labels. Only attacks that need no labels are run.",
+)
 @click.option(
     "--out",
     type=PATH,

@@ -95,7 +95,7 @@ ignore = click.option(
     "--ignore",
     multiple=True,
     metavar="CODE",
-    help="A check that you do not want to hear about, such as GL104; the report says that it was ignored.",
+    help="Suppress a check by code, for example GL104. The report lists suppressed checks. Repeatable.",
 )
 trust = click.option("--trust", multiple=True, help="Type in a .skops file, beyond scikit-learn's, that may be built.")
 allow_pickle = click.option(

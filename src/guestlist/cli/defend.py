@@ -33,7 +33,9 @@ DEFAULT_REFERENCES = 32
 @click.command()
 @click.argument("folder", required=False, type=PATH)
 @subject_options
-@click.option("--held-out", type=PATH, help="Records that nobody trains on, for defences that learn.")
+@click.option(
+    "--held-out", type=PATH, help="Held-out records, for defences that are fitted on records outside the training set."
+)
 @click.option("--defence", "defences", multiple=True, help="Try only these; see: guestlist show defences.")
 @click.option("--out", type=PATH, help="Keeps one audit per defence.  [default: <folder>-defended]")
 @click.option("--references", type=REFERENCES, help="Models per audit.  [default: those of the folder, or 32]")

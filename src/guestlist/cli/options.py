@@ -124,7 +124,7 @@ def claim_options(command):
             "--claimed",
             type=EPSILON_RANGE,
             metavar="EPSILON",
-            help="That is promised of the model: what it allows attacks is drawn beside what they reach.",
+            help="Claimed epsilon of the model. The report plots the bound it implies next to the measured attacks.",
         ),
     ):
         command = option(command)

@@ -153,7 +153,7 @@ MAX_CLASSES = 100  # more values than that are numbers, or names
     show_default=True,
     help="Models to compare with: attacks find more with 16 or so, and it takes as many trainings.",
 )
-@click.option("--seed", type=SEED, default=0, show_default=True, help="Of everything random.")
+@click.option("--seed", type=SEED, default=0, show_default=True, help="Random seed.")
 @cover_options
 @jobs
 @engine

@@ -91,7 +91,7 @@ SUBJECT_OPTIONS = (
 EVALUATION_OPTIONS = (
     attacks,
     evidence,
-    click.option("--seed", type=SEED, default=0, show_default=True, help="Of everything random."),
+    click.option("--seed", type=SEED, default=0, show_default=True, help="Random seed."),
     click.option(
         "--drop-duplicates",
         is_flag=True,

@@ -194,7 +194,7 @@ def _cell_text(cell) -> str:
 
 @click.command()
 @click.argument("folder", type=PATH)
-@click.option("--ids", required=True, help="Of the members that leave, separated by commas.")
+@click.option("--ids", required=True, help="Comma-separated ids of the members to delete.")
 @click.option("--most", "max_rows", type=WholeNumber(1), default=10, show_default=True, help="How many pairs to list.")
 @as_json
 def forget(folder, ids, max_rows, as_json):

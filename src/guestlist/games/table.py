@@ -39,7 +39,7 @@ GAMES: dict[str, GameRow] = {
     ),
     "canaries": GameRow(
         game=Canaries,
-        summary="mislabelled records, each in by a fair coin; all others always train, and nobody asks about them",
+        summary="mislabelled records, each included with probability 0.5; all other records always train and are not evaluated",
         paper="Steinke, Nasr & Jagielski 2023",
         cost="a small ensemble to choose them; a target, and as many references as asked for",
     ),
@@ -51,7 +51,7 @@ GAMES: dict[str, GameRow] = {
     ),
     "exchangeable": GameRow(
         game=Exchangeable,
-        summary="members and one more record from one pool, drawn anew for every model: which of two is in?",
+        summary="members and one more record from one pool, drawn again for every model: which of two is in?",
         paper="Humphries et al. 2023",
         cost="hundreds of models, each a trial",
     ),

@@ -213,7 +213,7 @@ def asked_about(data: Data, ask: Callable[[Data], T], side: str = "these records
                 "them as it was trained: the same columns, of the same types."
             ) from error
         raise InputError(
-            f"The model cannot read {which} ({reason(cause)}). Mend the value, leave the record out, or audit "
+            f"The model cannot read {which} ({reason(cause)}). Fix the value, drop the record, or audit "
             "the pipeline that reads it."
         ) from error
 

@@ -27,7 +27,7 @@ SoftTrainer = Callable[[Data, np.ndarray, np.random.Generator], Predict]
 CAPABILITIES = {
     "train": "has no recipe to train models by",  # (data, rng) -> predict, for one reference
     "distil": "cannot be trained on soft labels",  # (data, soft, rng) -> predict
-    "retrain": "cannot be trained anew on all members",  # Retraining
+    "retrain": "cannot be retrained on all members",  # Retraining
     "neighbours": "is not a K-NN model whose distances are known",  # (x) -> KnnSpace
     "leaves": "is not a tree, forest or boosted trees",  # (x) -> Trees
     "white_box": "is not a torch target, whose gradients can be computed",  # (x, labels) -> WhiteBoxFeatures

@@ -178,7 +178,9 @@ def _search(noise: float, spent: Callable[[float], float]) -> Iterator[float]:
         else:
             noise *= exp(min(max(beyond - aim, -1.5), 1.5))
         if noise < 1e-3:
-            raise InputError("Next to no noise spends as much as that: train without.")
+            raise InputError(
+                "This epsilon is so large that almost no noise is needed. Use non-private training instead."
+            )
     yield high
 
 

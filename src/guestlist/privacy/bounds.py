@@ -14,7 +14,7 @@ from guestlist._util import flag, number
 
 @dataclass(frozen=True)
 class Claim:
-    """No record changes the chance of anything by more than a factor of exp(epsilon), but for ``delta``.
+    """An (epsilon, delta)-differential-privacy claim.
 
     It is about one record more or less, and about everything that training lets out; see ``group_privacy`` for several.
 

@@ -152,7 +152,7 @@ def leave_one_out(
     """
     target = as_target(model)
     train = target.needs(
-        "train", "Leaving records out takes training anew, and {name} has no recipe{why}. Give train=…."
+        "train", "Leave-one-out retrains the model, but {name} has no training recipe{why}. Pass train=."
     )
     data = target.fitting(as_data(members, side="members", label=label, id=id), "members")
     check_sides({"members": data}, target.classes)

@@ -237,7 +237,7 @@ def requested_risks(case: Case, names: Sequence[str] | None = None) -> dict[str,
     missing = [name for name in names or () if name not in values]
     if missing:
         raise InputError(
-            f"This audit has not what the risk {missing[0]!r} takes: {_required_inputs(RISKS[missing[0]])}."
+            f"Risk {missing[0]!r} cannot be computed: this audit lacks {_required_inputs(RISKS[missing[0]])}."
         )
     return values
 

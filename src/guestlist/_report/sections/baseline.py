@@ -17,7 +17,7 @@ NO_FEATURES = "The baseline had no features, so it misses differences in them. P
 
 
 # How the answer begins where the model likely adds to that: by how much more AUC at least.
-LIKELY_GRADES = ((0.1, "Likely, beyond what the records themselves give away."), (0.0, "Likely, but only slightly."))
+LIKELY_GRADES = ((0.1, "Likely, beyond what the records themselves reveal."), (0.0, "Likely, but only slightly."))
 
 
 class WeightingRow(NamedTuple):

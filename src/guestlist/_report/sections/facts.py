@@ -50,8 +50,8 @@ def sampling_sentences(sampling: Sampling | None) -> tuple[str, ...]:
         )
     if sampling.cyclic_shifts:
         sentences.append(
-            "With so many records, chance was judged by shifting the sides along them in a random order, not by dealing them out "
-            "anew; the p-values keep their promise all the same."
+            "With this many records, the permutation test shifts membership along a random order instead of permuting it "
+            "freely; its p-values remain valid."
         )
     if sampling.classes_fitted_on is not None:
         sentences.append(
@@ -63,7 +63,7 @@ def sampling_sentences(sampling: Sampling | None) -> tuple[str, ...]:
             f"How mu is spread over records was learnt from a random sample of {count(sampling.mu_fitted_on)} of them."
         )
     if sampling.single_precision:
-        sentences.append("What models say about so many records was kept in single precision: about seven digits.")
+        sentences.append("The outputs for this many records are stored in single precision (about seven digits).")
     return tuple(sentences)
 
 

@@ -85,7 +85,7 @@ def calibration_summary(results: Results) -> str:
         return (
             f"{summary} A test that is too cautious misses members, but accuses nobody whom it promised to leave alone."
         )
-    return f"{summary} Where a test calls too many, do not take its p-values at their word."
+    return f"{summary} If a test exceeds its nominal false positive rate, its p-values are too small; do not use them."
 
 
 def exceeded_levels_sentence(results: Results) -> str | None:
@@ -99,7 +99,7 @@ def exceeded_levels_sentence(results: Results) -> str | None:
             worst.append(f"{test.name} {realised} where {percent(level.alpha)} was asked")
     if not worst:
         return None
-    return f"More false alarms than asked for: {'; '.join(worst)}. Do not take such p-values at their word."
+    return f"Miscalibrated tests: {'; '.join(worst)}. Do not use their p-values."
 
 
 def unreachable_levels_sentence(results: Results) -> str | None:
@@ -166,7 +166,7 @@ def per_record_fpr_section(results: Results) -> Section | None:
         rows=results.per_record_fpr,
         sentences=[per_record_fpr_sentence(row) for row in results.per_record_fpr],
     )
-    return Section("false_alarms", "Whom false alarms fall on", body)
+    return Section("false_alarms", "Who is wrongly flagged", body)
 
 
 def per_record_fpr_sentence(result: PerRecordFpr) -> str:
