@@ -221,15 +221,15 @@ def test_an_ignored_check_is_recorded_and_remembered(files):
         "audit", "--model", files / "model.skops", "--members", files / "train.parquet", "--nonmembers",
         files / "holdout.csv", "--label", "income", "--out", out, "--references", 1, "--jobs", 1, "--ignore", "GL104",
     )  # fmt: skip
-    assert "GL104 saturated answers: ignored, as asked" in found.stdout
-    assert "GL104</strong> saturated answers: ignored, as asked" in (out / "report.html").read_text("utf-8")
+    assert "GL104 saturated outputs: ignored, as asked" in found.stdout
+    assert "GL104</strong> saturated outputs: ignored, as asked" in (out / "report.html").read_text("utf-8")
     more = guestlist("collect", out, "--references", 2, "--jobs", 1, "--json")
     states = {check["code"]: check["state"] for check in json.loads(more.stdout)["checks"]}
     assert states["GL104"] == "ignored"
     assert [code for code, state in states.items() if state == "ignored"] == ["GL104"]
     wrong = guestlist("audit", "--predictions", files / "preds.npz", "--ignore", "GL999")
     assert wrong.exit_code == 2
-    assert "no check 'GL999' to ignore; there are GL101 (duplicates across sides)" in wrong.stderr
+    assert "no check 'GL999' to ignore; there are GL101 (duplicates across sets)" in wrong.stderr
 
 
 def test_damaged_results_are_named(audited, tmp_path):

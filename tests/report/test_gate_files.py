@@ -33,7 +33,7 @@ def test_junit_has_a_test_for_each_line(gated):
         for test in suite
     }
     assert said == {line.requirement: None if line.passed else line.result for line in gate_lines(gated)}
-    assert [test.get("name") for test in suite if test.find("skipped") is not None] == ["GL104 saturated answers"]
+    assert [test.get("name") for test in suite if test.find("skipped") is not None] == ["GL104 saturated outputs"]
     assert suite.get("failures") == str(sum(found is not None for found in said.values()))
     assert 0 < int(suite.get("failures")) < int(suite.get("tests"))
 

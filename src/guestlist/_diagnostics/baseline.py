@@ -92,7 +92,7 @@ def _remedy(v: Values) -> str:
 BASELINE = (
     Diagnostic(
         code="GL119",
-        title="members can be told without the model",
+        title="the two sets differ without the model",
         message=_separable,
         remedy=_remedy,
         rule=separable_sets,

@@ -126,7 +126,7 @@ EVIDENCE = (
     Diagnostic(code="GL108", title="left-out models that do not differ", message=_same_left_out, rule=same_left_out),
     Diagnostic(
         code="GL109",
-        title="quantile regression that learnt nothing",
+        title="quantile regression no better than a constant",
         message=_useless_quantiles,
         rule=useless_quantiles,
     ),

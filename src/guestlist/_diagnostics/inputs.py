@@ -138,7 +138,7 @@ def _no_labels(v: Values) -> str:
 INPUTS = (
     Diagnostic(
         code="GL101",
-        title="duplicates across sides",
+        title="duplicates across sets",
         message=_duplicates,
         remedy="Drop them with duplicates='drop' (--drop-duplicates).",
         changes=many_duplicates,
@@ -147,14 +147,14 @@ INPUTS = (
     Diagnostic(code="GL102", title="duplicates dropped", message=_dropped),
     Diagnostic(
         code="GL114",
-        title="several records of one name",
+        title="several records with one name",
         message=_repeated_names,
         changes=always,
         undermines=always,
     ),
     Diagnostic(
         code="GL115",
-        title="members given more than once",
+        title="repeated members",
         message=_copies,
         remedy="If the training oversamples, let the recipe do it, and give each record once.",
         changes=always,
@@ -162,7 +162,7 @@ INPUTS = (
     ),
     Diagnostic(
         code="GL116",
-        title="population that is asked about",
+        title="population overlaps audited records",
         message=_in_population,
         remedy="Give a population of other records.",
         changes=always,
@@ -170,7 +170,7 @@ INPUTS = (
     ),
     Diagnostic(
         code="GL117",
-        title="near twins across sides",
+        title="near-duplicates across sets",
         message=_near_duplicates,
         remedy="Do the two sides hold records of the same people, or changed copies?",
         by_chance=True,

@@ -120,11 +120,11 @@ OUTPUTS = (
         changes=always,
         undermines=always,
     ),
-    Diagnostic(code="GL104", title="saturated answers", message=_saturation, rule=saturation),
-    Diagnostic(code="GL127", title="labels alone", message=_labels_alone, rule=labels_alone),
+    Diagnostic(code="GL104", title="saturated outputs", message=_saturation, rule=saturation),
+    Diagnostic(code="GL127", title="labels only", message=_labels_alone, rule=labels_alone),
     Diagnostic(
         code="GL128",
-        title="a logit that looks like a probability",
+        title="logit that looks like a probability",
         message=_one_probability,
         remedy=(
             "Does the module end in a sigmoid? Leave it out: attacks see less through it, and references are trained wrongly."

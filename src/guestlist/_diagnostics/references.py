@@ -204,7 +204,7 @@ def _weights(v: Values) -> str:
 
 
 REFERENCES = (
-    Diagnostic(code="GL105", title="references of another size", message=_sizes, remedy=_sizes_remedy, rule=sizes),
+    Diagnostic(code="GL105", title="references of a different size", message=_sizes, remedy=_sizes_remedy, rule=sizes),
     Diagnostic(
         code="GL106",
         title="references that are copies",
@@ -243,7 +243,7 @@ REFERENCES = (
     ),
     Diagnostic(
         code="GL133",
-        title="weights that references lack",
+        title="references without sample weights",
         message=_weights,
         remedy=(
             "Pass them to gl.audit, with one array for each set of records: fit_params={'sample_weight': (members_weight, "

@@ -24,7 +24,7 @@ class CheckLine:
 
     @property
     def text(self) -> str:
-        """The diagnostic on one line: ``GL104 saturated answers: …``."""
+        """The diagnostic on one line: ``GL104 saturated outputs: …``."""
         return f"{self.code} {self.name}: {self.message}".replace("  ", " ")
 
 
