@@ -12,12 +12,15 @@ that it would see of real models::
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
 from scipy.stats import norm
 
 from guestlist._audit.evaluate import evaluate
+from guestlist._audit.flow import audit
 from guestlist._case import Case, Check, Setting, Truth, score
 from guestlist._findings.results import Results
 from guestlist._findings.selection import stand_in_targets
@@ -60,6 +63,8 @@ __all__ = [
     "noise_simulation",
     "regression_case",
     "signals_of_margin",
+    "small_audit",
+    "small_model",
     "target_of",
     "unbalanced_references",
     "with_signals",
@@ -159,6 +164,55 @@ def regression_case(records: int = 200) -> Case:
     case = case_of(simulation, ("loss",))
     return replace(
         case, records=case.records.assign(label=y.astype(str)), setting=replace(case.setting, classes=0, scale="values")
+    )
+
+
+def small_model() -> tuple[Any, tuple[np.ndarray, np.ndarray], tuple[np.ndarray, np.ndarray]]:
+    """Train a decision tree on 200 of 400 simulated records, for examples and quick tests.
+
+    Returns:
+        The fitted tree; its members and the non-members, each as ``(x, y)`` with 200 records and 20 features.
+
+    Examples:
+        >>> model, members, nonmembers = gl.testing.small_model()
+        >>> members[0].shape, members[1].shape
+        ((200, 20), (200,))
+        >>> bool(model.score(*members) > model.score(*nonmembers))
+        True
+    """
+    from sklearn.datasets import make_classification
+    from sklearn.tree import DecisionTreeClassifier
+
+    x, y = make_classification(400, flip_y=0.2, random_state=0)
+    members, nonmembers = (x[:200], y[:200]), (x[200:], y[200:])
+    return DecisionTreeClassifier(max_depth=4, random_state=0).fit(*members), members, nonmembers
+
+
+def small_audit(*, folder: str | Path | None = None) -> Results:
+    """Audit :func:`small_model` with 8 reference models and the attacks loss and LiRA, in about a second.
+
+    Args:
+        folder: Audit folder; by default a temporary one that is removed.
+
+    Returns:
+        The results of the audit.
+
+    Examples:
+        >>> results = gl.testing.small_audit()
+        >>> [outcome.name for outcome in results.outcomes]
+        ['loss', 'lira']
+    """
+    model, members, nonmembers = small_model()
+    return audit(
+        model,
+        members,
+        nonmembers,
+        references=8,
+        attacks=["loss", "lira"],
+        baseline=False,
+        folder=folder,
+        jobs=1,
+        progress=False,
     )
 
 

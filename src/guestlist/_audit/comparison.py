@@ -77,14 +77,22 @@ class RiskChanges:
 class Comparison:
     """Differences of the second of two audits from the first.
 
-    Args:
-        first, second: names of the audits.
-        members, nonmembers: numbers of records that were evaluated in both.
-        fpr: false positive rate of the TPR.
-        differences: in accuracy on non-members and on members, in AUC and in TPR, of all and of the most exposed members, and in
-            calibration error.
-        most_exposed: the most exposed members; None if an audit has no mu.
-        risk_changes: members whose risk changed; None if an audit has no standard errors of mu.
+    Attributes:
+        first, second: Names of the audits.
+        members, nonmembers: Numbers of records that were evaluated in both.
+        fpr: False positive rate of the TPR.
+        differences: Second minus first, in accuracy on non-members and on members, in AUC and TPR of all and of the most exposed
+            members, and in calibration error.
+        most_exposed: The most exposed members; None if an audit has no mu.
+        risk_changes: Members whose risk changed; None if an audit has no standard errors of mu.
+
+    Examples:
+        >>> results = gl.testing.small_audit()
+        >>> comparison = gl.compare({"first run": results, "second run": results}).pairs[0]
+        >>> comparison.first, comparison.second, comparison.members
+        ('first run', 'second run', 200)
+        >>> any(row.differs for row in comparison.differences)
+        False
     """
 
     first: str
@@ -145,11 +153,19 @@ class Comparisons:
 
     Iterate or index it to get the pairs; ``to_html(path)`` writes a page.
 
-    Args:
-        fpr: false positive rate of every TPR.
-        audits: in the order given; all others are compared with the first.
-        pairs: every audit with the first, then the pairs requested by ``beside``.
-        cover: cover of the page; by default the entries on which the covers of all audits agree.
+    Attributes:
+        fpr: False positive rate of every TPR.
+        audits: Metrics of each audit, in the order given; all others are compared with the first.
+        pairs: Every audit with the first, then the pairs requested by ``beside``.
+        cover: Cover of the page; by default the entries on which the covers of all audits agree.
+
+    Examples:
+        >>> results = gl.testing.small_audit()
+        >>> compared = gl.compare({"first run": results, "second run": results})
+        >>> [audit.name for audit in compared.audits]
+        ['first run', 'second run']
+        >>> compared.pair("first run", "second run").nonmembers
+        200
     """
 
     fpr: float

@@ -65,11 +65,22 @@ class Row:
 class Defended:
     """Defences that were tried, and their results.
 
-    Args:
-        rows: one for each defence, in the order in which they were tried.
-        plain: the audit of the model as it is.
-        audits: name to audit of each defence.
+    Attributes:
+        rows: One per defence, in the order in which they were tried.
+        plain: Audit of the model as it is.
+        audits: Name of a defence to its audit.
         compared: ``gl.compare`` of the audits of the same records, which excludes removals; None if there are none.
+
+    Examples:
+        >>> model, members, nonmembers = gl.testing.small_model()
+        >>> rounded = {"one digit": gl.defences.Rounded(1)}
+        >>> defended = gl.defend(
+        ...     model, members, nonmembers, defences=rounded, references=4, attacks=["loss"], baseline=False, jobs=1
+        ... )
+        >>> [row.name for row in defended.rows]
+        ['trained again', 'one digit']
+        >>> defended.helps
+        ()
     """
 
     rows: tuple[Row, ...]

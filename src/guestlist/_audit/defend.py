@@ -190,24 +190,39 @@ def defend(
     others.
 
     Args:
-        model, members, nonmembers, population: as for ``audit``; without a training recipe only output defences can be
-            tried.
-        defences: names from ``DEFENCES``, each with a few options; or names to user-defined recipes, output defences and
-            ``Removal(…)``; by default all that fit.
-        held_out: records of the same source that are neither trained on nor evaluated, for the defences that are fitted on
-            such records.
-        plain: folder of the audit that found the leak, with the same inputs; by default the audit is made in ``folder``.
-        folder: folder with one audit per defence; run again with the same folder to resume.
-        fpr: false positive rate at which TPRs are compared.
-        tell: function called with a ``Forecast`` before the defences are tried, and with ``Begun`` before each.
-        label, group, id, person, references, attacks, evidence, seed: as for ``audit``.
-        jobs, engine, duplicates, prior, ignore, baseline, progress, about: as for ``audit``.
-        train, fit_params: as for ``audit``; the target that is trained again with a defence gets the same ``fit_params``.
-        cover: as for ``audit``; the audits of the defences and the comparison have it too, but for the title.
+        model, members, nonmembers, population: As for ``audit``; without a training recipe only output defences can be tried.
+        defences: Names from ``DEFENCES``, each with a few options; or a mapping of names to user-defined recipes, output
+            defences and ``Removal(…)``. By default all that fit the model.
+        held_out: Records of the same source that are neither trained on nor evaluated. Defences that are fitted on such records
+            run only if they are passed.
+        plain: Folder of an existing audit of the same model and records; by default the audit is made in ``folder``.
+        label, group, id, person, attacks, evidence, seed: As for ``audit``.
+        references: Number of reference models of each audit.
+        folder: Folder with one audit per defence; run again with the same folder to resume.
+        jobs, engine, duplicates, prior, ignore, baseline, progress, about: As for ``audit``.
+        fpr: False positive rate at which TPRs are compared.
+        tell: Function called with a ``Forecast`` of the remaining work before the defences are tried, and with ``Begun`` before
+            each of them.
+        cover: As for ``audit``; the audits of the defences have it too, except for its title.
+        train, fit_params: As for ``audit``; a target that is trained again with a defence gets the same ``fit_params``.
 
     Returns:
-        Defended: ``.table`` is a DataFrame, ``.helps`` the names of the defences with evidence of a smaller leak,
-        ``.compared`` the comparison of all of them.
+        Defended: ``.table`` is a DataFrame with one row per defence, ``.helps`` the names of the defences with evidence of a
+        smaller leak, ``.compared`` the comparison of all of them.
+
+    Raises:
+        InputError: If the inputs do not fit together, record ids repeat, a defence is unknown, or ``plain`` has more reference
+            models than ``references``.
+        FolderError: If ``folder`` or ``plain`` holds a different audit, or is damaged.
+        ValueError: If an option is out of range.
+
+    Examples:
+        >>> model, members, nonmembers = gl.testing.small_model()
+        >>> defended = gl.defend(
+        ...     model, members, nonmembers, defences=["label_only"], references=4, attacks=["loss"], baseline=False, jobs=1
+        ... )
+        >>> defended.table["defence"].tolist()
+        ['trained again', 'label_only']
     """
     _check_whole(references)
     settings = AuditConfig.from_options(

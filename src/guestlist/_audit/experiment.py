@@ -173,16 +173,33 @@ def experiment(
 ) -> Experiment:
     """Play a game of dependent records and its i.i.d. control, repeatedly for every epsilon.
 
-    Args:
-        game: such as ``Clusters(10_000, 10_000)``, ``Bias("sex", "Male", 0.9, 1000, 1000)`` or
-            ``Sources("hospital", "Cleveland")``.
-        data: the pool of records: a table with a ``label`` column, a path to one, ``(x, y)`` or ``Data``. Text becomes numbers.
-        setting: training of the models and number of repeats; by default as in Humphries et al. (2023), with 10 repeats.
-        label: label column of the table.
-        folder: folder that stores every run; run again with the same folder to resume or to add repeats.
-        seed, jobs, engine, progress, cover: as for ``audit``.
+    Members and evaluated records are the same for every epsilon of a repeat. It needs the extra ``torch``, and ``dp`` for finite
+    epsilons.
 
-    Members and evaluated records are the same for every epsilon of a repeat.
+    Args:
+        game: Game such as ``Clusters(10_000, 10_000)``, ``Bias("sex", "Male", 0.9, 1000, 1000)`` or
+            ``Sources("hospital", "Cleveland")``.
+        data: Pool of records: a table with a ``label`` column, a path to one, ``(x, y)`` or ``Data``. Text is encoded by
+            ``as_numbers``.
+        setting: Training of the models and number of repeats; by default as in Humphries et al. (2023), with 10 repeats.
+        label: Label column of the table.
+        folder: Folder that stores every run; run again with the same folder to resume or to add repeats.
+        seed, jobs, engine, progress, cover: As for ``audit``.
+
+    Returns:
+        The mean of every metric, and the increase of each attack's advantage due to dependent records.
+
+    Raises:
+        InputError: If the game is not one of dependent records, or needs more records than there are.
+        FolderError: If ``folder`` holds a different experiment, or is damaged.
+        ValueError: If an option is out of range.
+
+    Examples:
+        >>> _, (x, y), _ = gl.testing.small_model()
+        >>> setting = gl.ExperimentSetting(epsilons=(np.inf,), repeats=2, hidden=(4,), epochs=1, validation=10)
+        >>> outcome = gl.experiment(gl.games.Clusters(30, 30), (x, y), setting, jobs=1, progress=False)
+        >>> sorted({point.arm for point in outcome.points})
+        ['apart', 'iid']
     """
     config = AuditConfig.from_options(
         label=label, folder=folder, seed=seed, jobs=jobs, engine=engine, progress=progress, cover=cover

@@ -22,21 +22,31 @@ TARGET, SHADOWS = AVERAGE_OF = ("target", "shadows")
 
 @dataclass(frozen=True)
 class ExperimentSetting:
-    """Models of an experiment, and how often it is repeated.
+    """Models of an experiment, and its number of repeats.
 
-    Args:
-        epsilons: guarantees of the training, one model each; infinite: plain training without a guarantee.
-        repeats: number of repeats of the draw of members, the training and the attacks.
-        delta: of the guarantee.
-        hidden: units of each hidden layer.
-        batch_size: expected batch size, if batches are drawn for differential privacy.
-        l2: weight of the sum of squared parameters in the loss.
-        clip: the largest norm of one record's gradient.
-        shadows: number of shadow models on which an attack is fitted, trained on records that are not evaluated; 0: no such
+    Attributes:
+        epsilons: Guarantees of the training, one model each; ``math.inf`` trains without differential privacy.
+        repeats: Number of repeats of the draw of members, the training and the attacks; at least 2, for intervals.
+        delta: Delta of the guarantees.
+        hidden: Number of units of each hidden layer.
+        epochs: Number of training epochs.
+        batch_size: Number of records per batch; its expectation if batches are drawn for differential privacy.
+        learning_rate: Step size of the optimiser.
+        l2: Weight of the sum of squared parameters in the loss.
+        clip: Largest L2 norm of one record's gradient.
+        shadows: Number of shadow models on which an attack is fitted, trained on records that are not evaluated; 0 runs no such
             attack.
-        average_of: model with the average training loss that is the threshold of ``average_threshold``: the ``target``, if
+        validation: Number of records, drawn like members, on which accuracy is measured.
+        average_of: Model with the average training loss that is the threshold of ``average_threshold``: the ``target``, if
             its owner publishes the loss, or the ``shadows``, if the adversary does not know it.
-        validation: number of records, drawn like members, on which accuracy is measured.
+
+    Raises:
+        ValueError: If a number is out of range, epsilons repeat, or ``average_of="shadows"`` without shadow models.
+
+    Examples:
+        >>> setting = gl.ExperimentSetting(epsilons=(1.0, np.inf), repeats=5)
+        >>> setting.batch_size, setting.hidden
+        (200, (256, 256))
     """
 
     epsilons: tuple[float, ...] = (0.1, 1.0, 10.0, 100.0, math.inf)
@@ -100,6 +110,17 @@ def as_numbers(table: pd.DataFrame) -> pd.DataFrame:
 
     Numbers are scaled from the smallest to the largest value; missing numbers become the mean. A categorical column with two
     values becomes one column of 0 and 1; with more values, one column per value. Missing categories become the most frequent.
+
+    Args:
+        table: Numeric and categorical columns; text is categorical.
+
+    Returns:
+        A table of floats with the same index.
+
+    Examples:
+        >>> import pandas as pd
+        >>> gl.as_numbers(pd.DataFrame({"age": [20, 30, 40], "sex": ["f", "m", "f"]})).to_numpy().tolist()
+        [[0.0, 0.0], [0.5, 1.0], [1.0, 0.0]]
     """
     columns: dict[str, np.ndarray] = {}
     for name in table.columns:
@@ -235,12 +256,25 @@ class Gap:
 class Experiment:
     """A game and its i.i.d. control, for every epsilon.
 
-    Args:
-        game: its name and options.
-        points: means of every metric.
-        gaps: increase of each attack's advantage due to dependent records.
-        cover: cover of the page; None if it is empty.
-        average_of: model with the average training loss of ``average_threshold``: ``target`` or ``shadows``.
+    Attributes:
+        game: Name and options of the game.
+        epsilons: Guarantees of the training; infinite without differential privacy.
+        delta: Delta of the guarantees.
+        repeats: Number of repeats.
+        points: Mean of every metric over the repeats, for each arm: ``apart`` is the game, ``iid`` its control.
+        gaps: Increase of each attack's advantage due to dependent records, with intervals corrected for all gaps.
+        cover: Cover of the page; None if it is empty.
+        average_of: Model with the average training loss of ``average_threshold``: ``target`` or ``shadows``.
+
+    Examples:
+        >>> _, (x, y), _ = gl.testing.small_model()
+        >>> setting = gl.ExperimentSetting(epsilons=(np.inf,), repeats=2, hidden=(4,), epochs=1, validation=10)
+        >>> outcome = gl.experiment(gl.games.Clusters(30, 30), (x, y), setting, jobs=1, progress=False)
+        >>> outcome.repeats, outcome.epsilons
+        (2, (inf,))
+        >>> mean = outcome.mean("members", np.inf)  # accuracy on members, with a 95% interval
+        >>> bool(mean.low <= mean.value <= mean.high)
+        True
     """
 
     game: Mapping[str, Any]

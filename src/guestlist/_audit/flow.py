@@ -149,6 +149,24 @@ def audit(
 
     Returns:
         Results with ``.attacks`` and ``.records`` (DataFrames), ``.summary()`` and ``.to_html(path)``.
+
+    Raises:
+        InputError: If the model, the records and the labels do not fit together, or an attack cannot run on them.
+        FolderError: If ``folder`` holds a different audit, or is damaged.
+        MissingEvidenceError: If a named attack reads evidence that is not in ``evidence``.
+        AuditError: If a reference model cannot be trained.
+        ValueError: If an option is out of range.
+
+    Examples:
+        >>> model, members, nonmembers = gl.testing.small_model()
+        >>> results = gl.audit(model, members, nonmembers, references=8, jobs=1, progress=False)
+        >>> auc = results.attack(results.headline.name).auc
+        >>> print(f"AUC {auc.value:.2f} (95% CI {auc.low:.2f} to {auc.high:.2f})")
+        AUC 0.6... (95% CI 0.5... to 0.7...)
+        >>> len(results.records)
+        400
+        >>> results.to_html("report.html").name
+        'report.html'
     """
     target = as_target(model, train)
     config = AuditConfig.from_options(
@@ -207,11 +225,30 @@ def collect(
 ) -> Case:
     """Collect an audit without evaluating it: query the target, train reference models, gather evidence.
 
-    The arguments are those of ``audit``, which then trains nothing in the same folder.
+    ``audit`` with the same inputs and folder then trains nothing, and evaluates what was collected.
+
+    Args:
+        model, members, nonmembers, population: As for ``audit``.
+        folder: Folder that the collected data is written to.
+        label, group, id, person, evidence, seed: As for ``audit``.
+        references: Number of reference models; by default 32, or 0 if the training recipe is unknown.
+        jobs, engine, duplicates, baseline, progress: As for ``audit``.
+        about, cover, train, fit_params: As for ``audit``.
 
     Returns:
         The case: ``.view`` is the adversary's view, which attacks take; ``.scores`` their scores; ``.truth`` the membership;
         ``.records`` the table of records; ``.stand_ins`` the reference models, each in turn as a stand-in target.
+
+    Raises:
+        InputError: If the model, the records and the labels do not fit together.
+        FolderError: If ``folder`` holds a different audit, or is damaged.
+        ValueError: If an option is out of range, or ``references`` is ``UntilWidth``.
+
+    Examples:
+        >>> model, members, nonmembers = gl.testing.small_model()
+        >>> case = gl.collect(model, members, nonmembers, folder="audits/tree", references=4, jobs=1, progress=False)
+        >>> case.view.values["loss"].shape  # the target and four reference models, 400 records
+        (5, 400)
     """
     target = as_target(model, train)
     config = AuditConfig.from_options(

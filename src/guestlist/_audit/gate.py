@@ -32,7 +32,7 @@ def sample_size_factor(estimate: Estimate, limit: Limit) -> float:
     An upper end of 1 gives no information, so the factor is unknown then.
 
     >>> round(sample_size_factor(Estimate(0.55, 0.5, 0.6), Limit(0.575)), 1)
-    3.9
+    4.1
     """
     value, high, limit_share = (_as_share(number, limit) for number in (estimate.value, estimate.high, limit.maximum))
     if value >= limit_share:
@@ -306,18 +306,30 @@ def assert_private(
     """Raise an AssertionError unless an audit meets all limits and could have detected a leak; it names no member.
 
     Open checks that do not fail it are warnings (:class:`~guestlist.AuditWarning`).
-
     pytest shows the line of your test and the message only: the frames of guestlist are hidden.
 
     Args:
-        audit: results, or an audit folder.
-        max_auc, max_advantage: largest values that pass.
-        max_tpr: such as ``0.05@0.01``, a TPR of at most 0.05 at an FPR of 0.01; one or several.
-        policy: a TOML file with all limits, instead of the other arguments.
-        attacks: names of the attacks to evaluate, one or several; by default all that were run.
-        without_references: accept an audit without an attack that compares with reference models, although such attacks
-            identify far more members.
-        ignore: codes of checks, one or several, such as ``GL106``, that do not fail it although they undermine the verdict.
+        audit: Results, or the path of an audit folder.
+        max_auc: Largest upper end of the 95% interval of an attack's AUC that passes; by default no limit.
+        max_advantage: The same for the membership advantage, TPR minus FPR.
+        max_tpr: Limit such as ``0.05@0.01``: a TPR of at most 0.05 at an FPR of 0.01; one or several.
+        policy: TOML file with all limits, instead of the other arguments.
+        attacks: Names of the attacks to evaluate, one or several; by default all that were run.
+        without_references: Whether to accept an audit without an attack that compares with reference models, although such
+            attacks identify far more members.
+        ignore: Codes of checks, one or several, such as ``GL106``, that do not fail it although they undermine the verdict.
+
+    Raises:
+        AssertionError: If a limit is exceeded, or the audit could not have detected a leak.
+        InputError: If no limit is given, ``policy`` is combined with other limits, or an attack was not run.
+        FolderError: If the folder has no results, or they are damaged.
+
+    Examples:
+        >>> results = gl.testing.small_audit()
+        >>> gl.assert_private(results, max_auc=0.9)
+        >>> gl.assert_private(results, max_auc=0.55)
+        Traceback (most recent call last):
+        AssertionError: The audit does not keep its limits...
     """
     __tracebackhide__ = True  # pytest reads it
     limits = {"max_auc": max_auc, "max_advantage": max_advantage, "max_tpr": () if max_tpr is None else max_tpr}

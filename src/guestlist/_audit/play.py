@@ -53,23 +53,44 @@ def play(
     about: Mapping[str, Any] | None = None,
     cover: Cover | None = None,
 ) -> Results:
-    """Draw members by the rules of a game, train a target on them and references as the game says, and audit the target.
+    """Draw members by the rules of a game, train a target and its reference models, and audit the target.
 
-    Membership is drawn by us, so members and non-members differ by nothing but chance and the game. In games of dependent
-    records (``Clusters``, ``Bias``, ``Sources``) the game makes them differ: play the counterpart as well, ``iid=True``.
+    guestlist draws the membership, so members and non-members differ only by chance and by the rules of the game. In games of
+    dependent records (``Clusters``, ``Bias``, ``Sources``) the game makes them differ: play the i.i.d. control as well, with
+    ``iid=True``. The target is trained again in every call, with identical results for the same seed; so are the models that
+    choose canaries.
 
     Args:
-        game: how members are chosen: ``Sides(1000, 1000)``, ``Bernoulli(0.5)``, ``Canaries(500)``; see ``guestlist show games``.
-        recipe: how models are trained: ``Fit(...)`` with ``model``, what it trains; or an unfitted scikit-learn-style
+        game: Rule that selects the members: ``Sides(1000, 1000)``, ``Bernoulli(0.5)``, ``Canaries(500)``; see ``guestlist show
+            games``.
+        recipe: Training recipe such as ``Fit(...)``, with ``model``, which it trains; or an unfitted scikit-learn-style
             estimator, which is its own recipe.
-        data: the pool of records: ``(x, y)``, a table with a ``label`` column, or a path to one.
-        model: a torch module, or an estimator, that the recipe trains copies of.
-        classes: the labels that a torch module's outputs stand for; by default 0, 1, ….
+        data: Pool of records: ``(x, y)``, a table with a ``label`` column, or a path to one.
+        model: Torch module or estimator that the recipe trains copies of; None if ``recipe`` is an estimator.
+        classes: Labels that the outputs of a torch module refer to; by default 0, 1, ….
         scale: ``logits``, or ``values`` for a torch module that predicts a number.
-        label, group, id, person, references, attacks, evidence, folder: as for ``audit``.
-        seed, jobs, engine, prior, ignore, claimed, progress, about, cover: as for ``audit``.
+        label, group, id, person, attacks, evidence, folder: As for ``audit``.
+        references: Number of reference models, or ``UntilWidth``, as for ``audit``.
+        seed, jobs, engine, prior, ignore, claimed, progress, about, cover: As for ``audit``.
 
-    The target is trained again in every call, with identical results for the same seed; so are the models that choose canaries.
+    Returns:
+        Results, as those of ``audit``.
+
+    Raises:
+        InputError: If the game draws no members or no non-members, has no single target (use ``play_many``), or the recipe and
+            the records do not fit together.
+        FolderError: If ``folder`` holds a different audit, or is damaged.
+        AuditError: If a model cannot be trained.
+        ValueError: If an option is out of range.
+
+    Examples:
+        >>> from sklearn.tree import DecisionTreeClassifier
+        >>> _, (x, y), _ = gl.testing.small_model()
+        >>> results = gl.play(
+        ...     gl.games.Bernoulli(0.5), DecisionTreeClassifier(), (x, y), references=4, attacks=["loss"], jobs=1
+        ... )
+        >>> results.subject.members + results.subject.nonmembers
+        200
     """
     config = AuditConfig.from_options(
         references=references,
@@ -128,18 +149,36 @@ def play_many(
 ) -> Epsilon:
     """Train many models with randomised inclusion, and compute a lower bound on epsilon from their scores.
 
-    Args:
-        game: ``Strong()``, one record or another in addition to records that are always included; ``Exchangeable(1000)``.
-        recipe, data, model, classes, scale, label, id: as for ``play``.
-        runs: number of models.
-        folder: folder that stores every run; run again with the same folder to resume or to add runs.
-        claimed: claimed privacy, about adding or removing one record; by default the guarantee of the recipe, if any.
-        delta: of the bound, if nothing is claimed.
-        method: ``ClopperPearson()`` by default, ``GaussianRuns()`` or ``BayesianRuns()``.
-        threshold, confidence: as for ``epsilon_bound``.
-        seed, jobs, engine, progress, about: as for ``audit``.
-
     The score of a run is its fit to the first record minus its fit to the second, or its fit to the only record.
+
+    Args:
+        game: ``Strong()``, one record or another in addition to records that are always included; or ``Exchangeable(1000)``.
+        recipe, data, model, classes, scale, label, id: As for ``play``.
+        runs: Number of models; at least 2.
+        folder: Folder that stores every run; run again with the same folder to resume or to add runs.
+        seed, jobs, engine: As for ``audit``.
+        claimed: Claimed privacy with respect to adding or removing one record; by default the guarantee of the recipe, if any.
+        delta: Delta of the bound, if nothing is claimed.
+        method: ``ClopperPearson()`` by default, ``GaussianRuns()`` or ``BayesianRuns()``.
+        threshold: Correction for the choice of a threshold; see ``epsilon_bound``.
+        confidence: Confidence level of the bound.
+        progress, about: As for ``audit``.
+
+    Returns:
+        The claim, the largest advantage that it allows, and the lower bound on epsilon in ``.bound``.
+
+    Raises:
+        InputError: If the game has one target (use ``play``), or the recipe and the records do not fit together.
+        FolderError: If ``folder`` holds a different audit, or is damaged.
+        AuditError: If a model cannot be trained.
+        ValueError: If ``runs`` is less than 2, or another option is out of range.
+
+    Examples:
+        >>> from sklearn.tree import DecisionTreeClassifier
+        >>> _, (x, y), _ = gl.testing.small_model()
+        >>> proven = gl.play_many(gl.games.Strong(), DecisionTreeClassifier(), (x[:50], y[:50]), runs=20, jobs=1)
+        >>> proven.bound.epsilon > 0  # training a tree is not differentially private
+        True
     """
     check_game(game)
     if not isinstance(game, Trials):

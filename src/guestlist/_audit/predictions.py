@@ -50,12 +50,31 @@ def audit_predictions(
 ) -> Results:
     """Audit a model by its predictions, without the model itself.
 
+    Only attacks that need no reference models run, because without the model none can be trained.
+
     Args:
-        predictions: outputs of the target, labels and membership.
-        shadow: the same of a shadow model, on which thresholds and classifiers are fitted.
-        attacks, folder, prior, about, ignore, cover, claimed: as for ``audit``.
-        baseline: whether to test if members and non-members can be distinguished by labels, groups and, if the predictions
-            have them, features.
+        predictions: Outputs of the target, true labels and membership.
+        shadow: Predictions of a shadow model on its own records, on which thresholds and classifiers are fitted; by default none.
+        attacks, folder, prior, about, ignore, cover, claimed: As for ``audit``.
+        baseline: Whether to test if labels, groups and features (if the predictions have them) distinguish members from
+            non-members without the model.
+
+    Returns:
+        Results, as those of ``audit``.
+
+    Raises:
+        InputError: If an attack needs the model or a shadow model, or the two sets of predictions differ in classes or scale.
+        FolderError: If ``folder`` holds a different audit, or is damaged.
+        ValueError: If an option is out of range.
+
+    Examples:
+        >>> model, (x, y), (x_out, y_out) = gl.testing.small_model()
+        >>> predictions = gl.Predictions(
+        ...     model.predict_proba(np.concatenate([x, x_out])), np.concatenate([y, y_out]), np.arange(400) < 200
+        ... )
+        >>> results = gl.audit_predictions(predictions)
+        >>> [outcome.name for outcome in results.outcomes]
+        ['loss', 'correctness', 'confidence', 'entropy', 'mentr']
     """
     config = AuditConfig.from_options(
         attacks=attacks,
