@@ -14,7 +14,7 @@ from click.testing import CliRunner
 from errands import alive
 from guestlist._store import audit_folder
 from guestlist._util import Stopped, preserve_handlers, stoppable
-from guestlist._util.signal_handling import SIGNALS
+from guestlist._util.environment import SIGNALS
 from guestlist.cli.common import Commands
 from guestlist.models import model_code
 

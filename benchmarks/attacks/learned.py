@@ -20,7 +20,7 @@ from sklearn.ensemble import HistGradientBoostingClassifier
 
 from benchmarks.attacks.models import REFERENCES, TARGETS, collected
 from benchmarks.attacks.strength import RUN, rates
-from guestlist._findings.selection import FPR
+from guestlist._findings.headline import FPR
 from guestlist._views import Signals, View
 from guestlist.attacks import ATTACKS
 

@@ -16,7 +16,7 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks.attacks.models import DATASETS, RECIPES, REFERENCES, TARGETS, Models, collected
-from guestlist._findings.selection import FPR, mean_tpr
+from guestlist._findings.headline import FPR, mean_tpr
 from guestlist._kernels import aucs
 from guestlist._views import Signals
 from guestlist.attacks import ATTACKS

@@ -24,7 +24,7 @@ import numpy as np
 from sklearn.tree import DecisionTreeClassifier
 
 import guestlist as gl
-from guestlist._store.tempdirs import LOCK
+from guestlist._store.files import LOCK
 
 RESULTS = Path(__file__).with_suffix(".json")
 # The calls after which a file is there, or is whole.

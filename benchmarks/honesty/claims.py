@@ -29,10 +29,9 @@ import guestlist as gl
 from guestlist._case import Case, Setting, Truth
 from guestlist._collect import UntilWidth, grow_references
 from guestlist._findings import groups
-from guestlist._findings.headline import same_recipe
+from guestlist._findings.headline import choose, same_recipe, stand_in_targets
 from guestlist._findings.records import exposed_members, record_table
 from guestlist._findings.results import Results
-from guestlist._findings.selection import choose, stand_in_targets
 from guestlist._kernels import out_model_stats
 from guestlist._views import Rotation
 from guestlist.attacks import ATTACKS, score_every_target, select_attacks

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from scipy.special import expit
 
-from guestlist._findings.selection import choose, stand_in_targets
+from guestlist._findings.headline import choose, stand_in_targets
 from guestlist.attacks import ATTACKS
 from guestlist.privacy import (
     BayesianRuns,

@@ -19,9 +19,8 @@ from scipy.special import ndtr
 from scipy.stats import ttest_ind_from_stats
 
 from guestlist._case import Case, Setting, Truth
-from guestlist._findings import group_risks
-from guestlist._findings import groups as slices
-from guestlist._findings.selection import stand_in_targets
+from guestlist._findings import groups as group_findings
+from guestlist._findings.headline import stand_in_targets
 from guestlist._findings.significance import SIGNIFICANCE_LEVEL
 from guestlist._views import Rotation
 from guestlist.attacks import ATTACKS
@@ -89,10 +88,14 @@ def mean_risks(
         case = case_of(groups, rng, None if each == 1 else persons)
         values = draw(rng, persons[-1] + 1)[persons]
         values = values + exposed * values.std() * (groups["random"] == 0)
-        parts = (*slices.group_slices(case), *slices.pair_slices(case), *slices.class_slices(case))
+        parts = (
+            *group_findings.group_slices(case),
+            *group_findings.pair_slices(case),
+            *group_findings.class_slices(case),
+        )
         judged = [part for part in parts if part.enough]
         rows = [
-            row[0] for row in group_risks.mean_risks(case, judged, {law: values}, {law: None if exposed else bounds})
+            row[0] for row in group_findings.mean_risks(case, judged, {law: values}, {law: None if exposed else bounds})
         ]
         first = [part.values.get("random") == "0" for part in judged]
         claimed += any(row.differs for row, own in zip(rows, first, strict=True) if not (own and exposed))
@@ -125,7 +128,7 @@ def rates(worlds: int, records: int = 1200, shift: float = 1.0, harder: float = 
     """Intervals of a group's TPR and FPR at the threshold of all non-members; a third of the records are ``harder`` to fit."""
     means = np.array([0.0, -harder])
     share = np.array([2, 1]) / 3
-    threshold = brentq(lambda t: share @ ndtr(means - t) - group_risks.FPR, -10, 10)
+    threshold = brentq(lambda t: share @ ndtr(means - t) - group_findings.FPR, -10, 10)
     truth = {"tpr_at_common": ndtr(means + shift - threshold), "fpr_at_common": ndtr(means - threshold)}
     held: dict[str, list[bool]] = {name: [] for name in truth}
     for number in range(worlds):
@@ -135,7 +138,7 @@ def rates(worlds: int, records: int = 1200, shift: float = 1.0, harder: float = 
         said = means[hard] + shift * case.truth.member + rng.normal(size=records)
         view = Rotation({"loss": -said[None]}, case.truth.member[None], case.view.labels).facing(0)
         case = Case(view, case.truth, case.records, None, case.attacks, case.setting).scored()
-        for part in group_risks.of_slices(case, slices.group_slices(case), {}).judged:
+        for part in group_findings.of_slices(case, group_findings.group_slices(case), {}).judged:
             for name, true in truth.items():
                 interval, at = getattr(part, name), true[int(part.values["hard"])]
                 held[name].append(bool(interval.low <= at <= interval.high))
@@ -176,7 +179,7 @@ def class_gaps(
             base.attacks,
             Setting("a model", classes, "logits", seed=audit),
         ).scored()
-        found = [one for one in group_risks.find_class_gap(case) or () if not np.isnan(one.pearson.value)]
+        found = [one for one in group_findings.find_class_gap(case) or () if not np.isnan(one.pearson.value)]
         fisher = [2 * ndtr(-abs(np.arctanh(one.pearson.value)) * np.sqrt(one.classes - 3)) for one in found]
         claims["claimed"] += any(one.significant for one in found)
         claims["by intervals"] += any(not one.pearson.low <= 0 <= one.pearson.high for one in found)

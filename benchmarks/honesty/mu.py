@@ -85,7 +85,7 @@ def forest_worlds(records: int, models: int, repeats: int, truth: int) -> list[W
     from sklearn.ensemble import RandomForestClassifier
 
     from guestlist.models import signals_of_probabilities
-    from guestlist.models.signals import smallest_answer
+    from guestlist.models.scales import smallest_answer
 
     rng = np.random.default_rng(0)
     x = rng.normal(size=(records, 6))

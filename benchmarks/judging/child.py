@@ -53,7 +53,7 @@ class Added:
         """Look at every finding, and at what was added to those that were there: luck, halves, distances from the headline."""
         from guestlist import _case
         from guestlist._audit import flow
-        from guestlist._findings import attacks, groups, selection
+        from guestlist._findings import attacks, groups, headline
         from guestlist.models import input_checks
 
         asked = _case.Case.of
@@ -74,8 +74,8 @@ class Added:
         ):
             setattr(module, name, self.timed(getattr(module, name), True))
         # Every attack was tried on all stand-in targets; that the best is chosen on half of them for the other half is new.
-        on_all, on_half = self.timed(selection._tried, False), self.timed(selection._tried, True)
-        selection._tried = lambda *given, **more: (on_all if "keep" in more else on_half)(*given, **more)
+        on_all, on_half = self.timed(headline._tried, False), self.timed(headline._tried, True)
+        headline._tried = lambda *given, **more: (on_all if "keep" in more else on_half)(*given, **more)
 
 
 def main(references: int, repeats: int) -> None:

@@ -1,7 +1,7 @@
 """Which statistic of a residual serves attacks best: ``python -m benchmarks.regression``, a few minutes.
 
 Six targets of each kind of model, with 64 others as references, each trained on a random half of the records. Prints AUC
-and TPR at 1 % FPR, mean over targets and models; see ``guestlist.models.signals.value_margin``.
+and TPR at 1 % FPR, mean over targets and models; see ``guestlist.models.scales.value_margin``.
 """
 
 from __future__ import annotations

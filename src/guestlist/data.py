@@ -24,7 +24,6 @@ from guestlist._util import (
     array,
     as_unicode,
     check_roles,
-    concatenated,
     is_text,
     is_unicode,
     lazy_take,
@@ -291,8 +290,19 @@ def concatenate(parts: Sequence[Data]) -> Data:
         ids=ids,
         groups=groups,
         persons=_all_persons(parts),
-        fit_params=concatenated([part.fit_params for part in parts]),
+        fit_params=_all_fit_params(parts),
     )
+
+
+def _all_fit_params(parts: Sequence[Data]) -> FitParams | None:
+    """Return the arguments for the records of several parts, in order."""
+    known = [part.fit_params for part in parts if part.fit_params is not None]
+    if len(known) not in (0, len(parts)):
+        raise InputError("Some records have fit_params and some have none: give them for all, or for none.")
+    if not known:
+        return None
+    names = known[0].values
+    return FitParams(known[0].options, {name: np.concatenate([part.values[name] for part in known]) for name in names})
 
 
 def _all_persons(parts: Sequence[Data]) -> np.ndarray | None:
@@ -416,7 +426,8 @@ def _own_index(x: pd.DataFrame | pd.Series) -> np.ndarray | None:
 def _array(x, side: str) -> np.ndarray:
     """Features as an array: (records, …) as they are, or (records,) texts."""
     # Texts are looked for first: numpy would give all of them the length of the longest, and make texts of numbers.
-    if isinstance(x, list | tuple | pd.Series | np.ndarray) and (stray := not_a_text(x)) is not None:
+    has_objects = isinstance(x, list | tuple) or (isinstance(x, pd.Series | np.ndarray) and x.dtype == object)
+    if has_objects and (stray := not_a_text(x)) is not None:
         what = type(x.iloc[stray] if isinstance(x, pd.Series) else x[stray]).__name__
         raise InputError(f"{side} has texts, but no text in record {stray} ({what}): give one text for every record.")
     if isinstance(x, list | tuple | pd.Series) and is_text(x):

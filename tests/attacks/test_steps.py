@@ -9,7 +9,7 @@ from guestlist._views import Signals
 from guestlist.attacks import ATTACKS
 from guestlist.metrics import auc, tpr_at_fpr
 from guestlist.models import signals_of_probabilities
-from guestlist.models.signals import smallest_answer
+from guestlist.models.scales import smallest_answer
 
 
 @pytest.mark.slow

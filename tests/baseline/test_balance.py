@@ -5,7 +5,7 @@ import pytest
 from benchmarks.honesty.blind import TRUE_AUC, weighed
 from scipy.stats import ttest_ind
 
-from guestlist._baseline.propensity import log_odds, standard_errors
+from guestlist._baseline.regression import log_odds, standard_errors
 
 
 def test_of_two_kinds_weights_are_the_ratio_of_their_shares():

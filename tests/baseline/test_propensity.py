@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from guestlist._baseline.propensity import effective_share, odds, propensity_scores, tree_scores
+from guestlist._baseline.regression import effective_share, odds, propensity_scores, tree_scores
 
 
 @pytest.fixture(scope="module")

@@ -16,7 +16,7 @@ from sklearn.neural_network import MLPClassifier
 import guestlist as gl
 from guestlist import AuditError
 from guestlist._store import open_store
-from guestlist._store.tempdirs import LOCK
+from guestlist._store.files import LOCK
 from guestlist.errors import FolderError
 
 RESULTS = ("results.json", "records.parquet", "attacks.parquet", "split.npz", "pool.parquet", "answers.npz")

@@ -18,7 +18,7 @@ from guestlist._report.diagnostics import sentence
 from guestlist._store import open_store
 from guestlist.evidence import parse_plan
 from guestlist.evidence.quantiles import pinball, quantile_regression, regression_features
-from guestlist.models.signals import hinge, smallest_answer
+from guestlist.models.scales import hinge, smallest_answer
 
 pytestmark = pytest.mark.usefixtures("in_the_order_given")
 

@@ -9,7 +9,7 @@ from guestlist._store import open_store
 from guestlist._views import WhiteBoxView
 from guestlist.errors import FolderError
 from guestlist.evidence import WhiteBox, parse_plan
-from guestlist.models.signals import cross_entropy, margin
+from guestlist.models.scales import cross_entropy, margin
 from guestlist.models.white_box import gradient_norms, layers, principal_components
 
 pytestmark = pytest.mark.usefixtures("in_the_order_given")

@@ -137,7 +137,7 @@ def test_references_that_are_copies(monkeypatch):
     assert (found.state, found.values) == ("issue", {"copies": 1, "references": 10})
     nearly = {name: matrix.copy() for name, matrix in values.items()}  # the same in all places that are looked at first
     nearly["p_y"][1, 1] += 0.1
-    monkeypatch.setattr("guestlist._diagnostics.references.evenly_spaced", lambda asked: np.arange(0, len(asked), 2))
+    monkeypatch.setattr("guestlist._diagnostics.models.evenly_spaced", lambda asked: np.arange(0, len(asked), 2))
     assert state(replace(case, view=replace(case.view, values=values)), "GL106") == "issue"
     assert state(replace(case, view=replace(case.view, values=nearly)), "GL106") == "passed"
     assert state(case_of(gaussian_simulation(1.0, records=100, models=1), ("loss",)), "GL106") == "not applicable"

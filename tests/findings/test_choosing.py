@@ -5,8 +5,16 @@ import pytest
 from benchmarks.honesty.claims import luck, recipe, recipe_until
 
 from guestlist import InputError
-from guestlist._findings.headline import same_recipe
-from guestlist._findings.selection import ENOUGH, choose, halves, mean_auc, mean_tpr, some_of, stand_in_targets
+from guestlist._findings.headline import (
+    ENOUGH,
+    choose,
+    halves,
+    mean_auc,
+    mean_tpr,
+    same_recipe,
+    some_of,
+    stand_in_targets,
+)
 from guestlist.attacks import ATTACKS, Attack
 from guestlist.metrics import auc, tpr_at_fpr
 from guestlist.testing import gaussian_simulation, noise_simulation

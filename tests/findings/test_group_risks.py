@@ -9,7 +9,7 @@ from benchmarks.honesty.group_risks import mean_risks, rates
 
 from example_results import HOSTILE
 from guestlist import Estimate, InputError, Results
-from guestlist._findings import group_risks
+from guestlist._findings import groups
 from guestlist._report.page import report_page
 from guestlist._report.sections.groups import gap_sentence, group_differences, slice_name, too_small_sentence
 from guestlist._views import Rotation
@@ -30,7 +30,7 @@ def case():
 
 @pytest.fixture(scope="module")
 def found(case):
-    return group_risks.find_group_risks(case)
+    return groups.find_group_risks(case)
 
 
 def test_groups_pairs_and_classes_are_all_there_and_small_ones_are_named(case, found):
@@ -71,14 +71,14 @@ def test_figures_are_those_of_the_records_in_the_group(case, found):
 
 
 def test_of_two_groups_that_are_each_others_rest_one_is_paid_for(case):
-    found = group_risks.by_groups(case, ["sex"], ["mu", "memorisation"])
+    found = groups.by_groups(case, ["sex"], ["mu", "memorisation"])
     f, m = ([one.p_value for one in part.risks] for part in found.judged)
     assert f == m
     member, sex = case.truth.member, (case.records["group_sex"] == "f").to_numpy()
     bounds = {"mu": None, "memorisation": (-1, 1)}
     alone = [group_means(risks_of(case)[n][member], [sex[member]], bounds=b)[0].p_value for n, b in bounds.items()]
     np.testing.assert_allclose(f, holm(np.array(alone)))  # two risks, not two groups of two
-    both = group_risks.by_groups(case, ["sex", "half"], ["mu"])
+    both = groups.by_groups(case, ["sex", "half"], ["mu"])
     kinds = {part.kind for part in both.judged}
     assert kinds == {"group", "pair"}
     (mu,) = {part.risks[0].p_value for part in both.judged if dict(part.values) == {"sex": "f"}}
@@ -88,13 +88,13 @@ def test_of_two_groups_that_are_each_others_rest_one_is_paid_for(case):
 @pytest.mark.slow
 def test_persons_make_groups_smaller_and_intervals_wider(case, found):
     by_ten = replace(case, records=case.records.assign(person=np.arange(800) // 10))
-    wider = group_risks.find_group_risks(by_ten).judged[0]
+    wider = groups.find_group_risks(by_ten).judged[0]
     assert wider.values == found.judged[0].values
     for figure in ("tpr", "tpr_at_common", "fpr_at_common", "gap"):
         own, other = getattr(found.judged[0], figure), getattr(wider, figure)
         assert other.high - other.low > own.high - own.low
-    assert len(group_risks.find_group_risks(by_ten).small) > 0
-    (few,) = {one.members for one in group_risks.find_group_risks(by_ten).small if dict(one.values) == {"rare": "t"}}
+    assert len(groups.find_group_risks(by_ten).small) > 0
+    (few,) = {one.members for one in groups.find_group_risks(by_ten).small if dict(one.values) == {"rare": "t"}}
     assert few < 10
 
 
@@ -137,7 +137,7 @@ def by_class(gaps: np.ndarray):
 @pytest.mark.slow
 def test_risk_follows_the_gap_of_classes_where_it_does(snapshot):
     case = by_class(np.linspace(0, 0.5, 12))
-    found = {one.risk: one for one in group_risks.find_class_gap(case)}
+    found = {one.risk: one for one in groups.find_class_gap(case)}
     assert set(found) == {"risk_score", "risk_score_own", "loss_tail", "memorisation", "mu"}
     assert all(one.classes == 12 for one in found.values())
     assert found["mu"].pearson.low > 0.4
@@ -150,11 +150,11 @@ def test_risk_follows_the_gap_of_classes_where_it_does(snapshot):
     by_luck = replace(found["mu"], p_value=0.06)
     assert not by_luck.significant
     assert "no evidence" in gap_sentence(by_luck)
-    rows = [one for one in group_risks.find_group_risks(case).judged if one.kind == "class"]
+    rows = [one for one in groups.find_group_risks(case).judged if one.kind == "class"]
     expected = np.corrcoef([one.gap.value for one in rows], [one.risks[-1].mean.value for one in rows])[0, 1]
     assert found["mu"].pearson.value == pytest.approx(expected)
     assert [one.values["label"] for one in rows] == [str(k) for k in range(12)]  # not 0, 1, 10, 11, 2
-    assert group_risks.find_class_gap(by_class(np.linspace(0, 0.5, 3))) is None
+    assert groups.find_class_gap(by_class(np.linspace(0, 0.5, 3))) is None
 
 
 def test_a_p_value_of_the_gap_is_that_of_permuted_classes():
@@ -167,11 +167,11 @@ def test_a_p_value_of_the_gap_is_that_of_permuted_classes():
 
     own = abs(total(range(5)))
     exact = np.mean([abs(total(order)) >= own - 1e-12 for order in permutations(range(5))])
-    drawn = group_risks.permutation_p_value(iter(pairs), np.random.default_rng(1), permutations=4000)
+    drawn = groups.permutation_p_value(iter(pairs), np.random.default_rng(1), permutations=4000)
     assert drawn == pytest.approx(exact, abs=0.03)
     missing = [(np.where(np.arange(5) < 2, np.nan, gap), risk) for gap, risk in pairs]
-    assert group_risks.permutation_p_value(iter(missing), np.random.default_rng(1)) is None  # three classes
-    assert group_risks.permutation_p_value(iter([(np.zeros(5), np.arange(5.0))]), np.random.default_rng(1)) is None
+    assert groups.permutation_p_value(iter(missing), np.random.default_rng(1)) is None  # three classes
+    assert groups.permutation_p_value(iter([(np.zeros(5), np.arange(5.0))]), np.random.default_rng(1)) is None
 
 
 @pytest.mark.slow
@@ -182,8 +182,8 @@ def test_noise_that_gap_and_risk_share_is_no_correlation():
     for _ in range(60):
         right, outside = rng.random(400) < 0.7, rng.binomial(40, 0.7, classes) / 40
         halves = [rng.permutation(400) % 2 == 1 for _ in range(4)]
-        pairs = group_risks._pairs(number, right.astype(float), right.astype(float), outside, halves)
-        claims += group_risks.permutation_p_value(pairs, rng, permutations=199) <= 0.05
+        pairs = groups._pairs(number, right.astype(float), right.astype(float), outside, halves)
+        claims += groups.permutation_p_value(pairs, rng, permutations=199) <= 0.05
         gap = right.reshape(10, 40).mean(axis=1) - outside
         by_intervals += pearson(right.reshape(10, 40).mean(axis=1), gap).low > 0
     assert by_intervals > 30
@@ -221,7 +221,7 @@ def test_the_page_names_what_differs_and_what_is_too_small(case, found, snapshot
 
 
 def test_less_risk_is_told_without_a_sign(case, snapshot):
-    found = group_risks.find_group_risks(case)
+    found = groups.find_group_risks(case)
     first = found.judged[0]
     less = replace(first.risks[0], beyond_rest=Estimate(-0.03, -0.05, -0.01), p_value=0.004)
     (said, *_) = group_differences(replace(found, judged=(replace(first, risks=(less,)), *found.judged[1:])))
@@ -239,7 +239,7 @@ def test_a_risk_with_one_mean_in_all_classes_is_not_spoken_of():
 
 def test_a_target_that_answers_with_a_number_has_no_classes_and_no_gap():
     case = regression_case()
-    found = group_risks.find_group_risks(replace(case, records=case.records.assign(group_half=np.arange(200) % 2)))
+    found = groups.find_group_risks(replace(case, records=case.records.assign(group_half=np.arange(200) % 2)))
     assert {one.kind for one in found.judged} == {"group"}
     assert all(one.gap is None for one in found.judged)
     assert all([risk.risk for risk in one.risks] == ["loss_tail"] for one in found.judged)
@@ -250,7 +250,7 @@ def test_a_target_that_answers_with_a_number_has_no_classes_and_no_gap():
 
 def test_a_group_that_is_not_there_is_an_error(case):
     with pytest.raises(InputError, match="There is no group 'age'; these are there: half, sex, rare"):
-        group_risks.by_groups(case, ["age"])
-    asked = group_risks.by_groups(case, ["sex"], ["mu"])
+        groups.by_groups(case, ["age"])
+    asked = groups.by_groups(case, ["sex"], ["mu"])
     assert [one.values["sex"] for one in asked.judged] == ["f", "m"]
     assert [one.risk for one in asked.judged[0].risks] == ["mu"]

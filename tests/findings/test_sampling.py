@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from guestlist._case import Truth
-from guestlist._findings import attacks, exposure, headline, selection
+from guestlist._findings import attacks, exposure, headline
+from guestlist._findings.headline import Sampling, parts_of_records, sample, sampled_stand_ins, scores_part_by_part
 from guestlist._findings.records import record_table
-from guestlist._findings.selection import Sampling, parts_of_records, sample, sampled_stand_ins, scores_part_by_part
 from guestlist._report.sections.facts import sampling_sentences
 from guestlist.attacks import ATTACKS, score_every_target
 from guestlist.testing import case_of, evaluate_case, gaussian_simulation, noise_simulation
@@ -19,7 +19,7 @@ NAMES = ("loss", "difficulty", "lira_bayes")
 @pytest.fixture
 def few_cells(monkeypatch):
     """Ten stand-in targets and 400 records are very many."""
-    monkeypatch.setattr(selection, "MAX_CELLS", 1000)
+    monkeypatch.setattr(headline, "MAX_CELLS", 1000)
     monkeypatch.setattr("guestlist._kernels.permutations.MOST_CELLS", 0)
 
 
@@ -29,7 +29,7 @@ def world(shift=2.0, **more):
 
 def test_few_records_are_looked_at_all_of_them():
     case = case_of(world(), NAMES)
-    assert case.of(selection.find) is None
+    assert case.of(headline.find_sampling) is None
     assert case.of(sample) is None
     assert case.of(sampled_stand_ins) is case.stand_ins
     assert sampling_sentences(None) == ()
@@ -40,8 +40,8 @@ def test_every_record_is_in_one_part(few_cells):
     parts = case.of(parts_of_records)
     assert len(parts) == 4
     assert np.array_equal(np.sort(np.concatenate(parts)), np.arange(400))
-    assert case.of(selection.find) == Sampling(400, 100, True)
-    assert len(sampling_sentences(case.of(selection.find))) == 2
+    assert case.of(headline.find_sampling) == Sampling(400, 100, True)
+    assert len(sampling_sentences(case.of(headline.find_sampling))) == 2
     again = case_of(world(), NAMES)
     assert all(map(np.array_equal, again.of(parts_of_records), parts))  # the seed decides
 
@@ -49,17 +49,17 @@ def test_every_record_is_in_one_part(few_cells):
 def test_what_taught_mu_and_how_many_digits_there_are_is_told(monkeypatch):
     monkeypatch.setattr("guestlist.risks.memorisation.AT_ONCE", 100)
     case = case_of(world(), NAMES)
-    assert case.of(selection.find) == Sampling(400, None, False, mu_fitted_on=100)
-    monkeypatch.setattr(selection, "MANY_RECORDS", 300)
-    assert not replace(case).of(selection.find).single_precision  # there are more digits
+    assert case.of(headline.find_sampling) == Sampling(400, None, False, mu_fitted_on=100)
+    monkeypatch.setattr(headline, "MANY_RECORDS", 300)
+    assert not replace(case).of(headline.find_sampling).single_precision  # there are more digits
     values = {name: matrix.astype(np.float32) for name, matrix in case.view.values.items()}
-    single = replace(case, view=replace(case.view, values=values)).scored().of(selection.find)
+    single = replace(case, view=replace(case.view, values=values)).scored().of(headline.find_sampling)
     assert single == Sampling(400, None, False, mu_fitted_on=100, single_precision=True)
     monkeypatch.setattr("guestlist._views.signals.ENOUGH", 500)
     assert (
-        replace(case, view=replace(case.view)).scored().of(selection.find).classes_fitted_on is None
+        replace(case, view=replace(case.view)).scored().of(headline.find_sampling).classes_fitted_on is None
     )  # no attack learns by class
-    taught = case_of(world(), (*NAMES, "shadow")).of(selection.find).classes_fitted_on
+    taught = case_of(world(), (*NAMES, "shadow")).of(headline.find_sampling).classes_fitted_on
     assert taught == len(replace(case.view).estimation_rows) < 400
     assert f"about {taught} of them" in sampling_sentences(Sampling(400, None, False, classes_fitted_on=taught))[0]
     learnt, digits = sampling_sentences(single)

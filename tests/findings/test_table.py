@@ -16,7 +16,7 @@ from guestlist._audit.evaluate import evaluate, find_all
 from guestlist._audit.gate import evaluate_limit as hold
 from guestlist._collect import Duplicates
 from guestlist._diagnostics import table
-from guestlist._findings import headline, records, selection
+from guestlist._findings import headline, records
 from guestlist._findings.results import FORMAT, Limit, write_results
 from guestlist._report.page import SECTIONS, report_page
 from guestlist._report.templates import Section
@@ -73,10 +73,11 @@ def test_every_attack_scores_the_target_once_and_the_stand_ins_once_and_by_halve
 
 def test_a_finding_is_computed_once(monkeypatch):
     calls = Counter()
+    choose = headline.choose
 
     def chosen(*arguments):
         calls["choose"] += 1
-        return selection.choose(*arguments)
+        return choose(*arguments)
 
     monkeypatch.setattr(headline, "choose", chosen)
     case = leaking_case()

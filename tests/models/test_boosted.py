@@ -10,7 +10,7 @@ import guestlist as gl
 from guestlist import InputError
 from guestlist.defences import Refit, unfitted
 from guestlist.models import as_target
-from guestlist.models.boosters import untrained_model
+from guestlist.models.estimators import untrained_model
 
 
 def people(records: int, seed: int) -> tuple[pd.DataFrame, np.ndarray]:

@@ -6,8 +6,7 @@ import pytest
 import guestlist as gl
 from guestlist import InputError
 from guestlist.models import SIGNALS, as_scale, signals_of_probabilities
-from guestlist.models.scales import SCALES
-from guestlist.models.signals import hinge, residual_floor, signals_of_logits, smallest_answer
+from guestlist.models.scales import SCALES, hinge, residual_floor, signals_of_logits, smallest_answer
 
 RNG = np.random.default_rng(0)
 LOGITS, LABELS = RNG.normal(size=(40, 3)), RNG.integers(3, size=40)
@@ -151,7 +150,7 @@ def test_signals_of_many_classes_are_computed_in_blocks_and_are_the_same(monkeyp
     scale = as_scale(name)
     answers = logits if name == "logits" else scale.soft(np.exp(logits))
     whole, log_p = scale.signals(answers, labels), scale.log_probabilities(answers)
-    monkeypatch.setattr("guestlist.models.signals.CELLS_AT_ONCE", 20)
+    monkeypatch.setattr("guestlist.models.scales.CELLS_AT_ONCE", 20)
     for signal, values in scale.signals(answers, labels).items():
         np.testing.assert_array_equal(values, whole[signal])
         if name == "logits":

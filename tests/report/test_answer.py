@@ -13,7 +13,7 @@ from example_results import leaking, predictions_only, quiet, with_check, with_h
 from guestlist import Estimate
 from guestlist._case import Check
 from guestlist._findings.attacks import Rate, _rates
-from guestlist._findings.group_risks import GroupRisk, GroupRisks, TooSmall
+from guestlist._findings.groups import GroupRisk, GroupRisks, TooSmall
 from guestlist._report import diagnostics
 from guestlist._report.exports import markdown, model_card
 from guestlist._report.next_steps import next_steps

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import guestlist as gl
-from guestlist._diagnostics import evidence
+from guestlist._diagnostics import attacks
 from guestlist._findings import risk_distribution
 from guestlist._report.page import report_page
 from guestlist.risks import at_prior, at_thresholds, calibration, calibration_at_priors, risk_score
@@ -130,9 +130,9 @@ def test_classifiers_stand_beside_the_risk_score():
 
 def test_a_score_from_references_like_the_target_passes():
     """And without references there is no such score."""
-    assert evidence.uncalibrated(leaking_case()).state == "passed"
+    assert attacks.uncalibrated(leaking_case()).state == "passed"
     assert (
-        evidence.uncalibrated(case_of(gaussian_simulation(1.0, records=200, models=1), ("loss",))).state
+        attacks.uncalibrated(case_of(gaussian_simulation(1.0, records=200, models=1), ("loss",))).state
         == "not applicable"
     )
 

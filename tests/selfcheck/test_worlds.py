@@ -6,7 +6,7 @@ from guestlist._kernels import aucs
 from guestlist._views import Rotation
 from guestlist.evidence import answers_of_margin
 from guestlist.models import SIGNALS
-from guestlist.models.signals import signals_of_logits
+from guestlist.models.scales import signals_of_logits
 from guestlist.selfcheck.scenes import CLASSES, SCENE_VARIANTS, SURE, TILT, UNEQUAL, scene
 from guestlist.selfcheck.simulations import (
     SURE_MARGIN,

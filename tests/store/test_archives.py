@@ -9,7 +9,8 @@ import pytest
 
 from guestlist import InputError, read_predictions
 from guestlist._store import files, read_npz
-from guestlist._store.files import opened_archive, stored_array
+from guestlist._store.files import opened_archive
+from guestlist._store.integrity import stored_array
 
 
 def npz(path, **parts):
@@ -33,7 +34,11 @@ def npy(array=(1.0, 2.0), claims=None):
 
 @pytest.mark.parametrize(
     ("claims", "words"),
-    [((10**13 * 2,), "claims 146 TiB of numbers and holds 16 bytes"), ((1,), "claims 8 bytes"), ((-2,), "claims")],
+    [
+        ((10**13 * 2,), "claims 146 TiB of numbers and holds 16 bytes"),
+        ((1,), "claims 8 bytes"),
+        ((-2,), "negative array size"),
+    ],
 )
 def test_a_header_that_claims_what_is_not_there(tmp_path, claims, words):
     path = npz(tmp_path / "a.npz", probs=npy(claims=claims), labels=npy([0, 1]), member=npy([True, False]))

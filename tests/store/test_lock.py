@@ -9,7 +9,7 @@ import pytest
 
 import guestlist as gl
 from guestlist import InputError
-from guestlist._store import folder_lock, tempdirs, write_text
+from guestlist._store import files, folder_lock, write_text
 from guestlist.errors import FolderError, WriteError
 
 posix = pytest.mark.skipif(os.name != "posix", reason="there are no such permissions on Windows")
@@ -64,16 +64,16 @@ def test_work_that_fails_before_anything_is_written_leaves_nothing(tmp_path):
         raise InputError("no")
     assert list(tmp_path.iterdir()) == []
     with pytest.raises(FolderError), folder_lock(tmp_path / "begun"):
-        write_text(tmp_path / "begun" / "a.txt", "kept") or tempdirs.check_not_a_file(tmp_path / "begun" / "a.txt")
-    assert sorted(path.name for path in (tmp_path / "begun").iterdir()) == [tempdirs.LOCK, "a.txt"]
+        write_text(tmp_path / "begun" / "a.txt", "kept") or files.check_not_a_file(tmp_path / "begun" / "a.txt")
+    assert sorted(path.name for path in (tmp_path / "begun").iterdir()) == [files.LOCK, "a.txt"]
 
 
 def test_a_folder_has_one_audit_at_a_time(tmp_path):
     with folder_lock(tmp_path), pytest.raises(FolderError, match="Another audit is writing"), folder_lock(tmp_path):
         pass
     with folder_lock(tmp_path):
-        assert (tmp_path / tempdirs.LOCK).exists()
-    assert (tmp_path / tempdirs.LOCK).exists()  # it marks the folder as private
+        assert (tmp_path / files.LOCK).exists()
+    assert (tmp_path / files.LOCK).exists()  # it marks the folder as private
 
 
 def test_a_killed_process_leaves_no_lock_behind(tmp_path):
@@ -100,7 +100,7 @@ def test_a_folder_that_cannot_be_locked_is_named(tmp_path, monkeypatch, number):
     def fail(self):
         raise OSError(number, os.strerror(number))
 
-    monkeypatch.setattr(tempdirs.FileLock, "_acquire", fail)
+    monkeypatch.setattr(files.FileLock, "_acquire", fail)
     with pytest.raises(WriteError, match="cannot be written"), folder_lock(tmp_path):
         pass
 
@@ -138,5 +138,5 @@ def test_on_windows_a_process_is_looked_at_and_never_signalled(monkeypatch):
         raise AssertionError("on Windows this ends the process")
 
     monkeypatch.setattr(os, "kill", kill)
-    assert [tempdirs.is_running(process) for process in (11, 12, 13)] == [True, False, False]
+    assert [files.is_running(process) for process in (11, 12, 13)] == [True, False, False]
     assert system.open == set()

@@ -12,8 +12,8 @@ import pytest
 
 import guestlist as gl
 from guestlist import Local
-from guestlist._store import audit_folder, files, tempdirs, temporary_folder, write_bytes, write_text
-from guestlist._store.tempdirs import LOCK
+from guestlist._store import audit_folder, files, temporary_folder, write_bytes, write_text
+from guestlist._store.files import LOCK
 from guestlist.cli import main
 from guestlist.errors import WriteError
 
@@ -62,7 +62,7 @@ def test_a_disk_that_is_really_full(tmp_path, monkeypatch):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["results.json", "records.parquet", "manifest.json", "split.npz", tempdirs.LOCK])
+@pytest.mark.parametrize("name", ["results.json", "records.parquet", "manifest.json", "split.npz", files.LOCK])
 def test_a_folder_in_a_files_place_is_told(name, tree, blobs, tmp_path):
     (tmp_path / "a").mkdir()
     if name != "manifest.json":

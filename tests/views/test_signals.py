@@ -13,7 +13,7 @@ from guestlist._views import signals as views
 from guestlist.attacks import ATTACKS
 from guestlist.errors import NotCollectedError
 from guestlist.models import SIGNALS, signals_of_probabilities
-from guestlist.models.signals import hinge, signals_of_logits, smallest_answer
+from guestlist.models.scales import hinge, signals_of_logits, smallest_answer
 from guestlist.testing import gaussian_simulation
 
 

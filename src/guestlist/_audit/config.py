@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
@@ -13,7 +13,7 @@ from guestlist._diagnostics.table import check_codes
 from guestlist._util import flag, integer, number
 from guestlist.evidence import check_plans
 from guestlist.evidence.table import AnyPlan
-from guestlist.privacy import Claim, claim_about
+from guestlist.privacy import Claim
 
 REFERENCES = 32
 # The split is a table of models and records that must fit into memory.
@@ -48,7 +48,8 @@ class AuditConfig:
     about: Mapping[str, Any] = field(default_factory=dict)
 
     def __post_init__(self):
-        claim_about(self.claimed)
+        if self.claimed is not None and not isinstance(self.claimed, Claim):
+            raise ValueError(f"Expected claimed={self.claimed!r} to be gl.Claim(epsilon=…, delta=…).")
         integer("references", self.min_references, high=MAX_REFERENCES)
         integer("seed", self.seed)
         number("prior", self.prior, 0, 1)
@@ -97,3 +98,10 @@ class AuditConfig:
         """Options of :func:`~guestlist._collect.inputs.prepare`."""
         names = ("label", "group", "id", "person", "duplicates", "seed", "fit_params")
         return {name: getattr(self, name) for name in names}
+
+
+def claim_about(claim: Claim | None) -> dict[str, Any]:
+    """Return the entry of a claim in a folder's manifest; empty without a claim."""
+    if claim is None:
+        return {}
+    return {"claimed": asdict(claim)}

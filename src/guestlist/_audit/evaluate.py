@@ -13,13 +13,11 @@ from guestlist._findings import (
     epsilon,
     exposure,
     facts,
-    group_risks,
     groups,
     headline,
     hypothesis_tests,
     records,
     risk_distribution,
-    selection,
 )
 from guestlist._findings.results import Results
 from guestlist._util import one_thread
@@ -40,8 +38,8 @@ FINDINGS: dict[str, Callable[[Case], object]] = {
     "agreement": attacks.find_agreement,
     "groups": groups.find,
     "file_holder_groups": groups.find_for_file_holder,
-    "group_risks": group_risks.find_group_risks,
-    "class_gap": group_risks.find_class_gap,
+    "group_risks": groups.find_group_risks,
+    "class_gap": groups.find_class_gap,
     "exposed": records.find,
     "exposure_summary": records.exposure_summary,
     "exposed_persons": exposure.find_persons,
@@ -51,7 +49,7 @@ FINDINGS: dict[str, Callable[[Case], object]] = {
     "exposure": exposure.find_exposure,
     "per_record_fpr": hypothesis_tests.find_per_record_fpr,
     "checks": table.find,
-    "sampling": selection.find,
+    "sampling": headline.find_sampling,
     "untested": facts.find_untested,
     "provenance": facts.find_provenance,
     "origin": facts.find_origin,

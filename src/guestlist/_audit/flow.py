@@ -29,7 +29,7 @@ from math import isfinite
 from pathlib import Path
 from typing import Any, Literal, TypeVar
 
-from guestlist._audit.config import REFERENCES, AuditConfig
+from guestlist._audit.config import REFERENCES, AuditConfig, claim_about
 from guestlist._audit.evaluate import evaluate
 from guestlist._baseline.baseline import Baseline, cached_baseline
 from guestlist._case import PRIOR, Case, Check, Cover, Origin, Scores, score
@@ -71,7 +71,7 @@ from guestlist.evidence import (
 from guestlist.evidence.table import AnyPlan
 from guestlist.games import hidden_columns
 from guestlist.models import Target, as_target, check_fit, numpy_defaults
-from guestlist.privacy import Claim, claim_about
+from guestlist.privacy import Claim
 from guestlist.selfcheck.contract import try_custom_attacks
 
 logger = logging.getLogger(__name__)
@@ -428,14 +428,16 @@ def _check_attacks(inputs: Inputs, config: AuditConfig, plans: Sequence[AnyPlan]
     attacks = select_attacks(config.attacks, config.min_references, possible, missing_evidence(), signal_names)
     if config.until is not None and not any(attack.on_stand_ins and not attack.oracle for attack in attacks.values()):
         raise InputError(NO_STAND_INS)
-    try_custom_attacks(
-        attacks,
-        inputs.target.classes_of(inputs.pool.y),
-        config.min_references,
-        signal_names,
-        inputs.split.population,
-        unmade=any(EVIDENCE[name].simulate is None for name in planned - owner_evidence()),
-    )
+    custom = {name: attack for name, attack in attacks.items() if attack.custom}
+    if custom:
+        try_custom_attacks(
+            custom,
+            inputs.target.classes_of(inputs.pool.y),
+            config.min_references,
+            signal_names,
+            inputs.split.population,
+            unmade=any(EVIDENCE[name].simulate is None for name in planned - owner_evidence()),
+        )
 
 
 def _choose_references(target: Target, requested: int | UntilWidth | None) -> int | UntilWidth:

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from guestlist._audit.config import AuditConfig
+from guestlist._audit.config import AuditConfig, claim_about
 from guestlist._audit.evaluate import evaluate
 from guestlist._audit.flow import report
 from guestlist._baseline.baseline import Baseline, cached_baseline
@@ -29,7 +29,7 @@ from guestlist.errors import InputError
 from guestlist.evidence import FullAnswers, read_evidence, write_full_answers
 from guestlist.games import Sides, Split, options_of
 from guestlist.models import Predictions, numpy_defaults
-from guestlist.privacy import Claim, claim_about
+from guestlist.privacy import Claim
 from guestlist.selfcheck.contract import try_custom_attacks
 
 UNLABELLED = ("entropy",)
@@ -128,7 +128,9 @@ def _prepare(predictions: Predictions, shadow: Predictions | None, config: Audit
     if names is None:
         # A shadow model has its own records, so attacks cannot compare models on one record.
         attacks = {name: attack for name, attack in attacks.items() if attack.compares == "nothing"}
-    try_custom_attacks(attacks, predictions.positions, n_shadows, signal_names)
+    custom = {name: attack for name, attack in attacks.items() if attack.custom}
+    if custom:
+        try_custom_attacks(custom, predictions.positions, n_shadows, signal_names)
     return PredictionInputs(
         target=predictions, shadow=shadow, attacks=attacks, evidence=evidence, checks=_checks(predictions)
     )

@@ -17,8 +17,7 @@ from guestlist._baseline.columns import (
     sample_units,
     units_of,
 )
-from guestlist._baseline.propensity import propensity_scores
-from guestlist._baseline.regression import Fold, cross_fitted, folds, second_order, selected_terms
+from guestlist._baseline.regression import Fold, cross_fitted, folds, propensity_scores, second_order, selected_terms
 from guestlist._kernels import aucs, optional_take
 from guestlist._store import PREDICTIONS, Store, from_json, read_or_explain, row_hashes, to_json
 from guestlist._util import stream

@@ -10,7 +10,7 @@ from typing import Any, Literal, TypedDict
 import numpy as np
 import pandas as pd
 
-from guestlist._collect.query import is_unknown_category
+from guestlist._collect.references import is_unknown_category
 from guestlist._store import Manifest, Store, fingerprint, open_store, row_hashes, text_digest, to_json, write_manifest
 from guestlist._util import as_path, choice, names_ending, one_thread, short_repr, split_by_side, stream
 from guestlist.data import Data, as_data, column_names, concatenate, ordered_like

@@ -1,4 +1,4 @@
-"""Diagnostics of attack results that point to wrong inputs."""
+"""Diagnostics of attack results that point to wrong inputs, of evidence, and of scores read as probabilities."""
 
 import numpy as np
 
@@ -12,9 +12,123 @@ from guestlist._diagnostics.core import (
     always,
     outcome,
 )
-from guestlist._findings import attacks, facts, headline
+from guestlist._diagnostics.models import sizes
+from guestlist._findings import attacks, facts, headline, risk_distribution
 from guestlist._util import decimal, percent
+from guestlist._views import ModelsView
 from guestlist.metrics import advantage
+from guestlist.risks import risks_of
+
+SAME_MARGIN = 1e-9  # relative standard deviation of the margins of models that count as equal
+MIN_ALONE = 0.5  # share of the trees
+MAX_RMSE = 0.1  # of a risk score from the shares of members; with shadow models like the target it was .05 to .09
+
+
+def same_distilled(case: Case) -> Outcome:
+    """Check for distilled models that do not differ, so that chance cannot be estimated from them."""
+    return _equal_models(case, case.view.evidence.get("distilled"))
+
+
+def same_left_out(case: Case) -> Outcome:
+    """Check for models trained without a record that do not differ."""
+    return _equal_models(case, case.view.evidence.get("left_out"))
+
+
+def _equal_models(case: Case, models: ModelsView | None) -> Outcome:
+    if models is None:
+        return NOT_APPLICABLE
+    if len(models.member) < 2:
+        return NOT_RUN
+    outside = case.view.with_references(models).outside("margin")
+    several = outside.count > 1
+    if not several.any():
+        return NOT_RUN
+    same = outside.squares[several] <= (SAME_MARGIN * np.maximum(1, np.abs(outside.mean[several]))) ** 2
+    return outcome(same.mean() > 0.5, {"same": int(same.sum()), "records": int(several.sum())})
+
+
+def useless_quantiles(case: Case) -> Outcome:
+    """Check for a quantile regression that predicts no better than a constant."""
+    quantiles = case.view.evidence.get("quantiles")
+    if quantiles is None:
+        return NOT_APPLICABLE
+    if quantiles.degenerate is None:
+        return outcome(False, {})
+    values: dict[str, CheckValue] = {"records": int(quantiles.degenerate.records)}
+    if not np.isnan(quantiles.degenerate.loss):  # NaN: it predicts one value for all records
+        values |= {"loss": float(quantiles.degenerate.loss), "constant": float(quantiles.degenerate.constant)}
+    return outcome(True, values)
+
+
+def members_alone_in_leaves(case: Case) -> Outcome:
+    """Check for members that are alone in the leaves of a tree model."""
+    alone = risks_of(case).get("alone_in_leaves")
+    if alone is None or np.isnan(alone[case.truth.evaluated]).all():
+        return NOT_APPLICABLE
+    member = case.truth.member & case.truth.evaluated
+    count = int((alone[member] > MIN_ALONE).sum())
+    return outcome(count > 0, {"alone": count, "members": int(member.sum())})
+
+
+def uncalibrated(case: Case) -> Outcome:
+    """Check for a privacy risk score that is not a probability: references do not predict the target's outputs on members."""
+    scores = case.of(risk_distribution.find_calibrated) or ()
+    risk_score = next((score for score in scores if score.score == risk_distribution.RISK_SCORE), None)
+    if risk_score is None:
+        return NOT_APPLICABLE
+    rmse = risk_score.calibration.rmse
+    if np.isnan(rmse.value):
+        return NOT_RUN
+    values: dict[str, CheckValue] = {"rmse": rmse.value, "low": rmse.low, "high": rmse.high}
+    if sizes(case).state == "issue":
+        values["other_size"] = 1
+    return outcome(rmse.low > MAX_RMSE, values)
+
+
+def _same_distilled(v: Values) -> str:
+    return (
+        f"The models distilled from the target all say the same about {v['same']} of {v['records']} records: training has no "
+        "randomness, and they train on the same records. The p-values of attack D then mean nothing."
+    )
+
+
+def _same_left_out(v: Values) -> str:
+    return (
+        f"The models trained without a record all say the same about {v['same']} of {v['records']} records: training has no "
+        "randomness. Whoever knows all members but one can then train the model with and without the last and see which it "
+        "is, so attack L is right about everyone. That holds for every deterministic training; it says nothing about weaker "
+        "attackers."
+    )
+
+
+def _useless_quantiles(v: Values) -> str:
+    reason = "it predicts one value for all records"
+    if "loss" in v:
+        unseen = f"{v['records']} records that it had not seen"
+        reason = f"its pinball loss on {unseen} is {v['loss']:.3g}, a constant's {v['constant']:.3g}"
+        if float(v["loss"]) < float(v["constant"]):
+            reason += ", a gain that chance explains"
+    return (
+        f"The quantile regression knows no more of non-members than a constant does: {reason}. The attack 'quantile' therefore "
+        "compares every record with the same value, as plain thresholds do."
+    )
+
+
+def _alone(v: Values) -> str:
+    return (
+        f"{v['alone']} of {v['members']} members are alone in their leaf in more than half of the trees: what those leaves "
+        "answer was learnt from one record, and the model file tells so."
+    )
+
+
+def _uncalibrated(v: Values) -> str:
+    rmse = f"{decimal(v['rmse'])} ({decimal(v['low'], -1)} to {decimal(v['high'], 1)})"
+    size = " They were trained on another number of records (GL105)." if v.get("other_size") else ""
+    return (
+        f"The privacy risk score is {rmse} away, root mean square, from the share of members among records of such a score: what "
+        f"references say about their members is not what the target says about its own.{size}"
+    )
+
 
 MIN_ACCURACY_GAP = 0.1  # between the accuracies on members and on non-members
 
@@ -98,6 +212,28 @@ def _gap(v: Values) -> str:
 
 
 ATTACK_RESULTS = (
+    Diagnostic(code="GL107", title="distilled models that do not differ", message=_same_distilled, rule=same_distilled),
+    Diagnostic(code="GL108", title="left-out models that do not differ", message=_same_left_out, rule=same_left_out),
+    Diagnostic(
+        code="GL109",
+        title="quantile regression no better than a constant",
+        message=_useless_quantiles,
+        rule=useless_quantiles,
+    ),
+    Diagnostic(
+        code="GL110",
+        title="members alone in leaves",
+        message=_alone,
+        remedy="Larger leaves or shallower trees blur it (min_samples_leaf, max_depth, min_child_weight).",
+        rule=members_alone_in_leaves,
+    ),
+    Diagnostic(
+        code="GL121",
+        title="risk score that is not a probability",
+        message=_uncalibrated,
+        remedy="Read the score as a ranking, not as a probability.",
+        rule=uncalibrated,
+    ),
     Diagnostic(
         code="GL112",
         title="members rank below non-members",

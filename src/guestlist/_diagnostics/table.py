@@ -9,12 +9,9 @@ from dataclasses import replace
 
 from guestlist._case import Case, Check
 from guestlist._diagnostics.attacks import ATTACK_RESULTS
-from guestlist._diagnostics.baseline import BASELINE, of_baseline
 from guestlist._diagnostics.core import NOT_RUN, Diagnostic
-from guestlist._diagnostics.evidence import EVIDENCE
-from guestlist._diagnostics.inputs import INPUTS, of_duplicates, of_repeats, of_twins
-from guestlist._diagnostics.outputs import OUTPUTS, of_consistency
-from guestlist._diagnostics.references import REFERENCES
+from guestlist._diagnostics.inputs import INPUTS, of_baseline, of_duplicates, of_repeats, of_twins
+from guestlist._diagnostics.models import OUTPUTS, REFERENCES, of_consistency
 from guestlist._util import short_repr
 from guestlist.errors import InputError
 
@@ -31,7 +28,7 @@ __all__ = [
     "undermines_verdict",
 ]
 
-_TOPICS = (INPUTS, OUTPUTS, REFERENCES, BASELINE, EVIDENCE, ATTACK_RESULTS)
+_TOPICS = (INPUTS, OUTPUTS, REFERENCES, ATTACK_RESULTS)
 CHECKS: dict[str, Diagnostic] = {row.code: row for row in sorted(sum(_TOPICS, ()), key=lambda row: row.code)}
 
 

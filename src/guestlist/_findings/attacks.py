@@ -269,9 +269,11 @@ def _threshold(attack: Attack, scores: np.ndarray, member: np.ndarray, view: Sig
         if len(kinds) == 2:
             return best_threshold(scores, member)
         return np.nan
-    if attack.threshold:
+    if attack.threshold is None:
+        return np.nan
+    if callable(attack.threshold):
         return attack.threshold(view)
-    return np.nan
+    return attack.threshold
 
 
 def _detectable_auc(members: float, nonmembers: float) -> float:

@@ -4,7 +4,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from guestlist._baseline.propensity import effective_share, odds
+from guestlist._baseline.regression import effective_share, odds
 from guestlist._case import Case
 from guestlist._findings import headline
 from guestlist._findings.attacks import CHANCE, FPRS

@@ -1,13 +1,15 @@
-"""Slices of the evaluated records, and attack metrics by group."""
+"""Attack metrics and risks by group, pair of groups and class, and their correlation with the generalisation gap."""
 
-from collections.abc import Mapping, Sequence
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import combinations
 
 import numpy as np
 import pandas as pd
 
-from guestlist._case import Case, has_labels
+from guestlist._case import Case, has_labels, signal_of
 from guestlist._findings import headline
 from guestlist._findings.attacks import CHANCE
 from guestlist._findings.records import group_columns
@@ -15,7 +17,26 @@ from guestlist._findings.significance import SIGNIFICANCE_LEVEL, group_p_values,
 from guestlist._kernels import optional_take
 from guestlist._util import stream
 from guestlist.errors import InputError
-from guestlist.metrics import WITHHELD, Estimate, auc, newcombe_difference
+from guestlist.metrics import (
+    CROSS_FIT,
+    MIN_CORRELATION_SIZE,
+    WITHHELD,
+    Estimate,
+    advantage,
+    auc,
+    balanced_accuracy,
+    clustered_proportion,
+    flag_members,
+    flags_at_fpr,
+    group_means,
+    holm,
+    is_constant,
+    newcombe_difference,
+    pearson,
+    spearman,
+    tpr_at_fpr,
+)
+from guestlist.risks import RISKS, requested_risks, risks_of
 
 FEWEST = 10  # members, and non-members, of a part that is judged: persons, where they are known
 GROUP = "group"
@@ -219,3 +240,342 @@ def _beyond_rest(case: Case, scores: np.ndarray, group: np.ndarray, groups: int)
         return WITHHELD
     value, low, high = newcombe_difference(inside, outside)
     return Estimate(value, float(max(low, -1)), float(min(high, 1)))
+
+
+FPR = 0.05
+
+
+@dataclass(frozen=True)
+class MeanRisk:
+    """The mean of one risk over the members of a group.
+
+    Attributes:
+        risk: Name of the risk.
+        mean: Mean over the members.
+        beyond_rest: Mean minus that over all other members, with an interval for this group only.
+        p_value: P-value of that difference, corrected for all groups and risks; None without other members.
+    """
+
+    risk: str
+    mean: Estimate
+    beyond_rest: Estimate
+    p_value: float | None
+
+    @property
+    def differs(self) -> bool:
+        """Evidence that these members bear more risk than the others, or less."""
+        return self.p_value is not None and self.p_value <= SIGNIFICANCE_LEVEL
+
+
+@dataclass(frozen=True)
+class GroupRisk:
+    """One group, pair of groups or class with enough members and non-members.
+
+    Attributes:
+        kind: ``group``, ``pair`` or ``class``.
+        values: Column to value.
+        members: Number of members.
+        nonmembers: Number of non-members.
+        accuracy: Balanced accuracy of the headline attack here, at a threshold fitted on the other half of all records.
+        tpr: Its TPR where a share ``fpr`` of *these* non-members is flagged.
+        tpr_at_common: Its TPR here, at the threshold where a share ``fpr`` of *all* non-members is flagged.
+        fpr_at_common: Its FPR here at that threshold.
+        gap: Accuracy of the target on members minus that on non-members; None for a regression.
+        risks: One for each risk.
+    """
+
+    kind: str
+    values: Mapping[str, str]
+    members: int
+    nonmembers: int
+    accuracy: Estimate
+    tpr: Estimate
+    tpr_at_common: Estimate
+    fpr_at_common: Estimate
+    gap: Estimate | None
+    risks: tuple[MeanRisk, ...]
+
+
+@dataclass(frozen=True)
+class TooSmall:
+    """A group, pair of groups or class that is not judged: it has too few members or too few non-members."""
+
+    kind: str
+    values: Mapping[str, str]
+    members: int
+    nonmembers: int
+
+
+@dataclass(frozen=True)
+class GroupRisks:
+    """Groups, pairs of groups and classes, in this order.
+
+    Attributes:
+        attack: The headline attack.
+        fpr: False-positive rate of its rates.
+        fewest: Number of members, and of non-members (persons, where they are known), that a group needs.
+        judged: Number of groups that are large enough.
+        small: Groups that have not.
+    """
+
+    attack: str
+    fpr: float
+    fewest: int
+    judged: tuple[GroupRisk, ...]
+    small: tuple[TooSmall, ...]
+
+
+def find_group_risks(case: Case) -> GroupRisks | None:
+    """Evaluate all groups, pairs of groups and classes with the default risks; return None without any."""
+    parts = (*group_slices(case), *pair_slices(case), *class_slices(case))
+    if parts:
+        return of_slices(case, parts, risks_of(case))
+    return None
+
+
+def by_groups(case: Case, columns: Sequence[str], risks: Sequence[str] | None = None) -> GroupRisks:
+    """The groups of some columns, and their pairs.
+
+    Args:
+        risks: names from ``RISKS``; by default those that an audit has.
+    """
+    return of_slices(case, (*group_slices(case, columns), *pair_slices(case, columns)), requested_risks(case, risks))
+
+
+def of_slices(case: Case, parts: Sequence[Slice], risks: Mapping[str, np.ndarray]) -> GroupRisks:
+    """Evaluate every part of the evaluated records that is large enough.
+
+    Args:
+        case: The audit.
+        parts: Parts of the evaluated records.
+        risks: Name to (records,) risks.
+    """
+    name = case.of(headline.find).name
+    large = [part for part in parts if part.enough]
+    means = mean_risks(case, large, risks, {name: RISKS[name].bounds for name in risks if name in RISKS})
+    attack = _Attack.from_case(case, name)
+    return GroupRisks(
+        attack=name,
+        fpr=FPR,
+        fewest=FEWEST,
+        judged=tuple(_group_risk(case, part, attack, row) for part, row in zip(large, means, strict=True)),
+        small=tuple(
+            TooSmall(part.kind, part.values, part.members, part.nonmembers) for part in parts if not part.enough
+        ),
+    )
+
+
+@dataclass(frozen=True)
+class _Attack:
+    """(evaluated records,) an attack's scores, and its flags, 1.0 or 0.0, at two thresholds; NaN without a score."""
+
+    scores: np.ndarray
+    best: np.ndarray
+    at_fpr: np.ndarray
+
+    @classmethod
+    def from_case(cls, case: Case, name: str) -> _Attack:
+        scores = case.evaluated_scores[name]
+        member = case.truth.member_evaluated
+        best = np.full(len(scores), np.nan)
+        at_fpr = flags_at_fpr(scores, member, FPR)
+        if not np.isnan(advantage(scores, member, CROSS_FIT, clusters=case.persons).value):  # a threshold can be fitted
+            best = np.where(np.isnan(scores), np.nan, flag_members(scores, member, CROSS_FIT, clusters=case.persons))
+        return cls(scores, best, at_fpr)
+
+
+def mean_risks(
+    case: Case,
+    parts: Sequence[Slice],
+    risks: Mapping[str, np.ndarray],
+    bounds: Mapping[str, tuple[float, float] | None],
+) -> tuple[tuple[MeanRisk, ...], ...]:
+    """Compute the mean of each risk over the members of each part, with p-values corrected for each other.
+
+    Args:
+        case: The audit.
+        parts: Parts of the evaluated records.
+        risks: Name to (records,) risks.
+        bounds: Name to the range of its values, where that is known.
+    """
+    evaluated = case.truth.evaluated
+    member = case.truth.member_evaluated
+    persons = optional_take(case.persons, member)
+    masks = [part.mask[member] for part in parts]
+    means = {
+        name: group_means(values[evaluated][member], masks, bounds=bounds.get(name), clusters=persons)
+        for name, values in risks.items()
+    }
+    p_values = np.array([[mean.p_value for mean in row] for row in means.values()]).reshape(len(risks), len(parts))
+    kinds = np.array([part.kind for part in parts])
+    questions = np.array([_question(mask) for mask in masks], dtype=object)
+    for kind in set(kinds):
+        same_kind = np.flatnonzero(kinds == kind)
+        _, first, inverse = np.unique(questions[same_kind], return_index=True, return_inverse=True)
+        distinct = p_values[:, same_kind[first]]
+        p_values[:, same_kind] = holm(distinct.ravel()).reshape(distinct.shape)[:, inverse]
+    p_values = np.minimum(p_values * len(set(kinds)), 1.0)
+    return tuple(
+        tuple(
+            MeanRisk(name, row[at].mean, row[at].beyond_rest, None if np.isnan(adjusted) else float(adjusted))
+            for (name, row), adjusted in zip(means.items(), p_values[:, at], strict=True)
+        )
+        for at in range(len(parts))
+    )
+
+
+def _question(mask: np.ndarray) -> bytes:
+    """Return the same key for a group and its complement: of two sexes, one differs from the other as vice versa."""
+    return min(mask.tobytes(), (~mask).tobytes())
+
+
+def _group_risk(case: Case, part: Slice, attack: _Attack, risks: tuple[MeanRisk, ...]) -> GroupRisk:
+    member = case.truth.member_evaluated
+    inside = part.mask
+    persons = optional_take(case.persons, inside)
+    # All non-members set the common threshold; of the members, only these are counted.
+    common = inside | ~member
+    nonmembers = inside & ~member & ~np.isnan(attack.at_fpr)
+    correct = signal_of(case.view, "correct")
+    gap = None
+    if correct is not None:
+        gap = advantage(correct[case.truth.evaluated][inside], member[inside], 0.5, clusters=persons)
+    return GroupRisk(
+        kind=part.kind,
+        values=part.values,
+        members=part.members,
+        nonmembers=part.nonmembers,
+        accuracy=balanced_accuracy(attack.best[inside], member[inside], 0.5, clusters=persons),
+        tpr=tpr_at_fpr(attack.scores[inside], member[inside], FPR, clusters=persons),
+        tpr_at_common=tpr_at_fpr(
+            attack.scores[common], member[common], FPR, clusters=optional_take(case.persons, common)
+        ),
+        fpr_at_common=clustered_proportion(
+            attack.at_fpr[nonmembers] > 0, clusters=optional_take(case.persons, nonmembers)
+        ),
+        gap=gap,
+        risks=risks,
+    )
+
+
+SPLITS = 8  # random halves of the members
+PERMUTATIONS = 999
+
+
+@dataclass(frozen=True)
+class GapCorrelation:
+    """The correlation of the gap with the mean of a risk, over classes.
+
+    The intervals are for other classes. ``p_value`` is corrected for the number of risks; None where the risk was not tested,
+    since it is estimated from the same members and non-members as the gap, or has the same mean in all classes.
+    """
+
+    risk: str
+    classes: int
+    pearson: Estimate
+    spearman: Estimate
+    p_value: float | None = None
+
+    @property
+    def significant(self) -> bool:
+        """Evidence of a correlation."""
+        return self.p_value is not None and self.p_value <= SIGNIFICANCE_LEVEL
+
+
+def find_class_gap(case: Case) -> tuple[GapCorrelation, ...] | None:
+    """Correlate each risk with the gap; return None with fewer than four classes that are large enough."""
+    parts = case.of(find_group_risks)
+    if parts:
+        classes = [part for part in parts.judged if part.kind == CLASS and part.gap is not None]
+    else:
+        classes = []
+    if len(classes) < MIN_CORRELATION_SIZE:
+        return None
+    gap = np.array([part.gap.value for part in classes if part.gap is not None])
+    correlations = []
+    for at, named in enumerate(classes[0].risks):
+        mean = np.array([part.risks[at].mean.value for part in classes])
+        known = ~np.isnan(mean)
+        correlation = GapCorrelation(
+            risk=named.risk,
+            classes=int(known.sum()),
+            pearson=pearson(mean[known], gap[known]),
+            spearman=spearman(mean[known], gap[known]),
+        )
+        correlations.append(correlation)
+    p_values = _p_values(case)
+    return tuple(replace(correlation, p_value=p_values.get(correlation.risk)) for correlation in correlations) or None
+
+
+def _p_values(case: Case) -> dict[str, float]:
+    """Return the corrected p-value of each risk that is tested."""
+    masks = [part.mask for part in class_slices(case) if part.enough]
+    correct = signal_of(case.view, "correct")
+    assert correct is not None  # there are gaps
+    evaluated = case.truth.evaluated
+    member = case.truth.member_evaluated
+    right = correct[evaluated]
+    tested = member & np.any(masks, axis=0)
+    number = np.zeros(len(member), dtype=int)
+    for at, mask in enumerate(masks):
+        number[mask] = at
+    outside = np.array([right[mask & ~member].mean() for mask in masks])
+    risks = {
+        name: values[evaluated][tested] for name, values in risks_of(case).items() if not RISKS[name].fitted_on_target
+    }
+    units = np.arange(tested.sum())
+    if case.persons is not None:
+        units = np.unique(case.persons[tested], return_inverse=True)[1]
+    rng = stream(case.setting.seed, "gap of classes")
+    halves = [rng.permutation(units.max() + 1)[units] % 2 == 1 for _ in range(SPLITS)]
+    p_values = {}
+    for name, values in risks.items():
+        p_value = permutation_p_value(_pairs(number[tested], right[tested], values, outside, halves), rng)
+        if p_value is not None:
+            p_values[name] = p_value
+    return dict(zip(p_values, holm(np.array(list(p_values.values()))).tolist(), strict=True))
+
+
+def _pairs(
+    number: np.ndarray, right: np.ndarray, risk: np.ndarray, outside: np.ndarray, halves: Sequence[np.ndarray]
+) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    """(classes,) gaps of one half of the members, and mean risks of the other; NaN for a class without values there.
+
+    Args:
+        number: (members,) number of their class.
+        right: (members,) true where the target is right.
+        risk: (members,) risks.
+        outside: (classes,) accuracy on non-members.
+        halves: Masks (members,).
+    """
+    for half in (side for mask in halves for side in (mask, ~mask)):
+        gap = _means(number[half], right[half], len(outside)) - outside
+        yield gap, _means(number[~half], risk[~half], len(outside))
+
+
+def _means(number: np.ndarray, values: np.ndarray, classes: int) -> np.ndarray:
+    known = ~np.isnan(values)
+    with np.errstate(invalid="ignore"):  # 0 / 0: a class without values
+        return np.bincount(number[known], values[known], classes) / np.bincount(number[known], minlength=classes)
+
+
+def permutation_p_value(
+    pairs: Iterator[tuple[np.ndarray, np.ndarray]], rng: np.random.Generator, permutations: int = PERMUTATIONS
+) -> float | None:
+    """Two-sided p-value of the sum of correlations of pairs of vectors, all permuted alike.
+
+    None where fewer than four classes have values in all pairs, or some vector is constant.
+    """
+    both = np.array(list(pairs))  # (pairs, 2, classes)
+    both = both[:, :, ~np.isnan(both).any(axis=(0, 1))]
+    classes = both.shape[2]
+    if classes < MIN_CORRELATION_SIZE or any(is_constant(row) for row in both.reshape(-1, classes)):
+        return None
+    both = both - both.mean(axis=2, keepdims=True)
+    both /= np.linalg.norm(both, axis=2, keepdims=True)
+    orders = rng.permuted(np.tile(np.arange(classes), (permutations, 1)), axis=1)
+    observed = float((both[:, 0] * both[:, 1]).sum())
+    # (classes, classes): the term of pairing one class's gap with another class's risk.
+    together = both[:, 0].T @ both[:, 1]
+    drawn = together[orders, np.arange(classes)].sum(axis=1)
+    return float((1 + (np.abs(drawn) >= abs(observed) - 1e-12).sum()) / (1 + permutations))

@@ -7,28 +7,26 @@ There are two rows. The headline is for someone who can query the model. Attacks
 the leaves of trees, have a separate row, chosen in the same way among themselves.
 """
 
+from __future__ import annotations
+
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from scipy.special import stdtr, stdtrit
 
-from guestlist._case import Case
+from guestlist._case import Case, signal_of
 from guestlist._collect import MIN_STAND_INS
-from guestlist._findings.selection import (
-    Choice,
-    choose,
-    evaluated_in_sample,
-    sample,
-    sampled_stand_ins,
-    scores_part_by_part,
-    tried,
-)
-from guestlist._kernels import aucs, optional_take
-from guestlist.attacks import Attack
-from guestlist.errors import InputError
-from guestlist.evidence import MODEL_FILE, QUERIES, Access, access_of
-from guestlist.metrics import Estimate, pooled_auc
+from guestlist._findings.significance import DRAWS
+from guestlist._kernels import as_slice, aucs, needs_shifts, optional_take, take_columns
+from guestlist._store import MANY_RECORDS
+from guestlist._util import lazy_matrices, stream
+from guestlist._views import Rotation
+from guestlist.attacks import ATTACKS, Attack, score_every_target
+from guestlist.errors import InputError, NotCollectedError
+from guestlist.evidence import MODEL_FILE, QUERIES, attacks_of_access
+from guestlist.metrics import Estimate, Resolution, pooled_auc, resolution, threshold_at_fpr
+from guestlist.risks import RISKS, memorisation, risks_of
 
 # Fixed before the audit where there are too few references to choose on: the first of these that was run. From 2 references
 # on lira_bayes has the largest mean TPR at 1 % FPR over six datasets for each of four types of model. With one reference base
@@ -129,7 +127,9 @@ def find(case: Case) -> Headline:
 
 def find_file_holder(case: Case) -> Headline | None:
     """Choose an attack for someone who holds the model file; None if no attack takes it, or no other was run."""
-    attacks = {name: attack for name, attack in _of_access(case, MODEL_FILE).items() if name not in _candidates(case)}
+    candidates = _candidates(case)
+    on_file = attacks_of_access(case.attacks, MODEL_FILE)
+    attacks = {name: attack for name, attack in on_file.items() if name not in candidates}
     if not attacks:
         return None
     choice = None
@@ -204,15 +204,7 @@ def same_recipe(
 
 def _candidates(case: Case) -> dict[str, Attack]:
     """Return the attacks by queries; if there are none, those that take the model file."""
-    return _of_access(case, QUERIES) or _of_access(case, MODEL_FILE)
-
-
-def _of_access(case: Case, access: Access) -> dict[str, Attack]:
-    return {
-        name: attack
-        for name, attack in case.attacks.items()
-        if not attack.oracle and access_of(attack.evidence) == access
-    }
+    return attacks_of_access(case.attacks, QUERIES) or attacks_of_access(case.attacks, MODEL_FILE)
 
 
 def _fixed(attacks: Mapping[str, Attack]) -> Headline:
@@ -220,3 +212,303 @@ def _fixed(attacks: Mapping[str, Attack]) -> Headline:
     able = [name for name, attack in attacks.items() if attack.on_stand_ins]
     name = next((name for name in (*PREFERRED, *able) if name in attacks), next(iter(attacks)))
     return Headline(name, FIXED, 0, None)
+
+
+FPR = 0.01
+AT_RATE = f"tpr@{FPR:g}"
+TARGET = 0
+ENOUGH = 1000  # minimum number of records on which halves of the stand-in targets are tried
+
+
+@dataclass(frozen=True)
+class Choice:
+    """The attack that does best on stand-in targets.
+
+    Args:
+        name: name of the attack.
+        measure: compared metric: ``tpr@0.01``, or ``auc`` if the records cannot resolve that rate.
+        means: attack to its mean over stand-in targets, best first.
+        stand_ins: number of stand-in targets.
+        scores: (stand-in targets, evaluated records) scores of the chosen attack.
+        crossed: (stand-in targets, evaluated records) scores of the attack that was chosen on the half to which a stand-in
+            target does not belong.
+        crossed_names: (stand-in targets,) name of that attack.
+    """
+
+    name: str
+    measure: str
+    means: Mapping[str, float]
+    stand_ins: int
+    scores: np.ndarray = field(compare=False, repr=False)
+    crossed: np.ndarray = field(compare=False, repr=False)
+    crossed_names: tuple[str, ...]
+
+
+def choose(stand_ins: Rotation, attacks: Mapping[str, Attack] = ATTACKS, evaluated: np.ndarray | None = None) -> Choice:
+    """Choose the attack with the largest mean TPR at 1% FPR over stand-in targets; the first in ``attacks`` among ties.
+
+    The AUC decides if fewer than ten false positives are expected at that rate, on the stand-in target with the fewest
+    non-members. A record without a score counts as the least likely member: an attack must not win by omitting hard
+    records.
+
+    Args:
+        stand_ins: the reference models, each in turn as a target of the others.
+        attacks: name to attack; those that need more references than a stand-in target has are skipped.
+        evaluated: (records,) true for the records that count; by default all.
+    """
+    if evaluated is None:
+        evaluated = np.ones(len(stand_ins.labels), dtype=bool)
+    attacks = {name: attack for name, attack in attacks.items() if attack.on_stand_ins and not attack.oracle}
+    second = halves(stand_ins.blocks)
+    measure = _measure(stand_ins, evaluated)
+    # Any rule that uses only one half may choose for the other half. Attacks that fit a model take seconds per target, so
+    # they are excluded here, and many records are subsampled.
+    quick = {name: attack for name, attack in attacks.items() if not attack.learns}
+    subset = some_of(len(evaluated))
+    fewer, fewer_evaluated = (
+        (stand_ins, evaluated) if subset is None else (stand_ins.take_records(subset), evaluated[subset])
+    )
+    on_first, on_second = (
+        _tried(fewer.take(np.flatnonzero(half)), quick, fewer_evaluated, measure) for half in (~second, second)
+    )
+    trial = _tried(stand_ins, attacks, evaluated, measure, keep=(on_first.best, on_second.best))
+    if not trial.means:
+        raise InputError(
+            f"None of the attacks can be chosen with {len(stand_ins.member)} references; give more of them."
+        )
+    # If a half is too small to try any attack on, the first attack serves, which was not chosen by its results either.
+    fixed = next(iter(trial.means))
+    first, late = (half.best if half.best in trial.means else fixed for half in (on_first, on_second))
+    ranked = dict(sorted(trial.means.items(), key=lambda item: -item[1]))  # stable: the first among equals stays first
+    return Choice(
+        name=trial.best,
+        measure=measure,
+        means=ranked,
+        stand_ins=len(stand_ins.member),
+        scores=trial.scores[trial.best],
+        crossed=np.where(second[:, None], trial.scores[first], trial.scores[late]),
+        crossed_names=tuple(first if in_second else late for in_second in second),
+    )
+
+
+def halves(blocks: np.ndarray) -> np.ndarray:
+    """Return (models,) true for the second half; models of one block stay together."""
+    return np.unique(blocks, return_inverse=True)[1] % 2 == 1
+
+
+def some_of(records: int) -> np.ndarray | None:
+    """Draw half of the records at random; None if there are too few."""
+    if records < 2 * ENOUGH:
+        return None
+    return np.sort(np.random.default_rng(0).permutation(records)[: records // 2])
+
+
+def _measure(stand_ins: Rotation, evaluated: np.ndarray) -> str:
+    """Return the metric to compare: a TPR if the stand-in target with the fewest non-members can resolve it."""
+    fewest = int((~take_columns(stand_ins.member, evaluated)).sum(axis=1).min(initial=evaluated.sum()))
+    if resolution(FPR, fewest) is Resolution.GOOD:
+        return AT_RATE
+    return "auc"
+
+
+@dataclass(frozen=True)
+class _Trial:
+    """Mean of every attack over stand-in targets, the best attack, and the scores of those to keep."""
+
+    means: Mapping[str, float]
+    best: str
+    scores: Mapping[str, np.ndarray]
+
+
+def _tried(
+    stand_ins: Rotation, attacks: Mapping[str, Attack], evaluated: np.ndarray, measure: str, keep: tuple[str, ...] = ()
+) -> _Trial:
+    """Run every attack that can run on every stand-in target."""
+    member = take_columns(stand_ins.member, evaluated)
+    mean = mean_tpr if measure == AT_RATE else mean_auc
+    references = len(stand_ins.others(0)) if len(member) else 0
+    means: dict[str, float] = {}
+    kept_scores: dict[str, np.ndarray] = {}
+    best = ""
+    for name, attack in attacks.items() if references else ():
+        if _can(attack, stand_ins, references):
+            scores = take_columns(score_every_target(attack, stand_ins), evaluated)
+            means[name] = mean(scores, member)
+            if not best or means[name] > means[best]:
+                best = name
+            wanted = (next(iter(means)), best, *keep)  # other scores are dropped, because there may be many attacks
+            kept_scores = {
+                kept_name: values for kept_name, values in {**kept_scores, name: scores}.items() if kept_name in wanted
+            }
+    return _Trial(means, best, kept_scores)
+
+
+def _can(attack: Attack, stand_ins: Rotation, references: int) -> bool:
+    has_evidence = not attack.evidence or stand_ins.evidence(0).get(attack.evidence) is not None
+    return attack.references <= references and has_evidence and (not attack.custom or _runs(attack, stand_ins))
+
+
+def _runs(attack: Attack, stand_ins: Rotation) -> bool:
+    """Return whether a user-defined attack runs without evidence, which stand-in targets do not have."""
+    try:
+        attack.score(stand_ins.facing(0))
+    except NotCollectedError:
+        return False
+    return True
+
+
+def stand_in_targets(rotation: Rotation) -> Rotation:
+    """Return the reference models, each in turn as a target of the others."""
+    models = np.flatnonzero(np.arange(len(rotation.member)) != TARGET)
+    if len(models) < 2:
+        raise InputError(
+            f"Stand-in targets are references of each other, so at least 2 are needed; found {len(models)}."
+        )
+    return rotation.take(models)
+
+
+def mean_auc(scores: np.ndarray, member: np.ndarray) -> float:
+    """Return the mean AUC over targets; a record without a score counts as the least likely member."""
+    return float(aucs(np.where(np.isnan(scores), -np.inf, scores), member).mean())
+
+
+def mean_tpr(scores: np.ndarray, member: np.ndarray, fpr: float = FPR) -> float:
+    """Return the mean TPR at ``fpr`` over targets; a record without a score is never flagged."""
+    scores = np.where(np.isnan(scores), -np.inf, scores)
+    rates = [
+        (row[truth] >= threshold_at_fpr(row[~truth], fpr)).mean() for row, truth in zip(scores, member, strict=True)
+    ]
+    return float(np.mean(rates))
+
+
+MAX_CELLS = 2**20  # stand-in targets times records
+
+
+@dataclass(frozen=True)
+class Sampling:
+    """Computations that used part of the records, because there are very many.
+
+    Args:
+        records: number of records of the pool.
+        attack_sample: number of records on which attacks were tried on stand-in targets; None: all.
+        cyclic_shifts: whether permutation tests shifted the membership labels along the records instead of permuting them.
+        mu_fitted_on: number of records on which the distribution of mu was fitted; None: all that have a mu.
+        single_precision: whether the signals are stored in single precision.
+        classes_fitted_on: number of records on which class-wise values, such as thresholds, were fitted; None: all.
+    """
+
+    records: int
+    attack_sample: int | None
+    cyclic_shifts: bool
+    mu_fitted_on: int | None = None
+    single_precision: bool = False
+    classes_fitted_on: int | None = None
+
+
+def find_sampling(case: Case) -> Sampling | None:
+    """Report what was computed on part of the records; None if everything used all records."""
+    chosen = case.of(sample)
+    attack_sample = None
+    if chosen is not None:
+        attack_sample = len(chosen)
+    sampling = Sampling(
+        records=len(case.records),
+        attack_sample=attack_sample,
+        cyclic_shifts=needs_shifts(int(case.truth.evaluated.sum()), DRAWS),
+        mu_fitted_on=_mu_fitted_on(case),
+        single_precision=_single(case),
+        classes_fitted_on=_classes_fitted_on(case),
+    )
+    if sampling == Sampling(len(case.records), None, False):
+        return None
+    return sampling
+
+
+def _classes_fitted_on(case: Case) -> int | None:
+    """Return the number of records on which attacks fitted class-wise values; None: all."""
+    if case.scores:
+        return case.view.n_estimation_rows
+    return None
+
+
+def _mu_fitted_on(case: Case) -> int | None:
+    if not RISKS["mu"].possible(case):
+        return None
+    n_estimates = int((~np.isnan(risks_of(case)["mu"])).sum())
+    if n_estimates <= memorisation.AT_ONCE:
+        return None
+    return memorisation.AT_ONCE
+
+
+def _single(case: Case) -> bool:
+    """Return whether the margins of very many records have single precision."""
+    if len(case.records) <= MANY_RECORDS:
+        return False
+    margin = signal_of(case.view, "margin")
+    return margin is not None and np.array_equal(margin, margin.astype(np.float32), equal_nan=True)
+
+
+def sample(case: Case) -> np.ndarray | None:
+    """Return the records on which stand-in targets are evaluated, in order; None: all."""
+    parts = case.of(parts_of_records)
+    if parts is None:
+        return None
+    return parts[0]
+
+
+def parts_of_records(case: Case) -> list[np.ndarray] | None:
+    """Split the records into several random parts; None if one part is enough."""
+    if case.stand_ins is None or case.stand_ins.member.size <= MAX_CELLS:
+        return None
+    models, records = case.stand_ins.member.shape
+    parts = -(-models * records // MAX_CELLS)
+    # A shuffled pool is in a random order already, and consecutive records are copied fast.
+    shuffled = "row" in case.records and not case.setting.predictions
+    order = np.arange(records)
+    if not shuffled:
+        order = stream(case.setting.seed, "parts of records").permutation(records)
+    return [np.sort(part) for part in np.array_split(order, parts)]
+
+
+def sampled_stand_ins(case: Case) -> Rotation | None:
+    """Return the stand-in targets, restricted to the sample if there is one."""
+    records = case.of(sample)
+    if records is None or case.stand_ins is None:
+        return case.stand_ins
+    return case.stand_ins.take_records(records)
+
+
+def tried(case: Case) -> np.ndarray:
+    """Return (evaluated records,) true for those on which stand-in targets are evaluated."""
+    records = case.of(sample)
+    if records is None:
+        return np.ones(int(case.truth.evaluated.sum()), dtype=bool)
+    sampled = np.zeros(len(case.truth.evaluated), dtype=bool)
+    sampled[records] = True
+    return sampled[case.truth.evaluated]
+
+
+def evaluated_in_sample(case: Case) -> np.ndarray:
+    """Return (records of the stand-in targets,) true for evaluated records."""
+    records = case.of(sample)
+    if records is None:
+        return case.truth.evaluated
+    return case.truth.evaluated[records]
+
+
+def scores_part_by_part(case: Case, attack: Attack) -> np.ndarray:
+    """Return (stand-in targets, evaluated records) scores, each part of the records as a separate pool; as float32.
+
+    An attack that scores one target at a time would take too long: records beyond the sample have no score then.
+    """
+    parts = case.of(parts_of_records)
+    stand_ins = case.stand_ins
+    evaluated = case.truth.evaluated
+    assert parts is not None
+    assert stand_ins is not None
+    # Signals are computed once, not for each part.
+    stand_ins = replace(stand_ins, values=lazy_matrices(stand_ins.values, stand_ins.target))
+    scores = np.full(stand_ins.member.shape, np.nan, dtype=np.float32)
+    for part in parts if attack.rotates else parts[:1]:
+        scores[:, as_slice(part)] = score_every_target(attack, stand_ins.take_records(part))
+    return take_columns(scores, evaluated)

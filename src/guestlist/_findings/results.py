@@ -17,13 +17,11 @@ from guestlist._findings.baseline import Adjusted, GainOverBaseline
 from guestlist._findings.epsilon import Epsilon
 from guestlist._findings.exposure import ExposedPerson, Exposure
 from guestlist._findings.facts import Provenance, References, Subject
-from guestlist._findings.group_risks import GapCorrelation, GroupRisk, GroupRisks
-from guestlist._findings.groups import GroupResult
-from guestlist._findings.headline import Headline
+from guestlist._findings.groups import GapCorrelation, GroupResult, GroupRisk, GroupRisks
+from guestlist._findings.headline import Headline, Sampling
 from guestlist._findings.hypothesis_tests import HypothesisTest, Level, PerRecordFpr
 from guestlist._findings.records import Exposed, ExposureSummary
 from guestlist._findings.risk_distribution import CalibratedScore, RiskDistribution
-from guestlist._findings.selection import Sampling
 from guestlist._store import from_json, read_json, to_json, write_json, write_npy, write_parquet, write_text
 from guestlist._util import as_path, path_error, path_exists, read_parquet
 from guestlist.data import Data

@@ -31,7 +31,6 @@ from .ranks import share_above as share_above
 from .ranks import tie_ends as tie_ends
 from .samples import SMALLEST_PROBABILITY as SMALLEST_PROBABILITY
 from .samples import as_slice as as_slice
-from .samples import check_share as check_share
 from .samples import cluster_codes as cluster_codes
 from .samples import consecutive_codes as consecutive_codes
 from .samples import count_unscored as count_unscored

@@ -106,13 +106,6 @@ def subsample_by_label(labels: np.ndarray, outputs: np.ndarray, enough: int) -> 
     return np.sort(np.concatenate(drawn))
 
 
-def check_share(**named: np.ndarray | float) -> None:
-    """Raise unless every named value lies in [0, 1]."""
-    for name, value in named.items():
-        if not np.all((np.asarray(value) >= 0) & (np.asarray(value) <= 1)):
-            raise ValueError(f"Expected {name}={value} in [0, 1].")
-
-
 def take_columns(matrix: np.ndarray, records: np.ndarray) -> np.ndarray:
     """Select records of a (models, records) matrix, row-contiguous; all records are returned without a copy.
 

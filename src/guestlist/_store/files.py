@@ -1,4 +1,4 @@
-"""Atomic file writes, JSON conversion of dataclasses, and validation of npz archives before they are read."""
+"""Audit folders and their locks, atomic file writes, JSON of dataclasses, and validation of npz archives."""
 
 import collections.abc
 import io
@@ -6,8 +6,10 @@ import json
 import math
 import os
 import re
+import shutil
 import stat
-import struct
+import sys
+import tempfile
 import types
 import warnings
 import zipfile
@@ -18,18 +20,151 @@ from pathlib import Path
 from typing import IO, Any, BinaryIO, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
 
 import numpy as np
+from filelock import FileLock, Timeout
 
-from guestlist._store.tempdirs import PRIVATE, is_private, is_running, is_temporary
-from guestlist._util import format_bytes
-from guestlist.errors import write_error
+from guestlist._util import format_bytes, path_exists, resume_hint, stoppable
+from guestlist.errors import FolderError, write_error
+
+LOCK = ".guestlist.lock"
+PRIVATE = 0o700
+
+
+@contextmanager
+def folder_lock(folder: Path) -> Iterator[None]:
+    """Hold the lock of an audit folder; the system releases it however the process ends.
+
+    A new or empty folder becomes private. If the work fails before it writes anything, the folder is left as it was.
+
+    Raises:
+        FolderError: Another process holds the lock, or the path is a file.
+        WriteError: The folder cannot be written.
+    """
+    check_not_a_file(folder)
+    # The lock file stays: it marks the folder as private. Without it a lock would also be replaced by a mere marker on
+    # file systems that have no locks, and a killed process would leave that marker behind.
+    lock = FileLock(folder / LOCK, mode=0o600, blocking=False, thread_local=False, preserve_lock_file=True)
+    try:
+        new = not folder.exists()
+        if new:
+            before = frozenset[str]()
+        else:
+            before = frozenset(os.listdir(folder))
+        folder.mkdir(parents=True, exist_ok=True)
+        if not before:
+            with suppress(PermissionError):  # The folder belongs to another user, who lets this one write there.
+                folder.chmod(PRIVATE)
+        lock.acquire()
+    except Timeout as error:
+        raise FolderError(f"Another audit is writing to {folder}. Wait for it, or choose another folder.") from error
+    except OSError as error:
+        raise write_error(folder, error) from error
+    try:
+        yield
+    except BaseException:
+        if LOCK not in before and frozenset(os.listdir(folder)) == before | {LOCK}:
+            with suppress(OSError):  # Windows cannot remove an open file.
+                (folder / LOCK).unlink()
+                if new:
+                    folder.rmdir()
+        raise
+    finally:
+        lock.release()
+
+
+def is_private(path: Path) -> bool:
+    """Return whether a file is, or would be, in the folder of an audit."""
+    return any((folder / LOCK).exists() for folder in path.absolute().parents[:4])
+
+
+def check_not_a_file(folder: Path) -> None:
+    """Raise if the path of an audit folder is a file."""
+    if path_exists(folder) and not folder.is_dir():
+        raise FolderError(f"{folder} is a file; an audit needs a folder.")
+
+
+def is_running(process: int) -> bool:
+    """Return whether a process with this number runs."""
+    if sys.platform == "win32":  # There, a signal of 0 would end the process.
+        return _is_running_on_windows(process)
+    try:
+        os.kill(process, 0)
+    except PermissionError:
+        return True
+    except (ProcessLookupError, OverflowError):
+        return False
+    return True
+
+
+def _is_running_on_windows(process: int) -> bool:
+    import _winapi as api
+
+    query_limited_information = 0x1000
+    try:
+        handle = api.OpenProcess(query_limited_information, False, process)  # type: ignore[attr-defined]
+    except OSError:
+        return False
+    try:
+        return api.GetExitCodeProcess(handle) == api.STILL_ACTIVE  # type: ignore[attr-defined]
+    finally:
+        api.CloseHandle(handle)  # type: ignore[attr-defined]
+
+
+PREFIX = "guestlist-"
+
+
+@contextmanager
+def audit_folder(folder: str | Path | None) -> Iterator[Path]:
+    """Yield the folder of an audit, or a temporary one for None; a signal to stop cleans up first."""
+    with stoppable():
+        if folder is None:
+            with temporary_folder(PREFIX) as parent:
+                yield parent / "audit"
+            return
+        with resume_hint(f"What was finished is kept in {folder}: the same once more goes on from there."):
+            yield Path(folder).absolute()  # The code of a model may change the working directory.
+
+
+@contextmanager
+def temporary_folder(prefix: str, parent: str | None = None) -> Iterator[Path]:
+    """Yield a new folder and remove it afterwards, with those that killed processes left.
+
+    Args:
+        prefix: Start of the folder's name; the number of the process follows.
+        parent: Where to make it; by default the system's folder for temporary files.
+    """
+    parent = parent or tempfile.gettempdir()
+    for path in Path(parent).glob(f"{prefix}[0-9]*-*"):
+        process = path.name.removeprefix(prefix).split("-")[0]
+        if process.isdecimal() and not is_running(int(process)) and _is_own_folder(path):
+            shutil.rmtree(path, ignore_errors=True)
+    try:
+        folder = tempfile.mkdtemp(prefix=f"{prefix}{os.getpid()}-", dir=parent)
+    except OSError as error:
+        raise write_error(Path(parent), error) from error
+    try:
+        yield Path(folder)
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def is_temporary(path: Path) -> bool:
+    """Return whether a file is, or would be, in a temporary folder of this process."""
+    prefix = f"{PREFIX}{os.getpid()}-"
+    return any(folder.name.startswith(prefix) for folder in path.absolute().parents)
+
+
+def _is_own_folder(path: Path) -> bool:
+    try:
+        return not path.is_symlink() and path.is_dir() and (os.name != "posix" or path.stat().st_uid == os.getuid())
+    except OSError:  # It was removed meanwhile.
+        return False
+
 
 # Arrays of numbers rarely compress by more than this factor; deflate reaches 1,000 with only zeros.
 MAX_COMPRESSION = 100
 # Below this size, in bytes, memory is not in danger, however well an archive compresses.
 HARMLESS = 1 << 28
 MAX_HEADER = 10_000  # same limit as NumPy
-# Offset, in the header of a part of an archive, of the lengths of its name and of the field after it.
-NAME_LENGTH = 26
 # Header of an array of numbers as NumPy writes it. NumPy reads any other, which takes ten times as long.
 PLAIN_HEADER = re.compile(
     rb"\{'descr': '[<>|](?:b|i|u|f|c)(?P<width>(?<=b)1|(?<=[iu])[1248]|(?<=f)[248]|(?<=c)(?:8|16))', "
@@ -67,20 +202,6 @@ def opened_archive(file: BinaryIO) -> np.lib.npyio.NpzFile:
         return np.lib.npyio.NpzFile(file, allow_pickle=False)  # as np.load makes it, which also reads other formats
     except zipfile.BadZipFile as error:
         raise ValueError("it is not an npz archive, or a part of one") from error
-
-
-def stored_array(npz: np.lib.npyio.NpzFile, name: str) -> np.ndarray:
-    """Read an array whose checksum was compared before, in half the time that a comparison takes."""
-    archive = npz.zip
-    assert archive is not None
-    part = archive.getinfo(f"{name}.npy")
-    file = archive.fp
-    if part.compress_type != zipfile.ZIP_STORED or file is None:
-        return npz[name]
-    file.seek(part.header_offset + NAME_LENGTH)
-    name_length, extra_length = struct.unpack("<HH", file.read(4))
-    file.seek(name_length + extra_length, 1)
-    return np.lib.format.read_array(file, allow_pickle=False)
 
 
 def _check_array(archive: zipfile.ZipFile, part: zipfile.ZipInfo) -> None:

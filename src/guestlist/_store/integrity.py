@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import struct
 import zipfile
 import zlib
 from collections.abc import Collection, Iterator, Mapping
@@ -11,7 +12,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from guestlist._store.files import atomic_file, read_json, stored_array, with_npz, write_json
+from guestlist._store.files import atomic_file, read_json, with_npz, write_json
 from guestlist.data import Data
 from guestlist.errors import InputError
 
@@ -215,6 +216,24 @@ def read_checked_npz(
         return arrays
 
     return with_npz(path, read, known=known)
+
+
+# Offset, in the header of a part of an archive, of the lengths of its name and of the field after it.
+NAME_LENGTH = 26
+
+
+def stored_array(npz: np.lib.npyio.NpzFile, name: str) -> np.ndarray:
+    """Read an array whose checksum was compared before, in half the time that a comparison takes."""
+    archive = npz.zip
+    assert archive is not None
+    part = archive.getinfo(f"{name}.npy")
+    file = archive.fp
+    if part.compress_type != zipfile.ZIP_STORED or file is None:
+        return npz[name]
+    file.seek(part.header_offset + NAME_LENGTH)
+    name_length, extra_length = struct.unpack("<HH", file.read(4))
+    file.seek(name_length + extra_length, 1)
+    return np.lib.format.read_array(file, allow_pickle=False)
 
 
 def check_npz(path: Path, provenance: Provenance) -> list[str]:

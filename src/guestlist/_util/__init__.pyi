@@ -1,8 +1,13 @@
 from .environment import EXTRAS as EXTRAS
+from .environment import Stopped as Stopped
 from .environment import extra as extra
 from .environment import missing as missing
 from .environment import path_error as path_error
 from .environment import path_exists as path_exists
+from .environment import preserve_handlers as preserve_handlers
+from .environment import resume_hint as resume_hint
+from .environment import stop_message as stop_message
+from .environment import stoppable as stoppable
 from .fingerprints import SEEDS as SEEDS
 from .fingerprints import THREADS as THREADS
 from .fingerprints import describe as describe
@@ -10,7 +15,6 @@ from .fingerprints import described as described
 from .fingerprints import names_ending as names_ending
 from .fit_params import EXAMPLE as EXAMPLE
 from .fit_params import FitParams as FitParams
-from .fit_params import concatenated as concatenated
 from .fit_params import split_by_side as split_by_side
 from .lazy import LazyArray as LazyArray
 from .lazy import LazyField as LazyField
@@ -26,11 +30,6 @@ from .lazy import read_only as read_only
 from .reproducibility import global_generators as global_generators
 from .reproducibility import one_thread as one_thread
 from .reproducibility import stream as stream
-from .signal_handling import Stopped as Stopped
-from .signal_handling import preserve_handlers as preserve_handlers
-from .signal_handling import resume_hint as resume_hint
-from .signal_handling import stop_message as stop_message
-from .signal_handling import stoppable as stoppable
 from .tables import WIDTH as WIDTH
 from .tables import as_unicode as as_unicode
 from .tables import check_columns as check_columns

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -34,17 +34,6 @@ class FitParams:
     def arguments(self) -> dict[str, Any]:
         """All arguments, by the names under which ``fit`` takes them."""
         return {**self.options, **self.values}
-
-
-def concatenated(parts: Sequence[FitParams | None]) -> FitParams | None:
-    """Return the arguments for the records of several parts, in order."""
-    known = [part for part in parts if part is not None]
-    if len(known) not in (0, len(parts)):
-        raise InputError("Some records have fit_params and some have none: give them for all, or for none.")
-    if not known:
-        return None
-    names = known[0].values
-    return FitParams(known[0].options, {name: np.concatenate([part.values[name] for part in known]) for name in names})
 
 
 def split_by_side(fit_params: Mapping[str, Any], sizes: Mapping[str, int]) -> dict[str, FitParams]:

@@ -294,7 +294,7 @@ def is_text(values) -> bool:
 
 def not_a_text(values) -> int | None:
     """The place of the first value that is neither a text nor missing, among some that are texts; None where there is none."""
-    if getattr(values, "ndim", 1) != 1 or getattr(values, "dtype", None) not in (None, object):
+    if getattr(values, "ndim", 1) != 1:
         return None
     others = (at for at, value in enumerate(values) if not isinstance(value, str) and not _missing(value))
     first = next(others, None)

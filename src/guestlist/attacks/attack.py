@@ -22,8 +22,8 @@ class Attack:
         summary, paper: Descriptions for users.
         needs: Names of the signals it reads.
         references: Minimum number of reference models.
-        threshold: Function from signals to the threshold at which it flags a record (``score >= threshold``), if the attack
-            defines one.
+        threshold: Score from which on it flags a record (``score >= threshold``), or a function from signals to it; None if
+            the attack defines none.
         p_value: Function from signals to (records,) probabilities that a non-member scores as high, if the attack is a
             hypothesis test. At every level alpha it flags the records with a p-value of at most alpha.
         compares: References without which a record has no score (NaN): "nothing" (none needed), "any", "out" (at least one
@@ -42,7 +42,7 @@ class Attack:
     paper: str = ""
     needs: tuple[str, ...] = ()
     references: int = 0
-    threshold: Callable[[Any], float] | None = None
+    threshold: float | Callable[[Any], float] | None = None
     p_value: Callable[[Any], np.ndarray] | None = None
     compares: Compares = "nothing"
     default: bool = True

@@ -18,11 +18,6 @@ CARLINI = "Carlini et al. 2022"
 BAYES = "Carlini et al. 2022; Smyth 2004"
 
 
-def _fixed(value: float) -> Callable[[Any], float]:
-    """Return a threshold that is the same for all targets."""
-    return lambda signals: value
-
-
 def _fitted(signal: str) -> Callable[[Any], float]:
     """Return a threshold that is fitted on the references."""
     return partial(metrics.single_threshold, name=signal)
@@ -49,7 +44,7 @@ ATTACKS: dict[str, Attack] = {
         summary="the target is right",
         paper=YEOM,
         needs=("correct",),
-        threshold=_fixed(1.0),
+        threshold=1.0,
         rotates=True,
     ),
     "confidence": Attack(
@@ -105,7 +100,7 @@ ATTACKS: dict[str, Attack] = {
         paper=SONG,
         needs=("p_y",),
         references=1,
-        threshold=_fixed(0.0),
+        threshold=0.0,
         rotates=True,
     ),
     "class_entropy": Attack(
@@ -114,7 +109,7 @@ ATTACKS: dict[str, Attack] = {
         paper=SONG,
         needs=("entropy",),
         references=1,
-        threshold=_fixed(0.0),
+        threshold=0.0,
         rotates=True,
     ),
     "class_mentr": Attack(
@@ -123,7 +118,7 @@ ATTACKS: dict[str, Attack] = {
         paper=SONG,
         needs=("mentr",),
         references=1,
-        threshold=_fixed(0.0),
+        threshold=0.0,
         rotates=True,
     ),
     "shadow": Attack(
@@ -359,7 +354,7 @@ ATTACKS: dict[str, Attack] = {
         paper="Shokri et al. 2017",
         needs=("p_y",),
         references=1,
-        threshold=_fixed(0.0),
+        threshold=0.0,
         evidence="full_answers",
         learns=True,
     ),
@@ -369,7 +364,7 @@ ATTACKS: dict[str, Attack] = {
         paper="Nasr et al. 2018",
         needs=("p_y",),
         references=1,
-        threshold=_fixed(0.0),
+        threshold=0.0,
         evidence="full_answers",
         learns=True,
     ),
@@ -377,7 +372,7 @@ ATTACKS: dict[str, Attack] = {
         score=model_specific.white_box,
         summary="a forest learnt from gradients and activations",
         paper="Nasr et al. 2019",
-        threshold=_fixed(0.0),
+        threshold=0.0,
         evidence="white_box",
         learns=True,
     ),

@@ -50,7 +50,7 @@ def risks(folder, risk, top, export, group, predictive_value, custom, as_json):
     guestlist risks audits/adult --predictive-value --custom scores.csv
     """
     from guestlist._findings.case_io import read_case
-    from guestlist._findings.group_risks import by_groups
+    from guestlist._findings.groups import by_groups
 
     if group and predictive_value:
         raise click.UsageError("--group and --predictive-value are two tables: ask for one of them.")

@@ -18,6 +18,7 @@ from .plan import signals_of_margin as signals_of_margin
 from .quantiles import Quantiles as Quantiles
 from .table import EVIDENCE as EVIDENCE
 from .table import access_of as access_of
+from .table import attacks_of_access as attacks_of_access
 from .table import check_plans as check_plans
 from .table import collect_evidence as collect_evidence
 from .table import collected_types as collected_types

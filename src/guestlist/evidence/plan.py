@@ -22,10 +22,6 @@ from guestlist.models import Target
 Access = Literal["queries", "model file"]
 QUERIES: Access = "queries"
 MODEL_FILE: Access = "model file"
-_REMEDY = (
-    "Add evidence=[gl.evidence.{plan}()] to gl.audit, or --evidence {name} to the command: "
-    "guestlist collect DIR --evidence {name}"
-)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -79,13 +75,6 @@ class EvidenceType:
         if not hasattr(self.plan, "read"):
             return None
         return self.plan.read(store)
-
-    @property
-    def missing_message(self) -> str:
-        """Rest of a sentence about an attack that lacks it, with a remedy."""
-        if self.default or self.owner:
-            return self.missing
-        return f"{self.missing} {_REMEDY.format(plan=self.plan.__name__, name=self.plan.name)}"
 
 
 P = TypeVar("P", bound="Plan")

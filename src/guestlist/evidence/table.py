@@ -6,6 +6,7 @@ from dataclasses import fields
 from guestlist._collect import CollectContext
 from guestlist._store import Store
 from guestlist._views import Evidence, Part
+from guestlist.attacks import Attack
 from guestlist.data import Data
 from guestlist.errors import InputError
 from guestlist.evidence import distilled, full_outputs, left_out, model_file, owner_values, perturbed, quantiles
@@ -27,6 +28,11 @@ EVIDENCE: dict[str, EvidenceType] = {
     "spaces": owner_values.SPACES_TYPE,
 }
 
+_REMEDY = (
+    "Add evidence=[gl.evidence.{plan}()] to gl.audit, or --evidence {name} to the command: "
+    "guestlist collect DIR --evidence {name}"
+)
+
 
 def access_of(evidence: str) -> Access:
     """Return the access to the model that an attack on this evidence needs; ``queries`` without evidence."""
@@ -35,9 +41,21 @@ def access_of(evidence: str) -> Access:
     return EVIDENCE[evidence].access
 
 
+def attacks_of_access(attacks: Mapping[str, Attack], access: Access) -> dict[str, Attack]:
+    """Select the attacks that need this access to the model; those that know the truth are left out."""
+    return {
+        name: attack for name, attack in attacks.items() if not attack.oracle and access_of(attack.evidence) == access
+    }
+
+
 def missing_evidence() -> dict[str, str]:
-    """Return, by type of evidence, the rest of a sentence about an attack that lacks it."""
-    return {name: row.missing_message for name, row in EVIDENCE.items()}
+    """Return, by type of evidence, the rest of a sentence about an attack that lacks it, with a remedy."""
+    messages = {}
+    for name, row in EVIDENCE.items():
+        messages[name] = row.missing
+        if not row.default and not row.owner:
+            messages[name] += " " + _REMEDY.format(plan=row.plan.__name__, name=name)
+    return messages
 
 
 def shared_with_stand_ins() -> frozenset[str]:

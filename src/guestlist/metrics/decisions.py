@@ -8,13 +8,12 @@ import numpy as np
 from guestlist._kernels import (
     best_threshold_sorted,
     cached_argsort,
-    check_share,
     cluster_codes,
     consecutive_codes,
     scored_records,
 )
 from guestlist.metrics.intervals import ROUNDING, WITHHELD, Estimate, newcombe_difference, proportions_by_class
-from guestlist.metrics.low_fpr import threshold_at_fpr
+from guestlist.metrics.low_fpr import check_share, threshold_at_fpr
 
 
 @dataclass(frozen=True)

@@ -30,7 +30,6 @@ from scipy import optimize, special, stats
 
 from guestlist._kernels import (
     cached_argsort,
-    check_share,
     consecutive_codes,
     optional_take,
     scored_records,
@@ -160,6 +159,13 @@ TIES = 0.85
 POWER = 0.8
 SIMULATED = 2000  # audits from which the smallest detectable TPR is estimated
 FARTHEST = 12.0  # distance of two normal distributions whose samples do not overlap
+
+
+def check_share(**named: np.ndarray | float) -> None:
+    """Raise unless every named value lies in [0, 1]."""
+    for name, value in named.items():
+        if not np.all((np.asarray(value) >= 0) & (np.asarray(value) <= 1)):
+            raise ValueError(f"Expected {name}={value} in [0, 1].")
 
 
 def resolution(fpr: float, n_nonmembers: float) -> Resolution:

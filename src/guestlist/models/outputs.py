@@ -9,9 +9,8 @@ import numpy as np
 from guestlist.data import Data, as_data, encode
 from guestlist.defences import Answering, Say, Training, check_attacker, written
 from guestlist.errors import InputError
-from guestlist.models.isolation import OnCopies
 from guestlist.models.scales import Probabilities, Scale
-from guestlist.models.target import Predict, Target, as_target
+from guestlist.models.target import OnCopies, Predict, Target, as_target
 
 
 def answering(

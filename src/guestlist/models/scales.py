@@ -6,18 +6,315 @@ scale: (records,) positions of the true classes, or true values.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import ClassVar, Protocol
+from typing import ClassVar, NamedTuple, Protocol
 
 import numpy as np
-from scipy.special import log_softmax, softmax
+from scipy.special import log_softmax, logsumexp, softmax
 
 from guestlist._kernels import SMALLEST_PROBABILITY
 from guestlist._util import short_repr
 from guestlist.errors import InputError
-from guestlist.models import signals
+
+
+def cross_entropy(logits: np.ndarray, labels: np.ndarray) -> np.ndarray:
+    """Return the cross-entropy of the true class, computed from the margin so that no digits are lost.
+
+    >>> cross_entropy(np.array([[0.0, 0.0], [1000.0, 0.0]]), np.array([0, 1]))
+    array([6.93147181e-01, 1.00000000e+03])
+    """
+    return np.logaddexp(0, -margin(logits, labels))
+
+
+def margin(logits: np.ndarray, labels: np.ndarray) -> np.ndarray:
+    """Return the log-odds of the true class against all others (Carlini et al. 2022, section V-A).
+
+    Args:
+        logits: (records, classes).
+        labels: (records,) true class of each record.
+
+    Returns:
+        (records,) margins, larger if the model is confident and correct.
+    """
+    others = np.array(logits, dtype=np.float64)
+    others[np.arange(len(labels)), labels] = -np.inf
+    return _true_column(logits, labels) - logsumexp(others, axis=1)
+
+
+def hinge(logits: np.ndarray, labels: np.ndarray) -> np.ndarray:
+    """Return the logit of the true class minus the largest other one."""
+    others = np.array(logits, dtype=np.float64)
+    others[np.arange(len(labels)), labels] = -np.inf
+    return _true_column(logits, labels) - others.max(axis=1)
+
+
+def correct(logits: np.ndarray, labels: np.ndarray) -> np.ndarray:
+    """Return 1.0 if the largest logit (the first of ties) is the true class, else 0.0."""
+    return (_argmax(logits) == labels).astype(np.float64)
+
+
+def p_y(logits: np.ndarray, labels: np.ndarray) -> np.ndarray:
+    """Return the probability of the true class."""
+    return np.exp(-cross_entropy(logits, labels))
+
+
+def prediction_entropy(logits: np.ndarray, labels: np.ndarray) -> np.ndarray:
+    """Return the entropy of the output; the labels are ignored."""
+    return _probability_terms(softmax(logits, axis=1), labels).entropy
+
+
+def modified_entropy(logits: np.ndarray, labels: np.ndarray) -> np.ndarray:
+    """Return the modified entropy, small only for confident correct outputs (Song & Mittal 2021, eq. 8)."""
+    return _probability_terms(softmax(logits, axis=1), labels).mentr
+
+
+SIGNALS: dict[str, Callable[[np.ndarray, np.ndarray], np.ndarray]] = {
+    "loss": cross_entropy,
+    "margin": margin,
+    "correct": correct,
+    "entropy": prediction_entropy,
+    "mentr": modified_entropy,
+    "p_y": p_y,
+}
+
+
+CELLS_AT_ONCE = 2**16  # a block stays in the cache, and limits memory with many classes
+
+
+def row_blocks(answers: np.ndarray) -> list[slice]:
+    """Return blocks of rows; computations on a row do not depend on other rows."""
+    step = max(1, CELLS_AT_ONCE // max(answers.shape[1], 1))
+    return [slice(start, start + step) for start in range(0, max(len(answers), 1), step)]
+
+
+def in_blocks(
+    signals: Callable[[np.ndarray, np.ndarray], dict[str, np.ndarray]], answers: np.ndarray, labels: np.ndarray
+) -> dict[str, np.ndarray]:
+    """Compute signals block by block; return name to (records,)."""
+    joined: dict[str, np.ndarray] = {}
+    for block in row_blocks(answers):
+        for name, values in signals(answers[block], labels[block]).items():
+            if len(values) == len(answers):
+                joined[name] = values
+            else:
+                joined.setdefault(name, np.empty(len(answers)))[block] = values
+    return joined
+
+
+def signals_of_logits(logits: np.ndarray, labels: np.ndarray) -> dict[str, np.ndarray]:
+    """Return every signal of ``SIGNALS`` for one model's logits: name to (records,)."""
+    logits = np.asarray(logits, dtype=np.float64)
+    # The same as each function of SIGNALS, with common terms computed once.
+    margins = margin(logits, labels)
+    losses = np.logaddexp(0, -margins)
+    shares = _probability_terms(softmax(logits, axis=1), labels)
+    return {
+        "loss": losses,
+        "margin": margins,
+        "correct": correct(logits, labels),
+        "entropy": shares.entropy,
+        "mentr": shares.mentr,
+        "p_y": np.exp(-losses),
+    }
+
+
+def signals_of_probabilities(
+    probabilities: np.ndarray, labels: np.ndarray, smallest: float = SMALLEST_PROBABILITY
+) -> dict[str, np.ndarray]:
+    """Return the same signals for a model that outputs only probabilities.
+
+    Args:
+        smallest: Probability that replaces an output of 0 in logarithms; see :func:`smallest_answer`.
+    """
+    p = np.asarray(probabilities, dtype=np.float64)
+    shares = _probability_terms(p, labels)
+    floor = np.log(smallest)
+    log_true = np.maximum(shares.log_true, floor)
+    return {
+        "loss": -log_true,
+        "margin": log_true - np.maximum(shares.log_rest, floor),
+        "correct": correct(p, labels),
+        "entropy": shares.entropy,
+        "mentr": shares.mentr,
+        "p_y": shares.true,
+    }
+
+
+def smallest_answer(probabilities: np.ndarray) -> float:
+    """Return the probability that replaces an output of 0: half of the smallest positive one, at most 0.1.
+
+    A forest of 100 trees outputs multiples of 0.01, and its 0 means "less than a step": a value below a detection limit, which
+    is usually replaced by half the limit. Taken literally (1e-30, a margin of 69), such zeros are outliers that dominate
+    every Gaussian fit. Models with a smooth softmax have hardly any exact zeros, and are not affected.
+
+    >>> smallest_answer(np.array([[0.99, 0.01], [1.0, 0.0]]))
+    0.005
+    """
+    smallest = np.min(probabilities, where=probabilities > 0, initial=np.inf)
+    return float(np.clip(smallest / 2, SMALLEST_PROBABILITY, 0.1))
+
+
+def residual(values: np.ndarray, truth: np.ndarray) -> np.ndarray:
+    """Return the true value minus the predicted one."""
+    return truth - values
+
+
+def squared_loss(values: np.ndarray, truth: np.ndarray) -> np.ndarray:
+    """Return the squared residual."""
+    return np.square(truth - values)
+
+
+def value_margin(values: np.ndarray, truth: np.ndarray, floor: float) -> np.ndarray:
+    """Return minus the logarithm of the squared residual plus a floor: larger for better predictions.
+
+    It replaces the margin of a classifier in every attack that compares models on one record, so it should rise with
+    membership and be nearly normal over models. -|residual| has a sharp end at 0 and a long tail, and the logarithm alone is
+    unbounded; this statistic is flat below the floor and compresses large residuals. Results on diabetes and Friedman's first
+    problem with forests, boosting, networks and ridge regression (six targets each, 64 and 16 references; means of AUC / TPR at
+    1 % FPR; ``python -m benchmarks.regression``):
+
+    ======================  ============  ============  ============  ============  ============
+    statistic, r residual   R, 64         LiRA, 64      R, 16         LiRA, 16      offline, 16
+    ======================  ============  ============  ============  ============  ============
+    -r^2                    .783 / .135   .813 / .163   .770 / .107   .801 / .160   .728 / .079
+    -abs(r)                 .804 / .167   .818 / .194   .788 / .126   .809 / .180   .783 / .142
+    -log(r^2 + s^2 / 100)   .805 / .177   .816 / .189   .791 / .129   .795 / .095   .793 / .085
+    -log(r^2 + s^2 / 10)    .809 / .182   .817 / .196   .794 / .139   .805 / .128   .802 / .122
+    **-log(r^2 + s^2)**     .809 / .180   .817 / .196   .793 / .140   .809 / .173   .802 / .168
+    -log(r^2 + 10 s^2)      .799 / .159   .815 / .183   .783 / .122   .807 / .172   .772 / .140
+    ======================  ============  ============  ============  ============  ============
+
+    Args:
+        values, truth: (records,) predicted and true values.
+        floor: the s^2 above, see :func:`residual_floor`.
+    """
+    return -np.log(np.square(truth - values) + floor)
+
+
+def residual_floor(residuals: np.ndarray) -> float:
+    """Return the median of the target's squared residuals: a residual below it counts as none.
+
+    Rounding errors are excluded: a model that has memorised its members has many of them, and they do not reflect its usual
+    error. The floor is estimated from the target's residuals of all records, and is the same for all models.
+
+    >>> residual_floor(np.array([0.0, 0.0, 0.0, 1.0, 2.0, 3.0]))
+    4.0
+    """
+    squares = np.square(residuals)
+    above = squares[squares > ROUNDING * squares.max()]
+    if not above.size:
+        return 1.0
+    return float(np.median(above))
+
+
+# Squared residuals below this share of the largest are rounding errors.
+ROUNDING = 1e-12
+
+VALUE_SIGNALS: dict[str, Callable[..., np.ndarray]] = {
+    "residual": residual,
+    "loss": squared_loss,
+    "margin": value_margin,
+}
+
+
+def signals_of_values(values: np.ndarray, truth: np.ndarray, floor: float) -> dict[str, np.ndarray]:
+    """Return the signals of a regression model: name to (records,).
+
+    Args:
+        values, truth: (records,) predicted and true values.
+        floor: see :func:`residual_floor`.
+    """
+    return {
+        "residual": residual(values, truth),
+        "loss": squared_loss(values, truth),
+        "margin": value_margin(values, truth, floor),
+    }
+
+
+class _ProbabilityTerms(NamedTuple):
+    """(records,) probability of the true class, its logarithm, that of its complement, and both entropies."""
+
+    true: np.ndarray
+    log_true: np.ndarray
+    log_rest: np.ndarray
+    entropy: np.ndarray
+    mentr: np.ndarray
+
+
+def _probability_terms(p: np.ndarray, labels: np.ndarray) -> _ProbabilityTerms:
+    """Compute the terms with each logarithm taken once, since logarithms dominate the run time."""
+    if p.shape[1] == 2:
+        return _probability_terms_of_two(p, labels)
+    others = _complement(p)
+    log_p = _log(p)
+    log_rest = _log(others)
+    rows = np.arange(len(labels))
+    terms = -p * log_rest
+    terms[rows, labels] = -others[rows, labels] * log_p[rows, labels]
+    return _ProbabilityTerms(
+        p[rows, labels], log_p[rows, labels], log_rest[rows, labels], -row_sums(p * log_p), terms.sum(axis=1)
+    )
+
+
+def _probability_terms_of_two(p: np.ndarray, labels: np.ndarray) -> _ProbabilityTerms:
+    """Compute the terms of two classes with three logarithms; results are identical to the general case."""
+    second = labels == 1
+    true = np.where(second, p[:, 1], p[:, 0])
+    other = np.where(second, p[:, 0], p[:, 1])
+    on_top = _argmax(p) == labels
+    total = true + other
+    log_true = _log(true)
+    log_other = _log(other)
+    # The complement of the larger class is the other class; the complement of the other class is this difference.
+    not_other = total - np.where(on_top, other, true)
+    log_above = _log(not_other)
+    true_term = -np.where(on_top, other, not_other) * log_true
+    return _ProbabilityTerms(
+        true,
+        log_true,
+        np.where(on_top, log_other, log_above),
+        -(true * log_true + other * log_other),
+        true_term - other * np.where(on_top, log_above, log_true),
+    )
+
+
+def _true_column(values: np.ndarray, labels: np.ndarray) -> np.ndarray:
+    values = np.asarray(values, dtype=np.float64)
+    if values.shape[1] == 2:
+        return np.where(labels == 1, values[:, 1], values[:, 0])
+    return values[np.arange(len(labels)), labels]
+
+
+def row_sums(values: np.ndarray) -> np.ndarray:
+    """Return (rows,) sums; adding two columns is several times as fast, with identical results."""
+    if values.shape[1] == 2:
+        return values[:, 0] + values[:, 1]
+    return values.sum(axis=1)
+
+
+def _argmax(values: np.ndarray) -> np.ndarray:
+    """Return (rows,) the position of the largest value, the first of ties."""
+    if values.shape[1] == 2:
+        return (values[:, 1] > values[:, 0]).astype(np.intp)
+    return np.argmax(values, axis=1)
+
+
+def _log(p: np.ndarray) -> np.ndarray:
+    return np.log(np.maximum(p, SMALLEST_PROBABILITY))
+
+
+def _complement(p: np.ndarray) -> np.ndarray:
+    """Return 1 - p for every column, as a sum of the other columns to avoid cancellation if p is near 1."""
+    complement = row_sums(p)[:, None] - p
+    rows = np.arange(len(p))
+    top = _argmax(p)
+    others = p.copy()
+    others[rows, top] = 0.0
+    complement[rows, top] = others.sum(axis=1)
+    return complement
+
 
 # Maximum deviation of a row of probabilities from a sum of 1; float32 softmax over many classes stays below it.
 SUM_TOLERANCE = 1e-3
@@ -65,19 +362,19 @@ class Probabilities:
     """Rows that sum to 1.
 
     Args:
-        smallest: Probability that replaces an output of 0; see :func:`guestlist.models.signals.smallest_answer`.
+        smallest: Probability that replaces an output of 0; see :func:`guestlist.models.scales.smallest_answer`.
     """
 
     smallest: float = SMALLEST_PROBABILITY
 
     name: ClassVar[str] = "probabilities"
-    signal_names: ClassVar[tuple[str, ...]] = tuple(signals.SIGNALS)
+    signal_names: ClassVar[tuple[str, ...]] = tuple(SIGNALS)
     has_classes: ClassVar[bool] = True
     hides_logits: ClassVar[bool] = True
 
     def check(self, answers: np.ndarray) -> None:
         _check_numbers(answers)
-        away = np.abs(signals.row_sums(answers) - 1) > SUM_TOLERANCE
+        away = np.abs(row_sums(answers) - 1) > SUM_TOLERANCE
         if answers.size and not away.any() and answers.min() >= 0 and answers.max() <= 1 + SUM_TOLERANCE:
             return  # a check of each row takes ten times as long
         outside = ((answers < 0) | (answers > 1 + SUM_TOLERANCE)).any(axis=1)
@@ -85,7 +382,7 @@ class Probabilities:
         if wrong.any():
             row = int(wrong.argmax())
             hint = "If they are logits, say so: scale='logits', or --scale logits."
-            if answers.min() >= 0 and np.abs(signals.row_sums(answers) - 100).max() <= 100 * SUM_TOLERANCE:
+            if answers.min() >= 0 and np.abs(row_sums(answers) - 100).max() <= 100 * SUM_TOLERANCE:
                 hint = "They look like percentages: divide them by 100."
             raise InputError(
                 f"{wrong.sum()} of {len(answers)} answers are not probabilities (row {row} holds "
@@ -93,25 +390,25 @@ class Probabilities:
             )
 
     def resolved(self, answers: np.ndarray, labels: np.ndarray) -> Probabilities:
-        return replace(self, smallest=signals.smallest_answer(answers))
+        return replace(self, smallest=smallest_answer(answers))
 
     def signals(self, answers: np.ndarray, labels: np.ndarray) -> dict[str, np.ndarray]:
-        return signals.in_blocks(partial(signals.signals_of_probabilities, smallest=self.smallest), answers, labels)
+        return in_blocks(partial(signals_of_probabilities, smallest=self.smallest), answers, labels)
 
     def hinge(self, answers: np.ndarray, labels: np.ndarray) -> np.ndarray:
-        return signals.hinge(np.log(np.maximum(answers, self.smallest)), labels)
+        return hinge(np.log(np.maximum(answers, self.smallest)), labels)
 
     def soft(self, answers: np.ndarray) -> np.ndarray:
         return answers / answers.sum(axis=1, keepdims=True)
 
     def log_probabilities(self, answers: np.ndarray) -> np.ndarray:
         result = np.empty(answers.shape, dtype=np.float32)
-        for block in signals.row_blocks(answers):
+        for block in row_blocks(answers):
             result[block] = np.log(np.maximum(answers[block], self.smallest))
         return result
 
     def correct(self, answers: np.ndarray, labels: np.ndarray) -> np.ndarray:
-        return signals.correct(answers, labels)
+        return correct(answers, labels)
 
     def saturated(self, answers: np.ndarray) -> float:
         return float((answers.max(axis=1) >= 1.0).mean())
@@ -122,7 +419,7 @@ class Logits:
     """Logarithms of probabilities, up to a constant per record. They never saturate."""
 
     name: ClassVar[str] = "logits"
-    signal_names: ClassVar[tuple[str, ...]] = tuple(signals.SIGNALS)
+    signal_names: ClassVar[tuple[str, ...]] = tuple(SIGNALS)
     has_classes: ClassVar[bool] = True
     hides_logits: ClassVar[bool] = False
 
@@ -143,22 +440,22 @@ class Logits:
         return self
 
     def signals(self, answers: np.ndarray, labels: np.ndarray) -> dict[str, np.ndarray]:
-        return signals.in_blocks(signals.signals_of_logits, answers, labels)
+        return in_blocks(signals_of_logits, answers, labels)
 
     def hinge(self, answers: np.ndarray, labels: np.ndarray) -> np.ndarray:
-        return signals.hinge(answers, labels)
+        return hinge(answers, labels)
 
     def soft(self, answers: np.ndarray) -> np.ndarray:
         return softmax(answers, axis=1)
 
     def log_probabilities(self, answers: np.ndarray) -> np.ndarray:
         result = np.empty(answers.shape, dtype=np.float32)
-        for block in signals.row_blocks(answers):
+        for block in row_blocks(answers):
             result[block] = log_softmax(answers[block], axis=1)
         return result
 
     def correct(self, answers: np.ndarray, labels: np.ndarray) -> np.ndarray:
-        return signals.correct(answers, labels)
+        return correct(answers, labels)
 
     def saturated(self, answers: np.ndarray) -> float:
         return 0.0
@@ -187,7 +484,7 @@ class Labels:
         return self
 
     def signals(self, answers: np.ndarray, labels: np.ndarray) -> dict[str, np.ndarray]:
-        return {"correct": signals.correct(answers, labels)}
+        return {"correct": correct(answers, labels)}
 
     def hinge(self, answers: np.ndarray, labels: np.ndarray) -> np.ndarray:
         raise InputError("Labels alone do not say how sure a model is: this needs probabilities or logits.")
@@ -196,10 +493,10 @@ class Labels:
         return answers
 
     def log_probabilities(self, answers: np.ndarray) -> np.ndarray:
-        return Probabilities(signals.smallest_answer(answers)).log_probabilities(answers)
+        return Probabilities(smallest_answer(answers)).log_probabilities(answers)
 
     def correct(self, answers: np.ndarray, labels: np.ndarray) -> np.ndarray:
-        return signals.correct(answers, labels)
+        return correct(answers, labels)
 
     def saturated(self, answers: np.ndarray) -> float:
         return 0.0
@@ -210,13 +507,13 @@ class Values:
     """Predicted numbers: regression.
 
     Args:
-        floor: Floor of the squared residual in the margin; see :func:`guestlist.models.signals.value_margin`.
+        floor: Floor of the squared residual in the margin; see :func:`guestlist.models.scales.value_margin`.
     """
 
     floor: float = 1.0
 
     name: ClassVar[str] = "values"
-    signal_names: ClassVar[tuple[str, ...]] = tuple(signals.VALUE_SIGNALS)
+    signal_names: ClassVar[tuple[str, ...]] = tuple(VALUE_SIGNALS)
     has_classes: ClassVar[bool] = False
     hides_logits: ClassVar[bool] = False
 
@@ -226,10 +523,10 @@ class Values:
             raise InputError("The model predicts infinite values.")
 
     def resolved(self, answers: np.ndarray, labels: np.ndarray) -> Values:
-        return replace(self, floor=signals.residual_floor(labels - answers[:, 0]))
+        return replace(self, floor=residual_floor(labels - answers[:, 0]))
 
     def signals(self, answers: np.ndarray, labels: np.ndarray) -> dict[str, np.ndarray]:
-        return signals.signals_of_values(answers[:, 0], labels, self.floor)
+        return signals_of_values(answers[:, 0], labels, self.floor)
 
     def hinge(self, answers: np.ndarray, labels: np.ndarray) -> np.ndarray:
         return self.signals(answers, labels)["margin"]

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple, Protocol
@@ -11,13 +13,74 @@ from typing import Any, ClassVar, NamedTuple, Protocol
 import numpy as np
 import pandas as pd
 
-from guestlist._util import describe, reason, short_repr
-from guestlist.data import Data, encode
+from guestlist._store import spot_digest
+from guestlist._util import Stopped, describe, reason, short_repr
+from guestlist.data import Data, copied, encode
 from guestlist.defences import Recipe, Training, as_function
-from guestlist.errors import InputError
+from guestlist.errors import AuditError, InputError
 from guestlist.models.frameworks import framework_of
-from guestlist.models.isolation import query
 from guestlist.models.scales import Probabilities, Scale, as_scale
+
+
+@contextmanager
+def model_code() -> Iterator[None]:
+    """Restore the working directory and NumPy's error handling afterwards; report ``sys.exit`` as an error."""
+    try:
+        before = os.getcwd()
+    except OSError:  # the directory was removed: there is nothing to return to
+        before = None
+    try:
+        with numpy_defaults():
+            yield
+    except Stopped:  # a signal to this process, not the model
+        raise
+    except SystemExit as error:
+        raise RuntimeError(f"the model's code called sys.exit({error.code!r})") from error
+    finally:
+        if before is not None:
+            with suppress(OSError):
+                os.chdir(before)
+
+
+def numpy_defaults() -> np.errstate:
+    """Use NumPy's own error handling: ``np.seterr(all="raise")`` of a script must not stop an audit half-way."""
+    return np.errstate(divide="warn", over="warn", under="ignore", invalid="warn")
+
+
+def query(predict: Callable[[Any], Any], x) -> Any:
+    """Return a model's outputs for a copy of the records.
+
+    A function that never writes on its input says so by ``leaves_input = True``, and gets the records themselves.
+    """
+    with model_code():
+        return predict(x if getattr(predict, "leaves_input", False) else copied(x))
+
+
+@dataclass(frozen=True)
+class OnCopies:
+    """A model's function that is called with copies of the records."""
+
+    predict: Callable[[Any], Any]
+
+    def __call__(self, x) -> Any:
+        return query(self.predict, x)
+
+
+@contextmanager
+def unchanged(pool: Data, who: str) -> Iterator[None]:
+    """Raise if the records differ afterwards: every later model would be trained on and queried with other records.
+
+    Args:
+        who: the model at work, for the message.
+    """
+    before = spot_digest(pool)
+    yield
+    if spot_digest(pool) != before:
+        raise AuditError(
+            f"{who} changed the records of the audit while it was trained or queried, although it was given copies. Find "
+            "the code that keeps and changes the arrays passed to guestlist, and pass copies of them."
+        )
+
 
 Predict = Callable[[np.ndarray | pd.DataFrame], np.ndarray]
 Trainer = Callable[[Data, np.random.Generator], Predict]

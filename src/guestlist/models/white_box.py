@@ -9,7 +9,7 @@ import pandas as pd
 from guestlist._util import reason
 from guestlist.defences import tensor
 from guestlist.errors import InputError
-from guestlist.models.signals import cross_entropy, margin
+from guestlist.models.scales import cross_entropy, margin
 from guestlist.models.target import Target, WhiteBoxFeatures, answers
 
 # Number of principal components of a wide last hidden layer, and of the largest logits.

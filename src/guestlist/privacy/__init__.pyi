@@ -6,7 +6,6 @@ from .bounds import Claim as Claim
 from .bounds import about_together as about_together
 from .bounds import allowed_advantage as allowed_advantage
 from .bounds import allowed_tpr as allowed_tpr
-from .bounds import claim_about as claim_about
 from .bounds import erlingsson as erlingsson
 from .bounds import gaussian_delta as gaussian_delta
 from .bounds import gaussian_epsilon as gaussian_epsilon

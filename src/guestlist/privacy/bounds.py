@@ -1,7 +1,7 @@
 """Differential-privacy claims, and the bounds they imply for any attack."""
 
 import math
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import lru_cache
 from math import expm1
 
@@ -33,15 +33,6 @@ class Claim:
         flag("gaussian", self.gaussian)
         if self.gaussian and self.delta == 0:
             raise ValueError("Expected delta=0 to be above 0: at 0, Gaussian noise promises nothing.")
-
-
-def claim_about(claim: Claim | None) -> dict[str, dict[str, float | bool]]:
-    """Return the entry of a claim in a folder's manifest; empty without a claim."""
-    if claim is not None and not isinstance(claim, Claim):
-        raise ValueError(f"Expected claimed={claim!r} to be gl.Claim(epsilon=…, delta=…).")
-    if claim is None:
-        return {}
-    return {"claimed": asdict(claim)}
 
 
 LARGEST_MU = 1000.0

@@ -312,14 +312,13 @@ def try_custom_attacks(
     """Run custom attacks on simulated signals of the same shape.
 
     Args:
+        attacks: Name to custom attack.
         labels: (records,) Positions of the true classes.
         signals: Names of the target's signals; by default those of a classifier.
         population: (records,) True for records that are not evaluated.
         unmade: True if the audit has evidence that cannot be simulated, which an attack may read.
     """
     for name, attack in attacks.items():
-        if not attack.custom:
-            continue
         view = _simulated_view(labels, references, signals, population)
         try:
             scores = attack.score(view)

@@ -19,7 +19,7 @@ import cloudpickle
 import numpy as np
 
 from guestlist._store import write_npz
-from guestlist._util import reason
+from guestlist._util import reason, short_repr
 from guestlist.data import Data
 from guestlist.errors import AuditError
 from guestlist.models import unchanged
@@ -161,3 +161,21 @@ def _written(computed: Iterable[Files], write: Callable[[Path, Mapping[str, np.n
         for path, arrays in files.items():
             write(path, arrays)
         yield files
+
+
+def resolve_engine(engine: Engine | None, jobs: int | None) -> Engine:
+    """Return the engine that a user chose, by itself or by a number of processes."""
+    if engine is None:
+        from guestlist._collect.engines.local import ALL_CORES, Local
+
+        if jobs is None:
+            return ALL_CORES
+        return Local(jobs)
+    if jobs is not None:
+        raise ValueError(
+            f"Expected either jobs={short_repr(jobs)} or engine={short_repr(engine)}; "
+            f"jobs is short for engine=gl.Local({short_repr(jobs)})."
+        )
+    if isinstance(engine, type) or not isinstance(engine, Engine):
+        raise ValueError(f"Expected engine={short_repr(engine)} to be gl.Local(), gl.Here() or gl.Ray().")
+    return engine

@@ -25,7 +25,6 @@ import numpy as np
 
 from guestlist._collect.engines.engine import (
     ONE_THREAD,
-    Engine,
     Files,
     Here,
     Task,
@@ -312,19 +311,3 @@ def _send(results: IO[bytes], outcome: Files | Exception) -> None:
     results.write(len(message).to_bytes(8, "big"))
     results.write(message)
     results.flush()
-
-
-def resolve_engine(engine: Engine | None, jobs: int | None) -> Engine:
-    """Return the engine that a user chose, by itself or by a number of processes."""
-    if engine is None:
-        if jobs is None:
-            return ALL_CORES
-        return Local(jobs)
-    if jobs is not None:
-        raise ValueError(
-            f"Expected either jobs={short_repr(jobs)} or engine={short_repr(engine)}; "
-            f"jobs is short for engine=gl.Local({short_repr(jobs)})."
-        )
-    if isinstance(engine, type) or not isinstance(engine, Engine):
-        raise ValueError(f"Expected engine={short_repr(engine)} to be gl.Local(), gl.Here() or gl.Ray().")
-    return engine

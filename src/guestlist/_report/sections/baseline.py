@@ -4,7 +4,7 @@ import math
 from typing import NamedTuple
 
 from guestlist._baseline.baseline import Baseline
-from guestlist._diagnostics.baseline import chance_sentence, inputs_text, split_advice
+from guestlist._diagnostics.inputs import chance_sentence, inputs_text, split_advice
 from guestlist._findings.attacks import CHANCE, AttackResult
 from guestlist._findings.baseline import APART, FEW, FEWEST, UNSEEN, Adjusted
 from guestlist._findings.results import Results

@@ -4,8 +4,8 @@ import math
 
 from guestlist._findings.attacks import AttackResult, Rate
 from guestlist._findings.facts import Subject
+from guestlist._findings.headline import Sampling
 from guestlist._findings.results import Results
-from guestlist._findings.selection import Sampling
 from guestlist._report import diagnostics, gate, wording
 from guestlist._report.templates import Section, fill_template
 from guestlist._report.wording import attacker_phrase, privacy_guarantee

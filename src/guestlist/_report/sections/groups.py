@@ -7,8 +7,17 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
 
-from guestlist._findings.group_risks import GapCorrelation, GroupRisk, GroupRisks, MeanRisk, TooSmall
-from guestlist._findings.groups import CLASS, GROUP, PAIR, GroupResult
+from guestlist._findings.groups import (
+    CLASS,
+    GROUP,
+    PAIR,
+    GapCorrelation,
+    GroupResult,
+    GroupRisk,
+    GroupRisks,
+    MeanRisk,
+    TooSmall,
+)
 from guestlist._findings.results import Results
 from guestlist._report import wording
 from guestlist._report.templates import Section, fill_template

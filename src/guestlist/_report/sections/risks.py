@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
-from guestlist._findings.group_risks import GroupRisks
+from guestlist._findings.groups import GroupRisks
 from guestlist._findings.results import REPORT, Results, contradictions
 from guestlist._findings.risk_distribution import CalibratedScore, RiskQuantiles
 from guestlist._report import wording
