@@ -10,9 +10,13 @@ import venv
 from pathlib import Path
 
 import pytest
+import yaml
 
 import guestlist
 import without_extras
+from example_results import leaking
+from guestlist import EXPORTS
+from guestlist._findings.results import write_results
 
 ROOT = Path(__file__).parents[1]
 HEAVY = (
@@ -64,6 +68,55 @@ def test_every_extra_is_in_the_readme_and_installed_by_make():
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize(
+    ("schema", "pattern"),
+    [
+        ("github-workflows", ".github/workflows/*.yml"),
+        ("github-actions", "action.yml"),
+        ("citation-file-format", "CITATION.cff"),
+    ],
+)
+def test_files_for_other_services_follow_their_schemas(schema, pattern):
+    files = sorted(map(str, ROOT.glob(pattern)))
+    assert files
+    checked = subprocess.run(
+        [sys.executable, "-m", "check_jsonschema", "--builtin-schema", f"vendor.{schema}", *files],
+        capture_output=True,
+        text=True,
+    )
+    assert checked.returncode == 0, checked.stdout + checked.stderr
+
+
+def test_version_and_pythons_are_the_same_everywhere():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+    assert f"\nversion: {project['version']}\n" in (ROOT / "CITATION.cff").read_text("utf-8")
+    (matrix,) = re.findall(r"python: \[(.*)\]", (ROOT / ".github/workflows/tests.yml").read_text("utf-8"))
+    classified = re.findall(r"Python :: (3\.\d+)", "\n".join(project["classifiers"]))
+    assert re.findall(r"3\.\d+", matrix) == classified
+    assert project["requires-python"] == f">={classified[0]}"
+
+
+@pytest.mark.slow
+def test_the_action_runs_the_gate_annotates_and_writes_a_summary(tmp_path):
+    write_results(tmp_path / "audit", leaking(), {})
+    action = yaml.safe_load((ROOT / "action.yml").read_text("utf-8"))
+    (step,) = (step for step in action["runs"]["steps"] if step.get("id") == "gate")
+    given = {"folder": "audit", "max-auc": "0.6", "max-tpr": "0.9@0.01 0.9@0.05", "ignore": "GL101"}
+    inputs = {name: given.get(name, row.get("default", "")) for name, row in action["inputs"].items()}
+    values = {name: inputs[re.findall(r"inputs\.([a-z-]+)", text)[0]] for name, text in step["env"].items()}
+    script = tmp_path / "guestlist"
+    script.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m guestlist.cli "$@"\n', "utf-8")
+    script.chmod(0o700)
+    env = {**os.environ, **values, "PATH": f"{tmp_path}{os.pathsep}{os.environ['PATH']}"}
+    env |= {"GITHUB_STEP_SUMMARY": str(tmp_path / "summary.md"), "PYTHONPATH": os.pathsep.join(sys.path)}
+    run = subprocess.run(["bash", "-e", "-c", step["run"]], cwd=tmp_path, env=env, capture_output=True, text=True)
+    assert run.returncode == 1, run.stderr
+    assert "::error title=guestlist%3A AUC at most 0.6::" in run.stdout
+    assert (tmp_path / "summary.md").read_text("utf-8") == EXPORTS["markdown"].text(leaking())
+    assert (tmp_path / "guestlist.sarif").exists()
+
+
+@pytest.mark.slow
 def test_the_function_audit_is_not_hidden_by_a_module():
     code = "import guestlist._audit.flow, guestlist._audit.predictions, guestlist as gl; print(callable(gl.audit))"
     assert python(code) == "True"
@@ -84,9 +137,13 @@ def test_every_command_and_name_without_extras_works_or_names_the_extra(tmp_path
 @pytest.mark.wheel
 @pytest.mark.timeout(0)  # how long an installation takes is the machine's and the network's affair
 def test_the_wheel_alone_in_an_empty_environment_runs_the_demo(tmp_path):
-    build = [sys.executable, "-m", "build", "--wheel", "--no-isolation", "--outdir", tmp_path, ROOT]
+    build = [sys.executable, "-m", "build", "--no-isolation", "--outdir", tmp_path, ROOT]  # the wheel from the sdist
     subprocess.run(build, check=True, capture_output=True)
+    (sdist,) = tmp_path.glob("guestlist-*.tar.gz")
     (wheel,) = tmp_path.glob("guestlist-*.whl")
+    twine = [sys.executable, "-m", "twine", "check", "--strict", sdist, wheel]
+    described = subprocess.run(twine, capture_output=True, text=True)
+    assert described.returncode == 0, described.stdout + described.stderr
     venv.create(tmp_path / "empty", with_pip=True)
     bin = tmp_path / "empty" / ("Scripts" if os.name == "nt" else "bin")
     pip = [bin / "python", "-m", "pip", "install", "--quiet", "--no-compile"]  # what is imported is compiled then

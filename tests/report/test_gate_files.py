@@ -17,7 +17,7 @@ from guestlist import EXPORTS
 from guestlist._audit.gate import evaluate_policy
 from guestlist._audit.policy import Policy
 from guestlist._case import Check
-from guestlist._report.exports import junit, sarif
+from guestlist._report.exports import annotations, junit, sarif
 from guestlist._report.gate import gate_lines, gate_texts
 
 
@@ -61,6 +61,23 @@ def test_sarif_of_what_passes_has_no_alert_and_says_what_was_looked_at():
     assert "TPR at 0.01 FPR at most 1; TPR at 0.001 FPR at most 1" in [
         rule["shortDescription"]["text"] for rule in run["tool"]["driver"]["rules"]
     ]
+
+
+def test_annotations_are_errors_for_failed_lines_and_notices_for_open_checks(gated):
+    lines = gate_lines(gated)
+    levels = [text.split(" ")[0] for text in annotations(gated).splitlines()]
+    assert levels.count("::error") == sum(line.state == "FAIL" for line in lines) > 0
+    assert levels.count("::notice") == sum(line.state == "note" for line in lines)
+    assert len(levels) == levels.count("::error") + levels.count("::notice")
+
+
+def test_a_name_cannot_end_an_annotation_or_start_a_workflow_command(gated):
+    hostile = replace(gated, verdicts=tuple(replace(one, attack="50%::a\n::stop") for one in gated.verdicts))
+    text = annotations(hostile)
+    assert all(line.startswith(("::error title=", "::notice title=")) for line in text.splitlines())
+    assert "50%25::a" in text
+    titles = [line.split("title=")[1].split("::")[0] for line in text.splitlines()]
+    assert all(":" not in title and "," not in title for title in titles)
 
 
 @pytest.mark.parametrize(

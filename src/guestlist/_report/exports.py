@@ -194,6 +194,28 @@ def _result(line: GateLine, uri: str) -> dict[str, Any]:
     return result
 
 
+ANNOTATION_LEVELS = {"FAIL": "error", "note": "notice"}
+
+
+def annotations(gated: Gated) -> str:
+    """Return GitHub workflow commands: an error for each failed line of a gate, and a notice for each other open check."""
+    lines = [line for line in gate_lines(gated) if line.state in ANNOTATION_LEVELS]
+    return "".join(
+        f"::{ANNOTATION_LEVELS[line.state]} title={_escaped_property(f'guestlist: {line.requirement}')}"
+        f"::{_escaped_command(line.result)}\n"
+        for line in lines
+    )
+
+
+def _escaped_command(text: str) -> str:
+    """Return text that cannot end a workflow command or begin another one."""
+    return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+
+
+def _escaped_property(text: str) -> str:
+    return _escaped_command(text).replace(":", "%3A").replace(",", "%2C")
+
+
 @dataclass(frozen=True, kw_only=True)
 class Export:
     """One form of results for another tool.

@@ -45,9 +45,22 @@ BEYOND_LIMIT = 1
 )
 @click.option("--junit", type=FILE, metavar="FILE.xml", help="Also as JUnit XML.")
 @click.option("--sarif", type=FILE, metavar="FILE.sarif", help="Also as SARIF, for code scanning.")
+@click.option("--annotate", is_flag=True, help="Also as annotations of a GitHub Actions run; not with --json.")
 @as_json
 def gate(
-    folder, max_tpr, max_auc, max_advantage, attacks, without_references, ignore, path, show_ids, junit, sarif, as_json
+    folder,
+    max_tpr,
+    max_auc,
+    max_advantage,
+    attacks,
+    without_references,
+    ignore,
+    path,
+    show_ids,
+    junit,
+    sarif,
+    annotate,
+    as_json,
 ):
     """Exit with status 1 if an interval exceeds a limit, or if the audit may have missed a leak."""
     from guestlist._audit.gate import evaluate_policy, evaluate_policy_file, write_gate
@@ -56,6 +69,8 @@ def gate(
     from guestlist._report import gate as words
 
     _check_paths(junit, sarif)
+    if annotate and as_json:
+        raise click.UsageError("--annotate cannot be combined with --json: both write to stdout.")
     options = {"max_auc": max_auc, "max_advantage": max_advantage, "max_tpr": max_tpr or None}
     limits = {name: limit for name, limit in options.items() if limit is not None}
     if path is not None:
@@ -83,6 +98,8 @@ def gate(
         print_json(_store.to_json(gated))
     else:
         _show(gated, words, show_ids)
+    if annotate:
+        _annotate(gated)
     sys.exit(0 if gated.passed else BEYOND_LIMIT)
 
 
@@ -103,6 +120,12 @@ def _write(gated, junit: Path | None, sarif: Path | None, folder: Path) -> None:
         _store.write_text(junit, exports.junit(gated))
     if sarif is not None:
         _store.write_text(sarif, exports.sarif(gated, _relative(folder / "results.json")))
+
+
+def _annotate(gated) -> None:
+    from guestlist._report import exports
+
+    click.echo(exports.annotations(gated), nl=False)
 
 
 def _relative(path: Path) -> Path:
