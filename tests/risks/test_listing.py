@@ -11,7 +11,7 @@ from sklearn.linear_model import LogisticRegression
 
 import guestlist as gl
 from guestlist import Estimate, InputError
-from guestlist._findings import group_risks, records
+from guestlist._findings import groups, records
 from guestlist._findings.records import deciding_column
 from guestlist._findings.results import DISAGREE, REPORT, disagreements, members_by_exposure, report_table
 from guestlist._report.sections.risks import group_contradictions, ranking_disagreements
@@ -70,7 +70,7 @@ def test_risks_that_rank_members_differently_are_named():
 
 
 def test_groups_for_which_risks_contradict_each_other_are_named():
-    found = group_risks.find_group_risks(leaking_case())
+    found = groups.find_group_risks(leaking_case())
     part = found.judged[0]
     more, less = (
         replace(part.risks[at], beyond_rest=Estimate(by, by - 0.01, by + 0.01), p_value=0.001)
