@@ -28,12 +28,20 @@ MAX_LENGTH = 500  # characters of one entry of a cover
 class Cover:
     """Cover of a report, as its owner writes it; entries may be empty.
 
-    Args:
-        title: title of the report, instead of the model's name.
-        owner: person or team responsible for the model or the audit.
-        dataset: training data of the model.
-        purpose: purpose of the audit or the model.
-        date: date of the audit, as you write it. guestlist adds no date of its own: equal results give equal pages.
+    Attributes:
+        title: Title of the report, instead of the model's name.
+        owner: Person or team responsible for the model or the audit.
+        dataset: Training data of the model.
+        purpose: Purpose of the audit or the model.
+        date: Date of the audit, as you write it. guestlist adds no date itself, so that equal results give equal pages.
+
+    Raises:
+        InputError: If an entry is not text, or too long for a cover.
+
+    Examples:
+        >>> cover = gl.Cover(title="Readmission model", owner="Data science team", date="March 2026")
+        >>> cover.entries()
+        {'title': 'Readmission model', 'owner': 'Data science team', 'date': 'March 2026'}
     """
 
     title: str = ""
@@ -207,21 +215,29 @@ class Scores(Mapping[str, np.ndarray]):
 class Case:
     """One audit to evaluate.
 
-    Args:
-        view: the adversary's view of the target, with its evidence.
-        truth: membership, over all records of the pool.
-        records: one row per record of the pool: ``id``, ``label`` (empty if unknown), ``class``, groups, and
+    Attributes:
+        view: The adversary's view of the target, with its evidence.
+        truth: Membership, over all records of the pool.
+        records: One row per record of the pool: ``id``, ``label`` (empty if unknown), ``class``, groups, and
             ``person`` if it is known.
-        stand_ins: the reference models, each in turn as a stand-in target of the others; None with fewer than two.
-        attacks: name to attack.
-        setting: plain facts about the audit.
-        prior: share of members among the records that an attacker tests.
-        checks: outcomes of the checks that ran before the evaluation, such as that for duplicates.
-        ignore: codes of checks that the user ignores.
-        baseline: result of the model-free baseline; None if it was not run. No attack receives it.
-        owner: evidence that only the model owner has. No attack receives it.
-        cross_fitted: scores of the model-free baseline for each record of the pool. No attack receives them.
-        scores: of the attacks, as :func:`score` returns them; empty before the attacks run.
+        stand_ins: The reference models, each in turn as a stand-in target of the others; None with fewer than two.
+        attacks: Name to attack.
+        setting: Plain facts about the audit.
+        prior: Share of members among the records that an attacker tests.
+        checks: Outcomes of the checks that ran before the evaluation, such as that for duplicates.
+        ignore: Codes of checks that the user ignores.
+        baseline: Result of the model-free baseline; None if it was not run. No attack receives it.
+        owner: Evidence that only the model owner has. No attack receives it.
+        cross_fitted: Scores of the model-free baseline for each record of the pool. No attack receives them.
+        scores: Scores of the attacks; empty before the attacks run.
+
+    Examples:
+        >>> case = gl.testing.leaking_case()
+        >>> case.view.values["loss"].shape  # models, the target first, and records
+        (11, 400)
+        >>> scores = case.evaluated_scores["loss"]
+        >>> bool(gl.metrics.auc(scores, case.truth.member).value > 0.7)
+        True
     """
 
     view: Signals

@@ -46,16 +46,25 @@ LABELS = (str, bytes, bool, int, float, np.generic, datetime.date)  # of records
 
 @dataclass(frozen=True)
 class Data:
-    """Records in the order given.
+    """Records with their labels, in the order given.
 
-    Args:
-        x: (records, …) array, or a DataFrame with one row per record; (records,) where each is one text.
-        y: (records,) labels as the user wrote them.
-        ids: (records,) names of the records, as text; made up if there are none.
-        groups: name to (records,) values, as text.
-        persons: (records,) person identifier of each record, as text; None if every record is its own person.
-        marked: (records,) true for records that a game selects, such as canaries; None: it selects none.
-        fit_params: arguments for ``fit`` besides features and labels, if any.
+    Attributes:
+        x: Features: a (records, …) array, or a DataFrame with one row per record; (records,) if each record is a text.
+        y: (records,) labels as you wrote them.
+        ids: (records,) names of the records, as text; by default made from their positions.
+        groups: Name of a group column to its (records,) values, as text.
+        persons: (records,) person identifier of each record, as text; None if every record is a different person.
+        marked: (records,) true for records that a game selects, such as canaries; None if it selects none.
+        fit_params: Arguments of ``fit`` besides features and labels, if any.
+
+    Raises:
+        InputError: If the fields differ in length, or the features are sparse.
+
+    Examples:
+        >>> x, y = np.array([[20.0], [30.0], [40.0]]), np.array(["no", "no", "yes"])
+        >>> data = gl.Data(x, y, ids=np.array(["a", "b", "c"]), groups={"sex": np.array(["f", "m", "f"])})
+        >>> len(data), data.take(np.array([0, 2])).y.tolist()
+        (3, ['no', 'yes'])
     """
 
     x: np.ndarray | pd.DataFrame

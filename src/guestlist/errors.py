@@ -5,11 +5,28 @@ from pathlib import Path
 
 
 class AuditError(Exception):
-    """Something about the inputs, the folder or the request that the user can put right."""
+    """An error that the user can resolve: in the inputs, the folder or the request.
+
+    All errors that guestlist raises on purpose derive from it, except ``ValueError`` for an option out of range. Any other
+    exception is a bug.
+
+    Examples:
+        >>> try:
+        ...     gl.read_results("no_such_folder")
+        ... except gl.AuditError as error:
+        ...     print(type(error).__name__)
+        FolderError
+    """
 
 
 class InputError(AuditError):
-    """The records, labels, predictions or the model do not fit together."""
+    """The records, labels, predictions or the model do not fit together.
+
+    Examples:
+        >>> gl.Data(np.zeros((3, 2)), y=np.zeros(4))
+        Traceback (most recent call last):
+        guestlist.errors.InputError: Records, labels, ids, groups and persons must have one length; found ...
+    """
 
 
 class FolderError(AuditError):
@@ -33,7 +50,20 @@ class MissingEvidenceError(NotCollectedError):
 
 
 class AuditWarning(UserWarning):
-    """The audit goes on, but a reader of its numbers should know this."""
+    """The audit continues, but a reader of its numbers should know this.
+
+    Examples:
+        >>> import warnings
+        >>> model, members, nonmembers = gl.testing.small_model()
+        >>> nonmembers[0][:20], nonmembers[1][:20] = members[0][:20], members[1][:20]
+        >>> with warnings.catch_warnings(record=True) as caught:
+        ...     warnings.simplefilter("always")
+        ...     results = gl.audit(model, members, nonmembers, references=0, attacks=["loss"], baseline=False)
+        >>> caught[0].category.__name__  # some non-members are members
+        'AuditWarning'
+        >>> next(check.code for check in results.checks if check.state == "issue")
+        'GL101'
+    """
 
 
 def write_error(path: Path, error: OSError) -> WriteError:

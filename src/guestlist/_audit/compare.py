@@ -293,7 +293,7 @@ def compare(
         >>> model, members, nonmembers = gl.testing.small_model()
         >>> pruned = DecisionTreeClassifier(max_depth=2, random_state=0).fit(*members)
         >>> audits = {
-        ...     name: gl.audit(tree, members, nonmembers, references=4, attacks=["loss"], jobs=1, progress=False)
+        ...     name: gl.audit(tree, members, nonmembers, references=4, attacks=["loss"], baseline=False, jobs=1)
         ...     for name, tree in {"deep": model, "pruned": pruned}.items()
         ... }
         >>> compared = gl.compare(audits)

@@ -162,7 +162,7 @@ def audit(
         >>> results = gl.audit(model, members, nonmembers, references=8, jobs=1, progress=False)
         >>> auc = results.attack(results.headline.name).auc
         >>> print(f"AUC {auc.value:.2f} (95% CI {auc.low:.2f} to {auc.high:.2f})")
-        AUC 0.6... (95% CI 0.5... to 0.7...)
+        AUC 0.6... (95% CI 0.5... to 0.6...)
         >>> len(results.records)
         400
         >>> results.to_html("report.html").name

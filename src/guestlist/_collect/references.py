@@ -424,15 +424,25 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class UntilWidth:
-    """Train references until the interval of the recipe's AUC is this narrow, or there are ``at_most`` of them.
+    """Train reference models until the interval of the recipe's AUC is narrow enough.
 
-    More references narrow the interval of the recipe: of a new model, on new records. The part of its width that comes from the
-    number of records stays. If only that part remains, training stops and a check reports it.
+    More references narrow the interval for a new model trained by the same recipe on new records. The part of its width that
+    comes from the number of records remains. If only that part remains, training stops and a check reports it.
 
-    Args:
-        width: Width of the interval to reach.
+    Attributes:
+        width: Width of the 95% interval to reach, in AUC.
         start: Number of references to begin with.
         at_most: Largest number of references.
+
+    Raises:
+        ValueError: If ``start`` exceeds ``at_most``, or a number is out of range.
+
+    Examples:
+        >>> model, members, nonmembers = gl.testing.small_model()
+        >>> until = gl.UntilWidth(0.2, start=8, at_most=16)
+        >>> results = gl.audit(model, members, nonmembers, references=until, attacks=["lira"], baseline=False, jobs=1)
+        >>> results.references.count
+        8
     """
 
     width: float

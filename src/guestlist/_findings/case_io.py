@@ -144,9 +144,21 @@ def read_case(folder: str | Path, references: int | None = None, *, scored: bool
     Evidence that only the target itself gives (the leaves of trees, the space of a K-NN model) is not in a folder.
 
     Args:
-        folder: an audit folder.
-        references: number of reference models to read; all by default.
-        scored: whether to run the attacks; without, ``.scores`` is empty.
+        folder: Audit folder.
+        references: Number of reference models to read; all by default.
+        scored: Whether to run the attacks; without, ``.scores`` is empty.
+
+    Returns:
+        The case, as ``collect`` returns it.
+
+    Raises:
+        FolderError: If the folder is not an audit folder, or is damaged.
+
+    Examples:
+        >>> results = gl.testing.small_audit(folder="audits/tree")
+        >>> case = gl.read_case("audits/tree", references=4)
+        >>> case.view.values["margin"].shape  # the target and four references, 400 records
+        (5, 400)
     """
     store = open_store(folder)
     evidence = read_evidence(store)

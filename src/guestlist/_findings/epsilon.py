@@ -178,17 +178,32 @@ def epsilon_bound(
     from ``play_many``.
 
     Args:
-        case: an audit, or its folder.
-        delta: of the bound.
-        claimed: claimed epsilon, if any; or a ``Claim``, which has its own delta.
-        attack: name of the attack, chosen before its results were known; by default the headline, which was chosen on
+        case: An audit, or its folder.
+        delta: Delta of the bound.
+        claimed: Claimed epsilon, if any; or a ``Claim``, whose delta then replaces ``delta``.
+        attack: Name of the attack, chosen before its results were known; by default the headline attack, which was chosen on
             stand-in targets or fixed beforehand.
-        method: ``OneRun()`` or ``OneRunCurve()``, with how members were drawn taken from the game; ``ClopperPearson()``,
-            ``GaussianRuns()`` or ``BayesianRuns()`` for many runs.
-        threshold: correction for the choice of a threshold.
+        method: ``OneRun()`` or ``OneRunCurve()`` for one model; ``ClopperPearson()``, ``GaussianRuns()`` or ``BayesianRuns()``
+            for many runs. By default ``OneRun()`` or ``ClopperPearson()``.
+        threshold: Correction for the choice of a threshold: ``Bonferroni()``, ``HoldOut()`` or ``Median()``.
+        confidence: Confidence level of the bound.
+
+    Returns:
+        The claim, the largest advantage that it allows, and the lower bound on epsilon in ``.bound``.
 
     Raises:
-        InputError: with the reason, if no bound can be proved.
+        InputError: If no bound can be proved, with the reason; or there are no scores of ``attack``.
+        FolderError: If the folder is not an audit folder, or is damaged.
+
+    Examples:
+        >>> from sklearn.tree import DecisionTreeClassifier
+        >>> _, (x, y), _ = gl.testing.small_model()
+        >>> results = gl.play(
+        ...     gl.games.Bernoulli(0.5), DecisionTreeClassifier(), (x, y), references=0, attacks=["loss"], folder="audits/game"
+        ... )
+        >>> proven = gl.epsilon_bound("audits/game", claimed=0.01)
+        >>> proven.contradicted, proven.bound.confidence
+        (True, 0.95)
     """
     if not isinstance(case, Case):
         case = read_case(case)

@@ -141,10 +141,56 @@ NOT_FINDINGS = ("gate", "format", "records", "folder")
 
 @dataclass(frozen=True, repr=False)
 class Results:
-    """The findings of an audit, by the names of ``FINDINGS``; None: it was not computed, or does not apply.
+    """Results of an audit.
 
-    ``attacks`` and ``records`` are DataFrames; ``summary()`` and ``to_html(path)`` render the report. ``gate`` is the verdict
-    on a policy, if the gate stored it.
+    ``summary()`` and ``to_html(path)`` render the report; ``attacks`` and ``records`` are DataFrames. A field is None if the
+    finding was not computed or does not apply.
+
+    Attributes:
+        cover: Cover of the report.
+        subject: The audited model and the numbers of members and non-members.
+        references: Number of reference models, and of the records that they trained on.
+        training: Training of the model and the attacker's knowledge of it.
+        baseline: Model-free baseline: AUC of a classifier that reads the records but not the model.
+        gain_over_baseline: AUC of the headline attack minus that of the baseline.
+        adjusted: AUC after non-members are weighted to match members.
+        headline: Attack that the verdict rests on, for someone who can query the model.
+        file_holder: The same for someone who holds the model file.
+        outcomes: One result per attack, with AUC, advantage and TPR at low FPRs.
+        hypothesis_tests: Realised false positive rates of the attacks that compute p-values.
+        epsilon: Claimed differential privacy, and the lower bound on epsilon.
+        agreement: Agreement of the attacks on single records.
+        groups: Leakage of each group under the headline attack.
+        file_holder_groups: The same for someone who holds the model file.
+        group_risks: Risks of groups, pairs of groups and classes.
+        class_gap: Correlation of each risk with the generalisation gap, over classes.
+        exposed: Most exposed members, with their p-values.
+        exposure_summary: Numbers behind the list of the most exposed members.
+        exposed_persons: Most exposed persons, if person identifiers are known.
+        risks: How well each risk predicts which members are identified.
+        risk_distribution: Quantiles of each risk, and rank correlations over members.
+        calibrated: Calibration of the membership probabilities, at the prior and at others.
+        exposure: Number of flagged members, and how stable the flags are.
+        per_record_fpr: False positive rate of single records under models that were not trained on them.
+        checks: Outcome of every check.
+        sampling: Computations that used part of the records; None if all used all.
+        untested: Forms of leakage that the audit did not test.
+        provenance: Versions of packages, and fingerprints of the data and the recipe.
+        origin: Call or command that made the audit; the report repeats its options in suggestions.
+        gate: Verdict on a policy, if the gate stored it.
+        format: Version of the file format.
+        records: One row per evaluated record, with scores and risks.
+        folder: Audit folder; None if it was temporary.
+
+    Examples:
+        >>> results = gl.testing.small_audit()
+        >>> results.attacks[["attack", "unscored"]].to_dict("list")
+        {'attack': ['loss', 'lira'], 'unscored': [0, 5]}
+        >>> auc = results.attack("loss").auc
+        >>> bool(auc.low < auc.value < auc.high)
+        True
+        >>> results.summary().splitlines()[0]
+        'Could someone tell who was in the training set of DecisionTreeClassifier?'
     """
 
     cover: Cover | None = None
@@ -265,7 +311,23 @@ def write_results(folder: Path, results: Results, scores: Mapping[str, np.ndarra
 
 
 def read_results(folder: str | Path) -> Results:
-    """Read the results in an audit folder."""
+    """Read the results in an audit folder.
+
+    Args:
+        folder: Folder that ``audit`` or the command line wrote.
+
+    Returns:
+        The results, as ``audit`` returned them.
+
+    Raises:
+        FolderError: If the folder has no results, they are damaged, or another version of guestlist wrote them.
+        PathError: If the folder cannot be accessed.
+
+    Examples:
+        >>> results = gl.testing.small_audit(folder="audits/tree")
+        >>> gl.read_results("audits/tree").headline == results.headline
+        True
+    """
     folder = as_path("folder", folder)
     path = folder / "results.json"
     if not path_exists(path):

@@ -95,7 +95,7 @@ def subsample_by_label(labels: np.ndarray, outputs: np.ndarray, enough: int) -> 
         enough: Number of outputs per label.
 
     >>> subsample_by_label(np.array([0, 1, 0, 0, 0, 0]), np.full(6, 4), enough=10).tolist()
-    [0, 1, 4, 5]
+    [1, 3, 4, 5]
     """
     rows_of_label = rows_by_label(np.where(outputs > 0, labels, -1))
     steps = [max(1, int(outputs[rows].sum()) // enough) for rows in rows_of_label]

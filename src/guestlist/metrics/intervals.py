@@ -12,7 +12,17 @@ from guestlist._kernels import consecutive_codes
 
 
 class Estimate(NamedTuple):
-    """A value and the ends of its confidence interval; NaN where it is withheld."""
+    """A value and the ends of its confidence interval; NaN if it is withheld.
+
+    Attributes:
+        value: Point estimate.
+        low: Lower end of the interval; 95% unless the function that computed it has another level.
+        high: Upper end of the interval.
+
+    Examples:
+        >>> gl.Estimate(0.7, low=0.6, high=0.8)
+        Estimate(value=0.7, low=0.6, high=0.8)
+    """
 
     value: float
     low: float

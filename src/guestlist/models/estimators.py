@@ -125,14 +125,30 @@ def estimator_target(
 ) -> Target:
     """Return a target from a fitted classifier or regressor.
 
-    A classifier without ``predict_proba`` and ``decision_function``, such as a hard vote, outputs only labels.
+    ``audit`` calls it for a model; call it yourself to choose how references are trained. A classifier without ``predict_proba``
+    and ``decision_function``, such as a hard vote, outputs only labels.
 
     Args:
+        model: Fitted scikit-learn-style estimator or pipeline, or a model of XGBoost, LightGBM or CatBoost.
         train: Training of references: a recipe ``(model, data, rng) -> fitted model``, or a function
             ``(data, rng) -> fitted model``; by default :class:`guestlist.defences.Refit`, which fits a clone.
         untrained: Model that the recipe trains copies of, if that is not a clone of ``model``: a recipe may return a different
             type of model.
         recipe: Text that identifies ``train`` across runs; by default its settings or its source code.
+
+    Returns:
+        The target, for ``audit`` and the other entry points.
+
+    Raises:
+        InputError: If the model is not fitted, or predicts several outputs at once.
+
+    Examples:
+        >>> from sklearn.tree import DecisionTreeClassifier
+        >>> model, members, nonmembers = gl.testing.small_model()
+        >>> target = gl.estimator_target(model, train=lambda data, rng: DecisionTreeClassifier().fit(data.x, data.y))
+        >>> results = gl.audit(target, members, nonmembers, references=4, attacks=["reference"], baseline=False, jobs=1)
+        >>> results.references.count
+        4
     """
     scale = _scale(model)
     default = train is None

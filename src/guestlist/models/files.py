@@ -40,7 +40,7 @@ def onnx_target(
     recipe: str | None = None,
     name: str | None = None,
 ) -> Target:
-    """Return a target from an ONNX file, as ``skl2onnx``, ``torch.onnx`` and others write it.
+    """Return a target from an ONNX file, as ``skl2onnx``, ``torch.onnx`` and others write it. It needs the extra ``onnx``.
 
     Args:
         path: Path of the file. It may have one input, (records, …), or one input per column of a table.
@@ -49,8 +49,25 @@ def onnx_target(
             ``train``, only the attacks that need no references run.
         scale: Scale of the outputs: by default ``probabilities`` if the file also outputs labels, ``values`` if it has one
             output of one column, and ``logits`` otherwise.
-        recipe: Text that identifies ``train`` across runs.
+        recipe: Text that identifies ``train`` across runs; by default its source code and closure.
         name: Name in reports; by default that of the file.
+
+    Returns:
+        The target, for ``audit`` and the other entry points.
+
+    Raises:
+        InputError: If the file is missing, damaged, or has inputs or outputs that cannot be read.
+        ValueError: If ``scale`` is ``labels``.
+
+    Examples:
+        >>> from skl2onnx import to_onnx
+        >>> model, members, nonmembers = gl.testing.small_model()
+        >>> graph = to_onnx(model, members[0][:1].astype("float32"), options={"zipmap": False})
+        >>> with open("tree.onnx", "wb") as file:
+        ...     size = file.write(graph.SerializeToString())
+        >>> target = gl.onnx_target("tree.onnx")
+        >>> target.scale.name, target.classes.tolist()
+        ('probabilities', [0, 1])
     """
     path = as_path("path", path)
     session, content = _session(path)

@@ -68,15 +68,38 @@ def read_predictions(
 ) -> Predictions:
     """Read predictions from a file.
 
-    ``.npz``: arrays ``probabilities`` (or ``probs``) or ``logits``, ``labels`` (positions), ``member``; ``ids``,
-    ``persons`` and ``features`` if any. For regression ``values``; the labels are then the true values.
-    ``.csv``, ``.tsv`` and ``.parquet``: the columns of :class:`PredictionColumns`.
+    - ``.npz``: arrays ``probabilities`` (or ``probs``) or ``logits``, ``labels`` (positions), ``member``; ``ids``,
+      ``persons`` and ``features`` if any. For regression ``values``; the labels are then the true values.
+    - ``.csv``, ``.tsv`` and ``.parquet``: one row per record, with the columns named below.
 
     Args:
-        scale: Scale of the outputs; by default that of the name of the array or columns.
-        label, member, answer, positive, group, id, person, labelled: As for :class:`PredictionColumns`.
+        path: Path of the file.
+        scale: Scale of the outputs: ``probabilities``, ``logits`` or ``values``; by default that of the name of the array or
+            columns.
+        label: Column of the true class or value; by default ``label`` or ``labels``.
+        member: Column that is true or 1 if the model was trained on the record.
+        answer: Column with the probability of one of two classes, such as ``prob_yes``; or a pattern such as ``prob_{}``
+            with braces for the class; with ``scale="values"`` the predicted value. By default ``p_{}``, ``z_{}`` (logits) or
+            ``predicted``.
+        positive: Class whose probability ``answer`` is, if its name and the labels do not determine it.
+        group, id, person: Group columns, column with record ids, and column with person identifiers, as for ``audit``.
         features: A .csv, .tsv or .parquet file of the features of the records, in the order of the predictions, or matched by
             the column ``id`` if it has one.
+        labelled: False if the file has no labels: only attacks that read none run.
+
+    Returns:
+        The predictions, for ``audit_predictions``.
+
+    Raises:
+        InputError: If the file cannot be read, or a column is missing or has unexpected values.
+
+    Examples:
+        >>> import pandas as pd
+        >>> table = pd.DataFrame({"p_no": [0.9, 0.4], "p_yes": [0.1, 0.6], "label": ["no", "yes"], "member": [1, 0]})
+        >>> table.to_csv("predictions.csv", index=False)
+        >>> predictions = gl.read_predictions("predictions.csv")
+        >>> predictions.classes.tolist(), predictions.labels.tolist()
+        (['no', 'yes'], [0, 1])
     """
     columns = PredictionColumns(
         label=label,

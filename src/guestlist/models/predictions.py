@@ -19,13 +19,15 @@ from guestlist.models.scales import Probabilities, Scale, as_scale
 class Predictions:
     """Outputs of a model for records whose membership is known.
 
-    Args:
+    Arrays are read row by row: the index of a Series is ignored. Missing values are refused, except in groups.
+
+    Attributes:
         answers: (records, classes) probabilities or logits; (records,) or (records, 1) predicted values.
-        labels: (records,) true class, as a position in ``classes``; or the true value.
+        labels: (records,) true class, as a position in ``classes``; or the true value. None if the true classes are not known.
         member: (records,) true if the model was trained on the record.
         scale: ``probabilities``, ``logits`` or ``values``.
-        classes: Labels, one per column of the answers.
-        ids: (records,) identifiers of records.
+        classes: Labels, one per column of the answers; by default 0, 1, ….
+        ids: (records,) identifiers of records; by default their positions.
         groups: Name of a group column to its (records,) values.
         persons: (records,) person identifiers; None if each record is a different person.
         features: Features of the records, an array (records, …) or a table, in the same order; None if they are not known. No
@@ -33,7 +35,14 @@ class Predictions:
         labelled: False if the true classes are not known: ``labels`` is then the predicted class, and only attacks that read
             no label run.
 
-    Arrays are read row by row: the index of a Series is ignored. Missing values are refused, except in groups.
+    Raises:
+        InputError: If shapes, labels or values do not fit together, or all records are members or all are non-members.
+
+    Examples:
+        >>> probabilities = np.array([[0.9, 0.1], [0.2, 0.8], [0.6, 0.4]])
+        >>> predictions = gl.Predictions(probabilities, labels=[0, 1, 1], member=[True, True, False])
+        >>> predictions.member.tolist(), predictions.scale.name
+        ([True, True, False], 'probabilities')
     """
 
     answers: np.ndarray

@@ -222,7 +222,9 @@ def _none() -> np.ndarray:
 class Target:
     """A model that can be queried, and the recipe that trains its references.
 
-    Args:
+    Use ``estimator_target``, ``torch_target``, ``onnx_target`` or ``function_target`` to make one.
+
+    Attributes:
         predict: Function from features to (records, classes) outputs on the given ``scale``, columns ordered as ``classes``;
             for the scale ``values``, to (records,) predicted numbers.
         classes: Labels, one per column of the outputs; empty for regression.
@@ -234,6 +236,18 @@ class Target:
         cannot: Capability to the reason why the target lacks it, if there is one.
         training: Description of the training and of the attacker's knowledge of it.
         notes: Codes of diagnostics about the training of references, with their values.
+
+    Raises:
+        InputError: If the classes do not fit the scale.
+        ValueError: If a capability is unknown.
+
+    Examples:
+        >>> model, _, _ = gl.testing.small_model()
+        >>> target = gl.estimator_target(model)
+        >>> target.name, target.classes.tolist(), target.scale.name
+        ('DecisionTreeClassifier', [0, 1], 'probabilities')
+        >>> "train" in target.can  # so reference models can be trained
+        True
     """
 
     predict: Predict
@@ -403,6 +417,20 @@ def function_target(
         scale: ``probabilities``, ``logits``, ``labels`` or ``values``.
         recipe: Text that identifies ``train`` across runs; by default its source code and closure.
         name: Name in reports; by default that of the function.
+
+    Returns:
+        The target, for ``audit`` and the other entry points.
+
+    Raises:
+        InputError: If the classes do not fit the scale.
+        ValueError: If the scale is unknown.
+
+    Examples:
+        >>> model, members, nonmembers = gl.testing.small_model()
+        >>> target = gl.function_target(model.predict_proba, classes=[0, 1], name="service")
+        >>> results = gl.audit(target, members, nonmembers, attacks=["loss"], baseline=False)
+        >>> results.subject.name
+        'service'
     """
     scale = as_scale(scale)
     can: dict[str, Callable] = {}

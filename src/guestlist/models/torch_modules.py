@@ -33,7 +33,7 @@ def torch_target(
     name: str | None = None,
     attacker: str = "adaptive",
 ) -> Target:
-    """Return a target from a torch module that outputs logits, or that predicts one number.
+    """Return a target from a torch module that outputs logits, or that predicts one number. It needs the extra ``torch``.
 
     Args:
         module: Takes a float tensor (records, …), returns logits (records, classes); with two classes, one logit for the
@@ -55,6 +55,23 @@ def torch_target(
         name: Name in reports; by default that of the module's class.
         attacker: ``adaptive`` trains references with ``train``, since an attacker may know the defence; ``naive`` does not
             know it, and trains with ``train.plain()``.
+
+    Returns:
+        The target, for ``audit`` and the other entry points.
+
+    Raises:
+        InputError: If ``module`` is not a torch module, or torch is not installed.
+        ValueError: If the scale is not ``logits`` or ``values``.
+
+    Examples:
+        >>> import torch
+        >>> _, members, nonmembers = gl.testing.small_model()
+        >>> fit = gl.defences.Fit(epochs=2)
+        >>> module = fit(torch.nn.Linear(20, 2), gl.Data(*members), np.random.default_rng(0))
+        >>> target = gl.torch_target(module, train=fit)
+        >>> results = gl.audit(target, members, nonmembers, references=4, attacks=["reference"], baseline=False, jobs=1)
+        >>> results.references.count
+        4
     """
     torch = extra("torch", "gl.torch_target")
     from guestlist.defences.torch_layers import two_logits

@@ -16,11 +16,22 @@ from guestlist._util import flag, number
 class Claim:
     """An (epsilon, delta)-differential-privacy claim.
 
-    It is about one record more or less, and about everything that training lets out; see ``group_privacy`` for several.
+    It is about adding or removing one record, and about everything that training releases; see ``group_privacy`` for several
+    records.
 
-    Args:
-        gaussian: whether it is the promise of Gaussian noise: of its whole curve, on which epsilon and delta are one point. It
-            allows less than these two alone.
+    Attributes:
+        epsilon: Privacy loss; 0 or more.
+        delta: Probability with which the bound may fail.
+        gaussian: Whether it is the guarantee of Gaussian noise: of its whole trade-off curve, on which epsilon and delta are one
+            point. It allows less than epsilon and delta alone.
+
+    Raises:
+        ValueError: If a number is out of range, or delta is 0 for Gaussian noise.
+
+    Examples:
+        >>> claim = gl.Claim(epsilon=1, delta=1e-5)
+        >>> round(gl.privacy.allowed_advantage(claim), 3)  # largest TPR minus FPR of any attack
+        0.462
     """
 
     epsilon: float

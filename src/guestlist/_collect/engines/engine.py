@@ -66,7 +66,17 @@ class Engine(Protocol):
 
 @dataclass(frozen=True)
 class Here:
-    """In this process, one after the other: for models that cannot be pickled, and for debugging."""
+    """Engine that trains models in this process, one after the other.
+
+    Use it for models that cannot be pickled, and for debugging.
+
+    Examples:
+        >>> model, members, nonmembers = gl.testing.small_model()
+        >>> options = {"references": 4, "attacks": ["reference"], "baseline": False}
+        >>> here = gl.audit(model, members, nonmembers, engine=gl.Here(), **options)
+        >>> here.references.count
+        4
+    """
 
     def run(self, task: Task, numbers: Sequence[int], pool: Data, work: Path) -> Generator[Files]:
         for k in numbers:

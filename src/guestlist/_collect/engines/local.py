@@ -61,10 +61,17 @@ LISTENER = "guestlist-listener"
 
 @dataclass(frozen=True)
 class Local:
-    """Processes on this machine.
+    """Engine that trains models in processes on this machine; the default.
 
-    Args:
+    Attributes:
         jobs: Number of processes; -1 for one per core. With 1, the work runs in this process.
+
+    Raises:
+        ValueError: If ``jobs`` is not a number of processes.
+
+    Examples:
+        >>> gl.Local(jobs=2)  # pass it as engine=; jobs=2 is short for it
+        Local(jobs=2)
     """
 
     jobs: int = -1

@@ -34,12 +34,22 @@ PATIENCE = 20.0
 
 @dataclass(frozen=True)
 class Ray:
-    """A cluster that runs Ray (https://www.ray.io). guestlist must be installed on all its nodes, in one version.
+    """Engine that trains models on a Ray cluster (https://www.ray.io). It needs the extra ``ray``.
 
-    Args:
+    guestlist must be installed on all nodes of the cluster, in one version.
+
+    Attributes:
         address: Address of the cluster: ``host:port``, ``ray://host:port``, or ``auto`` for one that runs on this machine. By
             default the one that this process is connected to, or that $RAY_ADDRESS names; otherwise a new one on this machine.
-        retries: Number of times that a number is repeated if its worker or node is lost.
+        retries: Number of times that a training is repeated if its worker or node is lost.
+
+    Raises:
+        ValueError: If ``retries`` is not an integer of 0 or more.
+
+    Examples:
+        >>> engine = gl.Ray("ray://head:10001", retries=5)  # pass it as engine=; it connects when models are trained
+        >>> engine.retries
+        5
     """
 
     address: str | None = None
