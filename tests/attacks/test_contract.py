@@ -32,6 +32,8 @@ ON_STAND_INS = [name for name in NAMES if ATTACKS[name].on_stand_ins]
 ON_EVIDENCE = [name for name in NAMES if not ATTACKS[name].on_stand_ins and not ATTACKS[name].learns]
 # Attacks that fit a classifier for every target are calibrated with fewer worlds, below.
 LEARNED = [name for name in NAMES if ATTACKS[name].learns]
+# It takes most of the time with 64 models; benchmarks/attacks has its AUC on null data of real audits.
+FEWER_SIMULATIONS = {("lira_bayes", 64): 50}
 ROTATING = [name for name, attack in ATTACKS.items() if attack.rotates]
 
 
@@ -55,18 +57,25 @@ def test_scores_rise_with_membership(name):
 @pytest.mark.parametrize("design", DESIGNS)
 @pytest.mark.parametrize("models", NOISE_RECORDS)
 def test_no_advantage_where_there_is_no_leak(models, design):
-    """The mean AUC over all models as targets, in 200 worlds without a leak; each world is made once, for all attacks."""
-    found = []
+    """The mean AUC over all models as targets, in simulations without a leak; each is drawn once, for all attacks.
+
+    A mean that is off by more than 0.003 fails: at least 3.3 standard errors. With 64 models ``lira_bayes`` fails from 0.006.
+    """
+    mean_aucs = {name: [] for name in ON_STAND_INS}
     for seed in range(200):
         world = noise_simulation(
             records=NOISE_RECORDS[models], models=models, seed=seed, log_deviation_sd=0.5, design=DESIGNS[design]
         )
-        scores = np.stack([score_every_target(ATTACKS[name], world) for name in ON_STAND_INS])
-        ranked = aucs(scores.reshape(-1, scores.shape[2]), np.tile(world.member, (len(ON_STAND_INS), 1)))
-        found.append(np.nanmean(ranked.reshape(len(ON_STAND_INS), models), axis=1))
-    means, errors = np.mean(found, axis=0), np.std(found, axis=0, ddof=1) / np.sqrt(len(found))
-    assert errors.max() < 0.0009, dict(zip(ON_STAND_INS, errors, strict=True))  # or else the next line could not fail
-    assert not {name: mean - 0.5 for name, mean in zip(ON_STAND_INS, means, strict=True) if abs(mean - 0.5) >= 0.003}
+        names = [name for name in ON_STAND_INS if seed < FEWER_SIMULATIONS.get((name, models), 200)]
+        scores = np.concatenate([score_every_target(ATTACKS[name], world) for name in names])
+        ranked = aucs(scores, np.tile(world.member, (len(names), 1))).reshape(len(names), models)
+        for name, mean in zip(names, np.nanmean(ranked, axis=1), strict=True):
+            mean_aucs[name].append(mean)
+    for name, values in mean_aucs.items():
+        tolerance = 0.006 if (name, models) in FEWER_SIMULATIONS else 0.003
+        error = np.std(values, ddof=1) / np.sqrt(len(values))
+        assert error < 0.3 * tolerance, name  # or else the next line could not fail
+        assert abs(np.mean(values) - 0.5) < tolerance, name
 
 
 @pytest.mark.slow

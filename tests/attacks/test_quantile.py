@@ -49,6 +49,7 @@ def test_p_values_of_nonmembers_hold_on_trained_models(tmp_path):
             evidence=[gl.evidence.Quantiles()],
             folder=folder,
             seed=seed,
+            baseline=False,
         )
         store = open_store(folder)
         signals, view = store.facing(), gl.evidence.Quantiles.read(store)

@@ -46,5 +46,9 @@ def test_an_audit_that_has_something_to_find_finds_it():
 
 @pytest.mark.slow
 def test_visits_of_few_people_are_not_claimed_to_be_many():
-    """A model that saw none of these people: told whose records these are, audits claim nothing of it."""
-    assert null_visits(20, references=0)["any claim"] <= 0.1
+    """A model that saw none of these people: audits that know the owner of each record claim nothing about it.
+
+    Valid audits, which claim something in 3% of 200 (``benchmarks/honesty/claims.json``), pass in 96% of draws of these ten;
+    audits that claim something in 40% fail in 95%.
+    """
+    assert null_visits(10, references=0)["any claim"] <= 0.1
