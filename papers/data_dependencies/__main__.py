@@ -42,8 +42,9 @@ def run(name: str, repeats: int = REPEATS, place: Path = Path(), jobs: int = 1, 
         )
         return
     found, sizes = [], {}
+    tables = {table: TABLES[table]() for table in {played.table for played in FIGURES[name]}}
     for played in FIGURES[name]:
-        table = TABLES[played.table]()
+        table = tables[played.table]
         sizes[played.table] = {"records": len(table.frame), "features": table.features}
         setting = gl.ExperimentSetting(repeats=repeats, shadows=played.shadows, **more)
         found += rows(played, table, setting, place / name, jobs, smaller)

@@ -1,5 +1,8 @@
 """The paper on data dependencies at a small size: sizes and features are the paper's, and statements follow the figures."""
 
+from dataclasses import replace
+from functools import cache, partial
+
 import pytest
 from pandas import read_parquet
 from papers.data_dependencies import __main__ as command
@@ -48,11 +51,24 @@ def test_the_census_has_the_papers_people():
     assert of_1994(read_parquet(local(FILES["census"]))).sum() == 99_827
 
 
+@pytest.fixture(scope="module")
+def small_tables():
+    """Name to a function that returns at most 3,000 records of the table, read once."""
+
+    @cache
+    def small(name):
+        table = TABLES[name]()
+        return replace(table, frame=table.frame.sample(min(len(table.frame), 3000), random_state=0))
+
+    return {name: partial(small, name) for name in TABLES}
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("name", FIGURES)
-def test_every_figure_runs_at_a_small_size(name, tmp_path, monkeypatch):
+def test_every_figure_runs_at_a_small_size(name, small_tables, tmp_path, monkeypatch):
     """Every game of it, its counterpart and, where it has them, shadows: 120 members or so, one epoch, two repeats."""
     pytest.importorskip("opacus")
+    monkeypatch.setattr(command, "TABLES", small_tables)
     played = FIGURES[name]
     if not all(available(one.table) for one in played):
         pytest.skip(f"the file of {played[0].table} is not there")
