@@ -11,7 +11,7 @@ STATES = {
     "uncertain size": "Yes, but how much is uncertain.",
     "likely": "Likely, beyond what the records themselves reveal.",
     "likely, slight": "Likely, but only slightly.",
-    "signs": "There are signs of it.",
+    "signs": "There are signs that they can.",
     "unclear": "Unclear.",
     "not measured": "Not measured.",
     "no evidence": "No evidence",

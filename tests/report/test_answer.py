@@ -37,7 +37,7 @@ def with_rate(tpr, fpr=0.01, auc=AUC):
 
 def test_a_leak_is_told_in_people(snapshot):
     told = answer.verdict_text(with_rate(Estimate(0.6, 0.551, 0.642)))
-    snapshot(told, "lira", "60", "100", "95%", "55", "65", "1")
+    snapshot(told, "60", "100", "95%", "55", "65", "1")
     average = answer.verdict_text(with_rate(Estimate(0.01, 0.0, 0.02)))
     snapshot(average, "80", "100", "95%", "78", "82", "50")
 
@@ -93,7 +93,7 @@ def test_an_attack_that_finds_clearly_more_people_stands_in_the_answer(snapshot)
         )
         return answer.verdict_text(replace(found, outcomes=(found.outcomes[0], more, *found.outcomes[2:])))
 
-    by_whom = "leaf_shares, run by someone who has the model file, finds 48% of the members (45% to 51%)"
+    by_whom = "leaf_shares, run by someone who has the model file, identifies 48% of the members (45% to 51%)"
     snapshot(told(0.45), f"{by_whom}", "1%", "lira", "15%")
     assert "leaf_shares" not in told(0.16)  # the intervals overlap
 

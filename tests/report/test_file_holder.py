@@ -59,7 +59,7 @@ def test_the_file_holders_attack_is_no_sign_in_the_other_row():
     """It has its own part of the error, and its own answer."""
     results = with_file_holder(quiet())
     assert "leaf_shares" not in [one.name for one in other_successes(results)]
-    assert verdict_text(results).startswith("No evidence.")
+    assert verdict_text(results).startswith("No evidence")
     assert verdict_texts(results)[1].startswith(f"{wording.FILE_HOLDER}: Yes, ")
     assert next_steps(results) != next_steps(quiet())  # a leak is acted on, whoever can use it
 

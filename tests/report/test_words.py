@@ -144,7 +144,7 @@ def test_a_rate_that_could_show_nothing_is_told(snapshot):
 def test_another_attack_that_succeeds_is_named_with_its_interval_and_the_doubt(snapshot):
     told = answer.verdict_text(other_attack())
     snapshot(told, "entropy", "0.600", "0.550", "0.650", "9")
-    assert "by luck" in told
+    assert "by chance" in told
 
 
 def test_another_attack_that_succeeds_at_a_low_fpr_alone_is_named(snapshot):
@@ -296,7 +296,7 @@ def test_an_attack_clearly_better_than_the_headline_is_told(snapshot):
     snapshot(answer.verdict_text(leaking()))
     for gain, said in ((Estimate(0.15, 0.01, 0.3), True), (Estimate(0.15, -0.01, 0.3), False)):
         compared = with_finding(better, "entropy", beyond_headline=gain)
-        assert ("does better still" in answer.verdict_text(compared)) == said
+        assert ("does better:" in answer.verdict_text(compared)) == said
 
 
 def test_a_better_attack_that_takes_more_than_answers_says_what_it_takes(snapshot):

@@ -11,21 +11,14 @@ from guestlist._report.sections.baseline import model_contribution
 
 SUGGESTED_REFERENCES = 32
 FOLDER_PLACEHOLDER = "FOLDER"  # on a page, which may be read on another machine
-DEFENCE_EFFECT = (
-    "It applies every compatible defence, repeats this audit, and reports the change in leakage and accuracy."
-)
-REFERENCES_EFFECT = (
-    "Attacks that compare with reference models usually identify more records, and show which are most exposed."
-)
+MAX_STEPS = 3
+DECIDE = "Decide whether being in this training set is sensitive in itself."
 RUN_BASELINE = (
-    "Check whether members can be distinguished without the model (the model-free baseline): repeat the audit "
-    "without baseline=False (--no-baseline). If they can, the model is not the cause of these numbers."
+    "Test whether the two sets differ without the model: repeat the audit without `--no-baseline` (`baseline=False`)."
 )
-MORE_RECORDS = (
-    "Audit more records: with four times as many members and non-members, a leak half as far from guessing "
-    "would be seen."
-)
-REVIEW_EXPOSED = "Review the exposed records and groups. A leak that affects few people is just as serious for them."
+MORE_RECORDS = "Audit more records: four times as many halve the smallest leak that the audit can detect."
+SAME_SOURCE = "Repeat the audit with members and non-members drawn at random from one source."
+REVIEW_EXPOSED = "Review the most exposed records and groups below."
 
 
 def next_steps(results: Results, folder: Path | str | None = FOLDER_PLACEHOLDER) -> tuple[str, ...]:
@@ -41,21 +34,23 @@ def next_steps(results: Results, folder: Path | str | None = FOLDER_PLACEHOLDER)
     steps = []
     codes = [row.code for row in diagnostics.caveats(results)]
     if codes:
-        steps.append(f"Resolve these checks first: {wording.and_joined(codes)}.")
+        steps.append(f"Resolve {wording.and_joined(codes)} first: see Diagnostics.")
     has_references = results.references is not None
     second = wording.file_holder_attack(results)
     leaks = attack.beats_guessing or (second is not None and second.beats_guessing)
     if results.baseline is not None and results.baseline.significant:
-        # The answer itself says what to do about the records.
+        steps.append(SAME_SOURCE)
         if has_references and model_contribution(results) > 0:
             steps.append(defence_step(results, folder))
-        return tuple(steps)
+        return tuple(steps[:MAX_STEPS])
     if attack.ranks_below and not leaks:
         return tuple(steps)
+    if leaks and not codes:
+        steps.append(DECIDE)
+    if leaks and results.exposed:
+        steps.append(_review_step(results))
     if leaks and has_references:
         steps.append(defence_step(results, folder))
-    if leaks and results.exposed:
-        steps.append(REVIEW_EXPOSED)
     if not has_references:
         steps.append(references_step(results, folder))
     if not leaks:
@@ -63,19 +58,27 @@ def next_steps(results: Results, folder: Path | str | None = FOLDER_PLACEHOLDER)
     baseline = results.check("GL119")
     if results.baseline is None and baseline is not None and baseline.state == "not run":
         steps.append(RUN_BASELINE)
-    return tuple(steps)
+    return tuple(steps[:MAX_STEPS])
+
+
+def _review_step(results: Results) -> str:
+    if results.exposure is None or not results.exposure.flagged:
+        return REVIEW_EXPOSED
+    return f"Review the {wording.counted(results.exposure.flagged, 'flagged record')}."
 
 
 def defence_step(results: Results, folder: Path | str | None) -> str:
     """Return the step that tests defences."""
     origin = results.origin or Origin("unknown")
     if origin.source in ("command", "demo"):
-        return f"Test defences: run `guestlist defend {_for_shell(folder)}{_flags(origin)}`. {DEFENCE_EFFECT}"
+        return f"Test defences: `guestlist defend {_for_shell(folder)}{_flags(origin)}`"
     if origin.source == "predictions":
-        return "Test defences on the model itself with guestlist defend --model (gl.defend): predictions cannot be retrained."
+        return "Test defences on the model itself: `guestlist defend --model` (`gl.defend`). Predictions cannot be retrained."
     if origin.source == "game":
-        return "Test defences: play the same game with other recipes (gl.play), and compare the audits with gl.compare."
-    return f"Test defences: call `{_call('gl.defend', results, origin, folder, 'plain')}` in Python. {DEFENCE_EFFECT}"
+        return (
+            "Test defences: play the same game with other recipes (`gl.play`), and compare the audits (`gl.compare`)."
+        )
+    return f"Test defences: `{_call('gl.defend', results, origin, folder, 'plain')}`"
 
 
 def references_step(results: Results, folder: Path | str | None) -> str:
@@ -83,15 +86,15 @@ def references_step(results: Results, folder: Path | str | None) -> str:
     origin = results.origin or Origin("unknown")
     if origin.source == "predictions" or (results.origin is None and results.training is None):
         return (
-            "Compare with reference models: audit the model itself with guestlist audit --model (gl.audit), or add a shadow "
-            f"model's predictions with --shadow (shadow=). {REFERENCES_EFFECT}"
+            "Add reference models: audit the model itself (`guestlist audit --model`), or pass a shadow model's predictions "
+            "(`--shadow`)."
         )
     if origin.source in ("command", "demo") and origin.trains:
         command = f"guestlist collect {_for_shell(folder)} --references {SUGGESTED_REFERENCES}{_flags(origin)}"
-        return f"Compare with reference models: run `{command}`. {REFERENCES_EFFECT}"
+        return f"Add reference models: `{command}`"
     call = _call("gl.audit", results, origin, folder, "folder", references=SUGGESTED_REFERENCES)
     train = wording.only_if(not origin.trains, ", where train is your function (data, rng) -> model")
-    return f"Compare with reference models: call `{call}` in Python{train}. {REFERENCES_EFFECT}"
+    return f"Add reference models: `{call}`{train}"
 
 
 def _call(

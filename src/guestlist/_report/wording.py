@@ -25,6 +25,15 @@ def model_name(results: Results) -> str:
     return (results.subject and results.subject.name) or "the model"
 
 
+def attack_title(name: str) -> str:
+    """Return the display name of an attack; its name if it is user-defined."""
+    from guestlist.attacks import ATTACKS
+
+    if name not in ATTACKS:
+        return name
+    return ATTACKS[name].title or name
+
+
 def cover_lines(results: Results) -> list[str]:
     """Return the owner's statements on the cover, a line each."""
     if results.cover is None:

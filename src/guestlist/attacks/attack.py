@@ -20,6 +20,7 @@ class Attack:
     Args:
         score: Function from signals to (records,) scores that rise with membership.
         summary, paper: Descriptions for users.
+        title: Display name in reports; empty for the name in the table.
         needs: Names of the signals it reads.
         references: Minimum number of reference models.
         threshold: Score from which on it flags a record (``score >= threshold``), or a function from signals to it; None if
@@ -40,6 +41,7 @@ class Attack:
     score: Callable[[Any], np.ndarray]
     summary: str
     paper: str = ""
+    title: str = ""
     needs: tuple[str, ...] = ()
     references: int = 0
     threshold: float | Callable[[Any], float] | None = None

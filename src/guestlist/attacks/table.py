@@ -31,6 +31,7 @@ def _with_models(evidence: str, test: Callable) -> Callable:
 ATTACKS: dict[str, Attack] = {
     # These read only the target's outputs.
     "loss": Attack(
+        title="loss threshold",
         score=metrics.loss,
         summary="small loss of the target (P)",
         paper="Yeom et al. 2018; Ye et al. 2022",
@@ -40,6 +41,7 @@ ATTACKS: dict[str, Attack] = {
         rotates=True,
     ),
     "correctness": Attack(
+        title="correct prediction",
         score=metrics.correctness,
         summary="the target is right",
         paper=YEOM,
@@ -48,6 +50,7 @@ ATTACKS: dict[str, Attack] = {
         rotates=True,
     ),
     "confidence": Attack(
+        title="confidence threshold",
         score=metrics.confidence,
         summary="large probability of the true class",
         paper=SONG,
@@ -56,6 +59,7 @@ ATTACKS: dict[str, Attack] = {
         rotates=True,
     ),
     "entropy": Attack(
+        title="entropy threshold",
         score=metrics.entropy,
         summary="small entropy of the answer",
         paper=SALEM,
@@ -64,6 +68,7 @@ ATTACKS: dict[str, Attack] = {
         rotates=True,
     ),
     "mentr": Attack(
+        title="modified-entropy threshold",
         score=metrics.mentr,
         summary="small modified entropy",
         paper=SONG,
@@ -72,6 +77,7 @@ ATTACKS: dict[str, Attack] = {
         rotates=True,
     ),
     "average_threshold": Attack(
+        title="average-loss threshold",
         score=metrics.loss,
         summary=(
             "loss below the references' average training loss (in guestlist game the target's own, or the shadows' by "
@@ -85,6 +91,7 @@ ATTACKS: dict[str, Attack] = {
         rotates=True,
     ),
     "optimal_threshold": Attack(
+        title="best loss threshold (upper bound)",
         score=metrics.loss,
         summary="loss below the best threshold for the truth, an upper bound; ranks as 'loss' does",
         paper=HUMPHRIES,
@@ -95,6 +102,7 @@ ATTACKS: dict[str, Attack] = {
     ),
     # These use thresholds and ranks per class, estimated from references.
     "class_confidence": Attack(
+        title="confidence threshold per class",
         score=partial(metrics.beyond_threshold, name="p_y"),
         summary="confidence beyond a threshold per class",
         paper=SONG,
@@ -104,6 +112,7 @@ ATTACKS: dict[str, Attack] = {
         rotates=True,
     ),
     "class_entropy": Attack(
+        title="entropy threshold per class",
         score=partial(metrics.beyond_threshold, name="entropy"),
         summary="entropy below a threshold per class",
         paper=SONG,
@@ -113,6 +122,7 @@ ATTACKS: dict[str, Attack] = {
         rotates=True,
     ),
     "class_mentr": Attack(
+        title="modified-entropy threshold per class",
         score=partial(metrics.beyond_threshold, name="mentr"),
         summary="modified entropy below a threshold per class",
         paper=SONG,
@@ -122,6 +132,7 @@ ATTACKS: dict[str, Attack] = {
         rotates=True,
     ),
     "shadow": Attack(
+        title="shadow-model test (S)",
         score=hypothesis_tests.shadow,
         summary="rank of the loss among references' non-members of the class (S)",
         paper=YE,
@@ -132,6 +143,7 @@ ATTACKS: dict[str, Attack] = {
     ),
     # These compare with the outputs of other models on the same record.
     "reference": Attack(
+        title="reference-model test (R)",
         score=hypothesis_tests.reference,
         summary="tail of the OUT references on the same record (R)",
         paper=YE,
@@ -142,6 +154,7 @@ ATTACKS: dict[str, Attack] = {
         rotates=True,
     ),
     "reference_empirical": Attack(
+        title="reference-model test (R, empirical)",
         score=hypothesis_tests.reference_empirical,
         summary="share of OUT references with a larger loss (R)",
         paper=YE,
@@ -153,6 +166,7 @@ ATTACKS: dict[str, Attack] = {
         rotates=True,
     ),
     "distillation": Attack(
+        title="distillation test (D)",
         score=_with_models("distilled", hypothesis_tests.reference),
         summary="tail of models distilled from the target (D)",
         paper=YE,
@@ -161,6 +175,7 @@ ATTACKS: dict[str, Attack] = {
         evidence="distilled",
     ),
     "distillation_empirical": Attack(
+        title="distillation test (D, empirical)",
         score=_with_models("distilled", hypothesis_tests.reference_empirical),
         summary="share of distilled models with a larger loss (D)",
         paper=YE,
@@ -170,6 +185,7 @@ ATTACKS: dict[str, Attack] = {
         evidence="distilled",
     ),
     "leave_one_out": Attack(
+        title="leave-one-out test (L)",
         score=_with_models("left_out", hypothesis_tests.reference),
         summary="tail of models trained without the record (L)",
         paper=YE,
@@ -178,6 +194,7 @@ ATTACKS: dict[str, Attack] = {
         evidence="left_out",
     ),
     "leave_one_out_empirical": Attack(
+        title="leave-one-out test (L, empirical)",
         score=_with_models("left_out", hypothesis_tests.reference_empirical),
         summary="share of such models with a larger loss (L)",
         paper=YE,
@@ -187,6 +204,7 @@ ATTACKS: dict[str, Attack] = {
         evidence="left_out",
     ),
     "difficulty": Attack(
+        title="difficulty calibration",
         score=hypothesis_tests.difficulty,
         summary="margin minus the mean of IN and OUT references",
         paper=WATSON,
@@ -196,6 +214,7 @@ ATTACKS: dict[str, Attack] = {
         rotates=True,
     ),
     "difficulty_offline": Attack(
+        title="difficulty calibration (offline)",
         score=hypothesis_tests.difficulty_offline,
         summary="margin minus the mean of OUT references",
         paper=WATSON,
@@ -206,6 +225,7 @@ ATTACKS: dict[str, Attack] = {
         rotates=True,
     ),
     "rmia": Attack(
+        title="relative likelihood (RMIA)",
         score=likelihood.rmia,
         summary="probability over the mean of IN and OUT references",
         paper=RMIA,
@@ -215,6 +235,7 @@ ATTACKS: dict[str, Attack] = {
         rotates=True,
     ),
     "rmia_offline": Attack(
+        title="relative likelihood (RMIA, offline)",
         score=likelihood.rmia_offline,
         summary="probability over a mean guessed from OUT references",
         paper=RMIA,
@@ -224,6 +245,7 @@ ATTACKS: dict[str, Attack] = {
         rotates=True,
     ),
     "base": Attack(
+        title="relative likelihood (BASE)",
         score=likelihood.base,
         summary="probability over the mean of all references",
         paper="Lassila et al. 2025",
@@ -234,6 +256,7 @@ ATTACKS: dict[str, Attack] = {
     ),
     # Likelihood ratios, and what takes their place without IN references.
     "lira": Attack(
+        title="likelihood-ratio attack (LiRA)",
         score=likelihood.lira,
         summary="likelihood ratio of IN and OUT references",
         paper=CARLINI,
@@ -243,6 +266,7 @@ ATTACKS: dict[str, Attack] = {
         rotates=True,
     ),
     "lira_pooled": Attack(
+        title="likelihood-ratio attack (LiRA, pooled variance)",
         score=partial(likelihood.lira, variance="pooled"),
         summary="LiRA with one variance, pooled within records",
         paper=CARLINI,
@@ -253,6 +277,7 @@ ATTACKS: dict[str, Attack] = {
         rotates=True,
     ),
     "lira_record": Attack(
+        title="likelihood-ratio attack (LiRA, variance per record)",
         score=partial(likelihood.lira, variance="record"),
         summary="LiRA with a variance per record",
         paper=CARLINI,
@@ -263,6 +288,7 @@ ATTACKS: dict[str, Attack] = {
         rotates=True,
     ),
     "lira_offline": Attack(
+        title="likelihood-ratio attack (LiRA, offline)",
         score=likelihood.lira_offline,
         summary="tail of the OUT references alone",
         paper=CARLINI,
@@ -272,6 +298,7 @@ ATTACKS: dict[str, Attack] = {
         rotates=True,
     ),
     "lira_offline_pooled": Attack(
+        title="likelihood-ratio attack (LiRA, offline, pooled variance)",
         score=partial(likelihood.lira_offline, variance="pooled"),
         summary="LiRA offline with one variance",
         paper=CARLINI,
@@ -282,6 +309,7 @@ ATTACKS: dict[str, Attack] = {
         rotates=True,
     ),
     "lira_offline_record": Attack(
+        title="likelihood-ratio attack (LiRA, offline, variance per record)",
         score=partial(likelihood.lira_offline, variance="record"),
         summary="LiRA offline with a variance per record",
         paper=CARLINI,
@@ -292,6 +320,7 @@ ATTACKS: dict[str, Attack] = {
         rotates=True,
     ),
     "lira_bayes": Attack(
+        title="likelihood-ratio attack (LiRA, Bayesian variances)",
         score=lira_bayes.lira_bayes,
         summary="likelihood ratio with priors fitted to all records",
         paper=BAYES,
@@ -301,6 +330,7 @@ ATTACKS: dict[str, Attack] = {
         rotates=True,
     ),
     "lira_bayes_offline": Attack(
+        title="likelihood-ratio attack (LiRA, offline, Bayesian variances)",
         score=lira_bayes.lira_bayes_offline,
         summary="tail of the OUT references with such variances",
         paper=BAYES,
@@ -311,6 +341,7 @@ ATTACKS: dict[str, Attack] = {
     ),
     # More than signals.
     "label_only": Attack(
+        title="label-only attack",
         score=metrics.label_only,
         summary="how firmly the label is right under perturbations",
         paper="Choquette-Choo et al. 2021",
@@ -318,6 +349,7 @@ ATTACKS: dict[str, Attack] = {
         evidence="perturbed",
     ),
     "quantile": Attack(
+        title="quantile regression",
         score=metrics.quantile,
         summary="hinge beyond a quantile regressed on known non-members",
         paper="Bertran et al. 2023",
@@ -326,6 +358,7 @@ ATTACKS: dict[str, Attack] = {
         evidence="quantiles",
     ),
     "knn_likelihood_ratio": Attack(
+        title="exact likelihood ratio for K-NN",
         score=model_specific.knn_likelihood_ratio_attack,
         summary="exact likelihood ratio of a K-NN target",
         paper="guestlist",
@@ -334,6 +367,7 @@ ATTACKS: dict[str, Attack] = {
         stand_in_evidence=True,
     ),
     "t_waka": Attack(
+        title="target-WaKA for K-NN",
         score=model_specific.t_waka_attack,
         summary="target-WaKA of a K-NN target",
         paper="Mesana et al. 2024",
@@ -342,6 +376,7 @@ ATTACKS: dict[str, Attack] = {
         stand_in_evidence=True,
     ),
     "leaf_shares": Attack(
+        title="counts stored in tree leaves",
         score=model_specific.leaf_shares,
         summary="training counts that trees keep in their leaves",
         paper="guestlist",
@@ -349,6 +384,7 @@ ATTACKS: dict[str, Attack] = {
     ),
     # Classifiers return log-odds of membership. They read probabilities of all classes, which regressions do not have.
     "nn_shokri": Attack(
+        title="attack network per class (Shokri)",
         score=classifiers.nn_shokri,
         summary="a network per class learnt from references' answers",
         paper="Shokri et al. 2017",
@@ -359,6 +395,7 @@ ATTACKS: dict[str, Attack] = {
         learns=True,
     ),
     "nn_nasr": Attack(
+        title="attack network (Nasr)",
         score=classifiers.nn_nasr,
         summary="one network learnt from references' answers and labels",
         paper="Nasr et al. 2018",
@@ -369,6 +406,7 @@ ATTACKS: dict[str, Attack] = {
         learns=True,
     ),
     "white_box": Attack(
+        title="white-box attack (Nasr)",
         score=model_specific.white_box,
         summary="a forest learnt from gradients and activations",
         paper="Nasr et al. 2019",

@@ -7,15 +7,13 @@ from guestlist._findings.attacks import CHANCE, AttackResult, Rate
 from guestlist._findings.results import Results
 from guestlist._report import diagnostics, wording
 from guestlist._report.next_steps import next_steps
-from guestlist._report.sections.baseline import verdict_with_baseline
+from guestlist._report.sections.baseline import baseline_verdict
 from guestlist._report.sections.groups import exposed_group_sentence, file_holder_group_sentence, small_groups_note
 from guestlist._report.sections.headline import pair_result
+from guestlist._report.severity import LOW_FPR, identifying_rate
 from guestlist._report.templates import Section, fill_template
 from guestlist._util import count, decimal, interval, interval_in_people, people_base, percent, with_interval
 
-LOW_FPR = 0.01  # up to this FPR an attack identifies single records
-# With too few non-members to support that rate, an attack identifies records at the next rate if it flags far more members.
-FAR_ABOVE = 5  # times the FPR
 # How the answer begins, by the lower limit of the TPR at a low FPR.
 IDENTIFIED = (
     (0.5, "Yes, most training records can be identified."),
@@ -60,70 +58,78 @@ def verdict_texts(results: Results) -> tuple[str, ...]:
         return (verdict_text(results),)
     return (
         f"{wording.QUERIER}: {verdict_text(results)}",
-        f"{wording.FILE_HOLDER}: {file_holder_verdict(results, second)}",
+        f"{wording.FILE_HOLDER}: {wording.paragraph(*file_holder_sentences(results, second))}",
     )
 
 
-def file_holder_verdict(results: Results, attack: AttackResult) -> str:
-    """Return the verdict for someone who holds the model file."""
+def file_holder_sentences(results: Results, attack: AttackResult) -> list[str]:
+    """Return the verdict for someone who holds the model file; the first sentence is the short answer."""
     if math.isnan(attack.auc.value):
-        return (
-            f"Not measured. The attack {attack.name} gave no score by which members and non-members could be compared."
-        )
+        return ["Not measured.", _no_score(attack)]
     if results.baseline is not None and results.baseline.significant:
-        return (
-            f"Unclear. The attack {attack.name} has AUC {with_interval(attack.auc)}, which cannot be attributed to the model "
-            "alone, since members and non-members differ without it."
-        )
+        return [
+            "Unclear.",
+            f"The attack has AUC {with_interval(attack.auc)}, which cannot be attributed to the model alone, since members and "
+            "non-members differ without it.",
+        ]
     if attack.beats_guessing:
-        return " ".join(_graded_leak(attack))
-    return (
-        f"No evidence that the file reveals more. The attack {attack.name} does not distinguish members from non-members "
-        f"better than guessing (AUC {with_interval(attack.auc)}). Someone who holds the file can also query the model."
-    )
+        return _graded_leak(attack)
+    return [
+        "No evidence that the file reveals more.",
+        f"The attack {attack.name} does not distinguish members from non-members better than guessing "
+        f"(AUC {with_interval(attack.auc)}).",
+    ]
 
 
 def verdict_text(results: Results) -> str:
-    """Return the verdict for someone who can query the model, in one to four sentences."""
+    """Return the verdict for someone who can query the model as one paragraph."""
+    return wording.paragraph(*verdict_sentences(results))
+
+
+def verdict_sentences(results: Results) -> list[str]:
+    """Return the verdict for someone who can query the model; the first sentence is the short answer."""
     attack = wording.headline_attack(results)
     if attack is None:
-        return " ".join(
-            ["Not measured. The results name no attack that the answer could rest on.", *_other_attacks(results)]
-        )
+        return [
+            "Not measured.",
+            "The results name no attack that the answer could rest on.",
+            *_other_attacks(results),
+        ]
     if results.baseline is not None and results.baseline.significant:
-        return verdict_with_baseline(results, results.baseline, attack)
+        return baseline_verdict(results, results.baseline, attack)
     if math.isnan(attack.auc.value):
-        nothing = "gave no score by which members and non-members could be compared"
-        sentences = [f"Not measured. The attack {attack.name} {nothing}.", *_other_attacks(results)]
-    elif attack.beats_guessing:
-        sentences = [*_graded_leak(attack), *_stronger(results, attack)]
-    elif attack.ranks_below:
-        sentences = [*_reversed(results, attack), *_other_attacks(results)]
-    elif other_successes(results):
-        not_this = f"The headline attack, {attack.name}, is not shown to beat guessing, but another is."
-        sentences = ["There are signs of it.", not_this, *_other_attacks(results)]
-    else:
-        sentences = [_no_evidence(results, attack), *_uncorrected_only(results)]
-    return " ".join(sentences)
+        return ["Not measured.", _no_score(attack), *_other_attacks(results)]
+    if attack.beats_guessing:
+        return [*_graded_leak(attack), *_stronger(results, attack)]
+    if attack.ranks_below:
+        return [*_reversed(results, attack), *_other_attacks(results)]
+    if other_successes(results):
+        return [
+            "There are signs that they can.",
+            f"The headline attack, {attack.name}, is not significantly better than guessing, but another attack is.",
+            *_other_attacks(results),
+        ]
+    return [*_no_evidence(results, attack), *_uncorrected_only(results)]
+
+
+def _no_score(attack: AttackResult) -> str:
+    return f"The attack {attack.name} gave no score by which members and non-members could be compared."
 
 
 def _graded_leak(attack: AttackResult) -> list[str]:
     """Grade the leak by what the intervals support, and state it in numbers of people."""
-    beaten = [rate for rate in attack.rates if rate.beats_guessing]
-    identifying = [rate for rate in beaten if rate.fpr <= LOW_FPR]
-    if not identifying:
-        identifying = [rate for rate in beaten if _far_above(rate, attack)]
-    if identifying:
-        rate = next((rate for rate in identifying if rate.resolution == "good"), identifying[-1])
-        sentences = [_grade(rate.tpr.low, IDENTIFIED), _identified(attack, rate), _smallest_rate(rate)]
+    rate = identifying_rate(attack)
+    if rate is not None:
+        sentences = [_grade(rate.tpr.low, IDENTIFIED), _identified(rate), _smallest_rate(rate)]
         if not attack.ranks_above:
             sentences.append("Over all members the attack is not significantly better than guessing.")
         return [sentence for sentence in sentences if sentence]
     sentences = [_graded_on_average(attack)]
     if attack.ranks_above:
         sentences.append(_pairs(attack))
+    beaten = [rate for rate in attack.rates if rate.beats_guessing]
     if beaten:
-        sentences.append(_identified(attack, beaten[0]))
+        sentences.append(_identified(beaten[0]))
     return [*sentences, _not_identified(attack)]
 
 
@@ -141,21 +147,15 @@ def _graded_on_average(attack: AttackResult) -> str:
     return UNCERTAIN
 
 
-def _far_above(rate: Rate, attack: AttackResult) -> bool:
-    """Test for identified records at the smallest FPR that the non-members support, if it is above ``LOW_FPR``."""
-    supported = [other.fpr for other in attack.rates if not math.isnan(other.detectable)]
-    return bool(supported) and LOW_FPR < rate.fpr == min(supported) and rate.tpr.low >= max(0.1, FAR_ABOVE * rate.fpr)
-
-
-def _identified(attack: AttackResult, rate: Rate) -> str:
+def _identified(rate: Rate) -> str:
     """Report identified members, wrongly flagged non-members and the result of guessing."""
     people = people_base(rate.tpr, guess=rate.fpr)
     low, high = interval_in_people(rate.tpr, people)
-    wrongly = f"{rate.fpr * people:.4g}"
+    guessing = f"{rate.fpr * people:.4g}"
     return (
-        f"The attack {attack.name} identifies {count(round(rate.tpr.value * people))} in {count(people)} training records "
-        f"(95% CI {count(low)} to {count(high)}) while wrongly flagging {wrongly} in {count(people)} other records. "
-        f"Guessing would identify {wrongly} in {count(people)}."
+        f"An attacker identifies about {count(round(rate.tpr.value * people))} in {count(people)} training records "
+        f"(95% CI {count(low)} to {count(high)}) while wrongly flagging {guessing} in {count(people)} others. "
+        f"Guessing would identify {guessing}."
     )
 
 
@@ -166,7 +166,7 @@ def _smallest_rate(rate: Rate) -> str:
 
 
 def _pairs(attack: AttackResult) -> str:
-    return f"Given one training record and one other record, the attack {attack.name} {pair_result(attack)}."
+    return f"Given one training record and one other record, an attacker {pair_result(attack)}."
 
 
 def _not_identified(attack: AttackResult) -> str:
@@ -177,14 +177,18 @@ def _not_identified(attack: AttackResult) -> str:
     return f"{text}."
 
 
-def _no_evidence(results: Results, attack: AttackResult) -> str:
+def _no_evidence(results: Results, attack: AttackResult) -> list[str]:
     n_attacks = len(results.outcomes or ())
     subject = wording.plural(
         n_attacks,
         "The one attack that was run does not distinguish",
         f"None of the {count(n_attacks)} attacks that were run distinguishes",
     )
-    return f"No evidence. {subject} members from non-members better than guessing. {_power_sentence(attack)}"
+    return [
+        "No evidence that they can.",
+        f"{subject} members from non-members better than guessing.",
+        _power_sentence(attack),
+    ]
 
 
 def _uncorrected_only(results: Results) -> list[str]:
@@ -193,24 +197,24 @@ def _uncorrected_only(results: Results) -> list[str]:
     if not names:
         return []
     attacks = wording.plural(len(names), f"{names[0]} has", f"{count(len(names))} attacks have")
-    caveat = (
-        f"among {wording.counted(len(results.outcomes or ()), 'attack')} with several figures each that may be luck"
-    )
-    return [f"{attacks} a 95% interval beyond guessing, but {caveat}."]
+    n_attacks = wording.counted(len(results.outcomes or ()), "attack")
+    return [f"{attacks} a 95% interval that excludes guessing, but not after correction for {n_attacks}."]
 
 
 def _power_sentence(attack: AttackResult) -> str:
     auc = attack.detectable_auc
     if math.isnan(auc) or auc >= 1:
-        return "With so few records even a large leak can go undetected."
-    return f"The audit has 80% power to detect an AUC of {decimal(auc)}; a smaller leak can go undetected."
+        return "With this few records the audit may miss even a large leak."
+    return f"The audit has 80% power to detect an AUC of {decimal(auc)}; it may miss smaller leaks."
 
 
 def _reversed(results: Results, attack: AttackResult) -> list[str]:
     check = results.check("GL112")
     return [
-        f"Unclear. The attack {attack.name} ranks members below non-members, with AUC {with_interval(attack.auc)}, and chance "
-        f"does not explain it. {reversed_cause(check.values if check else {})}"
+        "Unclear.",
+        f"The attack {attack.name} ranks members below non-members (AUC {with_interval(attack.auc)}), and chance does not "
+        "explain it.",
+        reversed_cause(check.values if check else {}),
     ]
 
 
@@ -229,10 +233,10 @@ def _other_attacks(results: Results) -> list[str]:
 def _multiple_testing_sentence(outcome: AttackResult, results: Results) -> str:
     """Report whether the number of attacks was corrected for."""
     attacks = wording.counted(len(results.outcomes or ()), "attack")
-    confirm = "confirm it on other records with that attack alone"
+    confirm = "Confirm it on other records with that attack only."
     if outcome.p_value is None:
-        return f"As {attacks} were run, one may do so by luck: {confirm}."
-    return f"That is more than luck gives the best of {attacks}; to be surer still, {confirm}."
+        return f"With {attacks}, one may do so by chance. {confirm}"
+    return f"This is significant after correction for {attacks}. {confirm}"
 
 
 def _stronger(results: Results, attack: AttackResult) -> list[str]:
@@ -241,15 +245,15 @@ def _stronger(results: Results, attack: AttackResult) -> list[str]:
     better = [outcome for outcome in other_successes(results) if outcome.ranks_above and _is_better(outcome, attack)]
     if better:
         best = max(better, key=lambda outcome: outcome.auc.low)
-        better_still = f"does better still: AUC {with_interval(best.auc)}, against {with_interval(attack.auc)}"
+        better_still = f"does better: AUC {with_interval(best.auc)}, compared with {with_interval(attack.auc)}"
         sentences.append(f"{best.name}{_attacker_clause(best)} {better_still}.")
     higher = [(rate, outcome) for outcome in other_successes(results) for rate in _higher_rates(outcome, attack)]
     if higher:
         rate, best = max(higher, key=lambda pair: pair[0].tpr.low)
         headline_tpr = next(other.tpr for other in attack.rates if other.fpr == rate.fpr)
-        finds = f"finds {percent(rate.tpr.value)} of the members ({interval(rate.tpr, percent)})"
-        compared = f"at {percent(rate.fpr)} false alarms, where {attack.name} finds {percent(headline_tpr.value)}"
-        sentences.append(f"{best.name}{_attacker_clause(best)} {finds} {compared}.")
+        identifies = f"identifies {percent(rate.tpr.value)} of the members ({interval(rate.tpr, percent)})"
+        compared = f"at an FPR of {percent(rate.fpr)}, where {attack.name} identifies {percent(headline_tpr.value)}"
+        sentences.append(f"{best.name}{_attacker_clause(best)} {identifies} {compared}.")
     return sentences
 
 
@@ -280,4 +284,4 @@ def _evidence(outcome: AttackResult) -> str:
         return f"AUC {with_interval(outcome.auc)}"
     rate = next(rate for rate in outcome.rates if rate.beats_guessing)
     identified = f"{percent(rate.tpr.value)} of the members ({interval(rate.tpr, percent)})"
-    return f"at {percent(rate.fpr)} false alarms it finds {identified}"
+    return f"at an FPR of {percent(rate.fpr)} it identifies {identified}"

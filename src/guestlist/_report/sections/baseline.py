@@ -72,7 +72,7 @@ def baseline_sentence(results: Results) -> str:
     return wording.paragraph(f"{first} {performance}, {sizes}.", _power_sentence(baseline), caveat)
 
 
-def verdict_with_baseline(results: Results, baseline: Baseline, attack: AttackResult) -> str:
+def baseline_verdict(results: Results, baseline: Baseline, attack: AttackResult) -> list[str]:
     """Return the verdict where members can be distinguished without the model, which attacks may detect.
 
     The model probably adds to the difference where there is evidence that an attack does better than the baseline, and that it
@@ -83,15 +83,17 @@ def verdict_with_baseline(results: Results, baseline: Baseline, attack: AttackRe
     if contribution > 0:
         start = next(text for above, text in LIKELY_GRADES if contribution >= above)
     headline = f"The attack {attack.name} has AUC {with_interval(attack.auc)}."
-    return wording.paragraph(
-        f"{start} There is evidence of a difference between the two sets: a model-free baseline {_performance(baseline)}, so "
-        "attack results cannot be attributed to the model alone.",
+    sentences = [
+        start,
+        f"Members and non-members differ without the model: a model-free baseline {_performance(baseline)}. Attack results "
+        "cannot be attributed to the model alone.",
         chance_sentence(baseline.p_value, baseline.game),
         wording.only_if(not math.isnan(attack.auc.value), headline),
         gain_sentence(results),
         weighted_summary(results),
         split_advice(baseline.game),
-    )
+    ]
+    return [sentence for sentence in sentences if sentence]
 
 
 def model_contribution(results: Results) -> float:

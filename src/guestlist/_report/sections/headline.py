@@ -176,7 +176,7 @@ def pair_result(attack: AttackResult) -> str:
     people = people_base(attack.auc)
     low, high = (count(end) for end in interval_in_people(attack.auc, people))
     times = f"{count(round(attack.auc.value * people))} times in {count(people)}"
-    return f"picks the training record {times} (95% CI {low} to {high}); guessing picks it {count(people / 2)} times"
+    return f"picks the training record {times} (95% CI {low} to {high}; guessing: {count(people / 2)})"
 
 
 def tpr_sentence(rate: Rate) -> str:

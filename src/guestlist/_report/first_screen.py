@@ -1,0 +1,231 @@
+"""The first screen of a report: the verdict, its severity, cause, limits and next steps, for every output format."""
+
+import math
+from dataclasses import dataclass
+from pathlib import Path
+
+from guestlist._findings.attacks import Rate
+from guestlist._findings.results import Results
+from guestlist._report import diagnostics, wording
+from guestlist._report.next_steps import FOLDER_PLACEHOLDER, next_steps
+from guestlist._report.sections.answer import file_holder_sentences, verdict_sentences
+from guestlist._report.severity import (
+    CANNOT_TELL,
+    RULES,
+    AttackerRow,
+    attacker_rows,
+    audit_severity,
+    displayed_rate,
+    identifying_rate,
+)
+from guestlist._util import compact, decimal, interval, interval_in_people, percent
+
+QUESTION = "Can training records be identified?"
+PEOPLE = 100
+# Attackers and leaks that an audit may leave untested, as the end of "Not tested: …".
+UNTESTED_SHORT = {
+    "references": "attacks with reference models",
+    "parameters": "attackers who hold the model file",
+    "labels_only": "attackers who see only labels",
+    "sources": "whether the two sets differ without the model",
+    "other_leakage": "other types of leakage",
+    "logits": "logits",
+}
+# One of these is named on the first screen; the section on untested topics lists all.
+UNTESTED_ORDER = ("references", "sources", "parameters", "labels_only", "other_leakage")
+
+
+@dataclass(frozen=True)
+class People:
+    """Numbers among 100 people: an estimate with the ends of its 95% confidence interval."""
+
+    number: int
+    low: int
+    high: int
+
+    @property
+    def icons(self) -> tuple[str, ...]:
+        """The icons of 100 people: ``full`` up to the low end, ``half`` up to the high end, ``empty`` beyond."""
+        return ("full",) * self.low + ("half",) * (self.high - self.low) + ("empty",) * (PEOPLE - self.high)
+
+    @property
+    def text(self) -> str:
+        """The number with its interval: ``8 (5 to 11)``."""
+        if self.low == self.number == self.high:
+            return f"{self.number}"
+        return f"{self.number} ({self.low} to {self.high})"
+
+
+@dataclass(frozen=True)
+class Attacker:
+    """One attacker: who, the verdict, and the shares among 100 people.
+
+    Attributes:
+        who: Description of the attacker.
+        attack: Display name of the attack.
+        verdict: Short answer.
+        evidence: One or two sentences with numbers.
+        severity: Severity of the leak to this attacker.
+        identified: Members identified, among 100; None where that is not estimated.
+        flagged: Non-members wrongly flagged, among 100.
+    """
+
+    who: str
+    attack: str
+    verdict: str
+    evidence: str
+    severity: str
+    identified: People | None
+    flagged: People | None
+
+
+@dataclass(frozen=True)
+class FirstScreen:
+    """Everything that the first screen shows, as text and numbers.
+
+    Attributes:
+        question: The question of every audit.
+        severity: The worst severity among the attackers.
+        rule: The rule by which that severity was given.
+        attackers: The attackers that were tested, the one who can query the model first.
+        facts: Short paragraphs by their heading, such as ``Cause``.
+        caveats: Open checks that change the verdict.
+        steps: At most three next steps; commands are between backticks.
+    """
+
+    question: str
+    severity: str
+    rule: str
+    attackers: tuple[Attacker, ...]
+    facts: dict[str, str]
+    caveats: tuple[diagnostics.CheckLine, ...]
+    steps: tuple[str, ...]
+
+    @property
+    def worst(self) -> Attacker:
+        """The attacker with the worst severity, who the picture shows."""
+        return next(attacker for attacker in self.attackers if attacker.severity == self.severity)
+
+
+def first_screen(results: Results, folder: Path | str | None = FOLDER_PLACEHOLDER) -> FirstScreen:
+    """Collect the first screen.
+
+    Args:
+        results: Results of an audit.
+        folder: Audit folder, for commands that can be pasted; None if the audit has none.
+    """
+    severity = audit_severity(results)
+    return FirstScreen(
+        question=QUESTION,
+        severity=severity,
+        rule=RULES[severity],
+        attackers=_attackers(results),
+        facts=_facts(results),
+        caveats=diagnostics.caveats(results),
+        steps=next_steps(results, folder),
+    )
+
+
+def _attackers(results: Results) -> tuple[Attacker, ...]:
+    rows = attacker_rows(results)
+    if not rows:
+        verdict, *evidence = verdict_sentences(results)
+        return (Attacker(wording.QUERIER, "", verdict, evidence[0], CANNOT_TELL, None, None),)
+    return tuple(_attacker(results, row) for row in rows)
+
+
+def _attacker(results: Results, row: AttackerRow) -> Attacker:
+    sentences = verdict_sentences(results)
+    if row.attacker == wording.FILE_HOLDER:
+        sentences = file_holder_sentences(results, row.attack)
+    rate = displayed_rate(row.attack)
+    identified = None
+    flagged = None
+    if rate is not None:
+        identified = _people(rate)
+        others = round(rate.fpr * PEOPLE)
+        flagged = People(others, others, others)
+    return Attacker(
+        who=row.attacker,
+        attack=wording.attack_title(row.attack.name),
+        verdict=sentences[0],
+        evidence=sentences[1],
+        severity=row.severity,
+        identified=identified,
+        flagged=flagged,
+    )
+
+
+def _people(rate: Rate) -> People:
+    low, high = interval_in_people(rate.tpr, PEOPLE)
+    return People(round(rate.tpr.value * PEOPLE), low, high)
+
+
+def _facts(results: Results) -> dict[str, str]:
+    facts = {
+        "If a record is flagged": _flagged_fact(results),
+        "Cause": _cause(results),
+        "Retraining": _retraining(results),
+        "Limits": _limits(results),
+    }
+    return {heading: text for heading, text in facts.items() if text}
+
+
+def _flagged_fact(results: Results) -> str:
+    """Report the positive predictive value; empty where no single records are identified."""
+    attack = wording.headline_attack(results)
+    if attack is None:
+        return ""
+    rate = identifying_rate(attack)
+    if rate is None or math.isnan(rate.ppv.value):
+        return ""
+    half = f"{percent(rate.prior)} of those tested are"
+    if rate.prior == 0.5:
+        half = "half of those tested are"
+    return f"{percent(rate.ppv.value)} ({interval(rate.ppv, percent)}) of flagged records are members, if {half}."
+
+
+def _cause(results: Results) -> str:
+    baseline = results.baseline
+    if baseline is None:
+        return "Not tested: whether the sets differ without the model."
+    if baseline.significant:
+        return (
+            f"The two sets differ without the model (AUC {decimal(baseline.auc)}, p = {compact(baseline.p_value)}). Compare "
+            "members and non-members from one source."
+        )
+    power = "low power"
+    if baseline.detectable_auc < 1:
+        power = f"80% power to detect AUC {decimal(baseline.detectable_auc)}"
+    return f"No evidence that the two sets differ without the model ({power})."
+
+
+def _retraining(results: Results) -> str:
+    """Compare this model with models trained the same way."""
+    headline = results.headline
+    attack = wording.headline_attack(results)
+    if headline is None or attack is None:
+        return ""
+    for code in ("GL129", "GL118", "GL105"):
+        check = results.check(code)
+        if check is not None and check.state == "issue":
+            return f"Unclear whether this model is typical: see check {code}."
+    prediction = None
+    if headline.same_recipe is not None:
+        prediction = headline.same_recipe.prediction_interval
+    if prediction is None or math.isnan(attack.auc.value):
+        return "Not tested whether this model is typical: too few reference models."
+    expected = f"AUC {decimal(prediction.low)} to {decimal(prediction.high)}"
+    if attack.auc.value > prediction.high:
+        return f"Models trained the same way on other members leak less ({expected}; this model {decimal(attack.auc.value)})."
+    if attack.auc.value < prediction.low:
+        return f"Models trained the same way on other members leak more ({expected}; this model {decimal(attack.auc.value)})."
+    return f"Models trained the same way leak about as much ({expected})."
+
+
+def _limits(results: Results) -> str:
+    untested = [UNTESTED_SHORT[code] for code in UNTESTED_ORDER if code in (results.untested or ())]
+    return wording.paragraph(
+        "A lower bound: stronger attacks may identify more.",
+        wording.only_if(untested, f"Not tested: {untested[0] if untested else ''}."),
+    )
