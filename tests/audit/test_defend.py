@@ -6,8 +6,9 @@ from sklearn.tree import DecisionTreeClassifier
 
 import guestlist as gl
 from guestlist import Here, InputError
+from guestlist._audit.config import AuditConfig
 from guestlist._audit.defence_candidates import AGAIN
-from guestlist._audit.defend import Begun, estimate_runtime
+from guestlist._audit.defend import DefenceStarted, estimate_runtime
 
 REFERENCES = 3
 OPTIONS = {"references": REFERENCES, "attacks": ["loss"], "baseline": False, "seed": 5}
@@ -60,7 +61,7 @@ def tried(model, blobs, tmp_path_factory):
     """A whole run: where it is, what came of it, how many models were trained, and what was told."""
     folder, told = tmp_path_factory.mktemp("defended"), []
     Counted.fits = 0
-    found = gl.defend(model, *blobs, defences=OWN, folder=folder, engine=Here(), tell=told.append, **OPTIONS)
+    found = gl.defend(model, *blobs, defences=OWN, folder=folder, engine=Here(), on_event=told.append, **OPTIONS)
     return folder, found, Counted.fits, told
 
 
@@ -108,9 +109,9 @@ def test_a_run_that_is_stopped_goes_on_and_trains_nothing_twice_but_one_target(t
 def test_a_second_run_trains_nothing_and_says_the_same(tried, model, blobs):
     folder, found, _, _ = tried
     before, Counted.fits, told = bits(folder), 0, []
-    again = gl.defend(model, *blobs, defences=OWN, folder=folder, engine=Here(), tell=told.append, **OPTIONS)
+    again = gl.defend(model, *blobs, defences=OWN, folder=folder, engine=Here(), on_event=told.append, **OPTIONS)
     assert Counted.fits == 0
-    assert not [one for one in told if isinstance(one, Begun) and one.name != "broken"]
+    assert not [one for one in told if isinstance(one, DefenceStarted) and one.name != "broken"]
     assert again.document() == found.document()
     assert bits(folder) == before
 
@@ -151,7 +152,7 @@ def test_the_time_is_told_before_it_begins(tried):
     assert [one.name for one in begun] == [AGAIN, *OWN]
     assert forecast.models == (1 + REFERENCES) * (1 + len(OWN))
     assert forecast.seconds == pytest.approx(
-        forecast.models * forecast.times.training + forecast.audits * forecast.times.judging
+        forecast.models * forecast.times.training + forecast.audits * forecast.times.evaluation
     )
     # What was foretold was trained, but for the references of the broken one and the target that only answers otherwise.
     assert fits == REFERENCES + forecast.models - (1 + REFERENCES) - 1
@@ -159,10 +160,12 @@ def test_the_time_is_told_before_it_begins(tried):
 
 def test_an_estimate_alone_trains_one_model(model, blobs):
     Counted.fits = 0
-    forecast = estimate_runtime(model, *blobs, defences=["regularised", "label_only"], references=10, jobs=1)
+    forecast = estimate_runtime(
+        model, *blobs, config=AuditConfig.from_options(references=10, jobs=1), defences=["regularised", "label_only"]
+    )
     assert Counted.fits == 1
     assert forecast.models == 10 + 11 * (1 + 5 + 1)  # the plain audit; again, two sizes of leaves, three depths, labels
-    assert forecast.times.judging is None
+    assert forecast.times.evaluation is None
 
 
 def test_wrong_input_is_refused_before_anything_is_trained(model, blobs, tmp_path):

@@ -107,7 +107,7 @@ class Defended:
         return [to_json(row) for row in self.rows]
 
 
-def judged(plain: Results, tried: Sequence[Tried], fpr: float) -> Defended:
+def compare_defences(plain: Results, tried: Sequence[Tried], fpr: float) -> Defended:
     """Compare every audited defence with the plain model."""
     done = {attempt.candidate.name: attempt for attempt in tried if attempt.results is not None}
     confidence = together(len(done))

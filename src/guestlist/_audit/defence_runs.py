@@ -85,22 +85,22 @@ class Plain:
 
 @dataclass(frozen=True)
 class DefenceRunner:
-    """Folder and settings with which defences are tried.
+    """Folder and options with which defences are tried.
 
     Args:
-        settings: options of every audit, except the folder.
+        config: options of every audit, except the folder.
         fpr: false positive rate at which members are flagged.
     """
 
     plain: Plain
     root: Path
-    settings: AuditConfig
+    config: AuditConfig
     fpr: float
 
     def identity(self, candidate: Candidate) -> str:
         """Return a digest of everything that decides the results of a defence's audit."""
         manifest = open_store(self.plain.folder).manifest
-        config = self.settings
+        config = self.config
         wanted = [config.references, config.prior, list(config.ignore), self.fpr]
         attacks = None if config.attacks is None else list(config.attacks)
         parts = (manifest.data, manifest.split, manifest.recipe, str(manifest.seed), repr(wanted), describe(attacks))
@@ -119,11 +119,11 @@ class DefenceRunner:
             return None
         return Tried(candidate, read_results(path), note=note)
 
-    def attempt(self, candidate: Candidate, again: Target | None = None) -> Tried:
+    def attempt(self, candidate: Candidate, retrained_target: Target | None = None) -> Tried:
         """Try a candidate; a failure is reported and does not stop the others.
 
         Args:
-            again: the target trained again by its own recipe, if that was done already.
+            retrained_target: the target trained again by its own recipe, if that was done already.
         """
         if candidate.unfit:
             return Tried(candidate, failed=candidate.unfit)
@@ -133,20 +133,20 @@ class DefenceRunner:
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")  # the audit of the plain model has warned about the records
-                return self._tried(candidate, again)
+                return self._tried(candidate, retrained_target)
         except AuditError as error:
             return Tried(candidate, failed=str(error))
         except Exception as error:
             return Tried(candidate, failed=reason(error))
 
-    def _tried(self, candidate: Candidate, again: Target | None) -> Tried:
+    def _tried(self, candidate: Candidate, retrained_target: Target | None) -> Tried:
         path = self.root / candidate.folder
-        if candidate.method is None and again is not None:
-            inputs = replace(self.plain.inputs, target=again)
+        if candidate.method is None and retrained_target is not None:
+            inputs = replace(self.plain.inputs, target=retrained_target)
             removed_mask = np.array([])
         else:
-            inputs, removed_mask = defended(candidate, self.plain, self.settings.seed)
-        results = run_audit(inputs, replace(self.settings, folder=path, baseline=False))
+            inputs, removed_mask = defended(candidate, self.plain, self.config.seed)
+        results = run_audit(inputs, replace(self.config, folder=path, baseline=False))
         removed = None
         if removed_mask.any():
             removed = self._removed(candidate, inputs.target, removed_mask)
@@ -227,6 +227,6 @@ def without(inputs: Inputs, removed: np.ndarray) -> Inputs:
     )
 
 
-def left_over(bench: DefenceRunner, plan: Sequence[Candidate]) -> list[Candidate]:
+def pending_candidates(runner: DefenceRunner, plan: Sequence[Candidate]) -> list[Candidate]:
     """Return the candidates that are still to be tried."""
-    return [candidate for candidate in plan if not candidate.unfit and bench.finished(candidate) is None]
+    return [candidate for candidate in plan if not candidate.unfit and runner.finished(candidate) is None]

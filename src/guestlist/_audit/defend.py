@@ -11,11 +11,11 @@ import joblib
 
 from guestlist._audit.config import REFERENCES, AuditConfig
 from guestlist._audit.defence_candidates import PLAIN, Candidate, Situation, candidates
-from guestlist._audit.defence_results import FPR, Defended, judged
-from guestlist._audit.defence_runs import DefenceRunner, Plain, left_over, trained
+from guestlist._audit.defence_results import FPR, Defended, compare_defences
+from guestlist._audit.defence_runs import DefenceRunner, Plain, pending_candidates, trained
 from guestlist._audit.flow import run_audit
 from guestlist._case import PRIOR, Cover, notes_with_cover
-from guestlist._collect import ColumnNames, Engine, Inputs, Local, Progress, prepare
+from guestlist._collect import Engine, Inputs, Local, Progress, UntilWidth, prepare
 from guestlist._findings.results import Results
 from guestlist._store import audit_folder, folder_lock, from_json, open_store, read_json, to_json, write_json
 from guestlist.data import as_data
@@ -32,7 +32,7 @@ class Times:
     """Seconds of one plain training with one thread, and of evaluating one audit; None if it was not measured."""
 
     training: float
-    judging: float | None
+    evaluation: float | None
 
 
 @dataclass(frozen=True)
@@ -55,7 +55,7 @@ class Forecast:
 
     @property
     def seconds(self) -> float:
-        return self.trainings * self.times.training / self.jobs + self.audits * (self.times.judging or 0.0)
+        return self.trainings * self.times.training / self.jobs + self.audits * (self.times.evaluation or 0.0)
 
 
 def forecast(pending: Sequence[Candidate], references: int, times: Times, engine: Engine, plain: int = 0) -> Forecast:
@@ -103,31 +103,31 @@ class Clock:
         self.seconds += time.perf_counter() - start
 
 
-def timed(bench: DefenceRunner, clock: Clock, judge: Callable[[], object]) -> tuple[Times, Target | None]:
+def timed(runner: DefenceRunner, clock: Clock, evaluate_again: Callable[[], object]) -> tuple[Times, Target | None]:
     """Measure training and evaluation: read from this folder, from the plain audit, or by one training.
 
     That training is the target's own, which is a candidate anyway, so the trained target is returned too.
 
     Args:
-        bench: folder and settings of the defences.
+        runner: folder and options of the defences.
         clock: times of the audit of the plain model.
-        judge: evaluates that audit again; the first evaluation also loads libraries.
+        evaluate_again: evaluates that audit again; the first evaluation also loads libraries.
     """
-    path = bench.root / TIMES
-    again = None
+    path = runner.root / TIMES
+    retrained_target = None
     if path.exists():
         return from_json(Times, read_json(path)), None
     if clock.models:
-        training = clock.seconds * min(jobs_of(bench.settings.engine), clock.models) / clock.models
+        training = clock.seconds * min(jobs_of(runner.config.engine), clock.models) / clock.models
     else:
-        training, again = time_of_training(bench.plain.inputs, bench.settings.seed)
+        training, retrained_target = time_of_training(runner.plain.inputs, runner.config.seed)
     start = time.perf_counter()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # the first run has warned already
-        judge()
+        evaluate_again()
     times = Times(training, time.perf_counter() - start)
     write_json(path, to_json(times))
-    return times, again
+    return times, retrained_target
 
 
 def time_of_training(inputs: Inputs, seed: int) -> tuple[float, Target | None]:
@@ -140,15 +140,15 @@ def time_of_training(inputs: Inputs, seed: int) -> tuple[float, Target | None]:
 
 
 @dataclass(frozen=True)
-class Begun:
-    """A defence that is now being tried, with its number and the total."""
+class DefenceStarted:
+    """Event: a defence is about to be audited; its number and the total."""
 
     name: str
     number: int
     total: int
 
 
-Tell = Callable[[Forecast | Begun], None]
+EventHandler = Callable[[Forecast | DefenceStarted], None]
 
 
 def defend(
@@ -177,7 +177,7 @@ def defend(
     baseline: bool = True,
     fpr: float = FPR,
     progress: Progress | bool = True,
-    tell: Tell | None = None,
+    on_event: EventHandler | None = None,
     about: Mapping[str, Any] | None = None,
     cover: Cover | None = None,
     train: Recipe | Callable | None = None,
@@ -201,8 +201,8 @@ def defend(
         folder: Folder with one audit per defence; run again with the same folder to resume.
         jobs, engine, duplicates, prior, ignore, baseline, progress, about: As for ``audit``.
         fpr: False positive rate at which TPRs are compared.
-        tell: Function called with a ``Forecast`` of the remaining work before the defences are tried, and with ``Begun`` before
-            each of them.
+        on_event: Function called with a ``Forecast`` of the remaining work before the defences are tried, and with
+            ``DefenceStarted`` before each of them.
         cover: As for ``audit``; the audits of the defences have it too, except for its title.
         train, fit_params: As for ``audit``; a target that is trained again with a defence gets the same ``fit_params``.
 
@@ -224,8 +224,8 @@ def defend(
         >>> defended.table["defence"].tolist()
         ['trained again', 'label_only']
     """
-    _check_whole(references)
-    settings = AuditConfig.from_options(
+    _check_references(references)
+    config = AuditConfig.from_options(
         label=label,
         group=group,
         id=id,
@@ -245,32 +245,31 @@ def defend(
         cover=cover,
         baseline=baseline,
     )
-    columns: ColumnNames = {"label": label, "group": group, "id": id, "person": person}
-    inputs = prepare(as_target(model, train), members, nonmembers, population, **settings.input_options)
-    situation = _situation(inputs, held_out, columns)
+    inputs = prepare(as_target(model, train), members, nonmembers, population, **config.input_options)
+    situation = _situation(inputs, held_out, config)
     candidates(situation, defences)  # raises for a misspelt name before anything is trained
     if plain is not None:
         _check_not_fewer(Path(plain), references)
     with audit_folder(folder) as root, folder_lock(root):
         plain_folder = root / PLAIN if plain is None else Path(plain)
-        clock = Clock(settings.progress)
-        as_it_is = replace(settings, folder=plain_folder)
-        results = run_audit(inputs, replace(as_it_is, progress=clock.progress))
+        clock = Clock(config.progress)
+        plain_config = replace(config, folder=plain_folder)
+        results = run_audit(inputs, replace(plain_config, progress=clock.progress))
         plan = candidates(replace(situation, risks=_risks(results)), defences)
-        bench = DefenceRunner(
-            Plain(inputs, results, plain_folder), root, replace(settings, about=_of_defences(results)), fpr
+        runner = DefenceRunner(
+            Plain(inputs, results, plain_folder), root, replace(config, about=_notes_of_defences(results)), fpr
         )
-        pending = left_over(bench, plan)
-        again = None
-        if tell is not None and pending:
-            times, again = timed(bench, clock, lambda: run_audit(inputs, as_it_is))
-            tell(forecast(pending, references, times, settings.engine))
+        pending = pending_candidates(runner, plan)
+        retrained_target = None
+        if on_event is not None and pending:
+            times, retrained_target = timed(runner, clock, lambda: run_audit(inputs, plain_config))
+            on_event(forecast(pending, references, times, config.engine))
         tried = []
         for candidate in plan:
-            if tell is not None and candidate in pending:
-                tell(Begun(candidate.name, pending.index(candidate) + 1, len(pending)))
-            tried.append(bench.attempt(candidate, again))
-        defended = judged(results, tried, fpr)
+            if on_event is not None and candidate in pending:
+                on_event(DefenceStarted(candidate.name, pending.index(candidate) + 1, len(pending)))
+            tried.append(runner.attempt(candidate, retrained_target))
+        defended = compare_defences(results, tried, fpr)
         write_json(root / "defended.json", {"rows": defended.document()})
         return defended
 
@@ -281,43 +280,37 @@ def estimate_runtime(
     nonmembers,
     population=None,
     *,
+    config: AuditConfig,
     defences: Sequence[str] | Mapping[str, Any] | None = None,
     held_out=None,
     plain: str | Path | None = None,
-    label: str | None = None,
-    group: str | Sequence[str] = (),
-    id: str | None = None,
-    person: str | None = None,
-    references: int = REFERENCES,
-    seed: int = 0,
-    jobs: int | None = None,
-    engine: Engine | None = None,
-    duplicates: Literal["warn", "drop"] = "warn",
 ) -> Forecast:
     """Estimate how long ``defend`` with these arguments takes, by training and timing one model.
 
     The time of the evaluation is not included: no audit is made.
     """
-    _check_whole(references)
-    settings = AuditConfig.from_options(references=references, seed=seed, jobs=jobs, engine=engine)
-    columns: ColumnNames = {"label": label, "group": group, "id": id, "person": person}
-    inputs = prepare(as_target(model), members, nonmembers, population, **columns, duplicates=duplicates, seed=seed)
+    references = _check_references(config.references)
+    inputs = prepare(as_target(model), members, nonmembers, population, **config.input_options)
     plan = [
-        candidate for candidate in candidates(_situation(inputs, held_out, columns), defences) if not candidate.unfit
+        candidate for candidate in candidates(_situation(inputs, held_out, config), defences) if not candidate.unfit
     ]
-    seconds, _ = time_of_training(inputs, seed)
-    existing = 0 if plain is None else _reference_count(Path(plain))
-    return forecast(plan, references, Times(seconds, None), settings.engine, plain=max(0, references - existing))
+    seconds, _ = time_of_training(inputs, config.seed)
+    existing = 0
+    if plain is not None:
+        existing = _reference_count(Path(plain))
+    return forecast(plan, references, Times(seconds, None), config.engine, plain=max(0, references - existing))
 
 
-def _check_whole(references: int) -> None:
+def _check_references(references: int | UntilWidth) -> int:
+    """Return a fixed number of reference models; refuse ``UntilWidth``."""
     if not isinstance(references, int):
         raise ValueError(
             f"Expected references={references} to be an integer: all audits of gl.defend have the same number of references."
         )
+    return references
 
 
-def _of_defences(plain: Results) -> dict[str, Any]:
+def _notes_of_defences(plain: Results) -> dict[str, Any]:
     """Return the notes of every defence: the cover of the plain audit without its title."""
     if plain.cover is None:
         return {}
@@ -339,7 +332,7 @@ def _reference_count(folder: Path) -> int:
     return max(open_store(folder).models(), default=0)
 
 
-def _situation(inputs: Inputs, held_out, columns: ColumnNames) -> Situation:
+def _situation(inputs: Inputs, held_out, config: AuditConfig) -> Situation:
     """Collect what the choice of defences depends on; reject repeated ids before the long work."""
     ids = inputs.pool.ids[inputs.split.evaluated[0]]
     if len(set(ids)) < len(ids):
@@ -348,10 +341,7 @@ def _situation(inputs: Inputs, held_out, columns: ColumnNames) -> Situation:
             "without repeats, or none; person=… (--person) says whose records they are."
         )
     if held_out is not None:
-        label = columns["label"]
-        name = columns["id"]
-        person = columns["person"]
-        held_out = as_data(held_out, side="held_out", label=label, id=name, person=person)
+        held_out = as_data(held_out, side="held_out", label=config.label, id=config.id, person=config.person)
         held_out = inputs.target.fitting(held_out, "held_out")
     return Situation(inputs.target, int(inputs.split.members.sum()), held_out)
 

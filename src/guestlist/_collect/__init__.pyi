@@ -8,7 +8,6 @@ from .engines.engine import run_all as run_all
 from .engines.local import ALL_CORES as ALL_CORES
 from .engines.local import Local as Local
 from .engines.on_ray import Ray as Ray
-from .inputs import ColumnNames as ColumnNames
 from .inputs import Duplicates as Duplicates
 from .inputs import Inputs as Inputs
 from .inputs import Repeats as Repeats

@@ -5,7 +5,7 @@ import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Literal, TypedDict
+from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
@@ -18,15 +18,6 @@ from guestlist.defences import Refit
 from guestlist.errors import FolderError, InputError
 from guestlist.games import Game, Split, draw, is_iid, matching_sides, options_of, single_target_split
 from guestlist.models import Target, Train, as_target, input_checks, numpy_defaults, with_fit_params
-
-
-class ColumnNames(TypedDict, total=False):
-    """Names of columns in a user's tables."""
-
-    label: str | None
-    group: str | Sequence[str]
-    id: str | None
-    person: str | None
 
 
 @dataclass(frozen=True)

@@ -57,6 +57,7 @@ def defend(context, folder, held_out, defences, out, references, fpr, estimate, 
     guestlist defend audits/adult --out audits/adult-defended
     guestlist defend --model model.skops --members train.parquet --nonmembers holdout.parquet --label income
     """
+    from guestlist._audit.config import AuditConfig
     from guestlist._audit.defend import defend as defended
     from guestlist._audit.defend import estimate_runtime
 
@@ -67,10 +68,12 @@ def defend(context, folder, held_out, defences, out, references, fpr, estimate, 
     arguments = audit_arguments(request, folder or out / "plain", run_options_from(options))
     choices: dict[str, Any] = {"defences": defences or None, "held_out": held_out, "references": references}
     if estimate:
-        irrelevant = ("attacks", "evidence", "prior", "ignore", "baseline", "progress", "about")
-        timing_arguments = {name: value for name, value in arguments.items() if name not in irrelevant}
+        sets = {name: arguments.pop(name) for name in ("model", "members", "nonmembers", "population")}
         with show_warnings():
-            forecast = estimate_runtime(**timing_arguments, **choices, plain=folder)
+            config = AuditConfig.from_options(references=references, **arguments)
+            forecast = estimate_runtime(
+                **sets, config=config, defences=defences or None, held_out=held_out, plain=folder
+            )
         click.echo(forecast_text(forecast))
         return
     with show_warnings():
@@ -80,7 +83,7 @@ def defend(context, folder, held_out, defences, out, references, fpr, estimate, 
             plain=folder,
             folder=out,
             fpr=fpr,
-            tell=None if options["quiet"] else _print_event,
+            on_event=None if options["quiet"] else _print_event,
             cover=cover_from(options) if folder is None else updated_stored_cover(options, _store.open_store(folder)),
         )
     page = None
@@ -152,8 +155,8 @@ def forecast_text(forecast: Forecast) -> str:
     if forecast.jobs > 1:
         schedule = f"{forecast.jobs} side by side"
     judging = "judging the audits not counted"
-    if times.judging is not None:
-        judging = f"{times.judging:.1f} s to judge each of {forecast.audits} audits"
+    if times.evaluation is not None:
+        judging = f"{times.evaluation:.1f} s to judge each of {forecast.audits} audits"
     return (
         f"{forecast.models} models to train, {times.training:.2g} s for a plain one, {schedule}; {judging}: about "
         f"{duration(forecast.seconds)}. Defences that train for longer or shorter than the plain model were reckoned roughly."
