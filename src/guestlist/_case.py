@@ -82,16 +82,24 @@ def common_cover(covers: Iterable[Cover | None]) -> Cover | None:
     return Cover(**same)
 
 
-def notes_with_cover(about: Mapping[str, Any] | None, cover: Cover | None) -> dict[str, Any]:
-    """Return the notes for the manifest, including the cover if there is one."""
+About = Cover | Mapping[str, Any]  # notes on an audit: a cover, or a mapping that may have one under "cover"
+
+
+def notes_of(about: About | None) -> dict[str, Any]:
+    """Return notes as the manifest stores them, the cover as its non-empty entries."""
+    if isinstance(about, Cover):
+        about = {"cover": about}
     if about is not None and not isinstance(about, Mapping):
-        raise ValueError(f"Expected about={short_repr(about)} to be names with texts or numbers: {{'owner': 'us'}}.")
-    if cover is not None and not isinstance(cover, Cover):
-        raise InputError(f"Expected cover={short_repr(cover)} to be gl.Cover(title=…, owner=…, …).")
+        raise ValueError(
+            f"Expected about={short_repr(about)} to be gl.Cover(title=…, owner=…, …), or a dict of texts and numbers."
+        )
     notes = dict(about or {})
-    if cover is not None:
-        notes["cover"] = cover.entries()
-    return notes
+    cover = notes.pop("cover", None)
+    if cover is None:
+        return notes
+    if not isinstance(cover, Cover):
+        raise InputError(f"Expected about={{'cover': {short_repr(cover)}}} to be gl.Cover(title=…, owner=…, …).")
+    return {**notes, "cover": cover.entries()}
 
 
 PRIOR = 0.5

@@ -25,13 +25,13 @@ def predictions():
 
 @pytest.mark.slow
 def test_it_is_kept_in_the_folder_and_in_the_results(predictions, tmp_path):
-    results = gl.audit_predictions(predictions, folder=tmp_path, cover=gl.Cover(**SAID))
+    results = gl.audit_predictions(predictions, folder=tmp_path, about=gl.Cover(**SAID))
     assert results.cover == gl.Cover(**SAID)
     assert json.loads((tmp_path / "manifest.json").read_text())["about"]["cover"] == SAID
     assert gl.read_results(tmp_path).cover == results.cover
     again = gl.audit_predictions(predictions, folder=tmp_path)
     assert again.cover == results.cover  # nothing was said anew
-    other = gl.audit_predictions(predictions, folder=tmp_path, cover=gl.Cover(title="Other"))
+    other = gl.audit_predictions(predictions, folder=tmp_path, about=gl.Cover(title="Other"))
     assert other.cover == gl.Cover(title="Other")
 
 
@@ -41,14 +41,14 @@ def test_an_audit_of_a_model_takes_one(tmp_path):
     x, y = rng.normal(size=(40, 2)), np.arange(40) % 2
     model = LogisticRegression().fit(x[:20], y[:20])
     sides = (x[:20], y[:20]), (x[20:], y[20:])
-    results = gl.audit(model, *sides, references=0, baseline=False, attacks=["loss"], cover=gl.Cover(owner="Risk"))
+    results = gl.audit(model, *sides, references=0, baseline=False, attacks=["loss"], about=gl.Cover(owner="Risk"))
     assert results.cover == gl.Cover(owner="Risk")
     assert gl.audit(model, *sides, references=0, baseline=False, attacks=["loss"]).cover is None
 
 
 @pytest.mark.slow
 def test_a_report_that_is_written_again_can_say_more(predictions, tmp_path):
-    gl.audit_predictions(predictions, folder=tmp_path, cover=gl.Cover(title="One", owner="Risk"))
+    gl.audit_predictions(predictions, folder=tmp_path, about=gl.Cover(title="One", owner="Risk"))
     told = CliRunner().invoke(main, ["report", str(tmp_path), "--title", "Two <b>", "--date", "May"])
     assert told.exit_code == 0, told.output
     page = (tmp_path / "report.html").read_text("utf-8")
@@ -60,7 +60,7 @@ def test_a_report_that_is_written_again_can_say_more(predictions, tmp_path):
 
 @pytest.mark.slow
 def test_an_empty_text_clears_a_line(predictions, tmp_path):
-    gl.audit_predictions(predictions, folder=tmp_path, cover=gl.Cover(title="One", owner="Ada & Co", date="May"))
+    gl.audit_predictions(predictions, folder=tmp_path, about=gl.Cover(title="One", owner="Ada & Co", date="May"))
     told = CliRunner().invoke(main, ["report", str(tmp_path), "--owner", "", "--date", "June"])
     assert told.exit_code == 0, told.output
     assert gl.read_results(tmp_path).cover == gl.Cover(title="One", date="June")
@@ -96,12 +96,19 @@ def test_what_does_not_fit_a_cover_is_told(cover, message):
 
 def test_a_cover_of_another_kind_is_told_before_anything_is_done(predictions, tmp_path):
     with pytest.raises(gl.InputError, match=r"to be gl\.Cover"):
-        gl.audit_predictions(predictions, folder=tmp_path / "new", cover={"title": "x"})
+        gl.audit_predictions(predictions, folder=tmp_path / "new", about={"cover": {"title": "x"}})
     assert not (tmp_path / "new").exists()
 
 
+def test_notes_are_kept_next_to_the_cover(predictions, tmp_path):
+    results = gl.audit_predictions(predictions, folder=tmp_path, about={"ticket": 12, "cover": gl.Cover(owner="Risk")})
+    notes = json.loads((tmp_path / "manifest.json").read_text())["about"]
+    assert (notes["ticket"], notes["cover"]) == (12, {"owner": "Risk"})
+    assert results.cover == gl.Cover(owner="Risk")
+
+
 def test_it_stands_in_every_form_of_the_report(predictions):
-    results = gl.audit_predictions(predictions, cover=gl.Cover(**SAID))
+    results = gl.audit_predictions(predictions, about=gl.Cover(**SAID))
     for text in (results.summary(), EXPORTS["markdown"].text(results), EXPORTS["model_card"].text(results)):
         for name, words in SAID.items():
             assert f"{name.capitalize()}: {plain(words)}" in text
@@ -112,17 +119,17 @@ def test_it_stands_in_every_form_of_the_report(predictions):
 
 def test_audits_that_are_compared_agree_on_a_cover(predictions, tmp_path):
     covers = {"plain": gl.Cover(**SAID), "other": gl.Cover(**{**SAID, "title": "Other", "date": "June"}), "bare": None}
-    audits = {name: gl.audit_predictions(predictions, cover=cover) for name, cover in covers.items()}
+    audits = {name: gl.audit_predictions(predictions, about=cover) for name, cover in covers.items()}
     found = gl.compare(audits)
     assert found.cover == gl.Cover(owner="Risk", dataset="loans.csv", purpose="a review")
-    said = gl.compare(audits, cover=gl.Cover(title="All <b>", owner="Us"))
+    said = gl.compare(audits, about=gl.Cover(title="All <b>", owner="Us"))
     assert said.cover == gl.Cover("All <b>", "Us", "loans.csv", "a review")
     page = said.to_html(tmp_path / "page.html").read_text("utf-8")
     assert "<title>All &lt;b&gt;</title>" in page
     assert "<dt>Models</dt><dd><bdi>plain, other, bare</bdi></dd>" in page
     assert gl.compare(dict.fromkeys("ab", audits["bare"])).cover is None
     with pytest.raises(gl.InputError, match=r"to be gl\.Cover"):
-        gl.compare(audits, cover="All")
+        gl.compare(audits, about="All")
 
 
 def test_what_is_collected_and_defended_has_it(tmp_path):
@@ -131,7 +138,7 @@ def test_what_is_collected_and_defended_has_it(tmp_path):
     model = LogisticRegression().fit(x[:20], y[:20])
     sides = (x[:20], y[:20]), (x[20:], y[20:])
     common = {"baseline": False, "jobs": 1, "progress": False}
-    gl.collect(model, *sides, references=2, folder=tmp_path / "a", cover=gl.Cover(**SAID), **common)
+    gl.collect(model, *sides, references=2, folder=tmp_path / "a", about=gl.Cover(**SAID), **common)
     assert gl.audit(model, *sides, references=2, folder=tmp_path / "a", attacks=["loss"], **common).cover == gl.Cover(
         **SAID
     )
@@ -143,7 +150,7 @@ def test_what_is_collected_and_defended_has_it(tmp_path):
         defences=rounded,
         attacks=["loss"],
         folder=tmp_path / "d",
-        cover=gl.Cover(**SAID),
+        about=gl.Cover(**SAID),
         **common,
     )
     assert found.plain.cover == gl.Cover(**SAID)

@@ -17,9 +17,10 @@ from guestlist._audit.comparison import (
     check_pairs,
     side_of,
 )
-from guestlist._case import Cover, common_cover, notes_with_cover
+from guestlist._case import Cover, common_cover
 from guestlist._findings.results import Results
 from guestlist._kernels import consecutive_codes, optional_take
+from guestlist._util import short_repr
 from guestlist.errors import InputError
 from guestlist.metrics import (
     WITHHELD,
@@ -267,7 +268,7 @@ def compare(
     *,
     fpr: float = FPR,
     beside: Mapping[str, Sequence[str]] | None = None,
-    cover: Cover | None = None,
+    about: Cover | None = None,
 ) -> Comparisons:
     """Compare every audit with the first, metric by metric.
 
@@ -278,7 +279,8 @@ def compare(
         fpr: False positive rate at which TPRs are compared.
         beside: Name of an audit to further audits that it is compared with, such as ``{"AdvReg": ["stopped early", "DP"]}``:
             baselines of the same accuracy. By default none.
-        cover: Cover of the page; empty entries are filled with those on which the covers of all audits agree.
+        about: Cover of the page, ``gl.Cover(title=…, …)``; empty entries are filled with those on which the covers of all audits
+            agree.
 
     Returns:
         A :class:`Comparisons`: ``.audits`` and ``.table`` hold each audit's metrics, ``.pairs`` (and iteration) a
@@ -309,15 +311,18 @@ def compare(
     first, *others = sides.values()
     for other in others:  # all are paired, or all is refused
         check_pairs(first, other)
-    notes_with_cover(None, cover)  # refuses what is none
-    common = common_cover(results.cover for results in audits.values())
+    if about is not None and not isinstance(about, Cover):
+        raise InputError(f"Expected about={short_repr(about)} to be gl.Cover(title=…, owner=…, …).")
+    cover = common_cover(results.cover for results in audits.values())
+    if about is not None:
+        cover = about.over(cover)
     pairs = [(first, other) for other in others]
     pairs += [pair for pair in _extra_pairs(sides, beside or {}) if pair not in pairs]
     return Comparisons(
         fpr=fpr,
         audits=tuple(_audited(side, fpr) for side in sides.values()),
         pairs=tuple(_compared(*pair, fpr) for pair in pairs),
-        cover=common if cover is None else cover.over(common),
+        cover=cover,
     )
 
 

@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
-from guestlist._case import PRIOR, Cover, notes_with_cover
+from guestlist._case import PRIOR, About, notes_of
 from guestlist._collect import Engine, Progress, UntilWidth, check_about, check_folder, progress_of, resolve_engine
 from guestlist._diagnostics.table import check_codes
 from guestlist._util import flag, integer, number
@@ -66,16 +66,14 @@ class AuditConfig:
         jobs: int | None = None,
         engine: Engine | None = None,
         progress: Progress | bool = True,
-        about: Mapping[str, Any] | None = None,
-        cover: Cover | None = None,
+        about: About | None = None,
         **options: Any,
     ) -> AuditConfig:
-        """Build a config from options as users pass them: ``jobs`` or ``engine``, ``progress`` as a flag, and a cover."""
-        check_about(about)
+        """Build a config from options as users pass them: ``jobs``, a flag as ``progress``, a cover in ``about``."""
         return cls(
             engine=resolve_engine(engine, jobs),
             progress=progress_of(progress),
-            about=notes_with_cover(about, cover),
+            about=notes_of(about),
             **options,
         )
 

@@ -14,7 +14,7 @@ from guestlist._audit.defence_candidates import PLAIN, Candidate, Situation, can
 from guestlist._audit.defence_results import FPR, Defended, compare_defences
 from guestlist._audit.defence_runs import DefenceRunner, Plain, pending_candidates, trained
 from guestlist._audit.flow import run_audit
-from guestlist._case import PRIOR, Cover, notes_with_cover
+from guestlist._case import PRIOR, About, notes_of
 from guestlist._collect import Engine, Inputs, Local, Progress, UntilWidth, prepare
 from guestlist._findings.results import Results
 from guestlist._store import audit_folder, folder_lock, from_json, open_store, read_json, to_json, write_json
@@ -178,8 +178,7 @@ def defend(
     fpr: float = FPR,
     progress: Progress | bool = True,
     on_event: EventHandler | None = None,
-    about: Mapping[str, Any] | None = None,
-    cover: Cover | None = None,
+    about: About | None = None,
     train: Recipe | Callable | None = None,
     fit_params: Mapping[str, Any] | None = None,
 ) -> Defended:
@@ -199,11 +198,11 @@ def defend(
         label, group, id, person, attacks, evidence, seed: As for ``audit``.
         references: Number of reference models of each audit.
         folder: Folder with one audit per defence; run again with the same folder to resume.
-        jobs, engine, duplicates, prior, ignore, baseline, progress, about: As for ``audit``.
+        jobs, engine, duplicates, prior, ignore, baseline, progress: As for ``audit``.
         fpr: False positive rate at which TPRs are compared.
         on_event: Function called with a ``Forecast`` of the remaining work before the defences are tried, and with
             ``DefenceStarted`` before each of them.
-        cover: As for ``audit``; the audits of the defences have it too, except for its title.
+        about: As for ``audit``; the audits of the defences have the cover too, except for its title.
         train, fit_params: As for ``audit``; a target that is trained again with a defence gets the same ``fit_params``.
 
     Returns:
@@ -242,7 +241,6 @@ def defend(
         ignore=ignore,
         progress=progress,
         about=about,
-        cover=cover,
         baseline=baseline,
     )
     inputs = prepare(as_target(model, train), members, nonmembers, population, **config.input_options)
@@ -314,7 +312,7 @@ def _notes_of_defences(plain: Results) -> dict[str, Any]:
     """Return the notes of every defence: the cover of the plain audit without its title."""
     if plain.cover is None:
         return {}
-    return notes_with_cover(None, replace(plain.cover, title=""))
+    return notes_of(replace(plain.cover, title=""))
 
 
 def _check_not_fewer(folder: Path, references: int) -> None:

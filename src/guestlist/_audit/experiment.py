@@ -169,7 +169,7 @@ def experiment(
     jobs: int | None = None,
     engine: Engine | None = None,
     progress: Progress | bool = True,
-    cover: Cover | None = None,
+    about: Cover | None = None,
 ) -> Experiment:
     """Play a game of dependent records and its i.i.d. control, repeatedly for every epsilon.
 
@@ -184,7 +184,8 @@ def experiment(
         setting: Training of the models and number of repeats; by default as in Humphries et al. (2023), with 10 repeats.
         label: Label column of the table.
         folder: Folder that stores every run; run again with the same folder to resume or to add repeats.
-        seed, jobs, engine, progress, cover: As for ``audit``.
+        seed, jobs, engine, progress: As for ``audit``.
+        about: Cover of the page, ``gl.Cover(title=…, …)``.
 
     Returns:
         The mean of every metric, and the increase of each attack's advantage due to dependent records.
@@ -202,7 +203,7 @@ def experiment(
         ['apart', 'iid']
     """
     config = AuditConfig.from_options(
-        label=label, folder=folder, seed=seed, jobs=jobs, engine=engine, progress=progress, cover=cover
+        label=label, folder=folder, seed=seed, jobs=jobs, engine=engine, progress=progress, about=about
     )
     return run_experiment(game, data, setting, config)
 
@@ -381,7 +382,7 @@ def _begin(folder: Path, game: Mixture, setting: ExperimentSetting, pool: Data, 
     if not path.exists():
         if (folder / "manifest.json").exists():
             raise FolderError(f"{folder} holds an audit. Choose another folder.")
-        write_json(path, {**plan, **config.about})
+        write_json(path, {**config.about, **plan})
         return _cover(config.about)
     stored = read_json(path)
     if isinstance(stored.get("setting"), Mapping):  # An option that is newer than the folder had its default there.
@@ -393,7 +394,7 @@ def _begin(folder: Path, game: Mixture, setting: ExperimentSetting, pool: Data, 
             f"{folder} holds an experiment with another {' and '.join(different)}. Choose another folder."
         )
     if "cover" in config.about:
-        stored = {**stored, **config.about}
+        stored = {**stored, "cover": config.about["cover"]}
         write_json(path, stored)
     return _cover(stored)
 

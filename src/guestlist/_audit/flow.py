@@ -32,7 +32,7 @@ from typing import Any, Literal, TypeVar
 from guestlist._audit.config import REFERENCES, AuditConfig, claim_about
 from guestlist._audit.evaluate import evaluate
 from guestlist._baseline.baseline import Baseline, cached_baseline
-from guestlist._case import PRIOR, Case, Check, Cover, Origin, Scores, score
+from guestlist._case import PRIOR, About, Case, Check, Origin, Scores, score
 from guestlist._collect import (
     NO_STAND_INS,
     CollectContext,
@@ -101,8 +101,7 @@ def audit(
     baseline: bool = True,
     claimed: Claim | None = None,
     progress: Progress | bool = True,
-    about: Mapping[str, Any] | None = None,
-    cover: Cover | None = None,
+    about: About | None = None,
     train: Recipe | Callable | None = None,
     fit_params: Mapping[str, Any] | None = None,
 ) -> Results:
@@ -137,8 +136,8 @@ def audit(
             guarantee of the training recipe, if it has one (for example ``DpSgd`` with noise).
         progress: ``True`` shows progress in a terminal or a notebook after a few seconds, ``False`` never; or a function that
             wraps an iterable and takes ``total=``, as ``tqdm`` does.
-        about: Notes that the manifest of the folder keeps for people and for later commands.
-        cover: Cover of the report: ``gl.Cover(title=…, owner=…, dataset=…, purpose=…, date=…)``.
+        about: Cover of the report, ``gl.Cover(title=…, owner=…, dataset=…, purpose=…, date=…)``; or a dict of notes that the
+            manifest of the folder keeps, with the cover, if any, under ``cover``.
         train: Training recipe of the reference models, if it is not ``clone(model).fit(x, y)``: a function ``(data, rng) ->
             model`` that trains on ``data.x`` and ``data.y`` and draws all randomness from ``rng``. It returns a fitted
             estimator, or a function from features to outputs like those of ``model``.
@@ -188,7 +187,6 @@ def audit(
         claimed=claimed,
         progress=progress,
         about=about,
-        cover=cover,
         fit_params=fit_params,
     )
     origin = _origin(
@@ -218,8 +216,7 @@ def collect(
     duplicates: Literal["warn", "drop"] = "warn",
     baseline: bool = True,
     progress: Progress | bool = True,
-    about: Mapping[str, Any] | None = None,
-    cover: Cover | None = None,
+    about: About | None = None,
     train: Recipe | Callable | None = None,
     fit_params: Mapping[str, Any] | None = None,
 ) -> Case:
@@ -233,7 +230,7 @@ def collect(
         label, group, id, person, evidence, seed: As for ``audit``.
         references: Number of reference models; by default 32, or 0 if the training recipe is unknown.
         jobs, engine, duplicates, baseline, progress: As for ``audit``.
-        about, cover, train, fit_params: As for ``audit``.
+        about, train, fit_params: As for ``audit``.
 
     Returns:
         The case: ``.view`` is the adversary's view, which attacks take; ``.scores`` their scores; ``.truth`` the membership;
@@ -266,7 +263,6 @@ def collect(
         baseline=baseline,
         progress=progress,
         about=about,
-        cover=cover,
         fit_params=fit_params,
     )
     if config.until is not None:

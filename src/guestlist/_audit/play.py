@@ -10,7 +10,7 @@ import numpy as np
 
 from guestlist._audit.config import REFERENCES, AuditConfig
 from guestlist._audit.flow import collect_case, run_audit
-from guestlist._case import PRIOR, Case, Cover, Origin
+from guestlist._case import PRIOR, About, Case, Origin
 from guestlist._collect import Engine, Inputs, Progress, UntilWidth, repeated_ids, with_description
 from guestlist._findings.epsilon import DELTA, Epsilon, epsilon_bound
 from guestlist._findings.results import Results
@@ -50,8 +50,7 @@ def play(
     ignore: Sequence[str] = (),
     claimed: Claim | None = None,
     progress: Progress | bool = True,
-    about: Mapping[str, Any] | None = None,
-    cover: Cover | None = None,
+    about: About | None = None,
 ) -> Results:
     """Draw members by the rules of a game, train a target and its reference models, and audit the target.
 
@@ -71,7 +70,7 @@ def play(
         scale: ``logits``, or ``values`` for a torch module that predicts a number.
         label, group, id, person, attacks, evidence, folder: As for ``audit``.
         references: Number of reference models, or ``UntilWidth``, as for ``audit``.
-        seed, jobs, engine, prior, ignore, claimed, progress, about, cover: As for ``audit``.
+        seed, jobs, engine, prior, ignore, claimed, progress, about: As for ``audit``.
 
     Returns:
         Results, as those of ``audit``.
@@ -104,7 +103,6 @@ def play(
         ignore=ignore,
         progress=progress,
         about=about,
-        cover=cover,
         claimed=claimed,
     )
     config = replace(config, about={"origin": to_json(Origin("game")), **config.about})
@@ -145,7 +143,7 @@ def play_many(
     threshold: Bonferroni | HoldOut | Median | None = None,
     confidence: float = 0.95,
     progress: Progress | bool = True,
-    about: Mapping[str, Any] | None = None,
+    about: About | None = None,
 ) -> Epsilon:
     """Train many models with randomised inclusion, and compute a lower bound on epsilon from their scores.
 

@@ -17,7 +17,7 @@ from guestlist._audit.config import AuditConfig, claim_about
 from guestlist._audit.evaluate import evaluate
 from guestlist._audit.flow import report
 from guestlist._baseline.baseline import Baseline, cached_baseline
-from guestlist._case import PRIOR, Case, Check, Cover, Origin, score
+from guestlist._case import PRIOR, About, Case, Check, Origin, score
 from guestlist._collect import Duplicates, repeated_ids
 from guestlist._diagnostics.table import of_duplicates, of_repeats
 from guestlist._findings.case_io import case_in
@@ -42,10 +42,9 @@ def audit_predictions(
     attacks: Sequence[str | Callable] | None = None,
     folder: str | Path | None = None,
     prior: float = PRIOR,
-    about: Mapping[str, object] | None = None,
+    about: About | None = None,
     ignore: Sequence[str] = (),
     baseline: bool = True,
-    cover: Cover | None = None,
     claimed: Claim | None = None,
 ) -> Results:
     """Audit a model by its predictions, without the model itself.
@@ -55,7 +54,7 @@ def audit_predictions(
     Args:
         predictions: Outputs of the target, true labels and membership.
         shadow: Predictions of a shadow model on its own records, on which thresholds and classifiers are fitted; by default none.
-        attacks, folder, prior, about, ignore, cover, claimed: As for ``audit``.
+        attacks, folder, prior, about, ignore, claimed: As for ``audit``.
         baseline: Whether to test if labels, groups and features (if the predictions have them) distinguish members from
             non-members without the model.
 
@@ -83,7 +82,6 @@ def audit_predictions(
         about=about,
         ignore=ignore,
         baseline=baseline,
-        cover=cover,
         claimed=claimed,
     )
     inputs = _prepare(predictions, shadow, config)

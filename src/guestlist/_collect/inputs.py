@@ -151,10 +151,8 @@ def _drop_duplicates(
     return ~again, counts
 
 
-def check_about(about) -> None:
-    """Raise unless the notes for the manifest are a mapping of JSON values."""
-    if about is not None and not isinstance(about, Mapping):
-        raise ValueError(f"Expected about={short_repr(about)} to be a dict of texts and numbers.")
+def check_about(about: Mapping[str, Any]) -> None:
+    """Raise unless the notes for the manifest hold only JSON values."""
     try:
         json.dumps(to_json(about), allow_nan=False)
     except (TypeError, ValueError) as error:

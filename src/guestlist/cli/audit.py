@@ -182,8 +182,7 @@ def _of_predictions(out: Path, options: dict):
         ignore=options["ignore"],
         baseline=not options["no_baseline"],
         claimed=claim_from(options["claimed"], options["delta"], options["gaussian_noise"]),
-        about={"name": path.name},
-        cover=cover_from(options),
+        about={"name": path.name, "cover": cover_from(options)},
     )
 
 

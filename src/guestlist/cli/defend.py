@@ -76,6 +76,10 @@ def defend(context, folder, held_out, defences, out, references, fpr, estimate, 
             )
         click.echo(forecast_text(forecast))
         return
+    cover = cover_from(options)
+    if folder is not None:
+        cover = updated_stored_cover(options, _store.open_store(folder))
+    arguments["about"]["cover"] = cover
     with show_warnings():
         result = defended(
             **arguments,
@@ -84,7 +88,6 @@ def defend(context, folder, held_out, defences, out, references, fpr, estimate, 
             folder=out,
             fpr=fpr,
             on_event=None if options["quiet"] else _print_event,
-            cover=cover_from(options) if folder is None else updated_stored_cover(options, _store.open_store(folder)),
         )
     page = None
     if result.compared is not None:

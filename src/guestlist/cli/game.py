@@ -183,7 +183,7 @@ def _play(game, *, data, label, drop, out, seed, jobs, engine, address, quiet, a
         seed=seed,
         engine=build_engine(engine, jobs, address),
         progress=False if quiet or as_json else _collect.show_progress,
-        cover=cover_from(options),
+        about=cover_from(options),
     )
     page = result.to_html(out / "experiment.html")
     if as_json:

@@ -196,8 +196,7 @@ def dp(data, label, drop, out, epsilon, delta, coins, canaries, references, seed
             engine=build_engine(options["engine"], options["jobs"], options["address"]),
             claimed=privacy.Claim(epsilon, delta),
             progress=progress or False,
-            about={"name": f"DP-SGD network of {data.name}"},
-            cover=cover_from(options),
+            about={"name": f"DP-SGD network of {data.name}", "cover": cover_from(options)},
         )
     page = results.to_html(out / "report.html")
     if as_json:

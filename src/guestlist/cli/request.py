@@ -183,7 +183,8 @@ def run_request(
     from guestlist._audit.flow import audit
 
     arguments = audit_arguments(request, folder, options)
-    return audit(references=references, folder=folder, cover=cover, claimed=claimed, **arguments)
+    arguments["about"]["cover"] = cover
+    return audit(references=references, folder=folder, claimed=claimed, **arguments)
 
 
 def check_tables(request: Request) -> None:
