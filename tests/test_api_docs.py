@@ -20,6 +20,7 @@ import pkgutil
 import re
 import textwrap
 import warnings
+from enum import Enum
 from functools import cache
 from pathlib import Path
 from types import ModuleType
@@ -30,7 +31,7 @@ import pytest
 import guestlist as gl
 from guestlist import errors
 
-PACKAGES: tuple[str, ...] = ()
+PACKAGES = ("metrics", "privacy")
 PAGE = Path(__file__).parents[1] / "docs" / "api.md"
 SECTION = re.compile(r"^(Args|Attributes|Returns|Yields|Raises|Examples):\n((?:(?: {4}.*)?\n)+)", re.MULTILINE)
 ENTRY = re.compile(r"^(\*{0,2}[\w.]+(?:, \*{0,2}[\w.]+)*):", re.MULTILINE)
@@ -70,8 +71,8 @@ def entries(section: str) -> list[str]:
 
 
 def parameters(value: object) -> set[str]:
-    """Return the parameters of a function, or of the constructor of a class; none for errors and protocols."""
-    if inspect.isclass(value) and (issubclass(value, Exception) or getattr(value, "_is_protocol", False)):
+    """Return the parameters of a function, or of the constructor of a class; none for errors, enums and protocols."""
+    if inspect.isclass(value) and (issubclass(value, Exception | Enum) or getattr(value, "_is_protocol", False)):
         return set()
     return set(inspect.signature(value).parameters)
 

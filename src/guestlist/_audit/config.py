@@ -99,7 +99,17 @@ class AuditConfig:
 
 
 def claim_about(claim: Claim | None) -> dict[str, Any]:
-    """Return the entry of a claim in a folder's manifest; empty without a claim."""
+    """Return the entry of a claim in a folder's manifest; empty without a claim.
+
+    Args:
+        claim: A claim, or None.
+
+    Returns:
+        ``{"claimed": {…}}`` with the fields of the claim.
+
+    Raises:
+        ValueError: If it is neither a claim nor None.
+    """
     if claim is None:
         return {}
     return {"claimed": asdict(claim)}

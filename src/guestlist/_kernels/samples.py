@@ -6,8 +6,15 @@ import numpy as np
 def count_unscored(scores: np.ndarray) -> int:
     """Count the NaN scores: records that an attack could not score and that metrics ignore.
 
-    >>> count_unscored(np.array([0.5, np.nan, np.inf]))
-    1
+    Args:
+        scores: (records,) scores.
+
+    Returns:
+        The number of records without a score.
+
+    Examples:
+        >>> gl.metrics.count_unscored(np.array([0.5, np.nan, np.inf]))
+        1
     """
     return int(np.isnan(scores).sum())
 

@@ -20,7 +20,18 @@ MANY = 2**19  # points; more are counted in buckets first, and only buckets that
 def best_threshold(scores: np.ndarray, member: np.ndarray) -> float:
     """Return the observed score that, as a threshold, maximises TPR - FPR; the highest among equals.
 
-    It uses true membership, so apply it to other records than those it was chosen on. NaN scores are ignored.
+    It uses true membership, so apply it to other records than those it was chosen on.
+
+    Args:
+        scores: (records,) Higher means likelier member; NaN is ignored.
+        member: (records,) True for members.
+
+    Returns:
+        The threshold; records with at least this score are flagged.
+
+    Examples:
+        >>> float(gl.metrics.best_threshold(np.array([0.1, 0.4, 0.6, 0.9]), np.array([False, False, True, True])))
+        0.6
     """
     scores, member = drop_unscored(scores, member)
     order = cached_argsort(scores)[::-1]  # Ties may be in any order, because they are flagged together.

@@ -18,10 +18,19 @@ from guestlist.metrics.low_fpr import check_share, threshold_at_fpr
 
 @dataclass(frozen=True)
 class CrossFit:
-    """Estimate the best threshold on one half of the records, flag the other half, and vice versa.
+    """Threshold that is chosen on one half of the records and applied to the other half, and vice versa.
 
-    The halves are drawn with ``seed`` and hold equal shares of members. A person's records stay together; a person with a
-    member record counts as a member.
+    The halves hold equal shares of members. A person's records stay together; a person with a member record counts as a
+    member.
+
+    Attributes:
+        seed: Random seed of the halves.
+
+    Examples:
+        >>> member = np.arange(200) < 100
+        >>> flagged = gl.metrics.flag_members(member.astype(float), member, gl.metrics.CrossFit(seed=1))
+        >>> bool((flagged == member).all())
+        True
     """
 
     seed: int = 0
@@ -49,8 +58,18 @@ def flag_members(
 ) -> np.ndarray:
     """Flag records as members; a record without a score is never flagged.
 
-    ``member`` and ``clusters`` are only used by :class:`CrossFit`: membership of the other half, and persons whose records
-    stay in one half.
+    Args:
+        scores: (records,) Higher means likelier member; NaN has no score.
+        member: (records,) True for members; only :class:`CrossFit` reads it, for the other half.
+        threshold: Smallest score that is flagged, or :class:`CrossFit`.
+        clusters: (records,) Person of each record, for :class:`CrossFit`; by default every record is independent.
+
+    Returns:
+        (records,) true for flagged records.
+
+    Examples:
+        >>> gl.metrics.flag_members([0.2, 0.9, np.nan], [False, True, True], 0.5).tolist()
+        [False, True, False]
     """
     scores = np.asarray(scores, dtype=np.float64)
     member = np.asarray(member, dtype=bool)
@@ -84,14 +103,17 @@ def advantage(
         member: (records,) True for members.
         threshold: A number chosen without these records, or :class:`CrossFit` (the default), which gives the mean
             advantage of two thresholds, each on records that it was not chosen on.
-        clusters: (records,) Person of each record; by default every record is independent. Those with
-            records on both sides count on either: their two shares rise and fall together, which leaves the
-            difference less uncertain than the interval says.
+        clusters: (records,) Person of each record; by default every record is independent. Persons who have both member
+            and non-member records count in both shares; the interval is then conservative.
         confidence: Nominal coverage of the interval.
 
     Returns:
         The advantage in [-1, 1]; withheld without scored members or non-members, and without two of each
-        (persons, where they are given) when the threshold has to be learnt.
+        (persons, if they are given) if the threshold is estimated.
+
+    Examples:
+        >>> print(gl.metrics.advantage(np.arange(100.0), np.arange(100) >= 50, threshold=50.0))
+        1.000 [0.899, 1.000]
     """
     scores, member, clusters, _ = scored_records(scores, member, clusters)
     if not _can_evaluate(member, clusters, threshold):
@@ -119,10 +141,17 @@ def balanced_accuracy(
     clusters: np.ndarray | None = None,
     confidence: float = 0.95,
 ) -> Estimate:
-    """Compute (TPR + TNR) / 2 at a threshold: half of one plus the :func:`advantage`, interval included.
+    """Compute (TPR + TNR) / 2 at a threshold: (1 + :func:`advantage`) / 2, interval included.
 
-    >>> print(balanced_accuracy(np.arange(100.0), np.arange(100) >= 50, threshold=50.0))
-    1.000 [0.950, 1.000]
+    Args:
+        scores, member, threshold, clusters, confidence: As for :func:`advantage`.
+
+    Returns:
+        The accuracy in [0, 1] if half of the records are members.
+
+    Examples:
+        >>> print(gl.metrics.balanced_accuracy(np.arange(100.0), np.arange(100) >= 50, threshold=50.0))
+        1.000 [0.950, 1.000]
     """
     estimate = advantage(scores, member, threshold, clusters=clusters, confidence=confidence)
     return Estimate(*((1 + end) / 2 for end in estimate))
@@ -141,17 +170,20 @@ def rates_at_level(
     A calibrated test has an FPR of at most ``alpha``.
 
     Args:
-        p_values: (records,) NaN is ignored.
+        p_values: (records,) p-values; NaN is ignored.
         member: (records,) True for members.
+        alpha: Nominal level, in [0, 1].
         clusters: (records,) Person of each record; by default every record is independent.
         confidence: Nominal coverage of each interval.
 
     Returns:
-        The two shares; one is withheld where no record of its kind has a p-value.
+        FPR and TPR; each is withheld if no record of its class has a p-value.
 
-    >>> fpr, tpr = rates_at_level(np.array([0.01, 0.04, 0.2, 0.6]), np.array([True, False, False, False]), 0.05)
-    >>> print(fpr)
-    0.333 [0.008, 0.906]
+    Examples:
+        >>> member = np.array([True, False, False, False])
+        >>> fpr, tpr = gl.metrics.rates_at_level(np.array([0.01, 0.04, 0.2, 0.6]), member, alpha=0.05)
+        >>> print(fpr)
+        0.333 [0.008, 0.906]
     """
     check_share(alpha=alpha)
     p_values, member, clusters, _ = scored_records(p_values, member, clusters)
@@ -167,10 +199,15 @@ RECORDS_PER_BLOCK = 2**16  # records
 class Agreement:
     """Share of records on which two attacks agree, for all pairs; the first row is the truth.
 
-    Args:
+    Attributes:
         names: "truth", then the attacks.
         members: (names, names) Shares of members on which two agree.
         nonmembers: (names, names) Shares of non-members on which two agree.
+
+    Examples:
+        >>> shares = gl.metrics.agreement({"a": [1, 0, 1, 0]}, np.array([True, True, False, False]))
+        >>> shares.names, shares.nonmembers.tolist()
+        (('truth', 'a'), [[1.0, 0.5], [0.5, 1.0]])
     """
 
     names: tuple[str, ...]
@@ -184,17 +221,20 @@ def agreement(flags: Mapping[str, np.ndarray], member: np.ndarray) -> Agreement:
     The row of the truth holds each attack's TPR (members) and 1 - FPR (non-members).
 
     Args:
-        flags: Attack to (records,), true where it flags a record as a member; NaN where it has no score, and a
-            pair is compared on the records about which both do. :func:`flags_at_level` and :func:`flags_at_fpr`
-            make them.
+        flags: Attack to (records,) flags, true where it flags a record as a member; NaN where it has no score. A pair is
+            compared on the records that both score. :func:`flags_at_level` and :func:`flags_at_fpr` make them.
         member: (records,) True for members.
 
     Returns:
-        The names and two symmetric matrices; NaN where no record was scored by both.
+        The names and two symmetric matrices; NaN if no record was scored by both.
 
-    >>> shares = agreement({"a": [1, 0, 1], "b": [1, 1, np.nan]}, np.array([True, True, False]))
-    >>> shares.names, shares.members[0]
-    (('truth', 'a', 'b'), array([1. , 0.5, 1. ]))
+    Raises:
+        ValueError: If flags are not shaped as ``member``, or not true, false or NaN.
+
+    Examples:
+        >>> shares = gl.metrics.agreement({"a": [1, 0, 1], "b": [1, 1, np.nan]}, np.array([True, True, False]))
+        >>> shares.names, shares.members[0].tolist()
+        (('truth', 'a', 'b'), [1.0, 0.5, 1.0])
     """
     member = np.asarray(member, dtype=bool)
     rows = [member, *map(np.asarray, flags.values())]
@@ -217,16 +257,40 @@ def agreement(flags: Mapping[str, np.ndarray], member: np.ndarray) -> Agreement:
 
 
 def flags_at_level(p_values: np.ndarray, alpha: float) -> np.ndarray:
-    """(records,) flags of a test at level ``alpha``: 1.0 where the p-value is at most that; NaN stays NaN."""
+    """Flag records whose p-value is at most ``alpha``.
+
+    Args:
+        p_values: (records,) p-values.
+        alpha: Level of the test, in [0, 1].
+
+    Returns:
+        (records,) 1.0 for flagged records, 0.0 for others; NaN stays NaN.
+
+    Examples:
+        >>> gl.metrics.flags_at_level(np.array([0.01, 0.2, np.nan]), alpha=0.05).tolist()
+        [1.0, 0.0, nan]
+    """
     check_share(alpha=alpha)
     p_values = np.asarray(p_values, dtype=np.float64)
     return np.where(np.isnan(p_values), np.nan, p_values <= alpha)
 
 
 def flags_at_fpr(scores: np.ndarray, member: np.ndarray, fpr: float) -> np.ndarray:
-    """(records,) flags at the threshold that meets ``fpr`` on these non-members; NaN where there is no score.
+    """Flag records above the threshold that meets ``fpr`` on these non-members.
 
-    Knows the truth: it is for comparing attacks at one rate, not for judging one.
+    The threshold uses true membership. Use it to compare attacks at one rate, not to evaluate one.
+
+    Args:
+        scores: (records,) Higher means likelier member.
+        member: (records,) True for members.
+        fpr: Largest share of non-members that are flagged.
+
+    Returns:
+        (records,) 1.0 for flagged records, 0.0 for others; NaN without a score.
+
+    Examples:
+        >>> gl.metrics.flags_at_fpr(np.array([3.0, 2.0, 1.0, 0.0]), np.array([True, False, True, False]), fpr=0.0).tolist()
+        [1.0, 0.0, 0.0, 0.0]
     """
     scores = np.asarray(scores, dtype=np.float64)
     member = np.asarray(member, dtype=bool)
@@ -238,23 +302,41 @@ MOST_POINTS = 400
 
 @dataclass(frozen=True)
 class Roc:
-    """Corners of a ROC curve up to (1, 1), both arrays rising; see the function that made them for how to join them."""
+    """Points of a ROC curve up to (1, 1); the function that made them documents how to join them.
+
+    Attributes:
+        fpr: False positive rates, rising.
+        tpr: True positive rates, rising.
+
+    Examples:
+        >>> curve = gl.metrics.roc(np.array([2.0, 1.0, 0.0]), np.array([True, False, True]))
+        >>> curve.fpr.tolist(), curve.tpr.tolist()
+        ([0.0, 0.0, 1.0, 1.0], [0.0, 0.5, 0.5, 1.0])
+    """
 
     fpr: np.ndarray
     tpr: np.ndarray
 
 
 def roc(scores: np.ndarray, member: np.ndarray, *, weights: np.ndarray | None = None) -> Roc:
-    """The ROC curve from (0, 0) in at most 400 points, each of them exact; NaN scores are left out.
+    """Compute the ROC curve from (0, 0) in at most 400 points, each of them exact.
 
-    Join them by straight lines: tied scores make a slanted piece, whose area is what mid-ranks count, as an attacker has it
-    who tosses a coin about equal scores. Points are left out where they crowd: what remains is spread evenly along the
-    curve, its length taken in linear and in logarithmic axes together. A rising curve stays in the boxes that neighbouring
-    points span, so in either plot it moves by at most 1 % of an axis. Without scored members or non-members: the two end
-    points alone.
+    Join the points by straight lines: tied scores make a slanted segment, whose area equals that of mid-ranks. Points are
+    omitted where they are dense, evenly along the curve in linear and logarithmic axes together. In either plot the curve
+    moves by at most 1% of an axis.
 
     Args:
+        scores: (records,) Higher means likelier member; NaN is ignored.
+        member: (records,) True for members.
         weights: (records,) Weights of the non-members; those of members are ignored. By default all equal.
+
+    Returns:
+        The points; without scored members or non-members only (0, 0) and (1, 1).
+
+    Examples:
+        >>> curve = gl.metrics.roc(np.array([1.0, 1.0, 0.0]), np.array([True, False, False]))
+        >>> curve.fpr.tolist(), curve.tpr.tolist()
+        ([0.0, 0.5, 1.0], [0.0, 1.0, 1.0])
     """
     points = _points(scores, member, weights)
     if points is None:
@@ -273,17 +355,24 @@ def roc_steps(
     at: np.ndarray | tuple[float, ...] = (),
     weights: np.ndarray | None = None,
 ) -> Roc:
-    """The TPR at every FPR as in ``tpr_at_fpr``: a step curve; equal scores are flagged together or not at all.
+    """Compute the TPR at every FPR as in ``tpr_at_fpr``: a step curve; equal scores are flagged together or not at all.
 
-    Go from each point to the right, and at the next one up. Thinned like :func:`roc`, so that between points the stairs
-    may lie lower than they should, by at most 1 % of an axis; at each of ``at`` they are exact.
+    Go right from each point, then up at the next. Points are thinned as in :func:`roc`, so that between points the steps may
+    be too low, by at most 1% of an axis; at each of ``at`` they are exact.
 
     Args:
+        scores: (records,) Higher means likelier member; NaN is ignored.
+        member: (records,) True for members.
         at: FPRs that are kept as points.
-        weights: as for :func:`roc`.
+        weights: As for :func:`roc`.
 
-    >>> roc_steps(np.array([2.0, 1.0, 1.0, 0.0]), np.array([True, True, False, False]), at=(0.25,))
-    Roc(fpr=array([0.  , 0.25, 0.5 , 1.  ]), tpr=array([0.5, 0.5, 1. , 1. ]))
+    Returns:
+        The points of the step curve.
+
+    Examples:
+        >>> scores, member = np.array([2.0, 1.0, 1.0, 0.0]), np.array([True, True, False, False])
+        >>> gl.metrics.roc_steps(scores, member, at=(0.25,)).tpr.tolist()
+        [0.5, 0.5, 1.0, 1.0]
     """
     at = np.unique(np.asarray(at, dtype=np.float64))
     check_share(at=at)
@@ -363,8 +452,9 @@ def conformal_p_values(scores: np.ndarray, calibration_scores: np.ndarray) -> np
         (records,) p-values in [1 / (n + 1), 1], small where membership is likely. For a non-member that is
         exchangeable with the calibration records, P(p <= a) <= a. NaN where the score is NaN.
 
-    >>> conformal_p_values(np.array([2.5, 0.0]), np.array([1.0, 2.0, 3.0]))
-    array([0.5, 1. ])
+    Examples:
+        >>> gl.metrics.conformal_p_values(np.array([2.5, 0.0]), np.array([1.0, 2.0, 3.0])).tolist()
+        [0.5, 1.0]
     """
     scores = np.asarray(scores, dtype=np.float64)
     calibration = np.asarray(calibration_scores, dtype=np.float64)

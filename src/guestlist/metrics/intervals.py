@@ -38,17 +38,39 @@ WITHHELD = Estimate(float("nan"), float("nan"), float("nan"))
 
 
 def error_of(confidence: float) -> float:
-    """Return one minus the confidence, which must be in (0, 1)."""
+    """Return the error 1 - ``confidence``.
+
+    Args:
+        confidence: Nominal coverage, in (0, 1).
+
+    Returns:
+        The error.
+
+    Raises:
+        ValueError: If the confidence is not in (0, 1).
+    """
     if not 0 < confidence < 1:
         raise ValueError(f"Expected confidence={confidence} in (0, 1).")
     return 1 - confidence
 
 
 def proportion(successes: int, n: int, *, confidence: float = 0.95) -> Estimate:
-    """Share of successes with its exact interval (Clopper & Pearson 1934); withheld when ``n`` is 0.
+    """Return a share of successes with its exact interval (Clopper & Pearson 1934).
 
-    >>> print(proportion(3, 10))
-    0.300 [0.067, 0.652]
+    Args:
+        successes: Number of successes.
+        n: Number of independent trials.
+        confidence: Nominal coverage of the interval.
+
+    Returns:
+        The share; withheld if ``n`` is 0.
+
+    Raises:
+        ValueError: If there are more successes than trials.
+
+    Examples:
+        >>> print(gl.metrics.proportion(3, 10))
+        0.300 [0.067, 0.652]
     """
     error = error_of(confidence)
     if not 0 <= successes <= n:
@@ -63,15 +85,23 @@ def proportion(successes: int, n: int, *, confidence: float = 0.95) -> Estimate:
 def proportion_difference(
     successes_a: int, n_a: int, successes_b: int, n_b: int, *, confidence: float = 0.95
 ) -> Estimate:
-    """Share a minus share b of independent samples: Newcombe's squaring and adding (1998) of two intervals.
+    """Return the difference of two independent shares, by Newcombe's squaring and adding (1998) of two intervals.
 
-    Each end of the difference lies where one share is at its worst and the other at its best, so it inherits
-    the asymmetry of single intervals near 0 and 1. The single intervals are Clopper-Pearson's. Newcombe took
-    Wilson's, with which the difference of shares near 0 and 1 is covered in as little as 88 % at a nominal
-    95 %; with these it is at least 93 %.
+    Each end of the difference combines the worst case of one share with the best case of the other, so it inherits
+    the asymmetry of single intervals near 0 and 1. The single intervals are Clopper-Pearson's. With Wilson's, which Newcombe
+    used, coverage near 0 and 1 falls to 88% at a nominal 95%; with these it is at least 93%.
 
-    >>> print(proportion_difference(9, 10, 3, 10))
-    0.600 [0.107, 0.853]
+    Args:
+        successes_a, n_a: Successes and trials of the first sample.
+        successes_b, n_b: Successes and trials of the second sample.
+        confidence: Nominal coverage of the interval.
+
+    Returns:
+        Share a minus share b.
+
+    Examples:
+        >>> print(gl.metrics.proportion_difference(9, 10, 3, 10))
+        0.600 [0.107, 0.853]
     """
     a = proportion(successes_a, n_a, confidence=confidence)
     b = proportion(successes_b, n_b, confidence=confidence)
@@ -79,7 +109,18 @@ def proportion_difference(
 
 
 def newcombe_difference(a: Estimate, b: Estimate) -> Estimate:
-    """a minus b of independent samples, by squaring and adding the distances to their intervals' ends."""
+    """Return the difference of two independent estimates, by Newcombe's squaring and adding (1998).
+
+    Args:
+        a, b: Estimates from independent samples, with intervals of one confidence level.
+
+    Returns:
+        a minus b, with an interval of that level.
+
+    Examples:
+        >>> print(gl.metrics.newcombe_difference(gl.Estimate(0.9, 0.8, 0.95), gl.Estimate(0.5, 0.4, 0.6)))
+        0.400 [0.259, 0.512]
+    """
     value = a.value - b.value
     low = value - np.hypot(a.value - a.low, b.high - b.value)
     high = value + np.hypot(a.high - a.value, b.value - b.low)
@@ -89,7 +130,19 @@ def newcombe_difference(a: Estimate, b: Estimate) -> Estimate:
 def clopper_pearson_lower(
     successes: np.ndarray | float, n: np.ndarray | float, error: np.ndarray | float
 ) -> np.ndarray:
-    """Clopper-Pearson's lower bound, ``error`` all on this side; counts may be fractional."""
+    """Return Clopper-Pearson's one-sided lower bound on a share.
+
+    Args:
+        successes, n: Numbers of successes and of trials; they may be fractional.
+        error: One-sided error, in (0, 1).
+
+    Returns:
+        The bounds, of the broadcast shape.
+
+    Examples:
+        >>> round(float(gl.metrics.clopper_pearson_lower(3, 10, 0.025)), 3)
+        0.067
+    """
     successes = np.asarray(successes, dtype=np.float64)
     bound = special.betaincinv(np.maximum(successes, 1e-300), n - successes + 1, error)
     return np.where(successes > 0, bound, 0.0)
@@ -98,7 +151,19 @@ def clopper_pearson_lower(
 def clopper_pearson_upper(
     successes: np.ndarray | float, n: np.ndarray | float, error: np.ndarray | float
 ) -> np.ndarray:
-    """Clopper-Pearson's upper bound, ``error`` all on this side."""
+    """Return Clopper-Pearson's one-sided upper bound on a share.
+
+    Args:
+        successes, n: Numbers of successes and of trials; they may be fractional.
+        error: One-sided error, in (0, 1).
+
+    Returns:
+        The bounds, of the broadcast shape.
+
+    Examples:
+        >>> round(float(gl.metrics.clopper_pearson_upper(3, 10, 0.025)), 3)
+        0.652
+    """
     return 1 - clopper_pearson_lower(n - np.asarray(successes, dtype=np.float64), n, error)
 
 
@@ -114,12 +179,20 @@ ROUNDING = 1e-9  # 0.29 * 100 is 28.999999999999996, and means 29
 
 @dataclass(frozen=True)
 class ClusterSums:
-    """Persons' sums s of values in [0, 1] and their numbers of records m, as far as bounds on the mean need them.
+    """Sums over persons that bounds on a mean need: s is a person's sum of values in [0, 1], m their number of records.
 
-    Args:
-        total, squares, cross: the sums over persons of s, of s² and of s·m; arrays for many means at once.
-        records, size_squares: the sums over persons of m and of m².
-        n_clusters: number of clusters; like the two before, an array where the means are of different persons.
+    Attributes:
+        total: Sum over persons of s; an array for many means at once.
+        squares: Sum over persons of s².
+        cross: Sum over persons of s·m.
+        records: Sum over persons of m.
+        size_squares: Sum over persons of m².
+        n_clusters: Number of persons; an array if the means are of different persons.
+
+    Examples:
+        >>> sums = gl.metrics.ClusterSums.from_values(np.array([1.0, 1.0, 0.0, 0.0]), np.array([0, 0, 1, 1]))
+        >>> float(sums.total), int(sums.n_clusters)
+        (2.0, 2)
     """
 
     total: np.ndarray | float
@@ -257,7 +330,7 @@ class ClusterSums:
 def clustered_proportion(
     flagged: np.ndarray, *, clusters: np.ndarray | None = None, confidence: float = 0.95
 ) -> Estimate:
-    """Share of records that are flagged, with its interval; withheld without records.
+    """Return the share of records that are flagged, with its interval.
 
     Args:
         flagged: (records,) True where the record is flagged.
@@ -265,11 +338,18 @@ def clustered_proportion(
             interval is Clopper and Pearson's.
         confidence: Nominal coverage of the interval.
 
-    >>> flagged = np.repeat([True, False, False], 4)
-    >>> print(clustered_proportion(flagged))
-    0.333 [0.099, 0.651]
-    >>> print(clustered_proportion(flagged, clusters=np.repeat([1, 2, 3], 4)))
-    0.333 [0.008, 0.906]
+    Returns:
+        The share; withheld without records.
+
+    Raises:
+        ValueError: If there is not one cluster per record.
+
+    Examples:
+        >>> flagged = np.repeat([True, False, False], 4)
+        >>> print(gl.metrics.clustered_proportion(flagged))
+        0.333 [0.099, 0.651]
+        >>> print(gl.metrics.clustered_proportion(flagged, clusters=np.repeat([1, 2, 3], 4)))
+        0.333 [0.008, 0.906]
     """
     flagged = np.asarray(flagged, dtype=bool)
     if clusters is None:

@@ -46,7 +46,12 @@ from guestlist.metrics.intervals import (
 
 
 class Resolution(StrEnum):
-    """Precision with which a number of non-members resolves a false positive rate."""
+    """Precision with which a number of non-members resolves a false positive rate: ``withheld``, ``weak`` or ``good``.
+
+    Examples:
+        >>> gl.metrics.Resolution.WEAK == "weak"
+        True
+    """
 
     WITHHELD = "withheld"
     WEAK = "weak"
@@ -120,7 +125,12 @@ class SortedScores:
 
 
 class SplitScores(NamedTuple):
-    """Scores of members and of non-members, sorted."""
+    """Scores of members and of non-members, sorted once for several metrics; :func:`split_scores` makes them.
+
+    Attributes:
+        members: Sorted scores of the members.
+        nonmembers: Sorted scores of the non-members.
+    """
 
     members: SortedScores
     nonmembers: SortedScores
@@ -169,13 +179,19 @@ def check_share(**named: np.ndarray | float) -> None:
 
 
 def resolution(fpr: float, n_nonmembers: float) -> Resolution:
-    """Withheld below one expected false positive, weak below ten, else good.
+    """Return how well a number of non-members resolves an FPR.
 
-    Where persons have several records, non-members are persons: all records of one may be flagged together, and then
-    ten flagged records are one false positive.
+    Args:
+        fpr: False positive rate, in [0, 1].
+        n_nonmembers: Number of non-members; of persons, if persons have several records, because all records of one person
+            may be flagged together.
 
-    >>> str(resolution(0.001, 5000))
-    'weak'
+    Returns:
+        Withheld below one expected false positive, weak below ten, otherwise good.
+
+    Examples:
+        >>> str(gl.metrics.resolution(0.001, 5000))
+        'weak'
     """
     check_share(fpr=fpr)
     expected = fpr * n_nonmembers + ROUNDING
@@ -187,10 +203,20 @@ def resolution(fpr: float, n_nonmembers: float) -> Resolution:
 
 
 def records_needed(fpr: float) -> int:
-    """Number of non-members that resolves ``fpr`` well: ten expected false positives.
+    """Return the number of non-members that resolves ``fpr`` well: ten expected false positives.
 
-    >>> records_needed(0.001)
-    10000
+    Args:
+        fpr: False positive rate, in (0, 1].
+
+    Returns:
+        The number of non-members.
+
+    Raises:
+        ValueError: If ``fpr`` is not in (0, 1].
+
+    Examples:
+        >>> gl.metrics.records_needed(0.001)
+        10000
     """
     if not 0 < fpr <= 1:
         raise ValueError(f"Expected fpr={fpr} in (0, 1].")
@@ -206,20 +232,25 @@ def tpr_at_fpr(
     weights: np.ndarray | None = None,
     confidence: float = 0.95,
 ) -> Estimate:
-    """Share of members flagged when at most a share ``fpr`` of the non-members is (Carlini et al. 2022).
+    """Compute the share of members flagged when at most a share ``fpr`` of the non-members is (Carlini et al. 2022).
 
     Args:
         scores: (records,) Higher means likelier member; infinities are allowed, NaN is ignored.
         member: (records,) True for members.
-        fpr: false positive rate, in [0, 1].
+        fpr: False positive rate, in [0, 1].
         clusters: (records,) Person of each record; by default every record is independent.
         weights: (records,) Weights of the non-members; those of members are ignored. By default all equal. They are
-            taken as known, and the interval is then no longer valid for every distribution of them.
+            taken as known, so that the interval is not valid for every distribution of them.
         confidence: Nominal coverage of the interval.
 
     Returns:
-        The share and its interval; withheld when ``fpr`` times the non-members (persons, where they are given, and as many as
-        the weights are worth) is below 1.
+        The share and its interval; withheld if ``fpr`` times the number of non-members is below 1. Persons count instead of
+        records if they are given, and weighted records by their effective sample size.
+
+    Examples:
+        >>> member = np.arange(400) < 200
+        >>> print(gl.metrics.tpr_at_fpr(np.arange(400)[::-1] + 0.0, member, fpr=0.05))
+        1.000 [0.982, 1.000]
     """
     check_share(fpr=fpr)
     members, nonmembers = split_scores(scores, member, clusters, weights)
@@ -236,10 +267,23 @@ def roc_band(
     clusters: np.ndarray | None = None,
     confidence: float = 0.95,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Lower and upper limits of the TPR at each of ``fprs``, as in :func:`tpr_at_fpr`: pointwise, not joint.
+    """Return pointwise limits of the TPR at each of ``fprs``, as in :func:`tpr_at_fpr`.
 
-    Also given where :func:`tpr_at_fpr` withholds its value; the lower limit is 0 there. NaN without scored
-    members or non-members.
+    Args:
+        scores: (records,) Higher means likelier member; NaN is ignored.
+        member: (records,) True for members.
+        fprs: False positive rates, in [0, 1].
+        clusters: (records,) Person of each record; by default every record is independent.
+        confidence: Nominal coverage at each rate; not joint over all rates.
+
+    Returns:
+        Lower and upper limits. Where :func:`tpr_at_fpr` withholds its value, the lower limit is 0. NaN without scored
+        members or non-members.
+
+    Examples:
+        >>> low, high = gl.metrics.roc_band(np.arange(400)[::-1] + 0.0, np.arange(400) < 200, np.array([0.05, 0.5]))
+        >>> low.round(3).tolist(), high.tolist()
+        ([0.982, 0.982], [1.0, 1.0])
     """
     return roc_band_of_split(split_scores(scores, member, clusters), fprs, confidence=confidence)
 
@@ -247,7 +291,15 @@ def roc_band(
 def roc_band_of_split(
     sides: SplitScores, fprs: np.ndarray, *, confidence: float = 0.95
 ) -> tuple[np.ndarray, np.ndarray]:
-    """:func:`roc_band` of scores that are sorted already."""
+    """Return :func:`roc_band` for scores that are already sorted.
+
+    Args:
+        sides: Scores of members and of non-members, from :func:`split_scores`.
+        fprs, confidence: As for :func:`roc_band`.
+
+    Returns:
+        Lower and upper limits.
+    """
     fprs = np.asarray(fprs, dtype=np.float64)
     check_share(fprs=fprs)
     members, nonmembers = sides
@@ -257,13 +309,20 @@ def roc_band_of_split(
 
 
 def threshold_at_fpr(scores_of_nonmembers: np.ndarray, fpr: float) -> np.floating:
-    """The smallest threshold at which flags ``score >= threshold`` meet ``fpr`` on these non-members.
+    """Return the smallest threshold at which flags ``score >= threshold`` meet ``fpr`` on these non-members.
 
-    It is the first float above the non-member that must not be flagged, in the precision of the scores. NaN,
-    at which no record is flagged, when more than a share ``fpr`` of them scores +inf, or none is scored.
+    It is the first float above the non-member that must not be flagged, in the precision of the scores.
 
-    >>> threshold_at_fpr(np.array([0.0, 1.0, 2.0, 3.0]), 0.25) > 2
-    np.True_
+    Args:
+        scores_of_nonmembers: (non-members,) scores; NaN is ignored.
+        fpr: Largest share of them that may be flagged.
+
+    Returns:
+        The threshold; NaN, at which no record is flagged, if more than a share ``fpr`` scores +inf, or none is scored.
+
+    Examples:
+        >>> bool(gl.metrics.threshold_at_fpr(np.array([0.0, 1.0, 2.0, 3.0]), 0.25) > 2)
+        True
     """
     check_share(fpr=fpr)
     scores = np.asarray(scores_of_nonmembers)
@@ -294,15 +353,23 @@ def positive_predictive_value(
     clusters: np.ndarray | None = None,
     confidence: float = 0.95,
 ) -> Estimate:
-    """Share of true members among those flagged at ``fpr``, when a share ``prior`` of people are members.
+    """Compute the share of true members among records flagged at ``fpr``, if a share ``prior`` of tested records are members.
 
-    prior * TPR / (prior * TPR + (1 - prior) * FPR) of flags above the threshold of :func:`tpr_at_fpr`. Their FPR is
-    ``fpr`` itself where scores do not tie, and less where a lump of equal scores at the threshold is not flagged: then
-    it is as unknown as the TPR, and the interval pays for both. Withheld with the TPR, and where no record is flagged.
+    It is prior * TPR / (prior * TPR + (1 - prior) * FPR) above the threshold of :func:`tpr_at_fpr`. Without ties the FPR is
+    ``fpr`` itself. With tied scores at the threshold, which are not flagged, it is smaller and estimated; the interval then
+    accounts for both rates.
 
     Args:
-        scores, member, fpr, persons, confidence: as for :func:`tpr_at_fpr`.
-        prior: share of members among the people in question, in [0, 1].
+        scores, member, fpr, clusters, confidence: As for :func:`tpr_at_fpr`.
+        prior: Share of members among the tested records, in [0, 1].
+
+    Returns:
+        The share; withheld if the TPR is, and if no record is flagged.
+
+    Examples:
+        >>> scores, member = np.arange(400)[::-1] + 0.0, np.arange(400) < 200
+        >>> print(gl.metrics.positive_predictive_value(scores, member, fpr=0.05, prior=0.5))
+        0.952 [0.952, 0.952]
     """
     return tpr_and_ppv_at_fpr(scores, member, fpr, prior, clusters=clusters, confidence=confidence)[1]
 
@@ -316,14 +383,32 @@ def tpr_and_ppv_at_fpr(
     clusters: np.ndarray | None = None,
     confidence: float = 0.95,
 ) -> tuple[Estimate, Estimate]:
-    """:func:`tpr_at_fpr` and :func:`positive_predictive_value` together, for less than both apart."""
+    """Compute :func:`tpr_at_fpr` and :func:`positive_predictive_value` together, which is faster.
+
+    Args:
+        scores, member, fpr, clusters, confidence: As for :func:`tpr_at_fpr`.
+        prior: Share of members among the tested records, in [0, 1].
+
+    Returns:
+        The TPR and the positive predictive value.
+    """
     return rates_of_split(split_scores(scores, member, clusters), (fpr,), prior, confidence=confidence)[0]
 
 
 def rates_of_split(
     sides: SplitScores, fprs: Sequence[float], prior: float, *, confidence: float = 0.95
 ) -> list[tuple[Estimate, Estimate]]:
-    """:func:`tpr_and_ppv_at_fpr` at several rates, of scores that are sorted already."""
+    """Compute :func:`tpr_and_ppv_at_fpr` at several rates, for scores that are already sorted.
+
+    Args:
+        sides: Scores of members and of non-members, from :func:`split_scores`.
+        fprs: False positive rates, in [0, 1].
+        prior: Share of members among the tested records, in [0, 1].
+        confidence: Nominal coverage of each interval.
+
+    Returns:
+        The TPR and the positive predictive value at each rate.
+    """
     check_share(prior=prior, fprs=np.array(fprs))
     members, nonmembers = sides
     error = error_of(confidence)
@@ -344,11 +429,20 @@ def smallest_detectable_tpr(fpr: float, n_members: int, n_nonmembers: int, *, co
 
     Power is the share of simulated audits in which the interval of :func:`tpr_at_fpr` lies above ``fpr``. Thresholds in
     the interval are stricter than ``fpr``, so power depends on the ROC curve to the left of ``fpr``: the curve is assumed
-    to be binormal, TPR = Phi(Phi^-1(FPR) + d). Where persons have several records, pass the numbers of persons; the
-    result is then an upper bound, which is reached where all records of a person are alike.
+    to be binormal, TPR = Phi(Phi^-1(FPR) + d).
+
+    Args:
+        fpr: False positive rate, in [0, 1].
+        n_members, n_nonmembers: Numbers of records; of persons, if persons have several. The result is then an upper bound,
+            which is reached if all records of a person are alike.
+        confidence: Nominal coverage of the interval.
 
     Returns:
-        NaN where even a TPR of 1 would not be distinguished.
+        The TPR; NaN if even a TPR of 1 would not be distinguished.
+
+    Examples:
+        >>> round(gl.metrics.smallest_detectable_tpr(0.05, 1000, 1000), 2)
+        0.09
     """
     check_share(fpr=fpr)
     thresholds = _binomial_thresholds(error_of(confidence), n_nonmembers, np.float64(fpr).tobytes())
@@ -388,7 +482,17 @@ def smallest_detectable_tpr(fpr: float, n_members: int, n_nonmembers: int, *, co
 def split_scores(
     scores: np.ndarray, member: np.ndarray, clusters: np.ndarray | None, weights: np.ndarray | None = None
 ) -> SplitScores:
-    """Split scores into sorted members and non-members, once for several metrics."""
+    """Split scores into sorted members and non-members, once for several metrics.
+
+    Args:
+        scores: (records,) Higher means likelier member; NaN is ignored.
+        member: (records,) True for members.
+        clusters: (records,) Person of each record; None if every record is independent.
+        weights: (records,) Weights of the non-members; those of members are ignored. By default all equal.
+
+    Returns:
+        The sorted scores of both.
+    """
     scores, member, clusters, weights = scored_records(scores, member, clusters, weights)
     if clusters is None and weights is None:
         order = cached_argsort(scores)

@@ -17,17 +17,37 @@ MIN_CORRELATION_SIZE = 4  # with three, Fisher's interval is everything
 
 
 def pearson(a: np.ndarray, b: np.ndarray, *, confidence: float = 0.95) -> Estimate:
-    """Pearson's correlation with Fisher's interval (1921), which is for values that are normal together.
+    """Return Pearson's correlation with Fisher's interval (1921), which assumes a bivariate normal distribution.
 
-    Withheld where one of the two is constant, or with fewer than four values.
+    Args:
+        a, b: (n,) paired values.
+        confidence: Nominal coverage of the interval.
+
+    Returns:
+        The correlation; withheld if one of the two is constant, or with fewer than four values.
+
+    Examples:
+        >>> print(gl.metrics.pearson(np.arange(20.0), np.arange(20.0) ** 2))
+        0.965 [0.913, 0.986]
     """
     return _correlation_estimate(a, b, len(a), confidence, lambda: pearsonr(a, b).statistic, lambda value: 1.0)
 
 
 def spearman(a: np.ndarray, b: np.ndarray, *, clusters: np.ndarray | None = None, confidence: float = 0.95) -> Estimate:
-    """Spearman's rank correlation with the interval of Bonett & Wright (2000); persons count once in its width.
+    """Return Spearman's rank correlation with the interval of Bonett & Wright (2000).
 
-    Withheld where one of the two is constant, or with fewer than four records.
+    Args:
+        a, b: (records,) paired values.
+        clusters: (records,) Person of each record; each person counts once in the width of the interval. By default every
+            record is independent.
+        confidence: Nominal coverage of the interval.
+
+    Returns:
+        The correlation; withheld if one of the two is constant, or with fewer than four records.
+
+    Examples:
+        >>> print(gl.metrics.spearman(np.arange(20.0), np.arange(20.0) ** 2))
+        1.000 [1.000, 1.000]
     """
     if clusters is None:
         n = len(a)
@@ -58,7 +78,18 @@ def _correlation_estimate(a, b, n: int, confidence: float, correlation, variance
 
 
 def is_constant(values: np.ndarray) -> bool:
-    """Return True if values differ by rounding only."""
+    """Return whether values differ by rounding only.
+
+    Args:
+        values: At least one value.
+
+    Returns:
+        True if they are equal up to a relative difference of 1e-9.
+
+    Examples:
+        >>> gl.metrics.is_constant(np.array([0.3, 0.1 + 0.2]))
+        True
+    """
     if np.isfinite(values).all():
         return bool(np.ptp(values) <= 1e-9 * np.abs(values).max())
     return len(np.unique(values)) < 2
@@ -98,17 +129,21 @@ def group_means(
         values: (records,) Values; those that are not finite are ignored.
         groups: (records,) masks; they may overlap.
         bounds: Smallest and largest possible value; by default those of these values.
-        clusters: (records,) Person of each record. A person with records inside and outside a group counts in both:
-            the two means rise and fall together, which leaves the difference less uncertain than the interval says.
+        clusters: (records,) Person of each record; by default every record is independent. Persons with records inside and
+            outside a group count in both means; the interval is then conservative.
         confidence: Nominal coverage of each interval.
 
     Returns:
-        One for each group; withheld where all values are equal and ``bounds`` are not given.
+        One for each group; withheld if all values are equal and ``bounds`` are not given.
 
-    >>> values, first = np.array([0.0, 0, 1, 0, 1, 1, 1, 1]), np.arange(8) < 4
-    >>> (first_group,) = group_means(values, [first])
-    >>> print(first_group.mean, first_group.beyond_rest)
-    0.250 [0.006, 0.806] -0.750 [-0.994, 0.070]
+    Raises:
+        ValueError: If a value is outside ``bounds``.
+
+    Examples:
+        >>> values, first = np.array([0.0, 0, 1, 0, 1, 1, 1, 1]), np.arange(8) < 4
+        >>> (first_group,) = gl.metrics.group_means(values, [first])
+        >>> print(first_group.mean, first_group.beyond_rest)
+        0.250 [0.006, 0.806] -0.750 [-0.994, 0.070]
     """
     error = error_of(confidence)
     values = np.asarray(values, dtype=np.float64)
@@ -142,12 +177,17 @@ def group_means(
 
 
 def holm(p_values: np.ndarray) -> np.ndarray:
-    """Adjust p-values for multiple testing (Holm 1979); NaN is ignored.
+    """Adjust p-values for multiple testing (Holm 1979).
 
-    The family-wise error rate is at most the adjusted p-value.
+    Args:
+        p_values: p-values of a family of tests; NaN is ignored.
 
-    >>> holm(np.array([0.01, 0.04, 0.03, np.nan]))
-    array([0.03, 0.06, 0.06,  nan])
+    Returns:
+        Adjusted p-values: rejecting those of at most alpha keeps the family-wise error rate at alpha.
+
+    Examples:
+        >>> gl.metrics.holm(np.array([0.01, 0.04, 0.03, np.nan])).tolist()
+        [0.03, 0.06, 0.06, nan]
     """
     p_values = np.asarray(p_values, dtype=np.float64)
     adjusted = np.full(p_values.shape, np.nan)
@@ -236,17 +276,21 @@ SEED = 0
 def calibration_error(
     sureness: np.ndarray, correct: np.ndarray, *, clusters: np.ndarray | None = None, confidence: float = 0.95
 ) -> Estimate:
-    """Compute the mean distance of confidence and accuracy over bins; withheld without records.
+    """Compute the expected calibration error: the mean distance of confidence and accuracy over bins.
 
     Args:
-        sureness: (records,) probability of the class that is answered with.
-        correct: (records,) whether that class is the true one.
+        sureness: (records,) Probability of the predicted class.
+        correct: (records,) Whether that class is the true one.
         clusters: (records,) Person of each record; by default every record is independent.
         confidence: Nominal coverage of the interval.
 
-    >>> right = np.arange(400) % 10 < 7
-    >>> print(calibration_error(np.full(400, 0.7), right), calibration_error(np.full(400, 0.9), right))
-    0.000 [0.000, 0.045] 0.200 [0.155, 0.245]
+    Returns:
+        The error in [0, 1]; withheld without records.
+
+    Examples:
+        >>> right = np.arange(400) % 10 < 7
+        >>> print(gl.metrics.calibration_error(np.full(400, 0.9), right))
+        0.200 [0.155, 0.245]
     """
     error = error_of(confidence)
     sureness, correct = drop_unscored(sureness, correct)

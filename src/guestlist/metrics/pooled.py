@@ -32,12 +32,11 @@ CELLS_AT_ONCE = 2**21  # bounds the memory of the bootstrap to some tens of mega
 def pooled_auc(
     scores: np.ndarray, member: np.ndarray, *, clusters: np.ndarray | None = None, confidence: float = 0.95
 ) -> Estimate:
-    """Mean AUC over targets, as an estimate of the AUC of a fresh target on fresh records.
+    """Estimate the AUC of a new target on new records by the mean AUC over targets.
 
-    Members are compared with non-members of the same target only. The part of the variance that is due to
-    records comes from DeLong's components, added up over targets and over the records of a person (Obuchowski
-    1997): what a bootstrap over records tends to, without its randomness. The part due to targets is the
-    spread of their AUCs. Both contain the noise of single pairs, which is counted once.
+    Members are compared with non-members of the same target only. The variance due to records comes from DeLong's
+    components, summed over targets and over the records of a person (Obuchowski 1997); a bootstrap over records converges to
+    it. The variance due to targets is that of their AUCs. Both contain the noise of single pairs, which is counted once.
 
     Args:
         scores: (targets, records) Higher means likelier member; NaN is ignored.
@@ -46,8 +45,14 @@ def pooled_auc(
         confidence: Nominal coverage of the interval.
 
     Returns:
-        The mean and its interval; targets without scored members or non-members are left out, and the
-        figure is withheld when fewer than two remain.
+        The mean and its interval. Targets without scored members or non-members are omitted; the estimate is withheld if
+        fewer than two remain.
+
+    Examples:
+        >>> simulation = gl.testing.gaussian_simulation(1.0, records=200, models=5)
+        >>> pooled = gl.metrics.pooled_auc(simulation.values["margin"], simulation.member)
+        >>> bool(0.5 < pooled.low < pooled.value < 0.9)
+        True
     """
     pairs = _checked(scores, member, clusters)
     error = error_of(confidence)
@@ -71,25 +76,31 @@ def pooled_tpr_at_fpr(
     seed: int = 0,
     confidence: float = 0.95,
 ) -> Estimate:
-    """TPR at ``fpr`` with one threshold for all targets, as an estimate for a fresh target and fresh records.
+    """Estimate the TPR at ``fpr`` of a new target on new records, with one threshold for all targets.
 
     The parameter is P(score > q) for a member, where q is the (1 - fpr)-quantile of non-members' scores, both
-    over fresh targets and records. The variance is that of a bootstrap over records (or persons), which moves
-    threshold and members together, plus that of a jackknife over targets, less what is in both: that of a
-    bootstrap in which each target draws its records apart. It sets the sample size at which
-    Clopper-Pearson limits are taken (Korn & Graubard 1998), which keeps shares near 0 and 1 honest.
+    over new targets and records. The variance is that of a bootstrap over records (or persons), which moves
+    threshold and members together, plus that of a jackknife over targets, minus the part in both: that of a
+    bootstrap in which each target draws its records separately. It sets the sample size at which
+    Clopper-Pearson limits are taken (Korn & Graubard 1998), which keeps coverage for shares near 0 and 1.
 
     Args:
         scores: (targets, records) Higher means likelier member; NaN is ignored.
         member: (targets, records) True for members.
-        fpr: false positive rate, in [0, 1].
+        fpr: False positive rate, in [0, 1].
         clusters: (records,) Person of each record; by default every record is independent.
-        draws: number of bootstrap draws.
-        seed: of the bootstrap.
+        draws: Number of bootstrap draws.
+        seed: Random seed of the bootstrap.
         confidence: Nominal coverage of the interval.
 
     Returns:
-        The share and its interval; withheld when ``fpr`` times the non-member pairs is below 1.
+        The share and its interval; withheld if ``fpr`` times the number of non-member pairs is below 1.
+
+    Examples:
+        >>> simulation = gl.testing.gaussian_simulation(1.0, records=200, models=5)
+        >>> pooled = gl.metrics.pooled_tpr_at_fpr(simulation.values["margin"], simulation.member, 0.05)
+        >>> bool(0.05 < pooled.value < 0.5)
+        True
     """
     pairs = _checked(scores, member, clusters)
     error = error_of(confidence)

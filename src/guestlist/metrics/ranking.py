@@ -22,8 +22,16 @@ from guestlist.metrics.intervals import WITHHELD, ClusterSums, Estimate, error_o
 class Placements(NamedTuple):
     """Placements of records among the other class: the structural components of DeLong et al. (1988).
 
-    ``member[i]``: share of non-members below member i; ``nonmember[j]``: share of members above non-member j;
-    ties count one half. The mean of either is the AUC.
+    Ties count 0.5. The mean of either array is the AUC.
+
+    Attributes:
+        member: (members,) Share of non-members below each member.
+        nonmember: (non-members,) Share of members above each non-member.
+
+    Examples:
+        >>> placed = gl.metrics.placements(np.array([3.0, 1.0, 2.0]), np.array([True, True, False]))
+        >>> placed.member.tolist(), placed.nonmember.tolist(), placed.auc
+        ([1.0, 0.0], [0.5], 0.5)
     """
 
     member: np.ndarray
@@ -41,6 +49,13 @@ def placements(scores: np.ndarray, member: np.ndarray, weights: np.ndarray | Non
         scores: (records,) without NaN.
         member: (records,) True for members.
         weights: (non-members,) Weights; by default all equal.
+
+    Returns:
+        The placements of members and of non-members.
+
+    Examples:
+        >>> gl.metrics.placements(np.array([3.0, 1.0, 2.0]), np.array([True, True, False])).member.tolist()
+        [1.0, 0.0]
     """
     if weights is not None:
         members = scores[member]
@@ -83,7 +98,7 @@ def auc(
     confidence: float = 0.95,
     placed: Placements | None = None,
 ) -> Estimate:
-    """Area under the ROC curve by Mann-Whitney with mid-ranks, and DeLong's interval (DeLong et al. 1988).
+    """Compute the area under the ROC curve by Mann-Whitney with mid-ranks, and DeLong's interval (DeLong et al. 1988).
 
     Args:
         scores: (records,) Higher means likelier member; infinities are allowed, NaN is ignored.
@@ -91,14 +106,17 @@ def auc(
         clusters: (records,) Person of each record; by default every record is independent.
         weights: (records,) Weights of the non-members; those of members are ignored. By default all equal.
         confidence: Nominal coverage of the interval.
-        placed: the placements of the scores, where they are known already.
+        placed: Placements of the scores, if they are already known.
 
     Returns:
-        The AUC, exactly 0.5 for a constant score; withheld without scored members or non-members. For one
-        target: where several are pooled, use :func:`pooled_auc`.
+        The AUC of one target, exactly 0.5 for a constant score; withheld without scored members or non-members. For
+        several targets, use :func:`pooled_auc`.
 
-    >>> auc(np.array([1.0, 1.0, 1.0]), np.array([True, False, True])).value
-    0.5
+    Examples:
+        >>> gl.metrics.auc(np.array([1.0, 1.0, 1.0]), np.array([True, False, True])).value
+        0.5
+        >>> print(gl.metrics.auc(np.arange(100.0), np.arange(100) % 4 > 0))
+        0.520 [0.385, 0.652]
     """
     error = error_of(confidence)
     scores, member, clusters, weights = scored_records(scores, member, clusters, weights)
@@ -124,18 +142,26 @@ def auc_difference(
     placed_a: Placements | None = None,
     placed_b: Placements | None = None,
 ) -> Estimate:
-    """AUC of attack a minus AUC of attack b on the same records of one target (paired, DeLong et al. 1988).
+    """Compute the AUC of attack a minus that of attack b on the same records of one target (paired, DeLong et al. 1988).
 
-    The interval is never narrower than what a sample of this size leaves open when the two attacks agree on
-    every pair, as they do when both separate perfectly: see ``_exact_bounds``.
+    If the two attacks agree on every pair, for example because both separate perfectly, the interval keeps the width that
+    a sample of this size cannot exclude.
 
     Args:
-        scores_a: (records,) scores of one attack; NaN is left out, together with its partner in ``scores_b``.
+        scores_a: (records,) scores of one attack; NaN is ignored, together with its partner in ``scores_b``.
         scores_b: (records,) scores of the other attack.
         member: (records,) True for members.
         clusters: (records,) Person of each record; by default every record is independent.
         confidence: Nominal coverage of the interval.
-        placed_a, placed_b: the placements of the scores, where they are known already and no score is missing.
+        placed_a, placed_b: Placements of the scores, if they are already known and no score is missing.
+
+    Returns:
+        The difference in [-1, 1]; withheld without scored members or non-members.
+
+    Examples:
+        >>> member = np.arange(100) % 2 == 0
+        >>> print(gl.metrics.auc_difference(member + 0.0, np.arange(100.0), member))
+        0.510 [0.394, 0.626]
     """
     error = error_of(confidence)
     both = ~(np.isnan(scores_a) | np.isnan(scores_b))
@@ -167,8 +193,21 @@ def effective_sizes(
 ) -> tuple[float, float]:
     """Compute the effective numbers of members and non-members for the AUC: records divided by the design effect.
 
-    The design effect of a class is its part of the AUC's variance, divided by what that would be for independent records. Each
-    number is at least 1 for a class with scores, and at most the number of records.
+    The design effect of a class is its part of the AUC's variance, divided by that of independent records.
+
+    Args:
+        scores: (records,) Higher means likelier member; NaN is ignored.
+        member: (records,) True for members.
+        clusters: (records,) Person of each record; by default every record is independent.
+
+    Returns:
+        The two numbers, each at least 1 for a class with scores, and at most the number of records.
+
+    Examples:
+        >>> scores, member = np.repeat(np.arange(10.0), 5), np.repeat(np.arange(10) % 2 == 0, 5)
+        >>> effective = gl.metrics.effective_sizes(scores, member, clusters=np.repeat(np.arange(10), 5))
+        >>> bool(effective[0] < 25)  # 25 member records of 5 persons
+        True
     """
     scores, member, clusters, _ = scored_records(scores, member, clusters)
     records = np.array([member.sum(), (~member).sum()], dtype=np.float64)
@@ -182,13 +221,19 @@ def effective_sizes(
 
 
 def smallest_detectable_auc(n_members: float, n_nonmembers: float) -> float:
-    """Return the AUC that an audit of this size detects with 80 % power in a two-sided test at 5 %.
+    """Return the AUC that an audit of this size detects with 80% power in a two-sided test at 5%.
 
-    It is 0.5 + (1.96 + 0.84) standard deviations of the AUC of an uninformative score. Where persons
-    have several records, use the numbers of :func:`effective_sizes`.
+    It is 0.5 + (1.96 + 0.84) standard deviations of the AUC of an uninformative score.
 
-    >>> round(smallest_detectable_auc(500, 500), 3)
-    0.551
+    Args:
+        n_members, n_nonmembers: Numbers of records; if persons have several, those of :func:`effective_sizes`.
+
+    Returns:
+        The AUC.
+
+    Examples:
+        >>> round(gl.metrics.smallest_detectable_auc(500, 500), 3)
+        0.551
     """
     return float(0.5 + 2.8 * np.sqrt((1 / n_members + 1 / n_nonmembers) / 12))
 
@@ -385,20 +430,27 @@ def auc_gain_within_folds(
     clusters: np.ndarray | None = None,
     confidence: float = 0.95,
 ) -> Estimate:
-    """AUC of ``scores`` minus that of cross-fitted scores, over pairs of records of one fold.
-
-    With ``at_least`` it is the AUC minus the larger of two: that of the cross-fitted scores, and ``at_least``. This is the
-    smaller of two differences, and each end of its interval is the smaller of theirs.
+    """Compute the AUC of ``scores`` minus that of cross-fitted scores, over pairs of records of one fold.
 
     Args:
-        scores: (records,) of an attack; NaN is left out, together with its partner.
-        fitted: (records,) of the classifier, by folds that did not teach it.
+        scores: (records,) scores of an attack; NaN is ignored, together with its partner.
+        fitted: (records,) scores of the classifier, which was fitted on other folds.
         member: (records,) True for members.
         fold: (records,) numbers of the folds.
-        baseline_sd: standard deviation of the classifier's AUC when memberships are exchanged.
-        at_least: AUC that the classifier is taken to reach where it does worse, such as 0.5; None compares with its AUC only.
+        baseline_sd: Standard deviation of the classifier's AUC under permuted membership.
+        at_least: AUC that replaces the classifier's if that is smaller, such as 0.5; the result is then the smaller of two
+            differences, and so is each end of its interval. None compares with the classifier's AUC only.
         clusters: (records,) Person of each record; by default every record is independent.
         confidence: Nominal coverage of the interval.
+
+    Returns:
+        The difference in AUC; withheld if no fold has scored members and non-members.
+
+    Examples:
+        >>> member, fold = np.arange(100) % 2 == 0, np.arange(100) // 50
+        >>> gain = gl.metrics.auc_gain_within_folds(member + 0.0, np.zeros(100), member, fold)
+        >>> gain.value
+        0.5
     """
     error = error_of(confidence)
     compared = ~(np.isnan(scores) | np.isnan(fitted))

@@ -34,7 +34,7 @@ TINY = 1e-9  # smallest share of epsilon that a search distinguishes from none
 class Privacy:
     """Guarantee of differential privacy, and its assumptions.
 
-    Args:
+    Attributes:
         epsilon, delta: Parameters of the whole training.
         accountant: Method that bounds epsilon from above.
         noise: Standard deviation of the noise in multiples of ``clip``.
@@ -44,6 +44,11 @@ class Privacy:
         unit: Unit of protection.
         neighbours: Neighbouring data sets; the number of records is public.
         sampler: Sampling of batches.
+
+    Examples:
+        >>> guarantee = gl.defences.DpSgd(noise=1.0, rate=0.1, epochs=5).privacy(delta=1e-5)
+        >>> round(guarantee.epsilon, 2), guarantee.steps, guarantee.unit
+        (5.16, 50, 'one record')
     """
 
     epsilon: float
@@ -59,7 +64,9 @@ class Privacy:
 
 
 def epsilon_of(noise: float, *, rate: float, steps: int, delta: float = 1e-5, accountant: str = "prv") -> float:
-    """Return epsilon of a training: the accountant's bound, or the smaller of two bounds if it is large.
+    """Return the epsilon of a training: the accountant's bound, or the smaller of two bounds if it is large.
+
+    It needs the extra ``dp``.
 
     Args:
         noise: Standard deviation in multiples of the clipping norm; 0 has no guarantee.
@@ -68,8 +75,18 @@ def epsilon_of(noise: float, *, rate: float, steps: int, delta: float = 1e-5, ac
         delta: Delta of the guarantee.
         accountant: ``prv`` or ``rdp``.
 
-    >>> round(epsilon_of(1.0, rate=0.1, steps=50), 3), round(epsilon_of(1.0, rate=0.1, steps=50, accountant="rdp"), 3)
-    (5.159, 5.881)
+    Returns:
+        Epsilon; infinite without noise.
+
+    Raises:
+        ValueError: If the accountant is unknown, or a number is out of range.
+        InputError: If Opacus, the extra ``dp``, is not installed.
+
+    Examples:
+        >>> round(gl.privacy.epsilon_of(1.0, rate=0.1, steps=50), 3)
+        5.159
+        >>> round(gl.privacy.epsilon_of(1.0, rate=0.1, steps=50, accountant="rdp"), 3)
+        5.881
     """
     if accountant not in ACCOUNTANTS:
         why = "there is no such accountant"
@@ -88,12 +105,27 @@ def epsilon_of(noise: float, *, rate: float, steps: int, delta: float = 1e-5, ac
 def noise_for(
     epsilon: float, *, rate: float, steps: int, delta: float = 1e-5, progress: Callable[..., Iterable] | None = None
 ) -> float:
-    """Return the least noise, to 1 % of epsilon, with which training spends at most ``epsilon``.
+    """Return the least noise, to 1% of epsilon, with which training spends at most ``epsilon``.
+
+    It needs the extra ``dp``.
 
     Args:
         epsilon: Epsilon of the guarantee.
         rate, steps, delta: As for :func:`epsilon_of`.
-        progress: Wraps the calls of the accountant, with ``total=``; the last may take seconds for a tiny epsilon.
+        progress: Function that wraps the calls of the accountant, with ``total=``; the last may take seconds for a tiny
+            epsilon. None shows nothing.
+
+    Returns:
+        Standard deviation in multiples of the clipping norm.
+
+    Raises:
+        ValueError: If epsilon is outside the range of the search.
+        InputError: If delta is so large that no noise is needed, or the extra ``dp`` is not installed.
+
+    Examples:
+        >>> noise = gl.privacy.noise_for(5.2, rate=0.1, steps=50)
+        >>> 0.98 < noise < 1.0
+        True
     """
     low, high = NOISE_FOR
     if not low <= epsilon <= high:

@@ -29,7 +29,7 @@ class Method(Protocol):
 
 @dataclass(frozen=True)
 class Bonferroni:
-    """The best of all candidates, each at an equal part of the level; a single candidate costs nothing."""
+    """Best of all candidate thresholds, each at an equal part of the level; a single candidate costs nothing."""
 
     def lower(self, method: Method, scores: np.ndarray, member: np.ndarray, delta: float, level: float) -> float:
         tried = method.candidates(member)
@@ -38,11 +38,11 @@ class Bonferroni:
 
 @dataclass(frozen=True)
 class HoldOut:
-    """The candidate that does best on a random part of the records, measured on the rest.
+    """Candidate threshold that does best on a random part of the records, measured on the rest.
 
-    Args:
-        fraction: of the records, to choose on.
-        seed: of the random part.
+    Attributes:
+        fraction: Share of the records to choose the threshold on, in (0, 1).
+        seed: Random seed of the part.
     """
 
     fraction: float = 0.5
@@ -58,14 +58,17 @@ class HoldOut:
 
 @dataclass(frozen=True)
 class Median:
-    """The median over many hold-outs, each at half the level, so that no single split decides.
+    """Median over many hold-outs, each at half the level, so that no single split decides.
 
-    If more than half of the bounds are false, their expected share must be so too, which happens with probability 2 × level / 2.
+    If more than half of the bounds are false, so must be their expected share, which has probability 2 × level / 2.
 
-    Args:
-        splits: how many.
-        fraction: of the records, to choose on.
-        seed: of the splits.
+    Attributes:
+        splits: Number of splits; odd.
+        fraction: Share of the records to choose the threshold on, in (0, 1).
+        seed: Random seed of the splits.
+
+    Raises:
+        ValueError: If ``splits`` is even, or a number is out of range.
     """
 
     splits: int = 21
@@ -160,7 +163,12 @@ class _Runs:
 
 @dataclass(frozen=True)
 class ClopperPearson(_Runs):
-    """Exact bounds on both error rates, half of the level each (Nasr et al. 2021)."""
+    """Exact bounds on both error rates, half of the level each (Nasr et al. 2021).
+
+    Attributes:
+        shares: Shares of the non-members' scores at which thresholds are tried, from the largest score down; by default
+            powers of 0.5 and their complements.
+    """
 
     def bound(self, scores: np.ndarray, member: np.ndarray, candidate: float, delta: float, level: float) -> float:
         fpr, fnr = self._bounded(scores, member, candidate, level)
@@ -169,7 +177,13 @@ class ClopperPearson(_Runs):
 
 @dataclass(frozen=True)
 class GaussianRuns(_Runs):
-    """The same bounds, read as errors of Gaussian noise (Nasr et al. 2023): for mechanisms whose curve is Gaussian."""
+    """Exact bounds on both error rates, read as errors of Gaussian noise (Nasr et al. 2023).
+
+    They are valid for mechanisms whose trade-off curve is Gaussian.
+
+    Attributes:
+        shares: As for :class:`ClopperPearson`.
+    """
 
     def bound(self, scores: np.ndarray, member: np.ndarray, candidate: float, delta: float, level: float) -> float:
         if delta <= 0:
@@ -183,6 +197,9 @@ class BayesianRuns(_Runs):
     """Credible bounds on both error rates, from Jeffreys' prior (Zanella-Béguelin et al. 2023).
 
     They are narrower than Clopper-Pearson's, and may be wrong in more than 5% of the audits of a given mechanism.
+
+    Attributes:
+        shares: As for :class:`ClopperPearson`.
     """
 
     def bound(self, scores: np.ndarray, member: np.ndarray, candidate: float, delta: float, level: float) -> float:
@@ -235,13 +252,19 @@ BoundMethod = OneRun | OneRunCurve | ClopperPearson | GaussianRuns | BayesianRun
 class EpsilonBound:
     """A lower bound on epsilon.
 
-    Args:
-        epsilon: lower bound: a mechanism with a smaller epsilon gives such scores with probability at most 1 − ``confidence``;
-            0: no evidence.
-        delta: of the bound.
-        confidence: of the bound; for ``BayesianRuns`` the posterior probability.
-        provable: bound that perfect scores of the same records, or runs, would give.
-        members, nonmembers: their numbers.
+    Attributes:
+        epsilon: Lower bound: a mechanism with a smaller epsilon gives such scores with probability at most 1 − ``confidence``;
+            0 is no evidence.
+        delta: Delta of the bound.
+        confidence: Confidence level; for ``BayesianRuns`` the posterior probability.
+        provable: Bound that perfect scores of the same records, or runs, would give.
+        members, nonmembers: Numbers of included and excluded records, or runs.
+
+    Examples:
+        >>> included = np.arange(200) % 2 == 0
+        >>> bound = gl.privacy.epsilon_lower_bound(np.zeros(200), included)
+        >>> bound.epsilon, round(bound.provable, 2)
+        (0.0, 3.71)
     """
 
     epsilon: float
@@ -268,16 +291,23 @@ def epsilon_lower_bound(
             (runs,) of one record for ``ClopperPearson``, ``GaussianRuns`` and ``BayesianRuns``, one per model. A higher score
             means a likelier member. Scores must not depend on the membership labels.
         member: (records,) or (runs,) true if the record was included.
-        delta: of the bound.
-        method: the method; ``OneRun()`` by default.
-        threshold: correction for the choice of a threshold: ``Bonferroni()`` by default, ``HoldOut()`` or ``Median()``.
-        confidence: of the bound.
+        delta: Delta of the bound.
+        method: Method of the proof; ``OneRun()`` by default.
+        threshold: Correction for the choice of a threshold: ``Bonferroni()`` by default, ``HoldOut()`` or ``Median()``.
+        confidence: Confidence level of the bound.
 
-    >>> import numpy as np
-    >>> member = np.random.default_rng(0).random(1000) < 0.5
-    >>> found = epsilon_lower_bound(member, member)
-    >>> found.epsilon == found.provable > 4
-    True
+    Returns:
+        The bound, and the largest bound that perfect scores would prove.
+
+    Raises:
+        InputError: If scores and membership do not fit together.
+        ValueError: If delta or confidence is out of range.
+
+    Examples:
+        >>> member = np.random.default_rng(0).random(1000) < 0.5
+        >>> bound = gl.privacy.epsilon_lower_bound(member, member)  # perfect scores
+        >>> bound.epsilon == bound.provable > 4
+        True
     """
     scores = np.asarray(scores, dtype=np.float64)
     member = np.asarray(member)

@@ -26,11 +26,18 @@ LARGEST = 64.0  # no bound is looked for beyond
 
 @dataclass(frozen=True)
 class Coins:
-    """A fair coin decided about each record by itself.
+    """Independent inclusion of each record with probability 0.5.
 
-    Args:
-        condition: where tosses were repeated until some condition held, such as a record of every class: its probability.
-            What happens in a share of all tosses happens in at most that share / ``condition`` of those that meet it.
+    Attributes:
+        condition: Probability of a condition that was enforced by repeating the draw, such as a record of every class; 1 for
+            none. An event with probability p in all draws has at most probability p / ``condition`` in those that meet it.
+
+    Raises:
+        ValueError: If ``condition`` is not in (0, 1].
+
+    Examples:
+        >>> gl.privacy.OneRun(gl.privacy.Coins(condition=0.99))
+        OneRun(...
     """
 
     condition: float = 1.0
@@ -48,11 +55,11 @@ class Coins:
 
 @dataclass(frozen=True)
 class FixedSize:
-    """So many members were drawn from all records, at random; or training lets out how many there were.
+    """A fixed number of members, drawn at random from all records; or training reveals their number.
 
-    Given their number, records are not independent: a model that promises nothing about the number may still tell it. But coins
-    would have given this number with a known probability, and that is the price. Of the larger side, as many records as the
-    smaller one has are drawn, where that number is likeliest.
+    Given their number, inclusions are not independent. Independent inclusion would have given this number with a known
+    probability, and the bound is corrected for it. From the larger of the two sets, a random subset of the size of the smaller is
+    used, which makes that probability largest.
     """
 
     def selected(self, member: np.ndarray, rng: np.random.Generator) -> np.ndarray:
@@ -122,7 +129,14 @@ class _Guessing:
 
 @dataclass(frozen=True)
 class OneRun(_Guessing):
-    """The bound of Steinke, Nasr & Jagielski (2023)."""
+    """Bound from the scores of one model (Steinke, Nasr & Jagielski 2023).
+
+    Attributes:
+        membership: How members were drawn: ``Coins()`` or ``FixedSize()``.
+        shares: Shares of the records to guess about; by default 1, 1/2, 1/4, ….
+        guess: Whether to guess ``both`` members and non-members, in equal numbers, or ``members`` only.
+        seed: Random seed of the order among equal scores.
+    """
 
     def bound(self, scores: np.ndarray, member: np.ndarray, candidate: float, delta: float, level: float) -> float:
         return one_run_epsilon(len(member), *self.guesses(scores, member, candidate), delta, level)
@@ -130,12 +144,16 @@ class OneRun(_Guessing):
 
 @dataclass(frozen=True)
 class OneRunCurve(_Guessing):
-    """The bound by a whole trade-off curve (Mahloujifar, Melis & Chaudhuri 2024).
+    """Bound from the scores of one model by a whole trade-off curve (Mahloujifar, Melis & Chaudhuri 2024).
 
-    Args:
-        curve: ``approximate`` is (epsilon, delta)-differential privacy; it proves more than :class:`OneRun` where delta weighs,
-            and a little less where it does not. ``gaussian`` proves more, of mechanisms whose curve is Gaussian: its epsilon
-            contradicts a claim of Gaussian noise, and not one of (epsilon, delta) alone.
+    Attributes:
+        membership, shares, guess, seed: As for :class:`OneRun`.
+        curve: ``approximate`` is (epsilon, delta)-differential privacy; it proves more than :class:`OneRun` if delta is large,
+            and a little less if it is small. ``gaussian`` proves more about mechanisms with a Gaussian trade-off curve: its
+            epsilon contradicts a claim of Gaussian noise, but not one of (epsilon, delta) alone.
+
+    Raises:
+        ValueError: If the curve is unknown, or a number is out of range.
     """
 
     curve: Literal["approximate", "gaussian"] = "approximate"
