@@ -4,11 +4,17 @@ from importlib import metadata
 
 project = "guestlist"
 release = metadata.version("guestlist")
-extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon"]
+extensions = ["myst_nb", "sphinx.ext.autodoc", "sphinx.ext.napoleon"]
 html_theme = "furo"
 html_title = f"guestlist {release}"
-exclude_patterns = ["_build"]
+html_extra_path = ["llms.txt"]
+exclude_patterns = ["_build", "jupyter_execute"]
 myst_heading_anchors = 4
+# The build runs the notebooks; a cell that fails stops it.
+nb_execution_mode = "auto"
+nb_execution_in_temp = True
+nb_execution_raise_on_error = True
+nb_execution_timeout = 300  # seconds per cell, for slow machines
 # Words in backticks in docstrings are code, not links to somewhere.
 default_role = "literal"
 autodoc_member_order = "alphabetical"

@@ -8,6 +8,8 @@ from dataclasses import fields
 from pathlib import Path
 
 from docs.honesty import honesty_table, power_table
+from guestlist import CHECKS
+from guestlist._diagnostics.core import never
 from guestlist.attacks import ATTACKS, Attack
 from guestlist.defences import DEFENCES
 from guestlist.evidence import EVIDENCE
@@ -103,6 +105,34 @@ def strength_table() -> str:
     return "\n".join(rows)
 
 
+def few_references_table() -> str:
+    """Return the TPR at 1 % FPR of the headline attack for each number of references, mean over the datasets."""
+    measured = json.loads((ROOT / "benchmarks" / "attacks" / "strength.json").read_text("utf-8"))
+    tpr = measured["columns"].index("tpr@0.01")
+    headlines = {0: "loss", 1: "base", 2: "lira_bayes", 4: "lira_bayes", 8: "lira_bayes", 32: "lira_bayes"}
+    rows = ["| model | " + " | ".join(f"{n} ({name})" for n, name in headlines.items()) + " |", "| --- " * 7 + "|"]
+    datasets = measured["attacks"].values()
+    for model in next(iter(datasets)):
+        cells = []
+        for count, name in headlines.items():
+            rates = [dataset[model][str(max(count, 1))][name][tpr] for dataset in datasets]
+            cells.append(f"{sum(rates) / len(rates):.1%}")
+        rows.append(f"| {model} | {' | '.join(cells)} |")
+    return "\n".join(rows)
+
+
+def check_table() -> str:
+    """Return every check with a link to its section, and whether an issue can fail the gate."""
+    rows = ["| code | issue | can fail the gate |", "| --- | --- | --- |"]
+    pages = {page.name: page.read_text("utf-8") for page in sorted((ROOT / "docs").glob("checks_*.md"))}
+    for code, row in CHECKS.items():
+        heading = f"{code}: {row.title}"
+        (page,) = (name for name, text in pages.items() if f"## {heading}\n" in text)
+        anchor = re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-")
+        rows.append(f"| [{code}]({page}#{anchor}) | {row.title} | {'' if row.undermines is never else 'yes'} |")
+    return "\n".join(rows)
+
+
 def load_table() -> str:
     """What an audit takes as records, references and classes grow."""
     rows = ["| records | references | classes | CPU seconds | of that asking | most memory |", "| --- " * 6 + "|"]
@@ -144,12 +174,14 @@ TABLES = {
     "collection": collection_table,
     "load": load_table,
     "strength": strength_table,
+    "few_references": few_references_table,
+    "checks": check_table,
     "private": private_table,
     "references": references_table,
     "honesty": honesty_table,
     "power": power_table,
 }
-PAGES = ("docs/attacks.md", "docs/benchmarks.md", "docs/defences.md")
+PAGES = ("docs/attacks.md", "docs/benchmarks.md", "docs/checks.md", "docs/defences.md", "docs/expensive_models.md")
 
 
 def updated(page: str) -> str:

@@ -130,7 +130,7 @@ class Check:
     """Outcome of one check.
 
     Args:
-        code: such as ``GL104``; a heading in ``docs/checks.md``.
+        code: such as ``GL104``; a heading in ``docs/checks_*.md``.
         state: issue, passed, not run (other inputs are needed), not applicable, or ignored by the user.
         values: numbers and names that the message reports.
     """

@@ -35,28 +35,55 @@ from guestlist.testing import (
     with_signals,
 )
 
-DOCS = Path(__file__).parents[2] / "docs" / "checks.md"
+DOCS = Path(__file__).parents[2] / "docs"
+SECTION = re.compile(r"^## (GL\d+): (.+)$", re.MULTILINE)
+PYTHON = re.compile(r"^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 
 def state(case, code: str) -> str:
     return evaluate_case(case).check(code).state
 
 
-def test_every_code_has_a_heading_and_a_sentence_and_no_other():
-    headings = dict(re.findall(r"^## (GL\d+): (.+)$", DOCS.read_text("utf-8"), re.MULTILINE))
-    assert headings == {code: row.title for code, row in CHECKS.items()}
+def sections() -> dict[str, tuple[str, str, str]]:
+    """Return the title, the text and the shared setup of each code, from the pages of checks."""
+    found = {}
+    for page in sorted(DOCS.glob("checks_*.md")):
+        intro, *parts = SECTION.split(page.read_text("utf-8"))
+        (setup,) = PYTHON.findall(intro)
+        for code, title, text in zip(parts[::3], parts[1::3], parts[2::3], strict=True):
+            assert code not in found
+            found[code] = (title, text, setup)
+    return found
+
+
+def test_every_code_has_a_heading_and_a_remedy_and_no_other():
+    found = sections()
+    assert {code: title for code, (title, _, _) in found.items()} == {code: row.title for code, row in CHECKS.items()}
     assert list(CHECKS) == sorted(CHECKS)
-    parts = re.split(r"^## .*$", DOCS.read_text("utf-8"), flags=re.MULTILINE)[1:]
-    assert all("**What to do.**" in part for part in parts)
+    assert all("**What to do.**" in text for _, text, _ in found.values())
 
 
 def test_the_docs_say_which_checks_fail_the_gate():
-    parts = re.split(r"^## (GL\d+): .*$", DOCS.read_text("utf-8"), flags=re.MULTILINE)[1:]
-    sections = dict(zip(parts[::2], parts[1::2], strict=True))
     failing = {code: row.title for code, row in CHECKS.items() if row.undermines is not never}
-    assert {code for code, text in sections.items() if "**Gate.** Fails" in text} == set(failing)
-    table = re.findall(r"^\| (GL\d+) (.+?) \|", (DOCS.parent / "gate.md").read_text("utf-8"), re.MULTILINE)
+    assert {code for code, (_, text, _) in sections().items() if "**Gate.** Fails" in text} == set(failing)
+    table = re.findall(r"^\| (GL\d+) (.+?) \|", (DOCS / "gate.md").read_text("utf-8"), re.MULTILINE)
     assert dict(table) == failing
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("code", CHECKS)
+def test_the_example_of_a_check_triggers_it(code, tmp_path, monkeypatch):
+    _, text, setup = sections()[code]
+    (example,) = PYTHON.findall(text)
+    for library in ("torch", "xgboost"):
+        if library in example:
+            pytest.importorskip(library)
+    monkeypatch.chdir(tmp_path)
+    names: dict[str, object] = {}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        exec(compile(setup + example, f"{code} in the docs", "exec"), names)
+    assert names["results"].check(code).state == "issue"
 
 
 @pytest.mark.slow

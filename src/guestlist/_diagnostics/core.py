@@ -54,7 +54,7 @@ class Diagnostic:
     """One row of ``CHECKS``.
 
     Attributes:
-        code: Stable identifier, such as ``GL104``; a heading in ``docs/checks.md``.
+        code: Stable identifier, such as ``GL104``; a heading in ``docs/checks_*.md``.
         title: Short name for people.
         message: Text of an issue, from the values that the rule measured.
         remedy: Advice, from the same values or as a constant text.

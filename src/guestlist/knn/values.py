@@ -227,7 +227,7 @@ def waka(
 
     WaKA is the Wasserstein distance between the distributions of the loss of K-NN models trained on random subsets
     with and without the record. One distribution always lies below the other, so the distance is the difference of
-    the means, and the signed value *is* the Banzhaf value (docs/neighbours.md). The name is for those
+    the means, and the signed value *is* the Banzhaf value (docs/methods_neighbours.md). The name is for those
     who look for it; the distances are the absolute values per test record, of ``knn_banzhaf_blocks``.
     """
     return knn_banzhaf(x, y, x_test, y_test, knn, p=p, n_jobs=n_jobs, progress=progress)
