@@ -15,8 +15,7 @@ from guestlist.evidence.plan import (
     MODEL_FILE,
     EvidenceType,
     SimulatedModels,
-    begin_plan,
-    evidence_folder,
+    begin_file,
     share_of_members,
     stored_arrays,
 )
@@ -132,10 +131,8 @@ class WhiteBox:
                 )
 
     def collect(self, context: CollectContext) -> None:
-        begin_plan(context.store, self)
-        path = evidence_folder(context.store, self.name) / _FILE
-        if path.exists():
-            context.store.check(path)
+        path = begin_file(context.store, self, _FILE)
+        if path is None:
             return
         split = context.store.split
         evaluated = np.flatnonzero(split.evaluated[0])

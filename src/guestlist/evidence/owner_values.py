@@ -1,6 +1,6 @@
 """Evidence that only the model's owner has: leverage, loss traces and K-NN values in feature spaces."""
 
-from collections.abc import Callable, Mapping
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -12,7 +12,7 @@ from guestlist._util import one_thread
 from guestlist._views import OwnersView
 from guestlist.data import Data
 from guestlist.errors import InputError
-from guestlist.evidence.plan import EvidenceType, Plan, begin_plan, evidence_folder, stored_arrays
+from guestlist.evidence.plan import EvidenceType, begin_file, stored_arrays
 from guestlist.games import Split
 from guestlist.knn.shapr import shapr_of_members
 from guestlist.models import SPACES, Target, space_of
@@ -20,42 +20,48 @@ from guestlist.models import SPACES, Target, space_of
 FILE = "values.npz"
 
 
-def collect_values(
-    context: CollectContext, plan: Plan, compute: Callable[[Data, np.ndarray], Mapping[str, np.ndarray]]
-) -> None:
-    """Compute and write values, unless they were written before.
+@dataclass(frozen=True)
+class OwnerPlan(ABC):
+    """A plan to compute values of the evaluated records, for which the members must be known."""
 
-    Args:
-        compute: Function from members and evaluated records, and a mask of the members, to values by name. Values of evaluated
-            records are written.
-    """
-    begin_plan(context.store, plan)
-    path = evidence_folder(context.store, plan.name) / FILE
-    if path.exists():
-        context.store.check(path)
-        return
-    split = context.store.split
-    rows = np.flatnonzero(split.members | split.evaluated[0])
-    with one_thread():  # identical results on any number of cores
-        values = compute(context.pool.copied(rows), split.members[rows])
-    evaluated = split.evaluated[0][rows]
-    arrays = {}
-    for name, computed in values.items():
-        arrays[name] = np.full(len(context.pool), np.nan)
-        arrays[name][rows[evaluated]] = computed[evaluated]
-    context.store.write(path, arrays)
+    name: ClassVar[str]
+    grows: ClassVar[tuple[str, ...]] = ()
 
+    @abstractmethod
+    def check(self, target: Target, pool: Data, split: Split) -> None:
+        """Raise, before any long work, if this target or these records do not support it."""
 
-def read_values(store: Store, name: str) -> OwnersView | None:
-    """Read values that :func:`collect_values` wrote; None if there are none."""
-    values = stored_arrays(store, name, FILE)
-    if values is None:
-        return None
-    return OwnersView(values)
+    @abstractmethod
+    def compute(self, context: CollectContext, data: Data, member: np.ndarray) -> dict[str, np.ndarray]:
+        """Return (records,) values by name of the members, given by a mask, and of the evaluated records."""
+
+    def collect(self, context: CollectContext) -> None:
+        """Compute and write the values of evaluated records, unless they were written before."""
+        path = begin_file(context.store, self, FILE)
+        if path is None:
+            return
+        split = context.store.split
+        rows = np.flatnonzero(split.members | split.evaluated[0])
+        with one_thread():  # identical results on any number of cores
+            values = self.compute(context, context.pool.copied(rows), split.members[rows])
+        evaluated = split.evaluated[0][rows]
+        arrays = {}
+        for name, computed in values.items():
+            arrays[name] = np.full(len(context.pool), np.nan)
+            arrays[name][rows[evaluated]] = computed[evaluated]
+        context.store.write(path, arrays)
+
+    @classmethod
+    def read(cls, store: Store) -> OwnersView | None:
+        """Read the values; None if they were not collected."""
+        values = stored_arrays(store, cls.name, FILE)
+        if values is None:
+            return None
+        return OwnersView(values)
 
 
 @dataclass(frozen=True)
-class Leverage:
+class Leverage(OwnerPlan):
     """Compute the leverage of every evaluated record.
 
     Args:
@@ -65,7 +71,6 @@ class Leverage:
     most: float = 1e11
 
     name: ClassVar[str] = "leverage"
-    grows: ClassVar[tuple[str, ...]] = ()
 
     def check(self, target: Target, pool: Data, split: Split) -> None:
         find: Any = target.needs(
@@ -85,15 +90,8 @@ class Leverage:
         if not self.most > 0:
             raise ValueError(f"Expected most={self.most} above 0.")
 
-    def collect(self, context: CollectContext) -> None:
-        def compute(data: Data, member: np.ndarray) -> dict[str, np.ndarray]:
-            return {"leverage": context.target.needs("leverage")(data, member)}
-
-        collect_values(context, self, compute)
-
-    @staticmethod
-    def read(store: Store) -> OwnersView | None:
-        return read_values(store, Leverage.name)
+    def compute(self, context: CollectContext, data: Data, member: np.ndarray) -> dict[str, np.ndarray]:
+        return {"leverage": context.target.needs("leverage")(data, member)}
 
 
 LEVERAGE_TYPE = EvidenceType(
@@ -109,11 +107,10 @@ LEVERAGE_TYPE = EvidenceType(
 
 
 @dataclass(frozen=True)
-class LossTrace:
+class LossTrace(OwnerPlan):
     """Query the target's checkpoints about every record, and keep the interquartile range of its losses."""
 
     name: ClassVar[str] = "loss_trace"
-    grows: ClassVar[tuple[str, ...]] = ()
 
     def check(self, target: Target, pool: Data, split: Split) -> None:
         target.needs(
@@ -123,22 +120,14 @@ class LossTrace:
             "'loss_trace' out.",
         )
 
-    def collect(self, context: CollectContext) -> None:
+    def compute(self, context: CollectContext, data: Data, member: np.ndarray) -> dict[str, np.ndarray]:
         target = context.target
         scale = context.extractor.scale
-
-        def compute(data: Data, member: np.ndarray) -> dict[str, np.ndarray]:
-            labels = target.labels_of(data.y)
-            outputs = target.needs("checkpoints")(data.x)
-            trace = [scale.signals(each.reshape(len(data), target.columns), labels)["loss"] for each in outputs]
-            low, high = np.quantile(trace, [0.25, 0.75], axis=0)
-            return {"spread": high - low}
-
-        collect_values(context, self, compute)
-
-    @staticmethod
-    def read(store: Store) -> OwnersView | None:
-        return read_values(store, LossTrace.name)
+        labels = target.labels_of(data.y)
+        outputs = target.needs("checkpoints")(data.x)
+        trace = [scale.signals(each.reshape(len(data), target.columns), labels)["loss"] for each in outputs]
+        low, high = np.quantile(trace, [0.25, 0.75], axis=0)
+        return {"spread": high - low}
 
 
 LOSS_TRACE_TYPE = EvidenceType(
@@ -154,7 +143,7 @@ LOSS_TRACE_TYPE = EvidenceType(
 
 
 @dataclass(frozen=True)
-class Spaces:
+class Spaces(OwnerPlan):
     """Compute SHAPr in some spaces.
 
     Args:
@@ -164,7 +153,6 @@ class Spaces:
     names: tuple[str, ...] = ("first_layer",)
 
     name: ClassVar[str] = "spaces"
-    grows: ClassVar[tuple[str, ...]] = ()
 
     def __post_init__(self):
         object.__setattr__(self, "names", (self.names,) if isinstance(self.names, str) else tuple(self.names))
@@ -178,20 +166,10 @@ class Spaces:
         for name in self.names:
             space_of(target, name, pool.take(np.flatnonzero(split.members)[:2]).x)
 
-    def collect(self, context: CollectContext) -> None:
+    def compute(self, context: CollectContext, data: Data, member: np.ndarray) -> dict[str, np.ndarray]:
         target = context.target
-
-        def compute(data: Data, member: np.ndarray) -> dict[str, np.ndarray]:
-            labels = target.labels_of(data.y)
-            return {
-                name: shapr_of_members(space_of(target, name, data.x), labels, member, ~member) for name in self.names
-            }
-
-        collect_values(context, self, compute)
-
-    @staticmethod
-    def read(store: Store) -> OwnersView | None:
-        return read_values(store, Spaces.name)
+        labels = target.labels_of(data.y)
+        return {name: shapr_of_members(space_of(target, name, data.x), labels, member, ~member) for name in self.names}
 
 
 SPACES_TYPE = EvidenceType(

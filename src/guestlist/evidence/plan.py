@@ -157,6 +157,16 @@ def begin_plan(store: Store, plan: P) -> P:
     return type(plan)(**options)
 
 
+def begin_file(store: Store, plan: Plan, file: str) -> Path | None:
+    """Begin a plan whose evidence is one file; return its path, or None if it was collected before."""
+    begin_plan(store, plan)
+    path = evidence_folder(store, plan.name) / file
+    if path.exists():
+        store.check(path)
+        return None
+    return path
+
+
 def remove_if_empty(store: Store, name: str) -> None:
     """Remove a plan that failed before anything was collected."""
     folder = evidence_folder(store, name)

@@ -16,7 +16,7 @@ from guestlist._views import Degenerate, QuantilesView
 from guestlist.data import Data
 from guestlist.errors import InputError
 from guestlist.evidence.perturbed import as_table, numbers_of
-from guestlist.evidence.plan import EvidenceType, SimulatedModels, begin_plan, evidence_folder, stored_arrays
+from guestlist.evidence.plan import EvidenceType, SimulatedModels, begin_file, stored_arrays
 from guestlist.games import Split
 from guestlist.models import Target
 
@@ -185,10 +185,8 @@ class Quantiles:
             )
 
     def collect(self, context: CollectContext) -> None:
-        begin_plan(context.store, self)
-        path = evidence_folder(context.store, self.name) / _FILE
-        if path.exists():
-            context.store.check(path)
+        path = begin_file(context.store, self, _FILE)
+        if path is None:
             return
         known = self.known_nonmembers(context.store.split, context.seed)
         task = FitQuantiles(
