@@ -31,7 +31,7 @@ import pytest
 import guestlist as gl
 from guestlist import errors
 
-PACKAGES = ("metrics", "privacy")
+PACKAGES = ("attacks", "datasets", "evidence", "games", "metrics", "privacy")
 PAGE = Path(__file__).parents[1] / "docs" / "api.md"
 SECTION = re.compile(r"^(Args|Attributes|Returns|Yields|Raises|Examples):\n((?:(?: {4}.*)?\n)+)", re.MULTILINE)
 ENTRY = re.compile(r"^(\*{0,2}[\w.]+(?:, \*{0,2}[\w.]+)*):", re.MULTILINE)
@@ -81,6 +81,8 @@ def raises(value: object) -> bool:
     """Return whether the code of a function, or of the constructor of a class, has a raise statement."""
     code = value
     if inspect.isclass(value):
+        if getattr(value, "_is_protocol", False):
+            return False
         code = vars(value).get("__post_init__", vars(value).get("__init__"))
     if not inspect.isfunction(code) or code.__code__.co_filename == "<string>":  # made by dataclass
         return False

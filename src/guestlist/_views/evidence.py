@@ -30,9 +30,14 @@ class Part(Protocol):
 class ModelsView:
     """Signals of a separate set of models on the same records, and their training sets.
 
-    Args:
+    Attributes:
         values: Name to (models, records). NaN: the model was not queried.
         member: (models, records), true where a model trained on a record.
+
+    Examples:
+        >>> models = gl.attacks.ModelsView({"loss": np.zeros((3, 50))}, np.zeros((3, 50), dtype=bool))
+        >>> models.take(np.arange(10)).member.shape
+        (3, 10)
     """
 
     values: Mapping[str, np.ndarray]
@@ -201,7 +206,7 @@ class OwnersView:
 class Evidence:
     """Evidence about one target beyond its signals; the arrays are read-only, since all attacks share them.
 
-    Args:
+    Attributes:
         parts: Type of evidence to its data, for the types that were collected.
         missing: Type of evidence to the rest of a sentence about an attack that lacks it, with a remedy.
         shared: Types that stand-in targets share with the target.

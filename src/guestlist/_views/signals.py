@@ -87,7 +87,7 @@ class Signals:
 
     The arrays are read-only, since all attacks share them. Statistics of the references are computed once.
 
-    Args:
+    Attributes:
         values: Name to (1 + references, records); row 0 is the target. NaN: the model was not queried. Single precision
             for very many values.
         reference_member: (references, records), true where a reference trained on a record.
@@ -95,6 +95,14 @@ class Signals:
         evidence: Evidence about the target beyond its signals.
         population: (records,) true for records that the target did not train on and that are not evaluated.
         answers: (records, classes) logarithms of the target's probabilities; None if they are not known.
+
+    Raises:
+        ValueError: If the arrays do not fit together.
+
+    Examples:
+        >>> signals, member = gl.testing.target_of(gl.testing.gaussian_simulation(1.0, records=50, models=5))
+        >>> signals.target("loss").shape, signals.reference("loss").shape
+        ((50,), (4, 50))
     """
 
     values: Mapping[str, np.ndarray]
@@ -319,10 +327,10 @@ def _no_answers(_model: int) -> np.ndarray | None:
 class Rotation:
     """Every model in turn as the target, with all the others as its references.
 
-    A :class:`View` as :class:`Signals` is, with arrays shaped (models, records), so that an attack that uses only the
+    A ``View`` as :class:`Signals` is, with arrays shaped (models, records), so that an attack that uses only the
     protocol scores all targets at once. Statistics of references exclude each target's own row.
 
-    Args:
+    Attributes:
         values: Name to (models, records). NaN: the model was not queried.
         member: (models, records), true where a model trained on a record.
         labels: (records,) true class of each record, as an index.
@@ -332,6 +340,11 @@ class Rotation:
         evidence: Function from a model to the evidence about it.
         not_evaluated: (records,) true for records that are not evaluated; models may have trained on them.
         answers: Function from a model to the (records, classes) logarithms of its probabilities, or None.
+
+    Examples:
+        >>> rotation = gl.testing.gaussian_simulation(1.0, records=50, models=5)
+        >>> rotation.target("loss").shape, rotation.facing(0).references
+        ((5, 50), 4)
     """
 
     values: Mapping[str, np.ndarray]

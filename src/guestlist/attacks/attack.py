@@ -17,14 +17,13 @@ Compares = Literal["nothing", "any", "out", "both"]
 class Attack:
     """A membership attack and its properties.
 
-    Args:
+    Attributes:
         score: Function from signals to (records,) scores that rise with membership.
         summary, paper: Descriptions for users.
-        title: Display name in reports; empty for the name in the table.
         needs: Names of the signals it reads.
         references: Minimum number of reference models.
-        threshold: Score from which on it flags a record (``score >= threshold``), or a function from signals to it; None if
-            the attack defines none.
+        threshold: Function from signals to the threshold at which it flags a record (``score >= threshold``), if the attack
+            defines one.
         p_value: Function from signals to (records,) probabilities that a non-member scores as high, if the attack is a
             hypothesis test. At every level alpha it flags the records with a p-value of at most alpha.
         compares: References without which a record has no score (NaN): "nothing" (none needed), "any", "out" (at least one
@@ -36,6 +35,13 @@ class Attack:
         learns: True if it fits a classifier when it scores, which takes seconds.
         oracle: True if its threshold is chosen with the ground truth, which no attacker knows: an upper bound.
         custom: True if a user supplied it, so that nothing is known about it but its scores.
+        title: Display name in reports; empty for the name in the table.
+
+    Examples:
+        >>> attack = gl.attacks.Attack(score=lambda signals: -signals.target("loss"), summary="small loss", needs=("loss",))
+        >>> signals, member = gl.testing.target_of(gl.testing.gaussian_simulation(1.5, records=100, models=3))
+        >>> attack.score(signals).shape
+        (100,)
     """
 
     score: Callable[[Any], np.ndarray]
@@ -62,12 +68,18 @@ class Attack:
 
 
 def checked_scores(name: str, output: Any, shape: tuple[int, ...]) -> np.ndarray:
-    """Return an attack's output as float64; raise an error unless it has one number per record.
+    """Return an attack's output as float64.
 
     Args:
         name: Name of the attack.
         output: Return value of the attack.
         shape: Expected shape.
+
+    Returns:
+        The scores.
+
+    Raises:
+        InputError: If they are not numbers, or not one per record.
     """
     try:
         scores = numbers("scores", output)
@@ -79,7 +91,20 @@ def checked_scores(name: str, output: Any, shape: tuple[int, ...]) -> np.ndarray
 
 
 def score_every_target(attack: Attack, rotation: Rotation) -> np.ndarray:
-    """Return (models, records) scores of the attack with every model in turn as the target."""
+    """Score every model of a rotation as the target.
+
+    Args:
+        attack: Attack to run.
+        rotation: Models, each in turn as the target of the others.
+
+    Returns:
+        (models, records) scores.
+
+    Examples:
+        >>> simulation = gl.testing.gaussian_simulation(1.5, records=100, models=9)
+        >>> gl.attacks.score_every_target(gl.attacks.ATTACKS["lira"], simulation).shape
+        (9, 100)
+    """
     if attack.rotates:
         return attack.score(rotation)
     return np.stack([attack.score(rotation.facing(k)) for k in range(len(rotation.member))])

@@ -20,7 +20,15 @@ LogOdds = Callable[[np.ndarray], np.ndarray]
 
 
 def hashes(rows: np.ndarray, labels: np.ndarray) -> np.ndarray:
-    """Return (rows,) hashes of the content of a row, in single precision, and of its label."""
+    """Return hashes of the content of rows, in single precision, and of their labels.
+
+    Args:
+        rows: (rows, features) numbers.
+        labels: (rows,) labels as integers.
+
+    Returns:
+        (rows,) hashes that do not depend on the order of the rows.
+    """
     bits = np.column_stack([rows.astype(np.float32).view(np.uint32), labels.astype(np.uint32)]).astype(np.uint64)
     odd = np.random.default_rng(0).integers(2**63, size=bits.shape[1:], dtype=np.uint64) * np.uint64(2) + np.uint64(1)
     mixed = (bits * odd).sum(axis=1, dtype=np.uint64)  # wraps around
@@ -36,6 +44,9 @@ def balanced(member: np.ndarray, order: np.ndarray, limit: int) -> np.ndarray:
         member: (rows,) true for members.
         order: (rows,) hashes; the smallest are chosen.
         limit: Maximum number of positions.
+
+    Returns:
+        Positions of rows.
     """
     classes = [np.flatnonzero(member), np.flatnonzero(~member)]
     count = min(limit // 2, *map(len, classes))
@@ -43,11 +54,14 @@ def balanced(member: np.ndarray, order: np.ndarray, limit: int) -> np.ndarray:
 
 
 def learn(rows: np.ndarray, member: np.ndarray) -> LogOdds:
-    """Fit a network with one hidden layer; return the function from features to log-odds of membership.
+    """Fit a network with one hidden layer.
 
     Args:
-        rows: (rows, features) without NaN, in an order that does not depend on how they came in.
+        rows: (rows, features) without NaN, in an order that does not depend on the order of the input.
         member: (rows,) true for members; there are members and non-members.
+
+    Returns:
+        Function from features to log-odds of membership.
     """
     from sklearn.exceptions import ConvergenceWarning
     from sklearn.neural_network import MLPClassifier
@@ -131,7 +145,15 @@ def nn_nasr(signals: Signals) -> np.ndarray:
 
 
 def sorted_features(log_p: np.ndarray, labels: np.ndarray) -> np.ndarray:
-    """Return log-odds of the true class, then those of all others, largest first."""
+    """Return log-odds of the true class, then those of all others, largest first.
+
+    Args:
+        log_p: (rows, classes) log-probabilities.
+        labels: (rows,) true class, as an index.
+
+    Returns:
+        (rows, classes) features of an attack that does not depend on the numbering of classes.
+    """
     odds = class_log_odds(log_p)
     rows = np.arange(len(labels))
     true = odds[rows, labels]

@@ -76,9 +76,13 @@ def shadow_p_value(signals: Signals) -> np.ndarray:
 
 
 def population_p_value(signals: Signals) -> np.ndarray:
-    """Attack P: share of population records on which the target's loss is as small, the record's own counting as one.
+    """Attack P: share of population records on which the target's loss is as small, counting the record itself.
 
-    NaN without a population: records the target did not train on, and that are not evaluated.
+    Args:
+        signals: The adversary's view.
+
+    Returns:
+        (records,) p-values; NaN without a population: records the target did not train on, and that are not evaluated.
     """
     loss = signals.target("loss")
     population = signals.population

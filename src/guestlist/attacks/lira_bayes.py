@@ -81,7 +81,13 @@ def lira_bayes(signals: View) -> np.ndarray:
 def lira_bayes_offline(signals: View) -> np.ndarray:
     """Log-odds that a model which did *not* train on the record has a smaller margin, under the same model.
 
-    One-sided, as LiRA offline. NaN where no reference is without the record.
+    One-sided, as LiRA offline.
+
+    Args:
+        signals: The adversary's view.
+
+    Returns:
+        (records,) scores; NaN where no reference is without the record.
     """
     outside = predictive(signals.outside("margin"))
     return log_odds_of_tail((signals.target("margin") - outside.mean) / outside.scale, outside.dof)
@@ -219,6 +225,12 @@ def prior_of(over: Moments) -> Prior:
     With d = n - 1, log v - digamma(d/2) + log(d/2) has mean log b0 - digamma(a0) and variance trigamma(d/2) +
     trigamma(a0). Records with fewer than two references are omitted; without any others, the
     prior is the narrowest one.
+
+    Args:
+        over: Counts, means and variances of the references per record.
+
+    Returns:
+        Shape and scale of the prior.
     """
     known = over.count > 1
     records = np.maximum(known.sum(axis=-1, keepdims=True), 1)

@@ -113,10 +113,18 @@ def combined(names: Sequence[str], rule: Rule = "union") -> Combination:
 
     Args:
         names: Names of two attacks or more, from ``ATTACKS``; not those that read evidence of the target only.
-        rule: ``union``, ``majority`` or ``intersection``.
+        rule: A record is flagged if any attack flags it (``union``), more than half of them (``majority``), or all
+            (``intersection``).
 
-    >>> str(combined(["loss", "lira"]))
-    'union(loss,lira)'
+    Returns:
+        A function ``(signals) -> scores``, as every attack.
+
+    Raises:
+        InputError: If the rule or an attack is unknown, or an attack cannot be combined.
+
+    Examples:
+        >>> str(gl.attacks.combined(["loss", "lira"]))
+        'union(loss,lira)'
     """
     return Combination(tuple(names), rule)
 
@@ -183,11 +191,23 @@ def select_attacks(
     """Select attacks: those named, a user's functions ``(signals) -> scores``, or the default ones that can run.
 
     Args:
-        names: Names, functions and combinations, made by ``combined`` or written as ``union(loss,lira)``.
+        names: Names, functions and combinations, made by ``combined`` or written as ``union(loss,lira)``; None for the
+            default ones.
         references: Number of reference models.
         evidence: Types of evidence that will be available.
         missing: Type of evidence to the end of the message about an attack that lacks it.
-        signals: Names of the target's signals; None: all.
+        signals: Names of the target's signals; None for all.
+
+    Returns:
+        Name to attack.
+
+    Raises:
+        InputError: If an attack is unknown, named twice, or cannot run on this target with this number of references.
+        NotCollectedError: If an attack reads evidence that is not available.
+
+    Examples:
+        >>> list(gl.attacks.select_attacks(["loss", "lira"], references=16))
+        ['loss', 'lira']
     """
     names = check_attack_names(names)
     if names is None:
@@ -221,7 +241,17 @@ def select_attacks(
 
 
 def check_attack_names(names: Any) -> Sequence[str | Callable] | None:
-    """Return the names; raise an error unless they are a list of names and functions, or None."""
+    """Check that attacks are given as a list of names and functions, or None.
+
+    Args:
+        names: Value that the user passed.
+
+    Returns:
+        The names.
+
+    Raises:
+        ValueError: If it is something else.
+    """
     if names is None:
         return None
     if not isinstance(names, list | tuple) or not all(isinstance(item, str) or callable(item) for item in names):

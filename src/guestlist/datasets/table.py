@@ -19,7 +19,14 @@ DATA_VARIABLE = "GUESTLIST_DATA"
 
 
 def local(name: str) -> Path | None:
-    """Return the path of a file in ``$GUESTLIST_DATA``; None if it is not there."""
+    """Return the path of a file in ``$GUESTLIST_DATA``.
+
+    Args:
+        name: Name of the file.
+
+    Returns:
+        The path; None if it is not there.
+    """
     folder = os.environ.get(DATA_VARIABLE)
     if folder and (Path(folder) / name).exists():
         return Path(folder) / name
@@ -58,7 +65,14 @@ def _digest(content: bytes) -> str:
 
 @dataclass(frozen=True)
 class Dataset:
-    """A dataset: its loader, label column, summary and source."""
+    """One row of ``DATASETS``.
+
+    Attributes:
+        load: Function that returns the table.
+        label: Label column.
+        summary: Description for users.
+        source: Origin of the data.
+    """
 
     load: Callable[[], pd.DataFrame]
     label: str
@@ -121,7 +135,17 @@ DATASETS: dict[str, Dataset] = {
 
 
 def load(name: str) -> pd.DataFrame:
-    """Load a dataset by name, as a table with its label in a column."""
+    """Load a dataset by name.
+
+    Args:
+        name: Name from ``DATASETS``.
+
+    Returns:
+        A table with the label in a column.
+
+    Raises:
+        InputError: If there is no such dataset, or it cannot be loaded.
+    """
     if name not in DATASETS:
         raise InputError(f"There is no dataset {name!r}; there are {', '.join(DATASETS)}.")
     return DATASETS[name].load()

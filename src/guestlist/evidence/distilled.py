@@ -35,11 +35,14 @@ from guestlist.models import SoftTrainer, Target
 class Distilled:
     """Train models on records that the target has labelled.
 
-    Args:
+    Attributes:
         models: Number of models.
         records: Records to train on: ``population``, or the whole ``pool``, in which case a record is compared only with models
             that did not train on it. ``auto`` takes the population if it has at least twice the number of members: with fewer,
             all models would train on much the same records.
+
+    Raises:
+        ValueError: If ``models`` is less than 1, or ``records`` is unknown.
     """
 
     models: int = 64

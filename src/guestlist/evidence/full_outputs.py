@@ -85,7 +85,13 @@ class QueryReference:
 
 
 def write_full_answers(store: Store, k: int, log_p: np.ndarray) -> None:
-    """Write (records, classes) log-probabilities of a model that the user trained."""
+    """Write (records, classes) log-probabilities of a model that the user trained.
+
+    Args:
+        store: Audit folder.
+        k: Number of the model.
+        log_p: (records, classes) log-probabilities; NaN for records that it was not queried about.
+    """
     begin_plan(store, FullAnswers())
     store.write(evidence_path(evidence_folder(store, FullAnswers.name), "model", k), {"log_p": log_p})
 

@@ -35,10 +35,13 @@ _WITHOUT = 2
 class LeftOut:
     """Train models without single records.
 
-    Args:
-        records: Number of members, drawn at random, and of non-members; all of them if there are no more.
+    Attributes:
+        records: Number of members, drawn at random, and of non-members; all of them if there are fewer.
         models: Number of models for each of them.
         ids: Exactly these members and non-members instead of a random draw.
+
+    Raises:
+        ValueError: If a number is less than 1, or ``ids`` is one text instead of several.
     """
 
     records: int = 100

@@ -104,8 +104,11 @@ _FILE = "features.npz"
 class WhiteBox:
     """Compute gradients, activations and logits of the target.
 
-    Args:
-        known: Share of the members, and of the non-members, that the attacker knows; these get no score.
+    Attributes:
+        known: Share of the members, and of the non-members, that the attacker knows, in (0, 1); these get no score.
+
+    Raises:
+        ValueError: If ``known`` is not in (0, 1).
     """
 
     known: float = 0.5

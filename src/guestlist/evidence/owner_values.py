@@ -64,8 +64,11 @@ class OwnerPlan(ABC):
 class Leverage(OwnerPlan):
     """Compute the leverage of every evaluated record.
 
-    Args:
+    Attributes:
         most: Largest number of multiplications; with more it is not collected by default.
+
+    Raises:
+        ValueError: If ``most`` is not above 0.
     """
 
     most: float = 1e11
@@ -144,10 +147,13 @@ LOSS_TRACE_TYPE = EvidenceType(
 
 @dataclass(frozen=True)
 class Spaces(OwnerPlan):
-    """Compute SHAPr in some spaces.
+    """Compute SHAPr in some feature spaces.
 
-    Args:
+    Attributes:
         names: ``first_layer``, ``last_hidden`` or ``inputs``. The space of the target's outputs needs no evidence.
+
+    Raises:
+        ValueError: If a space is unknown.
     """
 
     names: tuple[str, ...] = ("first_layer",)

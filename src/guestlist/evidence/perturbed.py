@@ -213,10 +213,13 @@ N_TRIED = 20  # perturbed copies that are tried before the long work
 class Perturbed:
     """Query the target about perturbed copies of every record.
 
-    Args:
+    Attributes:
         copies: Number of copies of each record.
         noise: Standard deviation of the noise on a number, in standard deviations of its column.
         flips: Probability that a 0 or 1 becomes the other, or that a category or a word is replaced at random.
+
+    Raises:
+        ValueError: If a number is out of range, or nothing would change.
     """
 
     copies: int = 50

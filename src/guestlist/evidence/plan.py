@@ -197,7 +197,20 @@ def share_of_members(split: Split) -> tuple[float, np.ndarray]:
 
 
 def signals_of_margin(margin: np.ndarray, classes: int = 2) -> dict[str, np.ndarray]:
-    """Return every signal of models with these log-odds of the true class and equally likely other classes."""
+    """Return every signal of models with these log-odds of the true class and equally likely other classes.
+
+    Args:
+        margin: (…, records) log-odds of the true class.
+        classes: Number of classes.
+
+    Returns:
+        Name of a signal to its values, shaped as ``margin``.
+
+    Examples:
+        >>> signals = gl.evidence.signals_of_margin(np.array([0.0, 2.0]))
+        >>> signals["loss"].round(3).tolist(), signals["correct"].tolist()
+        ([0.693, 0.127], [0.0, 1.0])
+    """
     right = expit(margin)
     wrong = expit(-margin)
     loss = np.logaddexp(0, -margin)
@@ -223,7 +236,7 @@ def _log_of_complement(wrong: np.ndarray, loss: np.ndarray, others: int) -> np.n
 class SimulatedModels:
     """Ground truth of every record and model of a simulation.
 
-    Args:
+    Attributes:
         difficulty: (records,) mean margin over models that did not train on the record.
         deviation: (records,) standard deviation of its margin over models.
         margin: (models, records) margins that the models output.
@@ -270,7 +283,20 @@ def models_without(simulated: SimulatedModels, k: int, *, purpose: int) -> Model
 
 
 def answers_of_margin(margin: np.ndarray, labels: np.ndarray, classes: int = 2) -> np.ndarray:
-    """Return (…, records, classes) log-probabilities of models with these margins."""
+    """Return log-probabilities of models with these margins.
+
+    Args:
+        margin: (…, records) log-odds of the true class.
+        labels: (records,) true class of each record, as an index.
+        classes: Number of classes; all but the true one are equally likely.
+
+    Returns:
+        (…, records, classes) log-probabilities in single precision.
+
+    Examples:
+        >>> np.exp(gl.evidence.answers_of_margin(np.array([0.0]), np.array([1]))).round(2).tolist()
+        [[0.5, 0.5]]
+    """
     right = -np.logaddexp(0, -margin)
     wrong = -np.logaddexp(0, margin) - np.log(classes - 1)
     return np.where(np.eye(classes, dtype=bool)[labels], right[..., None], wrong[..., None]).astype(np.float32)

@@ -151,9 +151,12 @@ class Quantiles:
     The population is the set of known non-members if it has enough records for the level: twice the number with five expected
     beyond it, 200 for 0.95. Otherwise some of the non-members are known, and have no score.
 
-    Args:
+    Attributes:
         known: Share of the non-members that are known, if the population is too small.
-        level: Level of the quantile.
+        level: Level of the quantile, in (0, 1).
+
+    Raises:
+        ValueError: If a number is not in (0, 1).
     """
 
     known: float = 0.5

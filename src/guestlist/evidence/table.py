@@ -35,21 +35,44 @@ _REMEDY = (
 
 
 def access_of(evidence: str) -> Access:
-    """Return the access to the model that an attack on this evidence needs; ``queries`` without evidence."""
+    """Return the access to the model that an attack on this evidence needs.
+
+    Args:
+        evidence: Name from ``EVIDENCE``, or empty.
+
+    Returns:
+        ``queries`` or ``model file``; ``queries`` without evidence.
+
+    Examples:
+        >>> gl.evidence.access_of("white_box"), gl.evidence.access_of("")
+        ('model file', 'queries')
+    """
     if evidence not in EVIDENCE:
         return QUERIES
     return EVIDENCE[evidence].access
 
 
 def attacks_of_access(attacks: Mapping[str, Attack], access: Access) -> dict[str, Attack]:
-    """Select the attacks that need this access to the model; those that know the truth are left out."""
+    """Select the attacks that need this access to the model; those that know the truth are omitted.
+
+    Args:
+        attacks: Name to attack.
+        access: ``queries`` or ``model file``.
+
+    Returns:
+        The selected attacks, by name.
+    """
     return {
         name: attack for name, attack in attacks.items() if not attack.oracle and access_of(attack.evidence) == access
     }
 
 
 def missing_evidence() -> dict[str, str]:
-    """Return, by type of evidence, the rest of a sentence about an attack that lacks it, with a remedy."""
+    """Return, by type of evidence, the rest of a sentence about an attack that lacks it, with a remedy.
+
+    Returns:
+        Name from ``EVIDENCE`` to text.
+    """
     messages = {}
     for name, row in EVIDENCE.items():
         messages[name] = row.missing
@@ -59,17 +82,32 @@ def missing_evidence() -> dict[str, str]:
 
 
 def shared_with_stand_ins() -> frozenset[str]:
-    """Return the types of evidence that stand-in targets share with the target."""
+    """Return the types of evidence that stand-in targets share with the target.
+
+    Returns:
+        Names from ``EVIDENCE``.
+    """
     return frozenset(name for name, row in EVIDENCE.items() if row.on_stand_ins)
 
 
 def owner_evidence() -> frozenset[str]:
-    """Return the types of evidence that only the model owner has, since they depend on membership."""
+    """Return the types of evidence that only the model owner has, since they depend on membership.
+
+    Returns:
+        Names from ``EVIDENCE``.
+    """
     return frozenset(name for name, row in EVIDENCE.items() if row.owner)
 
 
 def with_perfect_fit(evidence: Evidence) -> Evidence:
-    """Return the evidence about a target that fits every record perfectly."""
+    """Return the evidence about a target that fits every record perfectly.
+
+    Args:
+        evidence: Evidence about the target.
+
+    Returns:
+        The same, with the types that measure the fit replaced.
+    """
     for name, row in EVIDENCE.items():
         if row.perfect_fit is not None and name in evidence.parts:
             evidence = evidence.with_part(name, row.perfect_fit(evidence.need(name)))
@@ -77,7 +115,21 @@ def with_perfect_fit(evidence: Evidence) -> Evidence:
 
 
 def parse_plan(text: str) -> AnyPlan:
-    """Parse a plan of the command line: ``distilled``, or ``distilled:models=32``; ``+`` joins several names."""
+    """Parse a plan of the command line: ``distilled``, or ``distilled:models=32``; ``+`` joins several values.
+
+    Args:
+        text: Name from ``EVIDENCE``, then options.
+
+    Returns:
+        The plan.
+
+    Raises:
+        InputError: If the evidence or an option is unknown, or a value has the wrong type.
+
+    Examples:
+        >>> gl.evidence.parse_plan("distilled:models=32").models
+        32
+    """
     name, _, options = text.partition(":")
     if name not in EVIDENCE:
         raise InputError(f"There is no evidence {name!r}; there are {', '.join(EVIDENCE)}.")
@@ -99,7 +151,14 @@ def parse_plan(text: str) -> AnyPlan:
 
 
 def check_plans(plans: Sequence[AnyPlan]) -> None:
-    """Raise unless each type of evidence is known and planned once."""
+    """Check that each type of evidence is known and planned once.
+
+    Args:
+        plans: Plans of the user.
+
+    Raises:
+        InputError: If they are not a list of different plans.
+    """
     if not isinstance(plans, list | tuple):
         raise InputError(
             f"Expected evidence=[...], a list of plans such as [gl.evidence.Distilled()], found {plans!r}."
@@ -114,7 +173,17 @@ def check_plans(plans: Sequence[AnyPlan]) -> None:
 
 
 def default_plans(plans: Sequence[AnyPlan], target: Target, pool: Data, split: Split) -> list[AnyPlan]:
-    """Return the user's plans, and the default ones that the target supports."""
+    """Return the user's plans, and the default ones that the target supports.
+
+    Args:
+        plans: Plans of the user.
+        target: Target of the audit.
+        pool: All records.
+        split: Training sets and evaluated records.
+
+    Returns:
+        Plans to collect.
+    """
     chosen = {plan.name for plan in plans}
     defaults = [
         row.plan()
@@ -125,7 +194,15 @@ def default_plans(plans: Sequence[AnyPlan], target: Target, pool: Data, split: S
 
 
 def resume_plans(store: Store, plans: Sequence[AnyPlan]) -> list[Plan]:
-    """Return the plans to collect, with those begun in an earlier run."""
+    """Return the plans to collect, with those begun in an earlier run.
+
+    Args:
+        store: Audit folder.
+        plans: Plans of this run.
+
+    Returns:
+        Plans whose evidence is written into the folder.
+    """
     names = {plan.name for plan in plans}
     stored = {name: plan_of(store, name) for name in EVIDENCE if name not in names}
     begun = [EVIDENCE[name].plan(**options) for name, options in stored.items() if options is not None]
@@ -133,7 +210,15 @@ def resume_plans(store: Store, plans: Sequence[AnyPlan]) -> list[Plan]:
 
 
 def collect_evidence(plans: Sequence[Plan], context: CollectContext) -> None:
-    """Collect the evidence of every plan."""
+    """Collect the evidence of every plan; a plan that fails before anything was collected is removed.
+
+    Args:
+        plans: Plans whose evidence is written into the folder.
+        context: Folder, target and records.
+
+    Raises:
+        AuditError: If a plan cannot be carried out.
+    """
     for plan in plans:
         try:
             plan.collect(context)
@@ -143,12 +228,29 @@ def collect_evidence(plans: Sequence[Plan], context: CollectContext) -> None:
 
 
 def evidence_from_target(plans: Sequence[AnyPlan], target: Target, pool: Data, split: Split) -> dict[str, Part]:
-    """Return the evidence that the target gives at once, by name."""
+    """Return the evidence that the target gives at once.
+
+    Args:
+        plans: All plans.
+        target: Target of the audit.
+        pool: All records.
+        split: Training sets and evaluated records.
+
+    Returns:
+        Name of the evidence to its data.
+    """
     return {plan.name: plan.take(target, pool, split) for plan in plans if isinstance(plan, FromTarget)}
 
 
 def collected_types(store: Store) -> set[str]:
-    """Return the types of evidence that were collected, or begun, in a folder."""
+    """Return the types of evidence that were collected, or begun, in a folder.
+
+    Args:
+        store: Audit folder.
+
+    Returns:
+        Names from ``EVIDENCE``.
+    """
     return {name for name in EVIDENCE if plan_of(store, name) is not None}
 
 
@@ -158,8 +260,12 @@ def read_evidence(
     """Read the evidence in a folder.
 
     Args:
+        store: Audit folder.
         names: Types of evidence to read; all by default.
         unstored: Evidence that is not in the folder, since the target gives it at once.
+
+    Returns:
+        The evidence.
     """
     if names is None:
         names = collected_types(store)

@@ -24,8 +24,17 @@ ENOUGH_OF_A_CLASS = 5
 class Bernoulli:
     """Independent inclusion of every record in every model; all records are evaluated.
 
-    Args:
-        rate: Probability that a model trains on a record.
+    Attributes:
+        rate: Probability that a model trains on a record, in (0, 1).
+
+    Raises:
+        ValueError: If the rate is not in (0, 1).
+
+    Examples:
+        >>> data = gl.Data(np.zeros((100, 2)), np.arange(100) % 2)
+        >>> split = gl.games.draw(gl.games.Bernoulli(0.5), data, models=1, seed=0)
+        >>> int((split.members | split.nonmembers).sum())
+        100
     """
 
     rate: float = 0.5
@@ -46,7 +55,18 @@ class Bernoulli:
 
 
 def draw_inclusion(data: Data, rate: float, seed: int, k: int, purpose: str = "rows") -> np.ndarray:
-    """Return (records,) true with probability ``rate``, equal for all records of a person, from the stream of model ``k``."""
+    """Draw the records that a model trains on, equal for all records of a person.
+
+    Args:
+        data: Records of the pool.
+        rate: Probability that a record, or person, is included.
+        seed: Random seed.
+        k: Number of the model, which has its own random stream.
+        purpose: Name of the stream.
+
+    Returns:
+        (records,) true for included records.
+    """
     person = person_numbers(data)
     return (stream(seed, purpose, k).random(person.max() + 1) < rate)[person]
 
@@ -101,7 +121,22 @@ def person_numbers(data: Data) -> np.ndarray:
 def inclusion_rate(members: int, pool: int, references: int) -> float:
     """Return the rate at which a reference trains on about as many records as the target did, within bounds.
 
-    The bounds give all but 1 % of the records two IN and two OUT references; with few references, the rate is 0.5.
+    The bounds give all but 1% of the records two IN and two OUT references; with few references, the rate is 0.5.
+
+    Args:
+        members: Number of records that the target trained on.
+        pool: Number of records in the pool.
+        references: Number of reference models.
+
+    Returns:
+        The probability that a reference trains on a record.
+
+    Raises:
+        ValueError: If the pool has no members, or only members.
+
+    Examples:
+        >>> gl.games.inclusion_rate(members=400, pool=1000, references=64)
+        0.4
     """
     if not 0 < members < pool:
         raise ValueError(f"Expected members={members} in (0, pool={pool}).")
@@ -110,7 +145,21 @@ def inclusion_rate(members: int, pool: int, references: int) -> float:
 
 
 def random_membership(records: int, *, models: int, rng: np.random.Generator, rate: float = 0.5) -> np.ndarray:
-    """Draw (models, records) membership independently, so that any model can be the target."""
+    """Draw membership independently for every model, so that any model can be the target.
+
+    Args:
+        records: Number of records.
+        models: Number of models.
+        rng: Random generator.
+        rate: Probability that a model trains on a record.
+
+    Returns:
+        (models, records) true where a model trains on a record.
+
+    Examples:
+        >>> gl.games.random_membership(100, models=3, rng=np.random.default_rng(0)).shape
+        (3, 100)
+    """
     return rng.random((models, records)) < rate
 
 
@@ -133,11 +182,20 @@ class Sides:
 
     If person identifiers are given, whole persons are drawn, until there are at least these numbers of records.
 
-    Args:
+    Attributes:
         members: Number of records that the target trains on.
         nonmembers: Number of other evaluated records.
         rate: Probability that a reference trains on a record; by default the target's share of the pool.
         population: Number of random records of the population that references train on; by default all.
+
+    Raises:
+        ValueError: If a number is less than 1, or the rate is not in (0, 1).
+
+    Examples:
+        >>> data = gl.Data(np.zeros((100, 2)), np.arange(100) % 2)
+        >>> split = gl.games.draw(gl.games.Sides(40, 30), data, models=1, seed=0)
+        >>> int(split.members.sum()), int(split.nonmembers.sum()), int(split.population.sum())
+        (40, 30, 30)
     """
 
     members: int
@@ -188,7 +246,15 @@ def matching_sides(members: int, nonmembers: int, pool: int, references: int) ->
     """Return the game of given members and non-members, with references about as large as the target if possible.
 
     Every evaluated record needs IN and OUT references, so the rate has bounds. A population needs neither: references train
-    on only as much of a large population as keeps them no larger than the target.
+    only on the part of a large population that keeps them no larger than the target.
+
+    Args:
+        members, nonmembers: Numbers of evaluated records.
+        pool: Number of records in the pool.
+        references: Number of reference models.
+
+    Returns:
+        The game.
     """
     rate = inclusion_rate(members, pool, references)
     evaluated = members + nonmembers

@@ -22,12 +22,23 @@ PER_CANARY = 4  # candidates, by default
 class Canaries:
     """Every model trains on each canary with probability 0.5, and on all other records.
 
-    Args:
+    Attributes:
         count: Number of canaries, the only evaluated records. No two are of one person.
         labels: ``wrong``: canaries get a random different label; ``own``: they keep theirs.
         candidates: Number of records that canaries are chosen from, those with the largest loss first; by default four per
             canary, and at most half of the records. If equal to ``count``, canaries are drawn at random.
         models: Size of the ensemble that ranks the candidates, trained on all other records.
+
+    Raises:
+        ValueError: If a number is less than 1, there are fewer candidates than canaries, or ``labels`` is unknown.
+
+    Examples:
+        >>> from sklearn.tree import DecisionTreeClassifier
+        >>> _, (x, y), _ = gl.testing.small_model()
+        >>> game = gl.games.Canaries(40, candidates=40)
+        >>> results = gl.play(game, DecisionTreeClassifier(), (x, y), references=0, attacks=["loss"])
+        >>> results.subject.members + results.subject.nonmembers
+        40
     """
 
     count: int = 500
@@ -107,12 +118,19 @@ def _mislabelled(y: np.ndarray, records: np.ndarray, rng: np.random.Generator) -
 
 @dataclass(frozen=True)
 class Strong:
-    """Every model trains on the same others, and at random on one of two records, or on one record or none.
+    """Every model trains on the same records, and at random on one of two further records, or on one or none.
 
-    Args:
-        others: Number of records that every model trains on, drawn from the pool; None: all but the candidate records.
+    Attributes:
+        others: Number of records that every model trains on, drawn from the pool; None for all but the candidate records.
         against: ``another``: a second record replaces the first; ``nothing``: the first is included or excluded.
-        record: Id of the first record; None: drawn at random, as the second always is.
+        record: Id of the first record; None draws it at random, as the second always is.
+
+    Raises:
+        ValueError: If ``others`` is less than 1, or ``against`` is unknown.
+
+    Examples:
+        >>> gl.games.Strong(against="nothing").replaces  # a bound about adding or removing one record
+        False
     """
 
     others: int | None = None
@@ -165,8 +183,15 @@ class Strong:
 class Exchangeable:
     """Every model draws members and one more record; the adversary distinguishes that record from a member.
 
-    Args:
+    Attributes:
         members: Number of records that each model trains on.
+
+    Raises:
+        ValueError: If ``members`` is less than 1.
+
+    Examples:
+        >>> gl.games.Exchangeable(1000).replaces  # a bound about replacing one record
+        True
     """
 
     members: int

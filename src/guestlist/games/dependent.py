@@ -31,7 +31,12 @@ class Draw:
 
 @dataclass(frozen=True)
 class Parts:
-    """Parts of the pool that members and non-members are drawn from."""
+    """Parts of the pool that members and non-members are drawn from.
+
+    Attributes:
+        members: Draws that give the members.
+        nonmembers: Draws that give the non-members.
+    """
 
     members: Sequence[Draw]
     nonmembers: Sequence[Draw]
@@ -68,14 +73,17 @@ def drawn(parts: Parts, data: Data, *, iid: bool, seed: int) -> tuple[np.ndarray
 
 
 def like_members(parts: Parts, data: Data, evaluated: np.ndarray, limit: int, rng: np.random.Generator) -> np.ndarray:
-    """Draw (records,) other records as the members of the game are drawn: a trainer would validate a model on them.
+    """Draw other records as the members of the game are drawn: a trainer would validate a model on them.
 
     Args:
         parts: Parts of the pool.
         data: Records of the pool.
-        evaluated: (records,) records that are taken already.
+        evaluated: (records,) records that are already used.
         limit: Number of records; fewer if a part has fewer left, and none if a part has none.
         rng: Random generator.
+
+    Returns:
+        (records,) true for the drawn records.
     """
     person = person_numbers(data)
     free = ~np.isin(person, person[evaluated])
@@ -130,15 +138,25 @@ def _random_persons(person: np.ndarray, count: int, rng: np.random.Generator) ->
 
 @dataclass(frozen=True)
 class Bias:
-    """A share of the members has the attribute, and half of the non-members; models are trained without it.
+    """A share of the members has an attribute, and half of the non-members; models are trained without it.
 
-    Args:
+    Attributes:
         column: Name of the attribute; it is not a feature.
         value: Value of the attribute, as text.
         share: Share of the members that have it; at 0.5, members and non-members have one distribution.
         members, nonmembers: Numbers of records drawn.
         iid: True for the i.i.d. control, which draws the members from all drawn records.
         rate: Probability that a reference trains on a record; by default the target's share of the pool.
+
+    Raises:
+        ValueError: If ``share`` is not in [0, 1], or another number is out of range.
+
+    Examples:
+        >>> sex = np.where(np.arange(400) % 2, "Male", "Female")
+        >>> data = gl.Data(np.zeros((400, 2)), np.arange(400) % 2, groups={"sex": sex})
+        >>> split = gl.games.draw(gl.games.Bias("sex", "Male", 0.9, 100, 100), data, models=1, seed=0)
+        >>> float((sex[split.members] == "Male").mean()), float((sex[split.nonmembers] == "Male").mean())
+        (0.9, 0.5)
     """
 
     column: str
@@ -191,12 +209,21 @@ class Clusters:
 
     The clusters are the same for every seed; the records drawn from them are not.
 
-    Args:
-        members, nonmembers: Numbers of records drawn; None: the whole cluster, and all others.
+    Attributes:
+        members, nonmembers: Numbers of records drawn; None for the whole cluster, and for all others.
         cluster: Number of the cluster that members are drawn from.
         clusters: Number of clusters of each class.
         iid: True for the i.i.d. control, which draws the members from all drawn records.
         rate: Probability that a reference trains on a record; by default the target's share of the pool.
+
+    Raises:
+        ValueError: If the cluster does not exist, there are fewer than two, or another number is out of range.
+
+    Examples:
+        >>> x = np.repeat([[0.0], [9.0]], 50, axis=0)
+        >>> split = gl.games.draw(gl.games.Clusters(20, 20), gl.Data(x, np.arange(100) % 2), models=1, seed=0)
+        >>> bool(x[split.members].std() < x[split.nonmembers].std() or len(np.unique(x[split.members])) <= 2)
+        True
     """
 
     members: int | None = None
@@ -232,7 +259,24 @@ class Clusters:
 
 
 def clustered(data: Data, clusters: int) -> np.ndarray:
-    """Return (records,) number of the k-means cluster of each record within its class, from unscaled features."""
+    """Cluster the records of each class by k-means on unscaled features.
+
+    Args:
+        data: Records with numeric features.
+        clusters: Number of clusters of each class.
+
+    Returns:
+        (records,) number of the cluster of each record within its class.
+
+    Raises:
+        InputError: If a class has fewer different records than clusters.
+
+    Examples:
+        >>> x = np.array([[0.0], [0.1], [9.0], [9.1]])
+        >>> number = gl.games.clustered(gl.Data(x, np.zeros(4, int)), clusters=2)
+        >>> bool(number[0] == number[1] != number[2] == number[3])
+        True
+    """
     from sklearn.cluster import KMeans
 
     x = _numeric_features(data)
@@ -258,15 +302,25 @@ def _numeric_features(data: Data) -> np.ndarray:
 
 @dataclass(frozen=True)
 class Sources:
-    """The target trains on records of one hospital, school or region; non-members come from others.
+    """Members come from one hospital, school or region; non-members from others.
 
-    Args:
+    Attributes:
         column: Name of the column that holds the source; it is not a feature.
         of_members: Source of the members, as text.
-        of_nonmembers: Source of the non-members; None: any other.
-        members, nonmembers: Numbers of records drawn; None: all of them.
+        of_nonmembers: Source of the non-members; None for any other.
+        members, nonmembers: Numbers of records drawn; None for all of them.
         iid: True for the i.i.d. control, which draws the members from all drawn records.
         rate: Probability that a reference trains on a record; by default the target's share of the pool.
+
+    Raises:
+        ValueError: If both sources are the same, or a number is out of range.
+
+    Examples:
+        >>> hospital = np.repeat(["Cleveland", "Budapest"], 50)
+        >>> data = gl.Data(np.zeros((100, 2)), np.arange(100) % 2, groups={"hospital": hospital})
+        >>> split = gl.games.draw(gl.games.Sources("hospital", "Cleveland"), data, models=1, seed=0)
+        >>> sorted(set(hospital[split.members])), sorted(set(hospital[split.nonmembers]))
+        ([...'Cleveland'...], [...'Budapest'...])
     """
 
     column: str

@@ -86,12 +86,26 @@ class Trials(Game, Protocol):
 
 
 def is_iid(game: Game) -> bool:
-    """Return True if members and non-members differ only by chance, as bounds on attacks and epsilon assume."""
+    """Return whether members and non-members differ only by chance, as bounds on attacks and epsilon assume.
+
+    Args:
+        game: Game with its options.
+
+    Returns:
+        True if they are exchangeable.
+    """
     return not isinstance(game, Dependent) or game.is_iid
 
 
 def hidden_columns(game: Game) -> tuple[str, ...]:
-    """Return the columns that the game needs and no model may see."""
+    """Return the columns that the game needs and no model may see.
+
+    Args:
+        game: Game with its options.
+
+    Returns:
+        Names of columns.
+    """
     if isinstance(game, Hiding):
         return game.hides
     return ()
@@ -101,11 +115,14 @@ def draw(game: Game, data: Data, models: int, seed: int, start: Split | None = N
     """Draw the split of some models.
 
     Args:
-        game: The game.
+        game: Game with its options.
         data: Records of the pool.
         models: Number of models.
         seed: Random seed.
-        start: The first rows, where they are known already: the user's target, or rows drawn before.
+        start: First rows of the split, if they are already known: the user's target, or rows drawn before.
+
+    Returns:
+        Training sets and evaluated records of all models.
     """
     rows: list[tuple[np.ndarray, np.ndarray | None]] = []
     if start is not None:
@@ -138,10 +155,19 @@ def _over_pool(values: np.ndarray, allowed: np.ndarray) -> np.ndarray:
 class Split:
     """Training sets and evaluated records; model 0 is the target, the others are its references.
 
-    Args:
+    Attributes:
         member: (models, records), true where a model trains on a record.
         evaluated: (models, records), true where the adversary predicts membership. Of the other records, members are known
             to be members, and non-members are the population, known not to be members.
+
+    Raises:
+        ValueError: If the two arrays are not boolean, (models, records) and of one shape.
+
+    Examples:
+        >>> member = np.array([[True, True, False, False]])
+        >>> split = gl.games.Split(member, evaluated=np.array([[True, True, True, False]]))
+        >>> split.nonmembers.tolist(), split.population.tolist()
+        ([False, False, True, False], [False, False, False, True])
     """
 
     member: np.ndarray
@@ -186,5 +212,13 @@ class Split:
 
 
 def single_target_split(member: np.ndarray, evaluated: np.ndarray) -> Split:
-    """Return a split of one model from (records,) masks."""
+    """Return a split of one model from (records,) masks.
+
+    Args:
+        member: (records,) true for the target's training records.
+        evaluated: (records,) true where the adversary predicts membership.
+
+    Returns:
+        The split.
+    """
     return Split(np.asarray(member, dtype=bool)[None], np.asarray(evaluated, dtype=bool)[None])

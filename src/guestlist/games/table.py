@@ -11,11 +11,13 @@ from guestlist.games.game import Game
 
 @dataclass(frozen=True)
 class GameRow:
-    """One way to draw members.
+    """One row of ``GAMES``: a way to draw members.
 
-    Args:
+    Attributes:
         game: Class of the game.
-        summary, paper, cost: Descriptions for users.
+        summary: Description for users.
+        paper: Reference.
+        cost: Description of the cost.
     """
 
     game: type
@@ -77,7 +79,14 @@ GAMES: dict[str, GameRow] = {
 
 
 def check_game(game: Game) -> None:
-    """Raise an error unless the game is the one that ``GAMES`` lists under its name."""
+    """Check that the game is the one that ``GAMES`` lists under its name.
+
+    Args:
+        game: Game with its options.
+
+    Raises:
+        InputError: If it is a class, no game, or not in ``GAMES``.
+    """
     if isinstance(game, type) or not callable(getattr(game, "row", None)):
         raise InputError(f"Expected a game with its options, such as gl.games.Sides(1000, 1000), found {game!r}.")
     row = GAMES.get(game.name)
@@ -89,12 +98,29 @@ def check_game(game: Game) -> None:
 
 
 def options_of(game: Game) -> dict[str, object]:
-    """Return the name and the options of a game, as stored in a manifest."""
+    """Return the name and the options of a game, as stored in a manifest.
+
+    Args:
+        game: Game with its options.
+
+    Returns:
+        ``{"name": …}`` with the options.
+    """
     return {"name": game.name, **asdict(game)}  # type: ignore[call-overload]
 
 
 def game_of(options: dict[str, object]) -> Game:
-    """Return the game that a manifest names."""
+    """Return the game that a manifest names.
+
+    Args:
+        options: Name and options of the game, from :func:`options_of`.
+
+    Returns:
+        The game.
+
+    Raises:
+        InputError: If there is no such game.
+    """
     arguments = dict(options)
     name = str(arguments.pop("name", ""))
     if name not in GAMES:
