@@ -11,7 +11,19 @@ import sys
 from pathlib import Path
 from types import ModuleType
 
-OPTIONAL = ("torch", "opacus", "captum", "ray", "onnx", "onnxruntime", "xgboost", "lightgbm", "catboost", "polars")
+OPTIONAL = (
+    "torch",
+    "opacus",
+    "captum",
+    "ray",
+    "onnx",
+    "onnxruntime",
+    "xgboost",
+    "lightgbm",
+    "catboost",
+    "polars",
+    "mlflow",
+)
 
 
 HIDE = f"""

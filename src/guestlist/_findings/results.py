@@ -291,6 +291,23 @@ class Results:
         write_text(target, report_page(self if features is None else with_features(self, features)))
         return target
 
+    def to_latex(self) -> str:
+        """Return the table of attacks with 95% confidence intervals in LaTeX (booktabs).
+
+        Returns:
+            A ``tabular`` environment; the headline attacks come first, in bold.
+        """
+        from guestlist._report.latex import latex
+
+        return latex(self)
+
+    @property
+    def plot(self):
+        """Plots with matplotlib: ``.roc(ax=…)``, ``.exposure()``, ``.groups()`` and ``.comparison()`` return the Axes."""
+        from guestlist._report.plots import Plots
+
+        return Plots(self)
+
     def __repr__(self) -> str:
         return self.summary()
 

@@ -1,10 +1,10 @@
-"""Exports for other tools: Markdown, model card, JUnit and SARIF."""
+"""Exports for other tools: one row of ``EXPORTS`` each; and the gate as JUnit, SARIF and annotations."""
 
 import json
 import os
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -13,14 +13,19 @@ from xml.etree import ElementTree
 
 from guestlist._findings.results import Gated, Results
 from guestlist._report import diagnostics, gate, wording
+from guestlist._report.assessment import assessment_rows
+from guestlist._report.bom import cyclonedx
 from guestlist._report.gate import GateLine, gate_lines
+from guestlist._report.latex import latex
 from guestlist._report.next_steps import next_steps
+from guestlist._report.schema import SCHEMA_ID
 from guestlist._report.sections.answer import verdict_texts
 from guestlist._report.sections.epsilon import claim_sentences
 from guestlist._report.sections.facts import untested_sentences
 from guestlist._report.sections.groups import small_groups_sentence
+from guestlist._report.tracking import log_to_mlflow
 from guestlist._report.wording import sanitize_results
-from guestlist._util import decimal, percent, with_interval
+from guestlist._util import decimal, for_spreadsheets, percent, with_interval
 
 
 def markdown(results: Results) -> str:
@@ -123,6 +128,63 @@ def model_card(results: Results) -> str:
     return "\n\n".join(part for part in parts if part) + "\n"
 
 
+STATES = "Measured: by this audit. Declared: by the model owner. Not tested: this audit has no answer."
+SIGN_OFF = ("Name", "Role", "Decision", "Date")
+
+
+def assessment(results: Results) -> str:
+    """Map the results to guidance and standards, and end with a block to sign."""
+    results = sanitize_results(results)
+    rows = assessment_rows(results)
+    heads = ("clause", "question", "state", "value", "where in results.json")
+    parts = [
+        f"# Assessment of membership privacy: {plain(wording.model_name(results))}",
+        _cover(results),
+        *(plain(text) for text in verdict_texts(results)),
+        _caveats(results),
+        f"{STATES} The questions are our own words; the documents themselves decide. This is not legal advice.",
+    ]
+    for standard in dict.fromkeys(row.standard for row in rows):
+        cells = [
+            (row.clause, row.question, row.state, row.value, row.where) for row in rows if row.standard == standard
+        ]
+        lines = [f"| {' | '.join(heads)} |", f"| {' | '.join('---' for _ in heads)} |"]
+        lines += [f"| {' | '.join(map(plain, row))} |" for row in cells]
+        parts += [f"## {plain(standard)}", "\n".join(lines)]
+    parts += ["## Sign-off", "\n".join(f"- {entry}: ____________________" for entry in SIGN_OFF)]
+    return "\n\n".join(part for part in parts if part) + "\n"
+
+
+def json_text(results: Results) -> str:
+    """Return the content of results.json without the lists that name members, with the id of its schema."""
+    named = replace(results, exposed=None, exposed_persons=None)
+    if results.gate is not None:
+        verdicts = tuple(replace(verdict, drivers=()) for verdict in results.gate.verdicts)
+        named = replace(named, gate=replace(results.gate, verdicts=verdicts))
+    return json.dumps({"$schema": SCHEMA_ID, **named.document()}, indent=1, allow_nan=False) + "\n"
+
+
+def roc_csv(results: Results) -> str:
+    """Return the ROC curve of every attack as CSV: its steps, and a pointwise 95% band at some rates."""
+    import pandas as pd
+
+    columns = ["attack", "fpr", "tpr", "tpr_low", "tpr_high"]
+    rows: list[tuple] = []
+    for outcome in results.outcomes or ():
+        curve = outcome.curve
+        rows += [(outcome.name, fpr, tpr, None, None) for fpr, tpr in zip(curve.fpr, curve.tpr, strict=True)]
+        band = zip(curve.band_fpr, curve.band_low, curve.band_high, strict=True)
+        rows += [(outcome.name, fpr, None, low, high) for fpr, low, high in band]
+    return for_spreadsheets(pd.DataFrame(rows, columns=columns)).to_csv(index=False)
+
+
+def mlflow(results: Results) -> str:
+    """Log the results to MLflow and return the id of the run."""
+    files = {f"{name}{EXPORTS[name].suffix}": EXPORTS[name].text(results) for name in MLFLOW_FILES}
+    return log_to_mlflow(results, files)
+
+
+MLFLOW_FILES = ("markdown", "assessment", "json")
 SUITE = "guestlist gate"
 
 
@@ -241,5 +303,27 @@ EXPORTS: dict[str, Export] = {
         text=model_card,
         suffix=".md",
         summary="a section on membership privacy for a model card",
+    ),
+    "assessment": Export(
+        text=assessment,
+        suffix=".md",
+        summary="results mapped to guidance and standards, with a block to sign, for a data-protection officer",
+    ),
+    "cyclonedx": Export(
+        text=cyclonedx,
+        suffix=".cdx.json",
+        summary="a bill of materials with a model card (CycloneDX 1.6 ML-BOM)",
+    ),
+    "json": Export(
+        text=json_text,
+        suffix=".json",
+        summary="the content of results.json without the lists that name members, for programs",
+    ),
+    "roc": Export(text=roc_csv, suffix=".csv", summary="ROC curves of all attacks with 95% bands, as CSV"),
+    "latex": Export(text=latex, suffix=".tex", summary="the table of attacks in LaTeX (booktabs), for a paper"),
+    "mlflow": Export(
+        text=mlflow,
+        suffix=".txt",
+        summary="metrics, parameters, tags and files in an MLflow run (extra mlflow); prints the id of the run",
     ),
 }

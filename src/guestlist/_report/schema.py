@@ -11,9 +11,10 @@ from collections.abc import Mapping
 from dataclasses import fields, is_dataclass
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
-from guestlist._findings.results import Results
+from guestlist._findings.results import FORMAT, Results
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
+SCHEMA_ID = f"urn:guestlist:results:{FORMAT}"
 WIDTH = 110  # characters in a line of the file
 NOT_IN_FILE = ("records", "folder")
 JSON_TYPES = {bool: "boolean", int: "integer", str: "string", type(None): "null"}
@@ -26,11 +27,18 @@ def results_schema() -> dict[str, Any]:
     """Return the schema of results.json; ``$defs/attacks_row`` is that of a row of the table of attacks."""
     definitions: dict[type, Any] = {}
     content = _object(Results, definitions, NOT_IN_FILE)
+    content["properties"] = {"$schema": {"const": SCHEMA_ID}, **content["properties"]}
     named = {kind.__name__: schema for kind, schema in definitions.items()}
     if len(named) < len(definitions):
         raise TypeError("Two dataclasses of results.json have the same name.")
     named["attacks_row"] = _attacks_row()
-    return {"$schema": DIALECT, "title": "guestlist results.json", **content, "$defs": dict(sorted(named.items()))}
+    return {
+        "$schema": DIALECT,
+        "$id": SCHEMA_ID,
+        "title": "guestlist results.json",
+        **content,
+        "$defs": dict(sorted(named.items())),
+    }
 
 
 def schema_text() -> str:

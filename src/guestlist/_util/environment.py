@@ -53,6 +53,8 @@ EXTRAS = {
     "ray": "ray",
     "onnxruntime": "onnx",
     "onnx": "onnx",
+    "matplotlib": "plot",
+    "mlflow": "mlflow",
 }
 
 

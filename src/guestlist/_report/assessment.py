@@ -1,0 +1,242 @@
+"""Assessment: results mapped to guidance and standards, one row per requirement.
+
+Each row is measured by the audit, declared by the model owner, or not tested. The questions are our own words; the documents
+themselves decide. To add a requirement, add an entry to ``REQUIREMENTS``.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Literal
+
+from guestlist._findings.attacks import AttackResult
+from guestlist._findings.results import Results
+from guestlist._report.wording import file_holder_attack, headline_attack
+from guestlist._util import count, decimal, percent, with_interval
+
+State = Literal["measured", "declared", "not tested"]
+REPORTED_FPR = 0.01
+EDPB = "EDPB Opinion 28/2024"
+ICO = "ICO guidance on AI and data protection"
+CNIL = "CNIL recommendations on AI"
+NIST_AML = "NIST AI 100-2"
+NIST_DP = "NIST SP 800-226"
+AISVS = "OWASP AISVS 1.0"
+SATRE = "SATRE"
+AI_ACT = "EU AI Act (2024/1689)"
+
+
+@dataclass(frozen=True)
+class Answer:
+    """Answer of an audit to one question.
+
+    Args:
+        state: ``measured`` by the audit, ``declared`` by the model owner, or ``not tested``.
+        value: Result; empty if there is none.
+        where: Place in the audit: a finding of results.json.
+    """
+
+    state: State
+    value: str = ""
+    where: str = ""
+
+
+@dataclass(frozen=True)
+class Requirement:
+    """One question that a document asks.
+
+    Args:
+        standard: Name of the document.
+        clause: Number or heading in it.
+        question: Requirement in our own words.
+        answer: Function from results to the answer.
+    """
+
+    standard: str
+    clause: str
+    question: str
+    answer: Callable[[Results], Answer]
+
+
+@dataclass(frozen=True)
+class AssessmentRow:
+    """A requirement with its answer for one audit."""
+
+    standard: str
+    clause: str
+    question: str
+    state: State
+    value: str
+    where: str
+
+
+def assessment_rows(results: Results) -> tuple[AssessmentRow, ...]:
+    """Answer every requirement from the results of one audit."""
+    rows = []
+    for requirement in REQUIREMENTS:
+        answer = requirement.answer(results)
+        rows.append(
+            AssessmentRow(
+                standard=requirement.standard,
+                clause=requirement.clause,
+                question=requirement.question,
+                state=answer.state,
+                value=answer.value,
+                where=answer.where,
+            )
+        )
+    return tuple(rows)
+
+
+NOT_TESTED = Answer("not tested")
+
+
+def _identification(results: Results) -> Answer:
+    """Report the headline attack of someone who can query the model."""
+    return _attack(headline_attack(results), "headline")
+
+
+def _file_holder(results: Results) -> Answer:
+    """Report the headline attack of someone who holds the model file."""
+    return _attack(file_holder_attack(results), "file_holder")
+
+
+def _attack(attack: AttackResult | None, where: str) -> Answer:
+    if attack is None:
+        return NOT_TESTED
+    rates = [
+        f"TPR {with_interval(rate.tpr, percent)} at {percent(rate.fpr)} FPR"
+        for rate in attack.rates
+        if rate.fpr == REPORTED_FPR and rate.tpr.value == rate.tpr.value
+    ]
+    value = "; ".join([f"AUC {with_interval(attack.auc)}", *rates])
+    return Answer("measured", f"{attack.name}: {value} (95% CI)", where)
+
+
+def _attack_effort(results: Results) -> Answer:
+    """Report the number of attacks and reference models."""
+    if not results.outcomes:
+        return NOT_TESTED
+    references = 0
+    if results.references is not None:
+        references = results.references.count
+    return Answer(
+        "measured", f"{count(len(results.outcomes))} attacks, {count(references)} reference models", "outcomes"
+    )
+
+
+def _individuals(results: Results) -> Answer:
+    """Report the number of members with a small p-value."""
+    summary = results.exposure_summary
+    if summary is None:
+        return NOT_TESTED
+    value = f"{count(summary.small)} of {count(summary.members)} members with p at most {summary.alpha:g}"
+    return Answer("measured", value, "exposed, exposure_summary")
+
+
+def _detection_limit(results: Results) -> Answer:
+    """Report the smallest AUC that this audit detects with 80% power."""
+    attack = headline_attack(results)
+    if attack is None or attack.detectable_auc != attack.detectable_auc:
+        return NOT_TESTED
+    return Answer("measured", f"80% power to detect an AUC of {decimal(attack.detectable_auc)}", "outcomes")
+
+
+def _fit(results: Results) -> Answer:
+    """Report the accuracy on members and on non-members."""
+    subject = results.subject
+    if subject is None:
+        return NOT_TESTED
+    for name, inside, outside, form in (
+        ("accuracy", subject.accuracy_members, subject.accuracy_nonmembers, percent),
+        ("R²", subject.r2_members, subject.r2_nonmembers, decimal),
+    ):
+        if inside is not None and outside is not None:
+            return Answer("measured", f"{name} {form(inside)} on members, {form(outside)} on non-members", "subject")
+    return NOT_TESTED
+
+
+def _privacy_guarantee(results: Results) -> Answer:
+    """Report the differential privacy that the owner claims or the training recipe guarantees."""
+    if results.epsilon is not None and results.epsilon.claimed is not None:
+        claim = results.epsilon.claimed
+        return Answer("declared", f"ε = {claim.epsilon:.3g}, δ = {claim.delta:.2g}", "epsilon")
+    training = results.training
+    if training is not None and training.epsilon is not None:
+        return Answer("declared", f"ε = {training.epsilon:.3g}, δ = {training.delta or 0:.2g}", "training")
+    return NOT_TESTED
+
+
+def _epsilon_bound(results: Results) -> Answer:
+    """Report the lower bound on epsilon from the attacks."""
+    if results.epsilon is None or results.epsilon.bound is None:
+        return NOT_TESTED
+    bound = results.epsilon.bound
+    return Answer("measured", f"ε at least {bound.epsilon:.3g} ({percent(bound.confidence)} confidence)", "epsilon")
+
+
+def _limits(results: Results) -> Answer:
+    """Report whether the model keeps the limits of a policy."""
+    if results.gate is None:
+        return NOT_TESTED
+    verdict = "passed"
+    if not results.gate.passed:
+        verdict = "not passed"
+    return Answer("measured", f"policy {verdict}", "gate")
+
+
+def _record(results: Results) -> Answer:
+    """Report that versions and fingerprints are recorded."""
+    if results.provenance is None:
+        return NOT_TESTED
+    version = results.provenance.versions.get("guestlist", "")
+    return Answer("measured", f"versions and fingerprints recorded; guestlist {version}".rstrip(), "provenance")
+
+
+def _purpose(results: Results) -> Answer:
+    """Report the purpose, the data and the owner on the cover."""
+    entries = {}
+    if results.cover is not None:
+        entries = results.cover.entries()
+    stated = [f"{name}: {entries[name]}" for name in ("purpose", "dataset", "owner") if name in entries]
+    if not stated:
+        return NOT_TESTED
+    return Answer("declared", "; ".join(stated), "cover")
+
+
+def _outside_scope(results: Results) -> Answer:
+    """Report that guestlist does not test this."""
+    return NOT_TESTED
+
+
+REQUIREMENTS: tuple[Requirement, ...] = (
+    Requirement(EDPB, "Anonymity of AI models", "Can queries reveal whose data trained the model?", _identification),
+    Requirement(EDPB, "Anonymity of AI models", "Can the model file reveal whose data trained it?", _file_holder),
+    Requirement(EDPB, "Anonymity of AI models", "Is the likelihood assessed for each person?", _individuals),
+    Requirement(EDPB, "Testing and resistance to attacks", "Was membership inference tested?", _attack_effort),
+    Requirement(EDPB, "Testing and resistance to attacks", "Were reconstruction and inversion tested?", _outside_scope),
+    Requirement(EDPB, "Model design", "Does training use a privacy-preserving method?", _privacy_guarantee),
+    Requirement(EDPB, "Documentation", "Are tests and versions documented?", _record),
+    Requirement(ICO, "Security and data minimisation", "Is the membership inference risk assessed?", _identification),
+    Requirement(ICO, "Security and data minimisation", "Is the white-box risk assessed?", _file_holder),
+    Requirement(ICO, "Security and data minimisation", "Does the model overfit?", _fit),
+    Requirement(
+        CNIL, "Status of an AI model under the GDPR", "Was re-identification tested by attacks?", _attack_effort
+    ),
+    Requirement(CNIL, "Status of an AI model under the GDPR", "How likely is identification?", _identification),
+    Requirement(NIST_AML, "2.4, membership inference", "How well do attacks separate members?", _identification),
+    Requirement(NIST_AML, "2.4, data reconstruction", "Can training data be reconstructed?", _outside_scope),
+    Requirement(NIST_AML, "2.4, mitigations", "Is a mitigation with a guarantee in place?", _privacy_guarantee),
+    Requirement(NIST_DP, "Privacy parameters (ε, δ)", "Which ε and δ are claimed?", _privacy_guarantee),
+    Requirement(NIST_DP, "Evaluation of the guarantee", "Do attacks contradict the claim?", _epsilon_bound),
+    Requirement(AISVS, "C11.3", "Do attack simulations stay close to guessing?", _identification),
+    Requirement(AISVS, "C11.3", "Is training differentially private, with a documented ε?", _privacy_guarantee),
+    Requirement(AISVS, "C11.4", "Is model inversion limited?", _outside_scope),
+    Requirement(SATRE, "3.3 Output management", "Is there a statistical basis for the release?", _identification),
+    Requirement(SATRE, "3.3 Output management", "Is an output tested that no one can check by hand?", _attack_effort),
+    Requirement(SATRE, "3.3 Output management", "Is the check automated, with limits?", _limits),
+    Requirement(AI_ACT, "Article 15", "Is the system tested against confidentiality attacks?", _attack_effort),
+    Requirement(AI_ACT, "Article 15", "Is the accuracy declared?", _fit),
+    Requirement(AI_ACT, "Annex IV", "Are purpose and training data described?", _purpose),
+    Requirement(AI_ACT, "Annex IV", "Are tests and metrics described?", _identification),
+    Requirement(AI_ACT, "Annex IV", "Are limits of the tests described?", _detection_limit),
+)
