@@ -30,6 +30,10 @@ class AdvReg:
         steps: Steps of the classifier for each step of the model.
         warm_up: Epochs before the gain is added to the loss.
         hidden, learning_rate: Options of the classifier.
+
+    Raises:
+        ValueError: If a number is out of range.
+        InputError: If ``held_out`` has no records, or is not ``gl.Data``.
     """
 
     held_out: Data = field(repr=False)
@@ -117,6 +121,10 @@ class MemGuard:
         classifier: Training of the classifier, a network with ``hidden`` layers.
         hidden: Units of its hidden layers.
         steps, rate: Number and size of the steps of each search for noise.
+
+    Raises:
+        ValueError: If a number is out of range.
+        InputError: If ``held_out`` has no records, or is not ``gl.Data``.
     """
 
     held_out: Data = field(repr=False)

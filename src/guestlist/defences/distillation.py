@@ -17,6 +17,14 @@ class Distillation:
 
     In training, teacher and student both use the temperature; afterwards the student uses 1. The teacher has memorised
     these records, and part of that reaches the student: :class:`Selena` avoids it.
+
+    Attributes:
+        teacher: Training of the teacher.
+        student: Training of the student; it has no objective.
+        temperature: Temperature of both in training; above 0.
+
+    Raises:
+        ValueError: If the temperature is not above 0, or the student has an objective.
     """
 
     teacher: Fit = field(default_factory=Fit)
@@ -62,6 +70,15 @@ class Selena:
     """Train a student on the mean output of the teachers that were not trained on the record (Tang et al. 2022).
 
     Each record is excluded by ``out`` of ``teachers`` models. The paper has 25 teachers, 10 of which exclude a record.
+
+    Attributes:
+        teachers: Number of teachers.
+        out: Number of teachers that exclude each record.
+        teacher: Training of the teachers.
+        student: Training of the student.
+
+    Raises:
+        ValueError: If ``out`` is not in [1, teachers).
     """
 
     teachers: int = 10

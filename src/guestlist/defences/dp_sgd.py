@@ -293,6 +293,9 @@ class DpSgd:
         optimizer: ``sgd`` or ``adam``.
         momentum: Momentum of SGD.
         loss: ``cross_entropy`` for classes; ``squared`` for a module with one output that predicts numbers.
+
+    Raises:
+        ValueError: If an option is unknown or out of range.
     """
 
     noise: float = 1.0
@@ -418,9 +421,17 @@ def poisson_batches(records: int, rate: float, steps: int, rng: np.random.Genera
 def dp_sgd_for(
     epsilon: float, *, delta: float = 1e-5, progress: Callable[..., Iterable] | None = None, **options
 ) -> DpSgd:
-    """Return the recipe with the least noise that guarantees ``epsilon``; ``options`` as for :class:`DpSgd`.
+    """Return the recipe with the least noise that guarantees ``epsilon``. It needs the extra ``dp``.
 
     The guarantee is for one training. Keeping the best of several recipes spends more, which is not accounted for.
+
+    Args:
+        epsilon, delta: Guarantee of one training.
+        progress: Function that wraps the calls of the accountant, with ``total=``; None shows nothing.
+        options: Options of :class:`DpSgd`, except ``noise``.
+
+    Returns:
+        The recipe.
     """
     plain = DpSgd(noise=0.0, **options)
     noise = noise_for(epsilon, rate=plain.rate, steps=plain.steps, delta=delta, progress=progress)

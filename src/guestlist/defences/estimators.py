@@ -66,7 +66,15 @@ def _fit_arguments(data: Data) -> Mapping[str, Any]:
 
 
 def check_arguments(model, arguments: Mapping[str, Any]) -> None:
-    """Refuse arguments that ``fit`` does not accept, and models whose ``fit`` needs others."""
+    """Refuse arguments that ``fit`` does not accept, and models whose ``fit`` needs others.
+
+    Args:
+        model: Estimator.
+        arguments: Name to value.
+
+    Raises:
+        InputError: If ``fit`` cannot be called with these arguments.
+    """
     try:
         inspect.signature(model.fit).bind(None, None, **arguments)
     except TypeError as error:
@@ -125,7 +133,14 @@ def _single(model, parameters, name: str) -> bool:
 
 
 def weight_parameter(model) -> str | None:
-    """Return the name of the weights of records in ``fit``, also through a pipeline; None if it takes none."""
+    """Return the name of the weights of records in ``fit``, also through a pipeline.
+
+    Args:
+        model: Estimator or pipeline.
+
+    Returns:
+        Name of the argument; None if it takes none.
+    """
     from sklearn.pipeline import Pipeline
     from sklearn.utils.validation import has_fit_parameter
 
@@ -299,6 +314,9 @@ def grid(model, records: int) -> Iterator[Regularised]:
     Args:
         model: Estimator, or pipeline that ends with one; there is nothing to try for an unknown family.
         records: Number of training records.
+
+    Yields:
+        Recipes with one changed parameter each.
     """
     _, last = last_step(model)
     present = last.get_params(deep=False)
@@ -318,7 +336,14 @@ def family(estimator) -> tuple[Knob, ...]:
 
 
 def last_step(model) -> tuple[str, Any]:
-    """Return the prefix of the last step's parameter names in nested pipelines, and the last step."""
+    """Return the last step of nested pipelines.
+
+    Args:
+        model: Estimator or pipeline.
+
+    Returns:
+        Prefix of its parameter names, and the last step.
+    """
     prefix = ""
     while getattr(model, "steps", None):
         name, model = model.steps[-1]

@@ -55,6 +55,13 @@ def stopped_at(accuracy: float, model: Any, members, held_out, *, recipe: Fit | 
         held_out: Records to measure accuracy on.
         recipe: Plain training of a torch module, whose ``epochs`` are the maximum.
         seed: Random seed of a torch module's training.
+
+    Returns:
+        The trained model, its recipe and its accuracy.
+
+    Raises:
+        InputError: If the model is neither a torch module nor an estimator that trains in rounds.
+        ValueError: If ``accuracy`` is out of range.
     """
     wanted, members, held_out = _checked(accuracy, members, held_out)
     if FRAMEWORKS["torch"].recognises(model):
@@ -80,6 +87,13 @@ def dp_at(
         recipe: Training without its noise, which is where the search starts.
         tries: Maximum number of trainings.
         seed: Random seed of every training.
+
+    Returns:
+        The trained module, its recipe and its accuracy.
+
+    Raises:
+        InputError: If ``module`` is not a torch module, or the labels are not positions of classes.
+        ValueError: If ``tries`` or ``accuracy`` is out of range.
     """
     wanted, members, held_out = _checked(accuracy, members, held_out)
     recipe = recipe or DpSgd()
@@ -235,6 +249,9 @@ class Removal:
     Args:
         share: Share of the members to remove; 0 is plain training.
         risk: Name of a column ``risk_<name>`` in an audit's table of records, also of a custom risk.
+
+    Raises:
+        ValueError: If the share is not in [0, 1).
     """
 
     share: float = 0.1

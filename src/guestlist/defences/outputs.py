@@ -37,7 +37,14 @@ class Answering(Protocol):
 
 @dataclass(frozen=True)
 class Rounded:
-    """Round probabilities to a number of digits; a row that rounds to zeros keeps its largest class."""
+    """Round probabilities to a number of digits; a row that rounds to zeros keeps its largest class.
+
+    Attributes:
+        digits: Number of digits; 0 or more.
+
+    Raises:
+        ValueError: If it is negative.
+    """
 
     digits: int = 2
     learns = False
@@ -64,7 +71,14 @@ class Rounded:
 
 @dataclass(frozen=True)
 class TopK:
-    """Output the ``k`` largest probabilities; the other classes share the remainder equally."""
+    """Output the ``k`` largest probabilities; the other classes share the remainder equally.
+
+    Attributes:
+        k: Number of probabilities; 1 or more.
+
+    Raises:
+        ValueError: If it is less than 1.
+    """
 
     k: int = 3
     learns = False
@@ -109,7 +123,14 @@ class LabelOnly:
 
 @dataclass(frozen=True)
 class Temperature:
-    """Flatten probabilities by raising them to the power ``1 / temperature``; a temperature below 1 sharpens them."""
+    """Flatten probabilities by raising them to the power ``1 / temperature``; a temperature below 1 sharpens them.
+
+    Attributes:
+        temperature: Temperature; above 0.
+
+    Raises:
+        ValueError: If it is not above 0.
+    """
 
     temperature: float = 2.0
     learns = False

@@ -72,7 +72,17 @@ class Described:
 
 
 def as_recipe(train) -> Recipe:
-    """Return ``train`` as a recipe, also if it is a function; raise for anything else."""
+    """Return a training as a recipe.
+
+    Args:
+        train: Recipe ``(model, data, rng) -> model``, or function ``(data, rng) -> model``.
+
+    Returns:
+        The recipe.
+
+    Raises:
+        InputError: If it is a class, or cannot be called so.
+    """
     if isinstance(train, type):
         raise InputError(f"Expected train={train.__name__}(…), a recipe with its options, found the class itself.")
     if not callable(train):
@@ -87,7 +97,17 @@ def as_recipe(train) -> Recipe:
 
 
 def without_defence(recipe: Recipe) -> Recipe:
-    """Return the recipe without its defence, for a naive attacker."""
+    """Return the recipe without its defence, for a naive attacker.
+
+    Args:
+        recipe: Recipe of the target.
+
+    Returns:
+        The result of its method ``plain()``.
+
+    Raises:
+        InputError: If it has no such method.
+    """
     if not hasattr(recipe, "plain"):
         raise InputError(
             f"What is {type(recipe).__name__} without its defence? Give the recipe a method plain() that returns it, "
@@ -97,7 +117,17 @@ def without_defence(recipe: Recipe) -> Recipe:
 
 
 def as_function(train) -> Callable[[Data, np.random.Generator], Any]:
-    """Return the user's function ``(data, rng) -> model``; refuse a recipe, which needs a model."""
+    """Return the user's function ``(data, rng) -> model``.
+
+    Args:
+        train: Value that the user passed.
+
+    Returns:
+        The function.
+
+    Raises:
+        InputError: If it is a recipe, which needs a model, or cannot be called.
+    """
     recipe = as_recipe(train)
     if not isinstance(recipe, Function):
         raise InputError(
@@ -138,6 +168,9 @@ class Searched:
     Args:
         recipe: The chosen recipe.
         tried: Number of recipes that were trained, including this one.
+
+    Raises:
+        ValueError: If ``tried`` is less than 1.
     """
 
     recipe: Any
@@ -167,6 +200,12 @@ def unfitted(model) -> Any:
     """Return an unfitted copy with the same parameters.
 
     scikit-learn's ``clone`` refuses models whose constructors change their parameters, such as CatBoost's ``cat_features``.
+
+    Args:
+        model: Estimator.
+
+    Returns:
+        The copy.
     """
     from sklearn.base import clone
 
@@ -189,7 +228,14 @@ def _rebuilt(value):
 
 
 def package_of(model) -> str:
-    """Return the booster's package, such as xgboost, also for a user's subclass; "" for other models."""
+    """Return the booster's package, such as xgboost, also for a user's subclass.
+
+    Args:
+        model: Estimator.
+
+    Returns:
+        Name of the package; "" for other models.
+    """
     packages = packages_of(model)
     return next((name for name in FRAMEWORKS["boosters"].packages if name in packages), "")
 
@@ -228,6 +274,9 @@ def training_of(recipe: Any, attacker: str = "adaptive", model: str = "") -> Tra
         recipe: Recipe of the target.
         attacker: ``adaptive`` or ``naive``.
         model: Description of the model, if it is more informative than that of the recipe.
+
+    Returns:
+        The facts that reports state.
     """
     private: dict[str, Any] = {}
     if hasattr(recipe, "privacy"):
@@ -238,6 +287,14 @@ def training_of(recipe: Any, attacker: str = "adaptive", model: str = "") -> Tra
 
 
 def check_attacker(attacker: str) -> None:
+    """Check the name of an attacker.
+
+    Args:
+        attacker: ``adaptive`` or ``naive``.
+
+    Raises:
+        ValueError: If it is neither.
+    """
     if attacker not in ATTACKERS:
         raise ValueError(f"Expected attacker={attacker!r} to be 'adaptive' or 'naive'.")
 
@@ -245,9 +302,15 @@ def check_attacker(attacker: str) -> None:
 def written(value: Any) -> str:
     """Return a recipe as Python code, with the options that differ from the defaults.
 
-    >>> from guestlist.defences import Fit, LabelSmoothing
-    >>> written(Fit(epochs=3, objective=LabelSmoothing()))
-    'Fit(epochs=3, objective=LabelSmoothing())'
+    Args:
+        value: Recipe, or one of its options.
+
+    Returns:
+        The code.
+
+    Examples:
+        >>> gl.defences.written(gl.defences.Fit(epochs=3, objective=gl.defences.LabelSmoothing()))
+        'Fit(epochs=3, objective=LabelSmoothing())'
     """
     if hasattr(value, "tried"):  # the number of trials is reported separately
         return written(value.recipe)

@@ -19,6 +19,12 @@ class L2:
 
     This is a penalty in the loss, unlike AdamW's ``weight_decay``: Adam divides the gradient of a penalty by the running size
     of gradients, and decays weights separately.
+
+    Attributes:
+        weight: Weight of the penalty; 0 or more.
+
+    Raises:
+        ValueError: If the weight is negative.
     """
 
     weight: float = 1e-3
@@ -41,6 +47,13 @@ class Dropout:
     """Train with dropout before every linear layer except the first layer (Srivastava et al. 2014).
 
     If the module already has dropout layers, this recipe adds more.
+
+    Attributes:
+        rate: Probability that a unit is dropped, in [0, 1).
+        fit: Training.
+
+    Raises:
+        ValueError: If the rate is not in [0, 1).
     """
 
     rate: float = 0.5
@@ -89,6 +102,9 @@ class EarlyStopping:
         fit: Training; its ``epochs`` are the maximum.
         share: Share of the records that is held out to choose the epoch.
         patience: Epochs without an improvement before training ends.
+
+    Raises:
+        ValueError: If a number is out of range.
     """
 
     fit: Fit = field(default_factory=Fit)
@@ -138,6 +154,12 @@ class RelaxLoss:
     Training descends the gradient while the loss of a batch is above the level. Below it, even epochs ascend the gradient. Odd
     epochs descend a loss whose labels keep the probability of the true class and divide the remainder equally: outputs
     flatten, and correct predictions stay correct.
+
+    Attributes:
+        level: Loss to keep, in nats; 0 or more.
+
+    Raises:
+        ValueError: If the level is negative.
     """
 
     level: float = 0.5
@@ -168,7 +190,14 @@ def flat(answers, y):
 
 @dataclass(frozen=True)
 class LabelSmoothing:
-    """Divide a share of every label equally among all classes (Szegedy et al. 2016)."""
+    """Divide a share of every label equally among all classes (Szegedy et al. 2016).
+
+    Attributes:
+        share: Share of every label that is divided, in [0, 1).
+
+    Raises:
+        ValueError: If the share is not in [0, 1).
+    """
 
     share: float = 0.1
     for_values: ClassVar[bool] = False
@@ -188,7 +217,14 @@ class LabelSmoothing:
 
 @dataclass(frozen=True)
 class ConfidencePenalty:
-    """Subtract ``weight`` times the entropy of the outputs from the loss (Pereyra et al. 2017)."""
+    """Subtract ``weight`` times the entropy of the outputs from the loss (Pereyra et al. 2017).
+
+    Attributes:
+        weight: Weight of the entropy; 0 or more.
+
+    Raises:
+        ValueError: If the weight is negative.
+    """
 
     weight: float = 0.1
     for_values: ClassVar[bool] = False
@@ -219,6 +255,9 @@ class Hamp:
     Args:
         entropy: Entropy of the labels, as a share of the maximum, log(classes); the true class keeps the largest probability.
         weight: Weight of the entropy of the outputs.
+
+    Raises:
+        ValueError: If a number is out of range.
     """
 
     entropy: float = 0.5
@@ -266,6 +305,14 @@ class FgsmNoise:
 
     Each feature changes by ``size`` in the direction of the sign of the loss's gradient (Goodfellow et al. 2015); Duddu et al.
     (2022) do so with half of the records.
+
+    Attributes:
+        size: Change of each feature.
+        share: Share of the records that are perturbed.
+        fit: Training of both models.
+
+    Raises:
+        ValueError: If a number is out of range, or the loss is not ``cross_entropy``.
     """
 
     size: float = 0.05

@@ -20,8 +20,16 @@ def mlp(features: int, classes: int, *, hidden: Sequence[int] = (512, 256, 128, 
     """Return a multi-layer perceptron; by default that of Ye et al. (2022).
 
     Args:
-        hidden: Units of each hidden layer.
+        features: Number of features.
+        classes: Number of classes.
+        hidden: Number of units of each hidden layer.
         activation: Name of a module of ``torch.nn``, such as ``ReLU`` or ``Tanh``.
+
+    Returns:
+        A torch module that returns logits.
+
+    Raises:
+        ValueError: If the activation is unknown.
     """
     nn = extra("torch.nn", "A network (gl.defences.mlp)")
 
@@ -41,7 +49,15 @@ def cnn(side: int, classes: int, *, channels: int = 1, filters: Sequence[int] = 
 
     Args:
         side: Height and width of the images, (records, channels, side, side).
-        filters: Filters of each layer.
+        classes: Number of classes.
+        channels: Number of channels of the images.
+        filters: Number of filters of each layer.
+
+    Returns:
+        A torch module that returns logits.
+
+    Raises:
+        ValueError: If there are no filters, or the images are too small for the layers.
     """
     nn = extra("torch.nn", "A network (gl.defences.cnn)")
 
@@ -124,6 +140,9 @@ class Fit:
         momentum: Momentum of SGD; AdamW has its own.
         loss: ``cross_entropy`` for classes; ``squared`` for a module with one output that predicts numbers.
         objective: Objective to minimise instead of the loss, such as ``LabelSmoothing(0.1)``.
+
+    Raises:
+        ValueError: If an option is unknown or out of range, or the objective does not fit the loss.
     """
 
     epochs: int = 20
@@ -263,7 +282,15 @@ def goodness(module, x, y, loss: str = "cross_entropy") -> float:
 
 
 def answered(module, x):
-    """Return a module's outputs in evaluation mode, without gradients."""
+    """Return a module's outputs in evaluation mode, without gradients.
+
+    Args:
+        module: Torch module.
+        x: Features, as a tensor.
+
+    Returns:
+        The outputs, as a tensor.
+    """
     import torch
 
     training = module.training
@@ -307,14 +334,30 @@ def take_rows(x, rows):
 
 
 def tensor(x, module):
-    """Return a copy of the records in the module's floating-point type: they may be mapped from a file."""
+    """Return a copy of the records in the module's floating-point type: they may be mapped from a file.
+
+    Args:
+        x: (records, …) features.
+        module: Torch module.
+
+    Returns:
+        The features, as a tensor.
+    """
     import torch
 
     return torch.as_tensor(np.array(x)).to(_dtype(module))
 
 
 def labels_tensor(y, module):
-    """Return positions of classes as integers, soft labels in the module's floating-point type."""
+    """Return positions of classes as integers, soft labels in the module's floating-point type.
+
+    Args:
+        y: (records,) positions of classes, or (records, classes) soft labels.
+        module: Torch module.
+
+    Returns:
+        The labels, as a tensor.
+    """
     import torch
 
     y = np.array(y)
