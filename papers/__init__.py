@@ -1,5 +1,5 @@
-"""The founding papers, reproduced from guestlist's public names: one module each, with a command per table.
+"""Five papers, reproduced from guestlist's public names: one package each, with a command per table.
 
-The results of a full run are committed as small JSON files, and a page of the docs is made from them, with the
-paper's figures beside ours. Where ours differ, the page says so and why.
+The results of a full run are committed as JSON files. The pages of the docs, their pictures and CSV files are made from
+them: our results compared with the published results.
 """

@@ -26,7 +26,7 @@ def main(arguments: list[str] | None = None) -> None:
         if options.command in (name, "all"):
             run(name, options.repeats, Path(options.folder), options.jobs)
     if options.command in ("page", "all"):
-        page.write()
+        page.page().write()
 
 
 def run(name: str, repeats: int = REPEATS, place: Path = Path(), jobs: int = 1, **more) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from papers.errata import data_dependencies, hypothesis_tests, shapr, systematic_evaluation, waka
-from papers.markdown import table
+from papers.pages import table
 
 PAGE = Path(__file__).parents[2] / "docs" / "errata.md"
 

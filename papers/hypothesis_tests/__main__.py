@@ -17,7 +17,6 @@ from papers.hypothesis_tests.published import AGREEMENT_LEVEL
 from papers.results import LIBRARIES, write
 
 RESULTS = Path(__file__).parent / "results"
-IMAGES = Path(__file__).parents[2] / "docs" / "images"
 COMPARED = "location30 shallow"  # the configuration of table2 and figure5
 TABLES = {
     "table1": [name for name in CONFIGURATIONS if name.startswith("mnist") or name == "location30"],
@@ -34,7 +33,7 @@ def main(arguments: list[str] | None = None) -> None:
         if options.command in (name, "all"):
             run(name, options)
     if options.command in ("page", "all"):
-        page.write()
+        page.page().write()
 
 
 def _strengths(table: str, options: argparse.Namespace) -> None:
@@ -67,16 +66,31 @@ def _differences(name: str, options: argparse.Namespace) -> None:
     start = time.perf_counter()
     case = _compared(options)
     rows = figures.pairs(case)
-    (IMAGES / "hypothesis_tests_thresholds.svg").write_text(figures.differences(case), "utf-8")
     sizes = {COMPARED: {"members": rows[0].members, "nonmembers": 0}}
     _write(name, sizes, {"count": 1, "of": "target"}, time.perf_counter() - start, {"pairs": rows})
 
 
 def _figures(name: str, options: argparse.Namespace) -> None:
+    start = time.perf_counter()
     targets, models = options.targets or TARGETS["table1"], options.models or MODELS["table1"]
-    cases = {name: _cases(name, options, targets, models)[0] for name in ("location30", "mnist Ia")}
-    (IMAGES / "hypothesis_tests_roc.svg").write_text(figures.curves(cases), "utf-8")
-    (IMAGES / "hypothesis_tests_losses.svg").write_text(figures.losses(cases["location30"]), "utf-8")
+    cases = {
+        configuration: _cases(configuration, options, targets, models)[0]
+        for configuration in ("location30", "mnist Ia")
+    }
+    rows = {
+        "curves": figures.curves(cases),
+        "losses": figures.losses(cases["location30"]),
+        "dots": figures.differences(_compared(options)),
+    }
+    sizes = {
+        configuration: {
+            "members": CONFIGURATIONS[configuration].members,
+            "nonmembers": CONFIGURATIONS[configuration].members,
+        }
+        for configuration in (*cases, COMPARED)
+    }
+    repeats = {"count": 1, "of": "target of each configuration"}
+    _write(name, sizes, repeats, time.perf_counter() - start, rows)
 
 
 COMMANDS = {

@@ -1,4 +1,4 @@
-"""The paper's figures: ROC curves, the losses that each test compares a record's loss with, and two tests' thresholds."""
+"""Data of the paper's figures: ROC curves, the losses that each test compares with, and thresholds of two tests."""
 
 from __future__ import annotations
 
@@ -10,13 +10,15 @@ import guestlist as gl
 from guestlist.metrics import roc
 from papers.hypothesis_tests.tables import SMOOTHED
 from papers.hypothesis_tests.thresholds import thresholds
-from papers.svg import Axes, grid, histogram, lines, scatter
 
 LEVEL = 0.1
 PAIRS = (("S", "P"), ("R", "D"))  # of Figure 5
 MODELS = 32  # of R and of D, for a threshold
-ENDS = (0.02, 0.98)  # quantiles that the axes of Figure 5 end at; what lies beyond is drawn there
-SMALLEST = 1e-6  # losses below it are drawn as this
+ENDS = (0.02, 0.98)  # quantiles at which the axes of Figure 5 end; dots beyond them are drawn there
+SMALLEST = 1e-6  # smaller losses count as this
+LOG_LOSSES = (-6.0, 2.0)  # ends of the bins of Figure 1
+BINS = 24
+LOG_RATES = tuple(np.linspace(-3, 0, 31).tolist())  # stored as logarithms, since results have four digits
 
 
 @dataclass(frozen=True)
@@ -37,48 +39,82 @@ class Pair:
     called: tuple[float, float, float, float]
 
 
-def curves(cases: dict[str, gl.Case]) -> str:
-    """Figure 3: ROC of S, P, R and D on one target of each configuration, on linear and on logarithmic axes."""
-    rows = []
-    for name, case in cases.items():
-        found = {test: _roc(case, attack) for test, attack in SMOOTHED.items()}
-        labels = {"x_label": "false-positive rate", "y_label": "true-positive rate"}
-        low = 10.0 ** np.floor(np.log10(1 / (case.truth.evaluated & ~case.truth.member).sum()))
-        rows.append([
-            lines(name, found, Axes(**labels)),
-            lines(f"{name}, logarithmic", found, Axes((low, 1), (low, 1), log=True, **labels)),
-        ])  # fmt: skip
-    return grid(rows)
+@dataclass(frozen=True)
+class Curve:
+    """True positive rate of one test at given false positive rates, on one target."""
+
+    configuration: str
+    test: str
+    log10_fpr: tuple[float, ...]
+    tpr: tuple[float, ...]
 
 
-def losses(case: gl.Case) -> str:
+@dataclass(frozen=True)
+class Losses:
+    """Losses that one test compares a member's loss with: shares per bin of their logarithm, to base 10.
+
+    Args:
+        member: "easy" or "hard".
+        low, high: ends of the bins.
+        target: logarithm of the target's loss.
+        threshold: the level's quantile of the logarithms.
+    """
+
+    member: str
+    test: str
+    low: float
+    high: float
+    shares: tuple[float, ...]
+    target: float
+    threshold: float
+
+
+@dataclass(frozen=True)
+class Dots:
+    """The target's loss minus the thresholds of two tests, for each member; clipped to ``low`` and ``high``."""
+
+    first: str
+    second: str
+    low: float
+    high: float
+    of_first: tuple[float, ...]
+    of_second: tuple[float, ...]
+
+
+def curves(cases: dict[str, gl.Case]) -> list[Curve]:
+    """Figure 3: ROC of S, P, R and D on one target of each configuration."""
+    return [
+        Curve(name, test, LOG_RATES, _rates(case, attack))
+        for name, case in cases.items()
+        for test, attack in SMOOTHED.items()
+    ]
+
+
+def losses(case: gl.Case) -> list[Losses]:
     """Figure 1: for two members of one class, what each test compares with, its threshold, and the target's loss."""
     rows = []
-    for record, kind in zip(two_members(case), ("an easy member", "a hard member"), strict=True):
-        seen = compared(case, record)
-        loss = np.log10(max(case.view.target("loss")[record], SMALLEST))
-        row = []
-        for test, values in seen.items():
-            values = np.log10(np.maximum(values, SMALLEST))
-            marks = {"target": loss, f"level {LEVEL:g}": float(np.quantile(values, LEVEL))}
-            axes = Axes((-6, 2), (0, 0.5), "log10 of the loss", "share")
-            row.append(histogram(f"{test}, {kind}", values, marks, axes))
-        rows.append(row)
-    return grid(rows)
+    for record, member in zip(two_members(case), ("easy", "hard"), strict=True):
+        target = float(np.log10(max(case.view.target("loss")[record], SMALLEST)))
+        for test, seen in compared(case, record).items():
+            values = np.log10(np.maximum(seen, SMALLEST))
+            counts, _ = np.histogram(np.clip(values, *LOG_LOSSES), BINS, LOG_LOSSES)
+            shares = tuple((counts / max(len(values), 1)).tolist())
+            rows.append(Losses(member, test, *LOG_LOSSES, shares, target, float(np.quantile(values, LEVEL))))
+    return rows
 
 
-def differences(case: gl.Case) -> str:
-    """Figure 5: the target's loss minus the threshold of one test against the same for another, a dot per member."""
-    member, loss = case.truth.member, case.view.target("loss")
+def differences(case: gl.Case) -> list[Dots]:
+    """Figure 5: the target's loss minus the thresholds of two tests, a dot per member."""
+    member = case.truth.member
+    loss = case.view.target("loss")
     limits = thresholds(case, "SPRD", LEVEL, MODELS)
-    panels = []
+    rows = []
     for first, second in PAIRS:
-        # The second across: where its threshold is the larger, the dot lies above the diagonal, as in the paper.
-        labels = (f"loss minus threshold of {test}" for test in (second, first))
-        x, y = (_known(loss - limits[test], member) for test in (second, first))
-        ends = tuple(float(f"{end:.2g}") for end in np.quantile(np.concatenate([x, y]), ENDS))
-        panels.append(scatter(f"{first} and {second}, members", x, y, Axes(ends, ends, *labels)))
-    return grid([panels])
+        one, two = (_known(loss - limits[test], member) for test in (first, second))
+        low, high = (float(f"{end:.2g}") for end in np.quantile(np.concatenate([one, two]), ENDS))
+        dots = (tuple(np.clip(values, low, high).tolist()) for values in (one, two))
+        rows.append(Dots(first, second, low, high, *dots))
+    return rows
 
 
 def pairs(case: gl.Case) -> list[Pair]:
@@ -117,11 +153,11 @@ def compared(case: gl.Case, record: int) -> dict[str, np.ndarray]:
     }
 
 
-def _roc(case: gl.Case, attack: str) -> tuple[np.ndarray, np.ndarray]:
-    found = roc(
-        gl.attacks.ATTACKS[attack].score(case.view)[case.truth.evaluated], case.truth.member[case.truth.evaluated]
-    )
-    return found.fpr, found.tpr
+def _rates(case: gl.Case, attack: str) -> tuple[float, ...]:
+    evaluated = case.truth.evaluated
+    found = roc(gl.attacks.ATTACKS[attack].score(case.view)[evaluated], case.truth.member[evaluated])
+    rates = np.interp(10.0 ** np.array(LOG_RATES), found.fpr, found.tpr)
+    return tuple(rates.tolist())
 
 
 def _known(values: np.ndarray, member: np.ndarray) -> np.ndarray:

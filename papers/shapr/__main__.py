@@ -46,7 +46,7 @@ def main(arguments: list[str] | None = None, setting: Setting | None = None) -> 
         if options.command in (name, "all"):
             run(name, setting, options)
     if options.command in ("page", "all"):
-        page.write()
+        page.page().write()
 
 
 def _dataset(name: str, setting: Setting, options: argparse.Namespace) -> None:

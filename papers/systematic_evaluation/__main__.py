@@ -126,7 +126,7 @@ def main(
             if options.command in (name, "all"):
                 _pairs(name, figure, studies or STUDIES, options.folder or Path(fleeting), options.repeats)
     if options.command in ("page", "all"):
-        page.write()
+        page.page().write()
 
 
 def _train(name: str, command: Command, setting: Setting, place: Path, repeats: int) -> None:

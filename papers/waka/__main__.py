@@ -80,7 +80,7 @@ def main(arguments: list[str] | None = None) -> None:
             repeats = {"count": options.repeats or COMMANDS[name].repeats, "of": COMMANDS[name].unit}
             write(name, _spelt(name, options), pools, repeats, time.perf_counter() - start, rows)
     if options.command in ("page", "all"):
-        page.write()
+        page.page().write()
 
 
 def _parser() -> argparse.ArgumentParser:

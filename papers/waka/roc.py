@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from guestlist.metrics import roc
-from papers.svg import Axes, grid, lines
 from papers.waka.data import Pool
 from papers.waka.games import without
 from papers.waka.measures import SHARE, highest
@@ -56,22 +54,3 @@ def mean_curve(found: Games) -> tuple[float, ...]:
     """Mean over games of the ROC curve at ``RATES``; straight lines join its corners."""
     every = [roc(*pair) for pair in zip(found.scores, found.member, strict=True)]
     return tuple(np.mean([np.interp(RATES, each.fpr, each.tpr) for each in every], axis=0).tolist())
-
-
-def drawn(rows: Sequence[dict]) -> str:
-    """A panel per dataset."""
-    axes = Axes((RATES[0], 1), (RATES[0], 1), "false-positive rate", "true-positive rate", log=True)
-    datasets = list(dict.fromkeys(row["dataset"] for row in rows))
-    panels = [
-        lines(name, {_said(row): (_rates(row), row["tpr"]) for row in rows if row["dataset"] == name}, axes)
-        for name in datasets
-    ]
-    return grid([panels[:2], panels[2:]])
-
-
-def _rates(row: dict) -> list[float]:
-    return [10.0**rate for rate in row["log10_fpr"]]
-
-
-def _said(row: dict) -> str:
-    return {"nothing": "all", "random": "random", "self-waka": "self-WaKA"}[row["removed_by"]]

@@ -81,13 +81,9 @@ def test_every_figure_runs_at_a_small_size(name, small_tables, tmp_path, monkeyp
     assert [row["game"] for row in rows[:: 2 * attacks]] == [one.called for one in played]
     assert len(rows) == len(played) * 2 * attacks
     assert all(-1 <= row[arm][0] <= 1 for row in rows for arm in ("apart", "mixed"))
-    text = page.text()
-    assert f"`python -m papers.data_dependencies {name} --repeats 2`" in text
-    assert text.count("## ") == 2  # the figure, and what was not run
-
-
-def test_the_page_is_that_of_the_results():
-    assert page.PAGE.read_text("utf-8") == page.text()
+    made = page.page()
+    assert f"python -m papers.data_dependencies {name} --repeats 2," in made.tables["runs.csv"]
+    assert made.tables[f"{name}.csv"].count("\n") == 1 + len(rows)
 
 
 @pytest.mark.slow
@@ -98,30 +94,43 @@ def test_a_small_run_of_a_figure_makes_a_section(tmp_path, monkeypatch):
     monkeypatch.setattr(results, "FOLDER", tmp_path / "results")
     command.run("figure1")
     command.run("figure7", 2, tmp_path / "runs", epsilons=(1.0, float("inf")), epochs=2, hidden=(8,))
-    text = page.text()
-    assert "## Figure 1" in text
-    assert "## Figure 7" in text
-    assert "423" not in text  # nothing is said that was not measured
-    assert "649 records, 42 features (paper 42)" in text
+    made = page.page()
+    assert [row.where for row in made.rows if row.agrees] == ["Figure 1", "Figure 7"]
+    assert set(made.pictures) == {"data_dependencies_bounds.svg", "data_dependencies_sources.svg"}
+    assert "649 records, 42 features" in made.tables["runs.csv"]
 
 
-def test_statements_follow_the_figures():
-    def row(difference, apart=0.5, epsilon=1.0):
-        return {
-            "game": "g",
-            "attack": "optimal_threshold",
-            "epsilon": epsilon,
-            "apart": [apart, apart - 0.01, apart + 0.01],
-            "mixed": [0.1, 0.05, 0.15],
-            "difference": [difference, difference - 0.01, difference + 0.01],
-        }
+def small_row(difference, *, apart=0.5, epsilon=1.0, game="g", attack="optimal_threshold"):
+    return {
+        "game": game,
+        "attack": attack,
+        "epsilon": epsilon,
+        "apart": [apart, apart - 0.01, apart + 0.01],
+        "mixed": [0.1, 0.05, 0.15],
+        "difference": [difference, difference - 0.01, difference + 0.01],
+    }
 
-    yes, no = row(0.2), row(0.0, apart=0.2, epsilon=None)
-    assert "**comes out** (1 of 1" in say.told("S", [yes], say.more_apart)
-    assert "**does not come out** (0 of 1 settings; not at g, ε = ∞)" in say.told("S", [no], say.more_apart)
-    assert "**comes out in part** (1 of 2" in say.told("S", [yes, no], say.more_apart)
+
+def test_statements_hold_only_where_intervals_show_them():
+    yes, no = small_row(0.2), small_row(0.0, apart=0.2, epsilon=None)
+    assert say.count([yes, no], say.larger_than_control) == "1 of 2"
     assert say.above_bound(yes)  # .462
-    assert not say.above_bound(row(0.2, apart=0.46))
+    assert not say.above_bound(small_row(0.2, apart=0.46))
     assert say.of([yes, no], "optimal_threshold", lowest=10) == [no]
-    assert say.as_much_as_beside(say.beside([yes], 1.0, [no], None))  # .5 beside .2
-    assert not say.as_much_as_beside(say.beside([row(0.0, apart=0.1)], 1.0, [no], None))
+    assert say.reaches(yes, no)
+    assert not say.reaches(small_row(0.0, apart=0.1), no)
+
+
+@pytest.mark.parametrize(("difference", "agrees"), [(0.2, "yes"), (0.0, "no")])
+def test_the_verdict_follows_the_results(difference, agrees):
+    [row] = page.PARTS["figure3"]({"rows": [small_row(difference)], "sizes": {}}).rows
+    assert (row.where, row.agrees) == ("Figure 3", agrees)
+
+
+def test_the_page_says_neutrally_how_members_of_one_gender_differ_from_the_control():
+    rows = [small_row(0.2, game="p = 0"), small_row(-0.1, game="p = 1")]
+    assert (
+        "(p = 0), the optimal threshold's advantage is larger than in the control in 1 of 1 settings; "
+        in page._ends(rows, "men")
+    )
+    assert page._ends(rows, "men").endswith("with only men (p = 1) in 0 of 1.")

@@ -5,13 +5,11 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from papers.svg import Axes, clouds
 from papers.systematic_evaluation import (
     attack_networks,
     calibrations,
     class_gaps,
     confident,
-    defence_page,
     defended,
     distributions,
     embeddings,
@@ -20,7 +18,6 @@ from papers.systematic_evaluation import (
     references,
     results,
     rises,
-    risk_page,
     risk_scores,
     sensitivity,
     subjects,
@@ -28,7 +25,6 @@ from papers.systematic_evaluation import (
 )
 from papers.systematic_evaluation.__main__ import PAIR_COMMANDS, main
 from papers.systematic_evaluation.data import FEATURES, PREDICTIONS, Records, cifar100
-from papers.systematic_evaluation.risk_figures import FIGURES, drawn
 
 import guestlist as gl
 from guestlist import InputError
@@ -180,8 +176,8 @@ def test_rises_are_counted_over_members(pair, place):
     assert rows[0].rises > 0, "other chances move scores, too"
 
 
-@pytest.mark.parametrize(("adv_reg", "said"), [(60.0, "is no better than"), (50.0, "is better than")])
-def test_statements_turn_with_the_figures(adv_reg, said):
+@pytest.mark.parametrize(("adv_reg", "agrees"), [(60.0, "yes"), (50.0, "no"), (55.5, "open")])
+def test_the_order_of_adv_reg_and_early_stopping_needs_two_standard_errors(adv_reg, agrees):
     accuracy = {pairs.NO_DEFENCE: 70.0, pairs.ADV_REG: adv_reg, pairs.EARLY: 55.0}
     rows = [
         vars(defended.Attacked("data", training, attacker, attack, accuracy[training], 1.0))
@@ -190,7 +186,8 @@ def test_statements_turn_with_the_figures(adv_reg, said):
         for attack in defended.ATTACKS
     ]
     fitted = [vars(defended.Fitted("data", training, 90.0, 50.0, [3])) for training in accuracy]
-    assert said in defence_page.table2({"attacked": rows, "fitted": fitted})
+    part = page.PARTS["table2"]({"attacked": rows, "fitted": fitted, "repeats": {"count": 3}})
+    assert [(row.where, row.agrees) for row in part.rows] == [("Table 2, data", agrees)]
 
 
 def test_the_last_hidden_layer_is_what_the_answers_are_made_of(pair):
@@ -350,28 +347,7 @@ def test_commands_write_what_the_page_reads(monkeypatch, tmp_path, place):
         written = json.loads((tmp_path / f"{name}.json").read_text())
         assert written["command"] == f"python -m papers.systematic_evaluation {name} --repeats 1"
         assert set(PAIR_COMMANDS[name].tables) < set(written)
-    found = page.text()
-    assert sum(line.startswith("## ") for line in found.splitlines()) == len(PAIR_COMMANDS) + 2, (
-        "and the introduction's, and what agrees"
-    )
-    assert not any("±" in line for line in found.splitlines() if line.startswith("|")), "a single target has no spread"
-    assert set(drawn(results.read)) == {f"systematic_evaluation_{name}.svg" for name in FIGURES}
-
-
-def test_clouds_have_a_dot_for_each_point_and_the_names_where_they_belong():
-    drawn_clouds = clouds(
-        "two", {"one": ([0.0, 1.0], [0.0, 1.0]), "other": ([0.5], [0.5])}, Axes(), [(0.5, 0.5, "<7>")]
-    )
-    dots = [part.count("M") for part in drawn_clouds.split('"') if part.startswith("M")]
-    assert dots == [2, 1, 1, 1], "with a dot of each colour in the legend"
-    x, y = Axes().place(0.5, 0.5)
-    assert f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="middle">&lt;7&gt;</text>' in drawn_clouds
-
-
-def test_every_command_has_its_section():
-    assert {*defence_page.SECTIONS, *risk_page.SECTIONS} == {"table4", "difficulty", *PAIR_COMMANDS}
-
-
-def test_the_figures_are_drawn_from_the_results():
-    for name, figure in drawn(results.read).items():
-        assert (page.IMAGES / name).read_text("utf-8") == figure, "run: python -m papers.systematic_evaluation page"
+    made = page.page()
+    assert "±" not in made.text, "a single target has no standard deviation"
+    assert all(f"papers.systematic_evaluation {name} " in made.tables["runs.csv"] for name in PAIR_COMMANDS)
+    assert {f"{name}.csv" for name in PAIR_COMMANDS} <= set(made.tables)

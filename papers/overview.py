@@ -1,0 +1,89 @@
+"""docs/papers.md: every table and figure of the five papers, with size and agreement, from the papers' pages."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from importlib import import_module
+
+from papers.pages import DOCS, Page, Row, table
+
+PAGE = DOCS / "papers.md"
+PAPERS = ("hypothesis_tests", "systematic_evaluation", "shapr", "waka", "data_dependencies")
+MOST_WORDS = 500  # of the page, without tables
+INTRODUCTION = """# Papers
+
+guestlist reproduces five papers and compares its results with the published results.
+Each page starts with what agrees, what does not, and why.
+The tables below list every table and figure of the papers that we considered.
+"""
+TERMS = """## Terms
+
+- **Full**: the paper's data and number of records. Repeats can differ; the page gives them.
+- **Reduced**: fewer records, fewer datasets, or other data. The last column states which.
+- **Not run** and **not possible**: no result yet, or no data here.
+- **Agreement** is computed from the committed results. *Yes*: our results support the paper's statement; where it covers several settings, in at least 85% of them. *No*: they do not; in less than half. *Open*: between the two, other data without printed values, or too few runs to decide.
+
+`python -m papers --pages` writes this page and the papers' pages from the committed results, without running anything.
+`python -m papers --help` lists all rows with the time that each run took.
+"""  # noqa: E501
+
+
+def pages() -> list[Page]:
+    """Return the pages of the five papers."""
+    return [import_module(f"papers.{name}.page").page() for name in PAPERS]
+
+
+def text(made: Sequence[Page] | None = None) -> str:
+    made = pages() if made is None else made
+    parts = [INTRODUCTION, count([row for page in made for row in page.rows]), TERMS]
+    for page in made:
+        parts.append(f"## {page.title}\n\n[Page](papers_{page.paper}.md)\n\n{_table(page.rows)}")
+    return "\n".join(parts)
+
+
+def count(rows: Sequence[Row]) -> str:
+    """Return how many rows have which size and which agreement."""
+    sizes = Counter(row.size for row in rows)
+    agreements = Counter(row.agrees for row in rows if row.agrees)
+    run = sum(agreements.values())
+    return (
+        f"**{len(rows)} rows:** {sizes['full']} at full size, {sizes['reduced']} reduced, {sizes['not run']} not run, "
+        f"{sizes['not possible']} not possible here.\n"
+        f"**Agreement of the {run} rows that were run:** {agreements['yes']} yes, {agreements['no']} no, "
+        f"{agreements['open']} open.\n"
+    )
+
+
+def _table(rows: Sequence[Row]) -> str:
+    columns = {
+        "row": lambda row: row.where,
+        "content": lambda row: row.what,
+        "size": lambda row: row.size,
+        "agreement": lambda row: row.agrees or "–",
+        "detail": lambda row: row.detail,
+    }
+    return table(rows, columns, most=len(rows))
+
+
+def write() -> None:
+    """Write the overview and the pages of all papers."""
+    made = pages()
+    for page in made:
+        page.write()
+    PAGE.write_text(text(made), "utf-8")
+
+
+def listing() -> str:
+    """Return each paper with its rows, and the seconds that each row's runs took last time."""
+    lines = []
+    for page in pages():
+        known = [seconds for seconds in page.seconds.values() if seconds is not None]
+        lines.append(f"{page.paper}: {page.title} ({len(page.seconds)} runs, {sum(known):,.0f} s)")
+        for row in page.rows:
+            times = [seconds for name in row.results if (seconds := page.seconds.get(name)) is not None]
+            took = f", {sum(times):,.0f} s" if times else ""
+            agreement = f", agreement {row.agrees}" if row.agrees else ""
+            lines.append(f"  {row.where}: {row.what} ({row.size}{agreement}{took})")
+        lines.append("")
+    return "\n".join(lines)

@@ -1,0 +1,241 @@
+"""Pages of the docs that are made from committed results: text, pictures and CSV files.
+
+A part is made from one result of a paper. It holds lines of the summary, a section, pictures and tables.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Literal
+
+ROOT = Path(__file__).parents[1]
+DOCS = ROOT / "docs"
+MOST_WORDS = 700  # of a page, without code, tables and captions
+MOST_ROWS = 15  # of a table on a page; longer ones are CSV files
+
+Size = Literal["full", "reduced", "not run", "not possible"]
+Agreement = Literal["yes", "no", "open", ""]
+YES: Agreement = "yes"
+NO: Agreement = "no"
+OPEN: Agreement = "open"
+
+
+@dataclass(frozen=True)
+class Row:
+    """One table or figure of a paper, and how our results compare with it.
+
+    Args:
+        where: its number in the paper.
+        what: its content, in a few words.
+        size: "full" where we have the paper's data and number of records.
+        detail: what differs in size, or why it was not run.
+        agrees: "open" where our results cannot decide; empty where nothing was run.
+        finding: a sentence with our numbers and the published ones.
+        cause: why they differ, where a committed experiment shows it.
+        results: names of the committed results.
+    """
+
+    where: str
+    what: str
+    size: Size
+    detail: str
+    agrees: Agreement = ""
+    finding: str = ""
+    cause: str = ""
+    results: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Part:
+    """All that a page shows of one result.
+
+    Args:
+        pictures: file name in docs/images to SVG text.
+        tables: file name in the paper's folder of results to CSV text.
+    """
+
+    rows: tuple[Row, ...] = ()
+    text: str = ""
+    pictures: Mapping[str, str] = field(default_factory=dict)
+    tables: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Page:
+    """A page, with the files that it shows and links.
+
+    Args:
+        seconds: name of a committed result to how long its run took.
+    """
+
+    paper: str
+    title: str
+    text: str
+    rows: tuple[Row, ...]
+    pictures: Mapping[str, str]
+    tables: Mapping[str, str]
+    seconds: Mapping[str, float | None]
+
+    def files(self) -> dict[Path, str]:
+        """Return every file of the page and its content."""
+        results = ROOT / "papers" / self.paper / "results"
+        return {
+            DOCS / f"papers_{self.paper}.md": self.text,
+            **{DOCS / "images" / name: content for name, content in self.pictures.items()},
+            **{results / name: content for name, content in self.tables.items()},
+        }
+
+    def write(self) -> None:
+        for path, content in self.files().items():
+            path.write_text(content, "utf-8")
+
+
+def existing(names: Iterable[str], read: Callable[[str], dict | None]) -> dict[str, dict]:
+    """Return the results that have been run, by name."""
+    return {name: result for name in names if (result := read(name))}
+
+
+def compose(
+    paper: str,
+    title: str,
+    introduction: str,
+    parts: Sequence[Part],
+    runs: Mapping[str, dict],
+    *,
+    setting: str,
+    not_run: Sequence[Row] = (),
+) -> Page:
+    """Return a page: introduction, summary, the parts' sections, setting, and links to the data.
+
+    Args:
+        runs: name of a committed result to its content.
+        setting: text on data and training.
+        not_run: tables and figures of the paper without a result.
+    """
+    rows = (*(row for part in parts for row in part.rows), *not_run)
+    tables = {name: content for part in parts for name, content in part.tables.items()}
+    tables["runs.csv"] = runs_csv(runs)
+    sections = [part.text for part in parts if part.text]
+    text = "\n".join([f"# {title}\n", introduction, summary(rows), *sections, setting, _data(paper, tables)])
+    pictures = {name: content for part in parts for name, content in part.pictures.items()}
+    seconds = {name: result["seconds"] for name, result in runs.items()}
+    return Page(paper, title, text, rows, pictures, tables, seconds)
+
+
+def verdict(holding: int, of: int) -> Agreement:
+    """Return "yes" where a statement holds in at least 85% of the settings, "no" below 50%, else "open"."""
+    if holding >= 0.85 * of:
+        return YES
+    return NO if holding < 0.5 * of else OPEN
+
+
+def summary(rows: Iterable[Row]) -> str:
+    """Return the opening lines: what agrees with the paper, what does not, and why."""
+    headings = {YES: "Agrees with the paper:", NO: "Does not agree:", OPEN: "Open:"}
+    rows = list(rows)
+    lines = ["## Summary\n"]
+    for agrees, heading in headings.items():
+        chosen = [row for row in rows if row.agrees == agrees]
+        if chosen:
+            lines += [f"**{heading}**\n", *(_summary_line(row) for row in chosen), ""]
+    return "\n".join(lines)
+
+
+def _summary_line(row: Row) -> str:
+    cause = f" {row.cause}" if row.cause else ""
+    if row.agrees == NO and not row.cause:
+        cause = " Cause: open."
+    return f"- {row.where}: {row.finding}{cause}"
+
+
+def image(name: str, alternative: str, caption: str) -> str:
+    """Return an image with its alternative text and a caption."""
+    return f"![{alternative}](images/{name})\n\n*{caption}*\n"
+
+
+def table(rows: Sequence, columns: Mapping[str, Callable], most: int = MOST_ROWS) -> str:
+    """Return a Markdown table: the title of each column, and its cell for a row.
+
+    Args:
+        most: largest number of rows.
+
+    Raises:
+        ValueError: the table is longer than a page may show.
+    """
+    if len(rows) > most:
+        raise ValueError(f"A table of {len(rows)} rows belongs in a CSV file: a page shows at most {most}.")
+    lines = [list(columns), ["---"] * len(columns), *([cell(row) for cell in columns.values()] for row in rows)]
+    return "".join("| " + " | ".join(map(str, line)) + " |\n" for line in lines)
+
+
+def csv_table(rows: Sequence[dict], published: Callable[[dict], dict] | None = None, skip: Sequence[str] = ()) -> str:
+    """Return rows of a result as CSV: nested fields get names such as ``auc.S.1``.
+
+    Args:
+        published: row to the paper's values of the same setting.
+        skip: fields that the CSV file omits.
+    """
+    flat = []
+    for row in rows:
+        cells = dict(_flat({name: value for name, value in row.items() if name not in skip}))
+        paper = published(row) if published else {}
+        flat.append(cells | {f"paper.{name}": value for name, value in paper.items()})
+    columns = list(dict.fromkeys(name for cells in flat for name in cells))
+    text = io.StringIO()
+    writer = csv.DictWriter(text, columns, restval="", lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(flat)
+    return text.getvalue()
+
+
+def _flat(value, name: str = "") -> Iterable[tuple[str, object]]:
+    if isinstance(value, dict):
+        items: Iterable = value.items()
+    elif isinstance(value, list | tuple):
+        items = enumerate(value, start=1)
+    else:
+        yield name, value
+        return
+    for key, part in items:
+        yield from _flat(part, f"{name}.{key}" if name else str(key))
+
+
+def runs_csv(results: Mapping[str, dict]) -> str:
+    """Return command, repeats, seconds, sizes and versions of each result as CSV."""
+    rows = [
+        {
+            "result": name,
+            "command": result["command"],
+            "repeats": f"{result['repeats']['count']} {result['repeats']['of']}",
+            "seconds": result["seconds"],
+            "sizes": "; ".join(f"{data}: {_sizes(size)}" for data, size in result["sizes"].items()),
+            "versions": ", ".join(f"{library} {version}" for library, version in result["versions"].items()),
+        }
+        for name, result in results.items()
+    ]
+    return csv_table(rows)
+
+
+def _sizes(size: dict) -> str:
+    return ", ".join(f"{value:,} {name}" for name, value in size.items())
+
+
+def _data(paper: str, tables: Mapping[str, str]) -> str:
+    links = ", ".join(f"[{name.removesuffix('.csv')}](../papers/{paper}/results/{name})" for name in sorted(tables))
+    return (
+        f"## Data\n\nAll numbers, ours and the published ones, as CSV files: {links}. "
+        "Seconds in `runs` may omit models that an earlier command had trained.\n"
+    )
+
+
+def words(text: str) -> int:
+    """Count the words of a page without code, tables, pictures and captions."""
+    text = re.sub(r"```.*?```", " ", text, flags=re.DOTALL)
+    kept = [line for line in text.splitlines() if not re.match(r"\||!\[|\*[^*].*\*$|<small>", line)]
+    prose = re.sub(r"\]\([^)]*\)", "]", "\n".join(kept))
+    return len(prose.split())

@@ -1,0 +1,101 @@
+"""Verdicts on the SHAPr paper: winners, groups and trends, compared with the published ones."""
+
+import pytest
+from papers.errata import shapr as errata
+from papers.shapr import comparison, measures, page, published, removal
+from papers.shapr.data import SOURCES
+from papers.shapr.spread import BETTER, NO_DIFFERENCE, WORSE, verdict
+
+pytest.importorskip("torch")
+
+
+def test_a_verdict_needs_a_small_p():
+    assert verdict(0.1, 0.04) == BETTER
+    assert verdict(-0.1, 0.04) == WORSE
+    assert verdict(-0.1, 0.05) == NO_DIFFERENCE
+    assert verdict(0.1, None) == ""
+
+
+def test_the_papers_winner_is_read_from_its_figures():
+    assert comparison.theirs(((0.94, 0.02), (0.90, 0.02))) == WORSE
+    assert comparison.theirs(((0.72, 0.0), (0.96, 0.0))) == BETTER
+    assert comparison.theirs(((0.89, 0.01), (0.89, 0.01))) == NO_DIFFERENCE
+    assert comparison.theirs(((0.65, 0.07), (0.67, 0.06))) == NO_DIFFERENCE
+
+
+def _result(difference, p, everybody, shapr, auc):
+    """A result in which every attack and risk has the same figures."""
+    figure = {"mean": shapr, "spread": 0.01, "difference": difference, "p": p}
+    rows = [
+        {"attack": attack, "risk": risk, "f1": figure, "recall": figure, "auc": figure | {"mean": auc}}
+        for attack in measures.ATTACKS
+        for risk in (measures.EVERY_MEMBER, *measures.SPACES)
+    ]
+    rows = [row | {"f1": figure | {"mean": everybody}} if row["risk"] == measures.EVERY_MEMBER else row for row in rows]
+    return {"effects": rows, "repeats": {"count": 4}}
+
+
+def test_winners_are_compared_with_the_papers():
+    found = {"location30": _result(0.1, 0.01, 0.9, 0.8, 0.52), "mnist": _result(0.1, 0.01, 0.7, 0.8, 0.505)}
+    assert comparison.winners(found, "Table III") == (["MNIST"], ["LOCATION"], [])
+    assert comparison.winners(found, "Table IV") == (["LOCATION", "MNIST"], [], [])
+    assert comparison.everyone_at_risk(found) == (4, 8), "everyone has the higher F1 on one of two datasets"
+    undecided = {"location30": _result(0.1, 0.5, 0.9, 0.8, 0.4)}
+    assert comparison.winners(undecided, "Table III") == ([], [], ["LOCATION"])
+
+
+def _metric(side):
+    """A metric that is significantly higher (1), lower (-1) or neither (0)."""
+    return {"mean": 0.5, "spread": 0.01, "difference": 0.1 * side, "p": 0.01 if side else 0.5}
+
+
+def test_a_direction_needs_a_small_p():
+    assert [comparison.direction(_metric(side)) for side in (1, -1, 0)] == ["higher", "lower", ""]
+    assert comparison.direction(_metric(1) | {"p": None}) == "", "one repeat cannot tell"
+
+
+def test_groups_are_compared_with_the_papers():
+    def group(name, **sides):
+        names = ("shapr", "accuracy", "test")
+        return {"column": "sex", "group": name, "members": 10} | {key: _metric(sides.get(key, 0)) for key in names}
+
+    result = {
+        "groups": [group("Male"), group("Female", accuracy=1, shapr=-1, test=-1)],
+        "sizes": {"credit": {"members": 10}},
+    }
+    table, figure = page._table9({"credit": result}).rows
+    assert (table.where, table.agrees) == ("Table IX", "yes"), "the paper's second group is attacked more"
+    assert (figure.where, figure.agrees) == ("Figure 3", "no")
+    assert figure.finding.endswith("It follows test accuracy in 1.")
+
+
+@pytest.mark.parametrize(("side", "agrees"), [(-1, "yes"), (1, "no")])
+def test_regularisation_is_compared_with_the_papers_trend(side, agrees):
+    metrics = {name: _metric(side) for name in ("shapr", "attack", "test")}
+    rows = [{"dataset": "location30", "weight": weight, "figures": metrics} for weight in (0.0, 0.01, 0.1)]
+    [row] = page.ALONE["regularisation"]({"sweep": rows, "repeats": {"count": 5}}).rows
+    assert row.agrees == agrees
+
+
+SHARES = ((0.0, 0.8), (0.5, 0.5), (0.75, 0.2))  # share removed and SHAPr: 0.8, 1 and 0.8 per member
+
+
+@pytest.mark.parametrize(("rows", "agrees"), [(SHARES, "yes"), (SHARES[:2], "no"), (SHARES[1:], "no")])
+def test_removal_has_a_trend_where_shapr_per_member_always_rises_or_falls(rows, agrees):
+    after = {"attack": _metric(1), "test": _metric(0)}
+    sweep = [
+        {"dataset": "location30", "by": by, "share": share, "after": after | {"shapr": _metric(0) | {"mean": mean}}}
+        for share, mean in rows
+        for by in (removal.HIGHEST, removal.RANDOM)
+    ]
+    [row] = page.ALONE["removal"]({"sweep": sweep, "repeats": {"count": 5}}).rows
+    assert row.agrees == agrees
+
+
+def test_the_papers_recalls_are_those_of_the_errata():
+    """Two transcriptions of Table V."""
+    for name, (score, shapr) in published.RECALL_MENTR.items():
+        assert (score[0], shapr[0]) == errata.TABLE_5[name]
+    assert all(recall[0] == errata.TABLE_5[name][1] for name, recall in published.ATTRIBUTION.items())
+    for table in (published.F1_MENTR, published.F1_LIRA, published.RECALL_LIRA, published.SECONDS, published.ACCURACY):
+        assert set(table) == {source.paper for source in SOURCES.values()}

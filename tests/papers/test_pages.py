@@ -1,0 +1,155 @@
+"""Pages of the papers: current, short, readable, and with every file that they link."""
+
+import itertools
+import re
+from collections import Counter
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+from papers.__main__ import main
+from papers.pages import DOCS, MOST_ROWS, MOST_WORDS, csv_table, table, verdict, words
+from papers.pictures import COLOURS, Axes, Panel, Series, picture, round_ticks
+
+from papers import overview
+
+AGAIN = "run: python -m papers --pages"
+
+
+@pytest.fixture(scope="module")
+def pages():
+    return {page.paper: page for page in overview.pages()}
+
+
+@pytest.mark.parametrize("paper", overview.PAPERS)
+def test_text_pictures_and_tables_are_those_of_the_results(pages, paper):
+    outdated = [str(path) for path, content in pages[paper].files().items() if path.read_text("utf-8") != content]
+    assert outdated == [], AGAIN
+
+
+def test_the_overview_is_made_from_the_pages(pages):
+    assert overview.PAGE.read_text("utf-8") == overview.text(list(pages.values())), AGAIN
+
+
+@pytest.mark.parametrize("paper", overview.PAPERS)
+def test_every_linked_file_exists_and_every_picture_is_shown(pages, paper):
+    page = pages[paper]
+    links = re.findall(r"\]\(([^)#]+)", page.text)
+    assert [link for link in links if not (DOCS / link).exists()] == []
+    assert {Path(link).name for link in links if link.startswith("images/")} == set(page.pictures)
+    assert {Path(link).name for link in links if link.endswith(".csv")} == set(page.tables)
+
+
+def test_no_file_of_an_earlier_page_is_left(pages):
+    pictures = {path.name for path in (DOCS / "images").glob("*.svg") if path.name.startswith(overview.PAPERS)}
+    assert pictures == {name for page in pages.values() for name in page.pictures}
+    for page in pages.values():
+        folder = DOCS.parent / "papers" / page.paper / "results"
+        assert {path.name for path in folder.glob("*.csv")} == set(page.tables)
+
+
+@pytest.mark.parametrize("paper", overview.PAPERS)
+def test_pages_are_short(pages, paper):
+    page = pages[paper]
+    assert words(page.text) <= MOST_WORDS
+    longest = max(
+        (len(block.splitlines()) - 2 for block in re.findall(r"(?:^\|.*\n)+", page.text, re.MULTILINE)), default=0
+    )
+    assert longest <= MOST_ROWS
+
+
+def test_the_overview_is_short(pages):
+    assert words(overview.text(list(pages.values()))) <= overview.MOST_WORDS
+
+
+@pytest.mark.parametrize("paper", overview.PAPERS)
+def test_a_page_starts_with_what_agrees_and_has_at_least_four_pictures(pages, paper):
+    page = pages[paper]
+    assert page.text.index("## Summary") < page.text.index("![")
+    assert len(page.pictures) >= 4
+    assert all(alternative.endswith(".") for alternative in re.findall(r"!\[([^]]*)\]", page.text))
+
+
+def test_rows_are_counted_at_the_top(pages):
+    rows = [row for page in pages.values() for row in page.rows]
+    sizes = Counter(row.size for row in rows)
+    assert f"**{len(rows)} rows:** {sizes['full']} at full size, {sizes['reduced']} reduced" in overview.count(rows)
+    assert all(row.finding.endswith(".") for row in rows if row.agrees)
+    assert all((row.size in ("full", "reduced")) == bool(row.agrees) for row in rows)
+    assert all(set(row.results) <= set(page.seconds) for page in pages.values() for row in page.rows)
+
+
+def test_a_disagreement_without_an_experiment_is_open(pages):
+    for page in pages.values():
+        lines = [line for line in page.text.splitlines() if line.startswith("- ")]
+        for row in (row for row in page.rows if row.agrees == "no"):
+            [line] = [line for line in lines if line.startswith(f"- {row.where}: ")]
+            assert line.endswith(row.cause or "Cause: open.")
+
+
+def test_a_verdict_is_open_between_half_and_most():
+    assert [verdict(holding, 20) for holding in (20, 17, 16, 10, 9, 0)] == ["yes", "yes", "open", "open", "no", "no"]
+
+
+def test_help_lists_the_rows_with_their_times(capsys):
+    with pytest.raises(SystemExit):
+        main(["--help"])
+    printed = capsys.readouterr().out
+    assert re.search(r"Table I: .* \(reduced, agreement \w+, [\d,]+ s\)", printed)
+    assert "Figure 8: Texas hospital discharges, by health region (not possible)" in printed
+
+
+def test_words_leave_out_code_tables_and_captions():
+    left_out = "```sh\nnot this\n```\n| nor | this |\n![nor this](x.svg)\n\n*nor this caption.*\n"
+    text = f"# Two words\n\n{left_out}\n**But** [this](y.md).\n"
+    assert words(text) == 5
+
+
+def test_long_tables_are_refused():
+    table([1] * MOST_ROWS, {"x": str})
+    with pytest.raises(ValueError, match="belongs in a CSV file"):
+        table([1] * (MOST_ROWS + 1), {"x": str})
+
+
+def test_csv_files_name_nested_values_and_the_published_ones():
+    rows = [{"name": "a", "auc": {"S": [0.5, None]}, "dots": [1]}, {"name": "b"}]
+    text = csv_table(rows, lambda row: {"auc": 0.6} if row["name"] == "a" else {}, skip=["dots"])
+    assert text == "name,auc.S.1,auc.S.2,paper.auc\na,0.5,,0.6\nb,,,\n"
+
+
+@pytest.mark.parametrize(("low", "high"), [(0, 1), (0.31, 0.87), (-1.7, 0.0089), (48, 101), (0.885, 0.897), (1, 5)])
+def test_ticks_are_round_and_few(low, high):
+    ticks = round_ticks(low, high)
+    assert 2 <= len(ticks) <= 6
+    assert all(low - 1e-9 <= tick <= high + 1e-9 for tick in ticks)
+    assert all(len(f"{tick:g}".lstrip("-").replace(".", "").strip("0")) <= 3 for tick in ticks)
+
+
+def test_published_results_are_dashed_and_open_in_the_colour_of_ours():
+    ours = Series("ours", [0, 1], [0.2, 0.4], low=[0.1, 0.3], high=[0.3, 0.5])
+    paper = Series("paper", [0, 1], [0.3, 0.5], paper=True, like="ours")
+    root = ElementTree.fromstring(picture([[Panel("a < b", [ours, paper], Axes(x_label="x"))]], "What it shows."))
+    lines = [part for part in root.iter() if part.tag.endswith("polyline")]
+    assert [line.get("stroke") for line in lines] == [COLOURS[0]] * 4, "two in the legend, two in the panel"
+    assert [line.get("stroke-dasharray") is None for line in lines] == [True, False] * 2
+    assert sum(part.tag.endswith("polygon") for part in root.iter()) == 1, "the band of the interval"
+    assert root.findtext("{http://www.w3.org/2000/svg}title") == "What it shows."
+
+
+def test_colours_differ_in_greyscale():
+    def lightness(colour):
+        red, green, blue = (int(colour[at : at + 2], 16) / 255 for at in (1, 3, 5))
+        luminance = sum(
+            w * channel**2.2 for w, channel in zip((0.2126, 0.7152, 0.0722), (red, green, blue), strict=True)
+        )
+        return 116 * luminance ** (1 / 3) - 16
+
+    ordered = sorted(map(lightness, COLOURS))
+    assert min(after - before for before, after in itertools.pairwise(ordered)) > 5
+
+
+def test_a_picture_has_no_two_series_that_look_alike():
+    series = [Series(f"{index}", [0, 1], [0, 1]) for index in range(len(COLOURS) + 1)]
+    picture([[Panel("", series[:-1])]], "")
+    with pytest.raises(ValueError, match="at most 6 colours"):
+        picture([[Panel("", series)]], "")
