@@ -93,7 +93,7 @@ def test_the_average_may_be_that_of_others():
 
 
 @pytest.mark.slow
-def test_the_average_of_shadows_keeps_its_folder_to_itself(tmp_path):
+def test_the_average_of_shadows_keeps_its_folder_to_itself(tmp_path, snapshot):
     setting = replace(SMALL, epsilons=(math.inf,), epochs=2, shadows=1, validation=0)
     people, game = drawn(500), gl.games.Sources("place", "north", members=110, nonmembers=110)
     own = experiment(game, people, setting, label="y", folder=tmp_path / "own", engine=gl.Here())
@@ -102,16 +102,16 @@ def test_the_average_of_shadows_keeps_its_folder_to_itself(tmp_path):
     assert (own.average_of, told.to_dict()["average_of"]) == ("target", "shadows")
     differ = {figure: own.mean(figure, math.inf) != told.mean(figure, math.inf) for figure in ATTACKS}
     assert differ == {"average_threshold": True, "optimal_threshold": False, "shadow": False}
-    with pytest.raises(FolderError, match="an experiment with another setting"):
+    with snapshot.raises(FolderError):
         experiment(game, people, others, label="y", folder=tmp_path / "own")
     plan = tmp_path / "own" / "plan.json"
     kept = json.loads(plan.read_text())
     del kept["setting"]["average_of"]  # as a folder has it that is older than the option
     plan.write_text(json.dumps(kept))
     assert experiment(game, people, setting, label="y", folder=tmp_path / "own", engine=gl.Here()) == own
-    with pytest.raises(FolderError, match="an experiment with another setting"):
+    with snapshot.raises(FolderError):
         experiment(game, people, others, label="y", folder=tmp_path / "own")
-    with pytest.raises(InputError, match="Shadows need 200 records that nobody asks about, and"):
+    with snapshot.raises(InputError, "200"):
         experiment(game, people[:300], others, label="y")
 
 
@@ -134,16 +134,16 @@ def test_dependent_records_are_told_and_the_counterpart_is_played(found):
 
 
 @pytest.mark.slow
-def test_runs_are_kept_and_more_repeats_add_to_them(people, found):
+def test_runs_are_kept_and_more_repeats_add_to_them(people, found, snapshot):
     _, folder = found
     before = {path: path.read_bytes() for path in (folder / "runs").iterdir()}
     (folder / "runs" / "run-00001.npz").unlink()  # as if it had been killed before
     more = experiment(NORTH, people, replace(SMALL, repeats=3), label="y", folder=folder, engine=gl.Here())
     assert {path: path.read_bytes() for path in before} == before
     assert more.repeats == 3
-    with pytest.raises(FolderError, match="an experiment with another setting"):
+    with snapshot.raises(FolderError):
         experiment(NORTH, people, replace(SMALL, epochs=4), label="y", folder=folder)
-    with pytest.raises(FolderError, match="another game and data"):
+    with snapshot.raises(FolderError):
         experiment(gl.games.Sources("sex", "f"), people, SMALL, label="y", folder=folder)
 
 
@@ -185,19 +185,19 @@ def test_text_becomes_numbers():
     assert not numbers["one"].any()
 
 
-def test_wrong_experiments_are_told(people, tmp_path):
-    with pytest.raises(InputError, match="Sides is not a game of dependent records"):
+def test_wrong_experiments_are_told(people, tmp_path, snapshot):
+    with snapshot.raises(InputError, "Sides"):
         experiment(gl.games.Sides(10, 10), people, SMALL, label="y")
-    with pytest.raises(InputError, match="leave out iid=True"):
+    with snapshot.raises(InputError, "iid=True"):
         experiment(gl.games.Sources("place", "north", iid=True), people, SMALL, label="y")
-    with pytest.raises(InputError, match="Expected 500 records of place = north"):
+    with snapshot.raises(InputError, "500", "place = north"):
         experiment(gl.games.Sources("place", "north", members=500), people, SMALL, label="y")
-    with pytest.raises(InputError, match="All records have label 1"):
+    with snapshot.raises(InputError, "label 1"):
         experiment(NORTH, people.assign(y=1), SMALL, label="y")
-    with pytest.raises(InputError, match=r"features shaped \(20, 3, 3\)"):
+    with snapshot.raises(InputError, "(20, 3, 3)"):
         experiment(gl.games.Clusters(5, 5), (np.zeros((20, 3, 3)), np.arange(20) % 2), SMALL)
     (tmp_path / "manifest.json").write_text("{}")
-    with pytest.raises(FolderError, match="holds an audit"):
+    with snapshot.raises(FolderError):
         experiment(NORTH, people, SMALL, label="y", folder=tmp_path)
     for wrong in (
         {"epsilons": ()},

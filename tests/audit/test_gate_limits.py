@@ -73,8 +73,8 @@ def test_a_rate_that_was_not_reported_is_computed_and_one_that_cannot_be_seen_fa
 
 
 @pytest.mark.parametrize("text", ["0.05", "a@b", "0.05@2", "-1@0.01", "0.1@0.1@0.1"])
-def test_limits_are_checked(text):
-    with pytest.raises(ValueError, match="Expected TPR@FPR"):
+def test_limits_are_checked(text, snapshot):
+    with snapshot.raises(ValueError, "TPR@FPR"):
         tpr_limit(text)
 
 
@@ -85,8 +85,8 @@ def test_the_advantage_has_limits_too(results):
 
 
 @pytest.mark.parametrize(("measure", "fpr"), [("auc", 0.1), ("tpr", None), ("advantage", 0.1), ("accuracy", None)])
-def test_a_rate_belongs_to_a_tpr_and_to_nothing_else(measure, fpr):
-    with pytest.raises(ValueError, match=r"Expected (fpr|measure)"):
+def test_a_rate_belongs_to_a_tpr_and_to_nothing_else(measure, fpr, snapshot):
+    with snapshot.raises(ValueError):
         Limit(0.5, measure, fpr)
 
 
@@ -113,6 +113,6 @@ def test_a_verdict_tells_value_limit_margin_and_what_would_settle_it(results, sn
     snapshot(words(below), "0.050")
 
 
-def test_an_attack_that_was_not_run_is_named(results):
-    with pytest.raises(FolderError, match="'lira' was not run"):
+def test_an_attack_that_was_not_run_is_named(results, snapshot):
+    with snapshot.raises(FolderError, "'lira'"):
         evaluate_limit(results, Limit(0.6), ("lira",))

@@ -65,11 +65,11 @@ def test_more_references_leave_those_that_are_there(pool, tmp_path):
 
 
 @pytest.mark.slow
-def test_another_game_or_recipe_does_not_share_a_folder(pool, tmp_path):
+def test_another_game_or_recipe_does_not_share_a_folder(pool, tmp_path, snapshot):
     play(pool, folder=tmp_path)
-    with pytest.raises(FolderError, match="other members or non-members and another game"):
+    with snapshot.raises(FolderError):
         play(pool, gl.games.Sides(70, 60), folder=tmp_path)
-    with pytest.raises(FolderError, match="another model or other parameters"):
+    with snapshot.raises(FolderError):
         play(pool, recipe=DecisionTreeClassifier(max_depth=3), folder=tmp_path)
 
 
@@ -122,12 +122,12 @@ def test_regression_and_neighbours_can_be_played(pool):
     assert "knn_likelihood_ratio" in {outcome.name for outcome in found.outcomes}
 
 
-def test_what_cannot_be_played_is_said(pool):
-    with pytest.raises(InputError, match="What does the recipe train"):
+def test_what_cannot_be_played_is_said(pool, snapshot):
+    with snapshot.raises(InputError):
         play(pool, recipe=gl.defences.Refit())
-    with pytest.raises(ValueError, match="among 240 records"):
+    with snapshot.raises(ValueError, "240"):
         play(pool, gl.games.Sides(200, 100))
-    with pytest.raises(InputError, match="no members, or none that are not"):
+    with snapshot.raises(InputError):
         play((pool[0][:2], pool[1][:2]), gl.games.Bernoulli(0.0001))
 
 
@@ -188,28 +188,28 @@ def test_a_module_is_tuned_from_where_it_started(pool):
     assert len(set(seen)) == 1
 
 
-def test_a_game_must_be_the_one_that_its_name_stands_for(pool):
+def test_a_game_must_be_the_one_that_its_name_stands_for(pool, snapshot):
     class Mine(gl.games.Bernoulli):
         """Another way to draw under the same name."""
 
     for game in (Mine(), gl.games.Bernoulli):
-        with pytest.raises(InputError, match=r"is not the game|Expected a game"):
+        with snapshot.raises(InputError):
             play(pool, game)
 
 
-def test_faults_are_told_before_anything_is_trained(pool):
+def test_faults_are_told_before_anything_is_trained(pool, snapshot):
     trained = []
 
     def recipe(model, data, rng):
         trained.append(1)
         return model.fit(data.x, data.y)
 
-    with pytest.raises(InputError, match="no attack 'lyra'"):
+    with pytest.raises(InputError, match="'lyra'"):
         play(pool, recipe=recipe, model=TREE, attacks=["lyra"])
     assert not trained
-    with pytest.raises(gl.AuditError, match="The target could not be trained"):
+    with pytest.raises(gl.AuditError, match="NaN"):  # in the words of scikit-learn
         play((pool[0], np.where(pool[1] == 0, np.nan, 1.0)), recipe=LinearRegression())
     torch_labels = pool[1] + 1
     pytest.importorskip("torch")
-    with pytest.raises(InputError, match="labels that the model was not trained on"):
+    with snapshot.raises(InputError):
         play((pool[0], torch_labels), recipe=gl.defences.Fit(epochs=1), model=gl.defences.mlp(4, 3, hidden=(4,)))

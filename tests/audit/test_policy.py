@@ -67,7 +67,7 @@ def test_a_policy_is_read_with_its_text_and_hash(tmp_path):
 
 
 def test_unknown_keys_are_named_and_the_known_ones_listed(tmp_path):
-    with pytest.raises(InputError, match="unknown keys: max_acu, sides") as error:
+    with pytest.raises(InputError, match="max_acu, sides") as error:
         read_policy(write(tmp_path, "max_acu = 0.6\n[sides]\nx = 1\n"))
     assert all(field.name in str(error.value) for field in fields(Policy))
 
@@ -108,8 +108,8 @@ def test_one_text_is_a_list_of_one_in_every_form_of_a_policy(tmp_path):
     assert Policy(max_tpr="0.05@0.01", attacks=["lira"]) == expected
 
 
-def test_a_policy_that_is_not_there(tmp_path):
-    with pytest.raises(InputError, match="Cannot read the policy"):
+def test_a_policy_that_is_not_there(tmp_path, snapshot):
+    with snapshot.raises(InputError, "no.toml"):
         read_policy(tmp_path / "no.toml")
 
 
@@ -152,7 +152,7 @@ def test_an_auc_that_is_withheld_is_not_below_a_half():
     assert not gated.passed  # a figure that is lacking passes no limit
 
 
-def test_without_a_comparison_nothing_passes_unless_the_user_says_so():
+def test_without_a_comparison_nothing_passes_unless_the_user_says_so(snapshot):
     results, limits = without_issues(predictions_only()), {"max_auc": 1.0}
     gated = evaluate_policy(results, Policy(**limits))
     assert failed(gated) == ["comparison"]
@@ -161,7 +161,7 @@ def test_without_a_comparison_nothing_passes_unless_the_user_says_so():
     # References that no judged attack looks at do not count.
     gated = evaluate_policy(leaking(), Policy(**limits), ("loss",))
     assert failed(gated) == ["comparison"]
-    assert any("none of those judged" in line for line in words.gate_texts(gated))
+    snapshot("\n".join(words.gate_texts(gated)), "--without-references")
     assert evaluate_policy(leaking(), Policy(**limits), ("loss", "lira")).passed
 
 
@@ -278,7 +278,7 @@ def test_a_check_of_a_newer_version_is_listed_and_fails_nothing():
     results = replace(leaking(), checks=(*leaking().checks, Check("GL999", "issue", {})))
     gated = evaluate_policy(results, Policy(max_auc=1.0))
     assert gated.passed
-    assert "note  GL999: issue" in words.gate_texts(gated)
+    assert any("GL999" in line for line in words.gate_texts(gated))
 
 
 def test_every_demand_has_its_words():
@@ -362,12 +362,13 @@ def test_the_policy_and_the_verdicts_are_kept_and_nothing_else_changes(audited, 
     assert kept == evaluate_policy_file(gl.read_results(audited), read_policy(policy))
     assert kept.sha256 in found.stdout
     shown = (audited / "report.html").read_text("utf-8")
-    assert "The gate: passed" in shown
     assert kept.sha256 in shown
     strict = write(tmp_path, "max_auc = 0.55\nwithout_references = true\n")
     assert guestlist("gate", audited, "--policy", strict).exit_code == 1
     assert not gl.read_results(audited).gate.passed
-    assert "The gate: not passed" in (audited / "report.html").read_text("utf-8")
+    failed_page = (audited / "report.html").read_text("utf-8")
+    assert gl.read_results(audited).gate.sha256 in failed_page
+    assert kept.sha256 not in failed_page
 
 
 def test_limits_of_the_command_line_write_nothing(audited):
@@ -380,11 +381,10 @@ def test_limits_of_the_command_line_write_nothing(audited):
     assert [verdict["limit"]["measure"] for verdict in document["verdicts"]] == ["auc", "advantage"]
 
 
-def test_without_references_the_command_fails_and_says_so(audited):
+def test_without_references_the_command_fails_and_says_so(audited, snapshot):
     found = guestlist("gate", audited, "--max-auc", "0.9")
     assert found.exit_code == 1
-    assert "pass  AUC at most 0.9" in found.stdout
-    assert "--without-references" in found.stdout
+    snapshot(found.stdout, "0.9", "--without-references")
 
 
 @pytest.mark.parametrize(
@@ -393,7 +393,7 @@ def test_without_references_the_command_fails_and_says_so(audited):
 def test_a_policy_says_it_all(audited, tmp_path, more):
     found = guestlist("gate", audited, "--policy", write(tmp_path, "max_auc = 0.9"), *more)
     assert found.exit_code == 2
-    assert "--policy cannot be combined" in found.stderr
+    assert "--policy" in found.stderr
 
 
 @pytest.mark.slow
@@ -419,7 +419,8 @@ def test_two_files_are_two_and_no_folder_is_made_for_them(audited, tmp_path, mon
     for option in ("--junit", "--sarif"):
         found = guestlist("gate", audited, "--policy", policy, option, "no/such/x.xml")
         assert found.exit_code == 2
-        assert f"There is no folder {Path('no/such')} to write x.xml to." in found.stderr
+        assert str(Path("no/such")) in found.stderr
+        assert "x.xml" in found.stderr
     assert not (tmp_path / "x.xml").exists()
     assert not (tmp_path / "no").exists()
     assert (audited / "results.json").read_bytes() == before  # refused before anything was kept

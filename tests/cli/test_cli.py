@@ -107,16 +107,20 @@ def test_evidence_is_collected_when_asked_for_and_what_lacks_it_says_how(files):
     assert [finding["name"] for finding in json.loads(found.stdout)["outcomes"]] == ["loss", "distillation"]
     other = guestlist("collect", out, "--attack", "union(loss,lira)", "--references", 5, "--jobs", 1, "--json")
     assert [finding["name"] for finding in json.loads(other.stdout)["outcomes"]] == ["union_loss_lira"]
-    assert "no option 'copies'" in guestlist("collect", out, "--evidence", "distilled:copies=5").stderr
-    assert "What is to be collected?" in guestlist("collect", out).stderr
+    wrong = guestlist("collect", out, "--evidence", "distilled:copies=5")
+    assert wrong.exit_code == 2
+    assert "'copies'" in wrong.stderr
+    nothing = guestlist("collect", out)
+    assert nothing.exit_code == 2
+    assert "--references" in nothing.stderr
 
 
 @pytest.mark.slow
-def test_collect_needs_to_know_where_the_inputs_are(files):
+def test_collect_needs_to_know_where_the_inputs_are(files, snapshot):
     guestlist("audit", "--predictions", files / "preds.npz", "--out", files / "q")
     found = guestlist("collect", files / "q", "--references", 4)
     assert found.exit_code == 2
-    assert "audit of predictions" in found.stderr
+    snapshot(found.stderr)
     assert guestlist("collect", files / "q").exit_code == 2
 
 
@@ -133,8 +137,11 @@ def test_report_shows_features_only_if_asked(audited, tmp_path):
     out, _ = audited
     found = guestlist("report", out, "--features", "--out", tmp_path / "features.html")
     assert found.exit_code == 0, found.output
-    assert "and shows their features" in (tmp_path / "features.html").read_text("utf-8")
-    assert "and shows their features" not in (out / "report.html").read_text("utf-8")
+    columns = [f'<th scope="col"><bdi>{name}</bdi></th>' for name in "vwxyz"]
+    shown = (tmp_path / "features.html").read_text("utf-8")
+    assert all(column in shown for column in columns)
+    withheld = (out / "report.html").read_text("utf-8")
+    assert not any(column in withheld for column in columns)
 
 
 @pytest.mark.parametrize("suffix", ["csv", "parquet"])
@@ -146,7 +153,7 @@ def test_a_misspelt_column_is_told_before_the_model_is_looked_for(suffix, tmp_pa
         "audit", "--model", tmp_path / "nowhere.skops", *sides, "--label", "incme", "--out", tmp_path / "a"
     )
     assert found.exit_code == 2
-    assert "members has no column 'incme'; its columns are age, income" in found.stderr
+    assert all(fact in found.stderr for fact in ("members", "'incme'", "age", "income"))
     assert not (tmp_path / "a").exists()
 
 
@@ -155,7 +162,7 @@ def test_gate_exits_with_one_beyond_the_limit_and_zero_below(audited):
     beyond = guestlist("gate", out, "--max-tpr", "0.05@0.05", "--max-auc", "0.6", "--show-ids")
     assert beyond.exit_code == 1
     assert beyond.stdout.count("FAIL") == 2
-    assert "pushed by members:" in beyond.stdout
+    assert "members:" in beyond.stdout  # the ids of those who push the metric up
     assert guestlist("gate", out, "--max-auc", "1").exit_code == 0
     assert json.loads(guestlist("gate", out, "--max-auc", "0.6", "--json").stdout)["passed"] is False
     files = ["--junit", out / "gate.xml", "--sarif", out / "gate.sarif"]
@@ -176,41 +183,39 @@ def test_show_lists_the_tables(what):
 
 
 @pytest.mark.parametrize(
-    ("arguments", "message"),
+    ("arguments", "fact"),
     [
-        (["audit"], "Give either --model"),
-        (["audit", "--model", "m.skops"], "give --members and --nonmembers"),
-        (["gate", "."], "Give --max-tpr, --max-auc"),
-        (["gate", ".", "--max-tpr", "5"], "Expected TPR@FPR"),
-        (
-            ["audit", "--model", "none.skops", "--members", "a.csv", "--nonmembers", "b.csv"],
-            "There is no file none.skops",
-        ),
-        (["audit", "--predictions", "none.npz"], "There is no file none.npz"),
-        (["audit", "--predictions", "p.npz", "--population", "a.csv"], "--population would not be read"),
-        (["audit", "--model", "m.skops", "--members", "a", "--nonmembers", "b", "--shadow", "c"], "--shadow would not"),
-        (["audit", "--predictions", "p.npz", "--members", "a.csv"], "--members would not be read"),
+        (["audit"], "--model"),
+        (["audit", "--model", "m.skops"], "--nonmembers"),
+        (["gate", "."], "--max-auc"),
+        (["gate", ".", "--max-tpr", "5"], "TPR@FPR"),
+        (["audit", "--model", "none.skops", "--members", "a.csv", "--nonmembers", "b.csv"], "none.skops"),
+        (["audit", "--predictions", "none.npz"], "none.npz"),
+        (["audit", "--predictions", "p.npz", "--population", "a.csv"], "--population"),
+        (["audit", "--model", "m.skops", "--members", "a", "--nonmembers", "b", "--shadow", "c"], "--shadow"),
+        (["audit", "--predictions", "p.npz", "--members", "a.csv"], "--members"),
         (["audit", "--predictions", "p.npz", "--references", "-1"], "--references"),
-        (["audit", "--predictions", "p.npz", "--references", "32"], "--shadow FILE"),
+        (["audit", "--predictions", "p.npz", "--references", "32"], "--shadow"),
         (["audit", "--predictions", "p.npz", "--prior", "2"], "--prior"),
         (["audit", "--predictions", "p.npz", "--seed", "-1"], "--seed"),
         (["audit", "--predictions", "p.npz", "--jobs", "0"], "--jobs"),
-        (["audit", "--predictions", "p.npz", "--engine", "ray"], "--engine would not be read"),
+        (["audit", "--predictions", "p.npz", "--engine", "ray"], "--engine"),
         ([*MODEL, "--engine", "cloud"], "'local', 'here', 'ray'"),
-        ([*MODEL, "--address", "auto"], "give --engine ray with it"),
-        ([*MODEL, "--engine", "local", "--address", "auto"], "give --engine ray with it"),
-        ([*MODEL, "--engine", "here", "--jobs", "2"], "leave it out with --engine here"),
-        ([*MODEL, "--engine", "ray", "--jobs", "2"], "leave it out with --engine ray"),
-        (["audit", "--predictions", "p.npz", "--group", "sex"], "no columns to take groups"),
-        ([*MODEL, "--label", "y", "--id", "y"], "The column 'y' is given as the label (--label) and as the id (--id)"),
-        (["report", "nowhere"], "has no results.json"),
-        (["gate", "nowhere", "--max-auc", "0.6"], "has no results.json"),
+        ([*MODEL, "--address", "auto"], "--engine ray"),
+        ([*MODEL, "--engine", "local", "--address", "auto"], "--engine ray"),
+        ([*MODEL, "--engine", "here", "--jobs", "2"], "--engine here"),
+        ([*MODEL, "--engine", "ray", "--jobs", "2"], "--engine ray"),
+        (["audit", "--predictions", "p.npz", "--group", "sex"], "group"),
+        ([*MODEL, "--label", "y", "--id", "y"], "'y'"),
+        (["report", "nowhere"], "results.json"),
+        (["gate", "nowhere", "--max-auc", "0.6"], "results.json"),
     ],
+    ids=lambda part: part if isinstance(part, str) else " ".join(part),
 )
-def test_a_users_mistake_is_one_line_and_status_two(arguments, message):
+def test_a_users_mistake_is_one_line_and_status_two(arguments, fact, snapshot):
     found = guestlist(*arguments)
     assert found.exit_code == 2
-    assert message in found.stderr
+    snapshot(found.stderr, fact)
     assert "Traceback" not in found.output
 
 
@@ -221,15 +226,15 @@ def test_an_ignored_check_is_recorded_and_remembered(files):
         "audit", "--model", files / "model.skops", "--members", files / "train.parquet", "--nonmembers",
         files / "holdout.csv", "--label", "income", "--out", out, "--references", 1, "--jobs", 1, "--ignore", "GL104",
     )  # fmt: skip
-    assert "GL104 saturated outputs: ignored, as asked" in found.stdout
-    assert "GL104</strong> saturated outputs: ignored, as asked" in (out / "report.html").read_text("utf-8")
+    assert "GL104" in found.stdout
+    assert "GL104</strong>" in (out / "report.html").read_text("utf-8")
     more = guestlist("collect", out, "--references", 2, "--jobs", 1, "--json")
     states = {check["code"]: check["state"] for check in json.loads(more.stdout)["checks"]}
     assert states["GL104"] == "ignored"
     assert [code for code, state in states.items() if state == "ignored"] == ["GL104"]
     wrong = guestlist("audit", "--predictions", files / "preds.npz", "--ignore", "GL999")
     assert wrong.exit_code == 2
-    assert "no check 'GL999' to ignore; there are GL101 (duplicates across sets)" in wrong.stderr
+    assert all(code in wrong.stderr for code in ("'GL999'", "GL101"))
 
 
 def test_damaged_results_are_named(audited, tmp_path):

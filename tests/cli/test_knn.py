@@ -71,7 +71,7 @@ def test_minimise_onion_and_influence_print_their_figures(tables, tmp_path):
         main, ["knn", "influence", str(test), "--label", "y", "--remove", "3", "--lists", str(lists)]
     )
     assert refused.exit_code == 2
-    assert "lists of other records" in refused.stderr
+    assert "lists.npz" in refused.stderr
 
 
 @pytest.mark.slow
@@ -89,26 +89,26 @@ def test_minimise_starts_at_one_accuracy_where_records_tie(value, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("arguments", "message"),
+    ("arguments", "fact"),
     [
-        (["values", "{}", "--label", "y", "--value", "shapley", "--out", "a.csv"], "give --test"),
+        (["values", "{}", "--label", "y", "--value", "shapley", "--out", "a.csv"], "--test"),
         (["values", "{}", "--label", "y", "--out", "a.txt"], ".csv or .parquet"),
-        (["values", "{}", "--label", "z", "--out", "a.csv"], "no column 'z'"),
+        (["values", "{}", "--label", "z", "--out", "a.csv"], "'z'"),
         (["values", "{}", "--label", "y", "--k", "0", "--out", "a.csv"], "0 is not in the range x>=1"),
-        (["influence", "{}", "--label", "y", "--remove", "nobody"], "no record nobody"),
+        (["influence", "{}", "--label", "y", "--remove", "nobody"], "nobody"),
     ],
 )
-def test_mistakes_are_one_line(arguments, message, tables):
+def test_mistakes_are_one_line(arguments, fact, tables):
     filled = [a.format(tables / "train.parquet") for a in arguments]
     found = CliRunner().invoke(main, ["knn", *filled], catch_exceptions=False)
     assert found.exit_code == 2
-    assert message in found.stderr
+    assert fact in found.stderr
 
 
-def test_words_are_as_far_apart_as_each_other_and_missing_values_are_named():
+def test_words_are_as_far_apart_as_each_other_and_missing_values_are_named(snapshot):
     table = pd.DataFrame({"a": [0.0, 2.0], "w": ["x", "y"]})
     first, other = encode_tables(table, pd.DataFrame({"a": [0.0], "w": ["z"]}))
     assert first.tolist() == [[-1, 1, 0], [1, 0, 1]]
     assert other.tolist() == [[-1, 0, 0]]
-    with pytest.raises(InputError, match="missing ones in a"):
+    with snapshot.raises(InputError):
         encode_tables(table.assign(a=[np.nan, 1.0]))

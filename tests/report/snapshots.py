@@ -19,7 +19,8 @@ import shutil
 import sys
 import tempfile
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
@@ -36,7 +37,7 @@ CELLS = {"td", "th", "dd"}
 MASKS = (
     (re.compile(r"\b[0-9a-f]{12,64}\b"), "DIGEST"),
     (re.compile(r"\b\d+\.\d+\.\d+(?:[.+]\w+)*\b"), "VERSION"),
-    (re.compile(r"/tmp/[^\s'\"`)]*"), "FOLDER"),
+    (re.compile(rf"(?:/tmp|{re.escape(tempfile.gettempdir())})/[^\s'\"`)]*"), "FOLDER"),
 )
 
 
@@ -167,6 +168,23 @@ class Snapshot:
         assert name in blocks, f"{self.path.name} has no text {name!r}. {advice}"
         assert normalized(text) == blocks[name], advice
 
+    @contextmanager
+    def raises(self, error: type[Exception], *facts: str) -> Iterator[None]:
+        """Fail unless the block raises the error, with the message in the file and with these facts in it."""
+        import pytest
+
+        with pytest.raises(error) as caught:
+            yield
+        self(caught.value, *facts)
+
+
+class _OnlySnapshots:
+    """Plugin of pytest that leaves out tests without the fixture."""
+
+    @staticmethod
+    def pytest_collection_modifyitems(items):
+        items[:] = [item for item in items if "snapshot" in item.fixturenames]
+
 
 def sentence_file(test_file: Path) -> Path:
     """Return the file that holds the sentences of a test module."""
@@ -203,13 +221,13 @@ def sentences(update: bool) -> int:
     import pytest
 
     root = Path(__file__).parents[1]
-    files = [path for path in sorted(root.rglob("test_*.py")) if "    snapshot(" in path.read_text("utf-8")]
+    files = [path for path in sorted(root.rglob("test_*.py")) if re.search(r"snapshot[(.]", path.read_text("utf-8"))]
     if not files:
         return 0
     if update:
         os.environ[UPDATE] = "1"
         shutil.rmtree(SENTENCES, ignore_errors=True)
-    return int(pytest.main(["-q", "-p", "no:cacheprovider", *map(str, files)]))
+    return int(pytest.main(["-q", "-p", "no:cacheprovider", *map(str, files)], plugins=[_OnlySnapshots()]))
 
 
 if __name__ == "__main__":
