@@ -17,8 +17,7 @@ from pathlib import Path
 
 from scipy.special import ndtr, ndtri
 
-from guestlist._audit.gate import evaluate_policy
-from guestlist._audit.policy import Policy
+from guestlist._audit.gate import Policy, evaluate_policy
 from guestlist._findings.attacks import AttackResult, evaluate_attack
 from guestlist._findings.results import Gated, Results
 from guestlist.attacks import ATTACKS

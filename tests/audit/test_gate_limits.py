@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 
 import guestlist as gl
-from guestlist._audit.gate import evaluate_limit
-from guestlist._audit.policy import tpr_limit
+from guestlist._audit.gate import evaluate_limit, tpr_limit
 from guestlist._findings.results import Limit
 from guestlist._report.gate import drivers_phrase
 from guestlist._report.gate import limit_text as words

@@ -14,8 +14,15 @@ import guestlist as gl
 from example_results import leaking as leaking_with_duplicates
 from example_results import predictions_only, quiet, without_issues
 from guestlist import CHECKS, Estimate, InputError
-from guestlist._audit.gate import DEMANDS, compares, evaluate_policy, evaluate_policy_file, write_gate
-from guestlist._audit.policy import Policy, read_policy
+from guestlist._audit.gate import (
+    DEMANDS,
+    Policy,
+    compares,
+    evaluate_policy,
+    evaluate_policy_file,
+    read_policy,
+    write_gate,
+)
 from guestlist._case import Check
 from guestlist._diagnostics.core import always, never
 from guestlist._findings.results import Gated

@@ -14,8 +14,7 @@ import pytest
 import guestlist as gl
 from example_results import leaking, quiet
 from guestlist import EXPORTS
-from guestlist._audit.gate import evaluate_policy
-from guestlist._audit.policy import Policy
+from guestlist._audit.gate import Policy, evaluate_policy
 from guestlist._case import Check
 from guestlist._report.exports import annotations, junit, sarif
 from guestlist._report.gate import gate_lines, gate_texts

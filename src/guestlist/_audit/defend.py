@@ -11,8 +11,15 @@ import joblib
 
 from guestlist._audit.config import REFERENCES, AuditConfig
 from guestlist._audit.defence_candidates import PLAIN, Candidate, Situation, candidates
-from guestlist._audit.defence_results import FPR, Defended, compare_defences
-from guestlist._audit.defence_runs import DefenceRunner, Plain, pending_candidates, trained
+from guestlist._audit.defence_results import (
+    FPR,
+    DefenceRunner,
+    Defended,
+    Plain,
+    compare_defences,
+    pending_candidates,
+    trained,
+)
 from guestlist._audit.flow import run_audit
 from guestlist._case import PRIOR, About, notes_of
 from guestlist._collect import Engine, Inputs, Local, Progress, UntilWidth, prepare

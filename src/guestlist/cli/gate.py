@@ -63,8 +63,7 @@ def gate(
     as_json,
 ):
     """Exit with status 1 if an interval exceeds a limit, or if the audit may have missed a leak."""
-    from guestlist._audit.gate import evaluate_policy, evaluate_policy_file, write_gate
-    from guestlist._audit.policy import Policy, read_policy
+    from guestlist._audit.gate import Policy, evaluate_policy, evaluate_policy_file, read_policy, write_gate
     from guestlist._findings.results import read_results
     from guestlist._report import gate as words
 
