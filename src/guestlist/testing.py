@@ -74,7 +74,15 @@ DEFAULT_ATTACKS = ("loss", "entropy", "lira_bayes")
 
 
 def target_of(simulation: Rotation, model: int = 0) -> tuple[Signals, np.ndarray]:
-    """Return the adversary's view of one model of a simulation, and the true membership."""
+    """Return the adversary's view of one model of a simulation, and the true membership.
+
+    Args:
+        simulation: Simulated models.
+        model: Number of the model that is the target.
+
+    Returns:
+        The view, and (records,) membership.
+    """
     return simulation.facing(model), simulation.member[model]
 
 
@@ -88,6 +96,9 @@ def awkward_simulation(*, records: int = 60, models: int = 9, seed: int = 0, des
         models: Number of models.
         seed: Random seed.
         design: Function that draws membership; one of ``DESIGNS``, or a function like them.
+
+    Returns:
+        The simulated models.
     """
     simulation = gaussian_simulation(
         1.0, records=records, models=models, seed=seed, log_deviation_sd=0.5, design=design
@@ -126,6 +137,9 @@ def case_of(simulation: Rotation, names: Sequence[str] = DEFAULT_ATTACKS, popula
         names: Attacks to run.
         population: Number of last records that are a population: not evaluated.
         changes: Fields of the case to replace.
+
+    Returns:
+        The case, with the scores of its attacks.
     """
     records = len(simulation.labels)
     ids = [f"r{i}" for i in range(records)]
@@ -146,17 +160,44 @@ def case_of(simulation: Rotation, names: Sequence[str] = DEFAULT_ATTACKS, popula
 
 
 def evaluate_case(case: Case) -> Results:
-    """Run the attacks of a case and evaluate their scores."""
+    """Run the attacks of a case and evaluate their scores.
+
+    Args:
+        case: Case to evaluate.
+
+    Returns:
+        The results.
+
+    Examples:
+        >>> gl.testing.evaluate_case(gl.testing.leaking_case()).headline.name
+        'lira_bayes'
+    """
     return evaluate(case, score(case.view, case.attacks))
 
 
 def leaking_case(records: int = 400, models: int = 11, **changes) -> Case:
-    """Return a case in which members' margins are 1.5 standard deviations larger."""
+    """Return a case in which members' margins are 1.5 standard deviations larger.
+
+    Args:
+        records: Number of records.
+        models: Number of models, the target included.
+        changes: Options of :func:`case_of`, or fields of the case to replace.
+
+    Returns:
+        The case.
+    """
     return case_of(gaussian_simulation(1.5, records=records, models=models, seed=1), **changes)
 
 
 def regression_case(records: int = 200) -> Case:
-    """Return a case of a regression model whose residuals are half as large for members."""
+    """Return a case of a regression model whose residuals are half as large for members.
+
+    Args:
+        records: Number of records, half of them members.
+
+    Returns:
+        The case.
+    """
     rng = np.random.default_rng(0)
     member, y = np.arange(records) < records // 2, rng.normal(10, 2, records)
     residual = rng.normal(size=(1, records)) * np.where(member, 0.5, 1.0)
@@ -217,7 +258,15 @@ def small_audit(*, folder: str | Path | None = None) -> Results:
 
 
 def with_signals(case: Case, **signals: np.ndarray) -> Case:
-    """Return the same case with other signals of the target."""
+    """Return the same case with other signals of the target.
+
+    Args:
+        case: Case to change.
+        signals: Name to (records,) values of the target.
+
+    Returns:
+        The changed case, with new scores.
+    """
     values = {name: matrix.copy() for name, matrix in case.view.values.items()}
     for name, row in signals.items():
         values[name][0] = row
@@ -279,7 +328,22 @@ class ScoreSimulation:
 def interval_coverage(
     interval_and_truth: Callable[[np.random.Generator], tuple[Estimate, float]], *, simulations: int, seed: int = 0
 ) -> float:
-    """Return the share of simulations in which the interval contains the truth."""
+    """Return the share of simulations in which the interval contains the truth.
+
+    Args:
+        interval_and_truth: Function from a random generator to an interval and the truth.
+        simulations: Number of simulations.
+        seed: Random seed.
+
+    Returns:
+        The share, in [0, 1].
+
+    Examples:
+        >>> def one(rng):
+        ...     return gl.metrics.proportion(int(rng.binomial(50, 0.3)), 50), 0.3
+        >>> gl.testing.interval_coverage(one, simulations=200) > 0.9
+        True
+    """
     covered = 0
     for number in range(simulations):
         interval, truth = interval_and_truth(np.random.default_rng([seed, number]))
@@ -291,6 +355,17 @@ def auc_by_pairs(scores: Sequence[float] | np.ndarray, member: Sequence[bool] | 
     """Return the share of pairs of a member and a non-member in the right order, ties counted as 0.5.
 
     This is the slow and obvious version of :func:`guestlist.metrics.auc`. Records without a score are omitted.
+
+    Args:
+        scores: (records,) Higher means likelier member.
+        member: (records,) True for members.
+
+    Returns:
+        The AUC; NaN without scored members or non-members.
+
+    Examples:
+        >>> gl.testing.auc_by_pairs([0.9, 0.4, 0.6], [True, True, False])
+        0.5
     """
     pairs = [
         (inside, outside)

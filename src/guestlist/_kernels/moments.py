@@ -206,6 +206,9 @@ def leverage(
     array([0.8333, 0.3333, 0.8333])
     >>> leverage(np.array([[1.0], [2.0]]), member=np.array([True, False]), penalty=3.0, intercept=False)
     array([0.25, 0.5 ])
+
+    Raises:
+        ValueError: If the arrays do not fit together, or a number is out of range.
     """
     x = np.asarray(x, dtype=np.float64)
     if x.ndim != 2 or not len(x):

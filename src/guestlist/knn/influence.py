@@ -58,9 +58,15 @@ def neighbour_lists(
     n_jobs: int = 1,
     progress: Progress | None = None,
 ) -> NeighbourLists:
-    """Neighbours of each record, enough for its self-WaKA after ``spare`` of them have been removed.
+    """List the neighbours of each record, enough for its self-WaKA after ``spare`` of them have been removed.
 
-    The other arguments are those of ``self_waka``.
+    Args:
+        x, y, knn, n_jobs, progress: As for ``knn_shapley``.
+        p: Probability with which other records are kept.
+        spare: Number of neighbours that may be removed.
+
+    Returns:
+        The lists, for ``waka_influence``.
     """
     knn = require_average_ties(knn)
     p = check_keep_probability(p)
@@ -103,6 +109,9 @@ def waka_influence(lists: NeighbourLists, removed) -> np.ndarray:
     >>> lists = neighbour_lists([[0.0], [1.0], [2.0]], [1, 0, 1], Knn(k=1))
     >>> waka_influence(lists, [1])
     array([-0.25,   nan, -0.25])
+
+    Raises:
+        ValueError: If all records are removed, or more than the lists can spare.
     """
     gone = np.zeros(lists.n, dtype=bool)
     gone[check_rows(removed, lists.n, "removed")] = True
@@ -115,6 +124,9 @@ def waka_influence(lists: NeighbourLists, removed) -> np.ndarray:
 
 def waka_influence_of_each(lists: NeighbourLists) -> np.ndarray:
     """Compute the exact change of each record's self-WaKA when one neighbour is removed, for each neighbour.
+
+    Args:
+        lists: Lists from ``neighbour_lists``.
 
     Returns:
         A flat array like ``lists.index``: the influence of neighbour ``lists.index[e]`` on the record whose
@@ -264,6 +276,12 @@ def minimisation_curve(
         shares: of the records removed at each step, each in [0, 1).
         repeats: random orders.
         progress: wrapped around the list of orders, such as ``tqdm``.
+
+    Returns:
+        Accuracy by share removed, by value and at random.
+
+    Raises:
+        ValueError: If an argument is out of range, or arrays do not fit together.
     """
     x = check_records(x, "x")
     x_test = check_records(x_test, "x_test")
@@ -328,6 +346,12 @@ def onion_effect(x, y, value: Callable, *, share: float = 0.1) -> OnionEffect:
     >>> from guestlist.knn import self_waka
     >>> onion_effect([[0.0], [1.0], [2.0]], [1, 0, 1], lambda x, y: self_waka(x, y, Knn(k=1))).change
     array([-0.25,   nan, -0.25])
+
+    Returns:
+        The values before and after.
+
+    Raises:
+        ValueError: If ``value`` is not a function, or the share is out of range.
     """
     x = check_records(x, "x")
     y = check_labels(y, len(x), "y")

@@ -223,6 +223,9 @@ def knn_likelihood_ratio(
 
     >>> knn_likelihood_ratio([[0.0], [1.0], [2.0]], [1, 0, 1], [0, 1, 0], Knn(k=1)).round(4)
     array([1.3863,   -inf, 1.3863])
+
+    Raises:
+        ValueError: If an argument is out of range, or arrays do not fit together.
     """
     knn = require_average_ties(knn)
     p = check_keep_probability(p)

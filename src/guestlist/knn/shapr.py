@@ -22,6 +22,9 @@ def shapr(x, y, x_test, y_test, *, k: int = SHAPR_K, n_jobs: int = 1) -> np.ndar
 
     >>> shapr([[0.0], [1.0], [2.0]], [1, 0, 1], [[0.1]], [1], k=1).round(4)
     array([ 0.8333, -0.1667,  0.3333])
+
+    Returns:
+        (members,) values; at risk if above 0.
     """
     from guestlist.knn import Knn, knn_shapley  # imports numba
 

@@ -165,20 +165,24 @@ Block = tuple[slice, np.ndarray]
 def knn_shapley(
     x, y, x_test, y_test, knn: Knn = Knn(), *, n_jobs: int = 1, progress: Progress | None = None
 ) -> np.ndarray:
-    """(n,) exact K-NN Shapley values, averaged over the test records (Jia et al. 2019; SHAPr, Duddu et al. 2022).
+    """Compute exact K-NN Shapley values, averaged over the test records (Jia et al. 2019; SHAPr, Duddu et al. 2022).
 
-    They share out what the whole training set is worth, and add up to it. With a target's output
-    probabilities as ``x``, this is SHAPr's risk score, at risk when above 0.
+    The values of all records add up to the value of the whole training set. With a target's output probabilities as ``x``, this
+    is SHAPr's risk score, at risk if above 0.
 
     Args:
         x, y: (n, features) and (n,) training records and their labels.
-        x_test, y_test: (tests, features) and (tests,).
-        knn: the classifier whose neighbours vote.
-        n_jobs: threads; -1 for all cores. Results do not depend on it.
-        progress: wrapped around the list of blocks of test records, such as ``tqdm``.
+        x_test, y_test: (tests, features) and (tests,) test records and their labels.
+        knn: Classifier whose neighbours vote.
+        n_jobs: Number of threads; -1 for all cores. Results do not depend on it.
+        progress: Function that wraps the list of blocks of test records, such as ``tqdm``; None shows nothing.
 
-    >>> knn_shapley([[0.0], [1.0], [2.0]], [1, 0, 1], [[0.1]], [1], Knn(k=1)).round(4)
-    array([ 0.8333, -0.1667,  0.3333])
+    Returns:
+        (n,) values.
+
+    Examples:
+        >>> gl.knn.knn_shapley([[0.0], [1.0], [2.0]], [1, 0, 1], [[0.1]], [1], gl.knn.Knn(k=1)).round(4).tolist()
+        [0.8333, -0.1667, 0.3333]
     """
     return _mean_values(shapley_weights, x, y, x_test, y_test, knn, n_jobs, progress)
 
@@ -186,11 +190,19 @@ def knn_shapley(
 def knn_shapley_blocks(
     x, y, x_test, y_test, knn: Knn = Knn(), *, n_jobs: int = 1, progress: Progress | None = None
 ) -> Iterator[Block]:
-    """The values of ``knn_shapley`` for each test record, block by block: the whole may not fit in memory.
+    """Compute the values of ``knn_shapley`` for each test record, block by block: the whole may not fit in memory.
+
+    Args:
+        x, y, x_test, y_test, knn, n_jobs, progress: As for ``knn_shapley``; they are checked at the call.
 
     Returns:
         An iterator of (slice of the test records, (tests, n) values), in order; ``stack_blocks`` makes one
-        array of it. Arguments are checked at the call.
+        array of it.
+
+    Examples:
+        >>> blocks = gl.knn.knn_shapley_blocks([[0.0], [1.0], [2.0]], [1, 0, 1], [[0.1]], [1], gl.knn.Knn(k=1))
+        >>> gl.knn.stack_blocks(blocks).shape
+        (1, 3)
     """
     return _blocks(shapley_weights, x, y, x_test, y_test, knn, n_jobs, progress, per_test=True)
 
@@ -198,14 +210,20 @@ def knn_shapley_blocks(
 def knn_banzhaf(
     x, y, x_test, y_test, knn: Knn = Knn(), *, p: float = 0.5, n_jobs: int = 1, progress: Progress | None = None
 ) -> np.ndarray:
-    """(n,) exact K-NN Banzhaf values: what a record adds when each other is kept with probability ``p``.
+    """Compute exact K-NN Banzhaf values: the value that a record adds if each other is kept with probability ``p``.
 
-    ``p=0.5`` is the Banzhaf value, and ``p=1`` leave-one-out. Records beyond a radius of some dozens of
-    neighbours (72 at k=5, p=0.5) would add less than 2^-53 and get 0. For the other arguments see
-    ``knn_shapley``.
+    Records beyond a radius of some dozens of neighbours (72 at k=5, p=0.5) would add less than 2^-53 and get 0.
 
-    >>> knn_banzhaf([[0.0], [1.0], [2.0]], [1, 0, 1], [[0.1]], [1], Knn(k=1))
-    array([ 0.75, -0.25,  0.25])
+    Args:
+        x, y, x_test, y_test, knn, n_jobs, progress: As for ``knn_shapley``.
+        p: Probability with which other records are kept; 0.5 is the Banzhaf value, 1 leave-one-out.
+
+    Returns:
+        (n,) values.
+
+    Examples:
+        >>> gl.knn.knn_banzhaf([[0.0], [1.0], [2.0]], [1, 0, 1], [[0.1]], [1], gl.knn.Knn(k=1)).tolist()
+        [0.75, -0.25, 0.25]
     """
     return _mean_values(_banzhaf(p), x, y, x_test, y_test, knn, n_jobs, progress)
 
@@ -213,9 +231,16 @@ def knn_banzhaf(
 def knn_banzhaf_blocks(
     x, y, x_test, y_test, knn: Knn = Knn(), *, p: float = 0.5, n_jobs: int = 1, progress: Progress | None = None
 ) -> Iterator[Block]:
-    """The values of ``knn_banzhaf`` for each test record, as ``knn_shapley_blocks`` gives its own.
+    """Compute the values of ``knn_banzhaf`` for each test record, block by block.
 
     Their absolute values are the distances that WaKA is defined by.
+
+    Args:
+        x, y, x_test, y_test, knn, n_jobs, progress: As for ``knn_shapley``.
+        p: As for ``knn_banzhaf``.
+
+    Returns:
+        An iterator of blocks, as that of ``knn_shapley_blocks``.
     """
     return _blocks(_banzhaf(p), x, y, x_test, y_test, knn, n_jobs, progress, per_test=True)
 
@@ -223,23 +248,39 @@ def knn_banzhaf_blocks(
 def waka(
     x, y, x_test, y_test, knn: Knn = Knn(), *, p: float = 0.5, n_jobs: int = 1, progress: Progress | None = None
 ) -> np.ndarray:
-    """(n,) signed test-WaKA: how far a record moves the distribution of the loss, + where its label is the test's, else -.
+    """Compute signed test-WaKA: the shift of the loss distribution by a record, positive if its label is the test record's.
 
     WaKA is the Wasserstein distance between the distributions of the loss of K-NN models trained on random subsets
     with and without the record. One distribution always lies below the other, so the distance is the difference of
-    the means, and the signed value *is* the Banzhaf value (docs/methods_neighbours.md). The name is for those
-    who look for it; the distances are the absolute values per test record, of ``knn_banzhaf_blocks``.
+    the means, and the signed value *is* the Banzhaf value (docs/methods_neighbours.md). The distances are the absolute
+    values per test record, of ``knn_banzhaf_blocks``.
+
+    Args:
+        x, y, x_test, y_test, knn, n_jobs, progress: As for ``knn_shapley``.
+        p: As for ``knn_banzhaf``.
+
+    Returns:
+        (n,) values, equal to those of ``knn_banzhaf``.
+
+    Examples:
+        >>> gl.knn.waka([[0.0], [1.0], [2.0]], [1, 0, 1], [[0.1]], [1], gl.knn.Knn(k=1)).tolist()
+        [0.75, -0.25, 0.25]
     """
     return knn_banzhaf(x, y, x_test, y_test, knn, p=p, n_jobs=n_jobs, progress=progress)
 
 
 def knn_loo(x, y, x_test, y_test, knn: Knn = Knn(), *, n_jobs: int = 1, progress: Progress | None = None) -> np.ndarray:
-    """(n,) exact leave-one-out values: what the whole training set loses when one record is removed.
+    """Compute exact leave-one-out values: the value that the whole training set loses without one record.
 
-    For the arguments see ``knn_shapley``.
+    Args:
+        x, y, x_test, y_test, knn, n_jobs, progress: As for ``knn_shapley``.
 
-    >>> knn_loo([[0.0], [1.0], [2.0]], [1, 0, 1], [[0.1]], [1], Knn(k=1))
-    array([1., 0., 0.])
+    Returns:
+        (n,) values.
+
+    Examples:
+        >>> gl.knn.knn_loo([[0.0], [1.0], [2.0]], [1, 0, 1], [[0.1]], [1], gl.knn.Knn(k=1)).tolist()
+        [1.0, 0.0, 0.0]
     """
     return _mean_values(loo_weights, x, y, x_test, y_test, knn, n_jobs, progress)
 
@@ -247,18 +288,31 @@ def knn_loo(x, y, x_test, y_test, knn: Knn = Knn(), *, n_jobs: int = 1, progress
 def knn_loo_blocks(
     x, y, x_test, y_test, knn: Knn = Knn(), *, n_jobs: int = 1, progress: Progress | None = None
 ) -> Iterator[Block]:
-    """The values of ``knn_loo`` for each test record, as ``knn_shapley_blocks`` gives its own."""
+    """Compute the values of ``knn_loo`` for each test record, block by block.
+
+    Args:
+        x, y, x_test, y_test, knn, n_jobs, progress: As for ``knn_shapley``.
+
+    Returns:
+        An iterator of blocks, as that of ``knn_shapley_blocks``.
+    """
     return _blocks(loo_weights, x, y, x_test, y_test, knn, n_jobs, progress, per_test=True)
 
 
 def self_shapley(x, y, knn: Knn = Knn(), *, n_jobs: int = 1, progress: Progress | None = None) -> np.ndarray:
-    """(n,) Shapley value of each record with itself as the test record: how much that one needs it.
+    """Compute the Shapley value of each record with itself as the test record.
 
-    1/k where all others carry other labels, and the smaller the more of its own class surround it.
-    Ties are averaged.
+    It is 1/k if all others have other labels, and smaller the more records of its own class are near. Ties are averaged.
 
-    >>> self_shapley([[0.0], [1.0], [2.0]], [1, 0, 1], Knn(k=1)).round(4)
-    array([0.8333, 1.    , 0.8333])
+    Args:
+        x, y, knn, n_jobs, progress: As for ``knn_shapley``.
+
+    Returns:
+        (n,) values.
+
+    Examples:
+        >>> gl.knn.self_shapley([[0.0], [1.0], [2.0]], [1, 0, 1], gl.knn.Knn(k=1)).round(4).tolist()
+        [0.8333, 1.0, 0.8333]
     """
     return _self_values(shapley_weights, x, y, knn, n_jobs, progress)
 
@@ -266,19 +320,34 @@ def self_shapley(x, y, knn: Knn = Knn(), *, n_jobs: int = 1, progress: Progress 
 def self_waka(
     x, y, knn: Knn = Knn(), *, p: float = 0.5, n_jobs: int = 1, progress: Progress | None = None
 ) -> np.ndarray:
-    """(n,) self-WaKA: how far a record moves the distribution of the loss of K-NN models at the record itself.
+    """Compute self-WaKA: the shift of the loss distribution of K-NN models at a record by the record itself.
 
-    High where those around it carry other labels; the attack success rate on K-NN models follows it. Each
-    other record is kept with probability ``p``. Ties are averaged, and equal records share one.
+    It is high if the neighbours have other labels; the attack success rate on K-NN models follows it. Ties are averaged, and
+    equal records share one.
 
-    >>> self_waka([[0.0], [1.0], [2.0]], [1, 0, 1], Knn(k=1))
-    array([0.75, 1.  , 0.75])
+    Args:
+        x, y, knn, n_jobs, progress: As for ``knn_shapley``.
+        p: Probability with which other records are kept.
+
+    Returns:
+        (n,) values.
+
+    Examples:
+        >>> gl.knn.self_waka([[0.0], [1.0], [2.0]], [1, 0, 1], gl.knn.Knn(k=1)).tolist()
+        [0.75, 1.0, 0.75]
     """
     return _self_values(_banzhaf(p), x, y, knn, n_jobs, progress)
 
 
 def stack_blocks(blocks: Iterable[Block]) -> np.ndarray:
-    """(tests, n) one matrix of the blocks that ``knn_shapley_blocks`` and its like give."""
+    """Stack blocks of values into one matrix.
+
+    Args:
+        blocks: Blocks from ``knn_shapley_blocks``, ``knn_banzhaf_blocks`` or ``knn_loo_blocks``.
+
+    Returns:
+        (tests, n) values.
+    """
     return np.concatenate([values for _, values in blocks])
 
 

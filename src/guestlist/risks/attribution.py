@@ -55,6 +55,13 @@ def influence_functions(
         damping: Number added to the Hessian of the mean loss, like a penalty of half this times the squared parameters.
         loss: ``cross_entropy`` or ``squared``, as in ``Fit``.
         seed: Random seed of the direction that Arnoldi's iteration starts from.
+
+    Returns:
+        (members,) values.
+
+    Raises:
+        ValueError: If a number is out of range.
+        InputError: If the full Hessian would have too many parameters, or the extra ``attribution`` is not installed.
     """
     influence = _captum()
     if damping < 0:
@@ -116,6 +123,12 @@ def tracin(
             ``Fit().checkpoints(module, data, rng)`` returns; or one module.
         x, y, x_test, y_test, layers, loss: As in :func:`influence_functions`.
         learning_rate: Learning rate of all checkpoints, or of each.
+
+    Returns:
+        (members,) values.
+
+    Raises:
+        InputError: If checkpoints and learning rates do not fit together, or the extra ``attribution`` is not installed.
     """
     influence = _captum()
     if not isinstance(checkpoints, list | tuple):

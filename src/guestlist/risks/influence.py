@@ -82,11 +82,20 @@ FPR = 0.05
 
 
 def forgetting(case: Case, ids: Sequence[str]) -> pd.DataFrame:
-    """Return one row per pair of a leaving and a staying member, those that become most exposed first.
+    """Preview the effect of removing members on the exposure of those that stay.
 
-    ``exposed`` is the increase in the probability that the attack, at a 5 % false positive rate, is right about the staying
-    record in references that did not train on the leaving one. ``p_value`` is for a single pair, and ``p_adjusted`` for all
-    pairs (Benjamini & Hochberg 1995); NaN where there are too few references.
+    Args:
+        case: An audit with reference models.
+        ids: Ids of the members to remove.
+
+    Returns:
+        One row per pair of a leaving and a staying member, those that become most exposed first. ``exposed`` is the increase in
+        the probability that the attack, at a 5% false positive rate, is right about the staying record in references that did
+        not train on the leaving one. ``p_value`` is for a single pair, and ``p_adjusted`` for all pairs (Benjamini & Hochberg
+        1995); NaN with too few references.
+
+    Raises:
+        InputError: If the audit has no reference models, or an id is not that of a member.
     """
     if case.stand_ins is None or case.setting.predictions or "margin" not in case.stand_ins.values:
         raise InputError(
@@ -149,6 +158,10 @@ def leave_one_out(
         logarithm of the modified entropy without the member over that with it (Song & Mittal 2021, Figure 7). For
         regressions ``error_with`` and ``error_without``, true value minus prediction; ``leave_one_out``, the increase of the
         absolute error without the member.
+
+    Raises:
+        InputError: If the model cannot be trained again, outputs only labels, or a chosen member does not exist.
+        ValueError: If ``repeats`` is less than 1.
     """
     target = as_target(model)
     train = target.needs(

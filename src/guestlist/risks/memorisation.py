@@ -16,7 +16,12 @@ from guestlist.metrics import clopper_pearson_lower, clopper_pearson_upper, erro
 
 
 class WithInterval(NamedTuple):
-    """Values (records,) of a risk, and the ends of their intervals; NaN where a record has none."""
+    """Values of a risk, and the ends of their intervals; NaN where a record has none.
+
+    Attributes:
+        value: (records,) estimates.
+        low, high: (records,) ends of the 95% intervals.
+    """
 
     value: np.ndarray
     low: np.ndarray
@@ -151,10 +156,18 @@ def _log_variance(squares: np.ndarray, dof: np.ndarray) -> np.ndarray:
 
 
 def tpr_of_mu(values: np.ndarray, alpha: float) -> np.ndarray:
-    """TPR of the best test at false-positive rate ``alpha`` of a record's membership, for each mu.
+    """Return the TPR of the best test of a record's membership at false positive rate ``alpha``, for each mu.
 
-    >>> tpr_of_mu(np.array([0.0, 2.0]), 0.01).round(3)
-    array([0.01 , 0.372])
+    Args:
+        values: mu of records.
+        alpha: False positive rate, in (0, 1).
+
+    Returns:
+        Φ(Φ⁻¹(alpha) + mu), shaped as ``values``.
+
+    Examples:
+        >>> gl.risks.tpr_of_mu(np.array([0.0, 2.0]), 0.01).round(3).tolist()
+        [0.01, 0.372]
     """
     return ndtr(ndtri(alpha) + np.asarray(values))
 
@@ -336,7 +349,14 @@ class Stability:
 
 
 def stability(case: Case) -> Stability:
-    """Estimate the stability of mu over the references of a case."""
+    """Estimate the stability of mu over the references of a case.
+
+    Args:
+        case: An audit with reference models.
+
+    Returns:
+        Estimates, standard errors and differences of halves.
+    """
     overall = effects(case.view.inside("margin"), case.view.outside("margin"))
     margin = case.view.reference("margin")
     member = case.view.reference_member
@@ -351,6 +371,14 @@ def stability(case: Case) -> Stability:
 def standardised_difference(
     first: np.ndarray, first_error: np.ndarray, second: np.ndarray, second_error: np.ndarray
 ) -> np.ndarray:
-    """Return (records,) second minus first estimate in standard errors; NaN if one is missing."""
+    """Return (records,) second minus first estimate in standard errors; NaN if one is missing.
+
+    Args:
+        first, first_error: (records,) estimates and their standard errors.
+        second, second_error: The same of the other.
+
+    Returns:
+        (records,) differences.
+    """
     with np.errstate(invalid="ignore"):
         return (second - first) / np.hypot(first_error, second_error)

@@ -58,10 +58,11 @@ def loss_tail(case: Case) -> np.ndarray:
 
 
 class LeafRisk(NamedTuple):
-    """Sizes (records,) of the leaves of a record.
+    """Sizes of the leaves of each record.
 
-    ``leaf_size`` is the median over trees of the number of members in its leaf; ``alone`` the share of trees in which no
-    other member is there.
+    Attributes:
+        leaf_size: (records,) median over trees of the number of members in its leaf.
+        alone: (records,) share of trees in which no other member is there.
     """
 
     leaf_size: np.ndarray
@@ -74,6 +75,9 @@ def leaf_risk_of(leaf: np.ndarray, member: np.ndarray) -> LeafRisk:
     Args:
         leaf: (records, trees) numbers of leaves.
         member: (records,) true for the records that the model was trained on.
+
+    Returns:
+        The sizes of the leaves.
     """
     size = np.stack([np.bincount(leaves, member, leaves.max() + 1)[leaves] for leaves in leaf.T], axis=1)
     return LeafRisk(np.median(size, axis=1), (size == member[:, None]).mean(axis=1))
@@ -100,6 +104,9 @@ def leaf_risk(model, members, *, label: str | None = None, id: str | None = None
     Returns:
         One row per member, in the order given: ``id``, ``label``, ``leaf_size`` (median over trees of the number of
         members in its leaf) and ``alone`` (share of trees in which it is the only member of its leaf).
+
+    Raises:
+        InputError: If the model has no trees, or the records do not fit it.
     """
     target = as_target(model)
     leaves = target.needs(
@@ -139,6 +146,9 @@ def shapr_of(
 
     Returns:
         One row per member, in the order given: ``id``, ``label`` and ``shapr``: at risk when above 0.
+
+    Raises:
+        InputError: If the model predicts values, the space is unknown, or the records do not fit it.
     """
     target = as_target(model)
     if not target.scale.has_classes:

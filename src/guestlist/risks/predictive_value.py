@@ -33,14 +33,15 @@ TOP = 0.01
 class PredictiveValue:
     """Predictive value of one risk for the members that one attack flags.
 
-    Args:
+    Attributes:
         risk, attack: Names.
         members, flagged: Number of members, and number of those that the attack flags.
-        precision: Share of the members at risk that are flagged; recall: share of the flagged that are at risk; f1: their
-            harmonic mean. Withheld where the risk has no threshold.
+        precision: Share of the members at risk that are flagged; withheld if the risk has no threshold, as the next two are.
+        recall: Share of the flagged members that are at risk.
+        f1: Harmonic mean of precision and recall.
         auc: AUC of the risk for separating flagged members from the others.
         spearman: Rank correlation of the risk with the attack's score.
-        top: Share of flagged members among the 1 % with the largest risk; ties are averaged over all orders.
+        top: Share of flagged members among the 1% with the largest risk; ties are averaged over all orders.
     """
 
     risk: str
@@ -64,13 +65,17 @@ def predictive_values(
 ) -> tuple[PredictiveValue, ...]:
     """Compute the predictive value of each risk for each attack; the first risk flags every member.
 
-    An attack flags at the threshold that 5 % of the non-members exceed.
+    An attack flags at the threshold that 5% of the non-members exceed.
 
     Args:
+        case: The audit.
         risks: Names; by default those that an audit has by default.
         attacks: Names; by default all of the case.
         custom: Name to your own scores, higher for members at greater risk: an array in the order of ``case.records``, or a
             pandas Series indexed by id.
+
+    Returns:
+        One row per risk and attack.
     """
     evaluated = case.truth.evaluated
     member = case.truth.member_evaluated
@@ -113,6 +118,9 @@ def predictive_value(
         risk, attack: Names.
         threshold: A member with a larger risk is at risk.
         persons: (members,) Person identifiers, if persons have several records.
+
+    Returns:
+        All metrics, with intervals.
     """
     known = ~np.isnan(values) & ~np.isnan(flags)
     values = values[known]
@@ -189,7 +197,12 @@ class RepeatedValue(NamedTuple):
 
 @dataclass(frozen=True)
 class PredictiveValueOverRepeats:
-    """The metrics of :class:`PredictiveValue` over repeats; those that a repeat withholds are omitted."""
+    """The metrics of :class:`PredictiveValue` over repeats; those that a repeat withholds are omitted.
+
+    Attributes:
+        risk, attack: Names.
+        precision, recall, f1, auc, spearman, top: Mean and standard deviation over repeats.
+    """
 
     risk: str
     attack: str
@@ -205,7 +218,9 @@ class PredictiveValueOverRepeats:
 class RiskComparison:
     """Comparison of the predictive values of two risks for one attack.
 
-    Args:
+    Attributes:
+        first, second: Names of the risks.
+        attack: Name of the attack.
         metric: Field of :class:`PredictiveValue` that was compared.
         difference: First minus second, averaged over repeats.
         repeats: Number of repeats; 1 means within one audit.
@@ -237,6 +252,9 @@ def predictive_value_over_repeats(
 
     Args:
         repeats: Results of ``predictive_values`` for each audit.
+
+    Returns:
+        One row per risk and attack.
     """
     pairs = dict.fromkeys((row.risk, row.attack) for rows in repeats for row in rows)
     return tuple(
@@ -261,6 +279,14 @@ def compare_over_repeats(
         first, second: Names of risks.
         attack: Name of the attack.
         metric: ``auc``, or another field of :class:`PredictiveValue`.
+        confidence: Level of the interval.
+
+    Returns:
+        The comparison; ``.verdict`` is "better", "worse" or "no difference".
+
+    Raises:
+        ValueError: If the metric is unknown.
+        InputError: If a repeat lacks a risk or the attack.
     """
     if metric not in METRICS:
         raise ValueError(f"Expected metric={metric!r} to be one of {', '.join(METRICS)}.")
@@ -285,8 +311,14 @@ def compare_risks(
     """Compare how well two risks rank the members that an attack flags in one audit: AUC minus AUC.
 
     Args:
-        first, second: names from ``RISKS`` or of ``custom``.
+        case: The audit.
+        first, second: Names from ``RISKS`` or of ``custom``.
+        attack: Name of the attack.
         custom: Custom scores, as for ``predictive_values``.
+        confidence: Level of the interval.
+
+    Returns:
+        The comparison; ``.verdict`` is "better", "worse" or "no difference".
     """
     evaluated = case.truth.evaluated
     member = case.truth.member_evaluated

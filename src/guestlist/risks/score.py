@@ -22,6 +22,9 @@ class LogHistogram:
     Args:
         bins: Number of bins.
         every: True if values count that rounding puts outside the edges.
+
+    Raises:
+        ValueError: If ``bins`` is less than 1.
     """
 
     bins: int = 5
@@ -105,6 +108,9 @@ def risk_score(
     >>> known = {"known_values": np.array([0.1, 0.1, 1.0, 1.0]), "known_labels": np.zeros(4, int)}
     >>> risk_score(np.array([0.05, 2.0]), np.zeros(2, int), known_member=np.array([True, True, True, False]), **known)
     array([1.  , 0.25])
+
+    Raises:
+        ValueError: If the prior is not in (0, 1).
     """
     if not 0 < prior < 1:
         raise ValueError(f"Expected prior={prior} in (0, 1).")
@@ -214,7 +220,12 @@ class Bin:
 
 @dataclass(frozen=True)
 class Calibration:
-    """Risks compared with shares of members: non-empty bins, lowest first, and the calibration error."""
+    """Risks compared with shares of members.
+
+    Attributes:
+        bins: Non-empty bins, lowest first.
+        rmse: Root mean squared calibration error.
+    """
 
     bins: tuple[Bin, ...]
     rmse: Estimate
@@ -231,7 +242,12 @@ class AtThreshold:
 
 @dataclass(frozen=True)
 class AtPrior:
-    """Calibration error if a share ``prior`` of the candidate records are members."""
+    """Calibration error if a share ``prior`` of the candidate records are members.
+
+    Attributes:
+        prior: Share of members.
+        rmse: Root mean squared calibration error.
+    """
 
     prior: float
     rmse: Estimate
@@ -263,6 +279,9 @@ def calibration(
 
     Returns:
         Withheld without members or without non-members.
+
+    Raises:
+        ValueError: If a risk is not in [0, 1].
     """
     error = error_of(confidence)
     risks, member, persons, _ = scored_records(risks, member, persons)
@@ -298,10 +317,22 @@ def calibration(
 
 
 def at_prior(risks: np.ndarray, prior: float, *, made_for: float = PRIOR) -> np.ndarray:
-    """Convert (records,) probabilities of membership to a different prior, by Bayes' rule.
+    """Convert probabilities of membership to a different prior, by Bayes' rule.
 
-    >>> at_prior(np.array([0.5, 0.8, 1.0]), 0.2)
-    array([0.2, 0.5, 1. ])
+    Args:
+        risks: (records,) probabilities.
+        prior: New share of members, in (0, 1).
+        made_for: Share of members that ``risks`` assume.
+
+    Returns:
+        (records,) probabilities.
+
+    Raises:
+        ValueError: If a prior is not in (0, 1).
+
+    Examples:
+        >>> gl.risks.at_prior(np.array([0.5, 0.8, 1.0]), 0.2).round(3).tolist()
+        [0.2, 0.5, 1.0]
     """
     for name, value in (("prior", prior), ("made_for", made_for)):
         if not 0 < value < 1:
@@ -324,7 +355,12 @@ def calibration_at_priors(
     The probabilities are converted to each prior, and members and non-members are weighted to it.
 
     Args:
-        made_for: Prior of ``risks``; the other arguments are as for :func:`calibration`.
+        risks, member, bins, persons, confidence: As for :func:`calibration`.
+        priors: Shares of members.
+        made_for: Share of members that ``risks`` assume.
+
+    Returns:
+        One row per prior.
     """
     rows = []
     for prior in priors:
@@ -344,8 +380,16 @@ def at_thresholds(
 ) -> tuple[AtThreshold, ...]:
     """Compute precision at a prior, and recall, of flagging records by risk (Song & Mittal 2021, Figure 6).
 
-    A record is flagged if its risk is at least the threshold; NaN is ignored. A precision is withheld if no record is flagged,
-    and all are withheld without members or without non-members.
+    Args:
+        risks: (records,) probabilities in [0, 1]; NaN is ignored.
+        member: (records,) True for members.
+        thresholds: Smallest risks that are flagged.
+        prior: Share of members to which records are weighted.
+        confidence: Level of the intervals.
+
+    Returns:
+        One row per threshold. A precision is withheld if no record is flagged; all are withheld without members or without
+        non-members.
     """
     risks, member = drop_unscored(risks, member)
     odds = _odds(member, prior)

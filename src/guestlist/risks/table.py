@@ -204,13 +204,28 @@ RISKS: dict[str, Risk] = {
 
 
 def risks_of(case: Case, names: Sequence[str] | None = None) -> dict[str, np.ndarray]:
-    """Return name to (records,) risks that the case has the inputs for: those named, or the default ones."""
+    """Return name to (records,) risks that the case has the inputs for: those named, or the default ones.
+
+    Args:
+        case: The audit.
+        names: Names from ``RISKS``; None for the default ones.
+
+    Returns:
+        Name to risk.
+    """
     risks = case.of(_default_risks) if names is None else _computable_risks(case, names)
     return {name: risk.value if isinstance(risk, WithInterval) else risk for name, risk in risks.items()}
 
 
 def risk_columns(case: Case) -> dict[str, np.ndarray]:
-    """Return the default risks, and the ends of their intervals as ``<name>_low`` and ``<name>_high``."""
+    """Return the default risks, and the ends of their intervals as ``<name>_low`` and ``<name>_high``.
+
+    Args:
+        case: The audit.
+
+    Returns:
+        Column to (records,) values.
+    """
     columns: dict[str, np.ndarray] = {}
     for name, risk in case.of(_default_risks).items():
         if isinstance(risk, WithInterval):
@@ -232,7 +247,18 @@ def _computable_risks(case: Case, names: Sequence[str]) -> dict[str, np.ndarray 
 
 
 def requested_risks(case: Case, names: Sequence[str] | None = None) -> dict[str, np.ndarray]:
-    """Return name to (records,) risks: those named, or those that an audit has by default."""
+    """Compute the risks that were requested, or those that an audit has by default.
+
+    Args:
+        case: The audit.
+        names: Names from ``RISKS``; None for the default ones.
+
+    Returns:
+        Name to (records,) values.
+
+    Raises:
+        InputError: If a risk is unknown, or the case lacks its inputs.
+    """
     values = risks_of(case, names)
     missing = [name for name in names or () if name not in values]
     if missing:
@@ -285,7 +311,17 @@ def custom_values(case: Case, custom: CustomScores) -> dict[str, np.ndarray]:
 
 
 def read_custom(path: str | Path) -> dict[str, pd.Series]:
-    """Read scores from a .csv or .parquet file with a column ``id``: one for each column of numbers."""
+    """Read custom scores from a table with a column ``id``.
+
+    Args:
+        path: Path of a .csv, .tsv or .parquet file.
+
+    Returns:
+        Name of each numeric column to its values, indexed by id.
+
+    Raises:
+        InputError: If the file has no ids, repeats them, or has no numeric column.
+    """
     path = Path(path)
     table = read_table(path, text=["id"])
     if "id" not in table:
@@ -337,6 +373,12 @@ def members_by_risk(case: Case, names: Sequence[str] | None = None) -> pd.DataFr
     Args:
         case: The audit.
         names: Risks from ``RISKS``; by default all that an audit has. A risk that the case lacks the inputs for is an error.
+
+    Returns:
+        A table of the members.
+
+    Raises:
+        InputError: If the audit lacks the inputs of every risk, or of one that is named.
     """
     values_by_risk = requested_risks(case, names)
     if not values_by_risk:

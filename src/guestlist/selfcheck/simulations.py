@@ -45,12 +45,31 @@ Seed = int | tuple[int, ...]
 
 
 def bernoulli(models: int, records: int, rng: np.random.Generator) -> tuple[np.ndarray, None]:
-    """Draw membership of each record in each model independently, with probability 0.5."""
+    """Draw membership of each record in each model independently, with probability 0.5.
+
+    Args:
+        models, records: Numbers of models and records.
+        rng: Random generator.
+
+    Returns:
+        (models, records) membership; and None: no models belong together.
+    """
     return random_membership(records, models=models, rng=rng), None
 
 
 def complementary_pairs(models: int, records: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
-    """Draw models in pairs, the members of one being the non-members of the other; a pair is left out together."""
+    """Draw models in pairs, the members of one being the non-members of the other; a pair is excluded together.
+
+    Args:
+        models, records: Numbers of models, which is even, and records.
+        rng: Random generator.
+
+    Returns:
+        (models, records) membership, and (models,) the number of the pair.
+
+    Raises:
+        ValueError: If the number of models is odd.
+    """
     if models % 2:
         raise ValueError(f"Expected models={models} to be even, for pairs.")
     first = random_membership(records, models=models // 2, rng=rng)
@@ -58,7 +77,15 @@ def complementary_pairs(models: int, records: int, rng: np.random.Generator) -> 
 
 
 def exactly_half(models: int, records: int, rng: np.random.Generator) -> tuple[np.ndarray, None]:
-    """Draw every record into exactly half of the models: a design that reveals membership by the IN count."""
+    """Draw every record into exactly half of the models: a design that reveals membership by the IN count.
+
+    Args:
+        models, records: Numbers of models and records.
+        rng: Random generator.
+
+    Returns:
+        (models, records) membership; and None: no models belong together.
+    """
     return rng.permuted(np.tile(np.arange(models) < models // 2, (records, 1)), axis=1).T, None
 
 
@@ -67,6 +94,13 @@ def unbalanced_references(models: int, records: int, rng: np.random.Generator) -
 
     The first model is the target. Each record has its own probability of being in a reference. The target includes it with
     probability 0.5, whatever that probability is, so that the count holds no information about the target.
+
+    Args:
+        models, records: Numbers of models and records.
+        rng: Random generator.
+
+    Returns:
+        (models, records) membership; and None: no models belong together.
     """
     target = random_membership(records, models=1, rng=rng)
     rate = rng.uniform(0, min(1.0, MEAN_FEW / (models - 1)), records)
@@ -148,15 +182,34 @@ def signals_of_rounded(margin: np.ndarray, classes: int = 2) -> dict[str, np.nda
 
 
 def gaussian_simulation(shift: float, **options) -> Rotation:
-    """Simulate :func:`gaussian` margins with every model in turn as the target.
+    """Simulate normal margins with every model in turn as the target.
 
     With ``log_deviation_sd=0`` LiRA's AUC tends to Phi(shift / sqrt 2).
+
+    Args:
+        shift: Difference of the mean margins of members and non-members, in standard deviations.
+        options: ``records``, ``models``, ``seed``, ``design`` and others; see ``guestlist.selfcheck.simulations.gaussian``.
+
+    Returns:
+        The simulated models.
+
+    Examples:
+        >>> simulation = gl.testing.gaussian_simulation(1.0, records=100, models=5, seed=0)
+        >>> simulation.values["margin"].shape, simulation.member.shape
+        ((5, 100), (5, 100))
     """
     return as_rotation(*gaussian(shift, **options))
 
 
 def noise_simulation(**options) -> Rotation:
-    """Simulate models whose outputs do not depend on membership: the AUC of every attack is 0.5 on average."""
+    """Simulate models whose outputs do not depend on membership: the AUC of every attack is 0.5 on average.
+
+    Args:
+        options: As for :func:`gaussian_simulation`.
+
+    Returns:
+        The simulated models.
+    """
     return gaussian_simulation(0.0, **options)
 
 
@@ -184,6 +237,12 @@ def memorising_simulation(
     Args:
         outliers: True if models that did not train on a memorised record get it wrong; otherwise memorised records are
             like the others.
+        records, models: Numbers of records and models.
+        share: Share of memorised records.
+        seed: Random seed.
+
+    Returns:
+        The simulated models, and which records are memorised.
     """
     rng = np.random.default_rng(seed)
     member, together = bernoulli(models, records, rng)
