@@ -31,7 +31,19 @@ import pytest
 import guestlist as gl
 from guestlist import errors
 
-PACKAGES = ("attacks", "datasets", "defences", "evidence", "games", "knn", "metrics", "privacy", "risks", "testing")
+PACKAGES = (
+    "attacks",
+    "datasets",
+    "defences",
+    "evidence",
+    "games",
+    "knn",
+    "metrics",
+    "models",
+    "privacy",
+    "risks",
+    "testing",
+)
 PAGE = Path(__file__).parents[1] / "docs" / "api.md"
 SECTION = re.compile(r"^(Args|Attributes|Returns|Yields|Raises|Examples):\n((?:(?: {4}.*)?\n)+)", re.MULTILINE)
 ENTRY = re.compile(r"^(\*{0,2}[\w.]+(?:, \*{0,2}[\w.]+)*):", re.MULTILINE)

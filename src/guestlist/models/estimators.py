@@ -246,14 +246,33 @@ class TrainAlike:
 
 
 def check_fit(target: Target, params: FitParams | None) -> None:
-    """Raise, before anything is trained, if the estimator's ``fit`` cannot be called as references call it."""
+    """Check, before anything is trained, that the estimator's ``fit`` can be called as references call it.
+
+    Args:
+        target: Target of the audit.
+        params: Arguments of ``fit`` besides features and labels, if any.
+
+    Raises:
+        InputError: If it cannot.
+    """
     trainer = target.can.get("train")
     if isinstance(trainer, Train) and isinstance(trainer.recipe, Refit):
         check_arguments(trainer.model, params.arguments if params else {})
 
 
 def with_fit_params(target: Target, params: FitParams) -> Target:
-    """Return the target with arguments for ``fit`` of its references; they are part of its fingerprint."""
+    """Return the target with arguments for ``fit`` of its references; they are part of its fingerprint.
+
+    Args:
+        target: Target of the audit.
+        params: Arguments of ``fit`` besides features and labels.
+
+    Returns:
+        The target with these arguments.
+
+    Raises:
+        InputError: If the target's references are not trained by ``fit``.
+    """
     trainer = target.needs(
         "train", "fit_params= are for the training of references, and {name} has no recipe to train them by{why}."
     )
@@ -354,9 +373,10 @@ class RegressorPredict:
 class Train:
     """Train one reference with a recipe.
 
-    Args:
+    Attributes:
         model: Unfitted estimator.
         classes: Labels; empty for a regressor.
+        recipe: Recipe ``(model, data, rng) -> fitted model``.
     """
 
     model: Any

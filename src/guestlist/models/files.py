@@ -371,6 +371,9 @@ def load_model(
 
     Returns:
         Estimator of a ``.skops`` file or a pickle; target of an ``.onnx`` file.
+
+    Raises:
+        InputError: If the file is missing, damaged, of an unknown type, or a pickle that is not allowed.
     """
     path = Path(path)
     if not path_exists(path):

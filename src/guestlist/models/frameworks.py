@@ -14,7 +14,11 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Lazy:
-    """A function that is imported when it is called, given as ``"module:function"``."""
+    """A function that is imported when it is called, given as ``"module:function"``.
+
+    Attributes:
+        path: Module and function, such as ``"guestlist.models.estimators:retrain_estimator"``.
+    """
 
     path: str
 
@@ -91,7 +95,7 @@ FRAMEWORKS: dict[str, Framework] = {
         packages=("onnx", "onnxruntime"),
         advice="Save the ONNX model to a file and pass its path, or wrap it with gl.onnx_target(path, ...).",
         suffixes=(".onnx",),
-        load=Lazy("guestlist.models.files:load_onnx"),
+        load=Lazy("guestlist.models.estimators:retrain_estimator"),
     ),
     "function": Framework(
         model_type="function",
@@ -102,17 +106,35 @@ FRAMEWORKS: dict[str, Framework] = {
 
 
 def packages_of(model: Any) -> set[str]:
-    """Return the top-level packages of the classes that a model's type inherits from."""
+    """Return the top-level packages of the classes that a model's type inherits from.
+
+    Args:
+        model: Model of any type.
+
+    Returns:
+        Names of packages.
+    """
     return {parent.__module__.partition(".")[0] for parent in type(model).__mro__}
 
 
 def framework_of(model: Any) -> Framework | None:
-    """Return the first framework that recognises a model; None if there is none."""
+    """Return the first framework that recognises a model.
+
+    Args:
+        model: Model of any type.
+
+    Returns:
+        The row of ``FRAMEWORKS``; None if there is none.
+    """
     return next((row for row in FRAMEWORKS.values() if row.recognises(model)), None)
 
 
 def loaded_frameworks() -> Iterator[Framework]:
-    """Yield the frameworks of which a package has been imported in this process."""
+    """Yield the frameworks of which a package has been imported in this process.
+
+    Yields:
+        Rows of ``FRAMEWORKS``.
+    """
     for row in FRAMEWORKS.values():
         if any(sys.modules.get(name) for name in row.packages):
             yield row

@@ -146,7 +146,15 @@ ENOUGH = 20
 
 
 def check_sides(sides: dict[str, Data], classes: np.ndarray) -> None:
-    """Raise unless every side has records of one shape, with labels the target knows."""
+    """Check that every set has records of one shape, with labels that the target knows.
+
+    Args:
+        sides: Name of each set of records to its records; one is ``members``.
+        classes: Labels of the target; empty for regression.
+
+    Raises:
+        InputError: If a set is empty, or its features or labels do not fit.
+    """
     members = sides["members"]
     for side, data in sides.items():
         if len(data) == 0:
@@ -157,7 +165,16 @@ def check_sides(sides: dict[str, Data], classes: np.ndarray) -> None:
 
 
 def check_finite(side: str, data: Data, predict) -> None:
-    """Raise where a feature is NaN or infinite and the model cannot read it."""
+    """Check that the model can read the records with NaN or infinite features, if there are any.
+
+    Args:
+        side: Name of the set of records, for messages.
+        data: Records of the set.
+        predict: Function from features to outputs.
+
+    Raises:
+        InputError: If it cannot.
+    """
     broken = _not_finite(data.x)
     if not broken.any():
         return
@@ -171,7 +188,15 @@ def check_finite(side: str, data: Data, predict) -> None:
 
 
 def check_readable(sides: Mapping[str, Data], predict) -> None:
-    """Raise if the model cannot read a record, before the slow work and before a folder is created."""
+    """Check that the model can read all records, before the slow work and before a folder is created.
+
+    Args:
+        sides: Name of each set of records to its records.
+        predict: Function from features to outputs.
+
+    Raises:
+        InputError: If it cannot read a record, which the message names.
+    """
     for side, data in sides.items():
         asked_about(data, lambda some: query(predict, some.x), side)
 

@@ -25,6 +25,13 @@ def answering(
         label: Label column of ``members``, if they are a table.
         seed: Random seed of the defence.
         attacker: ``adaptive`` has references with the same defence; ``naive`` does not know the defence.
+
+    Returns:
+        The target, for ``audit`` and the other entry points.
+
+    Raises:
+        InputError: If ``how`` is no output defence, the model predicts values, or the defence needs ``members``.
+        ValueError: If ``attacker`` is unknown.
     """
     target = as_target(model)
     if not isinstance(how, Answering):

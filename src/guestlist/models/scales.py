@@ -84,7 +84,14 @@ CELLS_AT_ONCE = 2**16  # a block stays in the cache, and limits memory with many
 
 
 def row_blocks(answers: np.ndarray) -> list[slice]:
-    """Return blocks of rows; computations on a row do not depend on other rows."""
+    """Return blocks of rows that fit in memory; computations on a row do not depend on other rows.
+
+    Args:
+        answers: (records, columns) outputs.
+
+    Returns:
+        Slices of rows, in order.
+    """
     step = max(1, CELLS_AT_ONCE // max(answers.shape[1], 1))
     return [slice(start, start + step) for start in range(0, max(len(answers), 1), step)]
 
@@ -123,10 +130,19 @@ def signals_of_logits(logits: np.ndarray, labels: np.ndarray) -> dict[str, np.nd
 def signals_of_probabilities(
     probabilities: np.ndarray, labels: np.ndarray, smallest: float = SMALLEST_PROBABILITY
 ) -> dict[str, np.ndarray]:
-    """Return the same signals for a model that outputs only probabilities.
+    """Compute every signal of ``SIGNALS`` for a model that outputs only probabilities.
 
     Args:
+        probabilities: (records, classes) outputs.
+        labels: (records,) true class of each record, as an index.
         smallest: Probability that replaces an output of 0 in logarithms; see :func:`smallest_answer`.
+
+    Returns:
+        Name to (records,) values.
+
+    Examples:
+        >>> gl.models.signals_of_probabilities(np.array([[0.75, 0.25]]), np.array([0]))["loss"].round(3).tolist()
+        [0.288]
     """
     p = np.asarray(probabilities, dtype=np.float64)
     shares = _probability_terms(p, labels)
@@ -550,7 +566,17 @@ SCALES: Mapping[str, type[Probabilities] | type[Logits] | type[Values] | type[La
 
 
 def as_scale(scale: str | Scale) -> Scale:
-    """Return the scale of this name, or the scale itself; raise for anything else."""
+    """Return the scale of a name, or the scale itself.
+
+    Args:
+        scale: ``probabilities``, ``logits``, ``values`` or ``labels``; or a scale.
+
+    Returns:
+        The scale.
+
+    Raises:
+        ValueError: If it is something else.
+    """
     if isinstance(scale, Probabilities | Logits | Values | Labels):
         return scale
     if not isinstance(scale, str) or scale not in SCALES:

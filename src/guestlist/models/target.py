@@ -24,7 +24,14 @@ from guestlist.models.scales import Probabilities, Scale, as_scale
 
 @contextmanager
 def model_code() -> Iterator[None]:
-    """Restore the working directory and NumPy's error handling afterwards; report ``sys.exit`` as an error."""
+    """Restore the working directory and NumPy's error handling afterwards; report ``sys.exit`` as an error.
+
+    Yields:
+        Nothing.
+
+    Raises:
+        RuntimeError: If the model's code calls ``sys.exit``.
+    """
     try:
         before = os.getcwd()
     except OSError:  # the directory was removed: there is nothing to return to
@@ -43,14 +50,25 @@ def model_code() -> Iterator[None]:
 
 
 def numpy_defaults() -> np.errstate:
-    """Use NumPy's own error handling: ``np.seterr(all="raise")`` of a script must not stop an audit half-way."""
+    """Use NumPy's own error handling: ``np.seterr(all="raise")`` of a script must not stop an audit half-way.
+
+    Returns:
+        A context manager, which is also a decorator.
+    """
     return np.errstate(divide="warn", over="warn", under="ignore", invalid="warn")
 
 
 def query(predict: Callable[[Any], Any], x) -> Any:
     """Return a model's outputs for a copy of the records.
 
-    A function that never writes on its input says so by ``leaves_input = True``, and gets the records themselves.
+    A function with ``leaves_input = True`` never writes on its input, and gets the records themselves.
+
+    Args:
+        predict: Function from features to outputs.
+        x: Features as the model reads them.
+
+    Returns:
+        The outputs.
     """
     with model_code():
         return predict(x if getattr(predict, "leaves_input", False) else copied(x))
@@ -68,10 +86,17 @@ class OnCopies:
 
 @contextmanager
 def unchanged(pool: Data, who: str) -> Iterator[None]:
-    """Raise if the records differ afterwards: every later model would be trained on and queried with other records.
+    """Check that the records are the same afterwards: otherwise later models would be trained on other records.
 
     Args:
-        who: the model at work, for the message.
+        pool: Records of the audit.
+        who: The model at work, for the message.
+
+    Yields:
+        Nothing.
+
+    Raises:
+        AuditError: If the records have changed.
     """
     before = spot_digest(pool)
     yield
@@ -348,7 +373,20 @@ class SoftValueTrainer:
 
 
 def answers(predict: Predict, x, columns: int, scale: Scale) -> np.ndarray:
-    """Query one model; return its (records, columns) float64 outputs after a check."""
+    """Query one model and check its outputs.
+
+    Args:
+        predict: Function from features to outputs.
+        x: Features as the model reads them.
+        columns: Number of columns of the outputs.
+        scale: Scale of the outputs.
+
+    Returns:
+        (records, columns) float64 outputs.
+
+    Raises:
+        InputError: If the outputs have another shape, or cannot be on this scale.
+    """
     outputs = np.asarray(query(predict, x), dtype=np.float64)
     if not scale.has_classes and outputs.ndim == 1:
         outputs = outputs[:, None]
@@ -368,6 +406,12 @@ def as_target(model, train: Recipe | Callable | None = None) -> Target:
         model: Target, path of a model file, or model of a framework in ``FRAMEWORKS``.
         train: Training of references, if the model does not define it: a function ``(data, rng) -> model``, or for an
             estimator a recipe ``(model, data, rng) -> model``.
+
+    Returns:
+        The target.
+
+    Raises:
+        InputError: If the model is a class, not fitted, of an unknown type, or needs a target of its framework.
     """
     if isinstance(model, str | Path):
         from guestlist.models.files import load_model

@@ -167,18 +167,32 @@ SPACES = {"inputs": "", "first_layer": "first", "last_hidden": "last_hidden", "o
 
 
 def default_space(target: Target) -> str:
-    """Return the first layer if the model has layers, else the outputs."""
+    """Return the space of SHAPr: the first layer if the model has layers, otherwise the outputs.
+
+    Args:
+        target: Target of the audit.
+
+    Returns:
+        ``first_layer`` or ``outputs``.
+    """
     if "layers" in target.can:
         return "first_layer"
     return "outputs"
 
 
 def space_of(target: Target, name: str, x) -> np.ndarray:
-    """Return (records, dimensions) the records in a space.
+    """Return the records in a feature space.
 
     Args:
+        target: Target of the audit.
         name: ``inputs``, ``first_layer``, ``last_hidden`` or ``outputs``: the target's probabilities.
-        x: features as the target reads them.
+        x: Features as the target reads them.
+
+    Returns:
+        (records, dimensions) coordinates.
+
+    Raises:
+        InputError: If the space is unknown, or the target does not have it.
     """
     if name not in SPACES:
         raise InputError(f"There is no space {name!r}; these are there: {', '.join(SPACES)}, or an array of your own.")
