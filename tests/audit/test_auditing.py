@@ -293,9 +293,9 @@ def test_an_own_attack_may_look_at_whole_answers_population_and_leaves(tree, blo
 
 
 def test_only_an_audit_grows(tree, blobs, tmp_path):
-    with pytest.raises(ValueError, match="what grows is an audit"):
+    with pytest.raises(ValueError, match="UntilWidth"):
         gl.collect(tree, *blobs, references=gl.UntilWidth(0.1), folder=tmp_path)
-    with pytest.raises(InputError, match="none of these attacks can be tried on stand-in targets"):
+    with pytest.raises(InputError, match="stand-in targets"):
         gl.audit(tree, *blobs, references=gl.UntilWidth(0.1), attacks=["leaf_shares"], folder=tmp_path / "b")
     assert not (tmp_path / "b" / "signals").exists()
 
