@@ -85,7 +85,9 @@ def test_groups_for_which_risks_contradict_each_other_are_named():
 
 def test_what_a_risk_takes_is_said():
     few = case_of(gaussian_simulation(1.0, records=40, models=3), ("loss",))
-    with pytest.raises(InputError, match="'mu' cannot be computed: this audit lacks 8 references and the signals margin"):
+    with pytest.raises(
+        InputError, match="'mu' cannot be computed: this audit lacks 8 references and the signals margin"
+    ):
         members_by_risk(few, ["mu"])
     with pytest.raises(InputError, match="There is no risk 'moo'"):
         members_by_risk(few, ["moo"])
