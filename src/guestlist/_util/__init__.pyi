@@ -13,9 +13,6 @@ from .fingerprints import THREADS as THREADS
 from .fingerprints import describe as describe
 from .fingerprints import described as described
 from .fingerprints import names_ending as names_ending
-from .fit_params import EXAMPLE as EXAMPLE
-from .fit_params import FitParams as FitParams
-from .fit_params import split_by_side as split_by_side
 from .lazy import LazyArray as LazyArray
 from .lazy import LazyField as LazyField
 from .lazy import LazyMapping as LazyMapping
@@ -58,6 +55,8 @@ from .text import percent as percent
 from .text import reason as reason
 from .text import single_line as single_line
 from .text import with_interval as with_interval
+from .validation import EXAMPLE as EXAMPLE
+from .validation import FitParams as FitParams
 from .validation import array as array
 from .validation import as_path as as_path
 from .validation import choice as choice
@@ -66,4 +65,5 @@ from .validation import integer as integer
 from .validation import number as number
 from .validation import numbers as numbers
 from .validation import short_repr as short_repr
+from .validation import split_by_side as split_by_side
 from .validation import words as words
