@@ -1,4 +1,4 @@
-"""What the simulations of ``benchmarks/honesty`` measured, beside what was asked of it: one table for the docs."""
+"""Table of the simulations in ``benchmarks/honesty``: measured rates and their nominal limits."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ HERE = Path(__file__).parents[1] / "benchmarks" / "honesty"
 
 
 def honesty_table() -> str:
-    """One row per promise: the figure, its limit, and how many worlds or audits it comes from."""
-    rows = ["| what | measured | wanted | from |", "| --- | --- | --- | --- |"]
+    """Return one row per claim: the measured rate, its limit, and the number of simulations or audits."""
+    rows = ["| claim | measured | limit | from |", "| --- | --- | --- | --- |"]
     for parts in (
         _persons(),
         _baseline(),
@@ -34,39 +34,39 @@ def _read(name: str) -> dict:
 
 
 def _percent(share: float) -> str:
-    return f"{100 * share:.3g} %"
+    return f"{100 * share:.3g}%"
 
 
 def _rates() -> Iterator[tuple[str, ...]]:
     found = _read("rates")
     repeats = f"{found['repeats']:,} samples of each"
     least = min(found["intervals"], key=lambda row: row["covered"])
-    what = f"the interval of TPR at an FPR covers at least ({least['name']})"
-    yield what, _percent(least["covered"]), "≥ 94 %", f"{len(found['intervals'])} simulations, {repeats}"
+    what = f"lowest coverage of the interval of TPR at a given FPR ({least['name']})"
+    yield what, _percent(least["covered"]), "≥ 94%", f"{len(found['intervals'])} simulations, {repeats}"
     what = "its width compared with a union bound, scores without ties"
-    yield what, f"{found['mean width ratio without ties']:.2f}", "≤ .70", repeats
+    yield what, f"{found['mean width ratio without ties']:.2f}", "≤ 0.70", repeats
     yield "the same, ties included", f"{found['mean width ratio']:.2f}", "", repeats
     powered = next(row for row in found["intervals"] if row["name"].startswith("normal, d 0.5, 900"))
     before = f"(union bound {_percent(powered['power_of_union_bound'])})"
-    yield "it excludes guessing, d' = .5, 900 + 900", f"{_percent(powered['power'])} {before}", "≥ 50 %", repeats
+    yield "it excludes guessing, d' = 0.5, 900 + 900", f"{_percent(powered['power'])} {before}", "≥ 50%", repeats
     for row in found["claims of the headline at 900 + 900"]:
         samples = f"{found['repeats of claims']} samples"
         if row["memorised"]:
             yield (
                 f"a leak is claimed, {_percent(row['memorised'])} memorised",
                 _percent(row["either"]),
-                "≥ 80 %",
+                "≥ 80%",
                 samples,
             )
         elif not row["shift"]:
-            yield "a leak is claimed, nothing leaks", _percent(row["either"]), "≤ 5 %", samples
+            yield "a leak is claimed, nothing leaks", _percent(row["either"]), "≤ 5%", samples
 
 
 def _persons() -> Iterator[tuple[str, ...]]:
     found = _read("persons")
     least = min(found["rows"], key=lambda row: row["told"])
-    told = f"95 % intervals cover at least, told of persons ({least['figure']}, {least['world']})"
-    yield told, _percent(least["told"]), "≥ 93 %", f"{found['samples']:,} samples"
+    what = f"lowest coverage of 95% intervals with person identifiers ({least['figure']}, {least['world']})"
+    yield what, _percent(least["told"]), "≥ 93%", f"{found['samples']:,} samples"
 
 
 def _baseline() -> Iterator[tuple[str, ...]]:
@@ -77,102 +77,117 @@ def _baseline() -> Iterator[tuple[str, ...]]:
         elif "second_order_flagged" in world:
             what = f"model-free baseline is flagged, {name.removesuffix(': flagged')}"
             flagged = _percent(world["second_order_flagged"])
-            yield what, flagged, "≥ 95 %", f"{world['repeats']} simulations"
+            yield what, flagged, "≥ 95%", f"{world['repeats']} simulations"
         elif "second_order_off" in world:
-            beside = f"with the true weights {world['oracle_off']:+.3f}"
-            off = f"{world['second_order_off']:+.3f} ({beside})"
-            yield f"weighted AUC minus the truth, {name}", off, "± .015", f"{world['worlds']} simulations"
+            compared = f"with the true weights {world['oracle_off']:+.3f}"
+            off = f"{world['second_order_off']:+.3f} ({compared})"
+            yield f"weighted AUC minus the truth, {name}", off, "± 0.015", f"{world['worlds']} simulations"
         elif "says_yes" in world:
-            yield f"answers Yes, two kinds: {name}", _percent(world["says_yes"]), "≤ 5 %", f"{world['audits']} audits"
+            yield (
+                f"verdict is Yes, two populations: {name}",
+                _percent(world["says_yes"]),
+                "≤ 5%",
+                f"{world['audits']} audits",
+            )
         elif "withheld" in world:
-            what = f"the headline is withheld, two kinds: {name}"
-            yield what, _percent(world["withheld"]), "≥ 95 %", f"{world['worlds']} worlds"
+            what = f"headline is withheld, two populations: {name}"
+            yield what, _percent(world["withheld"]), "≥ 95%", f"{world['worlds']} simulations"
         elif "gain_above_0" in world:
-            what = f"answers Likely, two kinds and no leak: {name.removeprefix('no leak, ')}"
-            yield what, _percent(world["says_likely"]), "≤ 5 %", f"{world['worlds']} worlds"
+            what = f"verdict is Likely, two populations and no leak: {name.removeprefix('no leak, ')}"
+            yield what, _percent(world["says_likely"]), "≤ 5%", f"{world['worlds']} simulations"
         elif "held" in world:
-            yield f"the interval covers: {name}", _percent(world["held"]), "≥ 93 %", f"{world['worlds']} worlds"
+            yield f"the interval covers: {name}", _percent(world["held"]), "≥ 93%", f"{world['worlds']} simulations"
         elif "oracle_off" in world:
             yield from _weighted(name.removeprefix("weighted, "), world)
 
 
 def _weighted(name: str, world: dict) -> Iterator[tuple[str, ...]]:
-    """Weighted non-members, beside what the true weights, which nobody knows, would come to."""
-    count = f"{world['worlds']} worlds"
-    beside = "with the true weights"
+    """Weighted non-members, compared with the true weights, which are unknown in practice."""
+    count = f"{world['worlds']} simulations"
+    compared = "with the true weights"
     off, oracle = world["off"], world["oracle_off"]
     yield (
         f"weighted AUC minus the truth, on average: {name}",
-        f"{off:+.3f} ({beside} {oracle:+.3f})",
-        "± .015",
+        f"{off:+.3f} ({compared} {oracle:+.3f})",
+        "± 0.015",
         count,
     )
-    near = f"{world['absolute']:.3f} ({beside} {world['oracle_absolute']:.3f})"
+    near = f"{world['absolute']:.3f} ({compared} {world['oracle_absolute']:.3f})"
     yield f"the same, mean absolute: {name}", near, "", count
-    held = f"{_percent(world['auc_held'])} ({beside} {_percent(world['oracle_held'])})"
-    yield f"its 95 % interval covers: {name}", held, "≥ 93 %", count
-    yield f"95 % intervals of weighted rates cover: {name}", _percent(world["tpr_held"]), "≥ 93 %", count
-    yield f"the interval of attack minus baseline covers: {name}", _percent(world["gain_held"]), "≥ 93 %", count
+    held = f"{_percent(world['auc_held'])} ({compared} {_percent(world['oracle_held'])})"
+    yield f"its 95% interval covers: {name}", held, "≥ 93%", count
+    yield f"95% intervals of weighted rates cover: {name}", _percent(world["tpr_held"]), "≥ 93%", count
+    yield f"the interval of attack minus baseline covers: {name}", _percent(world["gain_held"]), "≥ 93%", count
 
 
 def _claims() -> Iterator[tuple[str, ...]]:
     parts = _read("claims")["parts"]
     for part, key, what, wanted in (
-        ("50 groups", "names a group", "names an exposed group among 50, none is", "≤ 5 %"),
-        ("50 groups", "more than the rest", "says that one is more exposed than the rest", "≤ 5 %"),
-        ("recipe", "above guessing", "the recipe's interval lies above guessing, nothing leaks", "≤ 3.5 %"),
-        ("recipe until narrow", "above guessing", "the same, trained until it is narrow", "≤ 3.5 %"),
+        ("50 groups", "names a group", "an exposed group is named among 50, none is exposed", "≤ 5%"),
+        ("50 groups", "more than the rest", "one group is reported as more exposed than the rest, none is", "≤ 5%"),
+        ("recipe", "above guessing", "interval of the training recipe is above guessing, nothing leaks", "≤ 3.5%"),
+        (
+            "recipe until narrow",
+            "above guessing",
+            "the same, with references added until the interval is narrow",
+            "≤ 3.5%",
+        ),
         ("luck, a target that leaks more", "above", "a model that leaks more is above the prediction interval", ""),
-        ("exposed records", "calls", "listed records are called by models that did not train on them", "≤ 7 %"),
+        ("exposed records", "calls", "listed records are flagged by models that were not trained on them", "≤ 7%"),
     ):
         if part in parts:
             counted = parts[part].get("audits") or parts[part]["worlds"]
-            yield what, _percent(parts[part][key]), wanted, f"{counted:,.0f} worlds"
+            yield what, _percent(parts[part][key]), wanted, f"{counted:,.0f} simulations"
     for part, found in parts.items():
         if part.startswith("luck") and "more" not in part:
             called = found["outside the prediction interval"] if "judged" in found else found["below"] + found["above"]
-            counted = f"{found['judged']:,.0f} models" if "judged" in found else f"{found['worlds']:,.0f} worlds"
+            counted = f"{found['judged']:,.0f} models" if "judged" in found else f"{found['worlds']:,.0f} simulations"
             yield (
-                f"one of many alike is outside the prediction interval: {part}",
+                f"a typical model is outside the prediction interval: {part.replace('luck', 'recipe')}",
                 _percent(called),
-                "about 5 %",
+                "about 5%",
                 counted,
             )
         if part.startswith("null audits"):
-            wanted = "" if "not told" in part else "≤ 10 %" if "visits" in part else "≤ 7 %"
-            yield f"any claim, {part}", _percent(found["any claim"]), wanted, f"{found['audits']:.0f} audits"
+            wanted = "" if "not told" in part else "≤ 10%" if "visits" in part else "≤ 7%"
+            yield (
+                f"any claim, {part.replace('visits not told', 'visits without person identifiers')}",
+                _percent(found["any claim"]),
+                wanted,
+                f"{found['audits']:.0f} audits",
+            )
 
 
 def _group_risks() -> Iterator[tuple[str, ...]]:
     parts = _read("group_risks")["parts"]
     claims = {name: found for name, found in parts.items() if "claims a difference" in found}
-    law, worst = max(claims.items(), key=lambda item: item[1]["claims a difference"])
-    what = f"says that a group's mean risk differs, of 50, their pairs and classes, none does ({law})"
-    yield what, _percent(worst["claims a difference"]), "≤ 5 %", f"{worst['audits']:,} worlds"
+    setting, worst = max(claims.items(), key=lambda item: item[1]["claims a difference"])
+    what = f"a group's mean risk is reported to differ, among 50 groups, pairs and classes, none does ({setting})"
+    yield what, _percent(worst["claims a difference"]), "≤ 5%", f"{worst['audits']:,} simulations"
     least = min(min(found["means covered"], found["differences covered"]) for found in claims.values())
     yield (
-        "95 % intervals of these means and differences cover at least",
+        "lowest coverage of 95% intervals of these means and differences",
         _percent(least),
-        "≥ 93 %",
-        f"{worst['audits']:,} worlds",
+        "≥ 93%",
+        f"{worst['audits']:,} simulations",
     )
     gaps = {name: found for name, found in parts.items() if "claimed" in found and "leak" not in name}
     audits = sum(found["audits"] for found in gaps.values())
     claimed = sum(found["audits"] * found["claimed"] for found in gaps.values()) / audits
     name, largest = max(gaps.items(), key=lambda item: item[1]["claimed"])
     yield (
-        f"says that a risk varies with the generalisation gap, nothing leaks (largest: {name}, {_percent(largest['claimed'])} of "
-        f"{largest['audits']})",
+        f"a risk is reported to vary with the generalisation gap, nothing leaks "
+        f"(largest: {name}, {_percent(largest['claimed'])} of {largest['audits']})",
         _percent(claimed),
-        "≤ 5 %",
-        f"{audits:,} worlds",
+        "≤ 5%",
+        f"{audits:,} simulations",
     )
 
 
 def _ties() -> Iterator[tuple[str, ...]]:
     found = _read("ties")
     exact = min(row["least covered"] for row in found["auc of 0 and 1, summed over all outcomes"])
-    yield "the AUC's interval covers at least, scores 0 and 1", _percent(exact), "≥ 93 %", "all outcomes, exactly"
+    yield "lowest coverage of the AUC's interval, scores 0 and 1", _percent(exact), "≥ 93%", "all outcomes, exactly"
 
 
 def _models() -> Iterator[tuple[str, ...]]:
@@ -180,14 +195,19 @@ def _models() -> Iterator[tuple[str, ...]]:
     at_one = [row for row in left_out["interval_excludes_one_half"] if row["effect"] == 1.0]
     worst = max(row["own"] for row in at_one)
     yield (
-        "attack L's interval excludes one half, nothing leaks",
+        "interval of attack L excludes 0.5, nothing leaks",
         _percent(worst),
-        "≤ 7 %",
-        f"{left_out['repeats']:,} worlds",
+        "≤ 7%",
+        f"{left_out['repeats']:,} simulations",
     )
     recipes = _read("recipes")
     false = max(recipes["same_recipe"].values())
-    yield "a target is found unlike references of its recipe (GL118)", _percent(false), "≤ 5 %", "five kinds of model"
+    yield (
+        "a target is flagged as unlike references of its training recipe (GL118)",
+        _percent(false),
+        "≤ 5%",
+        "five model types",
+    )
     yield from _training_set()
 
 
@@ -195,12 +215,12 @@ def _training_set() -> Iterator[tuple[str, ...]]:
     for name, found in _read("training_set")["settings"].items():
         true, other = found["members are true"], found["trained on other people"]
         audits = f"{found['audits']} audits"
-        wanted = "≥ 95 %" if name.startswith(("forest", "tree")) else ""
-        what = f"members that the model never saw are doubted (GL129): {name}"
+        wanted = "≥ 95%" if name.startswith(("forest", "tree")) else ""
+        what = f"records that the model never saw are flagged as doubtful members (GL129): {name}"
         yield what, _percent(other["doubted"]), wanted, audits
-        yield f"true members are doubted (GL129): {name}", _percent(true["doubted"]), "≤ 2 %", audits
+        yield f"true members are flagged as doubtful (GL129): {name}", _percent(true["doubted"]), "≤ 2%", audits
         what = f"the exposure list names a record that the model never saw: {name}"
-        yield what, _percent(other["flags a record"]), "≤ 10 %", audits
+        yield what, _percent(other["flags a record"]), "≤ 10%", audits
 
 
 def _epsilon() -> Iterator[tuple[str, ...]]:
@@ -211,25 +231,25 @@ def _epsilon() -> Iterator[tuple[str, ...]]:
         what = (
             f"a lower bound on ε is above the truth, {kind} ({worst['method']}, {worst['threshold']}; {worst['world']})"
         )
-        yield what, _percent(worst["false_claims"]), "≤ 5 %", f"{worst['runs']:,} runs"
+        yield what, _percent(worst["false_claims"]), "≤ 5%", f"{worst['runs']:,} runs"
     believed = [row for row in rows if "Bayesian" in row["method"]]
     if believed:
         worst = max(believed, key=lambda row: row["false_claims"])
-        what = f"the same of a Bayesian belief ({worst['threshold']}; {worst['world']})"
-        yield what, _percent(worst["false_claims"]), "not promised", f"{worst['runs']:,} runs"
+        what = f"the same for a Bayesian posterior ({worst['threshold']}; {worst['world']})"
+        yield what, _percent(worst["false_claims"]), "not claimed", f"{worst['runs']:,} runs"
     through = _read("many_runs")["rows"]
     for method in dict.fromkeys(row["method"] for row in through):
         worst = max((row for row in through if row["method"] == method), key=lambda row: row["false_claims"])
-        what = f"`gl.play_many` contradicts a promise that is kept ({method}; {worst['world']})"
-        wanted = "not promised" if method == "Bayesian" else "≤ 5 %"
+        what = f"`gl.play_many` contradicts a guarantee that holds ({method}; {worst['world']})"
+        wanted = "not claimed" if method == "Bayesian" else "≤ 5%"
         yield what, _percent(worst["false_claims"]), wanted, f"{worst['audits']:,} audits of {worst['runs']} models"
     command = _read("dp_command")
     for row in command["rows"]:
         what = f"ε = {command['claimed']:g} is contradicted by `guestlist dp`, {command['records']:,} records of Adult, noise"
-        wanted = "≤ 5 %" if row["noise"] == "as promised" else "100 %"
+        wanted = "≤ 5%" if row["noise"] == "as promised" else "100%"
         yield f"{what} {row['noise']}", _percent(row["contradicted"]), wanted, f"{row['runs']} models"
     for row in _read("dp_sgd")["rows"]:
-        wanted = "≤ 5 %" if row["world"] == "noise as promised" else "100 %"
+        wanted = "≤ 5%" if row["world"] == "noise as promised" else "100%"
         yield (
             f"ε = 1 of DP-SGD is contradicted, {row['world']}",
             _percent(row["contradicted"]),
@@ -242,7 +262,7 @@ POWER_IN = ("randomised response, ε = 1", "randomised response, ε = 3", "Gauss
 
 
 def power_table() -> str:
-    """What bounds on epsilon prove on average beside the truth, and how often they are above it: method by method."""
+    """Return, for each method, the mean lower bound on epsilon, the truth, and how often the bound exceeds it."""
     found = _read("epsilon")
     heads = [world for world in POWER_IN if any(row["world"] == world for row in found["rows"])]
     truths = {row["world"]: row["truth"] for row in found["rows"]}
@@ -267,31 +287,36 @@ def _gate() -> Iterator[tuple[str, ...]]:
     yield (
         "the gate fails a model that leaks nothing, by an AUC below 0.5",
         _percent(found["shares"]["nothing leaks: AUC below 0.5 by chance"]),
-        "≤ 5 %",
+        "≤ 5%",
         count,
     )
-    yield "the gate passes interchanged sides", _percent(found["shares"]["interchanged: passed"]), "0 %", count
+    yield (
+        "the gate passes interchanged members and non-members",
+        _percent(found["shares"]["interchanged: passed"]),
+        "0%",
+        count,
+    )
     yield (
         "the gate passes a true AUC at the limit",
         _percent(found["shares"]["true AUC at the limit: passed"]),
-        "≤ 5 %",
+        "≤ 5%",
         count,
     )
 
 
 def _compare() -> Iterator[tuple[str, ...]]:
     found = _read("compare")["equal"]
-    for what, told, wanted in (
-        ("any figure", "equal models are said to differ in any figure", "≤ 5 %"),
-        ("most exposed", "their most exposed members are said to differ", "≤ 5 %"),
-        ("risen", "anybody is named whose risk rose, of equal models", "≤ 10 %"),
+    for what, claim, wanted in (
+        ("any figure", "equal models are reported to differ in any metric", "≤ 5%"),
+        ("most exposed", "their most exposed members are reported to differ", "≤ 5%"),
+        ("risen", "a record is reported with a risen risk, equal models", "≤ 10%"),
     ):
-        law, worst = max(found.items(), key=lambda item: item[1][what])
-        yield f"{told} ({law})", _percent(worst[what]), wanted, f"{worst['repeats']} comparisons"
+        world, worst = max(found.items(), key=lambda item: item[1][what])
+        yield f"{claim} ({world})", _percent(worst[what]), wanted, f"{worst['repeats']} comparisons"
 
 
 def _defend() -> Iterator[tuple[str, ...]]:
     found = _read("defend")
-    law, worst = max(found["worlds"].items(), key=lambda item: item[1]["named"])
-    what = f"one of {found['defences']} defences that change nothing is said to leak less ({law})"
-    yield what, _percent(worst["named"]), "≤ 5 %", f"{found['repeats']:,} worlds"
+    world, worst = max(found["worlds"].items(), key=lambda item: item[1]["named"])
+    what = f"one of {found['defences']} defences that change nothing is reported to leak less ({world})"
+    yield what, _percent(worst["named"]), "≤ 5%", f"{found['repeats']:,} simulations"

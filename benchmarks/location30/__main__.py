@@ -37,9 +37,11 @@ def markdown(runs: dict[int, Results]) -> str:
     lines = [
         "# Location30: all attacks, with 8, 32 and 128 references",
         "",
-        f"A network (512-256-128-64) of {who.members:,} people's check-ins, {who.nonmembers:,} non-members, "
-        f"{who.population:,} more records for references to train on. It is right on {who.accuracy_members:.1%} of the "
-        f"members and {who.accuracy_nonmembers:.1%} of the non-members. Made by `python -m benchmarks.location30`.",
+        f"The target is a network (512-256-128-64) trained on {who.members:,} records of Location30, a table of check-ins.",
+        f"There are {who.nonmembers:,} non-members, and {who.population:,} more records to train reference models.",
+        f"The target's accuracy is {who.accuracy_members:.1%} on members and {who.accuracy_nonmembers:.1%} on non-members.",
+        "Brackets contain 95% confidence intervals; unscored records have too few reference models for the attack.",
+        "`python -m benchmarks.location30` writes this page.",
     ]
     for references, results in runs.items():
         lines += ["", f"## {references} references", "", *_table(results)]
@@ -47,7 +49,7 @@ def markdown(runs: dict[int, Results]) -> str:
 
 
 def _table(results: Results) -> list[str]:
-    rows = ["| attack | AUC | TPR at 1 % FPR | TPR at 5 % FPR | unscored |", "| --- | --- | --- | --- | --- |"]
+    rows = ["| attack | AUC | TPR at 1% FPR | TPR at 5% FPR | unscored |", "| --- | --- | --- | --- | --- |"]
     for finding in sorted(results.outcomes, key=lambda f: -f.auc.value):
         mark = " (headline)" if finding.name == results.headline.name else ""
         rates = " | ".join(str(_rate(finding, fpr)) for fpr in (0.01, 0.05))

@@ -1,4 +1,4 @@
-"""Slips in the founding papers, each with the figures that show it: recomputed here where that can be done.
+"""Errors in the five papers, each with the numbers that show it, recomputed where possible.
 
-``python -m papers.errata page`` writes the page. One file per paper; a slip is stated in our words, never theirs.
+``python -m papers.errata page`` writes the page. One file per paper; an error is stated in our own words.
 """

@@ -46,24 +46,24 @@ def errata() -> list[Erratum]:
             "a factor e^−ε + 1 in the numerator",
             f"it is 1 − e^−ε: at ε = 1 and δ = 0 the bounds differ by {right:.3f}, not by {printed:.3f}; at ε = 0 they are "
             "equal, both δ",
-            "the proof holds: the right factor is not negative either",
+            "the proof holds: the correct factor is not negative either",
         ),
         Erratum(
             "Section III-B, on Figure 1",
             "almost 0.2 better than the older bound for ε from 0.1 to 2",
             f"{low:.3f} at 0.1, {high:.3f} at 2, and {most:.3f} at most, at ε = {where:.2f}",
-            "the bound is right; the gain is smaller at either end",
+            "the bound is right; the gain is smaller at both ends",
         ),
         Erratum(
             "Section III-B, below Theorem III.4",
             "tighter than equation 3 for every δ",
             f"equation 3 is for δ = 0. At ε = 0 it gives {np.expm1(0):.0f}, and equation 5 gives δ",
-            "the two can be compared at δ = 0 alone, where the claim is right",
+            "the two can be compared only at δ = 0, where the claim is right",
         ),
         Erratum(
             "Appendix A, end of the proof",
-            "the joint law of the IID game as n draws, and the bound concluded for the primed game",
+            "the joint distribution of the IID game as n draws, and the bound concluded for the primed game",
             "the game draws n + 1 records, and the game to conclude for is the one without a prime",
-            "nothing: the argument is the same",
+            "none: the argument is the same",
         ),
     ]

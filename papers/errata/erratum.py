@@ -1,4 +1,4 @@
-"""What is said of one slip."""
+"""Record of one error in a paper."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Erratum:
-    """One slip in a paper.
+    """One error in a paper.
 
     Args:
         place: section, table or equation.
-        printed: what stands there.
-        found: what it should be, and how we know.
-        matters: what follows for a reader of the paper.
+        printed: the printed content.
+        found: the correct content, and the evidence.
+        matters: consequence for a reader of the paper.
     """
 
     place: str

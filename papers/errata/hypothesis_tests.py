@@ -12,13 +12,13 @@ SAID = {("S", "P"): (0.94, 0.94), ("L", "D"): (0.98, 0.82)}
 
 def errata() -> list[Erratum]:
     pairs = {pair: (AGREEMENT_MEMBERS[pair], AGREEMENT_NONMEMBERS[pair]) for pair in SAID}
-    false_alarms, of_d = (1 - AGREEMENT_NONMEMBERS["truth", test] for test in "LD")
+    flagged, of_d = (1 - AGREEMENT_NONMEMBERS["truth", test] for test in "LD")
     text = [
         Erratum(
             f"Section 4 against Table 2, {first} and {second}",
             "agreement of {:.2f} on members and {:.2f} on non-members".format(*SAID[first, second]),
             "the table has {:.3f} and {:.3f}".format(*pairs[first, second]),
-            "the figure for non-members is right, that for members is too high",
+            "the number for non-members is right, that for members is too high",
         )
         for first, second in SAID
     ]
@@ -26,8 +26,8 @@ def errata() -> list[Erratum]:
         *text,
         Erratum(
             "Table 2, attack L",
-            f"the test to come near to, at level {AGREEMENT_LEVEL:g}",
-            f"it calls {false_alarms:.2f} of the non-members, and D {of_d:.3f}. An L that kept its level could agree with "
+            f"the reference test, at level {AGREEMENT_LEVEL:g}",
+            f"it flags {flagged:.2f} of the non-members, and D {of_d:.3f}. A calibrated L could agree with "
             f"this D on at most {reach(AGREEMENT_LEVEL, of_d):.3f} of them; the table has "
             f"{AGREEMENT_NONMEMBERS['L', 'D']:.3f}",
             "that D agrees most with L says first that both call many; see [the page](papers_hypothesis_tests.md)",

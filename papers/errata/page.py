@@ -1,4 +1,4 @@
-"""docs/errata.md, computed anew each time it is written."""
+"""docs/errata.md, computed from scratch each time it is written."""
 
 from __future__ import annotations
 
@@ -19,14 +19,15 @@ PAPERS = {
 
 INTRODUCTION = """# Errata of the founding papers
 
-Slips that we met while reproducing the five papers: in a table against another one, in the text against its table, in
-a formula against its enumeration. They are facts about the texts that we have, some of them preprints; none overturns a
-paper. What can be recomputed is, by `python -m papers.errata page`, which writes this page.
+This page lists errors in the five papers that guestlist [reproduces](papers.md).
+A table contradicts another one, the text contradicts its table, or a formula differs from its enumeration.
+The errors are in the versions that we have, some of them preprints. None overturns a paper.
+`python -m papers.errata page` recomputes the numbers and writes this page.
 """
 
 
 def write() -> None:
-    """Write the page anew."""
+    """Write the page."""
     PAGE.write_text(text(), "utf-8")
 
 
@@ -34,8 +35,8 @@ def text() -> str:
     columns = {
         "where": lambda row: row.place,
         "printed": lambda row: row.printed,
-        "what we find": lambda row: row.found,
-        "what follows": lambda row: row.matters,
+        "correction": lambda row: row.found,
+        "consequence": lambda row: row.matters,
     }
     parts = [f"## {paper}\n\n{table(errata(), columns)}" for paper, errata in PAPERS.items()]
     return "\n".join([INTRODUCTION, *parts])

@@ -38,7 +38,7 @@ def other_recalls() -> list[str]:
 
 @cache
 def enumerated(match: tuple[int, ...], k: int) -> np.ndarray:
-    """Shapley values by equation 1: all subsets of the records, which stand nearest first."""
+    """Shapley values by equation 1: all subsets of the records, nearest first."""
     n = len(match)
 
     def utility(rows: tuple[int, ...]) -> float:
@@ -95,26 +95,26 @@ def errata() -> list[Erratum]:
             f"a recall of {TABLE_7[name]:.2f} for SHAPr",
             f"Table V has {TABLE_5[name][1]:.2f}, and {TABLE_5[name][0]:.2f} for the score it is compared with there; the other "
             f"{len(TABLE_7) - 1} rows agree",
-            "SHAPr is further ahead of influence functions than the table says",
+            "SHAPr is further ahead of influence functions than the table shows",
         ),
         Erratum(
             "Table VIII",
             "a caption that announces two attacks",
             "one column of attack accuracy, that of modified entropy; the likelihood-ratio attack's is not there",
-            "how strong the second attack was cannot be read anywhere",
+            "the strength of the second attack is not reported",
         ),
         Erratum(
             "Table VIII, LOCATION",
-            f"accuracies of {LOCATION[0]:.2f} % (model) and {LOCATION[1]:.2f} % (attack), said to be near Song & Mittal's",
-            f"those are {SONG_LOCATION_TEST} % and {shadow} %. With thresholds learnt on the target itself, the attack on "
-            f"Song & Mittal's published answers reaches {own_thresholds()} %; from a shadow model it has {shadow} %",
-            "the figure fits an attack that learnt from the target's own members: the owner's worst case",
+            f"accuracies of {LOCATION[0]:.2f} % (model) and {LOCATION[1]:.2f} % (attack), described as close to Song & Mittal's",
+            f"those are {SONG_LOCATION_TEST} % and {shadow} %. With thresholds estimated on the target itself, the attack on "
+            f"Song & Mittal's published predictions reaches {own_thresholds()} %; from a shadow model it has {shadow} %",
+            "the number fits an attack with thresholds from the target's own members, a worst case",
         ),
         Erratum(
             "Equation 3",
-            "a difference of indicators without brackets, of which the second alone is multiplied",
-            f"read so, it is not equation 1 in {literal} of {cases} enumerated cases; with brackets in {mended}",
-            "nothing, if one implements the bracketed form",
+            "a difference of indicators without brackets, so that only the second is multiplied",
+            f"read this way, it differs from equation 1 in {literal} of {cases} enumerated cases; with brackets in {mended}",
+            "none for code that implements the bracketed form",
         ),
         Erratum(
             "Equation 2",

@@ -66,10 +66,10 @@ def errata() -> list[Erratum]:
         Erratum(
             f"Table {wrong.table}, {wrong.model}",
             f"accuracies of {wrong.train:g} and {wrong.test:g} %, and {wrong.correctness} % for the attack by correctness",
-            f"these accuracies would give {wrong.expected:.2f} %. The other {len(ROWS) - 1} rows with both figures fit within "
-            f"{next_worst:.2f}. On the published answers the model is right on {inside:.1f} % of the members and "
+            f"these accuracies would give {wrong.expected:.2f} %. The other {len(ROWS) - 1} rows with both numbers fit within "
+            f"{next_worst:.2f}. On the published predictions the model is right on {inside:.1f} % of the members and "
             f"{outside:.1f} % of the non-members, which gives {50 + (inside - outside) / 2:.1f} %",
-            "the attack's figure is right; the test accuracy is not that of the records attacked",
+            "the attack's accuracy is right; the test accuracy is not that of the attacked records",
         ),
         Erratum(
             "Section 3.3.2 against Table 3",
@@ -82,13 +82,13 @@ def errata() -> list[Erratum]:
             "MemGuard lowers the attack accuracy by 12 %",
             f"{MEMGUARD['networks'][0] - MEMGUARD['metrics'][1]:.1f} points from the network of others to the metric attack; "
             f"from metric attack to metric attack {MEMGUARD['metrics'][0] - MEMGUARD['metrics'][1]:.1f}",
-            "like with like, the defence does less",
+            "compared with the same attack, the defence does less",
         ),
         Erratum(
             "Section 3.3.4 against Table 5, Purchase100",
-            "white box 5.8 % ahead of the black box, beside 0.5 and 0.6 % on the other two",
-            f"{WHITE_BOX['white box'] - WHITE_BOX['network']:.1f} over the network; over the metric attacks, which the other "
-            f"two figures are about, {WHITE_BOX['white box'] - WHITE_BOX['metrics']:.1f}",
+            "white box 5.8 % ahead of the black box, 0.5 and 0.6 % on the other two datasets",
+            f"{WHITE_BOX['white box'] - WHITE_BOX['network']:.1f} over the network; over the metric attacks, to which the other "
+            f"two numbers refer, {WHITE_BOX['white box'] - WHITE_BOX['metrics']:.1f}",
             "little",
         ),
     ]

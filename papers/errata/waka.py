@@ -26,7 +26,7 @@ RECORDS = 400
 
 @dataclass(frozen=True)
 class Distance:
-    """W1 between the laws of a record's loss with and without it, and what the appendix's last step makes of it.
+    """W1 between the distributions of a record's loss with and without it, and what the appendix's last step makes of it.
 
     Args:
         least, most: ratio of the sum of probability gaps to K W1, over records.
@@ -91,7 +91,7 @@ def errata() -> list[Erratum]:
         ),
         Erratum(
             "Tables III and IV, the column for 100 %",
-            "figures beside the rows Adult, Bank, CIFAR10, IMDB",
+            "numbers next to the rows Adult, Bank, CIFAR10, IMDB",
             f"they belong to {', '.join(ORDER)}: the AUCs at K = 1 are then {misplaced(moved):.3f} from those after removals "
             f"that change little, on average, and {misplaced(FULL_AUC):.3f} as printed",
             "as printed, removing records of CIFAR10 would help the attack; see [the page](papers_waka.md)",
@@ -101,7 +101,7 @@ def errata() -> list[Erratum]:
             "the influence of a removed set as the sum of its records' influences",
             f"when a tenth of {RECORDS} records goes, at K = 3, the sum is off by up to {error:.3f}, where no true influence is "
             f"above {largest:.3f}",
-            "`waka_influence` sums the list anew, which is exact and as fast",
+            "`waka_influence` sums the whole list again, which is exact and as fast",
         ),
         Erratum(
             "Table VII, Adult",
