@@ -20,4 +20,6 @@ default_role = "literal"
 autodoc_member_order = "alphabetical"
 autodoc_typehints = "none"  # signatures of frozen dataclasses would be longer than what is said about them
 napoleon_use_rtype = False
+napoleon_use_param = False  # entries such as "members, nonmembers:" document several parameters
+napoleon_use_ivar = True
 suppress_warnings = ["myst.header"]  # papers' pages begin some sections at the third level

@@ -82,6 +82,11 @@ def target_of(simulation: Rotation, model: int = 0) -> tuple[Signals, np.ndarray
 
     Returns:
         The view, and (records,) membership.
+
+    Examples:
+        >>> signals, member = gl.testing.target_of(gl.testing.gaussian_simulation(1.0, records=100, models=5))
+        >>> signals.references, member.shape
+        (4, (100,))
     """
     return simulation.facing(model), simulation.member[model]
 

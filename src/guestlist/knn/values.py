@@ -347,6 +347,11 @@ def stack_blocks(blocks: Iterable[Block]) -> np.ndarray:
 
     Returns:
         (tests, n) values.
+
+    Examples:
+        >>> blocks = gl.knn.knn_loo_blocks([[0.0], [1.0], [2.0]], [1, 0, 1], [[0.1], [0.9]], [1, 0], gl.knn.Knn(k=1))
+        >>> gl.knn.stack_blocks(blocks).tolist()
+        [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0]]
     """
     return np.concatenate([values for _, values in blocks])
 
