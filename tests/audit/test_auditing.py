@@ -29,7 +29,7 @@ def test_three_lines_give_tables_and_words(results, blobs):
     assert len(results.records) == len(y) + len(y2)
     assert results.records["member"].sum() == len(y)
     assert results.attack("lira").auc.low > 0.7
-    assert "lira" in results.summary()
+    assert "lira" in results.summary(verbose=True)
     assert "<table" in results._repr_html_()
 
 

@@ -143,7 +143,7 @@ def test_older_audits_lack_what_was_not_recorded():
 def test_each_audit_beside_the_first_and_beside_others():
     audits = two("smooth", 200, np.random.default_rng(8))
     audits["third"] = audits["plain"]
-    found = gl.compare(audits, beside={"third": ["other", "plain"]})
+    found = gl.compare(audits, pairs={"third": ["other", "plain"]})
     assert [(pair.first, pair.second) for pair in found] == [("plain", "other"), ("plain", "third"), ("other", "third")]
     assert not any(row.differs or row.difference.value for row in found.pair("plain", "third").differences)
     turned = [(row.first, row.second) for row in found.pair("plain", "other").differences]
@@ -153,11 +153,11 @@ def test_each_audit_beside_the_first_and_beside_others():
     for beside, said in (
         ({"third": ["fourth"]}, "no audit 'fourth'"),
         ({"fifth": ["plain"]}, "no audit 'fifth'"),
-        ({"third": "other"}, "a list of names"),
+        ({"third": "other"}, r"\['other'\]"),
         ({"third": ["third"]}, "with itself"),
     ):
         with pytest.raises(InputError, match=said):
-            gl.compare(audits, beside=beside)
+            gl.compare(audits, pairs=beside)
 
 
 def test_folders_have_short_names_that_differ():
@@ -177,7 +177,7 @@ def test_from_the_command_line(blobs, tmp_path):
     assert "less" in shown.output
     assert "most exposed 1% of members" in shown.output
     out = tmp_path / "comparison.html"
-    asked = ["compare", *folders, "--json", "--out", str(out), "--beside", folders[1], folders[0]]
+    asked = ["compare", *folders, "--json", "--out", str(out), "--pair", folders[1], folders[0]]
     told = CliRunner().invoke(main, asked)
     assert told.exit_code == 0, told.output
     whole = json.loads(told.output)

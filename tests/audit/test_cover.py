@@ -109,11 +109,11 @@ def test_notes_are_kept_next_to_the_cover(predictions, tmp_path):
 
 def test_it_stands_in_every_form_of_the_report(predictions):
     results = gl.audit_predictions(predictions, about=gl.Cover(**SAID))
-    for text in (results.summary(), EXPORTS["markdown"].text(results), EXPORTS["model_card"].text(results)):
+    for text in (results.summary(verbose=True), EXPORTS["markdown"].text(results), EXPORTS["model_card"].text(results)):
         for name, words in SAID.items():
             assert f"{name.capitalize()}: {plain(words)}" in text
     bare = gl.audit_predictions(predictions)
-    assert bare.summary().startswith("Could someone tell")
+    assert bare.summary(verbose=True).startswith("Could someone tell")
     assert "Owner" not in EXPORTS["markdown"].text(bare)
 
 

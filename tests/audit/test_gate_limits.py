@@ -100,7 +100,7 @@ def test_a_verdict_tells_value_limit_margin_and_what_would_settle_it(results, sn
         f"{auc.value:.3f}",
         decimal(auc.high, 1),
         f"{close.limit.maximum:g}",
-        f"{-close.margin:.3f} beyond",
+        f"{-close.margin:.3f} above",
         "about 4,",
     ):
         assert part in said

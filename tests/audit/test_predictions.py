@@ -359,7 +359,7 @@ def test_without_labels_what_reads_none_runs_and_says_so(people, tmp_path):
     assert found.attack("entropy").auc.value > 0.8
     assert found.subject.accuracy_members is None
     assert found.check("GL122").state == "issue"
-    assert "without labels" in found.summary()
+    assert "without labels" in found.summary(verbose=True)
     assert found.baseline is None  # what the model answers is not known without asking it
 
 

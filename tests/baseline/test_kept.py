@@ -3,6 +3,7 @@
 import json
 import logging
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import pytest
@@ -13,12 +14,14 @@ from sklearn.tree import DecisionTreeClassifier
 
 import guestlist as gl
 from guestlist._baseline import baseline as kept
+from guestlist._report import terminal
 from guestlist._report.page import report_page
 from guestlist._report.sections.answer import verdict_text
-from guestlist._report.terminal import summary
 from guestlist._store import open_store
 from guestlist.cli import main
 from guestlist.testing import evaluate_case, leaking_case
+
+summary = partial(terminal.summary, verbose=True)
 
 
 @pytest.fixture(scope="module")

@@ -50,7 +50,7 @@ def audited(files):
 
 def test_audit_prints_an_answer_and_writes_a_report(audited):
     out, found = audited
-    assert "lira" in found.stdout
+    assert "can training records be identified?" in found.stdout
     assert f"Report: {out / 'report.html'}" in found.stdout
     assert "left" in found.stderr
     assert "left" not in found.stdout.split("Report:")[0].split("\n")[0]

@@ -81,9 +81,9 @@ def test_an_estimate_alone_makes_no_folder(files):
 
 def test_what_is_missing_or_would_not_be_read_is_named(files, leaking):
     for arguments, said in (
-        ([], "a model with its records: --model, --members, --nonmembers"),
-        ([leaking, "--id", "x"], "--id would not be read"),
-        ([leaking, "--attack", "loss"], "--attack would not be read"),
+        ([], "--model, --members, --nonmembers"),
+        ([leaking, "--id", "x"], "--id cannot be combined"),
+        ([leaking, "--attack", "loss"], "--attack cannot be combined"),
         ([leaking, "--references", 1], "has 2 references"),
         ([leaking, "--defence", "rouned"], "no defence 'rouned'"),
         ([files / "nothing"], "nothing"),

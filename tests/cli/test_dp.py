@@ -54,7 +54,7 @@ def test_training_as_promised_is_not(people, tmp_path, monkeypatch):
     enough = 6.0  # to search for the least takes longer than all else
     assert gl.privacy.epsilon_of(enough, rate=0.5, steps=4, delta=1e-3, accountant="rdp") < 1
     monkeypatch.setattr("guestlist.defences.dp_sgd.noise_for", lambda *_, **__: enough)
-    told = run(*options(people, tmp_path / "kept"), "--epsilon", 1, "--delta", 1e-3, "--epochs", 2, "--coins")
+    told = run(*options(people, tmp_path / "kept"), "--epsilon", 1, "--delta", 1e-3, "--epochs", 2, "--all-records")
     assert told.exit_code == 0, told.output
     assert "which promises ε = 1 at δ = 0.001" in told.output
     assert "is not contradicted" in told.output
@@ -66,7 +66,7 @@ def test_training_as_promised_is_not(people, tmp_path, monkeypatch):
 def test_what_cannot_be_trained_is_told_before(people, tmp_path):
     wrong = {
         "no column 'sick'": ["--label", "sick"],
-        "found 400 values": ["--label", "x1"],
+        "400 different values": ["--label", "x1"],
         "Expected 500 records that can be canaries": ["--label", "ill", "--canaries", 500],
     }
     for words, arguments in wrong.items():

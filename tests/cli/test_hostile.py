@@ -49,7 +49,7 @@ def said(place):
     about = ["--nonmembers", str(place / "out.parquet"), "--id", f"who{HOSTILE}", "--group", f"group{HOSTILE}"]
     few = ["--references", "0", "--attack", "loss", "--no-baseline", "--quiet"]
     commands = {
-        "audit": (["audit", *files, *about, *cover, *few, "--out", audit], 0),
+        "audit": (["audit", *files, *about, *cover, *few, "--out", audit, "--verbose"], 0),
         "gate": (["gate", audit, "--max-auc", "0.5", "--max-tpr", "0.01@0.1", "--without-references", "--show-ids"], 1),
         "trees": (["trees", *files, "--id", f"who{HOSTILE}"], 0),
         "export": (["export", audit], 0),

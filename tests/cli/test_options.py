@@ -1,4 +1,4 @@
-"""Every number that a command takes has limits: what lies beyond them is told in a sentence, and exit status 2."""
+"""Every number that a command takes has limits; a value outside them is refused with exit status 2."""
 
 import click
 import pytest
@@ -54,7 +54,7 @@ def test_every_number_is_of_a_kind_with_limits():
 
 
 @pytest.mark.parametrize("case", NUMBERS, ids=named)
-def test_a_number_that_is_none_or_beyond_its_limits_is_told(case):
+def test_a_number_outside_its_range_is_refused(case):
     path, option = case
     name, refused = option.opts[0], [text for text in BAD if not fits(option.type, text)]
     assert {"nan", "inf", str(10**20), ""} <= set(refused)
@@ -68,27 +68,27 @@ def test_a_number_that_is_none_or_beyond_its_limits_is_told(case):
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["audit", "--references", str(10**20)], "is too large: 100,000 at most."),
-        (["audit", "--references", "100001"], "100001 is too large: 100,000 at most."),
-        (["audit", "--seed", str(10**20)], "is too large: 9,223,372,036,854,775,807 at most."),
-        (["knn", "onion", "--k", str(10**20)], "is too large: 1,000,000,000 at most."),
-        (["audit", "--jobs", "5000"], "5000 is too large: 1,024 at most."),
-        (["dp", "--clip", "1e10"], "10000000000.0 is too large: 1,000,000,000 at most."),
+        (["audit", "--references", str(10**20)], "is too large. The maximum is 100,000."),
+        (["audit", "--references", "100001"], "100001 is too large. The maximum is 100,000."),
+        (["audit", "--seed", str(10**20)], "is too large. The maximum is 9,223,372,036,854,775,807."),
+        (["knn", "onion", "--k", str(10**20)], "is too large. The maximum is 1,000,000,000."),
+        (["audit", "--jobs", "5000"], "5000 is too large. The maximum is 1,024."),
+        (["dp", "--clip", "1e10"], "10000000000.0 is too large. The maximum is 1,000,000,000."),
         (["audit", "--references", "-1"], "-1 is not in the range x>=0."),
     ],
 )
-def test_the_upper_end_is_told_to_whoever_goes_beyond_it(arguments, said):
+def test_a_number_above_the_maximum_is_refused_with_the_maximum(arguments, said):
     found = CliRunner().invoke(main, arguments)
     assert found.exit_code == 2
     assert said in found.output
 
 
 @pytest.mark.parametrize("case", options(PathType), ids=named)
-def test_a_path_that_is_empty_is_told(case):
+def test_an_empty_path_is_refused(case):
     path, option = case
     found = CliRunner().invoke(main, [*path, option.opts[0], ""])
     assert found.exit_code == 2
-    assert "Give a path." in found.output
+    assert f"Invalid value for '{option.opts[0]}'" in found.output
 
 
 def test_every_path_is_of_our_kind():

@@ -56,7 +56,7 @@ def test_nothing_is_shown_in_a_log_unless_asked_for(capsys):
     assert list(interactive_progress(range(20), total=20)) == list(range(20))
     assert capsys.readouterr().err == ""
     assert list(show_progress(range(20), total=20)) == list(range(20))
-    assert capsys.readouterr().err.count("Training: ") == 10
+    assert capsys.readouterr().err.count("Training: ") == 2
 
 
 def test_a_notebook_has_one_line_that_changes(monkeypatch):
@@ -87,7 +87,7 @@ def test_judging_shows_progress_where_it_can_say_so():
         return items
 
     assert list(evaluation_progress(told)([1, 2], total=2)) == [1, 2]
-    assert shown == [("Judging", 2)]
+    assert shown == [("Evaluating", 2)]
 
 
 def test_judging_that_takes_no_time_is_silent(capsys):
@@ -98,4 +98,4 @@ def test_judging_that_takes_no_time_is_silent(capsys):
 def test_judging_that_takes_long_is_told(capsys, monkeypatch):
     monkeypatch.setattr("guestlist._collect.progress.WAIT", 1e-9)
     assert list(evaluation_progress(show_progress)(range(3), total=3)) == [0, 1, 2]
-    assert "Judging: 3/3" in capsys.readouterr().err
+    assert "Evaluating: 1/3" in capsys.readouterr().err

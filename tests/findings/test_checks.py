@@ -3,6 +3,7 @@
 import re
 import warnings
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -20,10 +21,10 @@ from guestlist._diagnostics.attacks import MIN_ACCURACY_GAP
 from guestlist._diagnostics.core import never
 from guestlist._diagnostics.table import Check, check_codes
 from guestlist._report import diagnostics as told
+from guestlist._report import terminal
 from guestlist._report.diagnostics import check_lines, sentence
 from guestlist._report.page import report_page
 from guestlist._report.sections.headline import typical_sentence
-from guestlist._report.terminal import summary
 from guestlist.testing import (
     case_of,
     evaluate_case,
@@ -34,6 +35,8 @@ from guestlist.testing import (
     signals_of_margin,
     with_signals,
 )
+
+summary = partial(terminal.summary, verbose=True)
 
 DOCS = Path(__file__).parents[2] / "docs"
 SECTION = re.compile(r"^## (GL\d+): (.+)$", re.MULTILINE)
@@ -226,7 +229,7 @@ def test_flipped_labels_are_not_put_down_to_interchanged_sets():
     )
     assert right.check("GL112").state == "passed"
     assert flipped.check("GL112").state == "issue"
-    assert "labels are probably not those of the training" in flipped.summary().replace("\n", " ")
+    assert "labels are probably not those of the training" in flipped.summary(verbose=True).replace("\n", " ")
     assert "interchanged" not in sentence(flipped.check("GL112"))
     turned = gl.audit_predictions(gl.Predictions(logits, labels, ~member, scale="logits"))
     assert "probably interchanged" in sentence(turned.check("GL112"))

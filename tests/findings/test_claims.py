@@ -1,15 +1,18 @@
 """All that an audit may claim, counted together: rarely anything where there is nothing, and what is there where it is."""
 
 from collections import Counter
+from functools import partial
 
 import numpy as np
 import pytest
 from benchmarks.honesty.claims import case_of, claims, null_visits
 
 from guestlist._findings import significance
-from guestlist._report.terminal import summary
+from guestlist._report import terminal
 from guestlist.selfcheck.simulations import gaussian_simulation
 from guestlist.testing import evaluate_case
+
+summary = partial(terminal.summary, verbose=True)
 
 MANY = ("loss", "correctness", "entropy", "shadow", "reference", "difficulty", "rmia", "lira_bayes")
 

@@ -3,6 +3,7 @@
 import json
 from collections import Counter
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 import pytest
@@ -18,12 +19,15 @@ from guestlist._collect import Duplicates
 from guestlist._diagnostics import table
 from guestlist._findings import headline, records
 from guestlist._findings.results import FORMAT, Limit, write_results
+from guestlist._report import terminal
 from guestlist._report.page import SECTIONS, report_page
 from guestlist._report.templates import Section
-from guestlist._report.terminal import fragment, summary
+from guestlist._report.terminal import fragment
 from guestlist.attacks import ATTACKS
 from guestlist.errors import FolderError
 from guestlist.testing import case_of, evaluate_case, gaussian_simulation, leaking_case
+
+summary = partial(terminal.summary, verbose=True)
 
 
 def test_results_have_one_field_per_finding():

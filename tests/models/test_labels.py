@@ -35,7 +35,7 @@ def test_a_hard_vote_is_audited_by_its_labels(voting, sides):
     issues = {check.code for check in found.checks if check.state == "issue"}
     assert "GL127" in issues
     assert "GL104" not in issues
-    assert "does not say how sure it is" in " ".join(found.summary().split())
+    assert "does not say how sure it is" in " ".join(found.summary(verbose=True).split())
     assert "confidence" not in found.records
 
 

@@ -121,7 +121,7 @@ def test_a_sigmoid_at_the_end_is_noticed():
     found = gl.audit(target, halves(80, 1), halves(80, 2), references=0, attacks=["loss"], baseline=False)
     check = next(check for check in found.checks if check.code == "GL128")
     assert (check.state, dict(check.values)) == ("issue", {"records": 160})
-    assert "end in a sigmoid" in " ".join(found.summary().split())
+    assert "end in a sigmoid" in " ".join(found.summary(verbose=True).split())
 
 
 def test_probabilities_as_logits_are_refused_wherever_they_come_from():

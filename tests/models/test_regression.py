@@ -191,7 +191,7 @@ def test_any_regressor_runs_end_to_end(model, diabetes, tmp_path):
     assert {"loss", "shadow", "reference", "difficulty", "lira"} <= {*results.attacks["attack"]}
     assert results.subject.classes == 0
     assert results.subject.accuracy_members is None
-    assert "R²" in results.summary() or "R²" in results.to_html(tmp_path / "page.html").read_text("utf-8")
+    assert "R²" in results.summary(verbose=True) or "R²" in results.to_html(tmp_path / "page.html").read_text("utf-8")
     assert read_results(tmp_path).document() == results.document()
     np.testing.assert_allclose(results.records["residual"] ** 2, results.records["loss"])
 

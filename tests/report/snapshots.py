@@ -115,17 +115,22 @@ def section_texts() -> dict[str, str]:
     """Return the text of every snapshot file of sections by the name of the section."""
     from guestlist._report.exports import markdown, model_card
     from guestlist._report.page import SECTIONS as PAGE
-    from guestlist._report.terminal import summary
     from guestlist._report.wording import sanitize_results
 
     forms: dict[str, Callable] = {name: _page_section(make) for name, make in PAGE.items()}
-    forms |= {"terminal": summary, "markdown": markdown, "model_card": model_card}
+    forms |= {"terminal": _terminal, "markdown": markdown, "model_card": model_card}
     results = results_by_name()
     texts = {}
     for form, render in forms.items():
         rendered = {name: render(sanitize_results(one)) for name, one in results.items()}
         texts[form] = joined({name: normalized(text) for name, text in rendered.items() if text})
     return texts
+
+
+def _terminal(results) -> str:
+    from guestlist._report.terminal import summary
+
+    return f"{summary(results, width=96)}\n\n# verbose\n\n{summary(results, verbose=True, width=96)}"
 
 
 def _page_section(make: Callable) -> Callable:

@@ -3,6 +3,7 @@
 import html
 import re
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import pytest
@@ -14,15 +15,17 @@ from guestlist import Estimate
 from guestlist._case import Check
 from guestlist._findings.attacks import Rate, _rates
 from guestlist._findings.groups import GroupRisk, GroupRisks, TooSmall
-from guestlist._report import diagnostics
+from guestlist._report import diagnostics, terminal
 from guestlist._report.exports import markdown, model_card
 from guestlist._report.next_steps import next_steps
 from guestlist._report.page import report_page
 from guestlist._report.sections import answer, groups
 from guestlist._report.templates import with_code
-from guestlist._report.terminal import fragment, summary
+from guestlist._report.terminal import fragment
 from guestlist._report.wording import sanitize_results
 from guestlist.metrics import WITHHELD, split_scores
+
+summary = partial(terminal.summary, verbose=True)
 
 VISIBLE = re.compile(r"<(script|style)\b.*?</\1>|<[^>]*>", re.DOTALL)
 

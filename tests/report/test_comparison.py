@@ -26,7 +26,7 @@ def audits(seed=0, records=400, **changes):
 
 @pytest.fixture(scope="module")
 def found():
-    return gl.compare(audits(records=2000), beside={"noise": ["noise, naive"]})
+    return gl.compare(audits(records=2000), pairs={"noise": ["noise, naive"]})
 
 
 @pytest.fixture(scope="module")
@@ -70,7 +70,7 @@ def test_words_follow_from_intervals(found, snapshot):
     snapshot(comparison.difference_sentence(same))
     for row in first.differences:
         assert comparison.verdict(row) == (
-            "no difference shown" if not row.differs else "more" if row.difference.low > 0 else "less"
+            "no evidence" if not row.differs else "higher" if row.difference.low > 0 else "lower"
         )
     snapshot(comparison.exposed_sentence(first), "1%", "1,000", "10")
     few = replace(first, most_exposed=replace(first.most_exposed, members=3, seen_from=None))

@@ -1,13 +1,14 @@
 """Two headline rows: someone who can query the model, and someone who holds the model file."""
 
 from dataclasses import replace
+from functools import partial
 
 import pytest
 
 from example_results import leaking, quiet
 from guestlist import EXPORTS, Estimate
 from guestlist._findings.headline import FIXED, Headline
-from guestlist._report import wording
+from guestlist._report import terminal, wording
 from guestlist._report.next_steps import next_steps
 from guestlist._report.page import report_page
 from guestlist._report.sections.answer import other_successes, verdict_text, verdict_texts
@@ -15,7 +16,9 @@ from guestlist._report.sections.attacks import curves_section as curves
 from guestlist._report.sections.attacks import split_table
 from guestlist._report.sections.groups import file_holder_group_sentence
 from guestlist._report.sections.headline import selection_sentence
-from guestlist._report.terminal import fragment, summary
+from guestlist._report.terminal import fragment
+
+summary = partial(terminal.summary, verbose=True)
 
 
 def with_file_holder(results, shown: bool = True):

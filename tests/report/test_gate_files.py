@@ -191,5 +191,5 @@ def test_assert_private_reports_open_checks():
 
 def test_markdown_has_the_lines_of_a_gate_that_was_kept(gated):
     text = EXPORTS["markdown"].text(replace(leaking(), gate=gated))
-    assert "## The gate: not passed" in text
+    assert "## Gate: failed" in text
     assert "FAIL  GL101" in text

@@ -71,7 +71,7 @@ def test_the_terminal_names_the_tests_that_call_too_many_and_no_others(snapshot)
     sentence = hypothesis_tests.exceeded_levels_sentence(leaking())
     snapshot(sentence, "reference 10%", "5%")
     assert "loss" not in sentence
-    assert sentence in " ".join(summary(leaking()).split()).replace("- ", "")
+    assert sentence in " ".join(summary(leaking(), verbose=True).split()).replace("- ", "")
     assert hypothesis_tests.exceeded_levels_sentence(only(level(0.02, 0.06))) is None
 
 
@@ -82,7 +82,7 @@ def test_each_test_is_named_at_its_worst(snapshot):
 
 @pytest.mark.slow
 def test_without_tests_there_is_no_section():
-    for text in (shown(predictions_only()), summary(predictions_only())):
+    for text in (shown(predictions_only()), summary(predictions_only(), verbose=True)):
         assert "promise?" not in text
         assert "same people?" not in text
     assert "asked-realised" not in page_charts(sanitize_results(predictions_only()))

@@ -3,6 +3,7 @@
 import math
 import re
 from dataclasses import replace
+from functools import partial
 
 import pytest
 from hypothesis import given
@@ -14,12 +15,14 @@ from guestlist import Estimate
 from guestlist._case import Check
 from guestlist._findings.exposure import ExposedPerson, Exposure
 from guestlist._findings.records import ExposureSummary
-from guestlist._report import wording
+from guestlist._report import terminal, wording
 from guestlist._report.page import report_page
 from guestlist._report.sections import answer, exposed, facts, groups, headline
-from guestlist._report.terminal import fragment, summary
+from guestlist._report.terminal import fragment
 from guestlist._util import interval, interval_in_people, people_base, percent
 from guestlist.metrics import WITHHELD
+
+summary = partial(terminal.summary, verbose=True)
 
 
 def reversed_sides():

@@ -57,7 +57,7 @@ def test_the_command(blobs, tmp_path):
     results = gl.audit(model, *blobs, references=8, attacks=["loss"], jobs=1, folder=tmp_path / "audit")
     someone = str(results.records["id"][results.records["member"]].iloc[0])
     run = lambda *more: CliRunner().invoke(main, ["forget", str(tmp_path / "audit"), "--ids", someone, *more])  # noqa: E731
-    found = run("--json", "--most", "3")
+    found = run("--json", "--top", "3")
     assert found.exit_code == 0, found.output
     told = json.loads(found.output)
     assert told["pairs"] == 239

@@ -73,7 +73,7 @@ def test_the_command(blobs, tmp_path):
     assert status == 0, printed
     assert f"{lone} of 240 members are alone" in printed
     pd.testing.assert_frame_equal(pd.read_csv(tmp_path / "risk.csv"), expected, check_dtype=False)
-    status, printed = run("--json", "--most", 3)
+    status, printed = run("--json", "--top", 3)
     found = json.loads(printed)
     assert (found["members"], found["alone"], len(found["most"])) == (240, lone, 3)
     assert found["most"][0]["alone"] == expected["alone"].max()

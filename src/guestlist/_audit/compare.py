@@ -267,7 +267,7 @@ def compare(
     audits: Mapping[str, Results],
     *,
     fpr: float = FPR,
-    beside: Mapping[str, Sequence[str]] | None = None,
+    pairs: Mapping[str, Sequence[str]] | None = None,
     about: Cover | None = None,
 ) -> Comparisons:
     """Compare every audit with the first, metric by metric.
@@ -277,14 +277,14 @@ def compare(
     Args:
         audits: Name to results of audits of the same members and non-members, the model without a defence first.
         fpr: False positive rate at which TPRs are compared.
-        beside: Name of an audit to further audits that it is compared with, such as ``{"AdvReg": ["stopped early", "DP"]}``:
-            baselines of the same accuracy. By default none.
+        pairs: Additional pairs to compare: the name of an audit to a list of baselines of the same accuracy, such as
+            ``{"AdvReg": ["stopped early", "DP"]}``. By default none.
         about: Cover of the page, ``gl.Cover(title=…, …)``; empty entries are filled with those on which the covers of all audits
             agree.
 
     Returns:
         A :class:`Comparisons`: ``.audits`` and ``.table`` hold each audit's metrics, ``.pairs`` (and iteration) a
-        ``Comparison`` of every audit with the first and of the pairs in ``beside``, with differences, the most exposed members
+        ``Comparison`` of every audit with the first and of the pairs in ``pairs``, with differences, the most exposed members
         and changes of risk; ``.to_html(path)`` writes the page, ``.to_json(path)`` the numbers.
 
     Raises:
@@ -316,12 +316,12 @@ def compare(
     cover = common_cover(results.cover for results in audits.values())
     if about is not None:
         cover = about.over(cover)
-    pairs = [(first, other) for other in others]
-    pairs += [pair for pair in _extra_pairs(sides, beside or {}) if pair not in pairs]
+    compared = [(first, other) for other in others]
+    compared += [pair for pair in _extra_pairs(sides, pairs or {}) if pair not in compared]
     return Comparisons(
         fpr=fpr,
         audits=tuple(_audited(side, fpr) for side in sides.values()),
-        pairs=tuple(_compared(*pair, fpr) for pair in pairs),
+        pairs=tuple(_compared(*pair, fpr) for pair in compared),
         cover=cover,
     )
 
@@ -334,17 +334,17 @@ def short_names(paths: Sequence[str]) -> list[str]:
     return list(paths)
 
 
-def _extra_pairs(sides: Mapping[str, Side], beside: Mapping[str, Sequence[str]]) -> list[tuple[Side, Side]]:
-    """Return the pairs of ``beside``: the named audit is the second of each pair."""
-    for name, others in beside.items():
+def _extra_pairs(sides: Mapping[str, Side], pairs: Mapping[str, Sequence[str]]) -> list[tuple[Side, Side]]:
+    """Return the additional pairs: the named audit is the second of each pair."""
+    for name, others in pairs.items():
         if isinstance(others, str):
-            raise InputError(f"Expected beside={{{name!r}: [{others!r}]}}, a list of names, found text.")
+            raise InputError(f"pairs must map names to lists of names: use pairs={{{name!r}: [{others!r}]}}.")
         unknown = [audit for audit in (name, *others) if audit not in sides]
         if unknown:
-            raise InputError(f"There is no audit {unknown[0]!r} to compare; these are there: {', '.join(sides)}.")
+            raise InputError(f"There is no audit {unknown[0]!r} to compare. Choose from {', '.join(sides)}.")
         if name in others:
             raise InputError(f"The audit {name!r} cannot be compared with itself.")
-    return [(sides[other], sides[name]) for name, others in beside.items() for other in others]
+    return [(sides[other], sides[name]) for name, others in pairs.items() for other in others]
 
 
 def _audited(side: Side, fpr: float) -> AuditMetrics:

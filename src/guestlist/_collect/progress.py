@@ -32,7 +32,7 @@ def with_description(progress: Progress | None, what: str) -> Progress | None:
     return partial(progress, what=what)
 
 
-def evaluation_progress(progress: Progress | None, what: str = "Judging") -> Progress | None:
+def evaluation_progress(progress: Progress | None, what: str = "Evaluating") -> Progress | None:
     """Return progress of the evaluation; None if no description can be set, since a user's may count models."""
     if progress is None or "what" not in signature(progress).parameters:
         return None
@@ -42,13 +42,13 @@ def evaluation_progress(progress: Progress | None, what: str = "Judging") -> Pro
 
 
 def show_progress(items: Iterable, *, total: int, what: str = "Training", wait: float = 0.0) -> Iterable:
-    """Yield the items, with a bar in a terminal and about ten lines elsewhere (a log, a CI run).
+    """Yield the items, with a bar in a terminal and one or two lines elsewhere (a log, a CI run).
 
     Args:
         items: Iterable to report on.
         total: Number of items.
         what: Description of the work.
-        wait: Seconds of work before anything is shown.
+        wait: Seconds of work before anything is shown; with a wait, one line is shown elsewhere than in a terminal.
 
     Yields:
         The items, unchanged.
@@ -59,11 +59,12 @@ def show_progress(items: Iterable, *, total: int, what: str = "Training", wait: 
     """
     console = _console()
     if not console.is_terminal:
-        step = max(1, total // 10)
+        middle = max(1, total // 2)
+        shown = {middle} if wait else {middle, total}
         start = time.monotonic()
 
         def show(done: int, line: str) -> None:
-            if (done % step == 0 or done == total) and time.monotonic() - start >= wait:
+            if done in shown and time.monotonic() - start >= wait:
                 console.print(line, highlight=False)
 
         yield from _lines(items, total, what, show)

@@ -271,11 +271,15 @@ class Results:
         known = {name: content[name] for name in (*cls.finding_names(), "gate", "format") if name in content}
         return from_json(cls, {**known, "records": None})
 
-    def summary(self) -> str:
-        """Return the verdict and the table of attacks as text for a terminal."""
+    def summary(self, *, verbose: bool = False) -> str:
+        """Return the verdict and its main numbers as text for a terminal.
+
+        Args:
+            verbose: Include the metrics of every attack, all checks and all limits.
+        """
         from guestlist._report.terminal import summary
 
-        return summary(self)
+        return summary(self, verbose=verbose)
 
     def to_html(self, path: str | Path, *, features: Data | None = None) -> Path:
         """Write the report as one self-contained page and return its path.

@@ -14,14 +14,14 @@ from guestlist.metrics import Estimate
 METRICS = {
     "accuracy": "accuracy on {of}",
     "auc": "AUC of {of}",
-    "tpr": "members found at {fpr} FPR by {of}",
+    "tpr": "TPR at {fpr} FPR of {of}",
     "exposed_auc": "AUC of {of}, most exposed {share} of members",
-    "exposed_tpr": "most exposed {share} of members found at {fpr} FPR by {of}",
+    "exposed_tpr": "TPR at {fpr} FPR of {of}, most exposed {share} of members",
     "calibration_error": "calibration error on {of}",
 }
 TOGETHER = (
-    "The intervals of one model's differences hold together, at 95 %. They are about these models: another training of the "
-    "same recipe would give others."
+    "The intervals of one model's differences hold simultaneously at 95%. They are about these models; other models trained the "
+    "same way would give different values."
 )
 
 
@@ -38,10 +38,10 @@ def verdict(row: Difference) -> str:
     if row.difference.value != row.difference.value:
         return "withheld"
     if not row.differs:
-        return "no difference shown"
+        return "no evidence"
     if row.difference.value > 0:
-        return "more"
-    return "less"
+        return "higher"
+    return "lower"
 
 
 def difference_cells(pair: Comparison, row: Difference) -> tuple[str, str, str, str]:
@@ -57,11 +57,11 @@ def difference_sentence(pair: Comparison) -> str:
     costs = [row for key, row in rows.items() if key == ("accuracy", "non-members")]
     changes = [_change(pair, row) for row in (*leaks, *costs) if row.differs]
     if not changes:
-        return f"{pair.second} against {pair.first}: no evidence of a difference in leakage or accuracy."
+        return f"{pair.second} compared with {pair.first}: no evidence of a difference in leakage or accuracy."
     silent = ""
     if costs and not costs[0].differs:
-        silent = "; no difference in accuracy is shown"
-    return f"{pair.second} against {pair.first}: {'; '.join(changes)}{silent}."
+        silent = "; no evidence of a difference in accuracy"
+    return f"{pair.second} compared with {pair.first}: {'; '.join(changes)}{silent}."
 
 
 def _change(pair: Comparison, row: Difference) -> str:
@@ -77,24 +77,24 @@ def exposed_sentence(pair: Comparison) -> str:
     """Return the number of most exposed members and the detectable difference."""
     exposed = pair.most_exposed
     if exposed is None:
-        return "The most exposed members are not compared: mu chooses them, and one of the audits has too few references for it."
+        return "The most exposed members are not compared: mu selects them, and one audit has too few reference models for it."
     few = f"{percent(exposed.share)} of {count(pair.members)} members are {count(exposed.members)}"
-    chosen = "They are chosen by mu, the larger of both audits': by what references say, and compared by what the models say."
+    chosen = "They are selected by mu, the larger of the two audits', which is computed from reference models only."
     if exposed.seen_from is None:
-        return f"{few}: too few for any difference in the share that is found to have been seen. {chosen}"
+        return f"{few}, too few to detect any difference in TPR. {chosen}"
     fall = percent(exposed.seen_from)
-    return f"{few}: if all of them were found at first, a fall of {fall} or more would have been seen. {chosen}"
+    return f"{few}. If all of them were identified before, a decrease of {fall} or more would be detected. {chosen}"
 
 
 def risk_changes_sentence(pair: Comparison) -> str:
     """Return the numbers of members whose risk rose and fell."""
     changes = pair.risk_changes
     if changes is None:
-        return "Whose risk rose is not told: one of the audits has too few references for mu, or did not record how sure it is."
+        return "Changes of risk are not reported: one of the audits has too few reference models for mu, or no error of it."
     rose, fell = (count(len(ids)) for ids in (changes.rose, changes.fell))
     return (
-        f"Of {count(changes.tested)} members, the risk (mu) of {rose} is shown to have risen and that of {fell} to have fallen; "
-        f"of each list, one in {round(1 / changes.q)} or fewer is expected to be there by chance."
+        f"Of {count(changes.tested)} members, there is evidence that the risk (mu) of {rose} rose and that of {fell} fell. The "
+        f"false discovery rate of each list is controlled at {percent(changes.q)}."
     )
 
 
@@ -131,7 +131,7 @@ def _filled(template: str, **content) -> Markup:
 
 def _answer(comparisons: Comparisons) -> Section:
     lines = [difference_sentence(pair) for pair in comparisons.pairs]
-    return Section("answer", "What is different?", _filled("answer.html", lines=lines), css_class="answer")
+    return Section("answer", "What changed?", _filled("answer.html", lines=lines), css_class="answer")
 
 
 def _audits(comparisons: Comparisons) -> Section:
@@ -153,7 +153,7 @@ def _trade(comparisons: Comparisons) -> Section | None:
         return None
     drawn = {
         "trade-auc": _points(placed, "auc", "AUC of the headline attack"),
-        "trade-tpr": _points(placed, "tpr", f"members found at {percent(comparisons.fpr)} false alarms"),
+        "trade-tpr": _points(placed, "tpr", f"TPR at {percent(comparisons.fpr)} FPR"),
     }
     caption = "; ".join(
         f"{audit.name}: accuracy {decimal(_value(audit.accuracy))}, AUC {decimal(audit.auc.value)}, "
@@ -210,7 +210,7 @@ def _risks(comparisons: Comparisons) -> Section | None:
     drawn = {f"risk-{i}": _distribution(name, comparisons.audits) for i, name in enumerate(by_risk)}
     captions = [(f"risk-{i}", name, _risk_caption(name, audits)) for i, (name, audits) in enumerate(by_risk.items())]
     body = _filled("risks.html", captions=captions, charts=drawn)
-    return Section("risks", "How risk is spread, before and after", body, drawn)
+    return Section("risks", "Distribution of risk, before and after", body, drawn)
 
 
 def _risk_caption(risk: str, audits: list[AuditMetrics]) -> str:

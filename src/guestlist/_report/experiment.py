@@ -17,11 +17,11 @@ from guestlist.privacy import humphries
 NAMES = {
     "average_threshold": "loss below the {} average training loss",
     "optimal_threshold": "best threshold on the loss, an upper bound",
-    "shadow": "a network taught by shadow models",
+    "shadow": "a network fitted on shadow models",
 }
 AVERAGES = {TARGET: "target's own", SHADOWS: "shadow models'"}
 WHOSE = {"members": "members", "nonmembers": "non-members", "validation": "others drawn as members are"}
-ARMS = {"apart": "members apart", "iid": "mixed"}
+ARMS = {"apart": "members differ", "iid": "i.i.d. control"}
 SHADES = {"apart": "member", "iid": "nonmember"}
 DASHES = {"nonmembers": "dash", "validation": "dot"}
 
@@ -69,17 +69,17 @@ def _attack_sentence(experiment: Experiment, attack: str) -> str | None:
     if larger:
         largest = max(larger, key=lambda gap: gap.difference.value)
         by = f"{decimal(largest.difference.value)} ({interval(largest.difference)})"
-        at = f"at epsilon {epsilon_text(largest.epsilon)}; shown for {len(larger)} of {len(gaps)} epsilons"
+        at = f"at epsilon {epsilon_text(largest.epsilon)}; significant for {len(larger)} of {len(gaps)} epsilons"
         line = f"{name}: dependent records add up to {by} to its advantage ({at})."
     else:
-        line = f"{name}: it is not shown that dependent records add to its advantage."
+        line = f"{name}: no evidence that dependent records add to its advantage."
     if smaller:
-        line += f" For {len(smaller)} of {len(gaps)} epsilons they take from it."
+        line += f" For {len(smaller)} of {len(gaps)} epsilons they reduce it."
     above = [epsilon for epsilon in experiment.epsilons if _above(experiment, attack, epsilon)]
     if above:
         line += (
-            f" At epsilon {', '.join(map(epsilon_text, above))} it is above "
-            "what the promise allows for records that are alike."
+            f" At epsilon {', '.join(map(epsilon_text, above))} it exceeds the bound that differential privacy implies for "
+            "i.i.d. records."
         )
     return line[0].upper() + line[1:]
 
@@ -106,7 +106,7 @@ def _filled(template: str, **content) -> Markup:
 def _answer(experiment: Experiment) -> Section:
     return Section(
         "answer",
-        "Is it the model, or are members different people?",
+        "Is the model the cause, or do members differ?",
         _filled("answer.html", lines=answer(experiment)),
         css_class="answer",
     )
@@ -136,7 +136,7 @@ def _advantage(experiment: Experiment) -> Section:
         repeats=experiment.repeats,
         delta=experiment.delta,
     )
-    return Section("advantage", "How far attacks tell members", body, drawn)
+    return Section("advantage", "Advantage of the attacks", body, drawn)
 
 
 def _accuracy(experiment: Experiment) -> Section:

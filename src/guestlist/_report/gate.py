@@ -70,15 +70,10 @@ def drivers_phrase(verdict: Verdict) -> str:
     if verdict.drivers:
         drivers.append(", ".join(verdict.drivers))
     if verdict.tied:
-        drivers.append(f"{count(verdict.tied)} members who share one score, too many to name")
+        drivers.append(f"{count(verdict.tied)} members with the same score")
     if not drivers:
         return ""
-    return f"pushed by {', and then '.join(drivers)}"
-
-
-def demand_text(demand: Demand) -> str:
-    """Report whether the audit meets a demand; if not, why that matters and what to do."""
-    return str(_demand(demand))
+    return f"raised most by {', and then '.join(drivers)}"
 
 
 def open_check_text(check: OpenCheck) -> str:
@@ -92,7 +87,7 @@ def _check(check: OpenCheck) -> GateLine:
     else:
         result = diagnostics.sentence_of(check.code, check.values)
     if check.ignored == "gate":
-        result = f"ignored by name. {result}"
+        result = f"ignored on request. {result}"
     if not check.passed:
         result = f"{result} {UNDERMINED.format(code=check.code)}"
     name = f"{check.code} {diagnostics.check_title(check.code)}".strip()
@@ -117,18 +112,18 @@ def _demand(demand: Demand) -> GateLine:
 def _compared_with_limit(verdict: Verdict) -> str:
     limit = verdict.limit
     if math.isnan(verdict.estimate.high):
-        text = f"{verdict.attack} has no figure for it; too few non-members, or none with a score"
+        text = f"{verdict.attack} has no estimate: too few non-members, or none with a score."
         if limit.fpr is None:
             return text
         # An FPR can be estimated only with one expected false positive or more.
-        return f"{text}, of which it takes at least {count(math.ceil(1 / limit.fpr - 1e-9))}"
-    reached = f"{verdict.attack} reaches {with_interval(verdict.estimate)}"
+        return f"{text} Use at least {count(math.ceil(1 / limit.fpr - 1e-9))} non-members."
+    reached = f"{verdict.attack} {with_interval(verdict.estimate)}"
     if verdict.passed:
-        return f"{reached}, the upper end {decimal(verdict.margin)} below the limit"
+        return f"{reached}, upper limit {decimal(verdict.margin)} below the maximum"
     excess = decimal(-verdict.margin)
     if verdict.estimate.low > limit.maximum:
-        return f"{reached}, all of it beyond the limit, the upper end by {excess}; {_sample_size_advice(verdict)}"
-    return f"{reached}, the upper end {excess} beyond the limit; {_sample_size_advice(verdict)}"
+        return f"{reached}, the whole interval above the maximum, its upper limit by {excess}. {_sample_size_advice(verdict)}"
+    return f"{reached}, upper limit {excess} above the maximum. {_sample_size_advice(verdict)}"
 
 
 def limit_name(limit: Limit) -> str:
@@ -144,10 +139,12 @@ def _sample_size_advice(verdict: Verdict) -> str:
     if verdict.sample_size_needed is not None:
         members = _about(verdict.sample_size_needed.members)
         nonmembers = _about(verdict.sample_size_needed.nonmembers)
-        return f"at this value about {members} members and {nonmembers} non-members would settle it"
+        return (
+            f"If the estimate stays the same, about {members} members and {nonmembers} non-members are enough to pass."
+        )
     if verdict.estimate.value >= verdict.limit.maximum:
-        return "at this value no number of records would make it pass"
-    return "there are too few records to say how many would settle it"
+        return "More records will not help unless the estimate itself falls."
+    return "There are too few records to estimate how many would be enough to pass."
 
 
 def _about(number: int) -> str:
@@ -161,52 +158,59 @@ Sentence = Callable[[Mapping], str]
 DEMAND_TEXTS: dict[str, tuple[str, Sentence, Sentence]] = {
     "sides": (
         "no AUC below 0.5",
-        lambda numbers: "none is, beyond chance",
+        lambda numbers: "no attack is significantly below",
         lambda numbers: (
-            f"that of {numbers['attack']} is {decimal(numbers['auc'])}, its upper end {decimal(numbers['high'], 1)} (corrected "
-            "for the number of attacks). Check whether members and non-members were interchanged, or a sign inverted: an AUC "
-            "below 0.5 keeps every limit, whatever leaks. To accept it, pass --ignore GL112 (policy key: ignore)"
+            f"{numbers['attack']} has AUC {decimal(numbers['auc'])}, upper limit {decimal(numbers['high'], 1)} (corrected for "
+            "the number of attacks). Check whether members and non-members were interchanged, or a sign inverted: an AUC below "
+            "0.5 passes every limit, whatever leaks. To accept it, use --ignore GL112 (policy key: ignore)."
         ),
     ),
     "comparison": (
-        "an attack that compares with references",
-        lambda numbers: "is among those judged",
+        "reference-based attack",
+        lambda numbers: "at least one was evaluated",
         lambda numbers: _no_comparison(int(numbers["references"])),
     ),
     "attacks": (
-        "attacks required",
+        "required attacks",
         lambda numbers: "all were run",
-        lambda numbers: f"{numbers['missing']} not run; these were: {numbers['ran']}",
+        lambda numbers: (
+            f"{numbers['missing']} not run (run: {numbers['ran']}). Run the audit again with these attacks, or remove them from "
+            "the policy."
+        ),
     ),
     "records": (
         "records",
-        lambda numbers: f"{_sizes(numbers)}, at least {count(numbers['least'])} of each wanted",
-        lambda numbers: f"{_sizes(numbers)}, but at least {count(numbers['least'])} of each are wanted",
+        lambda numbers: f"{_sizes(numbers)}, at least {count(numbers['least'])} of each required",
+        lambda numbers: (
+            f"{_sizes(numbers)}, but at least {count(numbers['least'])} of each are required. Audit more records."
+        ),
     ),
     "references": (
-        "references",
-        lambda numbers: f"{count(numbers['references'])}, at least {count(numbers['least'])} wanted",
+        "reference models",
+        lambda numbers: f"{count(numbers['references'])}, at least {count(numbers['least'])} required",
         lambda numbers: (
-            f"{count(numbers['references'])}, but at least {count(numbers['least'])} are wanted: guestlist collect adds some"
+            f"{count(numbers['references'])}, but at least {count(numbers['least'])} are required. Add them with "
+            f"guestlist collect FOLDER --references {numbers['least']}."
         ),
     ),
     "model_free_baseline": (
         "model-free baseline",
         lambda numbers: "it was run",
         lambda numbers: (
-            "it is required, and the results hold none: it is unknown whether members can be told from non-members "
-            "without the model. Run the audit again with it"
+            "required, but it was not run, so members and non-members may differ without the model. Run the audit again without "
+            "--no-baseline (baseline=False)."
         ),
     ),
 }
 
 
 def _no_comparison(references: int) -> str:
-    reason = "none was run, as there are no references"
+    reason = "none was run, because the audit has no reference models"
     if references:
-        reason = "none of those judged does"
+        reason = "none is among the evaluated attacks"
     return (
-        f"{reason}, and such attacks find far more. Train references and judge all attacks, or say --without-references"
+        f"{reason}. Such attacks identify more records. Add reference models with guestlist collect FOLDER --references 32 and "
+        "evaluate all attacks, or use --without-references (policy key: without_references)."
     )
 
 
@@ -216,9 +220,9 @@ def _sizes(numbers: Mapping) -> str:
 
 def gate_title(gated: Gated) -> str:
     """Return the heading of the section on the gate."""
-    return f"The gate: {'passed' if gated.passed else 'not passed'}"
+    return f"Gate: {'passed' if gated.passed else 'failed'}"
 
 
 def policy_sentence(gated: Gated) -> str:
     """Name the policy file by its hash; empty without a file."""
-    return wording.only_if(gated.sha256, f"Held against a policy file with SHA-256 {gated.sha256}.")
+    return wording.only_if(gated.sha256, f"Policy file: SHA-256 {gated.sha256}.")

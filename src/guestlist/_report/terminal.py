@@ -2,12 +2,15 @@
 
 import io
 import re
+import shutil
 import textwrap
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from guestlist._findings.attacks import AttackResult
 from guestlist._findings.results import Results
 from guestlist._report import diagnostics, wording
+from guestlist._report.first_screen import first_screen
 from guestlist._report.next_steps import next_steps
 from guestlist._report.sections.answer import verdict_texts
 from guestlist._report.sections.baseline import baseline_sentence, gain_sentence, weighted_sentence
@@ -18,28 +21,87 @@ from guestlist._report.sections.headline import selection_sentence, typical_sent
 from guestlist._report.sections.hypothesis_tests import exceeded_levels_sentence
 from guestlist._report.templates import render
 from guestlist._report.wording import sanitize_results
-from guestlist._util import decimal, interval, percent
+from guestlist._util import decimal, interval, percent, single_line
 
-WIDTH = 96
+MAX_WIDTH = 96  # longer lines are hard to read
 UNBROKEN = "\N{NO-BREAK SPACE}"  # replaces spaces within a command while lines are wrapped
+MAX_WARNINGS = 3
+MAIN_FACTS = ("Cause", "Limits")
 
 
-def summary(results: Results) -> str:
-    """Return the cover, the answer and its caveats, the metrics of every attack, the checks and what was not tested."""
+def summary(results: Results, *, verbose: bool = False, width: int | None = None) -> str:
+    """Return the verdict, its main numbers, warnings and next steps; with ``verbose``, all results.
+
+    Args:
+        results: Results of an audit.
+        verbose: Include the metrics of every attack, all checks and all limits.
+        width: Width in columns. By default that of the terminal, and at most 96.
+    """
+    if width is None:
+        width = min(MAX_WIDTH, terminal_width())
     folder = results.folder
     results = sanitize_results(results)
-    parts = [
-        "\n".join(map(_filled, wording.cover_lines(results))),
+    if verbose:
+        parts = _all_parts(results, folder, width)
+    else:
+        parts = _main_parts(results, folder, width)
+    return "\n\n".join(part if "\n" in part else _filled(part, width) for part in parts if part)
+
+
+def terminal_width() -> int:
+    """Return the width of the terminal; 80 where there is none."""
+    return shutil.get_terminal_size((80, 24)).columns
+
+
+def _main_parts(results: Results, folder, width: int) -> list[str]:
+    """Return the first screen of the report as text, with the basis of the verdict."""
+    screen = first_screen(results, folder)
+    verdicts = [f"{attacker.verdict} {attacker.evidence}" for attacker in screen.attackers]
+    if len(verdicts) > 1:
+        verdicts = [f"{attacker.who}: {text}" for attacker, text in zip(screen.attackers, verdicts, strict=True)]
+    warnings = [first_sentences(row.text) for row in screen.caveats]
+    more = len(warnings) - MAX_WARNINGS
+    if more > 0:
+        warnings[MAX_WARNINGS:] = [f"{wording.counted(more, 'more warning')} in the report."]
+    facts = [f"Severity: {screen.severity}."]
+    facts += [f"{heading}: {screen.facts[heading]}" for heading in MAIN_FACTS if heading in screen.facts]
+    if results.epsilon is not None:
+        facts.append(first_sentences(epsilon_verdict(results.epsilon)))
+    steps = sorted(screen.steps, key=lambda step: "`" not in step)  # a command to run comes first
+    return [
+        f"{wording.model_name(results)}: {screen.question[0].lower()}{screen.question[1:]}",
+        *verdicts,
+        _section("Before you rely on it", warnings, width),
+        "\n".join(_bullets([*facts, wording.basis_sentence(results)], width)),
+        _section("What next?", [first_sentences(step) for step in steps[:1]], width),
+    ]
+
+
+def _all_parts(results: Results, folder, width: int) -> list[str]:
+    return [
+        "\n".join(_filled(line, width) for line in wording.cover_lines(results)),
         wording.question(results),
         *verdict_texts(results),
-        _section("Before you rely on it", tuple(row.text for row in diagnostics.caveats(results))),
-        "\n".join(_bullets(_context(results))),
-        _section("What next?", next_steps(results, folder)),
-        _table(results),
-        _section("Checks", _checks(results)),
-        _section("Not tested", untested_sentences(results)),
+        _section("Before you rely on it", [row.text for row in diagnostics.caveats(results)], width),
+        "\n".join(_bullets(_context(results), width)),
+        _section("What next?", next_steps(results, folder), width),
+        _attack_table(results, width),
+        _section("Checks", _checks(results), width),
+        _section("Not tested", untested_sentences(results), width),
     ]
-    return "\n\n".join(part if "\n" in part else _filled(part) for part in parts if part)
+
+
+def first_sentences(text: str, n: int = 1) -> str:
+    """Return the first sentences of a text; a full stop within a command in backticks ends none.
+
+    >>> first_sentences("Test it: run `guestlist defend a. B`. It takes an hour.")
+    'Test it: run `guestlist defend a. B`.'
+    """
+    sentence = r"(?:`[^`]*`|[^`])*?\.(?= [A-Z])"
+    match = re.match(rf"(?:{sentence}){{{n}}}", text)
+    if match is None:
+        return text
+    return match.group()
 
 
 def _context(results: Results) -> list[str]:
@@ -66,44 +128,94 @@ def _checks(results: Results) -> tuple[str, ...]:
     return tuple(filter(None, (*(row.text for row in diagnostics.elsewhere(results)), diagnostics.in_brief(results))))
 
 
-def _table(results: Results) -> str:
+def _attack_table(results: Results, width: int) -> str:
     """Return the table of attacks, each value above its 95% interval; the headline attack is marked."""
     if not results.outcomes:
         return ""
-    from rich import box
+    marked = wording.headline_names(results)
+    rates = [f"TPR @\n{percent(rate.fpr)} FPR" for rate in results.outcomes[0].rates]
+    rows = [
+        dict(
+            zip(
+                ("attack", "AUC", "advantage", *rates),
+                (outcome.name + (" *" if outcome.name in marked else ""), *_cells(outcome)),
+                strict=True,
+            )
+        )
+        for outcome in results.outcomes
+    ]
+    terms = "Below each value is its 95% interval. TPR: share of members identified; FPR: share of non-members wrongly flagged."
+    legend = terms
+    if results.headline:
+        legend = f"* {selection_sentence(results)} {terms}"
+    return f"{text_table(rows, width=width, drop=('advantage',))}\n\n{_filled(legend, width)}"
+
+
+PROSE = 30  # a column with longer cells is text, which may be wrapped
+MIN_PROSE = 20
+
+
+def text_table(rows: Sequence[Mapping[str, object]], *, width: int, drop: Iterable[str] = ()) -> str:
+    """Return rows as a table that fits a width; whole columns are omitted rather than cut, and named below.
+
+    Args:
+        rows: Rows by column name. The first column is always kept.
+        width: Width in columns.
+        drop: Columns to omit first, in this order; then columns are omitted from the right.
+    """
+    cells = [{name: _safe(cell) for name, cell in row.items()} for row in rows]
+    names = list(cells[0])
+    widths = {name: max(_width(_safe(name)), *(_width(row[name]) for row in cells)) for name in names}
+    least = {name: MIN_PROSE if _is_text(name, cells) else widths[name] for name in names}
+    candidates = [*drop, *reversed(names[1:])]
+    omitted = []
+    while sum(least[name] + 2 for name in names) - 2 > width and len(names) > 1:
+        omitted.append(next(name for name in candidates if name in names))
+        names.remove(omitted[-1])
+    table = _rendered(names, cells, width)
+    if not omitted:
+        return table
+    left_out = ", ".join(" ".join(name.split()) for name in widths if name in omitted)
+    return f"{table}\n{_filled(f'Columns that do not fit here: {left_out}. Widen the terminal or set COLUMNS.', width)}"
+
+
+def _rendered(names: list[str], rows: list[dict[str, str]], width: int) -> str:
     from rich.console import Console
     from rich.table import Table
     from rich.text import Text
 
-    table = Table(box=box.SIMPLE_HEAD, padding=(0, 1), pad_edge=False, collapse_padding=True)
-    table.add_column("attack", overflow="fold", max_width=22)
-    rates = (f"TPR @\n{percent(rate.fpr)} FPR" for rate in results.outcomes[0].rates)
-    for header in ("AUC", "advantage", *rates):
-        table.add_column(header, justify="right", no_wrap=True)
-    rows = wording.headline_names(results)
-    for outcome in results.outcomes:
-        mark = "  "
-        if outcome.name in rows:
-            mark = "* "
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
+    for name in names:
+        right = all(re.fullmatch(r"[-+–\d.,%…()\s]*|n/a", row[name]) for row in rows)
         # A str would be read as rich's markup, and names may hold any text.
-        table.add_row(Text(mark + outcome.name), *(Text(cell) for cell in _cells(outcome)))
+        table.add_column(
+            Text(_safe(name)),
+            justify="right" if right else "left",
+            no_wrap=not _is_text(name, rows),
+            overflow="fold",
+        )
+    for row in rows:
+        table.add_row(*(Text(row[name]) for name in names))
     output = io.StringIO()
-    console = Console(
-        file=output,
-        width=WIDTH,
-        no_color=True,
-        color_system=None,
-        force_terminal=False,
-        legacy_windows=False,
-    )
-    console.print(table)
-    lines = [line.rstrip() for line in output.getvalue().splitlines()]
-    terms = "Below each value its 95% interval; TPR: share of members found; FPR: false alarms."
-    if results.headline:
-        legend = f"* {selection_sentence(results)} {terms}"
-    else:
-        legend = terms
-    return "\n".join([*(line for line in lines if line), "", _filled(legend)])
+    Console(
+        file=output, width=width, no_color=True, color_system=None, force_terminal=False, legacy_windows=False
+    ).print(table)
+    return "\n".join(line.rstrip() for line in output.getvalue().splitlines() if line.strip())
+
+
+def _safe(cell: object) -> str:
+    """Return a cell on one line, or on two where it has a value above its interval, without control characters."""
+    return "\n".join(single_line(line) for line in str(cell).split("\n", 1))
+
+
+def _width(cell: str) -> int:
+    from rich.cells import cell_len
+
+    return max(map(cell_len, cell.split("\n")))
+
+
+def _is_text(name: str, rows: list[dict[str, str]]) -> bool:
+    return any(_width(row[name]) > PROSE for row in rows)
 
 
 def _cells(outcome: AttackResult) -> list[str]:
@@ -118,21 +230,22 @@ def _cells(outcome: AttackResult) -> list[str]:
     ]
 
 
-def _section(title: str, lines: tuple[str, ...]) -> str:
-    if not lines:
+def _section(title: str, lines: Iterable[str], width: int) -> str:
+    bullets = _bullets(lines, width)
+    if not bullets:
         return ""
-    return "\n".join([title, *_bullets(lines)])
+    return "\n".join([title, *bullets])
 
 
-def _bullets(lines) -> list[str]:
-    return [_filled(line, initial_indent="  - ", subsequent_indent="    ") for line in lines]
+def _bullets(lines: Iterable[str], width: int) -> list[str]:
+    return [_filled(line, width, initial_indent="  - ", subsequent_indent="    ") for line in lines if line]
 
 
-def _filled(text: str, **indents: str) -> str:
+def _filled(text: str, width: int, **indents: str) -> str:
     """Wrap a text; a command in backticks stays on one line, so that it can be pasted."""
     unbroken = re.sub("`[^`]*`", lambda command: command.group().replace(" ", UNBROKEN), text)
     options: dict[str, Any] = {"break_on_hyphens": False, "break_long_words": False, **indents}
-    return textwrap.fill(unbroken, WIDTH, **options).replace(UNBROKEN, " ")
+    return textwrap.fill(unbroken, width, **options).replace(UNBROKEN, " ")
 
 
 def fragment(results: Results) -> str:

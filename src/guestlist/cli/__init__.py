@@ -20,7 +20,7 @@ from guestlist.cli.show import selftest, show
 @click.version_option(__version__, prog_name="guestlist")
 @click.pass_context
 def main(context):
-    """Audit the membership privacy of a machine-learning model: could anyone tell who was in its training set?"""
+    """Audit the membership privacy of machine-learning models."""
     # Temporary files with people's records are removed on the way.
     context.with_resource(stoppable())
 

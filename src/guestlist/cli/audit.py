@@ -16,7 +16,9 @@ from guestlist.cli.common import (
     progress_bar,
     quiet,
     show_warnings,
+    verbose,
 )
+from guestlist.cli.help import ATTACKS, INPUTS, REPORT, RUN, Command, option
 from guestlist.cli.options import (
     MAX_REFERENCES,
     PATH,
@@ -40,88 +42,102 @@ from guestlist.cli.request import (
 )
 
 
-@click.command()
+@click.command(cls=Command)
 @subject_options
-@click.option("--predictions", type=PATH, help="Instead of a model: its answers (.npz, .csv, .tsv, .parquet).")
-@click.option(
+@option(
+    INPUTS, "--predictions", type=PATH, help="File of predictions instead of a model: .npz, .csv, .tsv or .parquet."
+)
+@option(
+    INPUTS,
     "--shadow",
     type=PATH,
-    help="With --predictions: a shadow model's answers, which teach thresholds and networks.",
+    help="With --predictions: predictions of a shadow model, on which attacks fit thresholds and networks.",
 )
-@click.option(
+@option(
+    INPUTS,
     "--features",
     type=PATH,
-    help="With --predictions: what the records hold (.csv, .tsv, .parquet), to see if members differ without the model.",
+    help="With --predictions: features of the records, for the model-free baseline: .csv, .tsv or .parquet.",
 )
-@click.option(
+@option(
+    INPUTS,
     "--scale",
     type=click.Choice(["probabilities", "logits", "values"]),
-    help="What the predictions, or the answers of an ONNX file, are, if their names do not say.",
+    help="Scale of the predictions or of an ONNX model's outputs.  [default: from the names in the file]",
 )
-@click.option(
+@option(
+    INPUTS,
     "--class",
     "classes",
     multiple=True,
     metavar="NAME",
-    help="What a column of an ONNX file's answers stands for, if the file does not say: once for each, in their order.",
+    help="Class of an ONNX model's output column, in the order of the columns. Repeatable.  [default: from the file]",
 )
-@click.option("--member", help="With --predictions: column that says who was a member.  [default: member]")
-@click.option(
+@option(INPUTS, "--member", metavar="COLUMN", help="With --predictions: column with the membership.  [default: member]")
+@option(
+    INPUTS,
     "--probability",
     "answer",
     metavar="COLUMN",
-    help='With --predictions: the column of one class, such as prob_yes, or a pattern such as "prob_{}".  [default: p_{}, z_{}]',
+    help='With --predictions: column with one class probability, e.g. prob_yes, or a pattern such as "prob_{}".  '
+    "[default: p_{}, z_{}]",
 )
-@click.option("--positive", metavar="CLASS", help="With --predictions: the class whose probability that one column is.")
-@click.option(
+@option(
+    INPUTS,
+    "--positive",
+    metavar="CLASS",
+    help="With --predictions: class whose probability is in the column of --probability.",
+)
+@option(
+    INPUTS,
     "--no-labels",
     is_flag=True,
     help="With --predictions: the file has no labels. Only attacks that need no labels are run.",
 )
-@click.option(
-    "--out",
-    type=PATH,
-    help="Audit folder; run again with it to resume.  [default: audits/<name>]",
+@option(
+    REPORT, "--out", type=PATH, help="Audit folder. Run the same command again to resume.  [default: audits/<name>]"
 )
-@click.option(
+@option(
+    ATTACKS,
     "--references",
     type=REFERENCES,
-    help="With --model: models to train for comparison.  [default: 32, or none without a recipe, as for an ONNX file]",
+    help="Number of reference models to train.  [default: 32, or 0 for a model that cannot be retrained, e.g. .onnx]",
 )
 @evaluation_options
 @claim_options
 @cover_options
 @run_options
+@verbose
 @as_json
-def audit(out, as_json, **options):
-    """Audit a model, or its predictions, and write a report.
+def audit(out, verbose, as_json, **options):
+    """Audit a model or its predictions and write a report.
 
     \b
-    guestlist audit --model model.skops --members train.parquet --nonmembers holdout.parquet --label income
+    guestlist audit --model model.skops --members train.parquet \\
+        --nonmembers holdout.parquet --label income
     guestlist audit --predictions preds.npz
     """
     model = options["model"]
     predictions = options["predictions"]
     if (model is None) == (predictions is None):
-        raise click.UsageError("Give either --model (with --members and --nonmembers) or --predictions.")
+        raise click.UsageError(
+            "audit needs either --model MODEL --members FILE --nonmembers FILE, or --predictions FILE, and not both."
+        )
     _refuse_unused(predictions is not None, options)
     onnx_only = {"--class": options["classes"], "--scale": options["scale"] and model is not None}
     unsupported = [name for name, value in onnx_only.items() if value and (model is None or model.suffix != ".onnx")]
     if unsupported:
-        allowed = "a model in an .onnx file"
-        if model is not None:
-            allowed = "an .onnx file"
-        raise click.UsageError(f"{' and '.join(unsupported)} would be read of {allowed} alone. Leave it out.")
+        raise click.UsageError(f"{' and '.join(unsupported)}: only used with a model in an .onnx file. Omit it.")
     missing = [f"--{name}" for name in ("members", "nonmembers") if model is not None and options[name] is None]
     if missing:
-        raise click.UsageError(f"A model is audited with records: give {' and '.join(missing)}.")
+        raise click.UsageError(f"--model needs records to audit it with. Add {' and '.join(missing)}.")
     out = (out or Path("audits") / (model or predictions).stem).resolve()
     with show_warnings():
         if model is None:
             results = _of_predictions(out, options)
         else:
             results = _of_model(out, options)
-    print_results(results, out, as_json)
+    print_results(results, out, as_json, verbose)
 
 
 # Options that only one of the two types of audit reads. The other type refuses them, so that they are not ignored silently.
@@ -140,8 +156,8 @@ FOR_MODELS = (
 )
 
 NO_REFERENCES = (
-    "--references cannot be used with --predictions: a file of predictions has no model to train references by. Audit the "
-    "model itself with --model, or compare with a shadow model's predictions: --shadow FILE."
+    "--references cannot be used with --predictions: a file of predictions has no model to retrain. Audit the model with "
+    "--model, or add a shadow model's predictions with --shadow FILE."
 )
 
 
@@ -154,7 +170,7 @@ def _refuse_unused(predictions: bool, options: dict) -> None:
         if predictions:
             source = "--predictions"
         names = " and ".join(f"--{name.replace('_', '-')}" for name in unread)
-        raise click.UsageError(f"With {source}, {names} would not be read. Leave it out.")
+        raise click.UsageError(f"{names} cannot be used with {source}. Omit it.")
 
 
 def _of_model(out: Path, options: dict):
@@ -186,35 +202,46 @@ def _of_predictions(out: Path, options: dict):
     )
 
 
-@click.command()
+@click.command(cls=Command)
 @click.argument("folder", type=PATH)
-@click.option("--references", type=REFERENCES, help="How many there should be in all.")
-@click.option("--until-width", type=SHARE, help="Or: until the interval of the recipe's AUC is this narrow.")
+@option(ATTACKS, "--references", type=REFERENCES, help="Total number of reference models, with those already trained.")
+@option(
+    ATTACKS,
+    "--until-width",
+    type=SHARE,
+    help="Width of the AUC's confidence interval, for models trained this way, at which training stops.",
+)
 @evidence
 @attacks
-@click.option(
+@option(
+    ATTACKS,
     "--at-most",
     type=WholeNumber(1, MAX_REFERENCES),
     default=512,
     show_default=True,
-    help="With --until-width: the most references to train.",
+    help="With --until-width: maximum number of reference models.",
 )
 @ignore
 @cover_options
 @run_options
+@verbose
 @as_json
-def collect(folder, references, until_width, at_most, as_json, **options):
-    """Add references or other evidence to the audit in FOLDER, and evaluate it again.
+def collect(folder, references, until_width, at_most, verbose, as_json, **options):
+    """Add reference models or other evidence to an audit.
 
-    With --attack, other attacks than before are run.
+    The audit in FOLDER is then evaluated again, with the attacks of --attack if you name some.
+
+    \b
+    guestlist collect audits/adult --references 128
+    guestlist collect audits/adult --evidence distilled
     """
 
     if references is not None and until_width is not None:
-        raise click.UsageError("Give either --references or --until-width.")
+        raise click.UsageError("--references and --until-width cannot be combined. Omit one of them.")
     requested = [references, until_width, *(options[name] for name in ("evidence", "attacks", "ignore"))]
     if not any(value not in (None, ()) for value in requested):
         raise click.UsageError(
-            "What is to be collected? Give --references, --until-width, --evidence, --attack or --ignore."
+            "Nothing to collect. Add --references N, --until-width WIDTH, --evidence NAME, --attack NAME or --ignore CODE."
         )
     folder = folder.resolve()
     store = _store.open_store(folder)
@@ -228,7 +255,7 @@ def collect(folder, references, until_width, at_most, as_json, **options):
     )
     with show_warnings():
         results = run_request(request, folder, count, run_options_from(options), updated_stored_cover(options, store))
-    print_results(results, folder, as_json)
+    print_results(results, folder, as_json, verbose)
 
 
 def _references(existing: int, references: int | None, until_width: float | None, at_most: int):
@@ -236,7 +263,8 @@ def _references(existing: int, references: int | None, until_width: float | None
 
     if references is not None and references < existing:
         raise click.UsageError(
-            f"There are {existing} references already; --references says how many there should be in all."
+            f"--references {references} is less than the {existing} reference models of this audit. --references is the total "
+            "number, with those already trained."
         )
     if until_width is None:
         if references is None:
@@ -259,16 +287,17 @@ def _with_attacks_for(evidence: tuple[str, ...], attacks: tuple[str, ...]) -> tu
     return (*attacks, *(name for name in new if name not in attacks))
 
 
-@click.command()
-@click.option("--quick", is_flag=True, help="8 references instead of 32.")
-@click.option("--out", type=PATH, default=Path("audits/demo"), show_default=True, help="Audit folder.")
+@click.command(cls=Command)
+@option(RUN, "--quick", is_flag=True, help="Train 8 reference models instead of 32.")
+@option(REPORT, "--out", type=PATH, default=Path("audits/demo"), show_default=True, help="Audit folder.")
 @jobs
 @quiet
+@verbose
 @as_json
-def demo(quick, out, jobs, quiet, as_json):
+def demo(quick, out, jobs, quiet, verbose, as_json):
     """Train a small network on handwritten digits and audit it."""
     from guestlist._audit.demo import demo
 
     with show_warnings():
         results = demo(out, quick=quick, jobs=jobs, progress=progress_bar(quiet))
-    print_results(results, out, as_json)
+    print_results(results, out, as_json, verbose)

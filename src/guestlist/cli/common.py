@@ -3,6 +3,7 @@
 import errno
 import json
 import os
+import shlex
 import warnings
 from contextlib import contextmanager
 from functools import partial
@@ -12,6 +13,7 @@ import click
 
 from guestlist import _collect, _store
 from guestlist._util import EXTRAS, Stopped, for_spreadsheets, missing, path_error, single_line, stop_message
+from guestlist.cli.help import ATTACKS, INPUTS, RUN, Group, option
 from guestlist.cli.options import JOBS
 from guestlist.errors import AuditError, AuditWarning, InputError
 
@@ -19,7 +21,7 @@ USER_ERROR = 2
 INTERRUPTED = 130  # exit status of a shell after Ctrl-C
 
 
-class Commands(click.Group):
+class Commands(Group):
     """Group of commands that reports errors a user can act on as one line, with exit status 2."""
 
     def invoke(self, context):
@@ -52,9 +54,9 @@ def build_engine(engine: str | None, jobs: int | None, address: str | None):
     """Build the engine that ``--engine``, ``--jobs`` and ``--address`` describe."""
 
     if address is not None and engine != "ray":
-        raise click.UsageError("--address is that of a Ray cluster: give --engine ray with it.")
+        raise click.UsageError("--address is the address of a Ray cluster. Add --engine ray, or omit --address.")
     if jobs is not None and engine not in (None, "local"):
-        raise click.UsageError(f"--jobs is for --engine local; leave it out with --engine {engine}.")
+        raise click.UsageError(f"--jobs cannot be used with --engine {engine}. Use --engine local, or omit --jobs.")
     if engine == "ray":
         return _collect.Ray(address)
     if engine == "here":
@@ -64,53 +66,80 @@ def build_engine(engine: str | None, jobs: int | None, address: str | None):
     return _collect.Local(jobs)
 
 
-as_json = click.option("--json", "as_json", is_flag=True, help="Print the results as JSON on stdout.")
-jobs = click.option(
+as_json = option(RUN, "--json", "as_json", is_flag=True, help="Print the results as JSON on stdout.")
+verbose = option(RUN, "--verbose", is_flag=True, help="Print all results, not only the verdict.")
+jobs = option(
+    RUN,
     "--jobs",
     type=JOBS,
-    help="Processes; -1 for one per core. Results do not depend on it.  [default: -1]",
+    help="Number of processes; -1 for one per core. Results do not depend on it.  [default: -1]",
 )
-engine = click.option(
+engine = option(
+    RUN,
     "--engine",
     type=click.Choice(["local", "here", "ray"]),
-    help="Where models are trained: in processes on this machine, in this one, or on a Ray cluster.  [default: local]",
+    help="Engine that trains models: local (several processes), here (this process) or ray (a cluster).  [default: local]",
 )
-address = click.option(
+address = option(
+    RUN,
     "--address",
-    help="Of the Ray cluster: host:port, ray://host:port, or auto.  [default: $RAY_ADDRESS, or a new one on this machine]",
+    help="Address of the Ray cluster: host:port, ray://host:port or auto.  [default: $RAY_ADDRESS, or a new local cluster]",
 )
-quiet = click.option("--quiet", is_flag=True, help="No progress.")
-attacks = click.option(
+quiet = option(RUN, "--quiet", is_flag=True, help="Do not show progress.")
+attacks = option(
+    ATTACKS,
     "--attack",
     "attacks",
     multiple=True,
-    help="Run only these; see: guestlist show attacks. union(loss,lira), majority(…) and intersection(…) combine them.",
+    metavar="NAME",
+    help="Attack to run; see guestlist show attacks. Combine several with union(loss,lira), majority(…) or "
+    "intersection(…). Repeatable.  [default: all that apply]",
 )
-evidence = click.option(
+evidence = option(
+    ATTACKS,
     "--evidence",
     multiple=True,
-    help="What some attacks need beyond references, such as distilled or distilled:models=32; see: guestlist show evidence.",
+    metavar="NAME",
+    help="Evidence to collect for further attacks, e.g. distilled or distilled:models=32; see guestlist show evidence. "
+    "Repeatable.",
 )
-ignore = click.option(
+ignore = option(
+    ATTACKS,
     "--ignore",
     multiple=True,
     metavar="CODE",
-    help="Suppress a check by code, for example GL104. The report lists suppressed checks. Repeatable.",
+    help="Check to suppress, e.g. GL104. The report lists suppressed checks. Repeatable.",
 )
-trust = click.option("--trust", multiple=True, help="Type in a .skops file, beyond scikit-learn's, that may be built.")
-allow_pickle = click.option(
-    "--allow-pickle", is_flag=True, help="Open a pickle, which can run any code that its maker put into it."
+trust = option(
+    INPUTS,
+    "--trust",
+    multiple=True,
+    metavar="TYPE",
+    help="Type in the .skops file that may be loaded although it is not one of scikit-learn's. Repeatable.",
+)
+allow_pickle = option(
+    INPUTS, "--allow-pickle", is_flag=True, help="Open pickle files. A pickle can run any code when it is opened."
 )
 
 
-def print_results(results, out: Path, as_json: bool) -> None:
+def print_results(results, out: Path, as_json: bool, verbose: bool) -> None:
     """Write the report, and print the summary or the JSON document."""
     path = results.to_html(out / "report.html")
     if as_json:
         print_json(results.document())
     else:
-        click.echo(results.summary())
-        click.echo(f"Report: {path}")
+        click.echo(results.summary(verbose=verbose))
+        if not verbose:
+            click.echo(f"Details: guestlist report {shlex.quote(short_path(out))} --verbose")
+        click.echo(f"Report: {short_path(path)}")
+
+
+def short_path(path: Path) -> str:
+    """Return a path relative to the current folder if it is below it, else the absolute path."""
+    absolute = Path(os.path.abspath(path))
+    if absolute.is_relative_to(Path.cwd()):
+        return str(absolute.relative_to(Path.cwd()))
+    return str(absolute)
 
 
 def print_json(content) -> None:
@@ -121,14 +150,16 @@ def print_json(content) -> None:
 def check_table_path(path: Path) -> None:
     """Refuse a file to which no table can be written, before any work is done."""
     if path.suffix.lower() not in (".csv", ".parquet"):
-        raise click.UsageError(f"Tables are written to .csv or .parquet files, not {path.name!r}.")
+        raise click.UsageError(
+            f"Cannot write a table to {path.name!r}. Choose a file name that ends in .csv or .parquet."
+        )
     check_parent_folder(path)
 
 
 def check_parent_folder(path: Path) -> None:
     """Refuse a file in a folder that does not exist; guestlist does not create it."""
     if not path.parent.is_dir():
-        raise click.UsageError(f"There is no folder {path.parent} to write {path.name} to.")
+        raise click.UsageError(f"Cannot write {path.name}: the folder {path.parent} does not exist. Create it first.")
 
 
 def write_table(path: Path, table) -> None:

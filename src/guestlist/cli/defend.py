@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -9,7 +10,8 @@ import click
 
 from guestlist import _store
 from guestlist._util import decimal, interval, percent, single_line
-from guestlist.cli.common import as_json, print_json, show_warnings
+from guestlist.cli.common import as_json, print_json, short_path, show_warnings, verbose
+from guestlist.cli.help import ATTACKS, INPUTS, REPORT, RUN, Command, option
 from guestlist.cli.options import PATH, REFERENCES, SHARE, cover_from, cover_options, updated_stored_cover
 from guestlist.cli.request import (
     audit_arguments,
@@ -30,32 +32,56 @@ if TYPE_CHECKING:
 DEFAULT_REFERENCES = 32
 
 
-@click.command()
+@click.command(cls=Command)
 @click.argument("folder", required=False, type=PATH)
 @subject_options
-@click.option(
-    "--held-out", type=PATH, help="Held-out records, for defences that are fitted on records outside the training set."
+@option(
+    INPUTS,
+    "--held-out",
+    type=PATH,
+    help="Held-out records, for defences that are fitted on records outside the training set.",
 )
-@click.option("--defence", "defences", multiple=True, help="Try only these; see: guestlist show defences.")
-@click.option("--out", type=PATH, help="Keeps one audit per defence.  [default: <folder>-defended]")
-@click.option("--references", type=REFERENCES, help="Models per audit.  [default: those of the folder, or 32]")
-@click.option("--fpr", type=SHARE, default=0.05, show_default=True)
-@click.option("--estimate", is_flag=True, help="Only tell how long it would take; one model is trained for that.")
+@option(
+    ATTACKS,
+    "--defence",
+    "defences",
+    multiple=True,
+    metavar="NAME",
+    help="Defence to test; see guestlist show defences. Repeatable.  [default: all that apply]",
+)
+@option(REPORT, "--out", type=PATH, help="Folder with one audit per defence.  [default: <folder>-defended]")
+@option(
+    ATTACKS,
+    "--references",
+    type=REFERENCES,
+    help="Number of reference models per audit.  [default: as in FOLDER, or 32]",
+)
+@option(
+    ATTACKS,
+    "--fpr",
+    type=SHARE,
+    default=0.05,
+    show_default=True,
+    help="False positive rate at which audits are compared.",
+)
+@option(RUN, "--estimate", is_flag=True, help="Print the expected duration only; trains one model to measure it.")
 @evaluation_options
 @cover_options
 @run_options
+@verbose
 @as_json
 @click.pass_context
-def defend(context, folder, held_out, defences, out, references, fpr, estimate, as_json, **options):
-    """Try the defences that fit a model, each as an audit of the same records, and tell which of them help.
+def defend(context, folder, held_out, defences, out, references, fpr, estimate, verbose, as_json, **options):
+    """Test defences and compare their leakage and accuracy.
 
-    FOLDER is that of the audit that found the leak; what it was made from is asked for again. Without it, give the model and
-    its records as for audit.
+    FOLDER is the audit that found the leak; its model and records are read again. Without FOLDER, pass the model and its
+    records as for guestlist audit.
 
     \b
     guestlist defend audits/adult --estimate
     guestlist defend audits/adult --out audits/adult-defended
-    guestlist defend --model model.skops --members train.parquet --nonmembers holdout.parquet --label income
+    guestlist defend --model model.skops --members train.parquet \\
+        --nonmembers holdout.parquet --label income
     """
     from guestlist._audit.config import AuditConfig
     from guestlist._audit.defend import defend as defended
@@ -66,6 +92,8 @@ def defend(context, folder, held_out, defences, out, references, fpr, estimate, 
     if references is None:
         references = existing
     arguments = audit_arguments(request, folder or out / "plain", run_options_from(options))
+    if not sys.stderr.isatty():
+        arguments["progress"] = False  # a log has a line for some of the defences, and none for every audit
     choices: dict[str, Any] = {"defences": defences or None, "held_out": held_out, "references": references}
     if estimate:
         sets = {name: arguments.pop(name) for name in ("model", "members", "nonmembers", "population")}
@@ -95,10 +123,10 @@ def defend(context, folder, held_out, defences, out, references, fpr, estimate, 
     if as_json:
         print_json(result.document())
         return
-    show_defences(result, fpr)
-    click.echo(f"Audits: {out}")
+    show_defences(result, fpr, verbose)
+    click.echo(f"Audits: {short_path(out)}")
     if page is not None:
-        click.echo(f"Page: {page}")
+        click.echo(f"Page: {short_path(page)}")
 
 
 def _resolve_request(context, folder: Path | None, out: Path | None, options: dict):
@@ -106,7 +134,9 @@ def _resolve_request(context, folder: Path | None, out: Path | None, options: di
     if folder is None:
         missing = [f"--{name}" for name in ("model", "members", "nonmembers") if options[name] is None]
         if missing:
-            raise click.UsageError(f"Give the folder of an audit; or a model with its records: {', '.join(missing)}.")
+            raise click.UsageError(
+                f"defend needs the folder of an audit, or a model with its records. {', '.join(missing)} is missing."
+            )
         out = out or Path("audits") / f"{options['model'].stem}-defended"
         return request_from(options), out.resolve(), DEFAULT_REFERENCES
 
@@ -115,7 +145,7 @@ def _resolve_request(context, folder: Path | None, out: Path | None, options: di
     ]
     if unread:
         names = " and ".join(f"--{_OPTION_NAMES.get(name, name.replace('_', '-'))}" for name in unread)
-        raise click.UsageError(f"With a folder, {names} would not be read: the folder knows. Leave it out.")
+        raise click.UsageError(f"{names} cannot be combined with FOLDER, which stores it already. Omit it.")
     store = _store.open_store(folder)
     out = out or folder.with_name(f"{folder.name}-defended")
     request = stored_request(store, "gl.defend(model, members, nonmembers, plain={folder})")
@@ -144,25 +174,30 @@ _FOLDER_OPTIONS = (
 _OPTION_NAMES = {"id_": "id", "attacks": "attack"}
 
 
+MAX_EVENTS = 4  # in a log; a terminal shows all
+
+
 def _print_event(event) -> None:
-    if hasattr(event, "number"):
-        click.echo(f"{event.number} of {event.total}: {event.name}", err=True)
-    else:
+    if not hasattr(event, "number"):
         click.echo(forecast_text(event), err=True)
+        return
+    step = max(1, event.total // MAX_EVENTS)
+    if sys.stderr.isatty() or event.number == event.total or (event.number - 1) % step == 0:
+        click.echo(f"Defence {event.number} of {event.total}: {event.name}", err=True)
 
 
 def forecast_text(forecast: Forecast) -> str:
     """Report the estimated runtime and its basis."""
     times = forecast.times
-    schedule = "one after the other"
+    schedule = "one at a time"
     if forecast.jobs > 1:
-        schedule = f"{forecast.jobs} side by side"
-    judging = "judging the audits not counted"
+        schedule = f"{forecast.jobs} in parallel"
+    evaluation = "the time to evaluate the audits is not included"
     if times.evaluation is not None:
-        judging = f"{times.evaluation:.1f} s to judge each of {forecast.audits} audits"
+        evaluation = f"{times.evaluation:.1f} s to evaluate each of {forecast.audits} audits"
     return (
-        f"{forecast.models} models to train, {times.training:.2g} s for a plain one, {schedule}; {judging}: about "
-        f"{duration(forecast.seconds)}. Defences that train for longer or shorter than the plain model were reckoned roughly."
+        f"Estimated time: about {duration(forecast.seconds)}. {forecast.models} models to train, {times.training:.2g} s each "
+        f"without a defence, {schedule}; {evaluation}. Defences that change the training time are estimated roughly."
     )
 
 
@@ -179,62 +214,88 @@ def duration(seconds: float) -> str:
     return f"{seconds / 3600:.1f} h"
 
 
-def show_defences(result: Defended, fpr: float) -> None:
-    """Print the table of defences and the conclusions."""
-    rows = [
-        {
-            "defence": row.name,
-            "accuracy": "" if row.accuracy is None else decimal(row.accuracy.second.value),
-            "change": "" if row.accuracy is None else interval(row.accuracy.difference),
-            "AUC": decimal(row.auc.second.value),
-            "change of AUC": interval(row.auc.difference),
-            f"found at {percent(fpr)} FPR": decimal(row.tpr.second.value),
-            "shown": "leaks less" if row.leaks_less else "",
-        }
-        for row in result.rows
-        if row.auc is not None and row.tpr is not None
-    ]
-    if rows:
-        show_table(rows)
-    for text in defence_lines(result):
-        click.echo("  " * text.startswith("  ") + single_line(text))
+MAX_ROWS = 10
 
 
-def defence_lines(result: Defended) -> list[str]:
-    """Return the conclusions, and the caveats that go with them."""
-    by_name = {row.name: row for row in result.rows}
-    tried = sum(row.auc is not None for row in result.rows)
-    sentences = [f"No result: {row.name}. {row.failed}" for row in result.rows if row.failed]
+def show_defences(result: Defended, fpr: float, verbose: bool) -> None:
+    """Print the conclusions and the table of defences; by default the defences with the smallest leak."""
+    judged = [row for row in result.rows if row.auc is not None and row.tpr is not None]
+    shown = judged
+    if not verbose and len(judged) > MAX_ROWS:
+        shown = sorted(judged, key=lambda row: (not row.leaks_less, _auc(row)))[:MAX_ROWS]
+    click.echo(single_line(_conclusion(result, len(judged))))
+    if shown:
+        click.echo()
+        show_table([_cells(row, fpr) for row in shown], drop=(f"TPR at {percent(fpr)} FPR", "its change"))
+        click.echo()
+    if len(shown) < len(judged):
+        click.echo(f"{len(judged) - len(shown)} more defences: add --verbose.")
+    for text in defence_notes(result, verbose):
+        click.echo(single_line(text))
+
+
+def _auc(row: Row) -> float:
+    assert row.auc is not None, "it was judged"
+    return row.auc.second.value
+
+
+def _cells(row: Row, fpr: float) -> dict[str, str]:
+    assert row.auc is not None, "it was judged"
+    assert row.tpr is not None, "it was judged"
+    return {
+        "defence": row.name,
+        "AUC": decimal(row.auc.second.value),
+        "change of AUC": interval(row.auc.difference),
+        "evidence": "leaks less" if row.leaks_less else "",
+        "accuracy": "" if row.accuracy is None else decimal(row.accuracy.second.value),
+        "its change": "" if row.accuracy is None else interval(row.accuracy.difference),
+        f"TPR at {percent(fpr)} FPR": decimal(row.tpr.second.value),
+    }
+
+
+def _conclusion(result: Defended, tried: int) -> str:
+    """Report the number of defences that leak less, and the best of them."""
     if not result.helps:
-        sentences.append(f"None of {tried} is shown to leak less than the plain model.")
-    else:
-        sentences.append(
-            f"Shown to leak less than the plain model, all {tried} that were tried taken together, at 95 %:"
-        )
-        sentences += [f"  {_improvement_line(by_name[name])}" for name in result.helps]
-    sentences += [_removal_line(row) for row in result.rows if row.removed is not None]
+        return f"No evidence that any of the {tried} defences tested leaks less than the model without a defence."
+    best = next(row for row in result.rows if row.name == result.helps[0])
+    return (
+        f"{len(result.helps)} of {tried} defences leak less than the model without a defence (family-wise error rate 5%). Most "
+        f"accurate of them: {_improvement_line(best)}."
+    )
+
+
+def defence_notes(result: Defended, verbose: bool) -> list[str]:
+    """Return the caveats of the conclusions; with ``verbose``, also every defence that helps."""
+    by_name = {row.name: row for row in result.rows}
+    failed = [f"{row.name} was not tested: {row.failed}" for row in result.rows if row.failed]
+    if not verbose and len(failed) > 2:
+        failed[1:] = [f"{len(failed) - 1} more defences were not tested: add --verbose."]
+    notes = failed
+    if verbose:
+        notes += [_improvement_line(by_name[name]) for name in result.helps]
+    notes += [_removal_line(row) for row in result.rows if row.removed is not None and verbose]
     grids = sorted({row.defence for row in result.rows if row.options > 1})
     if grids:
-        sentences.append(
-            f"Of {', '.join(grids)} several were tried on these records: the best of them looks better here than it is. Audit "
-            "the one you choose on other records."
+        notes.append(
+            f"Several settings of {', '.join(grids)} were tested on these records, so the best one looks better here than it is. "
+            "Audit the one you choose on other records."
         )
     if any(row.epsilon is not None for row in result.rows):
-        sentences.append("Each epsilon is of one run; the search for it was not counted.")
-    sentences.append("All intervals are about these models, not about their recipes.")
-    return sentences
+        notes.append("Each epsilon is for one training run; the search over settings is not accounted for.")
+    if verbose:
+        notes.append("All intervals are about these models, not about models trained the same way.")
+    return notes
 
 
 def _improvement_line(row: Row) -> str:
-
-    assert row.auc is not None, "it was judged"
     assert row.gap is not None, "it was judged"
+    assert row.auc is not None, "it was judged"
     text = f"{row.name}: AUC {decimal(row.auc.second.value)}, before {decimal(row.auc.first.value)}"
     text += f", change {interval(row.gap)}"
     if row.accuracy is not None:
         text += f"; accuracy {decimal(row.accuracy.second.value)}, before {decimal(row.accuracy.first.value)}"
         if row.accuracy.differs:
-            text += " (shown to be lower)" if row.less_accurate else " (shown to be higher)"
+            text += " (significantly lower)" if row.less_accurate else " (significantly higher)"
     if row.epsilon is not None:
         text += f"; epsilon {row.epsilon:.3g} at delta {row.delta:.1g}"
     return text
@@ -242,12 +303,12 @@ def _improvement_line(row: Row) -> str:
 
 def _removal_line(row: Row) -> str:
     """Report the effect on the removed records, and that others may now be exposed."""
-
     removed = row.removed
     assert removed is not None, "some left"
     found_before = percent(removed.flagged.value)
-    text = f"{row.name}: {removed.records} left, chosen by {removed.risk}, of whom {found_before} were found before"
+    selected = f"{removed.records} records removed, selected by {removed.risk}"
+    text = f"{row.name}: {selected}; {found_before} of them were identified before"
     if removed.right_before is not None and removed.right_after is not None:
         before = percent(removed.right_before.value)
-        text += f"; the model is right about {percent(removed.right_after.value)} of them, before {before}"
-    return f"{text}. The figures above are of those who stayed, before and after: others may stand out now."
+        text += f"; the model is right on {percent(removed.right_after.value)} of them, before {before}"
+    return f"{text}. The table compares the remaining records before and after; other records may be exposed now."

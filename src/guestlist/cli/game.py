@@ -7,17 +7,18 @@ import click
 
 from guestlist import _collect, games
 from guestlist._util import decimal, interval, single_line
-from guestlist.cli.common import address, as_json, build_engine, engine, jobs, print_json, quiet
+from guestlist.cli.common import address, as_json, build_engine, engine, jobs, print_json, quiet, short_path, verbose
+from guestlist.cli.help import ATTACKS, INPUTS, REPORT, RUN, Group, option
 from guestlist.cli.options import PATH, REFERENCES, SEED, SHARE, NumberRange, WholeNumber, cover_from, cover_options
 from guestlist.cli.show import show_table
 
 
-@click.group()
+@click.group(cls=Group)
 def game():
-    """Is it the model, or are members different people? Play a game of dependent records beside its counterpart.
+    """Run experiments on members that differ from non-members.
 
-    Members are drawn from one part of the people and non-members from another; in the counterpart the same people are mixed.
-    Models are trained with differential privacy at every epsilon and without. Run again with the same --out to go on.
+    Members are drawn from one part of the records and non-members from another. In the i.i.d. control the same records are
+    mixed. Models are trained with differential privacy at every epsilon, and without. Run the same command again to resume.
     """
 
 
@@ -25,11 +26,13 @@ def _epsilons(context, option, value: str) -> tuple[float, ...]:
     try:
         epsilons = tuple(float(part) for part in value.split(","))
     except ValueError as error:
-        raise click.BadParameter(f"Expected numbers such as 0.1,1,10,inf, found {value!r}.") from error
+        raise click.BadParameter(
+            f"{value!r} is not a comma-separated list of numbers, such as 0.1,1,10,inf."
+        ) from error
     valid = all(math.isinf(epsilon) or 0.01 <= epsilon <= 1000 for epsilon in epsilons) and -math.inf not in epsilons
     if not valid or len(set(epsilons)) < len(epsilons):
         raise click.BadParameter(
-            f"Expected numbers from 0.01 to 1000, each once; inf for plain training. Found {value!r}."
+            f"{value!r}: epsilon values must be between 0.01 and 1000, or inf for training without DP, and differ."
         )
     return epsilons
 
@@ -37,11 +40,12 @@ def _epsilons(context, option, value: str) -> tuple[float, ...]:
 def _shared_options(command):
     """Add the options of every game."""
     options = [
-        click.option("--data", required=True, type=PATH, help="Records: .csv, .tsv or .parquet."),
-        click.option("--label", required=True, help="Column that holds the label."),
-        click.option("--drop", multiple=True, help="Column that is not a feature; may be given several times."),
-        click.option("--out", required=True, type=PATH, help="Folder; run again with it to resume."),
-        click.option(
+        option(INPUTS, "--data", required=True, type=PATH, help="Records: .csv, .tsv or .parquet."),
+        option(INPUTS, "--label", metavar="COLUMN", required=True, help="Column with the label."),
+        option(INPUTS, "--drop", metavar="COLUMN", multiple=True, help="Column that is not a feature. Repeatable."),
+        option(REPORT, "--out", required=True, type=PATH, help="Folder. Run the same command again to resume."),
+        option(
+            ATTACKS,
             "--epsilon",
             "epsilons",
             default="0.1,1,10,100,inf",
@@ -49,34 +53,39 @@ def _shared_options(command):
             callback=_epsilons,
             help="Comma-separated epsilon values for DP training; inf trains without DP.",
         ),
-        click.option("--delta", type=SHARE, default=1e-5, show_default=True),
-        click.option("--repeats", type=WholeNumber(2), default=10, show_default=True),
-        click.option("--epochs", type=WholeNumber(1), default=100, show_default=True),
-        click.option("--batch-size", type=WholeNumber(1), default=200, show_default=True),
-        click.option(
+        option(ATTACKS, "--delta", type=SHARE, default=1e-5, show_default=True, help="Delta of the DP training."),
+        option(ATTACKS, "--repeats", type=WholeNumber(2), default=10, show_default=True, help="Number of repetitions."),
+        option(
+            ATTACKS, "--epochs", type=WholeNumber(1), default=100, show_default=True, help="Number of training epochs."
+        ),
+        option(ATTACKS, "--batch-size", type=WholeNumber(1), default=200, show_default=True, help="Records per batch."),
+        option(
+            ATTACKS,
             "--shadows",
             type=REFERENCES,
             default=0,
             show_default=True,
-            help="Models per run that teach an attack, trained on records that are not asked about.",
+            help="Number of shadow models per run, trained on records that are not evaluated; an attack is fitted on them.",
         ),
-        click.option(
+        option(
+            ATTACKS,
             "--average-of",
             type=click.Choice(["target", "shadows"]),
             default="target",
             show_default=True,
-            help="Whose average training loss average_threshold takes; shadows: those of --shadows.",
+            help="Models whose average training loss is the threshold of average_threshold; shadows needs --shadows.",
         ),
-        click.option("--seed", type=SEED, default=0, show_default=True, help="Random seed."),
+        option(RUN, "--seed", type=SEED, default=0, show_default=True, help="Random seed."),
         jobs,
         engine,
         address,
         quiet,
+        verbose,
         as_json,
     ]
     command = cover_options(command)
-    for option in reversed(options):
-        command = option(command)
+    for add in reversed(options):
+        command = add(command)
     return command
 
 
@@ -86,9 +95,8 @@ def _size_options(required: bool):
         if not required:
             default = "  [default: all]"
         for side in ("nonmembers", "members"):
-            command = click.option(
-                f"--{side}", type=WholeNumber(1), required=required, help=f"How many {side} are drawn.{default}"
-            )(command)
+            text = f"Number of {side} to draw.{default}"
+            command = option(INPUTS, f"--{side}", type=WholeNumber(1), required=required, help=text)(command)
         return command
 
     return add
@@ -96,36 +104,48 @@ def _size_options(required: bool):
 
 @game.command()
 @_size_options(required=False)
-@click.option(
-    "--cluster", type=WholeNumber(0), default=0, show_default=True, help="From which of the two members are drawn."
+@option(
+    INPUTS,
+    "--cluster",
+    type=WholeNumber(0),
+    default=0,
+    show_default=True,
+    help="Cluster that members are drawn from: 0 or 1.",
 )
 @_shared_options
 def cluster(members, nonmembers, cluster, **options):
-    """Members from one cluster of every class, non-members from the other.
+    """Draw members from one cluster of every class.
+
+    Non-members are drawn from the other cluster.
 
     \b
-    guestlist game cluster --data adult.csv --label income --members 10000 --nonmembers 10000 --out games/adult
+    guestlist game cluster --data adult.csv --label income \\
+        --members 10000 --nonmembers 10000 --out games/adult
     """
 
     if cluster > 1:
-        raise click.UsageError(f"There is no cluster {cluster}: every class has two, 0 and 1.")
+        raise click.UsageError(f"--cluster {cluster} does not exist: every class has two clusters. Use 0 or 1.")
     _play(_build_game(games.Clusters, members, nonmembers, cluster), **options)
 
 
 @game.command()
 @_size_options(required=True)
-@click.option("--column", required=True, help="The attribute; models do not see it.")
-@click.option("--value", required=True, help="Of those that have it.")
-@click.option(
-    "--share", type=NumberRange(0, 1, "[]"), required=True, help="Of members who have it; half of non-members do."
+@option(INPUTS, "--column", metavar="COLUMN", required=True, help="Column with the attribute. It is not a feature.")
+@option(INPUTS, "--value", metavar="VALUE", required=True, help="Value of the attribute.")
+@option(
+    INPUTS,
+    "--share",
+    type=NumberRange(0, 1, "[]"),
+    required=True,
+    help="Share of members with that value; among non-members it is 0.5.",
 )
 @_shared_options
 def bias(members, nonmembers, column, value, share, **options):
-    """An attribute that more, or fewer, of the members have than of the non-members.
+    """Draw members in which an attribute is over-represented.
 
     \b
-    guestlist game bias --data adult.csv --label income --column sex --value Male --share 0.9 --members 5000 \\
-        --nonmembers 5000 --out games/men
+    guestlist game bias --data adult.csv --label income --column sex \\
+        --value Male --share 0.9 --members 5000 --nonmembers 5000 --out games/men
     """
 
     _play(_build_game(games.Bias, column, value, share, members, nonmembers), **options)
@@ -133,19 +153,22 @@ def bias(members, nonmembers, column, value, share, **options):
 
 @game.command()
 @_size_options(required=False)
-@click.option("--column", required=True, help="Where a record comes from; models do not see it.")
-@click.option("--members-from", required=True, help="The value of the members.")
-@click.option("--nonmembers-from", help="That of the non-members.  [default: any other]")
+@option(INPUTS, "--column", metavar="COLUMN", required=True, help="Column with the source. It is not a feature.")
+@option(INPUTS, "--members-from", metavar="VALUE", required=True, help="Source of the members.")
+@option(INPUTS, "--nonmembers-from", metavar="VALUE", help="Source of the non-members.  [default: all other sources]")
 @_shared_options
 def groups(members, nonmembers, column, members_from, nonmembers_from, **options):
-    """Members from one hospital, school or other source, non-members from others.
+    """Draw members from one source, such as a hospital.
+
+    Non-members are drawn from other sources.
 
     \b
-    guestlist game groups --data heart.csv --label disease --column hospital --members-from Cleveland --out games/heart
+    guestlist game groups --data heart.csv --label disease \\
+        --column hospital --members-from Cleveland --out games/heart
     """
 
     if members_from == nonmembers_from:
-        raise click.UsageError(f"--members-from and --nonmembers-from are both {members_from!r}: give two sources.")
+        raise click.UsageError(f"--members-from and --nonmembers-from are both {members_from!r}. Choose two sources.")
     _play(_build_game(games.Sources, column, members_from, nonmembers_from, members, nonmembers), **options)
 
 
@@ -157,7 +180,7 @@ def _build_game(game: type, *options):
         raise click.UsageError(str(error)) from error
 
 
-def _play(game, *, data, label, drop, out, seed, jobs, engine, address, quiet, as_json, **options) -> None:
+def _play(game, *, data, label, drop, out, seed, jobs, engine, address, quiet, verbose, as_json, **options) -> None:
 
     from guestlist._audit.experiment import experiment
     from guestlist._audit.experiment_summary import ExperimentSetting
@@ -172,7 +195,7 @@ def _play(game, *, data, label, drop, out, seed, jobs, engine, address, quiet, a
             f"There is no column {unknown[0]!r} in {data}; there are {', '.join(map(str, table.columns[:20]))}."
         )
     if options["average_of"] == "shadows" and not options["shadows"]:
-        raise InputError("--average-of shadows takes some: give --shadows, of 1 or more.")
+        raise InputError("--average-of shadows needs shadow models. Add --shadows N with N of at least 1.")
     names = {field.name for field in fields(ExperimentSetting)}
     result = experiment(
         game,
@@ -190,19 +213,20 @@ def _play(game, *, data, label, drop, out, seed, jobs, engine, address, quiet, a
         print_json(result.to_dict())
         return
     click.echo(single_line(game_description(result)))
-    show_table(
-        [
-            {
-                "attack": gap.attack,
-                "epsilon": "inf" if math.isinf(gap.epsilon) else f"{gap.epsilon:g}",
-                "members apart": decimal(result.mean(gap.attack, gap.epsilon).value),
-                "mixed": decimal(result.mean(gap.attack, gap.epsilon, "iid").value),
-                "difference": decimal(gap.difference.value),
-                "interval": interval(gap.difference),
-            }
-            for gap in result.gaps
-        ]
-    )
     for text in answer(result):
         click.echo(single_line(text))
-    click.echo(f"Page: {page}")
+    if verbose:
+        show_table(
+            [
+                {
+                    "attack": gap.attack,
+                    "epsilon": "inf" if math.isinf(gap.epsilon) else f"{gap.epsilon:g}",
+                    "difference": decimal(gap.difference.value),
+                    "95% CI": interval(gap.difference),
+                    "members differ": decimal(result.mean(gap.attack, gap.epsilon).value),
+                    "i.i.d. control": decimal(result.mean(gap.attack, gap.epsilon, "iid").value),
+                }
+                for gap in result.gaps
+            ]
+        )
+    click.echo(f"Page: {short_path(page)}")

@@ -8,44 +8,63 @@ from pathlib import Path
 import click
 
 from guestlist import _store
-from guestlist.cli.common import as_json, check_parent_folder, print_json
+from guestlist.cli.common import as_json, check_parent_folder, print_json, verbose
+from guestlist.cli.help import ATTACKS, INPUTS, REPORT, Command, option
 from guestlist.cli.options import FILE, PATH, NumberRange
 
 BEYOND_LIMIT = 1
 
 
-@click.command()
+@click.command(cls=Command)
 @click.argument("folder", type=PATH)
-@click.option("--max-tpr", multiple=True, metavar="TPR@FPR", help="Such as 0.05@0.01; may be given several times.")
-@click.option("--max-auc", type=NumberRange(0, 1, "(]"), help="Largest AUC.")
-@click.option("--max-advantage", type=NumberRange(0, 1, "(]"), help="Largest advantage, TPR - FPR.")
-@click.option(
-    "--attack", "attacks", multiple=True, help="Hold only these against the limits.  [default: all that were run]"
+@option(
+    ATTACKS,
+    "--max-tpr",
+    multiple=True,
+    metavar="TPR@FPR",
+    help="Limit of the TPR at an FPR, e.g. 0.05@0.01. Repeatable.",
 )
-@click.option(
+@option(ATTACKS, "--max-auc", type=NumberRange(0, 1, "(]"), help="Limit of the AUC.")
+@option(ATTACKS, "--max-advantage", type=NumberRange(0, 1, "(]"), help="Limit of the advantage (TPR minus FPR).")
+@option(
+    ATTACKS,
+    "--attack",
+    "attacks",
+    multiple=True,
+    metavar="NAME",
+    help="Attack to compare with the limits. Repeatable.  [default: all that were run]",
+)
+@option(
+    ATTACKS,
     "--without-references",
     is_flag=True,
-    help="Let figures pass although no attack compared with references, which find far more.",
+    help="Accept an audit without reference models, which identify more records.",
 )
-@click.option(
+@option(
+    ATTACKS,
     "--ignore",
     multiple=True,
     metavar="CODE",
-    help="Code of a check, e.g. GL106, that does not fail the gate. Repeatable.",
+    help="Check that does not fail the gate, e.g. GL106. Repeatable.",
 )
-@click.option(
+@option(
+    INPUTS,
     "--policy",
     "path",
     type=PATH,
     metavar="FILE.toml",
-    help="All of the above and more from a file, which is kept in the results with its hash; see docs/gate.md.",
+    help="File with limits and requirements; see docs/gate.md. The results store it with its hash.",
 )
-@click.option(
-    "--show-ids", is_flag=True, help="Name the members that push a figure up: not for a log that others read."
+@option(
+    REPORT,
+    "--show-ids",
+    is_flag=True,
+    help="Print ids of the members that raise a metric. Do not use it in public logs.",
 )
-@click.option("--junit", type=FILE, metavar="FILE.xml", help="Also as JUnit XML.")
-@click.option("--sarif", type=FILE, metavar="FILE.sarif", help="Also as SARIF, for code scanning.")
-@click.option("--annotate", is_flag=True, help="Also as annotations of a GitHub Actions run; not with --json.")
+@option(REPORT, "--junit", type=FILE, metavar="FILE.xml", help="File for the result as JUnit XML.")
+@option(REPORT, "--sarif", type=FILE, metavar="FILE.sarif", help="File for the result as SARIF, for code scanning.")
+@option(REPORT, "--annotate", is_flag=True, help="Print annotations for GitHub Actions too. Not used with --json.")
+@verbose
 @as_json
 def gate(
     folder,
@@ -60,9 +79,17 @@ def gate(
     junit,
     sarif,
     annotate,
+    verbose,
     as_json,
 ):
-    """Exit with status 1 if an interval exceeds a limit, or if the audit may have missed a leak."""
+    """Exit with status 1 if an audit exceeds a limit.
+
+    A limit is exceeded if the confidence interval reaches beyond it. The gate also fails if the audit may have missed a leak.
+
+    \b
+    guestlist gate audits/adult --max-tpr 0.05@0.01 --max-auc 0.6
+    guestlist gate audits/adult --policy release.toml
+    """
     from guestlist._audit.gate import Policy, evaluate_policy, evaluate_policy_file, read_policy, write_gate
     from guestlist._findings.results import read_results
     from guestlist._report import gate as words
@@ -84,7 +111,9 @@ def gate(
             read_results(folder).to_html(folder / "report.html")
     else:
         if not limits:
-            raise click.UsageError("Give --max-tpr, --max-auc, --max-advantage, or --policy.")
+            raise click.UsageError(
+                "gate needs a limit. Add --max-tpr, --max-auc or --max-advantage, or --policy FILE.toml."
+            )
         try:
             policy = Policy(**limits, without_references=without_references, ignore=ignore)
         except ValueError as error:
@@ -96,7 +125,7 @@ def gate(
     if as_json:
         print_json(_store.to_json(gated))
     else:
-        _show(gated, words, show_ids)
+        _show(gated, words, show_ids, verbose)
     if annotate:
         _annotate(gated)
     sys.exit(0 if gated.passed else BEYOND_LIMIT)
@@ -107,9 +136,7 @@ def _check_paths(junit: Path | None, sarif: Path | None) -> None:
     for path in filter(None, (junit, sarif)):
         check_parent_folder(path)
     if junit is not None and sarif is not None and os.path.realpath(junit) == os.path.realpath(sarif):
-        raise click.UsageError(
-            f"--junit and --sarif are two files, and both are {sarif}: the one would overwrite the other."
-        )
+        raise click.UsageError(f"--junit and --sarif are the same file, {sarif}. Choose two files.")
 
 
 def _write(gated, junit: Path | None, sarif: Path | None, folder: Path) -> None:
@@ -135,17 +162,27 @@ def _relative(path: Path) -> Path:
     return absolute.relative_to(Path.cwd())
 
 
-def _show(gated, words, show_ids: bool) -> None:
+MAX_LINES = 10
+
+
+def _show(gated, words, show_ids: bool, verbose: bool) -> None:
+    """Print the verdict and what fails; with ``verbose``, also what passes."""
     from guestlist._report.wording import sanitize_value
 
     gated = sanitize_value(type(gated), gated)  # names are what others wrote
-    for verdict in gated.verdicts:
-        click.echo(words.limit_text(verdict))
-        if show_ids and words.drivers_phrase(verdict):
-            click.echo(f"      {words.drivers_phrase(verdict)}")
-    for demand in gated.demands:
-        click.echo(words.demand_text(demand))
-    for check in gated.checks:
-        click.echo(words.open_check_text(check))
+    lines = words.gate_lines(gated)
+    failed = sum(line.state == "FAIL" for line in lines)
+    passed = sum(line.state == "pass" for line in lines)
+    click.echo(f"{words.gate_title(gated)} ({failed} failed, {passed} passed)")
+    shown = lines if verbose else [line for line in lines if line.state != "pass"][:MAX_LINES]
+    for line in shown:
+        click.echo(line)
+    hidden = len(lines) - len(shown)
+    if show_ids:
+        for verdict in gated.verdicts:
+            if words.drivers_phrase(verdict):
+                click.echo(f"{words.limit_name(verdict.limit)}, {verdict.attack}: {words.drivers_phrase(verdict)}")
+    if hidden:
+        click.echo(f"{hidden} more lines: add --verbose.")
     if gated.sha256:
         click.echo(words.policy_sentence(gated))

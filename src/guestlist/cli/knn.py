@@ -10,6 +10,7 @@ import click
 from guestlist import _store
 from guestlist import knn as neighbours
 from guestlist.cli.common import as_json, check_table_path, print_json, write_table
+from guestlist.cli.help import INPUTS, REPORT, RUN, Group, option
 from guestlist.cli.options import FILE, JOBS, PATH, SEED, SHARE, WholeNumber
 from guestlist.cli.show import show_table
 from guestlist.errors import InputError
@@ -23,26 +24,30 @@ ON_TEST = {"shapley": "knn_shapley", "banzhaf": "knn_banzhaf", "waka": "waka", "
 ON_SELF = {"self_shapley": "self_shapley", "self_waka": "self_waka"}
 
 table = click.argument("table", type=PATH)
-label = click.option("--label", required=True, help="Column that holds the label.")
-id_ = click.option("--id", "id_", help="Column that names the records.")
-test = click.option("--test", type=PATH, help="Records on which values are averaged, for all but self_… values.")
-k = click.option("--k", type=WholeNumber(1), default=5, show_default=True, help="Neighbours.")
-threads = click.option("--jobs", type=JOBS, default=1, show_default=True, help="Threads.")
-value = click.option(
+label = option(INPUTS, "--label", metavar="COLUMN", required=True, help="Column with the label.")
+id_ = option(INPUTS, "--id", "id_", metavar="COLUMN", help="Column with the record id.  [default: row numbers]")
+test = option(
+    INPUTS, "--test", type=PATH, help="Test records over which values are averaged; not used by self_… values."
+)
+k = option(INPUTS, "--k", type=WholeNumber(1), default=5, show_default=True, help="Number of neighbours.")
+threads = option(RUN, "--jobs", type=JOBS, default=1, show_default=True, help="Number of threads; -1 for one per core.")
+value = option(
+    INPUTS,
     "--value",
     "name",
     type=click.Choice([*ON_TEST, *ON_SELF]),
     default="self_waka",
     show_default=True,
-    help="What a record is worth.",
+    help="Value to compute for each record.",
 )
 
 
-@click.group()
+@click.group(cls=Group)
 def knn():
-    """Exact K-NN values: what each record of a table adds, and how exposed it is.
+    """Compute exact K-NN values of the records of a table.
 
-    Numbers are standardised and words one-hot encoded.
+    A value measures how much a record contributes to a K-NN model, or how exposed it is. Numbers are standardised and
+    categorical columns one-hot encoded.
     """
 
 
@@ -54,9 +59,9 @@ def knn():
 @k
 @id_
 @threads
-@click.option("--out", type=FILE, required=True, help="Where to write id, label and value: .csv or .parquet.")
+@option(REPORT, "--out", type=FILE, required=True, help="File for ids, labels and values: .csv or .parquet.")
 def values(table, label, test, name, k, id_, jobs, out):
-    """Write the value of each record of TABLE."""
+    """Write the value of each record of a table."""
     import pandas as pd
 
     check_table_path(out)
@@ -69,16 +74,33 @@ def values(table, label, test, name, k, id_, jobs, out):
 @knn.command()
 @table
 @label
-@click.option("--test", type=PATH, required=True, help="Records on which accuracy is measured.")
+@option(INPUTS, "--test", type=PATH, required=True, help="Test records for the accuracy.")
 @value
 @k
-@click.option("--first", type=click.Choice(["lowest", "highest"]), default="lowest", show_default=True)
-@click.option("--repeats", type=WholeNumber(1), default=10, show_default=True, help="Random orders to compare with.")
-@click.option("--seed", type=SEED, default=0, show_default=True)
+@option(
+    INPUTS,
+    "--first",
+    type=click.Choice(["lowest", "highest"]),
+    default="lowest",
+    show_default=True,
+    help="Values that are removed first.",
+)
+@option(
+    RUN,
+    "--repeats",
+    type=WholeNumber(1),
+    default=10,
+    show_default=True,
+    help="Number of random orders to compare with.",
+)
+@option(RUN, "--seed", type=SEED, default=0, show_default=True, help="Random seed.")
 @threads
 @as_json
 def minimise(table, label, test, name, k, first, repeats, seed, jobs, as_json):
-    """Remove records of TABLE by value, and compare the accuracy of K-NN with random removal."""
+    """Compare removing records by value with random removal.
+
+    Prints the accuracy of K-NN on the test records as more records of TABLE are removed.
+    """
     import numpy as np
 
     data, tests = _read(table, test, label, None)
@@ -100,11 +122,14 @@ def minimise(table, label, test, name, k, first, repeats, seed, jobs, as_json):
 @test
 @value
 @k
-@click.option("--share", type=SHARE, default=0.1, show_default=True, help="Share of the records to remove.")
+@option(INPUTS, "--share", type=SHARE, default=0.1, show_default=True, help="Share of the records to remove.")
 @threads
 @as_json
 def onion(table, label, test, name, k, share, jobs, as_json):
-    """Remove the records of TABLE with the highest values, and compare the values of the others before and after."""
+    """Remove the highest values and measure how others change.
+
+    Prints the values of the remaining records of TABLE before and after.
+    """
     import numpy as np
 
     from guestlist.data import Data
@@ -132,22 +157,21 @@ def onion(table, label, test, name, k, share, jobs, as_json):
 @label
 @k
 @id_
-@click.option("--remove", multiple=True, required=True, help="Id of a record to remove (by default its row number).")
-@click.option(
-    "--lists", type=FILE, help="Neighbour lists: read from this .npz if it is there, else made and kept in it."
-)
-@click.option(
-    "--most",
+@option(INPUTS, "--remove", metavar="ID", multiple=True, required=True, help="Id of a record to remove. Repeatable.")
+@option(RUN, "--lists", type=FILE, help="File with neighbour lists (.npz). It is written if it does not exist.")
+@option(
+    REPORT,
+    "--top",
     "max_rows",
     type=WholeNumber(1),
     default=10,
     show_default=True,
-    help="How many of the most changed records to show.",
+    help="Number of records to list, most changed first.",
 )
 @threads
 @as_json
 def influence(table, label, k, id_, remove, lists, max_rows, jobs, as_json):
-    """Remove some records of TABLE, and report how the self-WaKA of the others changes."""
+    """Measure how removing records changes others' self-WaKA."""
     import numpy as np
 
     data, _ = _read(table, None, label, id_)
@@ -157,7 +181,9 @@ def influence(table, label, k, id_, remove, lists, max_rows, jobs, as_json):
         ids = np.arange(len(data)).astype(str)
     unknown = [name for name in remove if name not in set(ids)]
     if unknown:
-        raise InputError(f"There is no record {', '.join(unknown)}; ids look like {ids[0]}.")
+        raise InputError(
+            f"{table} has no record {', '.join(unknown)}. Ids look like {ids[0]}; check --remove and --id."
+        )
     removed = np.isin(ids.astype(str), remove)
     change = neighbours.waka_influence(
         _neighbour_lists(lists, data, k, jobs, spare=max(64, int(removed.sum()))), removed
@@ -179,7 +205,9 @@ def _read(table: Path, test: Path | None, label: str, id_: str | None):
     test_features: pd.DataFrame = tests.x
     absent = [column for column in features.columns if column not in test_features.columns]
     if absent:
-        raise InputError(f"{test} lacks the columns {', '.join(absent)}.")
+        raise InputError(
+            f"{test} lacks the columns {', '.join(absent)} of {table}. Add them, or remove them from {table}."
+        )
     x, x_test = encode_tables(features, test_features[list(features.columns)])
     return _validated(table, data.with_x(x)), _validated(test, tests.with_x(x_test))
 
@@ -207,9 +235,11 @@ def _neighbour_lists(path: Path | None, data, k: int, jobs: int, spare: int):
             stored_records = str(arrays.pop("records"))
             lists = neighbours.NeighbourLists(**{**arrays, "k": int(arrays["k"]), "p": float(arrays["p"])})
         except (OSError, ValueError, KeyError, TypeError) as error:
-            raise InputError(f"{path} holds no neighbour lists ({error}).") from error
+            raise InputError(
+                f"Cannot read neighbour lists from {path}: {error}. Delete it or choose another file."
+            ) from error
         if (stored_records, lists.k) != (records, k):
-            raise InputError(f"{path} holds the lists of other records, or of k = {lists.k}. Name another file.")
+            raise InputError(f"{path} has the lists of other records, or of k = {lists.k}. Choose another file.")
         return lists
     lists = neighbours.neighbour_lists(data.x, data.y, neighbours.Knn(k), spare=spare, n_jobs=jobs)
     if path is not None:
@@ -223,7 +253,9 @@ def _values(name: str, data, tests, k: int, jobs: int) -> np.ndarray:
     if name in ON_SELF:
         return getattr(neighbours, name)(data.x, data.y, neighbours.Knn(k), n_jobs=jobs)
     if tests is None:
-        raise click.UsageError(f"The value {name} is averaged over test records: give --test, or a self_… value.")
+        raise click.UsageError(
+            f"--value {name} is averaged over test records. Add --test FILE, or choose self_waka or self_shapley."
+        )
     return getattr(neighbours, ON_TEST[name])(data.x, data.y, tests.x, tests.y, neighbours.Knn(k), n_jobs=jobs)
 
 

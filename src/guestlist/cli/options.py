@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from guestlist import _store, privacy
+from guestlist.cli.help import ATTACKS, REPORT, option
 
 if TYPE_CHECKING:
     from guestlist._case import Cover
@@ -24,6 +25,8 @@ MAX_SEED = 2**63 - 1
 
 class WholeNumber(click.IntRange):
     """Whole number from ``low``."""
+
+    name = "integer"
 
     def __init__(self, low: int = 0, high: int = MAX_NUMBER):
         super().__init__(low, high)
@@ -45,13 +48,15 @@ class NumberRange(click.FloatRange):
         ends: Limits that are included: ``[)`` includes the lower one.
     """
 
+    name = "number"
+
     def __init__(self, low: float, high: float, ends: str = "()"):
         super().__init__(low, high, min_open=ends[0] == "(", max_open=ends[1] == ")")
 
     def convert(self, value, param, context):
         number = click.FLOAT.convert(value, param, context)
         if not math.isfinite(number):
-            self.fail(f"{value!r} is not a number that can be reckoned with.", param, context)
+            self.fail(f"{value!r} is not a finite number.", param, context)
         if self.max is not None and self.max >= MAX_NUMBER:
             check_not_too_large(self, number, param, context)
         return super().convert(value, param, context)
@@ -65,6 +70,8 @@ class NumberRange(click.FloatRange):
 class JobCount(click.IntRange):
     """Number of processes or threads; -1 for one per core."""
 
+    name = "integer"
+
     def __init__(self):
         super().__init__(-1, MAX_JOBS)
 
@@ -72,7 +79,7 @@ class JobCount(click.IntRange):
         check_not_too_large(self, click.INT.convert(value, param, context), param, context)
         count = super().convert(value, param, context)
         if count == 0:
-            self.fail("Give a number of processes, or -1 for one per core.", param, context)
+            self.fail("0 is not a number of processes. Use 1 or more, or -1 for one per core.", param, context)
         return count
 
     def _describe_range(self) -> str:
@@ -82,7 +89,7 @@ class JobCount(click.IntRange):
 def check_not_too_large(kind: click.IntRange | click.FloatRange, number: float, param, context) -> None:
     """Fail with the upper limit, which the help text omits, if a number exceeds it."""
     if kind.max is not None and number > kind.max:
-        kind.fail(f"{number} is too large: {kind.max:,} at most.", param, context)
+        kind.fail(f"{number} is too large. The maximum is {kind.max:,}.", param, context)
 
 
 class PathType(click.Path):
@@ -93,7 +100,7 @@ class PathType(click.Path):
 
     def convert(self, value, param, context):
         if not str(value).strip():
-            self.fail("Give a path.", param, context)
+            self.fail("The path is empty.", param, context)
         return super().convert(value, param, context)
 
 
@@ -108,26 +115,28 @@ SEED = WholeNumber(0, MAX_SEED)
 DELTA = 1e-5
 EPSILON_RANGE = NumberRange(0, MAX_NUMBER, "[]")
 DELTA_RANGE = NumberRange(0, 1, "[)")
-gaussian_noise = click.option(
+gaussian_noise = option(
+    ATTACKS,
     "--gaussian-noise",
     is_flag=True,
-    help="The promise is that of Gaussian noise, which allows less than epsilon and delta alone.",
+    help="The claim is for Gaussian noise, which allows attacks less than epsilon and delta alone.",
 )
 
 
 def claim_options(command):
     """Add the options of a claim, which the report compares with the attacks."""
-    for option in (
+    for add in (
         gaussian_noise,
-        click.option("--delta", type=DELTA_RANGE, help=f"Of the promise.  [default: {DELTA:g}]"),
-        click.option(
+        option(ATTACKS, "--delta", type=DELTA_RANGE, help=f"Delta of the claim.  [default: {DELTA:g}]"),
+        option(
+            ATTACKS,
             "--claimed",
             type=EPSILON_RANGE,
             metavar="EPSILON",
             help="Claimed epsilon of the model. The report plots the bound it implies next to the measured attacks.",
         ),
     ):
-        command = option(command)
+        command = add(command)
     return command
 
 
@@ -135,29 +144,29 @@ def claim_from(claimed: float | None, delta: float | None, gaussian_noise: bool)
     """Build the claim from its options; None where none is given."""
     if claimed is None:
         if delta is not None or gaussian_noise:
-            raise click.UsageError("--delta and --gaussian-noise say more of the promise of --claimed: give that too.")
+            raise click.UsageError("--delta and --gaussian-noise describe a claimed epsilon. Add --claimed EPSILON.")
         return None
     if delta is None:
         delta = DELTA
     if gaussian_noise and delta == 0:
-        raise click.UsageError("At --delta 0 Gaussian noise promises nothing: give one above 0.")
+        raise click.UsageError("Gaussian noise gives no guarantee at --delta 0. Choose a delta above 0.")
 
     return privacy.Claim(claimed, delta, gaussian_noise)
 
 
 COVER_HELP = {
-    "title": "Of the report, in place of the model's name.",
-    "owner": "Who answers for the model; stands on the report's cover. An empty text clears it.",
-    "dataset": "What the model was trained on; likewise.",
-    "purpose": "What the audit, or the model, is for; likewise.",
-    "date": "Of the audit, as you write it; likewise.",
+    "title": "Title of the report.  [default: the name of the model]",
+    "owner": "Owner of the model, shown on the report. An empty text clears it.",
+    "dataset": "Name of the training data, shown on the report. An empty text clears it.",
+    "purpose": "Purpose of the audit or the model, shown on the report. An empty text clears it.",
+    "date": "Date of the audit, shown on the report as you write it. An empty text clears it.",
 }
 
 
 def cover_options(command):
     """Add the options of the cover."""
     for name, text in reversed(COVER_HELP.items()):
-        command = click.option(f"--{name}", metavar="TEXT", help=text)(command)
+        command = option(REPORT, f"--{name}", metavar="TEXT", help=text)(command)
     return command
 
 

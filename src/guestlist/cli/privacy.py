@@ -6,6 +6,7 @@ import click
 
 from guestlist import _collect, _store, _util, defences, games, privacy
 from guestlist.cli.common import address, as_json, build_engine, engine, jobs, print_json, quiet, show_warnings
+from guestlist.cli.help import ATTACKS, INPUTS, REPORT, RUN, Command, option
 from guestlist.cli.options import (
     DELTA_RANGE,
     EPSILON_RANGE,
@@ -23,50 +24,62 @@ from guestlist.cli.options import (
 )
 
 
-@click.command()
+@click.command(cls=Command)
 @click.argument("folder", type=PATH)
-@click.option(
+@option(
+    ATTACKS,
     "--delta",
     type=DELTA_RANGE,
-    help="Of the promise.  [default: that of the claim kept in FOLDER, or 1e-5]",
+    help="Delta of the guarantee.  [default: that of the claim in FOLDER, or 1e-5]",
 )
-@click.option(
+@option(
+    ATTACKS,
     "--claimed",
     type=EPSILON_RANGE,
-    help="The epsilon of the promise.  [default: the one kept in FOLDER, at its delta]",
+    metavar="EPSILON",
+    help="Claimed epsilon.  [default: the claim in FOLDER, at its delta]",
 )
 @gaussian_noise
-@click.option("--attack", help="Whose scores to look at, named before you saw them.  [default: the headline]")
-@click.option(
+@option(
+    ATTACKS,
+    "--attack",
+    metavar="NAME",
+    help="Attack whose scores are used. Choose it before you see its scores.  [default: the headline attack]",
+)
+@option(
+    ATTACKS,
     "--method",
     type=click.Choice(["one-run", "curve", "gaussian", "clopper-pearson", "gaussian-runs", "bayesian-runs"]),
-    help="gaussian and gaussian-runs prove more, of Gaussian noise alone; bayesian-runs says what is believed, and proves "
-    "nothing; the last three are for many runs.  [default: one-run, or clopper-pearson]",
+    help="Method of the bound. gaussian and gaussian-runs are tighter, and valid for Gaussian noise only; bayesian-runs is "
+    "a credible bound, not a proof. The last three need many runs.  [default: one-run, or clopper-pearson for many runs]",
 )
-@click.option(
+@option(
+    ATTACKS,
     "--threshold",
     type=click.Choice(["bonferroni", "hold-out", "median"]),
     default="bonferroni",
     show_default=True,
-    help="How the choice of how many records to guess about is paid for.",
+    help="Correction for choosing the number of records to guess about.",
 )
-@click.option(
+@option(
+    ATTACKS,
     "--confidence",
     type=SHARE,
     default=0.95,
     show_default=True,
-    help="Of the bound; for bayesian-runs, the probability with which it is believed.",
+    help="Confidence level of the bound; for bayesian-runs, its posterior probability.",
 )
 @as_json
 def epsilon(folder, delta, claimed, gaussian_noise, attack, method, threshold, confidence, as_json):
-    """Say what the audit in FOLDER proves about the model's epsilon, and whether a claim is contradicted.
+    """Test a claimed epsilon with the attacks of an audit.
+
+    Prints a lower confidence bound on epsilon, and whether it contradicts the claim.
 
     \b
     guestlist epsilon audits/private --delta 1e-5 --claimed 2
 
-    Members must have been drawn by us: the folder comes from gl.play(gl.games.Bernoulli(0.5), …), or
-    gl.games.Canaries(); many runs from
-    gl.play_many.
+    guestlist must have drawn the members of the audit in FOLDER: create it with guestlist dp, with
+    gl.play(gl.games.Canaries(), …) or gl.play(gl.games.Bernoulli(0.5), …), and many runs with gl.play_many.
     """
     from guestlist._findings.case_io import read_case
     from guestlist._findings.epsilon import DELTA, epsilon_bound
@@ -89,7 +102,7 @@ def epsilon(folder, delta, claimed, gaussian_noise, attack, method, threshold, c
     case = read_case(folder)
     claim = case.setting.claimed
     if gaussian_noise and claimed is None:
-        raise click.UsageError("--gaussian-noise says what kind of promise --claimed is: give that too.")
+        raise click.UsageError("--gaussian-noise describes a claimed epsilon. Add --claimed EPSILON.")
     if delta is None:
         if claim is None:
             delta = DELTA
@@ -117,57 +130,85 @@ def epsilon(folder, delta, claimed, gaussian_noise, attack, method, threshold, c
 MAX_CLASSES = 100  # more values than that are numbers, or names
 
 
-@click.command()
-@click.option("--data", required=True, type=PATH, help="Records: .csv, .tsv or .parquet.")
-@click.option("--label", required=True, help="Column that holds the class.")
-@click.option("--drop", multiple=True, help="Column that is not a feature; may be given several times.")
-@click.option("--out", required=True, type=PATH, help="Folder; run again with it to go on.")
-@click.option("--epsilon", type=NumberRange(0.01, 1000, "[]"), required=True, help="That is promised, and claimed.")
-@click.option("--delta", type=SHARE, default=1e-5, show_default=True)
-@click.option(
-    "--canaries", type=WholeNumber(1), default=500, show_default=True, help="Mislabelled records, each in by a coin."
+@click.command(cls=Command)
+@option(INPUTS, "--data", required=True, type=PATH, help="Records: .csv, .tsv or .parquet.")
+@option(INPUTS, "--label", metavar="COLUMN", required=True, help="Column with the class.")
+@option(INPUTS, "--drop", metavar="COLUMN", multiple=True, help="Column that is not a feature. Repeatable.")
+@option(REPORT, "--out", required=True, type=PATH, help="Audit folder. Run the same command again to resume.")
+@option(
+    ATTACKS, "--epsilon", type=NumberRange(0.01, 1000, "[]"), required=True, help="Epsilon to train with, and to test."
 )
-@click.option("--coins", is_flag=True, help="A coin for every record instead: half of them train, none is mislabelled.")
-@click.option("--hidden", type=WholeNumber(1), default=256, show_default=True, help="Units of the one hidden layer.")
-@click.option("--epochs", type=WholeNumber(1), default=30, show_default=True)
-@click.option(
-    "--batch-size", type=WholeNumber(1), default=256, show_default=True, help="Expected: batches are Poisson."
+@option(ATTACKS, "--delta", type=SHARE, default=1e-5, show_default=True, help="Delta of the guarantee.")
+@option(
+    INPUTS,
+    "--canaries",
+    type=WholeNumber(1),
+    default=500,
+    show_default=True,
+    help="Number of mislabelled records, each included with probability 0.5.",
 )
-@click.option("--learning-rate", type=NumberRange(0, MAX_NUMBER), default=0.01, show_default=True, help="Of Adam.")
-@click.option(
+@option(
+    INPUTS,
+    "--all-records",
+    is_flag=True,
+    help="Include every record with probability 0.5 instead of canaries; none is mislabelled.",
+)
+@option(ATTACKS, "--hidden", type=WholeNumber(1), default=256, show_default=True, help="Units of the hidden layer.")
+@option(ATTACKS, "--epochs", type=WholeNumber(1), default=30, show_default=True, help="Number of training epochs.")
+@option(
+    ATTACKS,
+    "--batch-size",
+    type=WholeNumber(1),
+    default=256,
+    show_default=True,
+    help="Expected records per batch (Poisson sampling).",
+)
+@option(
+    ATTACKS,
+    "--learning-rate",
+    type=NumberRange(0, MAX_NUMBER),
+    default=0.01,
+    show_default=True,
+    help="Step size of Adam.",
+)
+@option(
+    ATTACKS,
     "--clip",
     type=NumberRange(0, MAX_NUMBER),
     default=1.0,
     show_default=True,
     help="Largest norm of a record's gradient.",
 )
-@click.option(
+@option(
+    ATTACKS,
     "--noise",
     type=NumberRange(0, MAX_NUMBER, "[]"),
-    help="Train with this noise, in multiples of --clip, and claim --epsilon all the same: does the audit notice?",
+    help="Noise in multiples of --clip, instead of the noise that --epsilon needs. --epsilon is still claimed, so that "
+    "you see whether the audit contradicts it.",
 )
-@click.option(
+@option(
+    ATTACKS,
     "--references",
     type=REFERENCES,
     default=0,
     show_default=True,
-    help="Models to compare with: attacks find more with 16 or so, and it takes as many trainings.",
+    help="Number of reference models to train. With about 16, attacks identify more records.",
 )
-@click.option("--seed", type=SEED, default=0, show_default=True, help="Random seed.")
+@option(RUN, "--seed", type=SEED, default=0, show_default=True, help="Random seed.")
 @cover_options
 @jobs
 @engine
 @address
 @quiet
 @as_json
-def dp(data, label, drop, out, epsilon, delta, coins, canaries, references, seed, as_json, **options):
-    """Train a network with DP-SGD on a table, claim its epsilon, and say whether an audit contradicts it.
+def dp(data, label, drop, out, epsilon, delta, all_records, canaries, references, seed, as_json, **options):
+    """Train a network with DP-SGD and test its epsilon.
 
     \b
-    guestlist dp --data adult.csv --label income --epsilon 2 --delta 1e-5 --out audits/dp
+    guestlist dp --data adult.csv --label income --epsilon 2 --out audits/dp
 
-    The noise is the least that keeps the promise. Some hundred records are canaries: they get a wrong label, and a coin decides
-    whether each of them trains; all others do. See what the audit would have said without noise: --noise 0.
+    The noise is the smallest that guarantees --epsilon. Canaries are records with a wrong label; each is included in training
+    with probability 0.5, and all other records are included. Add --noise 0 to see the result of the audit without noise.
     """
     from guestlist._audit.play import play
     from guestlist._report.sections.epsilon import epsilon_verdict
@@ -178,7 +219,7 @@ def dp(data, label, drop, out, epsilon, delta, coins, canaries, references, seed
     records, features, classes = _records(data, label, drop)
     game: games.Bernoulli | games.Canaries = games.Canaries(canaries)
     members = len(records) - canaries / 2
-    if coins:
+    if all_records:
         game = games.Bernoulli(0.5)
         members = len(records) / 2
     recipe = _recipe(epsilon, delta, members, progress, options)
@@ -203,7 +244,7 @@ def dp(data, label, drop, out, epsilon, delta, coins, canaries, references, seed
         print_json(results.document())
         return
     click.echo(
-        f"Trained {recipe.steps:,} steps on batches of about {recipe.rate * members:,.0f} records, each drawn by itself, with "
+        f"Trained {recipe.steps:,} steps on Poisson-sampled batches of about {recipe.rate * members:,.0f} records, with "
         f"noise {recipe.noise:.3g} times the clip of {recipe.clip:g}{_guarantee_text(epsilon, delta, options['noise'])}."
     )
     assert results.epsilon is not None  # it was claimed
@@ -226,10 +267,15 @@ def _records(path, label: str, drop) -> tuple[Any, int, list]:
     table = _util.read_table(path)
     records = as_data(table.drop(columns=list(drop)), side="data", label=label)
     if pd.isna(records.y).any():
-        raise InputError(f"{pd.isna(records.y).sum():,} records of {path} have no {label}. Leave them out.")
+        raise InputError(
+            f"Column {label!r} is missing for {pd.isna(records.y).sum():,} records of {path}. Drop these records."
+        )
     classes = sorted(pd.unique(records.y), key=str)
     if not 2 <= len(classes) <= MAX_CLASSES:
-        raise InputError(f"Expected 2 to {MAX_CLASSES:,} classes in {label!r}, found {len(classes):,} values.")
+        raise InputError(
+            f"Column {label!r} of {path} has {len(classes):,} different values; guestlist dp trains a classifier with 2 to "
+            f"{MAX_CLASSES:,} classes. Choose another column with --label."
+        )
     x = np.ascontiguousarray(as_numbers(records.x), dtype=np.float32)
     return replace(records, x=x), x.shape[1], classes
 
@@ -246,12 +292,12 @@ def _recipe(epsilon: float, delta: float, members: float, progress, options):
     if options["noise"] is not None:
         return defences.DpSgd(noise=options["noise"], **settings)
     return defences.dp_sgd_for(
-        epsilon, delta=delta, progress=_collect.with_description(progress, "Looking for the noise"), **settings
+        epsilon, delta=delta, progress=_collect.with_description(progress, "Searching for the noise"), **settings
     )
 
 
 def _guarantee_text(epsilon: float, delta: float, noise: float | None) -> str:
     guarantee = f"ε = {epsilon:g} at δ = {delta:g}"
     if noise is None:
-        return f", which promises {guarantee}"
-    return f"; {guarantee} is claimed all the same"
+        return f", which guarantees {guarantee}"
+    return f"; {guarantee} is claimed"

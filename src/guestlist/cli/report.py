@@ -7,25 +7,28 @@ import click
 
 from guestlist import _store
 from guestlist._util import single_line
-from guestlist.cli.common import as_json, print_json
+from guestlist.cli.common import as_json, print_json, verbose
+from guestlist.cli.help import ATTACKS, INPUTS, REPORT, Command, option
 from guestlist.cli.options import FILE, PATH, SHARE, cover_options, updated_cover
 from guestlist.cli.show import show_table
 from guestlist.errors import InputError
 
 
-@click.command()
+@click.command(cls=Command)
 @click.argument("folder", type=PATH)
-@click.option("--out", type=FILE, help="Where to write it.  [default: FOLDER/report.html]")
-@click.option(
+@option(REPORT, "--out", type=FILE, help="File of the report.  [default: FOLDER/report.html]")
+@option(
+    REPORT,
     "--features",
     is_flag=True,
-    help="Show the features of the most exposed members, read from the members' file. Keep such a page as you keep that file.",
+    help="Show the features of the most exposed members, read from the members' file. Protect the page like that file.",
 )
 @cover_options
-def report(folder, out, features, **options):
-    """Write the report of the audit in FOLDER again, as one self-contained HTML page.
+@verbose
+def report(folder, out, features, verbose, **options):
+    """Write the report of an audit again, as one HTML page.
 
-    What is said here of its cover is kept in the folder, an empty text clears what was there, and the rest stays as it was.
+    Title, owner, dataset, purpose and date are stored in FOLDER. Those you do not pass stay as they are.
     """
     from guestlist._findings.facts import keep
     from guestlist._findings.results import read_results
@@ -38,7 +41,11 @@ def report(folder, out, features, **options):
     members = None
     if features:
         members = _members(folder)
-    click.echo(results.to_html(out or folder / "report.html", features=members))
+    page = results.to_html(out or folder / "report.html", features=members)
+    if verbose:
+        click.echo(results.summary(verbose=True))
+        click.echo()
+    click.echo(page)
 
 
 def _members(folder: Path):
@@ -59,12 +66,20 @@ def _members(folder: Path):
     )
 
 
-@click.command()
+@click.command(cls=Command)
 @click.argument("folder", type=PATH)
-@click.option("--as", "form", default="markdown", show_default=True, help="See: guestlist show exports.")
-@click.option("--out", type=FILE, help="Where to write it.  [default: stdout]")
+@option(
+    REPORT,
+    "--as",
+    "form",
+    metavar="NAME",
+    default="markdown",
+    show_default=True,
+    help="Form; see guestlist show exports.",
+)
+@option(REPORT, "--out", type=FILE, help="File to write.  [default: stdout]")
 def export(folder, form, out):
-    """Write the results of the audit in FOLDER for another tool."""
+    """Write the results of an audit for another tool."""
     from guestlist._findings.results import read_results
     from guestlist._report.exports import EXPORTS
 
@@ -78,26 +93,38 @@ def export(folder, form, out):
         click.echo(out)
 
 
-@click.command()
+@click.command(cls=Command)
 @click.argument("folders", nargs=-1, required=True, type=PATH)
-@click.option("--fpr", type=SHARE, default=0.05, show_default=True)
-@click.option(
-    "--beside",
-    "baselines",
+@option(
+    ATTACKS,
+    "--fpr",
+    type=SHARE,
+    default=0.05,
+    show_default=True,
+    help="False positive rate at which audits are compared.",
+)
+@option(
+    INPUTS,
+    "--pair",
+    "pairs",
     nargs=2,
     multiple=True,
     metavar="FOLDER BASELINE",
-    help="Hold the first of two of these folders against the second as well: a model of the same accuracy.",
+    help="Additional pair of FOLDERS to compare, e.g. a defended model with a model of the same accuracy. Repeatable.",
 )
-@click.option("--out", type=FILE, help="Write the comparison as a page.")
+@option(REPORT, "--out", type=FILE, help="File for the comparison as an HTML page.")
 @cover_options
+@verbose
 @as_json
-def compare(folders, fpr, baselines, out, as_json, **options):
-    """Compare audits of the same members and non-members, pair by pair: the model without a defence first.
+def compare(folders, fpr, pairs, out, verbose, as_json, **options):
+    """Compare audits of the same members and non-members.
+
+    The first folder is the model without a defence; every other one is compared with it.
 
     \b
-    guestlist compare audits/plain audits/smoothed audits/private --out comparison.html
-    guestlist compare audits/plain audits/adv_reg audits/stopped --beside audits/adv_reg audits/stopped
+    guestlist compare audits/plain audits/smoothed --out comparison.html
+    guestlist compare audits/plain audits/adv_reg audits/stopped \\
+        --pair audits/adv_reg audits/stopped
     """
     from guestlist._audit.compare import compare as compared
     from guestlist._audit.compare import short_names
@@ -105,22 +132,22 @@ def compare(folders, fpr, baselines, out, as_json, **options):
 
     paths = [str(folder) for folder in folders]
     if len(set(paths)) < len(paths):
-        raise click.UsageError("A folder is given twice. Give each of them once.")
+        raise click.UsageError("A folder is listed twice. List each folder once.")
     names = dict(zip(paths, short_names(paths), strict=True))
     audits = dict(zip(names.values(), map(read_results, folders), strict=True))
-    comparisons = compared(audits, fpr=fpr, beside=_baselines(baselines, names))
+    comparisons = compared(audits, fpr=fpr, pairs=_pairs(pairs, names))
     comparisons = replace(comparisons, cover=updated_cover(options, comparisons.cover))
     if out is not None:
         comparisons.to_html(out)
     if as_json:
         print_json(_store.to_json(comparisons))
         return
-    _show(comparisons)
+    _show(comparisons, verbose)
     if out is not None:
         click.echo(f"Page: {out}")
 
 
-def _baselines(pairs, names: dict[str, str]) -> dict[str, list[str]]:
+def _pairs(pairs, names: dict[str, str]) -> dict[str, list[str]]:
     """Map an audit to the baselines it is compared with; both may be given as folders or short names."""
     baselines: dict[str, list[str]] = {}
     for pair in pairs:
@@ -129,27 +156,39 @@ def _baselines(pairs, names: dict[str, str]) -> dict[str, list[str]]:
     return baselines
 
 
-def _show(comparisons) -> None:
+MAIN_METRICS = (("auc", None), ("tpr", None), ("accuracy", "non-members"))
+MAX_ROWS = 12
+
+
+def _show(comparisons, verbose: bool) -> None:
     from guestlist._report import comparison
 
     rows = []
     for pair in comparisons:
         for row in pair.differences:
+            if not verbose and (row.metric, None) not in MAIN_METRICS and (row.metric, row.scope) not in MAIN_METRICS:
+                continue
             first, second, difference, interval = comparison.difference_cells(pair, row)
             rows.append(
                 {
-                    "figure": single_line(comparison.metric_name(pair, row)),
-                    "model": single_line(pair.second),
-                    "against": single_line(pair.first),
-                    "there": first,
-                    "here": second,
-                    "difference": difference,
-                    "interval": interval,
-                    "shown": comparison.verdict(row),
+                    "model": pair.second,
+                    "metric": comparison.metric_name(pair, row),
+                    "change": difference,
+                    "95% CI": interval,
+                    "evidence": comparison.verdict(row),
+                    "value": second,
+                    "compared with": pair.first,
+                    "its value": first,
                 }
             )
-    show_table(rows)
+    shown = rows if verbose else rows[:MAX_ROWS]
+    show_table(shown, drop=("its value", "value", "compared with"))
+    if len(shown) < len(rows):
+        click.echo(f"{len(rows) - len(shown)} more rows: add --verbose.")
+    if not verbose:
+        click.echo(comparison.TOGETHER)
+        return
     for pair in comparisons:
         sentences = f"{comparison.exposed_sentence(pair)} {comparison.risk_changes_sentence(pair)}"
-        click.echo(single_line(f"{pair.second} against {pair.first}: {sentences}"))
+        click.echo(single_line(f"{pair.second} compared with {pair.first}: {sentences}"))
     click.echo(comparison.TOGETHER)

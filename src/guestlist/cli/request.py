@@ -8,8 +8,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import click
-
 from guestlist import _store, _util, models
 from guestlist.cli.common import (
     address,
@@ -24,6 +22,7 @@ from guestlist.cli.common import (
     quiet,
     trust,
 )
+from guestlist.cli.help import ATTACKS, INPUTS, RUN, option
 from guestlist.cli.options import PATH, SEED, SHARE, claim_from
 from guestlist.errors import FolderError
 
@@ -78,34 +77,45 @@ class Request:
 
 # The model and its records.
 SUBJECT_OPTIONS = (
-    click.option("--model", type=PATH, help="Fitted model: .skops or .onnx, or a pickle with --allow-pickle."),
-    click.option("--members", type=PATH, help="Records it was trained on: .csv, .tsv or .parquet."),
-    click.option("--nonmembers", type=PATH, help="Records of the same source it was not trained on."),
-    click.option("--population", type=PATH, help="More records of that source, for references to train on."),
-    click.option("--label", help="Column that holds the label."),
-    click.option("--group", multiple=True, help="Column whose groups are compared; may be given several times."),
-    click.option("--id", "id_", help="Column that names the records."),
-    click.option("--person", help="Column that says whose record each is, where people have several."),
+    option(
+        INPUTS, "--model", type=PATH, help="File of the fitted model: .skops or .onnx, or a pickle with --allow-pickle."
+    ),
+    option(INPUTS, "--members", type=PATH, help="Records that the model was trained on: .csv, .tsv or .parquet."),
+    option(INPUTS, "--nonmembers", type=PATH, help="Other records from the same source: .csv, .tsv or .parquet."),
+    option(INPUTS, "--population", type=PATH, help="More records from the same source, to train reference models on."),
+    option(INPUTS, "--label", metavar="COLUMN", help="Column with the label."),
+    option(INPUTS, "--group", metavar="COLUMN", multiple=True, help="Column whose groups are compared. Repeatable."),
+    option(INPUTS, "--id", "id_", metavar="COLUMN", help="Column with the record id.  [default: row numbers]"),
+    option(
+        INPUTS, "--person", metavar="COLUMN", help="Column with the person id, if a person can have several records."
+    ),
 )
 # Options that change the results, wherever the audit runs.
 EVALUATION_OPTIONS = (
     attacks,
     evidence,
-    click.option("--seed", type=SEED, default=0, show_default=True, help="Random seed."),
-    click.option(
+    option(RUN, "--seed", type=SEED, default=0, show_default=True, help="Random seed."),
+    option(
+        INPUTS,
         "--drop-duplicates",
         is_flag=True,
-        help="Leave out non-members that are equal to a member, or of a person who is one.",
+        help="Exclude non-members that equal a member or belong to the same person as a member.",
     ),
-    click.option(
+    option(
+        ATTACKS,
         "--prior",
         type=SHARE,
         default=0.5,
         show_default=True,
-        help="Share of members among the people an attacker asks about.",
+        help="Share of members among the records that an attacker tests.",
     ),
     ignore,
-    click.option("--no-baseline", is_flag=True, help="Do not look whether members can be told without the model."),
+    option(
+        ATTACKS,
+        "--no-baseline",
+        is_flag=True,
+        help="Skip the model-free baseline, which tests whether members and non-members differ without the model.",
+    ),
 )
 
 
@@ -120,8 +130,8 @@ def evaluation_options(command):
 
 
 def _add_options(command, options):
-    for option in reversed(options):
-        command = option(command)
+    for add in reversed(options):
+        command = add(command)
     return command
 
 
@@ -283,5 +293,7 @@ def stored_request(store: Store, python_call: str) -> Request:
     try:
         request: Request = _store.from_json(Request, content)
     except (KeyError, TypeError, ValueError) as error:
-        raise FolderError(f"{store.folder / 'manifest.json'} is damaged ({error}).") from error
+        raise FolderError(
+            f"{store.folder / 'manifest.json'} is damaged ({error}). Run the audit again in another folder."
+        ) from error
     return request._with_paths(lambda path: str(store.folder / path))

@@ -8,40 +8,42 @@ import click
 from guestlist import _store, models
 from guestlist._util import single_line
 from guestlist.cli.common import allow_pickle, as_json, check_table_path, print_json, trust, write_table
+from guestlist.cli.help import ATTACKS, INPUTS, REPORT, Command, option
 from guestlist.cli.options import FILE, PATH, WholeNumber
 from guestlist.cli.show import show_table
 
-TOP = 20
+TOP = 10
 
 
-@click.command()
+@click.command(cls=Command)
 @click.argument("folder", type=PATH)
-@click.option(
+@option(
+    ATTACKS,
     "--risk",
-    help="Comma-separated risks; the first one ranks. See: guestlist show risks.  [default: all, in the report's order]",
+    metavar="NAMES",
+    help="Comma-separated risks; the first one ranks. See guestlist show risks.  [default: all, in the report's order]",
 )
-@click.option("--top", type=WholeNumber(1), help="How many members to list.  [default: 20; none with --group alone]")
-@click.option(
-    "--export",
-    type=FILE,
-    help="Also write all members to a file: .csv or .parquet; ids included.",
-)
-@click.option(
+@option(REPORT, "--top", type=WholeNumber(1), help="Number of members to list.  [default: 10, or 0 with --group]")
+@option(REPORT, "--export", type=FILE, help="File for all members with their ids: .csv or .parquet.")
+@option(
+    INPUTS,
     "--group",
-    help="The mean risk of these groups, separated by commas, and of each two of them together.",
+    metavar="NAMES",
+    help="Comma-separated group columns. Lists the mean risk of every group and of every pair of groups.",
 )
-@click.option("--predictive-value", is_flag=True, help="Instead of members, how well each risk predicts each attack.")
-@click.option(
+@option(ATTACKS, "--predictive-value", is_flag=True, help="List how well each risk predicts each attack, not members.")
+@option(
+    INPUTS,
     "--custom",
     type=PATH,
-    help="With --predictive-value: your own scores beside them, a .csv or .parquet file with a column id; higher is riskier.",
+    help="With --predictive-value: your own scores, a .csv or .parquet file with a column id; higher is riskier.",
 )
 @as_json
 def risks(folder, risk, top, export, group, predictive_value, custom, as_json):
-    """List the members of the audit in FOLDER that are most at risk.
+    """List the members that are most at risk.
 
-    Without --risk they are in the order of the report's list of exposed records: those that are flagged first. A line below the
-    table says which risks rank them differently.
+    Without --risk, members are in the order of the report's list of exposed records: flagged ones first. Notes below the table
+    name risks that rank them differently.
 
     \b
     guestlist risks audits/adult
@@ -53,14 +55,16 @@ def risks(folder, risk, top, export, group, predictive_value, custom, as_json):
     from guestlist._findings.groups import by_groups
 
     if group and predictive_value:
-        raise click.UsageError("--group and --predictive-value are two tables: ask for one of them.")
+        raise click.UsageError("--group and --predictive-value cannot be combined. Omit one of them.")
     if predictive_value and export is not None:
-        raise click.UsageError("--export writes members: leave out --predictive-value, or take its --json.")
-    for option, text in (("--risk", risk), ("--group", group)):
+        raise click.UsageError(
+            "--export writes members and cannot be combined with --predictive-value. Use --json instead."
+        )
+    for name, text in (("--risk", risk), ("--group", group)):
         if text is not None and not all(_split_names(text)):
-            raise click.UsageError(f"{option} takes names, separated by commas; found {text!r}.")
+            raise click.UsageError(f"{name} must be a comma-separated list of names, not {text!r}.")
     if custom is not None and not predictive_value:
-        raise click.UsageError("--custom is for --predictive-value.")
+        raise click.UsageError("--custom is only used with --predictive-value. Add it, or omit --custom.")
     if export is not None:
         check_table_path(export)
     case = read_case(folder)
@@ -192,13 +196,21 @@ def _cell_text(cell) -> str:
     return str(cell)
 
 
-@click.command()
+@click.command(cls=Command)
 @click.argument("folder", type=PATH)
-@click.option("--ids", required=True, help="Comma-separated ids of the members to delete.")
-@click.option("--most", "max_rows", type=WholeNumber(1), default=10, show_default=True, help="How many pairs to list.")
+@option(INPUTS, "--ids", metavar="IDS", required=True, help="Comma-separated ids of the members to delete.")
+@option(
+    REPORT, "--top", "max_rows", type=WholeNumber(1), default=10, show_default=True, help="Number of pairs to list."
+)
 @as_json
 def forget(folder, ids, max_rows, as_json):
-    """Preview a deletion request for the audit in FOLDER: who becomes more exposed when these members leave?"""
+    """Preview a deletion request: who becomes more exposed.
+
+    Compares reference models trained with and without each of these members.
+
+    \b
+    guestlist forget audits/adult --ids 17,42
+    """
     from guestlist._findings.case_io import read_case
     from guestlist.risks import forgetting
 
@@ -210,43 +222,48 @@ def forget(folder, ids, max_rows, as_json):
         print_json({"pairs": len(pairs), "sure": significant, "most": rows})
         return
     click.echo(
-        f"{significant} of {len(pairs)} pairs of a leaving and a staying member show more exposure than luck explains. The list "
-        "is of the largest differences over the references; without a small adjusted p-value, take them for luck."
+        f"Evidence of more exposure in {significant} of {len(pairs)} pairs of a deleted and a remaining member (adjusted p-value "
+        "at most 0.05). Other differences in this list may be chance."
     )
     if len(top):
         show_table(
             [
                 {
-                    "staying": row.staying,
-                    "when this one leaves": row.leaving,
-                    "attack right more often by": f"{row.exposed:.0%}",
+                    "remaining member": row.staying,
+                    "deleted member": row.leaving,
+                    "identified more often by": f"{row.exposed:.0%}",
+                    "adjusted p": f"{row.p_adjusted:.2g}",
                     "p-value": f"{row.p_value:.2g}",
-                    "adjusted": f"{row.p_adjusted:.2g}",
                 }
                 for row in top.itertuples()
             ]
         )
 
 
-@click.command()
-@click.option(
+@click.command(cls=Command)
+@option(
+    INPUTS,
     "--model",
     type=PATH,
     required=True,
     help="Fitted tree, forest or boosted trees: .skops, or a pickle with --allow-pickle.",
 )
-@click.option("--members", type=PATH, required=True, help="Records it was trained on: .csv, .tsv or .parquet.")
-@click.option("--label", required=True, help="Column that holds the label.")
-@click.option("--id", "id_", help="Column that names the records.")
-@click.option(
-    "--most", "max_rows", type=WholeNumber(1), default=10, show_default=True, help="How many records to list."
+@option(
+    INPUTS, "--members", type=PATH, required=True, help="Records that the model was trained on: .csv, .tsv or .parquet."
 )
-@click.option("--out", type=FILE, help="Where to write all of them: .csv or .parquet.")
+@option(INPUTS, "--label", metavar="COLUMN", required=True, help="Column with the label.")
+@option(INPUTS, "--id", "id_", metavar="COLUMN", help="Column with the record id.  [default: row numbers]")
+@option(
+    REPORT, "--top", "max_rows", type=WholeNumber(1), default=10, show_default=True, help="Number of records to list."
+)
+@option(REPORT, "--out", type=FILE, help="File for all records: .csv or .parquet.")
 @trust
 @allow_pickle
 @as_json
 def trees(model, members, label, id_, max_rows, out, trust, allow_pickle, as_json):
-    """Members that stand alone in the leaves of a tree model; trains nothing.
+    """List members that are alone in the leaves of a tree model.
+
+    Trains no models.
 
     \b
     guestlist trees --model forest.skops --members train.parquet --label income

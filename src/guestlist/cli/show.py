@@ -8,6 +8,7 @@ import click
 from guestlist import _store, defences, evidence, games, models
 from guestlist._util import single_line
 from guestlist.cli.common import as_json, print_json, progress_bar, quiet
+from guestlist.cli.help import ATTACKS, RUN, Command, option
 from guestlist.cli.options import NumberRange
 from guestlist.errors import InputError
 
@@ -25,32 +26,26 @@ TABLES = (
 )
 
 
-@click.command()
-@click.argument("what", type=click.Choice(TABLES))
+@click.command(cls=Command)
+@click.argument("table", type=click.Choice(TABLES), metavar="TABLE")
 @as_json
-def show(what, as_json):
-    """List what guestlist knows, one table at a time."""
-    rows = globals()[f"_{what}"]()
+def show(table, as_json):
+    """List attacks, defences, risks, checks and other tables.
+
+    TABLE is one of attacks, signals, evidence, games, defences, risks, findings, checks, exports and datasets.
+    """
+    rows = globals()[f"_{table}"]()
     if as_json:
         print_json(rows)
         return
     show_table(rows)
 
 
-def show_table(rows: list[dict]) -> None:
-    """Print rows in a terminal under the names of their columns."""
-    from rich.console import Console
-    from rich.table import Column, Table
-    from rich.text import Text
+def show_table(rows: list[dict], drop: tuple[str, ...] = ()) -> None:
+    """Print rows as a table that fits the terminal; columns in ``drop`` are omitted first."""
+    from guestlist._report.terminal import terminal_width, text_table
 
-    def safe_text(cell) -> Text:  # a str would be read as markup
-        return Text(single_line(str(cell)))
-
-    columns = [Column(safe_text(name), no_wrap=position == 0) for position, name in enumerate(rows[0])]
-    table = Table(*columns, box=None, pad_edge=False)
-    for row in rows:
-        table.add_row(*map(safe_text, row.values()))
-    Console(width=max(120, Console().width)).print(table)
+    click.echo(text_table(rows, width=terminal_width(), drop=drop))
 
 
 def _attacks() -> list[dict]:
@@ -59,10 +54,10 @@ def _attacks() -> list[dict]:
     return [
         {
             "attack": name,
+            "score": attack.summary,
             "references": attack.references,
-            "reads": ", ".join(filter(None, (*attack.needs, attack.evidence))),
-            "by default": "yes" if attack.default else "by name",
-            "what it looks at": attack.summary,
+            "run": "by default" if attack.default else "opt-in",
+            "needs": ", ".join(filter(None, (*attack.needs, attack.evidence))),
             "paper": attack.paper,
         }
         for name, attack in ATTACKS.items()
@@ -73,7 +68,7 @@ def _signals() -> list[dict]:
 
     tables = {"classes": models.SIGNALS, "values": models.VALUE_SIGNALS}
     return [
-        {"signal": name, "of": outputs, "what it is": _first_line(function.__doc__)}
+        {"signal": name, "description": _first_line(function.__doc__), "outputs": outputs}
         for outputs, table in tables.items()
         for name, function in table.items()
     ]
@@ -86,11 +81,11 @@ def _evidence() -> list[dict]:
     return [
         {
             "evidence": name,
-            "what it is": kind.summary,
-            "of": kind.target or "any target",
-            "takes": kind.access,
+            "description": kind.summary,
+            "collected": "by default" if kind.default else "opt-in",
             "cost": kind.cost,
-            "collected": "by default" if kind.default else "when asked for",
+            "target": kind.target or "any target",
+            "access": kind.access,
             "options": ", ".join(f"{field.name}={field.default}" for field in fields(kind.plan)),
             "attacks": ", ".join(a for a, attack in ATTACKS.items() if attack.evidence == name),
             "risks": ", ".join(r for r, risk in RISKS.items() if risk.evidence == name),
@@ -104,10 +99,10 @@ def _defences() -> list[dict]:
     return [
         {
             "defence": name,
+            "description": defence.summary,
             "trains": defence.trains,
-            "what it does": defence.summary,
-            "in Python": defence.written,
             "cost": defence.cost,
+            "in Python": defence.written,
             "paper": defence.paper,
         }
         for name, defence in defences.DEFENCES.items()
@@ -119,7 +114,7 @@ def _games() -> list[dict]:
     return [
         {
             "game": name,
-            "what it is": row.summary,
+            "description": row.summary,
             "options": ", ".join(_option(field) for field in fields(row.game)),
             "cost": row.cost,
             "paper": row.paper,
@@ -140,11 +135,11 @@ def _risks() -> list[dict]:
     return [
         {
             "risk": name,
+            "description": row.summary,
             "references": row.references,
-            "by default": row.default,
             "recommended": "yes" if row.recommended else "",
-            "reads": ", ".join([*row.needs, *(["answers"] if row.answers else []), row.evidence]).strip(", "),
-            "what it is": row.summary,
+            "by default": row.default,
+            "needs": ", ".join([*row.needs, *(["outputs"] if row.answers else []), row.evidence]).strip(", "),
             "cost": row.cost,
             "paper": row.paper,
         }
@@ -155,7 +150,7 @@ def _risks() -> list[dict]:
 def _findings() -> list[dict]:
     from guestlist._audit.evaluate import FINDINGS
 
-    return [{"finding": name, "what it is": _first_line(find.__doc__)} for name, find in FINDINGS.items()]
+    return [{"finding": name, "description": _first_line(find.__doc__)} for name, find in FINDINGS.items()]
 
 
 def _first_line(doc: str | None) -> str:
@@ -167,7 +162,7 @@ def _checks() -> list[dict]:
     from guestlist._diagnostics.table import CHECKS
 
     return [
-        {"check": code, "what it looks for": row.title, "fails the gate": _first_line(row.undermines.__doc__)}
+        {"check": code, "title": row.title, "fails the gate": _first_line(row.undermines.__doc__)}
         for code, row in CHECKS.items()
     ]
 
@@ -175,48 +170,60 @@ def _checks() -> list[dict]:
 def _exports() -> list[dict]:
     from guestlist._report.exports import EXPORTS
 
-    return [{"export": name, "file": row.suffix, "what it is": row.summary} for name, row in EXPORTS.items()]
+    return [{"export": name, "description": row.summary, "file": row.suffix} for name, row in EXPORTS.items()]
 
 
 def _datasets() -> list[dict]:
     from guestlist.datasets import DATASETS
 
     return [
-        {"dataset": name, "what it is": row.summary, "label": row.label, "source": row.source}
+        {"dataset": name, "description": row.summary, "label": row.label, "source": row.source}
         for name, row in DATASETS.items()
     ]
 
 
 NOT_CALIBRATED = 1
-CALIBRATED = {True: "yes", False: "[bold red]no[/]"}
+CALIBRATED = {True: "yes", False: "NO"}
 QUICK = 0.1
 
 
-@click.command()
-@click.option("--attack", "attacks", multiple=True, help="Check only these; see: guestlist show attacks.")
-@click.option(
+@click.command(cls=Command)
+@option(
+    ATTACKS,
+    "--attack",
+    "attacks",
+    multiple=True,
+    metavar="NAME",
+    help="Attack to test; see guestlist show attacks. Repeatable.  [default: all, and the intervals]",
+)
+@option(
+    ATTACKS,
     "--custom",
     multiple=True,
     metavar="MODULE:FUNCTION",
-    help="Check your own attack, a function (signals) -> scores.",
+    help="Your own attack to test, a function (signals) -> scores. Repeatable.",
 )
-@click.option(
-    "--scale", type=NumberRange(0, 1000, "(]"), help="Multiplies the worlds and samples, and the time.  [default: 1]"
+@option(
+    RUN,
+    "--scale",
+    type=NumberRange(0, 1000, "(]"),
+    help="Factor for the number of simulations and samples, and so for the time.  [default: 1]",
 )
-@click.option("--quick", is_flag=True, help=f"Short for --scale {QUICK:g}: finds large faults, in about a minute.")
+@option(RUN, "--quick", is_flag=True, help=f"Short for --scale {QUICK:g}: detects large errors in about a minute.")
 @quiet
 @as_json
 def selftest(attacks, custom, scale, quick, quiet, as_json):
-    """Run attacks and intervals on worlds whose answer is known; exit with status 1 if something is not calibrated.
+    """Test attacks and intervals on simulations.
 
-    Takes about three minutes for all, longer on a busy machine, and seconds for one. With --attack or --custom, only those
-    attacks are checked, and no intervals.
+    The simulations have known ground truth. The exit status is 1 if an attack or interval is not calibrated. All tests take
+    about three minutes, and one attack takes seconds. With --attack or --custom, only those attacks are tested, and no
+    intervals.
     """
     from guestlist.selfcheck.contract import selftest
 
     selected = [*attacks, *map(_load_attack, custom)]
     if scale is not None and quick:
-        raise click.UsageError("Give --quick or --scale, not both.")
+        raise click.UsageError("--quick and --scale cannot be combined. Omit one of them.")
     if scale is None:
         scale = 1.0
         if quick:
@@ -234,48 +241,50 @@ def _load_attack(text: str):
 
     module, _, name = text.partition(":")
     if not module or not name:
-        raise click.UsageError(f"Expected --custom {text!r} to be MODULE:FUNCTION.")
+        raise click.UsageError(f"--custom {text!r} is not of the form MODULE:FUNCTION, for example my_attacks:score.")
     sys.path.insert(0, "")  # a module in the current folder, as with python -m
     try:
         return getattr(import_module(module), name)
     except (ImportError, AttributeError) as error:
         raise InputError(
-            f"Cannot load {text!r}: {error}. Give a module that can be imported and a function in it."
+            f"Cannot load --custom {text!r}: {error}. Check that Python can import the module and that it has this function."
         ) from error
     finally:
         sys.path.remove("")
 
 
 def _show_selftest(result) -> None:
-    from rich.console import Console
-    from rich.markup import escape
-    from rich.table import Table
-
     from guestlist.selfcheck.trials import BEST_AUC
 
-    console = Console(width=max(100, Console().width), highlight=False)
-    columns = (
-        "attack",
-        "AUC on noise",
-        "from the in-count alone",
-        f"members stand out (best {BEST_AUC:.3f})",
-        "of the comparator",
-        "calibrated",
-    )
-    attacks = Table(*columns, box=None, pad_edge=False)
-    for row in result.attacks:
-        means = [f"{mean.value:.4f} ± {mean.error:.4f}" for mean in (row.noise, row.in_count, row.known)]
-        share = f"{row.share.value:.0%} of {row.comparator}"
-        attacks.add_row(escape(row.name), *means, share, CALIBRATED[row.calibrated])
-    console.print(attacks)
+    if result.attacks:
+        show_table([_selftest_cells(row, BEST_AUC) for row in result.attacks])
     for row in result.attacks:
         for problem in row.problems:
-            console.print(f"{escape(row.name)}: {escape(problem)}")
+            click.echo(single_line(f"{row.name}: {problem}"))
     if result.intervals:
-        intervals = Table("interval", "holds the truth", "of nominal", "calibrated", box=None, pad_edge=False)
-        for row in result.intervals:
-            share = f"{row.share:.1%} of {row.repeats}"
-            intervals.add_row(escape(row.name), share, f"{row.nominal:.0%}", CALIBRATED[row.calibrated])
-        console.print()
-        console.print(intervals)
-    console.print("\nEverything is calibrated." if result.calibrated else "\nSomething is not calibrated.")
+        click.echo()
+        show_table(
+            [
+                {
+                    "interval": row.name,
+                    "calibrated": CALIBRATED[row.calibrated],
+                    "coverage": f"{row.share:.1%} of {row.repeats}",
+                    "nominal": f"{row.nominal:.0%}",
+                }
+                for row in result.intervals
+            ]
+        )
+    verdict = "All attacks and intervals are calibrated." if result.calibrated else "Not everything is calibrated."
+    click.echo(f"\n{verdict}")
+
+
+def _selftest_cells(row, best: float) -> dict[str, str]:
+    noise, in_count, known = (f"{mean.value:.4f} ± {mean.error:.4f}" for mean in (row.noise, row.in_count, row.known))
+    return {
+        "attack": row.name,
+        "calibrated": CALIBRATED[row.calibrated],
+        "AUC on noise": noise,
+        "AUC from in-counts": in_count,
+        f"AUC with a leak (best {best:.3f})": known,
+        "share of comparator": f"{row.share.value:.0%} of {row.comparator}",
+    }
