@@ -191,6 +191,8 @@ def doctests(module: str) -> list[doctest.DocTest]:
 
 @pytest.mark.parametrize("module", modules_with_examples())
 def test_examples_run(module, tmp_path, monkeypatch):
+    for extra in ("torch", "opacus", "captum", "skl2onnx"):  # some examples show features of extras
+        pytest.importorskip(extra)
     monkeypatch.chdir(tmp_path)
     runner = doctest.DocTestRunner(optionflags=doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE)
     report = io.StringIO()
