@@ -74,7 +74,7 @@ def test_every_figure_runs_at_a_small_size(name, small_tables, tmp_path, monkeyp
         pytest.skip(f"the file of {played[0].table} is not there")
     monkeypatch.setattr(results, "FOLDER", tmp_path / "results")
     smaller = max((one.game.members or 0) // 120 for one in played) or 1
-    options = {"epsilons": (0.1, float("inf")), "epochs": 1, "hidden": (4,), "smaller": smaller}
+    options = {"epsilons": (0.1, float("inf")), "epochs": 1, "hidden": (4,), "validation": 100, "smaller": smaller}
     command.run(name, 2, tmp_path / "runs", **options)
     attacks = 3 if played[0].shadows else 2
     rows = results.read(name)["rows"]
