@@ -200,7 +200,7 @@ def test_a_faulty_attack_is_found_before_anything_is_trained(blobs, tmp_path):
     for attack, message in ((lambda s: s.labels[:3], "one score per record"), (lambda s: 1 / 0, "ZeroDivisionError")):
         with pytest.raises(InputError, match=message):
             gl.audit(target, *blobs, references=4, attacks=[attack], folder=tmp_path / "a")
-    with pytest.raises(InputError, match="No attack is named"):
+    with pytest.raises(InputError, match="attacks= is empty"):
         gl.audit(target, *blobs, references=4, attacks=[])
     assert not (tmp_path / "a").exists()
 

@@ -44,6 +44,7 @@ from .tables import read_table as read_table
 from .tables import require as require
 from .tables import without_index as without_index
 from .text import NO_NUMBER as NO_NUMBER
+from .text import close_matches as close_matches
 from .text import compact as compact
 from .text import count as count
 from .text import decimal as decimal

@@ -2,14 +2,29 @@
 
 from __future__ import annotations
 
+import difflib
 import math
 import re
 import unicodedata
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from guestlist.metrics import Estimate
+
+MAX_CHOICES = 8  # longer lists in an error hide the name that was meant
+
+
+def close_matches(name: object, choices: Iterable[str]) -> str:
+    """Return the choices closest to a misspelt name, or all of a short list, for an error.
+
+    >>> close_matches("lyra", ["lira", "loss", "rmia"])
+    'lira, loss, rmia'
+    """
+    names = list(choices)
+    if len(names) <= MAX_CHOICES:
+        return ", ".join(names)
+    return ", ".join(difflib.get_close_matches(str(name), names, n=3, cutoff=0.3) or names[:3])
 
 
 # These turn the direction of the text after them: a record's id could reverse the digits of our figures.

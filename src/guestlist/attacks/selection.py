@@ -8,7 +8,7 @@ from typing import Any, Literal, cast, get_args
 
 import numpy as np
 
-from guestlist._util import short_repr
+from guestlist._util import close_matches, short_repr
 from guestlist._views import Rotation, Signals, missing_message
 from guestlist.attacks.attack import Attack, score_every_target
 from guestlist.attacks.table import ATTACKS
@@ -41,7 +41,10 @@ class Combination:
             raise InputError(f"Two attacks or more can be combined, found {list(self.names)}.")
         for name in self.names:
             if name not in ATTACKS:
-                raise InputError(f"There is no attack {name!r} to combine; there are {', '.join(ATTACKS)}.")
+                raise InputError(
+                    f"There is no attack {name!r} to combine. Similar names: {close_matches(name, ATTACKS)}. List all with "
+                    "guestlist show attacks."
+                )
         target_only = [name for name in self.names if not ATTACKS[name].on_stand_ins]
         if target_only:
             looks = ", ".join(sorted({ATTACKS[name].evidence for name in target_only}))
@@ -214,7 +217,7 @@ def select_attacks(
         able = {n: a for n, a in ATTACKS.items() if a.default and a.references <= references and _reads(a, signals)}
         return {n: a for n, a in able.items() if not a.evidence or a.evidence in evidence}
     if not names:
-        raise InputError(f"No attack is named; there are {', '.join(ATTACKS)}.")
+        raise InputError("attacks= is empty. Name at least one attack; guestlist show attacks lists all.")
     chosen: dict[str, Attack] = {}
     for item in names:
         name, attack = _resolve(item)
@@ -273,7 +276,9 @@ def _resolve(item: str | Callable) -> tuple[str, Attack]:
     if callable(item):
         return _function_name(item), Attack(score=item, summary="given by the user", custom=True)
     if item not in ATTACKS:
-        raise InputError(f"There is no attack {item!r}; there are {', '.join(ATTACKS)}.")
+        raise InputError(
+            f"There is no attack {item!r}. Similar names: {close_matches(item, ATTACKS)}. List all with guestlist show attacks."
+        )
     return item, ATTACKS[item]
 
 
