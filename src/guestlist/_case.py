@@ -33,7 +33,7 @@ class Cover:
         owner: Person or team responsible for the model or the audit.
         dataset: Training data of the model.
         purpose: Purpose of the audit or the model.
-        date: Date of the audit, as you write it. guestlist adds no date itself, so that equal results give equal pages.
+        date: Date of the audit, as you write it. By default the page shows the date on which the audit folder was created.
 
     Raises:
         InputError: If an entry is not text, or too long for a cover.
@@ -178,6 +178,7 @@ class Setting:
         claimed: claimed differential privacy of the target, if any.
         cover: cover of the report.
         origin: call or command that made the audit; None if unknown.
+        date: date on which the audit folder was created; empty if unknown.
     """
 
     name: str
@@ -195,6 +196,7 @@ class Setting:
     claimed: Claim | None = None
     cover: Cover | None = None
     origin: Origin | None = None
+    date: str = ""
 
 
 @dataclass(frozen=True, eq=False)

@@ -109,17 +109,17 @@ def test_a_target_like_the_others_stands_anywhere_among_them():
 
 @pytest.mark.slow
 @pytest.mark.parametrize("world", [{}, {"shift": 5.0}, {"references": 8}, {"step": 0.5}], ids=str)
-def test_a_model_like_the_others_is_rarely_called_lucky_or_unlucky(world):
+def test_a_model_like_the_others_is_rarely_outside_the_prediction_interval(world):
     found = luck(200, records=100, **world)
     assert found["by rank"] == 0  # which could say neither, at any number of references up to 38
-    assert 0.005 < found["lucky"] + found["unlucky"] <= 0.1  # three standard errors above 5 %
+    assert 0.005 < found["below"] + found["above"] <= 0.1  # three standard errors above 5 %
 
 
 @pytest.mark.slow
-def test_one_that_leaks_clearly_more_is_called_unlucky():
+def test_one_that_leaks_clearly_more_is_above_the_prediction_interval():
     found = luck(40, records=200, beyond=1.5)
-    assert found["unlucky"] > 0.9
-    assert found["lucky"] == 0
+    assert found["above"] > 0.9
+    assert found["below"] == 0
 
 
 # -- what is reported about stand-in targets --------------------------------------------------------------------------------

@@ -87,7 +87,7 @@ def test_counted_by_hand():
 def test_the_page_says_whom_they_fall_on(judged, snapshot):
     _, results = judged
     text = per_record_fpr_sentence(results.per_record_fpr[-1])
-    assert f"{results.per_record_fpr[-1].far} of them (" in text
+    assert f"{results.per_record_fpr[-1].far} records (" in text
     snapshot(text, "2")
     assert text in report_page(results)
     assert Results.from_document(results.document()).per_record_fpr == results.per_record_fpr

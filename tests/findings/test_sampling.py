@@ -61,9 +61,9 @@ def test_what_taught_mu_and_how_many_digits_there_are_is_told(monkeypatch):
     )  # no attack learns by class
     taught = case_of(world(), (*NAMES, "shadow")).of(headline.find_sampling).classes_fitted_on
     assert taught == len(replace(case.view).estimation_rows) < 400
-    assert f"about {taught} of them" in sampling_sentences(Sampling(400, None, False, classes_fitted_on=taught))[0]
+    assert f"at most {taught} records" in sampling_sentences(Sampling(400, None, False, classes_fitted_on=taught))[0]
     learnt, digits = sampling_sentences(single)
-    assert "100 of them" in learnt
+    assert "sample of 100 records" in learnt
     assert "seven digits" in digits
 
 

@@ -33,7 +33,7 @@ def test_a_regression_model_has_errors_and_r2(snapshot):
     assert f"R² {who.r2_members:.3f} and {who.r2_nonmembers:.3f}" in wording.fit_sentence(results)
     source = report_page(results)
     assert wording.fit_sentence(results) in source
-    assert "regression</dd>" in source
+    assert "<bdi>regression</bdi>" in source
     assert Results.from_document(json.loads(json.dumps(results.document(), allow_nan=False))).subject == who
 
 

@@ -9,14 +9,16 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from benchmarks.honesty.compare import two
+from tests.report.test_file_holder import with_file_holder
 
 import guestlist as gl
-from example_results import HOSTILE, hostile, leaking
+from example_results import HOSTILE, hostile, leaking, predictions_only, quiet
 from guestlist import ExperimentSetting
 from guestlist._audit.experiment_summary import ACCURACIES, ATTACKS, Run, summarise_runs
 from guestlist._report.charts import WIDE, Canvas
 from guestlist._report.comparison import comparison_page
 from guestlist._report.experiment import experiment_page
+from guestlist._report.first_screen import first_screen
 from guestlist._report.page import page_charts, report_page
 from pages import FORMULAS, NO_FORMULAS
 
@@ -40,6 +42,10 @@ def with_risks():
         for i, one in enumerate(base.exposed)
     )
     return replace(base, exposed=(replace(listed[0], label="=1+1"), *listed[1:]))
+
+
+def with_both_attackers():
+    return with_file_holder(leaking())
 
 
 def experiment():
@@ -90,9 +96,14 @@ def opened(browser, tmp_path_factory):
     assert [url for url in asked if not url.startswith("blob:")] == paths
 
 
+OPEN_ALL = "document.querySelectorAll('details').forEach((part) => { part.open = true; })"
+
+
 @pytest.fixture(scope="module")
 def tab(opened):
-    return opened(with_risks())
+    tab = opened(with_risks())
+    tab.evaluate("document.querySelector('details:has(table[data-name=exposed])').open = true")
+    return tab
 
 
 def column(tab, name):
@@ -103,13 +114,13 @@ def column(tab, name):
 
 
 def test_a_click_sorts_and_another_turns_round(tab):
-    head = tab.locator("table[data-name=exposed] thead button", has_text="mu")
+    head = tab.locator("table[data-name=exposed] thead button", has_text="exposure")
     head.click()
-    numbers = [float(cell) for cell in column(tab, "mu")]
+    numbers = [float(cell) for cell in column(tab, "exposure")]
     assert numbers == sorted(numbers)
     assert len(set(numbers)) > 9  # as text, 10 would stand before 2
     head.click()
-    assert [float(cell) for cell in column(tab, "mu")] == numbers[::-1]
+    assert [float(cell) for cell in column(tab, "exposure")] == numbers[::-1]
     assert tab.locator("table[data-name=exposed] th[aria-sort]").get_attribute("aria-sort") == "descending"
 
 
@@ -157,7 +168,7 @@ def test_the_figures_of_a_chart_are_saved_and_stand_under_the_pointer(tab):
         tab.locator("figure:has(#roc-log) button").click()
     with open(download.value.path(), newline="") as file:
         head, *rows = csv.reader(file)
-    assert head[:3] == ["series", "false alarms (FPR)", "members found (TPR)"]
+    assert head[:3] == ["series", "false positive rate", "true positive rate"]
     saved = [(float(x), float(y)) for name, x, y, *_ in rows if name == "lira"]
     assert saved == [pytest.approx(point, rel=1e-5) for point in zip(curve.x, curve.y, strict=True)]
     assert not tab.locator("#scores svg").first.is_visible()
@@ -172,7 +183,7 @@ def test_the_figures_of_a_chart_are_saved_and_stand_under_the_pointer(tab):
     tab.mouse.move(box["x"] + across * zoom + 1, box["y"] + up * zoom)
     told = tab.locator("#scores .tooltip").inner_text().splitlines()
     assert told == ["members", f"share of records: {float(f'{100 * members.y[top]:.3g}'):g}%", told[2]]
-    assert told[2].startswith(f"score: higher means likelier member: {members.x[top]:.2g}"[:-1])
+    assert told[2].startswith(f"attack score (higher: likelier member): {members.x[top]:.2g}"[:-1])
     assert tab.locator("#scores svg:visible .pointed").count() == 1
 
 
@@ -181,6 +192,25 @@ def test_fits_a_narrow_screen(opened, results):
     tab = opened(results(), width=390)
     assert tab.evaluate("document.documentElement.scrollWidth") <= 390
     assert tab.evaluate("document.documentElement.scrollHeight") > 390
+
+
+@pytest.mark.parametrize("results", [with_risks, leaking, quiet, predictions_only, with_both_attackers])
+def test_the_first_screen_fits_a_laptop(opened, results):
+    tab = opened(results(), width=1280)
+    bottom = tab.evaluate("document.querySelector('.answer').getBoundingClientRect().bottom")
+    assert bottom <= 800
+    assert tab.locator(".badge").is_visible()
+    words = len(tab.locator(".answer").inner_text().split())
+    assert words <= 150
+
+
+def test_the_picture_shows_one_hundred_people_twice(opened):
+    tab = opened(leaking())
+    identified = first_screen(leaking()).worst.identified
+    assert tab.locator(".icons.member use").count() == 100
+    assert tab.locator(".icons.member .full").count() == identified.low
+    assert tab.locator(".icons.member .half").count() == identified.high - identified.low
+    assert tab.locator(".icons.nonmember use").count() == 100
 
 
 SHADE = "getComputedStyle({}).{}"
@@ -225,20 +255,19 @@ def test_paper_has_what_is_folded_and_a_key_with_its_chart(opened):
     assert set(kept) <= {"avoid1", "avoid2"}
 
 
-def test_the_contents_lead_to_sections_and_are_folded_on_a_narrow_screen(opened):
+def test_the_contents_are_collapsed_and_lead_to_sections(opened):
     wide, narrow = opened(with_risks()), opened(with_risks(), width=390)
-    assert wide.locator("nav li").first.is_visible()
-    assert not narrow.locator("nav li").first.is_visible()
-    wide.locator("nav a", has_text="Attacks").click()
-    assert abs(wide.locator("h2#attacks").bounding_box()["y"]) < 60
-    rest = wide.locator("section:has(#attacks) details table")
-    assert not rest.is_visible()
-    wide.locator("section:has(#attacks) summary").click()
-    assert rest.is_visible()
+    for tab in (wide, narrow):
+        assert not tab.locator("nav li").first.is_visible()
+        tab.locator("nav summary").click()
+        assert tab.locator("nav li").first.is_visible()
+    wide.locator("nav a", has_text="Diagnostics").click()
+    assert abs(wide.locator("h2#checks").bounding_box()["y"]) < 60
 
 
 def test_hostile_text_runs_nothing(opened):
     tab = opened(hostile())
+    tab.evaluate(OPEN_ALL)
     tab.locator("table[data-name=exposed] thead button").first.click()
     tab.locator(".tools input").first.fill(HOSTILE[:8])
     assert column(tab, "Record")
@@ -257,11 +286,9 @@ def test_an_experiment_fits_a_narrow_screen_and_has_its_cover(opened):
     tab.wait_for_selector("#advantage-average_threshold svg")
     assert tab.evaluate("document.documentElement.scrollWidth") == 390
     assert tab.locator("h1").inner_text() == "Wards <b>"
-    cover = dict(
-        zip(tab.locator(".cover dt").all_inner_texts(), tab.locator(".cover dd").all_inner_texts(), strict=True)
-    )
-    assert cover["Owner"] == "Risk"
-    assert cover["Game"].startswith("Sources (")
+    facts = tab.locator(".meta span").all_inner_texts()
+    assert "Owner: Risk" in facts
+    assert any(fact.startswith("Game: Sources (") for fact in facts)
     with tab.expect_download() as download:
         tab.locator("figure:has(#accuracy-chart) button").first.click()
     with open(download.value.path(), newline="") as file:

@@ -11,9 +11,9 @@ from guestlist._findings.headline import FIXED, Headline
 from guestlist._report import terminal, wording
 from guestlist._report.next_steps import next_steps
 from guestlist._report.page import report_page
+from guestlist._report.sections import headline
 from guestlist._report.sections.answer import other_successes, verdict_text, verdict_texts
-from guestlist._report.sections.attacks import curves_section as curves
-from guestlist._report.sections.attacks import split_table
+from guestlist._report.sections.attacks import sorted_attacks
 from guestlist._report.sections.groups import file_holder_group_sentence
 from guestlist._report.sections.headline import selection_sentence
 from guestlist._report.terminal import fragment
@@ -80,9 +80,8 @@ def test_tables_and_curves_mark_the_attacks_of_both_rows(snapshot):
     results = with_file_holder(leaking())
     rows = wording.headline_names(results)
     assert rows == (results.headline.name, "leaf_shares")
-    shown, _ = split_table(results.outcomes, rows)
-    assert [one.name for one in shown[:2]] == list(rows)
-    keys = [series.key_text for series in curves(results).charts["roc-log"].series if series.key_text]
+    assert [attack.name for attack in sorted_attacks(results.outcomes, rows)[:2]] == list(rows)
+    keys = [series.key_text for series in headline.section(results).charts["roc-log"].series if series.key_text]
     assert any(key.startswith(f"{wording.QUERIER}: {rows[0]}") for key in keys)
     assert any(key.startswith(f"{wording.FILE_HOLDER}: leaf_shares") for key in keys)
     snapshot(selection_sentence(results), "leaf_shares")

@@ -198,6 +198,7 @@ def _setting(store: Store, answers: np.ndarray | None, until: UntilWidth | None)
         claimed=_note(known.about, "claimed", Claim),
         cover=_note(known.about, "cover", Cover),
         origin=_note(known.about, "origin", Origin),
+        date=str(known.about.get("date", "")),
     )
 
 

@@ -113,17 +113,18 @@ _PACKAGES = ("guestlist", "numpy", "scipy", "scikit-learn", "pandas")
 
 @dataclass(frozen=True)
 class Provenance:
-    """Versions of packages, and fingerprints of the data and the recipe."""
+    """Versions of packages, fingerprints of the data and the recipe, and the date of the audit."""
 
     versions: Mapping[str, str]
     fingerprints: Mapping[str, str]
+    date: str = ""
 
 
 def find_provenance(case: Case) -> Provenance:
     """Collect what the numbers depend on: versions, seed and fingerprints."""
     versions = {"python": platform.python_version()}
     versions |= {name: importlib.metadata.version(name) for name in _PACKAGES}
-    return Provenance(versions, dict(case.setting.fingerprints))
+    return Provenance(versions, dict(case.setting.fingerprints), case.setting.date)
 
 
 def find_baseline(case: Case) -> Baseline | None:

@@ -10,6 +10,7 @@ from typing import Literal
 
 from guestlist._findings.attacks import AttackResult
 from guestlist._findings.results import Results
+from guestlist._report.templates import Section, fill_template
 from guestlist._report.wording import file_holder_attack, headline_attack
 from guestlist._util import count, decimal, percent, with_interval
 
@@ -85,6 +86,21 @@ def assessment_rows(results: Results) -> tuple[AssessmentRow, ...]:
             )
         )
     return tuple(rows)
+
+
+STATES: tuple[State, ...] = ("measured", "declared", "not tested")
+
+
+def assessment_section(results: Results) -> Section:
+    """Render the findings that answer each document, by state, and a block to sign."""
+    rows: dict[str, dict[str, list[str]]] = {}
+    for row in assessment_rows(results):
+        clauses = rows.setdefault(row.standard, {state: [] for state in STATES})
+        entry = row.where or row.clause
+        if entry not in clauses[row.state]:
+            clauses[row.state].append(entry)
+    body = fill_template("assessment.html", rows=rows, states=STATES)
+    return Section("assessment", "Assessment and sign-off", body)
 
 
 NOT_TESTED = Answer("not tested")

@@ -18,6 +18,7 @@ from guestlist._report.severity import (
     displayed_rate,
     identifying_rate,
 )
+from guestlist._report.templates import Section, fill_template
 from guestlist._util import compact, decimal, interval, interval_in_people, percent
 
 QUESTION = "Can training records be identified?"
@@ -104,7 +105,8 @@ class FirstScreen:
     @property
     def worst(self) -> Attacker:
         """The attacker with the worst severity, who the picture shows."""
-        return next(attacker for attacker in self.attackers if attacker.severity == self.severity)
+        worst = [attacker for attacker in self.attackers if attacker.severity == self.severity]
+        return max(worst, key=lambda attacker: attacker.identified.low if attacker.identified else 0)
 
 
 def first_screen(results: Results, folder: Path | str | None = FOLDER_PLACEHOLDER) -> FirstScreen:
@@ -126,11 +128,29 @@ def first_screen(results: Results, folder: Path | str | None = FOLDER_PLACEHOLDE
     )
 
 
+def first_screen_section(results: Results) -> Section:
+    """Render the first screen of the page."""
+    folder: Path | str = FOLDER_PLACEHOLDER
+    if results.folder is not None:
+        folder = results.folder
+    body = fill_template("answer.html", screen=first_screen(results, folder))
+    return Section("question", QUESTION, body, css_class="answer")
+
+
 def _attackers(results: Results) -> tuple[Attacker, ...]:
     rows = attacker_rows(results)
     if not rows:
         verdict, *evidence = verdict_sentences(results)
-        return (Attacker(wording.QUERIER, "", verdict, evidence[0], CANNOT_TELL, None, None),)
+        unknown = Attacker(
+            who=wording.QUERIER,
+            attack="",
+            verdict=verdict,
+            evidence=evidence[0],
+            severity=CANNOT_TELL,
+            identified=None,
+            flagged=None,
+        )
+        return (unknown,)
     return tuple(_attacker(results, row) for row in rows)
 
 
@@ -174,7 +194,7 @@ def _facts(results: Results) -> dict[str, str]:
 def _flagged_fact(results: Results) -> str:
     """Report the positive predictive value; empty where no single records are identified."""
     attack = wording.headline_attack(results)
-    if attack is None:
+    if attack is None or results.file_holder is not None:  # with two attackers there would be two shares
         return ""
     rate = identifying_rate(attack)
     if rate is None or math.isnan(rate.ppv.value):
@@ -182,7 +202,7 @@ def _flagged_fact(results: Results) -> str:
     half = f"{percent(rate.prior)} of those tested are"
     if rate.prior == 0.5:
         half = "half of those tested are"
-    return f"{percent(rate.ppv.value)} ({interval(rate.ppv, percent)}) of flagged records are members, if {half}."
+    return f"{percent(rate.ppv.value)} ({interval(rate.ppv, percent)}) are members, if {half}."
 
 
 def _cause(results: Results) -> str:
@@ -224,8 +244,11 @@ def _retraining(results: Results) -> str:
 
 
 def _limits(results: Results) -> str:
-    untested = [UNTESTED_SHORT[code] for code in UNTESTED_ORDER if code in (results.untested or ())]
+    codes = set(results.untested or ())
+    if results.file_holder is not None:
+        codes -= {"parameters"}
+    untested = [UNTESTED_SHORT[code] for code in UNTESTED_ORDER if code in codes]
     return wording.paragraph(
-        "A lower bound: stronger attacks may identify more.",
+        "A lower bound.",
         wording.only_if(untested, f"Not tested: {untested[0] if untested else ''}."),
     )

@@ -12,7 +12,7 @@ from guestlist._report.sections.baseline import model_contribution
 SUGGESTED_REFERENCES = 32
 FOLDER_PLACEHOLDER = "FOLDER"  # on a page, which may be read on another machine
 MAX_STEPS = 3
-DECIDE = "Decide whether being in this training set is sensitive in itself."
+DECIDE = "Decide whether membership is sensitive in itself."
 RUN_BASELINE = (
     "Test whether the two sets differ without the model: repeat the audit without `--no-baseline` (`baseline=False`)."
 )

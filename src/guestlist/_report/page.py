@@ -12,9 +12,10 @@ import pandas as pd
 from guestlist._case import Cover
 from guestlist._findings.results import Results
 from guestlist._report import wording
+from guestlist._report.assessment import assessment_section
 from guestlist._report.charts import Chart, chart_data
+from guestlist._report.first_screen import first_screen_section
 from guestlist._report.sections import (
-    answer,
     attacks,
     baseline,
     epsilon,
@@ -32,28 +33,27 @@ from guestlist.data import Data
 from guestlist.errors import InputError
 
 SECTIONS: dict[str, Callable[[Results], Section | None]] = {
-    "answer": answer.section,
-    "baseline": baseline.baseline_section,
+    "answer": first_screen_section,
+    "facts": facts.facts_section,
     "gate": facts.gate_section,
     "headline": headline.section,
-    "curves": attacks.curves_section,
-    "limits": facts.section,
+    "baseline": baseline.baseline_section,
+    "typical": headline.typical_section,
     "groups": groups.groups_section,
-    "group_risks": groups.group_risks_section,
     "exposed": exposed.section,
-    "false_alarms": hypothesis_tests.per_record_fpr_section,
     "epsilon": epsilon.section,
-    "attacks": attacks.attacks_section,
     "checks": facts.diagnostics_section,
-    "untested": facts.untested_section,
-    "reading": facts.reading_section,
-    "provenance": facts.provenance_section,
+    "limits": facts.limits_section,
+    "assessment": assessment_section,
+    "attacks": attacks.attacks_section,
+    "group_risks": groups.group_risks_section,
+    "false_alarms": hypothesis_tests.per_record_fpr_section,
     "hypothesis_tests": hypothesis_tests.hypothesis_tests_section,
-    "agreement": attacks.agreement_section,
     "scores": attacks.scores_section,
     "risks": risks.risks_section,
     "risk_spread": risks.risk_distribution_section,
     "calibrated": risks.calibrated_section,
+    "reading": facts.reading_section,
 }
 
 
@@ -64,13 +64,15 @@ Sections = Mapping[str, Callable[[Results], Section | None]]
 
 def report_page(results: Results, sections: Sections = SECTIONS) -> str:
     """Render the report as one self-contained HTML page, a function of the content of results.json."""
-    results = sanitize_results(results)
+    folder = results.folder
+    results = replace(sanitize_results(results), folder=folder)
     return render_page(
-        "Membership privacy of",
+        "Membership privacy audit:",
         wording.model_name(results),
         _rendered(results, sections),
-        made_from="results.json alone",
+        made_from="results.json",
         cover=results.cover,
+        meta=wording.meta_texts(results),
     )
 
 
@@ -81,6 +83,7 @@ def render_page(
     *,
     made_from: str,
     cover: Cover | None = None,
+    meta: Sequence[str] = (),
     what: str = "Model",
 ) -> str:
     """Render sections as one self-contained page; the first is the answer, above the table of contents.
@@ -91,6 +94,7 @@ def render_page(
         sections: Sections in their order.
         made_from: Source of the content, for the foot of the page.
         cover: Cover with the owner's statements; its title replaces the page's title.
+        meta: Short facts next to the title, such as the date.
         what: Label of ``name`` on the cover if the cover has a title.
     """
     from markupsafe import Markup
@@ -103,6 +107,7 @@ def render_page(
         made_from=made_from,
         cover=cover or Cover(),
         what=what,
+        meta=meta,
         first=sections[0],
         sections=[section for section in sections[1:] if not section.appendix],
         appendix=[section for section in sections[1:] if section.appendix],

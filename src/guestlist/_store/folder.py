@@ -18,8 +18,11 @@ from __future__ import annotations
 
 import io
 import json
+import os
+import time
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
+from datetime import UTC, datetime
 from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
@@ -448,6 +451,7 @@ def open_store(folder: str | Path, manifest: Manifest | None = None) -> Store:
             raise FolderError(f"{folder} is not an audit folder: it has no manifest.json.")
         if folder.exists() and any(p for p in folder.iterdir() if not p.name.startswith(".")):
             raise FolderError(f"{folder} holds files that are not an audit. Choose another folder, or empty it.")
+        manifest = replace(manifest, about={"date": today(), **manifest.about})
         write_manifest(path, manifest)
         return Store(folder, manifest)
     stored = read_manifest(path)
@@ -464,6 +468,11 @@ def open_store(folder: str | Path, manifest: Manifest | None = None) -> Store:
         stored = replace(stored, about=about)
         write_manifest(path, stored)
     return Store(folder, stored)
+
+
+def today() -> str:
+    """Return the date in UTC as ``2026-11-18``; that of the variable SOURCE_DATE_EPOCH if it is set."""
+    return datetime.fromtimestamp(float(os.environ.get("SOURCE_DATE_EPOCH") or time.time()), UTC).date().isoformat()
 
 
 class _CheckedFile(NamedTuple):

@@ -5,13 +5,9 @@ import math
 from guestlist._diagnostics.attacks import reversed_cause
 from guestlist._findings.attacks import CHANCE, AttackResult, Rate
 from guestlist._findings.results import Results
-from guestlist._report import diagnostics, wording
-from guestlist._report.next_steps import next_steps
+from guestlist._report import wording
 from guestlist._report.sections.baseline import baseline_verdict
-from guestlist._report.sections.groups import exposed_group_sentence, file_holder_group_sentence, small_groups_note
-from guestlist._report.sections.headline import pair_result
 from guestlist._report.severity import LOW_FPR, identifying_rate
-from guestlist._report.templates import Section, fill_template
 from guestlist._util import count, decimal, interval, interval_in_people, people_base, percent, with_interval
 
 # How the answer begins, by the lower limit of the TPR at a low FPR.
@@ -27,22 +23,6 @@ ON_AVERAGE = (
     (-1.0, "Yes, but only slightly."),
 )
 UNCERTAIN = "Yes, but how much is uncertain."
-
-
-def section(results: Results) -> Section:
-    """Render the verdict with its basis, caveats and next steps."""
-    body = fill_template(
-        "answer.html",
-        answers=verdict_texts(results),
-        basis=wording.basis_sentence(results),
-        lower_bound=wording.LOWER_BOUND,
-        group=wording.paragraph(
-            exposed_group_sentence(results), file_holder_group_sentence(results), small_groups_note(results)
-        ),
-        caveats=diagnostics.caveats(results),
-        steps=next_steps(results),
-    )
-    return Section("question", wording.question(results), body, css_class="answer")
 
 
 def other_successes(results: Results) -> tuple[AttackResult, ...]:
@@ -167,6 +147,14 @@ def _smallest_rate(rate: Rate) -> str:
 
 def _pairs(attack: AttackResult) -> str:
     return f"Given one training record and one other record, an attacker {pair_result(attack)}."
+
+
+def pair_result(attack: AttackResult) -> str:
+    """Report how often the attack picks the member of a pair."""
+    people = people_base(attack.auc)
+    low, high = (count(end) for end in interval_in_people(attack.auc, people))
+    times = f"{count(round(attack.auc.value * people))} times in {count(people)}"
+    return f"picks the training record {times} (95% CI {low} to {high}; guessing: {count(people / 2)})"
 
 
 def _not_identified(attack: AttackResult) -> str:

@@ -1,20 +1,20 @@
 """Sections on attacks: table, score histograms, ROC curves and agreement."""
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
-from guestlist._findings.attacks import AgreementResult, AttackResult, Histogram
+from guestlist._findings.attacks import AttackResult, Histogram, Rate
 from guestlist._findings.results import Results
 from guestlist._report import wording
 from guestlist._report.charts import Axis, Chart, Series, diagonal
 from guestlist._report.sections.epsilon import claim_text, exchangeability_clause, person_claim_text
+from guestlist._report.severity import LOW_FPR
 from guestlist._report.templates import Section, fill_template
-from guestlist._util import NO_NUMBER, percent
 from guestlist.privacy import allowed_tpr
 
-N_BEST = 3  # attacks beside the headline that are not folded
+MAX_LISTED = 10  # attacks in the table
 
 
 def attacks_section(results: Results) -> Section | None:
@@ -22,24 +22,30 @@ def attacks_section(results: Results) -> Section | None:
     if not results.outcomes:
         return None
     rows = wording.headline_names(results)
-    displayed, collapsed = split_table(results.outcomes, rows)
-    body = fill_template("attacks.html", displayed=displayed, collapsed=collapsed, rows=rows, best=N_BEST)
-    return Section("attacks", "Attacks", body)
+    fpr = None
+    if results.outcomes[0].rates:
+        fpr = min((rate.fpr for rate in results.outcomes[0].rates), key=lambda fpr: abs(fpr - LOW_FPR))
+    outcomes = [(outcome, _rate_at(outcome, fpr)) for outcome in sorted_attacks(results.outcomes, rows)]
+    body = fill_template(
+        "attacks.html",
+        outcomes=outcomes[:MAX_LISTED],
+        more=len(outcomes[MAX_LISTED:]),
+        rows=rows,
+        fpr=fpr,
+        title=wording.attack_title,
+    )
+    return Section("attacks", "All attacks", body, appendix=True)
 
 
-def split_table(
-    outcomes: tuple[AttackResult, ...], rows: tuple[str, ...]
-) -> tuple[tuple[AttackResult, ...], tuple[AttackResult, ...]]:
-    """Split attacks into the headline rows with the best others by AUC, and the rest.
+def _rate_at(outcome: AttackResult, fpr: float | None) -> Rate | None:
+    return next((rate for rate in outcome.rates if rate.fpr == fpr), None)
 
-    The rest is empty where few attacks would be in it.
-    """
+
+def sorted_attacks(outcomes: tuple[AttackResult, ...], rows: tuple[str, ...]) -> list[AttackResult]:
+    """Return the attacks of the headline rows, then the others by AUC."""
     first = [outcome for row in rows for outcome in outcomes if outcome.name == row]
     others = [outcome for outcome in outcomes if outcome.name not in rows]
-    best = sorted(others, key=_auc, reverse=True)
-    if len(others) <= N_BEST + 1:
-        return (*first, *best), ()
-    return (*first, *best[:N_BEST]), tuple(outcome for outcome in others if outcome not in best[:N_BEST])
+    return [*first, *sorted(others, key=_auc, reverse=True)]
 
 
 def _auc(outcome: AttackResult) -> float:
@@ -53,16 +59,20 @@ def scores_section(results: Results) -> Section | None:
     headline = wording.headline_attack(results)
     if headline is None:
         return None
-    charts = {"scores": _scores(headline)}
-    body = fill_template("scores.html", headline=headline, charts=charts)
+    charts = {"scores": score_chart(headline)}
+    label = (
+        f"Scores of {headline.name} for members and non-members, as shares of each. The less they overlap, the easier it is to "
+        "distinguish members."
+    )
+    body = fill_template("scores.html", charts=charts, label=label)
     return Section("distribution", "Scores of members and non-members", body, charts, appendix=True)
 
 
-def _scores(headline: AttackResult) -> Chart:
+def score_chart(headline: AttackResult) -> Chart:
     """Draw the histograms of members and non-members, as shares of each."""
     shares = headline.histogram
     return Chart(
-        Axis("score: higher means likelier member"),
+        Axis("attack score (higher: likelier member)"),
         Axis("share of records", form="percent"),
         (
             _outline(shares, shares.nonmembers, "non-members", "nonmember", "dash"),
@@ -81,17 +91,7 @@ def _outline(histogram: Histogram, shares: tuple[float, ...], name: str, colour:
 QUARTERS = (0.0, 0.25, 0.5, 0.75, 1.0)
 
 
-def curves_section(results: Results) -> Section | None:
-    """Render the ROC curves; None without a headline attack."""
-    headline = wording.headline_attack(results)
-    if headline is None:
-        return None
-    charts = {"roc-linear": _roc(results, headline, log=False), "roc-log": _roc(results, headline, log=True)}
-    body = fill_template("curves.html", headline=headline, charts=charts)
-    return Section("curves", "Members found against false alarms", body, charts)
-
-
-def _roc(results: Results, headline: AttackResult, *, log: bool) -> Chart:
+def roc_chart(results: Results, headline: AttackResult, *, log: bool) -> Chart:
     """Draw the headline's curve with its band, the other attacks as thin lines, and the diagonal of guessing."""
     second = wording.file_holder_attack(results)
     bands = [_band(headline)]
@@ -107,7 +107,7 @@ def _roc(results: Results, headline: AttackResult, *, log: bool) -> Chart:
         axis = Axis("", (_floor(results), 1.0), log=True, form="percent")
     else:
         axis = Axis("", (0.0, 1.0), ticks=QUARTERS, form="percent")
-    return Chart(replace(axis, title="false alarms (FPR)"), replace(axis, title="members found (TPR)"), series)
+    return Chart(replace(axis, title="false positive rate"), replace(axis, title="true positive rate"), series)
 
 
 def _floor(results: Results) -> float:
@@ -122,7 +122,7 @@ def _others(results: Results, headline: AttackResult) -> list[Series]:
     """Return the curves of the other attacks, with one entry in the key for all of them."""
     rows = wording.headline_names(results)
     others = [outcome for outcome in results.outcomes or () if outcome.name not in rows]
-    keys = ["other attacks (point at one for its name)", *[""] * len(others)]
+    keys = ["other attacks", *[""] * len(others)]
     return [
         _line(outcome.name, outcome.curve.fpr, outcome.curve.tpr, "other", 1.0, key=key)
         for outcome, key in zip(others, keys, strict=False)
@@ -151,7 +151,7 @@ def _allowed(results: Results) -> list[Series]:
     claim = epsilon.allowed
     fpr = np.concatenate([[0.0], np.geomspace(1e-7, 1, 100)])
     allowed = allowed_tpr(claim, fpr)
-    key = f"the most that {person_claim_text(epsilon)} allows{exchangeability_clause(epsilon)}"
+    key = f"limit by {person_claim_text(epsilon)}{exchangeability_clause(epsilon)}"
     curve = _line(f"allowed by {claim_text(claim)}", fpr.tolist(), allowed.tolist(), "ink", 1.4, dash="dash", key=key)
     return [replace(curve, step=False)]
 
@@ -169,80 +169,3 @@ def _band(outcome: AttackResult, colour: str = "member", attacker: str = "") -> 
     key = f"{attacker}{outcome.name}, with its 95% band"
     name = f"95% band of {outcome.name}"
     return Series(name, curve.band_fpr, y_ends=ends, colour=colour, band=True, step=True, key=key, hover=False)
-
-
-MAX_ATTACKS = 8  # attacks in the table
-
-
-@dataclass(frozen=True)
-class AgreementRow:
-    """One row of the table: an attack, its rule for flagging, and a cell per column."""
-
-    name: str
-    calls: str
-    cells: tuple[str, ...]
-
-
-def agreement_section(results: Results) -> Section | None:
-    """Render the table of agreement; None with fewer than two attacks."""
-    rows = agreement_rows(results)
-    if not rows:
-        return None
-    body = fill_template("agreement.html", rows=rows, explanation=agreement_explanation(results))
-    return Section("agreement", "Do the attacks call the same people?", body, appendix=True)
-
-
-def agreement_rows(results: Results) -> tuple[AgreementRow, ...]:
-    """Return rows for the truth, the headline attack and the tests; empty with fewer than two attacks.
-
-    Shares of members are above the diagonal, shares of non-members below it.
-    """
-    agreement = results.agreement
-    if agreement is None:
-        return ()
-    columns = _table_positions(agreement, results.headline.name if results.headline else "")
-    if len(columns) < 3:
-        return ()
-    return tuple(
-        AgreementRow(agreement.names[i], _flagging_rule(agreement, i), tuple(_cell(agreement, i, j) for j in columns))
-        for i in columns
-    )
-
-
-def agreement_explanation(results: Results) -> str:
-    """Explain the table."""
-    assert results.agreement is not None
-    alpha = results.agreement.alpha
-    chance = alpha**2 + (1 - alpha) ** 2
-    return (
-        "The share of records on which two attacks say the same: above the diagonal of members, below it of "
-        "non-members. The first row holds the members that each attack finds, the first column the non-members that it "
-        f"leaves alone. Two attacks that each call {percent(alpha)} of the records, with nothing in common, still agree "
-        f"on {percent(chance)} of them. Two that find as many members, but agree little on them, find different people."
-    )
-
-
-def _table_positions(agreement: AgreementResult, headline: str) -> tuple[int, ...]:
-    """Return the positions of the truth, the headline attack and the tests that fit into the table."""
-    tests = [i for i, by_p_value in enumerate(agreement.by_p_value) if by_p_value and agreement.names[i] != headline]
-    first = [i for i, name in enumerate(agreement.names) if i and name == headline]
-    return (0, *sorted([*first, *tests][:MAX_ATTACKS]))
-
-
-def _flagging_rule(agreement: AgreementResult, i: int) -> str:
-    if i == 0:
-        return "who was a member"
-    rate = percent(agreement.alpha)
-    if agreement.by_p_value[i]:
-        return f"p-value of at most {rate}"
-    return f"highest scores, at {rate} false alarms"
-
-
-def _cell(agreement: AgreementResult, i: int, j: int) -> str:
-    if i == j:
-        return NO_NUMBER
-    if i < j:
-        shares = agreement.members
-    else:
-        shares = agreement.nonmembers
-    return percent(shares[i][j])

@@ -10,7 +10,7 @@ from guestlist._findings.baseline import APART, FEW, FEWEST, UNSEEN, Adjusted
 from guestlist._findings.results import Results
 from guestlist._report import wording
 from guestlist._report.templates import Section, fill_template
-from guestlist._util import compact, count, decimal, percent, with_interval
+from guestlist._util import compact, decimal, percent, with_interval
 from guestlist.metrics import Estimate
 
 NO_FEATURES = "The baseline had no features, so it misses differences in them. Pass them with features= (--features)."
@@ -39,7 +39,7 @@ def baseline_section(results: Results) -> Section | None:
         weighted=weighted_sentence(results),
         rows=_rows(results),
     )
-    return Section("baseline", "Can members be told without the model?", body)
+    return Section("baseline", "Is the model the cause?", body)
 
 
 def _rows(results: Results) -> list[WeightingRow]:
@@ -51,8 +51,8 @@ def _rows(results: Results) -> list[WeightingRow]:
     rates = {rate.fpr: rate.tpr for rate in attack.rates}
     weighted_rates = {rate.fpr: rate.tpr for rate in weighted.rates}
     return [
-        WeightingRow("as they are: the model and the people", attack.auc, rates),
-        WeightingRow("weighted to be like members: what is left for the model", weighted.auc, weighted_rates),
+        WeightingRow("unweighted", attack.auc, rates),
+        WeightingRow("weighted to match members", weighted.auc, weighted_rates),
     ]
 
 
@@ -62,14 +62,13 @@ def baseline_sentence(results: Results) -> str:
     if baseline is None:
         return ""
     inputs = inputs_text(baseline.inputs)
-    performance = f"A model-free baseline that reads {inputs}, and never queries the model, {_performance(baseline)}"
-    sizes = f"measured on {count(baseline.members)} members and {count(baseline.nonmembers)} non-members"
+    performance = f"A model-free baseline on {inputs} {_performance(baseline)}"
     evidence = "No evidence"
     if baseline.significant:
         evidence = "Evidence"
     first = f"{evidence} that members and non-members can be distinguished without the model."
     caveat = wording.only_if("features" not in baseline.inputs, NO_FEATURES)
-    return wording.paragraph(f"{first} {performance}, {sizes}.", _power_sentence(baseline), caveat)
+    return wording.paragraph(f"{first} {performance}.", _power_sentence(baseline), caveat)
 
 
 def baseline_verdict(results: Results, baseline: Baseline, attack: AttackResult) -> list[str]:
@@ -133,9 +132,8 @@ def weighted_sentence(results: Results) -> str:
         return ""
     if weighted.auc is None:
         return _refusal(weighted)
-    known = f"{weighted.attack} has AUC {with_interval(attack.auc)} for an attacker who knows both the records and the model."
     size = f"Effective sample size after weighting: {percent(weighted.effective_share)} of the non-members."
-    return f"{known} {_weighted_auc(weighted.auc)} {size}"
+    return f"{_weighted_auc(weighted.auc)} {size}"
 
 
 def weighted_summary(results: Results) -> str:
@@ -166,7 +164,7 @@ def _weighted_auc(auc: Estimate) -> str:
 
     Weights remove only the differences that were tested, so the model may not be the only cause.
     """
-    text = f"After weighting non-members to match members, its AUC is {with_interval(auc)}"
+    text = f"After weighting non-members to match members, the AUC is {with_interval(auc)}"
     if auc.low <= CHANCE:
         return f"{text}: no evidence that the model adds to the difference."
     return f"{text}. This remainder is due to the model or to differences that weighting did not remove."

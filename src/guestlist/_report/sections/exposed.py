@@ -1,33 +1,38 @@
 """The most exposed members and persons under the headline attack, flagged ones first."""
 
 import math
+from dataclasses import replace
 
 from guestlist._findings.facts import Subject
 from guestlist._findings.results import Results
 from guestlist._report import wording
+from guestlist._report.charts import Chart, Series
+from guestlist._report.sections.attacks import score_chart
 from guestlist._report.templates import Section, fill_template
 from guestlist._util import compact, count, percent
 
-GAP = " The gap is the distance of the score from the mean of such models' scores, in their standard deviations."
 NOT_THE_TRAINING_SET = (
     "No record is listed: these records may not be the training set of this model (GL129), so nothing here shows that one "
     "of them is exposed."
 )
 P_VALUES = {"p_exposure": "distance p-value", "p_distance": "distance p-value", "p_value": "p-value among non-members"}
+MIN_LISTED = 10  # records in the table, if there are as many
+MAX_LISTED = 20
 
 
 def section(results: Results) -> Section | None:
-    """Render the tables of exposed records and persons; None where there are none."""
-    listed = results.exposed or ()
-    if not listed and results.exposure_summary is None and not results.exposed_persons:
+    """Render the scores, and the tables of exposed records and persons; None where there are none."""
+    if not results.exposed and results.exposure_summary is None and not results.exposed_persons:
         return None
-    first = None
-    if listed:
-        first = listed[0]
+    flagged = sum(bool(record.flagged) for record in results.exposed or ())
+    listed = (results.exposed or ())[: min(max(flagged, MIN_LISTED), MAX_LISTED)]
+    first = next(iter(listed), None)
+    charts = _exposure_chart(results)
     body = fill_template(
         "exposed.html",
         exposed=listed,
-        persons=results.exposed_persons or (),
+        charts=charts,
+        persons=(results.exposed_persons or ())[:MIN_LISTED],
         labels=any(record.label for record in listed),
         groups=sorted(first.groups) if first else (),
         risks=sorted(first.risks) if first else (),
@@ -43,7 +48,21 @@ def section(results: Results) -> Section | None:
         persons_compared=_persons_have_model_p_values(results),
         guarantee=flag_guarantee(results),
     )
-    return Section("exposed", exposed_title(results), body)
+    return Section("exposed", exposed_title(results), body, charts)
+
+
+def _exposure_chart(results: Results) -> dict[str, Chart]:
+    """Draw the scores of members and non-members, with a mark for each flagged record."""
+    attack = wording.headline_attack(results)
+    if attack is None or not attack.histogram.members:
+        return {}
+    chart = score_chart(attack)
+    scores = [record.score for record in results.exposed or () if record.flagged and math.isfinite(record.score)]
+    if scores:
+        height = max(attack.histogram.members) / 20
+        marks = Series("flagged records", tuple(scores), (height,) * len(scores), "ink", mark="triangle-down")
+        chart = replace(chart, series=(*chart.series, marks))
+    return {"exposure": chart}
 
 
 def has_model_p_values(results: Results) -> bool:
@@ -58,17 +77,11 @@ def table_caption(results: Results) -> str:
     attack = "the headline attack"
     if results.headline:
         attack = results.headline.name
-    members = wording.counted(len(results.exposed), "member")
     extreme = "highest scores"
     if has_model_p_values(results):
         extreme = "smallest p-values"
-    risks = wording.only_if(
-        any(record.risks for record in results.exposed),
-        "Only the model owner can compute the risks; see below how well they predict.",
-    )
     return wording.paragraph(
-        f"The {members} with the {extreme} under {attack}{_sorting(results)}.",
-        risks,
+        f"Members with the {extreme} under {attack}{_sorting(results)}; records.parquet has all.",
         small_p_values_sentence(results),
         _ties_sentence(results),
     )
@@ -98,13 +111,13 @@ def no_records_reason(results: Results) -> str:
         return ""
     if exposure.left_out:
         return (
-            f"No record is listed: {wording.counted(exposure.left_out, 'member')} share the first place with equal values, and "
-            "naming some of them would be arbitrary. All are in records.parquet."
+            f"No record is listed: {wording.counted(exposure.left_out, 'member')} share the first rank. All are in "
+            "records.parquet."
         )
     members = wording.counted(exposure.members, "member")
     return (
         f"No record is listed: none of {members} has a {_p_value(results)} of {compact(exposure.alpha)} or less. Records may "
-        "still be exposed, to another attack or by less than this number of references and non-members can detect."
+        "still be exposed to another attack, or by less than this audit can detect."
     )
 
 
@@ -113,12 +126,11 @@ def small_p_values_sentence(results: Results) -> str:
     exposure = results.exposure_summary
     if exposure is None:
         return ""
-    column = wording.only_if(exposure.column, f" (column {exposure.column} of records.parquet)")
     have = wording.plural(exposure.small, "has", "have")
     by_chance = count(max(exposure.alpha * exposure.members, 1))
     return (
         f"{count(exposure.small)} of {wording.counted(exposure.members, 'member')} {have} a {_p_value(results)} of "
-        f"{compact(exposure.alpha)} or less{column}. Chance alone would give about {by_chance}."
+        f"{compact(exposure.alpha)} or less; chance would give about {by_chance}."
     )
 
 
@@ -132,11 +144,10 @@ def _ties_sentence(results: Results) -> str:
     sentences = []
     tied = sum(record.tied > 1 for record in results.exposed or ())
     if tied:
-        sentences.append(f"{count(tied)} of those listed have the same values as others, and are sorted by id.")
+        sentences.append(f"{count(tied)} of them are tied with others, and are sorted by id.")
     if exposure is not None and exposure.left_out:
         sentences.append(
-            f"The next place is shared by {wording.counted(exposure.left_out, 'member')} with equal values. They are in "
-            "records.parquet and not listed here, since naming some of them would be arbitrary."
+            f"{wording.counted(exposure.left_out, 'member')} tied for the next rank are not listed; they are in records.parquet."
         )
     return " ".join(sentences)
 
@@ -174,32 +185,27 @@ def model_p_value_explanation(results: Results) -> str:
     """Explain the comparison of a record with its own scores under other models."""
     models = max(record.models or 0 for record in results.exposed or ())
     return (
-        "Each record is compared with its own scores under models that were not trained on it. The p-value among models is the "
-        "share of those models (counting this one) that score it at least as high. Records that every model finds easy therefore "
-        f"do not rank high. With {wording.counted(models, 'such model')} no p-value is below {compact(1 / (models + 1))}."
-        f"{_distance_explanation(results)}"
+        "Each record is compared with its own scores under models that were not trained on it, so records that every model finds "
+        f"easy do not rank high. With {wording.counted(models, 'such model')} the p-value among models is at least "
+        f"{compact(1 / (models + 1))}.{_distance_explanation(results)}"
     )
 
 
 def _distance_explanation(results: Results) -> str:
     if all(record.p_distance is None for record in results.exposed or ()):
         return ""
-    method = "counted over reference models as stand-in targets"
+    method = "estimated on reference models as stand-in targets"
     if results.exposure is None:
-        method = "by Student's tail"
-    return (
-        " The distance p-value is finer: how often a record's score is so far above those of models that were not trained on it, "
-        f"{method}. It decides which records are listed.{_inflation_sentence(results)}{wording.only_if(_has_gaps(results), GAP)}"
-    )
+        method = "by Student's t distribution"
+    return f" The distance p-value is finer ({method}).{_inflation_sentence(results)}"
 
 
 def _inflation_sentence(results: Results) -> str:
     if results.exposure is None or results.exposure.inflation <= 1:
         return ""
     return (
-        " Its normal scores were divided by "
-        f"{results.exposure.inflation:.2f}, because on non-members this model differs more from the reference models than they "
-        "differ from each other."
+        f" Its normal scores were divided by {results.exposure.inflation:.2f}: on non-members this model differs more from the "
+        "reference models than they differ from each other."
     )
 
 
@@ -215,32 +221,25 @@ def flag_guarantee(results: Results) -> str:
     if exposure.flagged < 2:
         verb = "is"
     text = (
-        f"{members} {verb} flagged (column flagged of records.parquet). The false discovery rate is controlled at "
-        f"{percent(exposure.q)}: on average across audits, at most {count(exposure.q * 100)} in 100 flagged records are no more "
-        "exposed than if the model had never seen them."
+        f"{members} {verb} flagged at a false discovery rate of {percent(exposure.q)}: on average across audits, at most "
+        f"{count(exposure.q * 100)} in 100 flagged records are no more exposed than if the model had never seen them."
     )
     if exposure.rate_in_models is not None and exposure.rate_out_models is not None:
         text += (
-            f" Models trained again with a flagged record score it as high in {percent(exposure.rate_in_models)} of cases; "
-            f"models trained without it, in {percent(exposure.rate_out_models)}."
+            f" Models trained with a flagged record score it as high in {percent(exposure.rate_in_models)} of cases, models "
+            f"trained without it in {percent(exposure.rate_out_models)}."
         )
-    return text + (
-        " A flag is no proof for a single record. Records without a flag may still be exposed, to another attack or by less than "
-        "this number of references can detect."
-    )
+    return f"{text} Records without a flag may still be exposed."
 
 
 def persons_explanation(results: Results) -> str:
     """Explain the table of persons."""
     if not results.exposed_persons:
         return ""
-    order = "the place"
+    order = "mean rank"
     if _persons_have_model_p_values(results):
-        order = "the p-value among models, then of the place"
-    return (
-        "Persons are judged by all their records together, so that one with many records does not stand out by the luckiest "
-        f"of them. The place is the mean of their records' places among all, from 0 to 1. They stand in the order of {order}."
-    )
+        order = "p-value among models, then mean rank"
+    return f"Persons are evaluated by all their records together (mean rank from 0 to 1), sorted by {order}."
 
 
 def _persons_have_model_p_values(results: Results) -> bool:
@@ -252,11 +251,7 @@ def nonmember_p_value_explanation(subject: Subject) -> str:
     members = subject.members
     small = max(0.01, 1 / (subject.nonmembers + 1))  # with fewer than 99 non-members, no p-value is as small as 0.01
     return (
-        "No record was compared with itself under other models, so a high score may come from an easy record as well as from "
-        "a remembered one. "
-        "The p-value is the share of non-members that score at least as high, the record itself counted in, "
-        "so it is never 0. A small one means that few people who were not in the training set look so much "
-        "as if they were. "
-        f"These are the highest scores of {wording.counted(members, 'member')}: if nothing leaked, about "
-        f"{count(max(members * small, 1))} of them would still have a p-value of {compact(small)} or less."
+        "Without reference models, a high score may come from an easy record as well as from a memorised one. The p-value is the "
+        f"share of non-members that score at least as high. If nothing leaked, about {count(max(members * small, 1))} members "
+        f"would still have a p-value of {compact(small)} or less."
     )

@@ -1,4 +1,4 @@
-"""Sections with facts: provenance, how to read the page, untested parts, diagnostics and the gate."""
+"""Sections with facts: attacker and provenance, limits, diagnostics, the gate and terms."""
 
 import math
 
@@ -7,18 +7,12 @@ from guestlist._findings.facts import Subject
 from guestlist._findings.headline import Sampling
 from guestlist._findings.results import Results
 from guestlist._report import diagnostics, gate, wording
+from guestlist._report.severity import RULE_NOTE, RULES
 from guestlist._report.templates import Section, fill_template
 from guestlist._report.wording import attacker_phrase, privacy_guarantee
-from guestlist._util import count, decimal, percent
+from guestlist._util import compact, count, decimal, percent
+from guestlist.evidence import MODEL_FILE, QUERIES
 from guestlist.metrics import records_needed
-
-
-def section(results: Results) -> Section | None:
-    """Render the detection limits; None without a headline attack."""
-    sentences = detection_limits(results)
-    if not sentences:
-        return None
-    return Section("limits", "Detection limits", fill_template("limits.html", sentences=sentences))
 
 
 def detection_limits(results: Results) -> tuple[str, ...]:
@@ -45,8 +39,8 @@ def sampling_sentences(sampling: Sampling | None) -> tuple[str, ...]:
     sentences = []
     if sampling.attack_sample is not None:
         sentences.append(
-            f"Of {count(sampling.records)} records a random sample of {count(sampling.attack_sample)} decided which attack is "
-            "the headline and how other models of the recipe do. The attacks on this model itself are judged on all records."
+            f"The headline attack was selected on a random sample of {count(sampling.attack_sample)} of "
+            f"{count(sampling.records)} records. The attacks on this model are evaluated on all records."
         )
     if sampling.cyclic_shifts:
         sentences.append(
@@ -55,12 +49,12 @@ def sampling_sentences(sampling: Sampling | None) -> tuple[str, ...]:
         )
     if sampling.classes_fitted_on is not None:
         sentences.append(
-            "What is common to many records, such as the threshold that tells the members of a class best, was learnt from what "
-            f"references say about {count(sampling.classes_fitted_on)} of them or fewer, drawn at random."
+            "Thresholds and ranks per class were estimated from a random sample of at most "
+            f"{count(sampling.classes_fitted_on)} records."
         )
     if sampling.mu_fitted_on is not None:
         sentences.append(
-            f"How mu is spread over records was learnt from a random sample of {count(sampling.mu_fitted_on)} of them."
+            f"The distribution of mu was estimated from a random sample of {count(sampling.mu_fitted_on)} records."
         )
     if sampling.single_precision:
         sentences.append("The outputs for this many records are stored in single precision (about seven digits).")
@@ -112,45 +106,93 @@ def _resolution(rate: Rate, subject: Subject) -> str:
     return f"The estimate at an FPR of {percent(rate.fpr)} is imprecise: it rests on {expected}. {remedy}"
 
 
-def provenance_section(results: Results) -> Section:
-    """Render the provenance of the results."""
-    body = fill_template(
-        "provenance.html",
-        name=wording.model_name(results),
-        who=results.subject,
-        references=results.references,
-        training=results.training,
-        attacker=attacker_phrase(results.training),
-        promise=privacy_guarantee(results.training),
-        provenance=results.provenance,
-        format=results.format,
-    )
-    return Section("provenance", "Provenance", body)
-
-
-def reading_section(results: Results) -> Section:
-    """Render the explanation."""
-    return Section("reading", "How to read this", fill_template("reading.html"))
-
-
-UNTESTED_TEXTS = {
-    "references": "Attacks that compare the target with reference models, which find far more; they need the model and its "
-    "records.",
-    "parameters": "Attackers who see the model's parameters.",
-    "labels_only": "Attackers who see nothing but its labels.",
-    "sources": "Whether members and non-members are different kinds of records: if they do not come from one source, an "
-    "attack may tell them apart without the model.",
-    "other_leakage": "Other forms of leakage: reconstructing records, inferring attributes, text or images learnt by heart.",
-    "logits": "What the model says beyond its probabilities (logits).",
+LEARNS = "Whether a person's record was in the training set."
+DOES_NOT_LEARN = "The content of records. Attribute inference and reconstruction were not tested."
+ACCESS = {
+    QUERIES: "Queries to the model for the record in question, with its label.",
+    MODEL_FILE: "The model file itself.",
 }
 
 
-def untested_section(results: Results) -> Section | None:
-    """Render the list of untested topics; None where it is empty."""
-    sentences = untested_sentences(results)
-    if not sentences:
+def facts_section(results: Results) -> Section:
+    """Render who the attacker is, what they need and learn, and what the audit rests on."""
+    body = fill_template("facts.html", facts=audit_facts(results), provenance=provenance_facts(results))
+    return Section("facts", "Audit facts", body)
+
+
+def audit_facts(results: Results) -> dict[str, str]:
+    """Return the facts box, a short text by heading."""
+    attack = wording.headline_attack(results)
+    second = wording.file_holder_attack(results)
+    attackers = [wording.QUERIER]
+    access = [ACCESS[QUERIES]]
+    if second is not None:
+        attackers.append(wording.FILE_HOLDER)
+        access.append(ACCESS[MODEL_FILE])
+    facts = {
+        "Attacker": "; ".join(attackers),
+        "Access": " ".join(access),
+        "Learns": LEARNS,
+        "Does not learn": DOES_NOT_LEARN,
+        "Attack": wording.only_if(attack, wording.attack_title(attack.name) if attack else ""),
+        "Data": wording.basis_sentence(results),
+        "Model": wording.fit_sentence(results),
+    }
+    return {heading: text for heading, text in facts.items() if text}
+
+
+def provenance_facts(results: Results) -> dict[str, str]:
+    """Return everything that the numbers depend on, a text by heading."""
+    subject = results.subject
+    references = results.references
+    training = results.training
+    provenance = results.provenance
+    facts = {"Model": wording.model_name(results)}
+    if subject is not None:
+        facts["Task"] = "regression"
+        if subject.classes:
+            facts["Task"] = f"{count(subject.classes)} classes"
+        if subject.population:
+            facts["Population"] = f"{count(subject.population)} records for reference models only"
+    if references is not None:
+        facts["References"] = f"inclusion probability {compact(references.rate)}, seed {references.seed}"
+    if training is not None:
+        details = (training.recipe, attacker_phrase(training), privacy_guarantee(training))
+        facts["Training"] = "; ".join(text for text in details if text)
+    if provenance is not None:
+        facts |= {name.capitalize(): value for name, value in sorted(provenance.fingerprints.items()) if name != "seed"}
+        facts["Versions"] = ", ".join(f"{name} {value}" for name, value in sorted(provenance.versions.items()))
+        facts["Date"] = provenance.date
+    if results.gate is not None and results.gate.sha256 is not None:
+        facts["Policy"] = results.gate.sha256
+    facts["Format"] = f"results.json, format {results.format}"
+    return {heading: text for heading, text in facts.items() if text}
+
+
+def reading_section(results: Results) -> Section:
+    """Render the definitions of the terms and the rules of severity."""
+    body = fill_template("reading.html", rules=RULES, note=RULE_NOTE)
+    return Section("reading", "Terms", body, appendix=True)
+
+
+UNTESTED_TEXTS = {
+    "references": "Attacks that compare the target with reference models, which usually identify more records.",
+    "parameters": "Attackers who use the model's parameters (white-box attacks).",
+    "labels_only": "Attackers who see only the predicted labels.",
+    "sources": "Whether members and non-members differ without the model.",
+    "other_leakage": "Other types of leakage: reconstruction, attribute inference, memorised text or images.",
+    "logits": "Outputs beyond probabilities (logits).",
+}
+
+
+def limits_section(results: Results) -> Section | None:
+    """Render what was not tested and what the audit could have detected; None where neither is known."""
+    untested = untested_sentences(results)
+    limits = detection_limits(results)
+    if not untested and not limits:
         return None
-    return Section("untested", "What was not tested", fill_template("untested.html", sentences=sentences))
+    body = fill_template("limits.html", untested=untested, limits=limits, lower_bound=wording.LOWER_BOUND)
+    return Section("limits", "Limits", body)
 
 
 def untested_sentences(results: Results) -> tuple[str, ...]:
@@ -159,16 +201,20 @@ def untested_sentences(results: Results) -> tuple[str, ...]:
 
 
 def diagnostics_section(results: Results) -> Section | None:
-    """Render the checks; None without checks."""
+    """Render the diagnostics, those that change the verdict first; None without diagnostics."""
     if not results.checks:
         return None
+    caveats = diagnostics.caveats(results)
+    by_state: dict[str, list[diagnostics.CheckLine]] = {}
+    for row in diagnostics.collapsed(results):
+        by_state.setdefault(row.state, []).append(row)
     body = fill_template(
         "checks.html",
-        listed=diagnostics.elsewhere(results),
-        caveats=[row.code for row in diagnostics.caveats(results)],
-        collapsed=diagnostics.collapsed(results),
+        issues=(*caveats, *diagnostics.elsewhere(results)),
+        caveats=[row.code for row in caveats],
+        collapsed=by_state,
     )
-    return Section("checks", "Checks", body)
+    return Section("checks", "Diagnostics", body)
 
 
 def gate_section(results: Results) -> Section | None:

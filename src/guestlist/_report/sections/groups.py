@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from itertools import groupby
 
+from guestlist._findings.attacks import CHANCE
 from guestlist._findings.groups import (
     CLASS,
     GROUP,
@@ -20,51 +20,55 @@ from guestlist._findings.groups import (
 )
 from guestlist._findings.results import Results
 from guestlist._report import wording
+from guestlist._report.charts import Axis, Chart, Series, interval_ends
 from guestlist._report.templates import Section, fill_template
-from guestlist._util import compact, count, percent, with_interval
+from guestlist._util import compact, count, decimal, percent, with_interval
 from guestlist.metrics import Estimate
+from guestlist.risks import RECOMMENDED
+
+MAX_DRAWN = 20  # groups in one chart; results.json has all
 
 
 def groups_section(results: Results) -> Section | None:
-    """Render the tables of groups; None where there are none."""
+    """Render the AUC within each group; None where there are no groups."""
     small = small_groups_sentence(results)
     if not results.groups and not small:
         return None
+    headline_rows = {wording.QUERIER: results.groups or (), wording.FILE_HOLDER: results.file_holder_groups or ()}
+    tested = {title: sorted(groups, key=_exposure)[:MAX_DRAWN] for title, groups in headline_rows.items() if groups}
+    charts = {}
+    drawn = []
+    for number, (title, groups) in enumerate(tested.items()):
+        id = f"groups-{number}"
+        charts[id] = _auc_chart(groups)
+        label = "AUC by group: " + "; ".join(f"{group_name(group)} {with_interval(group.auc)}" for group in groups)
+        drawn.append((id, wording.only_if(len(tested) > 1, title), label))
+    sentences = [exposed_group_sentence(results), file_holder_group_sentence(results)]
     body = fill_template(
-        "groups.html",
-        tables=_tables(results),
-        name=group_name,
-        small=small,
+        "groups.html", sentences=list(filter(None, sentences)), charts=charts, drawn=drawn, small=small
     )
-    return Section("groups", "Groups", body)
+    return Section("groups", "Groups", body, charts)
 
 
-def _tables(results: Results) -> list[GroupTable]:
-    """Return a table of groups for each headline row; only the first has TPRs."""
-    headline_rows = {
-        wording.QUERIER: (results.groups or (), True),
-        wording.FILE_HOLDER: (results.file_holder_groups or (), False),
-    }
-    tables = []
-    for title, (groups, with_rate) in headline_rows.items():
-        rate = ""
-        if results.group_risks and with_rate:
-            rate = percent(results.group_risks.fpr)
-        rows = [(group, _tpr(results, group) if with_rate else None) for group in sorted(groups, key=_exposure)]
-        if rows:
-            tables.append(GroupTable(title, rows, rate))
-    if len(tables) == 1:
-        return [replace(tables[0], title="")]
-    return tables
+def _auc_chart(groups: Sequence[GroupResult]) -> Chart:
+    """Draw the AUC within each group with its interval, and guessing."""
+    names = tuple(f"{group_name(group)} (n = {count(group.members)})" for group in groups)
+    return interval_chart("AUC", names, [group.auc for group in groups], guess=CHANCE)
 
 
-@dataclass(frozen=True)
-class GroupTable:
-    """The groups of one headline row, each with its TPR where there is one."""
-
-    title: str
-    rows: list[tuple[GroupResult, Estimate | None]]
-    rate: str
+def interval_chart(title: str, names: tuple[str, ...], estimates: Sequence[Estimate], *, guess: float) -> Chart:
+    """Draw a dot and its interval for each name, and a line at the value of guessing."""
+    positions = tuple(map(float, range(len(names))))
+    dots = Series(
+        title,
+        tuple(estimate.value for estimate in estimates),
+        positions,
+        "member",
+        mark="circle",
+        x_ends=interval_ends(estimates),
+    )
+    line = Series("guessing", (guess, guess), (-0.5, len(names) - 0.5), "ink", line=1.2, dash="dot", hover=False)
+    return Chart(Axis(title), Axis("", names=names), (line, dots), full_width=True, height=80 + 24 * len(names))
 
 
 def small_groups_sentence(results: Results) -> str:
@@ -75,31 +79,9 @@ def small_groups_sentence(results: Results) -> str:
     return too_small_sentence(group_risks, GROUP)
 
 
-def small_groups_note(results: Results) -> str:
-    """Report the number of groups that are too small to be evaluated."""
-    if results.group_risks is None:
-        return ""
-    small = [group for group in results.group_risks.small if group.kind == GROUP]
-    if not small:
-        return ""
-    others = wording.only_if(results.groups, "more ")
-    are = wording.plural(len(small), "group is", "groups are")
-    return f"{count(len(small))} {others}{are} too small to judge, and named under Groups."
-
-
 def _exposure(group: GroupResult) -> tuple[bool, float]:
     """Sort key: the lower end of the AUC, since a large AUC of a small group may be due to chance; NaN is last."""
     return math.isnan(group.auc.low), -group.auc.low
-
-
-def _tpr(results: Results, group: GroupResult) -> Estimate | None:
-    if results.group_risks:
-        judged = results.group_risks.judged
-    else:
-        judged = ()
-    return next(
-        (other.tpr for other in judged if other.kind == GROUP and other.values == {group.group: group.value}), None
-    )
 
 
 def exposed_group_sentence(results: Results) -> str | None:
@@ -122,12 +104,12 @@ def _most_exposed(groups: Sequence[GroupResult], attack: str) -> str | None:
     exposed = [group for group in known if group.exposed]
     if not exposed:
         none = wording.plural(len(known), "The one group is not", f"None of {count(len(known))} groups is")
-        unseen = "small groups have wide intervals, in which a leak can go unseen"
-        return f"{none} shown to be exposed by itself; {unseen}."
+        unseen = "small groups have wide intervals, which may hide a leak"
+        return f"{none} significantly exposed by itself; {unseen}."
     top = min(exposed, key=_exposure)
-    start = wording.plural(len(known), "The one group", f"Of {count(len(known))} groups, the most clearly exposed")
+    start = wording.plural(len(known), "The one group", f"The most exposed of {count(len(known))} groups")
     metrics = f"AUC {with_interval(top.auc)}, over {wording.counted(top.members, 'member')}"
-    return f"{start} is {group_name(top)}: there {attack} has {metrics}. {_compared_with_others(top)}".strip()
+    return f"{start} is {group_name(top)}: {attack} has {metrics}. {_compared_with_others(top)}".strip()
 
 
 def group_name(group: GroupResult) -> str:
@@ -140,18 +122,14 @@ def _compared_with_others(group: GroupResult) -> str:
     if difference is None or math.isnan(difference.value):
         return ""
     if group.more_exposed:
-        return f"This AUC is above that among the other records, by {with_interval(difference)}."
-    return "This AUC is not shown to be above that among the other records."
+        return f"This is {with_interval(difference)} above the AUC of the other records."
+    return "There is no evidence that this AUC is above that of the other records."
 
 
 KIND_NAMES = {GROUP: "group", PAIR: "pair of groups", CLASS: "class"}
 KIND_PLURALS = {GROUP: "groups", PAIR: "pairs of groups", CLASS: "classes"}
-OTHER_QUESTION = (
-    "How well the headline attack does within a group is another question, answered under Groups: a group may differ from the "
-    "rest in one and not in the other."
-)
 MAX_NAMED = 20  # small groups that are named
-MAX_NAMED_PAIRS = 6  # differing groups and small pairs that are named; the tables have all
+MAX_NAMED_PAIRS = 3  # differing groups and small pairs that are named; the tables have all
 
 
 def group_risks_section(results: Results) -> Section | None:
@@ -159,12 +137,25 @@ def group_risks_section(results: Results) -> Section | None:
     group_risks = results.group_risks
     if group_risks is None:
         return None
+    charts = {}
+    drawn = []
+    for id, title, kinds in (("tpr-groups", "Groups", (GROUP, PAIR)), ("tpr-classes", "Classes", (CLASS,))):
+        parts = [part for part in _most_exposed_first(group_risks, *kinds) if not math.isnan(part.tpr.value)][
+            :MAX_DRAWN
+        ]
+        if parts:
+            names = tuple(map(slice_name, parts))
+            estimates = [part.tpr for part in parts]
+            charts[id] = interval_chart(
+                f"TPR at {percent(group_risks.fpr)} FPR", names, estimates, guess=group_risks.fpr
+            )
+            values = "; ".join(f"{name} {percent(part.tpr.value)}" for name, part in zip(names, parts, strict=True))
+            drawn.append((id, title, f"TPR by group: {values}"))
+    drawn += _gap_scatter(group_risks, charts)
     body = fill_template(
         "group_risks.html",
-        group_risks=group_risks,
         sentences=[
             *group_differences(group_risks),
-            *([OTHER_QUESTION] if results.groups else ()),
             # Small groups are named where groups are.
             *(
                 too_small_sentence(group_risks, kind)
@@ -172,16 +163,36 @@ def group_risks_section(results: Results) -> Section | None:
                 if any(item.kind == kind for item in group_risks.small)
             ),
         ],
-        # A risk that ranks within classes has one mean in all of them, and there is nothing to say about it.
+        # A risk that ranks within classes has one mean in all of them, and there is nothing to report about it.
         gaps=[gap_sentence(item) for item in results.class_gap or () if not math.isnan(item.pearson.value)],
-        rate=percent(group_risks.fpr),
-        tables=[
-            ("groups", "Groups", _most_exposed_first(group_risks, GROUP, PAIR)),
-            ("classes", "Classes", _most_exposed_first(group_risks, CLASS)),
-        ],
-        name=slice_name,
+        charts=charts,
+        drawn=drawn,
     )
-    return Section("group_risks", "Risk by group and class", body)
+    return Section("group_risks", "Risk by group and class", body, charts, appendix=True)
+
+
+def _gap_scatter(group_risks: GroupRisks, charts: dict[str, Chart]) -> list[tuple[str, str, str]]:
+    """Add a scatter of the mean recommended risk of each class over its generalisation gap; none below three classes."""
+    points = [
+        (part.gap, risk.mean, slice_name(part))
+        for part in group_risks.judged
+        if part.kind == CLASS and part.gap is not None
+        for risk in part.risks
+        if risk.risk == RECOMMENDED
+    ]
+    if len(points) < 3:
+        return []
+    series = Series(
+        "classes",
+        tuple(gap.value for gap, _, _ in points),
+        tuple(mean.value for _, mean, _ in points),
+        "member",
+        mark="circle",
+        y_ends=interval_ends([mean for _, mean, _ in points]),
+    )
+    charts["class-gap"] = Chart(Axis("generalisation gap"), Axis(f"mean {RECOMMENDED}"), (series,))
+    values = "; ".join(f"{name}: {decimal(gap.value)}, {decimal(mean.value)}" for gap, mean, name in points)
+    return [("class-gap", "Risk over generalisation gap", f"Gap and mean risk by class: {values}")]
 
 
 def slice_name(part: GroupRisk | TooSmall) -> str:
@@ -202,14 +213,12 @@ def group_differences(group_risks: GroupRisks) -> list[str]:
         if kind == GROUP:
             start = f"Of {wording.counted(len(groups), KIND_NAMES[kind])}"
         if not differing:
-            sentences.append(f"{start}, none is shown to differ from the rest in the mean of a risk over its members.")
+            sentences.append(f"{start}, none differs significantly from the rest in the mean of a risk.")
             continue
         differences = "; ".join(_difference(part, risk) for part, risk in differing[:MAX_NAMED_PAIRS])
         if len(differing) > MAX_NAMED_PAIRS:
-            differences += f"; and {count(len(differing) - MAX_NAMED_PAIRS)} more, in the tables"
-        sentences.append(
-            f"{start}, these differ from the rest in the mean of a risk over their members: {differences}."
-        )
+            differences += f"; and {count(len(differing) - MAX_NAMED_PAIRS)} more, in results.json"
+        sentences.append(f"{start}, these differ significantly from the rest in the mean of a risk: {differences}.")
     return sentences
 
 
@@ -227,8 +236,8 @@ def too_small_sentence(group_risks: GroupRisks, kind: str) -> str:
     minimum = count(group_risks.fewest)
     kinds = wording.plural(len(small), KIND_NAMES[kind], KIND_PLURALS[kind])
     return (
-        f"Too small to judge, with fewer than {minimum} members or {minimum} non-members, are {count(len(small))} {kinds} "
-        f"(members and non-members in brackets): {named}."
+        f"{count(len(small))} {kinds} with fewer than {minimum} members or {minimum} non-members are not evaluated "
+        f"(numbers in brackets): {named}."
     )
 
 
@@ -247,12 +256,11 @@ def _sizes(group: TooSmall) -> str:
 def gap_sentence(correlation: GapCorrelation) -> str:
     """Report whether the mean of a risk varies with the generalisation gap over classes."""
     start = f"Over {count(correlation.classes)} classes, "
-    gap = "the generalisation gap (accuracy on members minus that on non-members)"
+    gap = "the generalisation gap"
     coefficients = f"r = {with_interval(correlation.pearson)}, Spearman {with_interval(correlation.spearman)}"
     if correlation.p_value is None:
         return (
-            f"{start}{correlation.risk} is not tested against {gap}, because both are estimated from the same members and "
-            f"non-members: {coefficients}."
+            f"{start}{correlation.risk} is not tested against {gap}: both come from the same records ({coefficients})."
         )
     coefficients += f", corrected p = {compact(correlation.p_value)}"
     if not correlation.significant:

@@ -1,17 +1,19 @@
 """Key metrics of the headline attack, their meaning in people, and whether the model is typical of its recipe."""
 
 import math
-
-from markupsafe import Markup
+from collections.abc import Sequence
 
 from guestlist._collect import MIN_STAND_INS
-from guestlist._findings.attacks import AttackResult, Rate
+from guestlist._findings.attacks import AttackResult
 from guestlist._findings.headline import FIXED, Headline, SameRecipe
 from guestlist._findings.results import Results
 from guestlist._report import wording
+from guestlist._report.charts import Axis, Chart, Series
+from guestlist._report.sections.answer import file_holder_sentences, verdict_sentences
+from guestlist._report.sections.attacks import roc_chart
 from guestlist._report.sections.epsilon import exchangeability_clause, person_claim_text
 from guestlist._report.templates import Section, fill_template
-from guestlist._util import count, decimal, interval, interval_in_people, people_base, percent
+from guestlist._util import count, decimal, interval
 from guestlist.privacy import allowed_tpr
 
 OTHER_RECIPE = (
@@ -32,32 +34,67 @@ MEASURES = {"auc": "AUC", "tpr@0.01": "TPR at 1 % FPR"}
 
 
 def section(results: Results) -> Section | None:
-    """Render the key metrics; None without a headline attack."""
+    """Render the key metrics and ROC curves; None without a headline attack."""
     attack = wording.headline_attack(results)
     if attack is None:
         return None
+    second = wording.file_holder_attack(results)
+    rows = [("", attack)]
+    details = verdict_sentences(results)[2:]
+    if second is not None:
+        rows = [(wording.QUERIER, attack), (wording.FILE_HOLDER, second)]
+        details += file_holder_sentences(results, second)[2:]
+    charts = {"roc-log": roc_chart(results, attack, log=True), "roc-linear": roc_chart(results, attack, log=False)}
     body = fill_template(
         "headline.html",
-        rows=_rows(results, attack),
-        selection=wording.paragraph(
-            selection_sentence(results), wording.fit_sentence(results), unscored_sentence(results)
-        ),
-        recipe=typical_sentence(results),
+        rows=rows,
+        headline=attack,
+        selection=wording.paragraph(selection_sentence(results), unscored_sentence(results)),
+        details=details,
         allowed=_allowed(results, attack),
+        charts=charts,
     )
-    title = Markup("Key figures of the attack <bdi>{}</bdi>").format(attack.name)
-    return Section("figures", "Key figures" if wording.file_holder_attack(results) else title, body)
+    return Section("figures", "How many records can be identified?", body, charts)
 
 
-def _rows(results: Results, attack: AttackResult) -> list[tuple[str, AttackResult, tuple[str, ...]]]:
-    """Return title, attack and meanings for each headline row; a single row has no title."""
-    second = wording.file_holder_attack(results)
-    if second is None:
-        return [("", attack, metric_meanings(attack))]
-    rows = ((wording.QUERIER, attack), (wording.FILE_HOLDER, second))
-    return [
-        (f"{title}: attack {row_attack.name}", row_attack, metric_meanings(row_attack)) for title, row_attack in rows
+def typical_section(results: Results) -> Section | None:
+    """Render this model among models trained the same way; None without reference models."""
+    sentence = typical_sentence(results)
+    if sentence is None:
+        return None
+    charts = _typical_chart(results)
+    label = f"AUC of this model and of models trained the same way. {sentence}"
+    body = fill_template("typical.html", sentence=sentence, charts=charts, label=label)
+    return Section("typical", TYPICAL, body, charts)
+
+
+def _typical_chart(results: Results) -> dict[str, Chart]:
+    """Draw a strip of the AUCs of models trained the same way, this model, guessing and the detection limit."""
+    attack = wording.headline_attack(results)
+    headline = results.headline
+    if attack is None or headline is None or headline.same_recipe is None or math.isnan(attack.auc.value):
+        return {}
+    aucs = sorted(headline.same_recipe.aucs)
+    marks = [
+        Series("models trained the same way", tuple(aucs), _stacked(aucs), "other", mark="circle"),
+        Series("this model", (attack.auc.value,), (0.5,), "member", mark="diamond"),
+        _vertical("guessing", 0.5, "dot"),
     ]
+    if attack.detectable_auc < 1:
+        marks.append(_vertical("smallest AUC detected with 80% power", attack.detectable_auc, "dash"))
+    values = [*aucs, attack.auc.value, 0.5, min(attack.detectable_auc, 1.0)]
+    ends = (math.floor(20 * min(values)) / 20, math.ceil(20 * max(values)) / 20)
+    axis = Axis("", (0.0, 1.0), ticks=(-1.0,))  # a height without meaning has no ticks
+    return {"same-recipe": Chart(Axis("AUC", ends), axis, tuple(marks), full_width=True, height=150)}
+
+
+def _stacked(values: Sequence[float]) -> tuple[float, ...]:
+    """Return three heights in turn, so that marks of close values do not hide each other."""
+    return tuple(0.2 + 0.15 * (i % 3) for i in range(len(values)))
+
+
+def _vertical(name: str, x: float, dash: str) -> Series:
+    return Series(name, (x, x), (0.0, 1.0), "ink", line=1.2, dash=dash)
 
 
 def _allowed(results: Results, attack: AttackResult) -> dict[str | float, float | str | None]:
@@ -73,25 +110,13 @@ def _allowed(results: Results, attack: AttackResult) -> dict[str | float, float 
     return {"advantage": epsilon.advantage, "clause": mark, **limits}
 
 
-def metric_meanings(attack: AttackResult) -> tuple[str, ...]:
-    """Return the meaning of an attack's metrics in people, a sentence for each."""
-    pair = f"Given one training record and one other record, {attack.name}"
-    sentences = []
-    if not math.isnan(attack.auc.value):
-        sentences.append(f"{pair} {pair_result(attack)}.")
-    for rate in attack.rates:
-        if not math.isnan(rate.tpr.value):
-            sentences.append(f"{tpr_sentence(rate)} {_ppv_sentence(rate)}".strip())
-    return tuple(sentences)
-
-
 def unscored_sentence(results: Results) -> str | None:
     """Report the number of records without a score; None where all have one."""
     attack = wording.headline_attack(results)
     if attack is None or not attack.unscored:
         return None
     records = wording.counted(attack.unscored, "record")
-    return f"{attack.name} gave no score to {records}, which its figures leave out."
+    return f"{attack.name} gave no score to {records}, which its metrics exclude."
 
 
 def selection_sentence(results: Results) -> str:
@@ -100,17 +125,17 @@ def selection_sentence(results: Results) -> str:
     second = results.file_holder
     if headline is None:
         return ""
-    sentence = f"The answer rests on the attack {headline.name}, {_selection(headline)}."
+    sentence = f"Headline attack: {headline.name}, {_selection(headline)}."
     if second is None:
         return sentence
-    return f"{sentence} For someone who holds the model file it rests on {second.name}, {_selection(second)}."
+    return f"{sentence} For someone who holds the model file: {second.name}, {_selection(second)}."
 
 
 def _selection(headline: Headline) -> str:
     if headline.measure == FIXED:
         return "fixed before the audit"
     measure = MEASURES.get(headline.measure, headline.measure)
-    return f"chosen by its {measure} on the {headline.stand_ins} references, each in turn as a stand-in target"
+    return f"selected by {measure} on the {headline.stand_ins} reference models, not on this model"
 
 
 def typical_sentence(results: Results) -> str | None:
@@ -122,11 +147,10 @@ def typical_sentence(results: Results) -> str | None:
         return _too_few_references(results)
     larger = round(others.share_larger * len(others.aucs), 1)
     models = f"{count(len(others.aucs))} {same_recipe_models(results)}"
-    mean = f"{decimal(others.auc.value)} ({interval(others.auc)} for a new model and new records)"
     return wording.paragraph(
-        f"{TYPICAL} On {models}, {_attack_on_others(results.headline, others)} a mean AUC of {mean}.",
-        f"{larger:g} of them leak more than this model.",
         _typical(results, others),
+        f"{larger:g} of {models} leak more; their mean AUC is {decimal(others.auc.value)} ({interval(others.auc)}).",
+        _attack_on_others(results.headline, others),
     )
 
 
@@ -135,7 +159,7 @@ def _too_few_references(results: Results) -> str | None:
     if results.headline is None or references is None or references.count >= MIN_STAND_INS:
         return None
     few = wording.counted(references.count, "reference model")
-    return f"{TYPICAL} This audit has {few}; the comparison needs {count(MIN_STAND_INS)} or more."
+    return f"This audit has {few}; the comparison needs {count(MIN_STAND_INS)} or more."
 
 
 def same_recipe_models(results: Results) -> str:
@@ -162,41 +186,11 @@ def _typical(results: Results, others: SameRecipe) -> str:
 
 
 def _attack_on_others(headline: Headline, others: SameRecipe) -> str:
-    """Name the attack that was run on the other models."""
+    """Name the attacks that were run on the other models; empty for the headline attack."""
     if set(others.attacks) <= {headline.name}:
-        return f"{headline.name} reaches"
-    each = wording.and_joined(sorted(set(others.attacks)))
-    if len(set(others.attacks)) == 1:
-        return f"{each}, chosen on other models than those it is reported on, reaches"
-    return f"{each}, each chosen on one half of them and reported on the other, reach"
-
-
-def pair_result(attack: AttackResult) -> str:
-    """Report how often the attack picks the member of a pair."""
-    people = people_base(attack.auc)
-    low, high = (count(end) for end in interval_in_people(attack.auc, people))
-    times = f"{count(round(attack.auc.value * people))} times in {count(people)}"
-    return f"picks the training record {times} (95% CI {low} to {high}; guessing: {count(people / 2)})"
-
-
-def tpr_sentence(rate: Rate) -> str:
-    """Report the number of identified members at an FPR."""
-    people = people_base(rate.tpr, guess=rate.fpr)
-    low, high = (count(end) for end in interval_in_people(rate.tpr, people))
-    identified = f"{count(round(rate.tpr.value * people))} in {count(people)} training records (95% CI {low} to {high})"
-    guessing = f"{rate.fpr * people:.4g}"
-    return (
-        f"At a false positive rate of {percent(rate.fpr)} it identifies {identified}; guessing identifies {guessing}."
-    )
-
-
-def _ppv_sentence(rate: Rate) -> str:
-    if math.isnan(rate.ppv.value):
         return ""
-    flagged = f"{percent(rate.ppv.value)} (95% CI {interval(rate.ppv, percent)}) of the records it flags are members"
-    return (
-        f"If {percent(rate.prior)} of the records an attacker tests are members, {flagged} (positive predictive value)."
-    )
+    names = wording.and_joined(sorted(set(others.attacks)))
+    return f"The attack on each of them, {names}, was selected on models of the other half."
 
 
 def compare_with_recipe(auc: float, others: SameRecipe, models: str) -> str:

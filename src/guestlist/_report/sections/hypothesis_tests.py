@@ -10,9 +10,8 @@ from guestlist._report.templates import Section, fill_template
 from guestlist._util import count, interval, percent
 
 CALIBRATED = ""
-TOO_MANY = "calls too many"
+TOO_MANY = "too many"
 TOO_CAUTIOUS = "too cautious"
-OUT_OF_REACH = "out of reach"
 MARKS = (
     ("circle", "member"),
     ("square", "nonmember"),
@@ -29,21 +28,22 @@ def hypothesis_tests_section(results: Results) -> Section | None:
     tests = tests_with_levels(results)
     if not tests:
         return None
-    summaries = {outcome.name: outcome.summary for outcome in results.outcomes or ()}
-    alphas = reached_alphas(results)
-    rows = [(test, summaries.get(test.name, ""), [level_at(test, alpha) for alpha in alphas]) for test in tests]
     charts = {"asked-realised": _chart(tests)}
+    values = "; ".join(
+        f"{test.name} {percent(level.fpr.value)} at {percent(level.alpha)}" for test in tests for level in test.levels
+    )
     body = fill_template(
         "hypothesis_tests.html",
         charts=charts,
-        rows=rows,
-        alphas=alphas,
-        verdict=level_verdict,
         calibration=calibration_summary(results),
-        lacking=wording.paragraph(unreachable_levels_sentence(results), missing_population_sentence(results)),
-        out_of_reach=OUT_OF_REACH,
+        lacking=wording.paragraph(
+            exceeded_levels_sentence(results),
+            unreachable_levels_sentence(results),
+            missing_population_sentence(results),
+        ),
+        label=f"Realised against nominal false positive rate: {values}.",
     )
-    return Section("promises", "Does each test keep its promise?", body, charts, appendix=True)
+    return Section("promises", "Are the hypothesis tests calibrated?", body, charts, appendix=True)
 
 
 def tests_with_levels(results: Results) -> tuple[HypothesisTest, ...]:
@@ -76,16 +76,11 @@ def calibration_summary(results: Results) -> str:
     many = verdicts.count(TOO_MANY)
     cautious = verdicts.count(TOO_CAUTIOUS)
     if not many and not cautious:
-        return "Every test is within chance of what it was asked for."
-    summary = (
-        f"Of {len(verdicts)} intervals {many} {wording.plural(many, 'lies', 'lie')} wholly above what was asked and {cautious} "
-        f"{wording.plural(cautious, 'lies', 'lie')} wholly below; about one in twenty would miss by chance."
+        return "Every realised rate agrees with its nominal rate."
+    return (
+        f"Of {len(verdicts)} realised rates, {many} {wording.plural(many, 'is', 'are')} significantly above the nominal rate and "
+        f"{cautious} below; 1 in 20 is expected by chance."
     )
-    if not many:
-        return (
-            f"{summary} A test that is too cautious misses members, but accuses nobody whom it promised to leave alone."
-        )
-    return f"{summary} If a test exceeds its nominal false positive rate, its p-values are too small; do not use them."
 
 
 def exceeded_levels_sentence(results: Results) -> str | None:
@@ -96,7 +91,7 @@ def exceeded_levels_sentence(results: Results) -> str | None:
         if exceeded:
             level = max(exceeded, key=lambda level: level.fpr.low / level.alpha)
             realised = f"{percent(level.fpr.value)} ({interval(level.fpr, percent)})"
-            worst.append(f"{test.name} {realised} where {percent(level.alpha)} was asked")
+            worst.append(f"{test.name} {realised} at nominal {percent(level.alpha)}")
     if not worst:
         return None
     return f"Miscalibrated tests: {'; '.join(worst)}. Do not use their p-values."
@@ -111,8 +106,7 @@ def unreachable_levels_sentence(results: Results) -> str | None:
             tests.append(f"{test.name} at {', '.join(missing)}")
     if not tests:
         return None
-    reason = "it compares with too few models or records, or non-members are fitted without fault too often"
-    return f"Out of reach: {'; '.join(tests)}. No p-value can be that small: {reason}."
+    return f"Not reachable: {'; '.join(tests)}. With these models and records no p-value is that small."
 
 
 def missing_population_sentence(results: Results) -> str | None:
@@ -122,7 +116,7 @@ def missing_population_sentence(results: Results) -> str | None:
     names = [test.name for test in results.hypothesis_tests or () if test.needs_population and not test.levels]
     if not names:
         return None
-    return f"{', '.join(names)} was not held to a promise: it needs a population, records that nobody asks about."
+    return f"{', '.join(names)} was not evaluated: it needs a population (population=, --population)."
 
 
 def _chart(tests: tuple[HypothesisTest, ...]) -> Chart:
@@ -131,14 +125,14 @@ def _chart(tests: tuple[HypothesisTest, ...]) -> Chart:
     marks = (_marks(test, 7 * (i - (len(tests) - 1) / 2), *MARKS[i % len(MARKS)]) for i, test in enumerate(tests))
     return Chart(
         Axis(
-            "false alarms asked for",
+            "nominal false positive rate",
             (nominal[0] / 2, min(2 * nominal[-1], 1.0)),
             log=True,
             ticks=nominal,
             form="percent",
         ),
-        Axis("false alarms realised", (MIN_REALISED, 1.0), log=True, form="percent"),
-        (diagonal("as asked"), *marks),
+        Axis("realised false positive rate", (MIN_REALISED, 1.0), log=True, form="percent"),
+        (diagonal("calibrated"), *marks),
         full_width=True,
     )
 
@@ -161,28 +155,21 @@ def per_record_fpr_section(results: Results) -> Section | None:
     """Render false positive rates of single records; None where they are unknown."""
     if not results.per_record_fpr:
         return None
-    body = fill_template(
-        "false_alarms.html",
-        rows=results.per_record_fpr,
-        sentences=[per_record_fpr_sentence(row) for row in results.per_record_fpr],
+    sentences = [per_record_fpr_sentence(row) for row in results.per_record_fpr]
+    return Section(
+        "false_alarms", "Who is wrongly flagged", fill_template("false_alarms.html", sentences=sentences), appendix=True
     )
-    return Section("false_alarms", "Who is wrongly flagged", body)
 
 
 def per_record_fpr_sentence(result: PerRecordFpr) -> str:
     """Report whether the nominal rate holds for single records."""
-    start = (
-        f"At a false-positive rate of {percent(result.fpr)} over all non-members, {result.attack} calls a record under "
-        f"{percent(result.rate)} of the models that did not train on it, on average over {count(result.records)} records"
-    )
-    often = f"{result.factor:g} times as often as that rate says"
+    start = f"At an FPR of {percent(result.fpr)} over all non-members"
+    often = f"more than {result.factor:g} times as often as that by models that were not trained on it"
     if not result.far:
-        return (
-            f"{start}. No record is shown to be called more than {often}; with {count(result.models)} such models for a record, "
-            "only large differences can be seen."
-        )
+        return f"{start}, there is no evidence that a record is flagged {often} ({count(result.models)} models per record)."
     share = percent(result.far / result.records)
+    are = wording.plural(result.far, "is", "are")
     return (
-        f"{start}. {count(result.far)} of them ({share}) are shown to be called more than {often}: for these people, being "
-        "called says much less than the rate promises, and for the others more."
+        f"{start}, {wording.counted(result.far, 'record')} ({share}) {are} flagged {often}. A flag is weaker evidence for such a "
+        "record than the rate suggests."
     )

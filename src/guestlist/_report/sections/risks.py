@@ -10,9 +10,9 @@ from guestlist._findings.results import REPORT, Results, contradictions
 from guestlist._findings.risk_distribution import CalibratedScore, RiskQuantiles
 from guestlist._report import wording
 from guestlist._report.charts import Axis, Chart, Series, diagonal, interval_ends
-from guestlist._report.sections.groups import slice_name
+from guestlist._report.sections.groups import interval_chart, slice_name
 from guestlist._report.templates import Section, fill_template
-from guestlist._util import count, decimal, percent, with_interval
+from guestlist._util import count, decimal, with_interval
 from guestlist.risks import RECOMMENDED, PredictiveValue
 
 
@@ -20,10 +20,21 @@ def risks_section(results: Results) -> Section | None:
     """Render the predictive value of each risk; None without risks."""
     if not results.risks:
         return None
+    ranked = [row for row in results.risks if not math.isnan(row.auc.value)]
+    charts = {}
+    label = ""
+    if ranked:
+        names = tuple(row.risk for row in ranked)
+        charts["risk-value"] = interval_chart("AUC for flagged members", names, [row.auc for row in ranked], guess=0.5)
+        label = "; ".join(f"{row.risk} {with_interval(row.auc)}" for row in ranked)
     text = fill_template(
-        "risks.html", summary=risk_value_sentence(results.risks), caveat=shapr_caveat(results.risks), rows=results.risks
+        "risks.html",
+        summary=risk_value_sentence(results.risks),
+        caveat=shapr_caveat(results.risks),
+        charts=charts,
+        label=f"AUC with which each risk ranks flagged members above others: {label}.",
     )
-    return Section("risks", "What risks are worth", text, appendix=True)
+    return Section("risks", "How well do risks predict the attack?", text, charts, appendix=True)
 
 
 def shapr_caveat(rows: tuple[PredictiveValue, ...]) -> str:
@@ -31,9 +42,8 @@ def shapr_caveat(rows: tuple[PredictiveValue, ...]) -> str:
     if not any(row.risk.startswith("shapr") for row in rows):
         return ""
     return (
-        "SHAPr is what a member is worth to a K-NN model of the others. Its values add up to that model's accuracy: their mean "
-        "over all members is utility, not privacy. A memorised outlier, which helps nobody but itself, can have a low one. "
-        "And it says something only where it does better than the row of everybody."
+        "SHAPr is the Shapley value of a member for a K-NN model. Its mean over all members is that model's accuracy, so it "
+        "measures utility. A memorised outlier can have a low value."
     )
 
 
@@ -41,18 +51,14 @@ def risk_value_sentence(rows: tuple[PredictiveValue, ...]) -> str:
     """Name the risk that best ranks the flagged members, and compare with flagging every member."""
     everyone, *others = rows
     ranked = [row for row in others if not math.isnan(row.auc.value)]
-    start = (
-        f"At a false-positive rate of 5%, {everyone.attack} calls {count(everyone.flagged)} of "
-        f"{wording.counted(everyone.members, 'member')}"
-    )
+    start = f"At an FPR of 5%, {everyone.attack} flags {count(everyone.flagged)} of {wording.counted(everyone.members, 'member')}"
     if not ranked:
-        return f"{start}: there is nothing by which a risk could rank them."
+        return f"{start}. No risk can rank them."
     best = max(ranked, key=lambda row: row.auc.value)
-    ranking = f"ranks those it calls above the others with AUC {with_interval(best.auc)}"
-    caveat = wording.only_if(best.auc.low <= 0.5, ", which is not shown to be better than chance")
+    caveat = wording.only_if(best.auc.low <= 0.5, ", which is not significantly better than chance")
     return (
-        f"{start}. Of {wording.counted(len(ranked), 'risk')}, {best.risk} {ranking}{caveat}. Calling everybody at risk has F1 "
-        f"{decimal(everyone.f1.value)} and tells nothing: read F1 beside it."
+        f"{start}. Of {wording.counted(len(ranked), 'risk')}, {best.risk} ranks flagged members best (AUC "
+        f"{with_interval(best.auc)}{caveat}). Only the model owner can compute these risks."
     )
 
 
@@ -112,7 +118,7 @@ def risk_distribution_section(results: Results) -> Section | None:
     body = fill_template(
         "risk_spread.html", charts=charts, risk_charts=labelled, matrix=matrix if len(matrix) > 1 else []
     )
-    return Section("spread", "How risks are spread", body, charts, appendix=True)
+    return Section("spread", "Distribution of risks", body, charts, appendix=True)
 
 
 def _largest_groups(rows: tuple[RiskQuantiles, ...]) -> tuple[RiskQuantiles, ...]:
@@ -127,7 +133,7 @@ def _name(row: RiskQuantiles) -> str:
 
 def _label(rows: tuple[RiskQuantiles, ...]) -> str:
     medians = "; ".join(f"{_name(row)}: {decimal(row.quantiles[2])}" for row in rows)
-    return f"RiskQuantiles of {rows[0].risk}, medians: {medians}."
+    return f"Distribution of {rows[0].risk}, medians: {medians}."
 
 
 def _chart(rows: tuple[RiskQuantiles, ...]) -> Chart:
@@ -162,18 +168,15 @@ def calibrated_section(results: Results) -> Section | None:
         charts=charts,
         sentences=[calibration_sentence(score) for score in scores],
         label=_calibration_label(scores),
-        priors=[score.prior for score in scores[0].priors],
-        scores=scores,
-        percent=percent,
     )
-    return Section("calibrated", "Are risks probabilities?", body, charts, appendix=True)
+    return Section("calibrated", "Are risk scores calibrated probabilities?", body, charts, appendix=True)
 
 
 def calibration_sentence(score: CalibratedScore) -> str:
     """Report the calibration error of one risk."""
     rmse = score.calibration.rmse
-    caveat = wording.only_if(rmse.low <= 0, "; it may be right, and off by chance alone")
-    return f"{score.score} is off by {with_interval(rmse)} (root mean square over records){caveat}."
+    caveat = wording.only_if(rmse.low <= 0, "; this is consistent with calibrated scores")
+    return f"{score.score}: calibration error {with_interval(rmse)} (root mean square){caveat}."
 
 
 def _calibration_label(scores: tuple[CalibratedScore, ...]) -> str:
