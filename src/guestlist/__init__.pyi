@@ -49,6 +49,8 @@ from .models.estimators import estimator_target as estimator_target
 from .models.files import onnx_target as onnx_target
 from .models.prediction_files import read_predictions as read_predictions
 from .models.predictions import Predictions as Predictions
+from .models.stored_records import Scan as Scan
+from .models.stored_records import scan as scan
 from .models.torch_modules import torch_target as torch_target
 from .privacy import Claim as Claim
 

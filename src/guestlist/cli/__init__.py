@@ -13,6 +13,7 @@ from guestlist.cli.knn import knn
 from guestlist.cli.privacy import dp, epsilon
 from guestlist.cli.report import compare, export, report
 from guestlist.cli.risks import forget, risks, trees
+from guestlist.cli.scan import scan
 from guestlist.cli.show import selftest, show
 
 
@@ -42,6 +43,7 @@ for command in (
     selftest,
     knn,
     trees,
+    scan,
     demo,
 ):
     main.add_command(command)
