@@ -328,8 +328,9 @@ def _rare_classes(v: Values) -> str:
 
 
 def _stopped_early(v: Values) -> str:
+    limit = f" of {v['most']}" if v["most"] else ""
     return (
-        f"The target stopped early and kept {v['rounds']} of {v['most']} rounds, by records that were given to fit and are not "
+        f"The target stopped early and kept {v['rounds']}{limit} rounds, by records that were given to fit and are not "
         f"here. Every reference is trained for {v['rounds']} rounds, on all its records."
     )
 

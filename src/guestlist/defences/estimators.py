@@ -291,6 +291,8 @@ REGULARISATION: dict[str, tuple[Knob, ...]] = {
     "XGBRegressor": _XGBOOST,
     "LGBMClassifier": _LIGHTGBM,
     "LGBMRegressor": _LIGHTGBM,
+    "XgboostBooster": _XGBOOST,
+    "LightgbmBooster": _LIGHTGBM,
     "LogisticRegression": (PENALTY,),
     "SVC": (PENALTY,),
     "SVR": (PENALTY,),

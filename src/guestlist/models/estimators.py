@@ -33,6 +33,7 @@ from guestlist.models.target import (
     by_class,
     one_hot_labels,
     retrained_text,
+    several_outputs,
 )
 from guestlist.models.trees import input_of_last_step, last_of, tree_leaves
 
@@ -70,6 +71,8 @@ def untrained_model(model) -> UntrainedModel:
     start = unfitted(model)
     last = last_of(model)
     package = package_of(last)
+    if getattr(model, "stopped_early", None):  # a native booster
+        return UntrainedModel(start, *model.stopped_early)
     if not package:
         return UntrainedModel(start)
     parameters = last.get_params()
@@ -129,7 +132,8 @@ def estimator_target(
     and ``decision_function``, such as a hard vote, outputs only labels.
 
     Args:
-        model: Fitted scikit-learn-style estimator or pipeline, or a model of XGBoost, LightGBM or CatBoost.
+        model: Fitted scikit-learn-style estimator or pipeline, or a model of XGBoost, LightGBM or CatBoost, also without the
+            scikit-learn interface (``Booster``).
         train: Training of references: a recipe ``(model, data, rng) -> fitted model``, or a function
             ``(data, rng) -> fitted model``; by default :class:`guestlist.defences.Refit`, which fits a clone.
         untrained: Model that the recipe trains copies of, if that is not a clone of ``model``: a recipe may return a different
@@ -150,6 +154,7 @@ def estimator_target(
         >>> results.references.count
         4
     """
+    model = with_estimator_interface(model)
     scale = _scale(model)
     default = train is None
     training_recipe = as_recipe(Refit() if default else train)
@@ -157,7 +162,7 @@ def estimator_target(
     if untrained is None:
         start = untrained_model(model)
     else:
-        start = UntrainedModel(unfitted(untrained))
+        start = UntrainedModel(unfitted(with_estimator_interface(untrained)))
     predict: Predict = RegressorPredict(model)
     classes = np.array([])
     if scale.has_classes:
@@ -165,15 +170,15 @@ def estimator_target(
         predict = EstimatorPredict(model, classes)
     trainer = Train(start.model, classes, training_recipe)
     can: dict[str, Callable] = {}
-    frozen = default and _frozen(model)
-    cannot = {"train": frozen or ""}
-    if not frozen:
+    untrainable = default and _untrainable(model)
+    cannot = {"train": untrainable or ""}
+    if not untrainable:
         can = {"train": trainer, "retrain": RetrainEstimator(start.model, training_recipe, recipe)}
     if scale.has_classes:
-        cannot["distil"] = frozen or _unweighted(model, training_recipe)
+        cannot["distil"] = untrainable or _unweighted(model, training_recipe)
         if not cannot["distil"]:
             can["distil"] = SoftTrain(trainer)
-    elif not frozen:
+    elif not untrainable:
         can["distil"] = SoftValueTrainer(trainer)
     inspectors = {"neighbours": _neighbours(model), "leaves": tree_leaves(model), "leverage": linear_leverage(model)}
     can |= {name: find for name, find in inspectors.items() if find}
@@ -191,6 +196,18 @@ def estimator_target(
         training=training_of(training_recipe, model=" ".join(repr(start.model).split()) if default else ""),
         notes=_notes(model, start, trained_otherwise=not default),
     )
+
+
+def with_estimator_interface(model) -> Any:
+    """Return a native booster as an estimator; other models unchanged."""
+    package = package_of(model)
+    if not package or hasattr(model, "predict_proba") or (package != "catboost" and hasattr(model, "get_params")):
+        return model
+    if package == "catboost" and type(model).__name__ != "CatBoost":  # regressors and rankers
+        return model
+    from guestlist.models.native_boosters import as_estimator
+
+    return as_estimator(model)
 
 
 def query_estimator(model, train: Recipe | Callable | None) -> Target:
@@ -234,6 +251,7 @@ class TrainAlike:
         model = self.train(data, rng)
         if not hasattr(model, "predict"):
             return model
+        model = with_estimator_interface(model)
         if not self.scale.has_classes:
             return RegressorPredict(model)
         scale = _scale(model)
@@ -348,7 +366,7 @@ class EstimatorPredict:
             columns = self.own_classes
         probabilities = np.asarray(by_class(self.model.predict_proba(x), columns))
         if probabilities.ndim != 2:
-            raise InputError("The model answers for several outputs at once; audit one output at a time.")
+            raise InputError(several_outputs("model.predict_proba(x)[j]", "probabilities"))
         if np.array_equal(columns, self.classes):
             return probabilities
         aligned = np.zeros((len(probabilities), len(self.classes)))
@@ -365,7 +383,7 @@ class RegressorPredict:
     def __call__(self, x) -> np.ndarray:
         values = np.asarray(self.model.predict(x))
         if values.ndim == 2 and values.shape[1] > 1:
-            raise InputError("The model predicts several values at once; audit one output at a time.")
+            raise InputError(several_outputs("model.predict(x)[:, j]", "values"))
         return values.reshape(len(values))
 
 
@@ -449,7 +467,7 @@ class SoftTrain:
 def _predict_function(trained, reader: Callable[[object], Predict]) -> Predict:
     """Return the function that queries a trained model; a model without ``predict`` is such a function itself."""
     if hasattr(trained, "predict"):
-        return reader(trained)
+        return reader(with_estimator_interface(trained))
     return trained
 
 
@@ -462,8 +480,10 @@ def _unweighted(model, recipe: Recipe) -> str:
     return ""
 
 
-def _frozen(model) -> str:
-    """Return the reason why a clone of the model cannot be trained, if it has a frozen part; "" if it can."""
+def _untrainable(model) -> str:
+    """Return the reason why a clone of the model cannot be trained like it: a frozen part, lost parameters; "" if it can."""
+    if getattr(model, "no_training", ""):  # a native booster
+        return model.no_training
     for name, part in {"": model, **model.get_params(deep=True)}.items():
         if type(part).__name__ == "FrozenEstimator":
             where = name and f"its part {name!r} is"
@@ -519,7 +539,7 @@ def _classes(model) -> np.ndarray:
             "Fit it on the members first."
         )
     if isinstance(classes, list) and any(np.ndim(labels) for labels in classes):
-        raise InputError("The model answers for several outputs at once; audit one output at a time.")
+        raise InputError(several_outputs("model.predict_proba(x)[j]", "probabilities"))
     array = np.asarray(classes)
     if array.dtype.byteorder == ">":
         return array.astype(array.dtype.newbyteorder("="))
@@ -543,6 +563,8 @@ def _decisions(model, x, classes: np.ndarray) -> np.ndarray:
 
 
 def _name(model) -> str:
+    if getattr(model, "display_name", ""):  # a native booster
+        return model.display_name
     steps = getattr(model, "steps", None) or [("", model)]
     return " + ".join(type(step).__name__ for _, step in steps)
 

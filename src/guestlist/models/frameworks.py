@@ -74,6 +74,12 @@ FRAMEWORKS: dict[str, Framework] = {
         methods=("get_params", "fit"),
         query=Lazy("guestlist.models.estimators:query_estimator"),
     ),
+    "native boosters": Framework(
+        model_type="estimator",
+        packages=("lightgbm", "xgboost"),
+        methods=("predict", "save_model"),
+        query=Lazy("guestlist.models.estimators:query_estimator"),
+    ),
     "scikit-learn": Framework(
         model_type="estimator",
         methods=("get_params", "fit"),
@@ -95,7 +101,7 @@ FRAMEWORKS: dict[str, Framework] = {
         packages=("onnx", "onnxruntime"),
         advice="Save the ONNX model to a file and pass its path, or wrap it with gl.onnx_target(path, ...).",
         suffixes=(".onnx",),
-        load=Lazy("guestlist.models.estimators:retrain_estimator"),
+        load=Lazy("guestlist.models.files:load_onnx"),
     ),
     "function": Framework(
         model_type="function",

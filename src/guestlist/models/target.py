@@ -508,6 +508,25 @@ def function_target(
     return replace(target, can={**can, "retrain": RetrainFunction(target)})
 
 
+def several_outputs(outputs: str, scale: str) -> str:
+    """Return the error message about a model that predicts several outputs.
+
+    Args:
+        outputs: Python expression of the model's predictions for output ``j``.
+        scale: Scale of the predictions.
+    """
+    meaning = "classes=np.unique(y[:, j])"
+    if scale == "values":
+        meaning = 'scale="values"'
+    return (
+        "The model predicts several outputs at once, and an audit reads one label per record. Audit the outputs one by one:\n"
+        "    for j in range(y.shape[1]):\n"
+        f"        target = gl.function_target(lambda x: {outputs}, {meaning})\n"
+        "        gl.audit(target, (x, y[:, j]), (x2, y2[:, j]), train=lambda data, rng: fit(data.x, data.y))\n"
+        "where fit trains the model for one output."
+    )
+
+
 def retrained_text(text: str | None, recipe: Any) -> str | None:
     """Return the user's text that identifies a recipe, with a different recipe added if the target is trained with one."""
     if recipe is None or text is None:
