@@ -9,17 +9,17 @@ import pytest
 import guestlist as gl
 
 EXAMPLES = Path(__file__).parents[1] / "examples"
-# What an example needs beyond guestlist itself, and a word of what it says.
+# What an example needs beyond guestlist itself, and a word that it prints.
 NEEDS = {
-    "sklearn_forest": ((), "lira"),
-    "boosted_trees": (("xgboost", "lightgbm"), "GL126"),
+    "sklearn_forest": ((), "RandomForestClassifier"),
+    "boosted_trees": (("xgboost", "lightgbm"), "LGBMClassifier"),
     "native_boosters": (("xgboost", "lightgbm"), "lightgbm.Booster"),
     "catboost_categories": (("catboost",), "town"),
-    "torch_network": (("torch",), "lira"),
-    "text_pipeline": ((), "lira"),
+    "torch_network": (("torch",), "Sequential"),
+    "text_pipeline": ((), "TfidfVectorizer"),
     "onnx_file": (("onnxruntime", "onnx", "skl2onnx"), "digits.onnx"),
-    "predictions_from_r": ((), "training set of predictions"),
-    "knn_model": ((), "knn"),
+    "predictions_from_r": ((), "predictions: can"),
+    "knn_model": ((), "KNeighborsClassifier"),
     "private_training": (("torch", "opacus"), "Promised: epsilon"),
 }
 

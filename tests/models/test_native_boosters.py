@@ -89,7 +89,7 @@ def test_a_regressor_outputs_values_and_trains_itself_again(train, objective):
             "binary:logistic",
             {"grow_policy": "lossguide", "max_leaves": 3, "monotone_constraints": "(1,0,0)"},
         ),
-        (xgboost_booster, "binary:logistic", {"updater": "grow_colmaker,prune", "gamma": 1.0}),
+        (xgboost_booster, "binary:logistic", {"tree_method": "exact", "gamma": 1.0}),
         (xgboost_booster, "reg:tweedie", {"tweedie_variance_power": 1.2}),
         (lightgbm_booster, "binary", {"num_leaf": 4, "eta": 0.05, "lambda": 9, "is_unbalance": True}),
         (lightgbm_booster, "binary", {"monotone_constraints": [1, 0, 0], "max_bin": 7}),

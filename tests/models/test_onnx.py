@@ -215,7 +215,7 @@ def test_classes_are_named_on_the_command_line(sides, tables, tmp_path):
     assert more.exit_code == 0, more.output  # the folder knows them
     other = CliRunner().invoke(main, ["audit", "--model", "m.skops", *tables, *named])
     assert other.exit_code == 2
-    assert "--class would be read of an .onnx file alone" in other.stderr
+    assert "--class: only used with a model in an .onnx file" in other.stderr
 
 
 def test_classes_that_are_numbers_are_those_of_the_table():

@@ -225,15 +225,19 @@ def _xgboost_lost(learner: dict[str, Any]) -> str:
 
 # Names of one parameter in the configuration of XGBoost that differ from those of its scikit-learn interface.
 XGBOOST_ALIASES = ("alpha", "eta", "gamma", "lambda")
+XGBOOST_DERIVED = (
+    "name",
+    "num_trees",
+    "updater",
+    "updater_seq",
+)  # results of the training, or derived from other parameters
 
 
 def _xgboost_params(learner: dict[str, Any]) -> dict[str, Any]:
     """Return the training parameters in the configuration of a booster."""
     booster = learner["gradient_booster"]
     texts = {**_leaves(learner["objective"]), **_leaves(booster), **learner["learner_train_param"]}
-    if not booster.get("gbtree", booster).get("specified_updater", False):
-        texts.pop("updater", None)
-    for name in (*XGBOOST_ALIASES, "num_trees", "updater_seq", "max_cached_hist_node", "debug_synchronize", "name"):
+    for name in (*XGBOOST_ALIASES, *XGBOOST_DERIVED):
         texts.pop(name, None)
     fitted = learner["learner_model_param"]
     if fitted.get("boost_from_average") == "0":  # otherwise it is estimated from the training records
