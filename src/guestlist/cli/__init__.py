@@ -9,6 +9,7 @@ from guestlist.cli.common import Commands
 from guestlist.cli.defend import defend
 from guestlist.cli.game import game
 from guestlist.cli.gate import gate
+from guestlist.cli.index import index
 from guestlist.cli.knn import knn
 from guestlist.cli.privacy import dp, epsilon
 from guestlist.cli.report import compare, export, report
@@ -30,6 +31,7 @@ for command in (
     audit,
     collect,
     report,
+    index,
     export,
     gate,
     compare,

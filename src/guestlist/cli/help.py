@@ -7,7 +7,7 @@ import click
 # Sections of `guestlist --help`, in order.
 COMMANDS = {
     "Audit": ("audit", "collect", "demo"),
-    "Understand": ("report", "risks", "forget", "trees", "scan", "knn", "export"),
+    "Understand": ("report", "index", "risks", "forget", "trees", "scan", "knn", "export"),
     "Improve": ("defend", "compare", "gate"),
     "Prove": ("epsilon", "dp", "game"),
     "Tools": ("show", "selftest"),

@@ -1,0 +1,275 @@
+"""The page over a folder of audits: every model with its latest verdict, its metrics, its gate and its trend."""
+
+import math
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from urllib.parse import quote
+
+from markupsafe import Markup
+
+from guestlist._findings.results import Gated, Results, read_results
+from guestlist._report import wording
+from guestlist._report.first_screen import first_screen
+from guestlist._report.page import render_page
+from guestlist._report.severity import ORDER, AttackerRow, attacker_rows, displayed_rate
+from guestlist._report.templates import Section, render
+from guestlist._report.wording import sanitize_results
+from guestlist._util import decimal, interval, percent, reason, single_line
+from guestlist.errors import AuditError, InputError
+from guestlist.metrics import Estimate
+
+MARKER = "Made by guestlist"  # in the foot of every page
+UNKNOWN_DATE = "date unknown"
+NO_GATE = "not run"
+
+
+@dataclass(frozen=True)
+class AuditEntry:
+    """One audit on the page.
+
+    Attributes:
+        folder: Audit folder, relative to the folder of the page.
+        name: Title on the cover, or the name of the model.
+        date: Date on which the audit folder was created, as YYYY-MM-DD; empty if it is not known.
+        severity: Worst severity among the attackers that were tested.
+        verdict: Short answer about the attacker with this severity.
+        attack: Display name of that attacker's attack; empty if no attack was evaluated.
+        auc: AUC of the attack; None if it is withheld.
+        tpr: True positive rate of the attack; None if it is withheld.
+        fpr: False positive rate at which ``tpr`` is reported.
+        gate: ``passed``, ``failed`` or ``not run``.
+        has_report: Whether the folder has a report.html.
+    """
+
+    folder: str
+    name: str
+    date: str
+    severity: str
+    verdict: str
+    attack: str = ""
+    auc: Estimate | None = None
+    tpr: Estimate | None = None
+    fpr: float = math.nan
+    gate: str = NO_GATE
+    has_report: bool = False
+
+    @property
+    def link(self) -> str:
+        """Relative address of the report; empty if there is none."""
+        if not self.has_report:
+            return ""
+        return quote(f"./{self.folder}/report.html")
+
+    @property
+    def severity_class(self) -> str:
+        """Class of the style sheet."""
+        return f"severity-{self.severity.replace(' ', '-')}"
+
+    @property
+    def auc_texts(self) -> tuple[str, str]:
+        """AUC and its interval."""
+        if self.auc is None:
+            return "withheld", ""
+        return decimal(self.auc.value), interval(self.auc)
+
+    @property
+    def tpr_texts(self) -> tuple[str, str]:
+        """True positive rate, and its interval with the false positive rate."""
+        if self.tpr is None:
+            return "withheld", ""
+        return percent(self.tpr.value), f"{interval(self.tpr, percent)}, at {percent(self.fpr)} FPR"
+
+
+@dataclass(frozen=True)
+class BrokenFolder:
+    """An audit folder whose results cannot be shown, and why."""
+
+    folder: str
+    error: str
+
+
+@dataclass(frozen=True)
+class AuditIndex:
+    """Audits below a folder.
+
+    Attributes:
+        name: Name of the folder.
+        audits: Audits by name, the newest of each name first.
+        broken: Folders that cannot be read.
+    """
+
+    name: str
+    audits: tuple[AuditEntry, ...]
+    broken: tuple[BrokenFolder, ...]
+
+    @property
+    def models(self) -> tuple[tuple[AuditEntry, ...], ...]:
+        """The audits of each model name, the newest first; models with the worst latest severity first."""
+        by_name: dict[str, list[AuditEntry]] = {}
+        for audit in self.audits:
+            by_name.setdefault(audit.name, []).append(audit)
+        groups = [tuple(audits) for audits in by_name.values()]
+        return tuple(sorted(groups, key=lambda audits: -ORDER.index(audits[0].severity)))
+
+
+def read_index(folder: str | Path) -> AuditIndex:
+    """Read every audit below a folder; a folder that cannot be read is listed with its error.
+
+    Args:
+        folder: Folder with audit folders, at any depth.
+
+    Raises:
+        InputError: If there is no such folder, or no audit below it.
+    """
+    folder = Path(folder)
+    if not folder.is_dir():
+        raise InputError(f"There is no folder {folder}. Pass the folder that holds your audit folders.")
+    found = {path.parent for name in ("results.json", "manifest.json") for path in folder.rglob(name)}
+    audits, broken = [], []
+    for path in sorted(found):
+        relative = path.relative_to(folder).as_posix()
+        try:
+            audits.append(_entry(relative, path))
+        except Exception as error:  # one damaged folder must not hide the others, whatever is wrong with it
+            broken.append(BrokenFolder(single_line(relative), single_line(_message(error, path))))
+    if not found:
+        raise InputError(f"There is no audit below {folder}. Pass the folder that holds your audit folders.")
+    audits.sort(key=lambda audit: audit.date, reverse=True)
+    audits.sort(key=lambda audit: audit.name)
+    return AuditIndex(name=single_line(folder.resolve().name), audits=tuple(audits), broken=tuple(broken))
+
+
+def _message(error: Exception, path: Path) -> str:
+    """Return the message of an error without the path of the folder, which the page lists next to it."""
+    text = str(error) if isinstance(error, AuditError) else reason(error)
+    return text.replace(f"{path}/", "").replace(str(path), "The folder")
+
+
+def _entry(relative: str, path: Path) -> AuditEntry:
+    results = sanitize_results(read_results(path))
+    screen = first_screen(results, None)
+    entry = AuditEntry(
+        folder=relative,
+        name=_name(results),
+        date=_date(results),
+        severity=screen.severity,
+        verdict=screen.worst.verdict,
+        attack=screen.worst.attack,
+        gate=_gate_state(results.gate),
+        has_report=(path / "report.html").is_file(),
+    )
+    row = max(attacker_rows(results), key=lambda row: ORDER.index(row.severity), default=None)
+    if row is None:
+        return entry
+    return _with_metrics(entry, row)
+
+
+def _with_metrics(entry: AuditEntry, row: AttackerRow) -> AuditEntry:
+    rate = displayed_rate(row.attack)
+    if not math.isnan(row.attack.auc.value):
+        entry = replace(entry, auc=row.attack.auc)
+    if rate is not None:
+        entry = replace(entry, tpr=rate.tpr, fpr=rate.fpr)
+    return entry
+
+
+def _name(results: Results) -> str:
+    if results.cover is not None and results.cover.title:
+        return results.cover.title
+    return wording.model_name(results)
+
+
+def _date(results: Results) -> str:
+    """Return the date of an audit; empty if its results do not have one."""
+    return str(getattr(results.provenance, "date", "") or "")[:10]
+
+
+def _gate_state(gated: Gated | None) -> str:
+    if gated is None:
+        return NO_GATE
+    return "passed" if gated.passed else "failed"
+
+
+def index_page(index: AuditIndex) -> str:
+    """Render the index as one self-contained page."""
+    sections = [_answer(index)]
+    if index.audits:
+        sections += [_models(index), _audits(index)]
+    if index.broken:
+        sections.append(_broken(index))
+    return render_page(
+        "Membership privacy audits:", index.name, sections, made_from="the results.json of each audit", what="Folder"
+    )
+
+
+def _answer(index: AuditIndex) -> Section:
+    severities = Counter(audits[0].severity for audits in index.models)
+    counts = [f"{severities[severity]} {severity}" for severity in reversed(ORDER) if severities[severity]]
+    failed = sum(audits[0].gate == "failed" for audits in index.models)
+    lines = [
+        f"{wording.counted(len(index.models), 'model')}, {wording.counted(len(index.audits), 'audit')}.",
+        wording.only_if(counts, f"Severity of the latest audits: {', '.join(counts)}."),
+        wording.only_if(failed, f"The gate failed for {wording.counted(failed, 'model')}."),
+        wording.only_if(index.broken, f"{wording.counted(len(index.broken), 'folder')} cannot be read."),
+    ]
+    body = _filled("answer.html", text=wording.paragraph(*lines))
+    return Section("answer", "Which models reveal their training records?", body, css_class="answer")
+
+
+def _models(index: AuditIndex) -> Section:
+    rows = [(audits[0], len(audits), trend_strip(audits)) for audits in index.models]
+    return Section("models", "Models", _filled("models.html", rows=rows, unknown=UNKNOWN_DATE))
+
+
+def _audits(index: AuditIndex) -> Section:
+    return Section("audits", "All audits", _filled("audits.html", audits=index.audits, unknown=UNKNOWN_DATE))
+
+
+def _broken(index: AuditIndex) -> Section:
+    return Section("broken", "Folders that cannot be read", _filled("broken.html", broken=index.broken))
+
+
+def _filled(template: str, **content) -> Markup:
+    return Markup(render(f"index/{template}", **content))
+
+
+GUESSING = 0.5  # AUC
+STEP, HEIGHT, PAD = 18, 44, 4  # pixels: between two audits, of the strip, and at its ends
+
+
+def trend_strip(audits: Sequence[AuditEntry]) -> Markup:
+    """Draw the AUC of several audits of one model with its intervals, the oldest first; empty for a single one.
+
+    Args:
+        audits: Audits of one model, the newest first.
+    """
+    known = [audit for audit in reversed(audits) if audit.auc is not None]
+    if len(known) < 2:
+        return Markup("")
+    estimates = [audit.auc for audit in known if audit.auc is not None]
+    low = min(GUESSING, *(auc.low for auc in estimates))
+    high = max(GUESSING + 0.1, *(auc.high for auc in estimates))
+
+    def height(value: float) -> str:
+        return f"{HEIGHT - PAD - (value - low) / (high - low) * (HEIGHT - 2 * PAD):.1f}"
+
+    marks = [
+        {
+            "x": PAD + STEP // 2 + STEP * position,
+            "low": height(auc.low),
+            "high": height(auc.high),
+            "value": height(auc.value),
+        }
+        for position, auc in enumerate(estimates)
+    ]
+    label = "; ".join(f"{audit.date or UNKNOWN_DATE}: {' ('.join(audit.auc_texts)})" for audit in known)
+    return _filled(
+        "strip.html",
+        width=2 * PAD + STEP * len(known),
+        height=HEIGHT,
+        guess=height(GUESSING),
+        marks=marks,
+        label=f"AUC by date. {label}",
+    )
