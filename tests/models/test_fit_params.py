@@ -154,6 +154,20 @@ def test_a_fit_that_needs_more_says_how_to_give_it(tmp_path):
     assert np.array_equal(trained(X[:2]), [[0.3, 0.7]] * 2)
 
 
+def test_a_list_of_validation_records_is_passed_unchanged():
+    xgboost = pytest.importorskip("xgboost")
+    members, nonmembers, validation = ((X[part], Y[part]) for part in (slice(60), slice(60, 120), slice(120, 160)))
+    model = xgboost.XGBClassifier(n_estimators=50, early_stopping_rounds=2, n_jobs=1)
+    fit_params = {"eval_set": [validation], "verbose": False}
+    model.fit(*members, **fit_params)
+    inputs = prepare(model, members, nonmembers, fit_params=fit_params)
+    trained = inputs.target.can["train"](inputs.pool.take(np.arange(50)), np.random.default_rng(0)).model
+    losses = trained.evals_result()["validation_0"]["logloss"]
+    assert len(losses) == model.best_iteration + 1  # the rounds that the target kept
+    with pytest.raises(gl.InputError, match="as a list"):
+        prepare(model, members, nonmembers, fit_params={"eval_set": (validation,)})
+
+
 # -- weights that are noticed ---------------------------------------------------------------------------------------------
 
 KEEP_TRACES = [

@@ -104,6 +104,7 @@ def audit(
     about: About | None = None,
     train: Recipe | Callable | None = None,
     fit_params: Mapping[str, Any] | None = None,
+    name: str | None = None,
 ) -> Results:
     """Audit a model for membership leakage.
 
@@ -144,7 +145,9 @@ def audit(
         fit_params: Arguments of ``model.fit`` besides features and labels; reference models get them too. A tuple holds one
             array per set of records, cut to the records of each reference model:
             ``{"sample_weight": (members_weight, nonmembers_weight)}``, with a third for ``population``. Other values are passed
-            unchanged. A function given as ``train`` reads them from ``data.fit_params.arguments``.
+            unchanged, such as a list ``eval_set=[(x, y)]``. A function given as ``train`` reads them from
+            ``data.fit_params.arguments``.
+        name: Name of the model in the report; by default that of its class, for a search that of the best estimator.
 
     Returns:
         Results with ``.attacks`` and ``.records`` (DataFrames), ``.summary()`` and ``.to_html(path)``.
@@ -167,7 +170,7 @@ def audit(
         >>> results.to_html("report.html").name
         'report.html'
     """
-    target = as_target(model, train)
+    target = as_target(model, train, name)
     config = AuditConfig.from_options(
         label=label,
         group=group,
@@ -219,6 +222,7 @@ def collect(
     about: About | None = None,
     train: Recipe | Callable | None = None,
     fit_params: Mapping[str, Any] | None = None,
+    name: str | None = None,
 ) -> Case:
     """Collect an audit without evaluating it: query the target, train reference models, gather evidence.
 
@@ -230,7 +234,7 @@ def collect(
         label, group, id, person, evidence, seed: As for ``audit``.
         references: Number of reference models; by default 32, or 0 if the training recipe is unknown.
         jobs, engine, duplicates, baseline, progress: As for ``audit``.
-        about, train, fit_params: As for ``audit``.
+        about, train, fit_params, name: As for ``audit``.
 
     Returns:
         The case: ``.view`` is the adversary's view, which attacks take; ``.scores`` their scores; ``.truth`` the membership;
@@ -247,7 +251,7 @@ def collect(
         >>> case.view.values["loss"].shape  # the target and four reference models, 400 records
         (5, 400)
     """
-    target = as_target(model, train)
+    target = as_target(model, train, name)
     config = AuditConfig.from_options(
         label=label,
         group=group,

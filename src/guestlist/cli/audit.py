@@ -94,6 +94,7 @@ from guestlist.cli.request import (
     is_flag=True,
     help="With --predictions: the file has no labels. Only attacks that need no labels are run.",
 )
+@option(REPORT, "--name", metavar="TEXT", help="Name of the model.  [default: its class, or the file of predictions]")
 @option(
     REPORT, "--out", type=PATH, help="Audit folder. Run the same command again to resume.  [default: audits/<name>]"
 )
@@ -198,7 +199,7 @@ def _of_predictions(out: Path, options: dict):
         ignore=options["ignore"],
         baseline=not options["no_baseline"],
         claimed=claim_from(options["claimed"], options["delta"], options["gaussian_noise"]),
-        about={"name": path.name, "cover": cover_from(options)},
+        about={"name": options["name"] or path.name, "cover": cover_from(options)},
     )
 
 

@@ -57,6 +57,7 @@ class Request:
     claimed: float | None = None
     delta: float | None = None
     gaussian_noise: bool = False
+    name: str | None = None
     demo: bool = False  # model and records of guestlist demo, which are in no file
 
     def seen_from(self, folder: Path) -> Request:
@@ -156,6 +157,7 @@ def request_from(options: dict) -> Request:
         claimed=options.get("claimed"),
         delta=options.get("delta"),
         gaussian_noise=options.get("gaussian_noise", False),
+        name=options.get("name"),
         demo=False,
     )
 
@@ -220,6 +222,9 @@ def audit_arguments(request: Request, folder: Path, options: RunOptions) -> dict
     """
     from guestlist.evidence import parse_plan
 
+    about: dict[str, Any] = {"demo": True} if request.demo else {"request": _store.to_json(request.seen_from(folder))}
+    if request.name:
+        about["name"] = request.name
     return {
         **_subject(request, options),
         "population": request.population,
@@ -235,7 +240,7 @@ def audit_arguments(request: Request, folder: Path, options: RunOptions) -> dict
         "ignore": request.ignore,
         "baseline": request.baseline,
         "progress": progress_bar(options.quiet),
-        "about": {"demo": True} if request.demo else {"request": _store.to_json(request.seen_from(folder))},
+        "about": about,
     }
 
 

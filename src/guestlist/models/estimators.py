@@ -565,8 +565,11 @@ def _decisions(model, x, classes: np.ndarray) -> np.ndarray:
 def _name(model) -> str:
     if getattr(model, "display_name", ""):  # a native booster
         return model.display_name
-    steps = getattr(model, "steps", None) or [("", model)]
-    return " + ".join(type(step).__name__ for _, step in steps)
+    if hasattr(model, "best_estimator_"):  # a search over parameters
+        return _name(model.best_estimator_)
+    if not getattr(model, "steps", None):
+        return type(model).__name__
+    return " + ".join(_name(step) for _, step in model.steps if step not in (None, "passthrough"))
 
 
 WEIGHTS = "GL133"  # the check that reports them

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import os
 import re
 from collections.abc import Callable, Iterator, Mapping
@@ -399,20 +400,26 @@ def answers(predict: Predict, x, columns: int, scale: Scale) -> np.ndarray:
     return outputs
 
 
-def as_target(model, train: Recipe | Callable | None = None) -> Target:
+def as_target(model, train: Recipe | Callable | None = None, name: str | None = None) -> Target:
     """Return the target of a fitted model, of a model file, or the target itself.
 
     Args:
         model: Target, path of a model file, or model of a framework in ``FRAMEWORKS``.
         train: Training of references, if the model does not define it: a function ``(data, rng) -> model``, or for an
             estimator a recipe ``(model, data, rng) -> model``.
+        name: Name in reports, if it is not that of the model's class.
 
     Returns:
         The target.
 
     Raises:
         InputError: If the model is a class, not fitted, of an unknown type, or needs a target of its framework.
+        ValueError: If ``name`` is not a text.
     """
+    if name is not None:
+        if not isinstance(name, str) or not name.strip():
+            raise ValueError(f"Expected name={short_repr(name)} to be a text.")
+        return replace(as_target(model, train), name=name)
     if isinstance(model, str | Path):
         from guestlist.models.files import load_model
 
@@ -500,12 +507,22 @@ def function_target(
         classes=np.array([] if classes is None else classes),
         scale=scale,
         recipe=recipe,
-        name=name or str(getattr(predict, "__name__", type(predict).__name__)),
+        name=name or _function_name(predict),
         can=can,
     )
     if train is None:
         return target
     return replace(target, can={**can, "retrain": RetrainFunction(target)})
+
+
+def _function_name(predict: Any) -> str:
+    """Return the name of a function, of the function in a ``partial``, or of a callable's class; "function" for a lambda."""
+    while isinstance(predict, functools.partial):
+        predict = predict.func
+    name = str(getattr(predict, "__name__", type(predict).__name__))
+    if name == "<lambda>":
+        return "function"
+    return name
 
 
 def several_outputs(outputs: str, scale: str) -> str:
