@@ -113,7 +113,7 @@ def test_it_stands_in_every_form_of_the_report(predictions):
         for name, words in SAID.items():
             assert f"{name.capitalize()}: {plain(words)}" in text
     bare = gl.audit_predictions(predictions)
-    assert bare.summary(verbose=True).startswith("Could someone tell")
+    assert bare.summary(verbose=True).startswith("Can training records")
     assert "Owner" not in EXPORTS["markdown"].text(bare)
 
 
@@ -126,7 +126,7 @@ def test_audits_that_are_compared_agree_on_a_cover(predictions, tmp_path):
     assert said.cover == gl.Cover("All <b>", "Us", "loans.csv", "a review")
     page = said.to_html(tmp_path / "page.html").read_text("utf-8")
     assert "<title>All &lt;b&gt;</title>" in page
-    assert "<dt>Models</dt><dd><bdi>plain, other, bare</bdi></dd>" in page
+    assert "Models: <bdi>plain, other, bare</bdi>" in page
     assert gl.compare(dict.fromkeys("ab", audits["bare"])).cover is None
     with pytest.raises(gl.InputError, match=r"to be gl\.Cover"):
         gl.compare(audits, about="All")

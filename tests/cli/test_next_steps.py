@@ -35,8 +35,8 @@ def invoke(*arguments: str) -> str:
 
 
 def pasted(text: str) -> list[str]:
-    """Commands and calls in backticks under "What next?", each on one line."""
-    (section,) = re.findall(r"What next\?\n(.*?)\n\n", text, re.DOTALL)
+    """Commands and calls in backticks under "What to do", each on one line."""
+    (section,) = re.findall(r"What to do\n(.*?)(?:\n\n|\nDetails: |\Z)", text, re.DOTALL)
     assert "FOLDER" not in section
     return re.findall(r"`([^`\n]+)`", section)
 
@@ -90,7 +90,7 @@ def test_the_demo_remembers_its_model_and_records(place, monkeypatch):
     monkeypatch.setattr("guestlist._audit.demo.demo_inputs", lambda: {"model": tree(), **small})
     monkeypatch.setattr("guestlist._audit.demo.QUICK", 2)
     shown = invoke("demo", "--quick", "--out", "audits/demo", "--jobs", "1", "--quiet")
-    assert len(shown.splitlines()) <= 24  # a tree has two attackers; the network of the demo has one
+    assert len(shown.splitlines()) <= 26  # a tree has two attackers; the network of the demo has one
     printed = pasted(shown)
     advice = "guestlist defend audits/demo"
     assert f"`{advice}`" in defence_step(gl.read_results("audits/demo"), Path("audits/demo"))

@@ -151,7 +151,7 @@ def test_what_to_do_next_follows_from_what_was_shown(snapshot):
     snapshot(next_steps(unlooked)[-1])
     assert next_steps(replace(quiet(), headline=None)) == ()
     for form in (summary, fragment, markdown):
-        assert "What next?" in form(leaking())
+        assert "What to do" in form(leaking())
     assert "What to do" in report_page(leaking())
 
 

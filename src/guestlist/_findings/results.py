@@ -190,7 +190,7 @@ class Results:
         >>> bool(auc.low < auc.value < auc.high)
         True
         >>> results.summary().splitlines()[0]
-        'Could someone tell who was in the training set of DecisionTreeClassifier?'
+        'Can training records of DecisionTreeClassifier be identified? Severity: low.'
     """
 
     cover: Cover | None = None

@@ -203,10 +203,10 @@ def ticks(axis: Axis, ends: Ends) -> tuple[float, ...]:
     """
     if axis.names:
         return tuple(map(float, range(len(axis.names))))
-    if axis.ticks:
-        return axis.ticks
     low = min(ends)
     high = max(ends)
+    if axis.ticks:
+        return tuple(tick for tick in axis.ticks if low <= tick <= high)
     if axis.log:
         powers = range(math.ceil(math.log10(low) - 1e-9), math.floor(math.log10(high) + 1e-9) + 1)
         return tuple(10.0**power for power in powers)

@@ -15,6 +15,7 @@ from guestlist._findings.results import Gated, Results
 from guestlist._report import diagnostics, gate, wording
 from guestlist._report.assessment import assessment_rows
 from guestlist._report.bom import cyclonedx
+from guestlist._report.first_screen import FirstScreen, first_screen
 from guestlist._report.gate import GateLine, gate_lines
 from guestlist._report.latex import latex
 from guestlist._report.next_steps import next_steps
@@ -31,23 +32,34 @@ from guestlist._util import decimal, for_spreadsheets, percent, with_interval
 def markdown(results: Results) -> str:
     """A short account for people who do not open the page."""
     results = sanitize_results(results)
+    screen = first_screen(results)
     parts = [
         f"# {plain(wording.question(results))}",
         _cover(results),
+        f"**Severity: {screen.severity}.** {plain(screen.rule.capitalize())}.",
         *(plain(text) for text in verdict_texts(results)),
+        _picture(screen),
         _caveats(results),
+        *(f"**{heading}.** {plain(text)}" for heading, text in screen.facts.items()),
         plain(_claim(results)),
         plain(wording.basis_sentence(results)),
     ]
     parts += [plain(small_groups_sentence(results)), attack_table(results)]
     for title, lines in (
-        ("What next?", next_steps(results)),
+        ("What to do", next_steps(results)),
         ("Checks", [row.text for row in diagnostics.elsewhere(results)]),
         _gate(results),
     ):
         if lines:
             parts += [f"## {title}", "\n".join(f"- {plain(line)}" for line in lines)]
     return "\n\n".join(part for part in parts if part) + "\n"
+
+
+def _picture(screen: FirstScreen) -> str:
+    """Return the icon arrays as a block of code, which keeps their rows."""
+    if not screen.picture:
+        return ""
+    return "\n".join(["```", *screen.picture, "```"])
 
 
 def _gate(results: Results) -> tuple[str, tuple[str, ...]]:

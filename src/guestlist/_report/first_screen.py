@@ -23,6 +23,8 @@ from guestlist._util import compact, decimal, interval, interval_in_people, perc
 
 QUESTION = "Can training records be identified?"
 PEOPLE = 100
+ROW = 25  # icons in a row of text
+SYMBOLS = {"full": "●", "half": "◐", "empty": "○"}
 # Attackers and leaks that an audit may leave untested, as the end of "Not tested: …".
 UNTESTED_SHORT = {
     "references": "attacks with reference models",
@@ -48,6 +50,14 @@ class People:
     def icons(self) -> tuple[str, ...]:
         """The icons of 100 people: ``full`` up to the low end, ``half`` up to the high end, ``empty`` beyond."""
         return ("full",) * self.low + ("half",) * (self.high - self.low) + ("empty",) * (PEOPLE - self.high)
+
+    @property
+    def row(self) -> str:
+        """The icons as one row of text: the first 25 people, or one icon for every 4 people if more are shown."""
+        symbols = "".join(SYMBOLS[icon] for icon in self.icons)
+        if self.high <= ROW:
+            return f"{symbols[:ROW]}…"
+        return symbols[PEOPLE // ROW // 2 :: PEOPLE // ROW]
 
     @property
     def text(self) -> str:
@@ -101,6 +111,17 @@ class FirstScreen:
     facts: dict[str, str]
     caveats: tuple[diagnostics.CheckLine, ...]
     steps: tuple[str, ...]
+
+    @property
+    def picture(self) -> tuple[str, ...]:
+        """The two icon arrays as lines of text; none where no share is estimated."""
+        worst = self.worst
+        if worst.identified is None or worst.flagged is None:
+            return ()
+        return (
+            f"{worst.identified.row} {worst.identified.text} of {PEOPLE} identified",
+            f"{worst.flagged.row} {worst.flagged.text} of {PEOPLE} others flagged",
+        )
 
     @property
     def worst(self) -> Attacker:

@@ -12,9 +12,10 @@ from guestlist._report.sections.baseline import model_contribution
 SUGGESTED_REFERENCES = 32
 FOLDER_PLACEHOLDER = "FOLDER"  # on a page, which may be read on another machine
 MAX_STEPS = 3
+RESOLVE = "Resolve"
 DECIDE = "Decide whether membership is sensitive in itself."
 RUN_BASELINE = (
-    "Test whether the two sets differ without the model: repeat the audit without `--no-baseline` (`baseline=False`)."
+    "Test whether the two sets differ without the model: repeat the audit without --no-baseline (baseline=False)."
 )
 MORE_RECORDS = "Audit more records: four times as many halve the smallest leak that the audit can detect."
 SAME_SOURCE = "Repeat the audit with members and non-members drawn at random from one source."
@@ -34,7 +35,7 @@ def next_steps(results: Results, folder: Path | str | None = FOLDER_PLACEHOLDER)
     steps = []
     codes = [row.code for row in diagnostics.caveats(results)]
     if codes:
-        steps.append(f"Resolve {wording.and_joined(codes)} first: see Diagnostics.")
+        steps.append(f"{RESOLVE} {wording.and_joined(codes)} first: see Diagnostics.")
     has_references = results.references is not None
     second = wording.file_holder_attack(results)
     leaks = attack.beats_guessing or (second is not None and second.beats_guessing)
@@ -86,8 +87,8 @@ def references_step(results: Results, folder: Path | str | None) -> str:
     origin = results.origin or Origin("unknown")
     if origin.source == "predictions" or (results.origin is None and results.training is None):
         return (
-            "Add reference models: audit the model itself (`guestlist audit --model`), or pass a shadow model's predictions "
-            "(`--shadow`)."
+            "Add reference models: audit the model itself (guestlist audit --model), or pass a shadow model's predictions "
+            "(--shadow)."
         )
     if origin.source in ("command", "demo") and origin.trains:
         command = f"guestlist collect {_for_shell(folder)} --references {SUGGESTED_REFERENCES}{_flags(origin)}"

@@ -11,7 +11,7 @@ from guestlist._findings.attacks import AttackResult
 from guestlist._findings.results import Results
 from guestlist._report import diagnostics, wording
 from guestlist._report.first_screen import first_screen
-from guestlist._report.next_steps import next_steps
+from guestlist._report.next_steps import RESOLVE, next_steps
 from guestlist._report.sections.answer import verdict_texts
 from guestlist._report.sections.baseline import baseline_sentence, gain_sentence, weighted_sentence
 from guestlist._report.sections.epsilon import epsilon_verdict
@@ -63,17 +63,17 @@ def _main_parts(results: Results, folder, width: int) -> list[str]:
     more = len(warnings) - MAX_WARNINGS
     if more > 0:
         warnings[MAX_WARNINGS:] = [f"{wording.counted(more, 'more warning')} in the report."]
-    facts = [f"Severity: {screen.severity}."]
-    facts += [f"{heading}: {screen.facts[heading]}" for heading in MAIN_FACTS if heading in screen.facts]
+    facts = [f"{heading}: {screen.facts[heading]}" for heading in MAIN_FACTS if heading in screen.facts]
     if results.epsilon is not None:
         facts.append(first_sentences(epsilon_verdict(results.epsilon)))
-    steps = sorted(screen.steps, key=lambda step: "`" not in step)  # a command to run comes first
+    # The warnings above name the checks to resolve, and a command to run comes first.
+    steps = sorted((step for step in screen.steps if not step.startswith(RESOLVE)), key=lambda step: "`" not in step)
     return [
-        f"{wording.model_name(results)}: {screen.question[0].lower()}{screen.question[1:]}",
-        *verdicts,
+        f"{wording.question(results)} Severity: {screen.severity}.",
+        "\n".join([*(_filled(verdict, width) for verdict in verdicts), *(f"  {line}" for line in screen.picture)]),
         _section("Before you rely on it", warnings, width),
         "\n".join(_bullets([*facts, wording.basis_sentence(results)], width)),
-        _section("What next?", [first_sentences(step) for step in steps[:1]], width),
+        _section("What to do", [first_sentences(step) for step in steps[:1]], width),
     ]
 
 
@@ -84,7 +84,7 @@ def _all_parts(results: Results, folder, width: int) -> list[str]:
         *verdict_texts(results),
         _section("Before you rely on it", [row.text for row in diagnostics.caveats(results)], width),
         "\n".join(_bullets(_context(results), width)),
-        _section("What next?", next_steps(results, folder), width),
+        _section("What to do", next_steps(results, folder), width),
         _attack_table(results, width),
         _section("Checks", _checks(results), width),
         _section("Not tested", untested_sentences(results), width),
@@ -249,15 +249,17 @@ def _filled(text: str, width: int, **indents: str) -> str:
 
 
 def fragment(results: Results) -> str:
-    """Return HTML without scripts, with its own styles, in the colours of the surrounding page."""
+    """Return the first screen and the attacks as HTML without scripts, in the colours of the surrounding page."""
+    folder = results.folder
     results = sanitize_results(results)
+    other_checks = [row.text for row in diagnostics.elsewhere(results)]
     return render(
         "notebook.html",
         results=results,
+        screen=first_screen(results, folder),
         rows=wording.headline_names(results),
         question=wording.question(results),
         answers=verdict_texts(results),
-        baseline=wording.paragraph(baseline_sentence(results), gain_sentence(results), weighted_sentence(results)),
         basis=wording.paragraph(
             wording.basis_sentence(results),
             exposed_group_sentence(results),
@@ -265,11 +267,12 @@ def fragment(results: Results) -> str:
             small_groups_sentence(results),
             unscored_sentence(results),
         ),
-        chosen=selection_sentence(results),
-        limits=detection_limits(results),
-        lower_bound=wording.LOWER_BOUND,
-        caveats=diagnostics.caveats(results),
-        steps=next_steps(results),
-        checks=diagnostics.elsewhere(results),
-        in_brief=diagnostics.in_brief(results),
+        details=wording.paragraph(
+            "95% confidence intervals.",
+            selection_sentence(results),
+            *detection_limits(results),
+            wording.LOWER_BOUND,
+            *other_checks,
+            diagnostics.in_brief(results),
+        ),
     )

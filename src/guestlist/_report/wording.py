@@ -17,7 +17,7 @@ FILE_HOLDER = "Someone who holds the model file"
 
 def question(results: Results) -> str:
     """Return the question that the audit answers."""
-    return f"Could someone tell who was in the training set of {model_name(results)}?"
+    return f"Can training records of {model_name(results)} be identified?"
 
 
 def model_name(results: Results) -> str:

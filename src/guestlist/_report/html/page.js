@@ -123,7 +123,7 @@ function columned(chart) {
 for (const [id, chart] of Object.entries(charts)) {
   const container = document.getElementById(id);
   showTooltip(container, chart);
-  container.after(made("div", {className: "tools small"}, saver("Figures as CSV", id, () => columned(chart))));
+  container.after(made("div", {className: "tools small"}, saver("Data as CSV", id, () => columned(chart))));
 }
 
 // Open collapsed sections for printing.

@@ -139,7 +139,7 @@ def _weighted(results: Results) -> list[Series]:
     weighted = results.adjusted
     if weighted is None or not weighted.fpr:
         return []
-    name = f"{weighted.attack}, non-members weighted to be like members"
+    name = f"{weighted.attack}, weighted non-members"
     return [_line(name, weighted.fpr, weighted.tpr, "member", 1.6, dash="dash")]
 
 

@@ -146,7 +146,7 @@ def typical_sentence(results: Results) -> str | None:
     if results.headline is None or others is None:
         return _too_few_references(results)
     larger = round(others.share_larger * len(others.aucs), 1)
-    models = f"{count(len(others.aucs))} {same_recipe_models(results)}"
+    models = wording.counted(len(others.aucs), "such model")
     return wording.paragraph(
         _typical(results, others),
         f"{larger:g} of {models} leak more; their mean AUC is {decimal(others.auc.value)} ({interval(others.auc)}).",
