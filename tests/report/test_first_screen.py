@@ -1,6 +1,9 @@
 """The first screen: severity follows from interval ends, and every state fits into a few words."""
 
+import re
 from dataclasses import replace
+from html.parser import HTMLParser
+from pathlib import Path
 
 import pytest
 from tests.report.test_words import CASES
@@ -10,16 +13,49 @@ from guestlist import Estimate
 from guestlist._baseline.baseline import Baseline
 from guestlist._findings.attacks import Rate
 from guestlist._report.first_screen import PEOPLE, first_screen
+from guestlist._report.page import report_page
 from guestlist._report.severity import (
     CANNOT_TELL,
     HIGH,
+    HIGH_RATIO,
     LOW,
     MODERATE,
+    MODERATE_AUC,
+    MODERATE_RATIO,
     NONE_FOUND,
     ORDER,
+    POWER_AUC,
     RULES,
     audit_severity,
 )
+
+ROOT = Path(__file__).parents[2]
+
+
+class Words(HTMLParser):
+    """Numbers of words of a page: all of them, and those outside collapsed parts."""
+
+    def __init__(self, source: str):
+        super().__init__()
+        self.every = 0
+        self.open = 0
+        self.hidden = 0
+        self.collapsed = 0
+        self.feed(source)
+
+    def handle_starttag(self, tag, attrs):
+        self.hidden += tag in ("script", "style", "title", "svg")
+        self.collapsed += tag == "details"
+
+    def handle_endtag(self, tag):
+        self.hidden -= tag in ("script", "style", "title", "svg")
+        self.collapsed -= tag == "details"
+
+    def handle_data(self, data):
+        if not self.hidden:
+            words = len(data.split())
+            self.every += words
+            self.open += words * (not self.collapsed)
 
 
 def with_tpr(low: float):
@@ -81,3 +117,26 @@ def test_one_hundred_icons_show_the_interval():
     assert len(identified.icons) == PEOPLE
     assert identified.icons.count("full") == 5
     assert identified.icons.count("half") == 4
+
+
+def test_the_docs_define_every_severity():
+    page = (ROOT / "docs" / "report.md").read_text("utf-8")
+    for name in ORDER:
+        assert f"| {name} |" in page
+    for number in (HIGH_RATIO, MODERATE_RATIO, MODERATE_AUC, POWER_AUC):
+        assert re.search(rf"\b{re.escape(str(number))}\b", page)
+
+
+def test_the_report_is_short():
+    """The demo has 602 open and 2,183 words in all; this one has other tables of a similar size."""
+    words = Words(report_page(leaking()))
+    assert words.open <= 900
+    assert words.every <= 2200
+
+
+def test_text_icons_follow_the_interval():
+    few = first_screen(with_tpr(0.05)).worst.identified
+    assert few.row == "●●●●●◐◐◐◐" + "○" * 16 + "…"
+    many = first_screen(with_tpr(0.5)).worst.identified
+    assert many.row.count("●") == 12
+    assert len(many.row) == 25
