@@ -54,5 +54,5 @@ $(CORE): pyproject.toml constraints.txt
 	touch $@
 
 $(DEV): $(CORE)
-	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable ".[torch,ray,attribution,dp,onnx,plot,mlflow,docs,test]"
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable ".[torch,keras,ray,attribution,dp,onnx,plot,mlflow,docs,test]"
 	touch $@

@@ -13,6 +13,7 @@ from guestlist._diagnostics.core import never
 from guestlist.attacks import ATTACKS, Attack
 from guestlist.defences import DEFENCES
 from guestlist.evidence import EVIDENCE
+from guestlist.models import FRAMEWORKS
 from guestlist.risks import RISKS
 
 ROOT = Path(__file__).parents[1]
@@ -55,6 +56,24 @@ def defence_table() -> str:
             f"| `{name}` | `{defence.written}` | {defence.trains} | {defence.summary} | {defence.cost} | {defence.paper} |"
         )
     return "\n".join(rows)
+
+
+def framework_table() -> str:
+    """Return the table of frameworks, in Markdown. Output defences and a choice of members serve every framework."""
+    rows = ["| framework | pass | references | defences | white box | DP training |", "| --- " * 6 + "|"]
+    any_model = [row for row in DEFENCES.values() if row.trains.startswith("any ")]
+    for name, framework in FRAMEWORKS.items():
+        own = [row for row in DEFENCES.values() if row.trains == framework.model_type]
+        private = any(hasattr(row.recipe, "privacy") for row in own)
+        rows.append(
+            f"| {name} | {framework.models} | {framework.references} | {len(own) + len(any_model)} "
+            f"| {_yes(framework.white_box)} | {_yes(private)} |"
+        )
+    return "\n".join(rows)
+
+
+def _yes(value: bool) -> str:
+    return "yes" if value else ""
 
 
 def newcomer_table() -> str:
@@ -169,6 +188,7 @@ def references_table() -> str:
 TABLES = {
     "attacks": attack_table,
     "defences": defence_table,
+    "frameworks": framework_table,
     "evidence": evidence_table,
     "newcomer": newcomer_table,
     "collection": collection_table,
@@ -181,7 +201,14 @@ TABLES = {
     "honesty": honesty_table,
     "power": power_table,
 }
-PAGES = ("docs/attacks.md", "docs/benchmarks.md", "docs/checks.md", "docs/defences.md", "docs/expensive_models.md")
+PAGES = (
+    "docs/attacks.md",
+    "docs/benchmarks.md",
+    "docs/checks.md",
+    "docs/defences.md",
+    "docs/expensive_models.md",
+    "docs/models.md",
+)
 
 
 def updated(page: str) -> str:

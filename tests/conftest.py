@@ -20,6 +20,9 @@ settings.load_profile("repeatable")
 # One per core is one: tests run side by side already. Those that are about processes say how many they want.
 os.environ["LOKY_MAX_CPU_COUNT"] = "1"
 
+# The default backend of Keras, TensorFlow, is not among the test dependencies.
+os.environ.setdefault("KERAS_BACKEND", "torch")
+
 # Audits of one test may run on two days, and must not differ by that.
 os.environ.setdefault("SOURCE_DATE_EPOCH", "1795000000")
 

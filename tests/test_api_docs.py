@@ -191,13 +191,14 @@ def doctests(module: str) -> list[doctest.DocTest]:
 
 @pytest.mark.parametrize("module", modules_with_examples())
 def test_examples_run(module, tmp_path, monkeypatch):
-    for extra in ("torch", "opacus", "captum", "skl2onnx"):  # some examples show features of extras
+    for extra in ("torch", "keras", "opacus", "captum", "skl2onnx"):  # some examples show features of extras
         pytest.importorskip(extra)
     monkeypatch.chdir(tmp_path)
     runner = doctest.DocTestRunner(optionflags=doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE)
     report = io.StringIO()
     with warnings.catch_warnings(), contextlib.redirect_stderr(io.StringIO()):
         warnings.simplefilter("ignore", gl.AuditWarning)
+        warnings.filterwarnings("ignore", "__array__ implementation", DeprecationWarning)  # in Keras
         for test in doctests(module):
             runner.run(test, out=report.write)
     results = runner.summarize(verbose=False)

@@ -13,6 +13,7 @@ from types import ModuleType
 
 OPTIONAL = (
     "torch",
+    "keras",
     "opacus",
     "captum",
     "ray",

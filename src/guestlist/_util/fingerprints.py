@@ -6,6 +6,7 @@ import importlib
 import importlib.metadata
 import inspect
 import sys
+import tokenize
 import types
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import fields, is_dataclass
@@ -102,7 +103,8 @@ def _class_source(cls: type) -> str:
     The text of a class is looked up by its name, and may be newer than the class; that of a method is not.
     """
     source = ""
-    with contextlib.suppress(OSError, TypeError):  # typed into an interpreter: there is no file to read it from
+    # A class typed into an interpreter has no file; a file that has changed since may end inside a statement.
+    with contextlib.suppress(OSError, TypeError, SyntaxError, tokenize.TokenError):
         source = inspect.getsource(cls)
     return f"\n{_qualified(cls)}:\n{source}{''.join(map(_function, _methods(cls)))}"
 
@@ -119,7 +121,7 @@ def _function(value) -> str:
     """Source, defaults and closure: two functions made by one factory with other settings are two recipes."""
     source = _code(value)
     if value.__name__ != "<lambda>":  # the source of a lambda is its whole line, which may hold others
-        with contextlib.suppress(OSError, TypeError):
+        with contextlib.suppress(OSError, TypeError, SyntaxError, tokenize.TokenError):  # or the file has changed since
             source = inspect.getsource(value)
     return f"{source}{_held(value)}"
 

@@ -12,6 +12,8 @@ from .input_checks import Twins as Twins
 from .input_checks import check_finite as check_finite
 from .input_checks import check_readable as check_readable
 from .input_checks import check_sides as check_sides
+from .keras_models import KerasFit as KerasFit
+from .keras_models import keras_target as keras_target
 from .outputs import answering as answering
 from .prediction_files import read_predictions as read_predictions
 from .predictions import Predictions as Predictions

@@ -273,9 +273,11 @@ def check_fit(target: Target, params: FitParams | None) -> None:
     Raises:
         InputError: If it cannot.
     """
-    trainer = target.can.get("train")
+    trainer: Any = target.can.get("train")
     if isinstance(trainer, Train) and isinstance(trainer.recipe, Refit):
         check_arguments(trainer.model, params.arguments if params else {})
+    if hasattr(trainer, "check_fit_params"):
+        trainer.check_fit_params(params)
 
 
 def with_fit_params(target: Target, params: FitParams) -> Target:
@@ -295,9 +297,9 @@ def with_fit_params(target: Target, params: FitParams) -> Target:
         "train", "fit_params= are for the training of references, and {name} has no recipe to train them by{why}."
     )
     retraining = target.can.get("retrain")
-    if getattr(retraining, "trains", "function") not in ("estimator", "function"):
+    if getattr(retraining, "trains", "function") not in ("estimator", "function", "Keras model"):
         raise InputError(
-            f"fit_params= are passed to fit of scikit-learn-style estimators, and {target.name} is trained by "
+            f"fit_params= are passed to fit of estimators and Keras models, and {target.name} is trained by "
             f"{type(getattr(retraining, 'recipe', trainer)).__name__}. Set its options in train= where the target is made."
         )
     names = ", ".join(params.arguments)

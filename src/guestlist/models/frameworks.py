@@ -36,6 +36,9 @@ class Framework:
         packages: Top-level packages, one of which defines a class that the model's type inherits from. Empty for any.
         methods: Methods that the model must have.
         query: ``(model, train) -> Target`` that wraps a fitted model. None if more has to be known about the model.
+        models: Models of the framework, for the docs.
+        references: How references are trained, for the docs.
+        white_box: Whether attacks can read gradients and activations.
         advice: Error message of ``audit`` for a fitted model if ``query`` is None.
         retrain: ``(model, recipe, data, members, fit, **options) -> Target`` that trains a target on the members among the
             records. ``fit(train, model, records)`` calls ``train`` with a fixed seed and one thread. The options are those of
@@ -52,6 +55,9 @@ class Framework:
     packages: tuple[str, ...] = ()
     methods: tuple[str, ...] = ()
     query: Callable[..., Any] | None = None
+    models: str = ""
+    references: str = "`clone(model).fit`"
+    white_box: bool = False
     advice: str = ""
     retrain: Callable[..., Any] = Lazy("guestlist.models.estimators:retrain_estimator")
     describe: Callable[[Any], str] = Lazy("guestlist._util.fingerprints:describe")
@@ -70,25 +76,43 @@ class Framework:
 FRAMEWORKS: dict[str, Framework] = {
     "boosters": Framework(
         model_type="estimator",
+        models="`XGBClassifier`, `LGBMClassifier`, `CatBoostClassifier` and regressors",
         packages=("catboost", "lightgbm", "xgboost"),
         methods=("get_params", "fit"),
         query=Lazy("guestlist.models.estimators:query_estimator"),
     ),
     "native boosters": Framework(
         model_type="estimator",
+        models="`xgboost.Booster`, `lightgbm.Booster`",
+        references="library's `train` with stored parameters",
         packages=("lightgbm", "xgboost"),
         methods=("predict", "save_model"),
         query=Lazy("guestlist.models.estimators:query_estimator"),
     ),
     "scikit-learn": Framework(
         model_type="estimator",
+        models="any estimator or pipeline",
         methods=("get_params", "fit"),
         query=Lazy("guestlist.models.estimators:query_estimator"),
         suffixes=(".skops", ".pkl", ".pickle", ".joblib"),
         load=Lazy("guestlist.models.files:load_estimator"),
     ),
+    "keras": Framework(  # before torch: with its torch backend, Keras models are torch modules
+        model_type="Keras model",
+        models="any model with one output",
+        references="`clone_model` and `fit`",
+        packages=("keras",),
+        methods=("fit", "predict", "get_layer"),
+        query=Lazy("guestlist.models.keras_models:query_keras"),
+        retrain=Lazy("guestlist.models.keras_models:retrain_keras"),
+        describe=Lazy("guestlist.models.keras_models:describe_keras"),
+        seed=Lazy("guestlist.models.keras_models:seed_keras"),
+    ),
     "torch": Framework(
         model_type="torch module",
+        models="`gl.torch_target(module, …)`",
+        references="`train=`, a recipe or function",
+        white_box=True,
         packages=("torch",),
         advice="Wrap a torch module with gl.torch_target(module, classes=..., train=...), which says how it is trained.",
         retrain=Lazy("guestlist.models.torch_modules:retrain_module"),
@@ -98,6 +122,8 @@ FRAMEWORKS: dict[str, Framework] = {
     ),
     "onnx": Framework(
         model_type="ONNX file",
+        models="path of an `.onnx` file",
+        references="`train=`, a function",
         packages=("onnx", "onnxruntime"),
         advice="Save the ONNX model to a file and pass its path, or wrap it with gl.onnx_target(path, ...).",
         suffixes=(".onnx",),
@@ -105,6 +131,8 @@ FRAMEWORKS: dict[str, Framework] = {
     ),
     "function": Framework(
         model_type="function",
+        models="`gl.function_target(predict, …)`",
+        references="`train=`, a function",
         methods=("__call__",),
         advice="Wrap a function with gl.function_target(predict, classes=..., train=...), which says what its columns are.",
     ),

@@ -15,7 +15,7 @@ import numpy as np
 import pandas as pd
 
 from guestlist._store import spot_digest
-from guestlist._util import Stopped, describe, reason, short_repr
+from guestlist._util import Stopped, describe, integer, reason, short_repr
 from guestlist.data import Data, copied, encode
 from guestlist.defences import Recipe, Training, as_function
 from guestlist.errors import AuditError, InputError
@@ -454,12 +454,14 @@ def function_target(
     scale: Scale | str = "probabilities",
     recipe: str | None = None,
     name: str | None = None,
+    params: Any = None,
+    batch_size: int | None = None,
 ) -> Target:
     """Return a target from a function.
 
     Args:
         predict: Function from features to (records, classes) outputs; to (records,) numbers for the scale ``values``, to
-            (records,) labels for the scale ``labels``.
+            (records,) labels for the scale ``labels``. With ``params``, a function ``(params, x) -> outputs``.
         classes: Labels, one per column of the outputs; None for ``values``.
         train: ``(data, rng) -> predict``; trains one reference on ``data.x`` and ``data.y`` with all its
             randomness from ``rng``. Without it, only the attacks that need no references run.
@@ -468,13 +470,15 @@ def function_target(
         scale: ``probabilities``, ``logits``, ``labels`` or ``values``.
         recipe: Text that identifies ``train`` across runs; by default its source code and closure.
         name: Name in reports; by default that of the function.
+        params: Parameters of the model, as for a function of JAX. ``train`` and ``distil`` then return parameters.
+        batch_size: Largest number of records in one call of ``predict``; by default all.
 
     Returns:
         The target, for ``audit`` and the other entry points.
 
     Raises:
         InputError: If the classes do not fit the scale.
-        ValueError: If the scale is unknown.
+        ValueError: If the scale is unknown, or the batch size is not positive.
 
     Examples:
         >>> model, members, nonmembers = gl.testing.small_model()
@@ -489,8 +493,15 @@ def function_target(
         can["train"] = as_function(train)
     if distil is not None:
         can["distil"] = distil
-    elif train is not None and not scale.has_classes:
-        can["distil"] = SoftValueTrainer(train)
+    display_name = name or _function_name(predict)
+    if params is not None or batch_size is not None:
+        if batch_size is not None:
+            batch_size = integer("batch_size", batch_size, low=1)
+        bind = _Bind(None if params is None else predict, batch_size)
+        can = {capability: _BoundTrainer(train_one, bind) for capability, train_one in can.items()}
+        predict = bind(predict if params is None else params)
+    if distil is None and train is not None and not scale.has_classes:
+        can["distil"] = SoftValueTrainer(can["train"])
     query_function: Predict = predict
     if np.ndim(classes) == 1 and len(classes):
         form: type[LabelPredict | ColumnOrderPredict] = ColumnOrderPredict
@@ -507,7 +518,7 @@ def function_target(
         classes=np.array([] if classes is None else classes),
         scale=scale,
         recipe=recipe,
-        name=name or _function_name(predict),
+        name=display_name,
         can=can,
     )
     if train is None:
@@ -622,6 +633,50 @@ class WrappedTrainer:
 
     def __call__(self, *arguments) -> Predict:
         return self.form(self.train(*arguments), self.classes)
+
+
+@dataclass(frozen=True)
+class _BatchedPredict:
+    """Function of parameters and features, called with at most ``batch_size`` records."""
+
+    predict: Callable[..., Any]
+    params: Any
+    batch_size: int | None
+
+    def __call__(self, x) -> np.ndarray:
+        size = self.batch_size or max(len(x), 1)
+        batches = [x[start : start + size] for start in range(0, len(x), size)]
+        if self.params is None:
+            parts = [self.predict(batch) for batch in batches]
+        else:
+            parts = [self.predict(self.params, batch) for batch in batches]
+        if all(isinstance(part, pd.DataFrame) for part in parts):
+            return pd.concat(parts, ignore_index=True)
+        return np.concatenate([np.asarray(part) for part in parts])
+
+
+@dataclass(frozen=True)
+class _Bind:
+    """Make a function that queries a model from its parameters; without ``apply``, from its own function."""
+
+    apply: Callable[..., Any] | None
+    batch_size: int | None
+
+    def __call__(self, model: Any) -> _BatchedPredict:
+        if self.apply is None:
+            return _BatchedPredict(model, None, self.batch_size)
+        return _BatchedPredict(self.apply, model, self.batch_size)
+
+
+@dataclass(frozen=True)
+class _BoundTrainer:
+    """Train one model, and return the function that queries it."""
+
+    train: Callable[..., Any]
+    bind: _Bind
+
+    def __call__(self, *arguments: Any) -> Predict:
+        return self.bind(self.train(*arguments))
 
 
 @dataclass(frozen=True)
