@@ -149,7 +149,7 @@ def test_the_sharp_edges_are_sharp(tmp_path):
 @pytest.mark.parametrize(
     ("name", "blocks"),
     [
-        ("compare.md", 1),
+        ("compare.md", 2),
         ("defences.md", 8),
         ("expensive_models.md", 1),
         ("models_regression.md", 2),

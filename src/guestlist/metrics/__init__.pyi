@@ -51,3 +51,5 @@ from .ranking import auc_gain_within_folds as auc_gain_within_folds
 from .ranking import effective_sizes as effective_sizes
 from .ranking import placements as placements
 from .ranking import smallest_detectable_auc as smallest_detectable_auc
+from .scorers import LeakageScorer as LeakageScorer
+from .scorers import leakage_scorer as leakage_scorer
