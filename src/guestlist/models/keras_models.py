@@ -113,8 +113,8 @@ class KerasFit:
         steps: Number of batches per epoch, from which the batch size follows; None for batches of 32 records.
 
     Examples:
-        >>> gl.models.KerasFit(epochs=10).describe()
-        'KerasFit(epochs=10, steps=None)'
+        >>> gl.models.KerasFit(epochs=10)
+        KerasFit(epochs=10, steps=None)
     """
 
     epochs: int | None = None
