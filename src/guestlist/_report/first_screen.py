@@ -11,6 +11,7 @@ from guestlist._report.next_steps import FOLDER_PLACEHOLDER, next_steps
 from guestlist._report.sections.answer import file_holder_sentences, verdict_sentences
 from guestlist._report.severity import (
     CANNOT_TELL,
+    NONE_FOUND,
     RULES,
     AttackerRow,
     attacker_rows,
@@ -88,6 +89,11 @@ class Attacker:
     severity: str
     identified: People | None
     flagged: People | None
+
+    @property
+    def leaks(self) -> bool:
+        """Evidence that this attacker does better than guessing."""
+        return self.severity not in (NONE_FOUND, CANNOT_TELL)
 
 
 @dataclass(frozen=True)
@@ -190,11 +196,19 @@ def _attacker(results: Results, row: AttackerRow) -> Attacker:
         who=row.attacker,
         attack=wording.attack_title(row.attack.name),
         verdict=sentences[0],
-        evidence=sentences[1],
+        evidence=_with_attacker(results, row, sentences[1]),
         severity=row.severity,
         identified=identified,
         flagged=flagged,
     )
+
+
+def _with_attacker(results: Results, row: AttackerRow, evidence: str) -> str:
+    """Name the attacker in the evidence where two were tested."""
+    if results.file_holder is None:
+        return evidence
+    who = row.attacker.replace("Someone", "An attacker")
+    return evidence.replace("An attacker", who).replace("an attacker", f"{who[0].lower()}{who[1:]}")
 
 
 def _people(rate: Rate) -> People:
@@ -237,7 +251,7 @@ def _cause(results: Results) -> str:
         )
     power = "low power"
     if baseline.detectable_auc < 1:
-        power = f"80% power to detect AUC {decimal(baseline.detectable_auc)}"
+        power = f"80% power: AUC {decimal(baseline.detectable_auc)}"
     return f"No evidence that the two sets differ without the model ({power})."
 
 
@@ -261,7 +275,7 @@ def _retraining(results: Results) -> str:
         return f"Models trained the same way on other members leak less ({expected}; this model {decimal(attack.auc.value)})."
     if attack.auc.value < prediction.low:
         return f"Models trained the same way on other members leak more ({expected}; this model {decimal(attack.auc.value)})."
-    return f"Models trained the same way leak about as much ({expected})."
+    return f"Models trained alike leak about as much ({expected})."
 
 
 def _limits(results: Results) -> str:
@@ -270,6 +284,6 @@ def _limits(results: Results) -> str:
         codes -= {"parameters"}
     untested = [UNTESTED_SHORT[code] for code in UNTESTED_ORDER if code in codes]
     return wording.paragraph(
-        "A lower bound.",
+        "Stronger attacks may find more.",
         wording.only_if(untested, f"Not tested: {untested[0] if untested else ''}."),
     )

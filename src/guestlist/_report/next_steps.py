@@ -65,7 +65,7 @@ def next_steps(results: Results, folder: Path | str | None = FOLDER_PLACEHOLDER)
 def _review_step(results: Results) -> str:
     if results.exposure is None or not results.exposure.flagged:
         return REVIEW_EXPOSED
-    return f"Review the {wording.counted(results.exposure.flagged, 'flagged record')}."
+    return f"Review the {wording.counted(results.exposure.flagged, 'most exposed record')}."
 
 
 def defence_step(results: Results, folder: Path | str | None) -> str:

@@ -107,7 +107,7 @@ def _resolution(rate: Rate, subject: Subject) -> str:
 
 
 LEARNS = "Whether a person's record was in the training set."
-DOES_NOT_LEARN = "The content of records. Attribute inference and reconstruction were not tested."
+DOES_NOT_LEARN = "The content of the record. Attacks that infer attributes or reconstruct records were not tested."
 ACCESS = {
     QUERIES: "Queries to the model for the record in question, with its label.",
     MODEL_FILE: "The model file itself.",
@@ -177,7 +177,7 @@ def reading_section(results: Results) -> Section:
 
 UNTESTED_TEXTS = {
     "references": "Attacks that compare the target with reference models, which usually identify more records.",
-    "parameters": "Attackers who use the model's parameters (white-box attacks).",
+    "parameters": "White-box attacks on gradients and activations.",
     "labels_only": "Attackers who see only the predicted labels.",
     "sources": "Whether members and non-members differ without the model.",
     "other_leakage": "Other types of leakage: reconstruction, attribute inference, memorised text or images.",

@@ -145,11 +145,11 @@ def typical_sentence(results: Results) -> str | None:
         others = results.headline.same_recipe
     if results.headline is None or others is None:
         return _too_few_references(results)
-    larger = round(others.share_larger * len(others.aucs), 1)
+    larger = round(others.share_larger * len(others.aucs))
     models = wording.counted(len(others.aucs), "such model")
     return wording.paragraph(
         _typical(results, others),
-        f"{larger:g} of {models} leak more; their mean AUC is {decimal(others.auc.value)} ({interval(others.auc)}).",
+        f"{larger} of {models} leak more; their mean AUC is {decimal(others.auc.value)} ({interval(others.auc)}).",
         _attack_on_others(results.headline, others),
     )
 
