@@ -18,7 +18,7 @@ NEEDS = {
     "torch_network": (("torch",), "Sequential"),
     "text_pipeline": ((), "TfidfVectorizer"),
     "onnx_file": (("onnxruntime", "onnx", "skl2onnx"), "digits.onnx"),
-    "predictions_from_r": ((), "predictions: can"),
+    "predictions_from_r": ((), "of predictions be"),
     "knn_model": ((), "KNeighborsClassifier"),
     "private_training": (("torch", "opacus"), "Promised: epsilon"),
 }

@@ -104,6 +104,8 @@ COMMANDS = {
     "knn onion": [("numbers.csv --label label", 0, "")],
     "knn influence": [("numbers.csv --label label --remove 3", 0, "")],
     "trees": [("--model model.skops --members members.csv --label label --id id", 0, "")],
+    "scan": [("model.skops --members members.csv --label label --id id", None, "")],
+    "index": [("audits", None, "")],
     "demo": [],  # test_packaging.py runs it as a process
 }
 

@@ -85,7 +85,7 @@ def test_the_recipe_is_judged_on_models_other_than_the_target(tree, blobs):
     assert len(found.headline.same_recipe.aucs) == 10
     assert place.auc.low < sum(place.aucs) / 10 < place.auc.high
     assert (found.headline.measure, found.headline.stand_ins) == ("auc", 10)
-    assert "each in turn as a stand-in target" in selection_sentence(found)
+    assert "reference models, not on this model" in selection_sentence(found)
     assert gl.audit(tree, *blobs, references=4, jobs=1).headline.same_recipe is None
 
 

@@ -47,7 +47,7 @@ def test_judging_writes_nothing_and_finds_all(tmp_path, monkeypatch):
     assert [g.value for g in results.groups] == ["first", "second"]
     assert len(results.records) == 350
     write_results(tmp_path, results, case.scores)
-    again = gl.read_results(tmp_path)
+    again = replace(gl.read_results(tmp_path), folder=None)
     assert again.document() == results.document()
     assert report_page(again) == report_page(results)
     assert set(np.load(tmp_path / "scores" / "loss.npy")) == set(case.scores["loss"])
@@ -146,8 +146,8 @@ def test_results_that_lack_a_finding_can_be_read_and_shown(name, tmp_path):
     assert getattr(found, name) is None
     for form in (report_page, summary, fragment):
         said = form(found)
-        assert "in the training set of" in said
-        assert "None" not in said.replace("None of", "")
+        assert "be identified?" in said
+        assert "None" not in said.replace("None found", "").replace("None of", "").replace("None of", "")
 
 
 def test_results_without_any_finding_can_be_shown():

@@ -70,7 +70,7 @@ def test_shows_everything_there_is(case):
         assert sentence in shown
     for outcome in attacks.sorted_attacks(results.outcomes, (results.headline.name,))[: attacks.MAX_LISTED]:
         assert interval(outcome.auc) in shown
-        assert wording.attack_title(outcome.name) in shown
+        assert wording.attack_title(outcome) in shown
     if results.groups:
         (names,) = (chart.y.names for id, chart in page_charts(results).items() if id == "groups-0")
         assert all(any(f"{group.group} = {group.value} " in name for name in names) for group in results.groups)

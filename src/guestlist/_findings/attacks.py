@@ -118,6 +118,7 @@ class AttackResult:
         p_reversed: Adjusted p-value of an AUC this small, for the headline attack only.
         beyond_headline: AUC minus that of the headline, with simultaneous intervals for all attacks.
         access: What the attack takes of the model, ``queries`` or the ``model file``.
+        title: Display name; empty for a user-defined attack.
     """
 
     name: str
@@ -137,6 +138,7 @@ class AttackResult:
     p_reversed: float | None = None
     beyond_headline: Estimate | None = None
     access: str = QUERIES
+    title: str = ""
 
     @property
     def ranks_above(self) -> bool:
@@ -260,6 +262,7 @@ def evaluate_attack(
         curve=_curve(scores, member, sides),
         histogram=_histogram(scores, member),
         access=access_of(attack.evidence),
+        title=attack.title,
     )
 
 

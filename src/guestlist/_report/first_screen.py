@@ -194,7 +194,7 @@ def _attacker(results: Results, row: AttackerRow) -> Attacker:
         flagged = People(others, others, others)
     return Attacker(
         who=row.attacker,
-        attack=wording.attack_title(row.attack.name),
+        attack=wording.attack_title(row.attack),
         verdict=sentences[0],
         evidence=_with_attacker(results, row, sentences[1]),
         severity=row.severity,

@@ -38,13 +38,9 @@ def meta_texts(results: Results) -> list[str]:
     return texts
 
 
-def attack_title(name: str) -> str:
+def attack_title(attack: AttackResult) -> str:
     """Return the display name of an attack; its name if it is user-defined."""
-    from guestlist.attacks import ATTACKS
-
-    if name not in ATTACKS:
-        return name
-    return ATTACKS[name].title or name
+    return attack.title or attack.name
 
 
 def cover_lines(results: Results) -> list[str]:

@@ -134,7 +134,7 @@ def audit_facts(results: Results) -> dict[str, str]:
         "Access": " ".join(access),
         "Learns": LEARNS,
         "Does not learn": DOES_NOT_LEARN,
-        "Attack": wording.only_if(attack, wording.attack_title(attack.name) if attack else ""),
+        "Attack": wording.only_if(attack, wording.attack_title(attack) if attack else ""),
         "Data": wording.basis_sentence(results),
         "Model": wording.fit_sentence(results),
     }
