@@ -285,6 +285,50 @@ def test_sparse_rows_are_found_after_a_vectoriser():
     assert found.table[["holds", "members"]].to_numpy().tolist()[-1] == ["rows", RECORDS]
 
 
+# --- audits ---
+
+
+def audited(model):
+    half = RECORDS // 2
+    model = model.fit(X[:half], Y[:half])
+    return gl.audit(model, (X[:half], Y[:half]), (X[half:], Y[half:]), references=0, attacks=["loss"], baseline=False)
+
+
+def test_an_audit_reports_stored_rows_without_a_warning():
+    check = audited(make_pipeline(preprocessing.StandardScaler(), neighbors.KNeighborsClassifier())).check("GL134")
+    where = "named_steps.kneighborsclassifier._fit_X"
+    assert (check.state, check.values) == ("issue", {"stored": 20, "members": 20, "where": where})
+    assert audited(linear_model.LogisticRegression()).check("GL134").state == "passed"
+
+
+def test_an_audit_goes_on_if_a_model_cannot_be_searched():
+    class Odd(linear_model.LogisticRegression):
+        @property
+        def vocabulary_(self):
+            raise OSError("no attribute")
+
+        def transform(self, x):
+            return x
+
+    assert audited(Odd()).check("GL134").state == "not run"
+
+
+def test_a_scan_changes_neither_the_records_nor_the_model():
+    class Noisy(preprocessing.StandardScaler):
+        calls = 0
+
+        def transform(self, x, copy=None):
+            self.calls += 1
+            return super().transform(x, copy=copy)
+
+    x = X.copy()
+    model = make_pipeline(Noisy(copy=False), neighbors.KNeighborsClassifier()).fit(X.copy(), Y)
+    calls = model[0].calls
+    assert len(gl.scan(model, (x, Y)).row_ids) == RECORDS
+    assert np.array_equal(x, X)
+    assert model[0].calls == calls
+
+
 # --- files and the command ---
 
 

@@ -49,7 +49,15 @@ from guestlist._collect import (
     store_of_inputs,
     train_references,
 )
-from guestlist._diagnostics.table import CHECKS, of_baseline, of_consistency, of_duplicates, of_repeats, of_twins
+from guestlist._diagnostics.table import (
+    CHECKS,
+    of_baseline,
+    of_consistency,
+    of_duplicates,
+    of_repeats,
+    of_stored_members,
+    of_twins,
+)
 from guestlist._findings.case_io import case_in
 from guestlist._findings.results import Results, write_results
 from guestlist._store import Store, audit_folder, folder_lock, to_json
@@ -71,6 +79,7 @@ from guestlist.evidence import (
 from guestlist.evidence.table import AnyPlan
 from guestlist.games import hidden_columns
 from guestlist.models import Target, as_target, check_fit, numpy_defaults
+from guestlist.models.stored_records import search_estimator
 from guestlist.privacy import Claim
 from guestlist.selfcheck.contract import try_custom_attacks
 
@@ -515,7 +524,15 @@ def _check_inputs(inputs: Inputs, config: AuditConfig) -> tuple[Check, ...]:
     if config.min_references:
         checks += tuple(Check(code, "issue", values) for code, values in inputs.target.notes.items())
     _warn_issues(checks, config)
-    return checks
+    return (*checks, *_check_stored_members(inputs))
+
+
+def _check_stored_members(inputs: Inputs) -> tuple[Check, ...]:
+    """Search an estimator for members that it stores; the report shows them, and the user gets no warning."""
+    model = getattr(inputs.target.predict, "model", None)
+    if model is None:
+        return ()
+    return (of_stored_members(search_estimator(model, inputs.pool.take(inputs.split.member[0]))),)
 
 
 def _run_baseline(inputs: Inputs, config: AuditConfig, store: Store) -> Baseline | None:

@@ -20,6 +20,7 @@ from guestlist._diagnostics.core import (
 from guestlist._findings import facts, headline, training_set
 from guestlist._util import compact, decimal
 from guestlist.models import Labels, Logits, as_scale
+from guestlist.models.stored_records import ROWS, Scan
 
 MIN_SATURATED = 0.01  # share of outputs that are exactly 1 for some class
 
@@ -34,6 +35,15 @@ def of_consistency(consistency: Consistency | None) -> tuple[Check, ...]:
     if consistency.deterministic:
         batched = outcome(consistency.depends_on_batch, {"differ": consistency.batched, "records": records})
     return Check("GL130", *changed), Check("GL131", *batched)
+
+
+def of_stored_members(found: Scan | None) -> Check:
+    """Check for members whose rows are stored in the model; None if the model was not searched."""
+    if found is None:
+        return Check("GL134", *NOT_RUN)
+    stored = len(found.row_ids)
+    where = ", ".join(part.path for part in found.parts if part.holds == ROWS)
+    return Check("GL134", *outcome(stored > 0, {"stored": stored, "members": found.n_members, "where": where}))
 
 
 def chance_accuracy(case: Case) -> Outcome:
@@ -123,6 +133,18 @@ def _batched(v: Values) -> str:
     )
 
 
+def _stored(v: Values) -> str:
+    return (
+        f"The model stores the rows of {v['stored']} of {v['members']} members ({v['where']}). Anyone who holds the model file "
+        "can read them."
+    )
+
+
+def known_before(case: Case) -> Outcome:
+    """Return "not applicable": an issue is recorded before there is a case."""
+    return NOT_APPLICABLE
+
+
 OUTPUTS = (
     Diagnostic(
         code="GL103",
@@ -163,15 +185,18 @@ OUTPUTS = (
         changes=always,
         undermines=always,
     ),
+    Diagnostic(
+        code="GL134",
+        title="members stored in the model",
+        message=_stored,
+        remedy="Do not share the model file, or use a model that stores no training records.",
+        rule=known_before,
+        changes=always,
+    ),
 )
 
 SAME_OUTPUT = 1e-6  # largest difference of two outputs that count as equal
 MAX_COMPARED = 10_000  # records on which outputs are compared first
-
-
-def known_before(case: Case) -> Outcome:
-    """Return "not applicable": an issue is recorded before there is a case."""
-    return NOT_APPLICABLE
 
 
 def sizes(case: Case) -> Outcome:

@@ -11,7 +11,7 @@ from guestlist._case import Case, Check
 from guestlist._diagnostics.attacks import ATTACK_RESULTS
 from guestlist._diagnostics.core import NOT_RUN, Diagnostic
 from guestlist._diagnostics.inputs import INPUTS, of_baseline, of_duplicates, of_repeats, of_twins
-from guestlist._diagnostics.models import OUTPUTS, REFERENCES, of_consistency
+from guestlist._diagnostics.models import OUTPUTS, REFERENCES, of_consistency, of_stored_members
 from guestlist._util import short_repr
 from guestlist.errors import InputError
 
@@ -24,6 +24,7 @@ __all__ = [
     "of_consistency",
     "of_duplicates",
     "of_repeats",
+    "of_stored_members",
     "of_twins",
     "undermines_verdict",
 ]

@@ -1,5 +1,6 @@
 """Arrays and texts inside a model: every attribute that its file stores, with its path."""
 
+import copy
 import json
 import types
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -263,11 +264,14 @@ def _nested_estimators(value: Any, records: tuple[Any, ...]) -> Iterator[tuple[s
 
 
 def _transformed(step: Any, x: Any) -> tuple[Any, ...]:
-    """Return the records after a step; nothing if the step cannot read them."""
+    """Return the records after a step; nothing if the step cannot read them.
+
+    Steps may change themselves or their input, so that copies of both are used.
+    """
     if isinstance(step, str) or step is None:
         return ()
     try:
-        return (step.transform(x),)
+        return (copy.deepcopy(step).transform(copy.deepcopy(x)),)
     except Exception:  # a step can raise anything about records of another form
         return ()
 

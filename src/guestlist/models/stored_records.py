@@ -195,6 +195,21 @@ def scan(
     return Scan(name=name, n_members=len(data), parts=found)
 
 
+def search_estimator(model: Any, members: Data) -> Scan | None:
+    """Scan a fitted estimator during an audit; None if it cannot be searched.
+
+    Args:
+        model: Fitted estimator.
+        members: Records in the form that the estimator reads.
+    """
+    try:
+        return scan(model, members)
+    except (
+        Exception
+    ):  # attributes of estimators of other packages can raise anything, and the audit does not need the scan
+        return None
+
+
 def _members(source: Any, *, label: str | None, id: str | None, drop: Sequence[str]) -> Data:
     if isinstance(source, str | Path):
         source = read_table(source, text=[name for name in (id,) if name is not None])
