@@ -426,3 +426,9 @@ def test_unreadable_files_end_in_one_line(tmp_path, members, name, content):
 def test_columns_that_are_missing_are_named(members):
     with pytest.raises(gl.InputError, match="town"):
         gl.scan(svm.SVC().fit(X, Y), members, label="label", drop=["town"])
+
+
+@pytest.mark.parametrize("members", [None, 5, X[:0], (X,)], ids=["none", "number", "empty", "tuple of one"])
+def test_members_that_are_no_records_are_refused(members):
+    with pytest.raises(gl.InputError, match="members"):
+        gl.scan(svm.SVC().fit(X, Y), members)

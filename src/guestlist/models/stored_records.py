@@ -20,7 +20,7 @@ import pandas as pd
 from scipy import sparse
 from scipy.stats import binom
 
-from guestlist._util import count, percent, read_table, require, single_line
+from guestlist._util import count, percent, read_table, require, short_repr, single_line
 from guestlist.data import Data, as_data, column_names
 from guestlist.errors import InputError
 from guestlist.models.model_parts import Part, parts_of, parts_of_file
@@ -218,6 +218,10 @@ def _members(source: Any, *, label: str | None, id: str | None, drop: Sequence[s
         source = source.drop(columns=list(drop))
     elif drop:
         raise InputError("drop= (--drop) names columns, and members is no table. Pass a DataFrame or a file.")
+    if not isinstance(source, Data) and not hasattr(source, "__len__"):
+        raise InputError(
+            f"Expected members={short_repr(source)} to be features, (x, y), a table, gl.Data or the path of a table."
+        )
     if isinstance(source, Data | tuple) or label is not None:
         data = as_data(source, side="members", label=label, id=id)
     else:
