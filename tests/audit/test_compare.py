@@ -187,7 +187,7 @@ def test_from_the_command_line(blobs, tmp_path):
     assert auc["difference"][2] < 0  # wide leaves give away less
     twice = CliRunner().invoke(main, ["compare", folders[0], folders[0]])
     assert twice.exit_code == 2
-    assert "given twice" in twice.output
+    assert "listed twice" in twice.output
     alone = CliRunner().invoke(main, ["compare", folders[0]])
     assert alone.exit_code == 2
     assert "two audits or more" in alone.output

@@ -14,6 +14,8 @@ from guestlist._util import describe
 from guestlist.defences import grid
 from guestlist.defences.estimators import REGULARISATION, family
 
+# Native boosters have the parameters of their scikit-learn interfaces.
+ESTIMATORS = [name for name in REGULARISATION if not name.endswith("Booster")]
 MODULES = {
     "DecisionTree": "sklearn.tree",
     "RandomForest": "sklearn.ensemble",
@@ -50,7 +52,7 @@ def some():
     return gl.Data(rng.normal(size=(100, 3)) + y[:, None], y)
 
 
-@pytest.mark.parametrize("name", REGULARISATION)
+@pytest.mark.parametrize("name", ESTIMATORS)
 def test_every_value_is_another_parameter_with_another_identity(name):
     model = estimator(name)
     tried = list(grid(model, 10_000))
@@ -63,7 +65,7 @@ def test_every_value_is_another_parameter_with_another_identity(name):
     assert len({one.describe() for one in tried}) == len(tried)
 
 
-@pytest.mark.parametrize("name", REGULARISATION)
+@pytest.mark.parametrize("name", ESTIMATORS)
 def test_values_of_one_parameter_regularise_more_and_more(name):
     model = estimator(name)
     for knob in REGULARISATION[name]:

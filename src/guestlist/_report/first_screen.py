@@ -284,6 +284,6 @@ def _limits(results: Results) -> str:
         codes -= {"parameters"}
     untested = [UNTESTED_SHORT[code] for code in UNTESTED_ORDER if code in codes]
     return wording.paragraph(
-        "Stronger attacks may find more.",
+        "A lower bound.",
         wording.only_if(untested, f"Not tested: {untested[0] if untested else ''}."),
     )

@@ -217,7 +217,7 @@ def _members(source: Any, *, label: str | None, id: str | None, drop: Sequence[s
         require(source, drop, "members")
         source = source.drop(columns=list(drop))
     elif drop:
-        raise InputError("drop= (--drop) names columns, and members is no table. Pass a DataFrame or a file.")
+        raise InputError("drop= (--drop) names columns, and members is not a table. Pass a DataFrame or a file.")
     if not isinstance(source, Data) and not hasattr(source, "__len__"):
         raise InputError(
             f"Expected members={short_repr(source)} to be features, (x, y), a table, gl.Data or the path of a table."
