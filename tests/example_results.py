@@ -23,11 +23,11 @@ ATTACKS = (
     ("loss", "small loss of the target (P)", "Yeom et al. 2018; Ye et al. 2022", 0.45),
     ("correctness", "the target is right", "Yeom et al. 2018", 0.2),
     ("confidence", "large probability of the true class", "Song & Mittal 2021", 0.45),
-    ("entropy", "small entropy of the answer", "Salem et al. 2019", 0.35),
+    ("entropy", "small entropy of the output", "Salem et al. 2019", 0.35),
     ("mentr", "small modified entropy", "Song & Mittal 2021", 0.47),
     ("class_confidence", "confidence beyond a threshold per class", "Song & Mittal 2021", 0.5),
     ("lira", "likelihood ratio of IN and OUT references", "Carlini et al. 2022", 1.0),
-    ("lira_offline", "tail of the OUT references alone", "Carlini et al. 2022", 0.8),
+    ("lira_offline", "tail of the OUT references only", "Carlini et al. 2022", 0.8),
     ("reference", "tail of the OUT references on the same record (R)", "Ye et al. 2022", 0.7),
 )
 # The false alarms that tests realise where 1, 5, 10 and 30 % are asked for; loss cannot reach the first.

@@ -40,26 +40,26 @@ def test_ids_are_the_users_index_or_the_row():
     ("source", "options", "message"),
     [
         ((np.zeros((2, 3)), np.zeros(3)), {}, "2 records but 3 labels"),
-        ((np.zeros(3), np.zeros(3)), {}, "features shaped"),
+        ((np.zeros(3), np.zeros(3)), {}, "features must have the shape"),
         ((np.zeros((2, 3)), np.zeros((2, 2))), {}, "one label per record"),
         ((np.zeros((2, 3)),), {}, "tuple of 1"),
         (TABLE, {}, r"label= \(--label\)"),
-        (TABLE, {"label": "wage"}, "no column 'wage'; its columns are age, sex"),
+        (TABLE, {"label": "wage"}, "no column 'wage'"),
         (TABLE, {"label": "income", "group": ("race",)}, "no column 'race'"),
         (
             TABLE,
             {"label": "income", "id": "income"},
-            r"'income' is given as the label \(--label\) and as the id \(--id\)",
+            r"'income' is passed both as the label \(--label\) and as the id \(--id\)",
         ),
         (
             TABLE,
             {"label": "income", "person": "income"},
-            r"'income' .* as the person \(--person\)\. Name another column",
+            r"'income' .* as the person \(--person\)\. Choose another column",
         ),
         (TABLE, {"label": "income", "group": ("sex", "income")}, r"'income' .* as a group \(--group\)"),
         ("nowhere.csv", {"label": "income"}, "no file nowhere.csv"),
-        ("records.xlsx", {"label": "income"}, "Expected a .csv, .tsv or .parquet"),
-        (42, {}, "found int"),
+        ("records.xlsx", {"label": "income"}, "expected a .csv, .tsv or .parquet"),
+        (42, {}, "type int"),
     ],
 )
 def test_errors_say_what_was_found(source, options, message):
@@ -69,7 +69,7 @@ def test_errors_say_what_was_found(source, options, message):
 
 def test_a_file_that_is_no_table_is_refused(tmp_path):
     (tmp_path / "broken.parquet").write_bytes(b"not parquet")
-    with pytest.raises(InputError, match="cannot be read as parquet"):
+    with pytest.raises(InputError, match="as parquet"):
         as_data(tmp_path / "broken.parquet", side="members", label="y")
 
 

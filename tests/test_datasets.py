@@ -42,7 +42,7 @@ def test_adult_as_published_has_the_pinned_checksums_and_parses_to_the_same_tabl
 def test_a_file_with_another_checksum_is_refused(tmp_path, monkeypatch):
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     monkeypatch.setattr(table, "_download", lambda url: b"something else")
-    with pytest.raises(InputError, match="checksum differs"):
+    with pytest.raises(InputError, match=r"checksum of .* differs"):
         table.fetched("https://example.org/adult.data", "0" * 64)
     assert not list(tmp_path.rglob("adult.data"))
 
@@ -83,9 +83,9 @@ def test_a_download_that_breaks_off_is_told_and_leaves_nothing(tmp_path, monkeyp
     with HTTPServer(("127.0.0.1", 0), Half) as server:
         Thread(target=server.serve_forever, daemon=True).start()
         url = f"http://127.0.0.1:{server.server_port}/adult.data"
-        with pytest.raises(InputError, match=r"cannot be fetched \(IncompleteRead"):
+        with pytest.raises(InputError, match=r"Cannot download .* \(IncompleteRead"):
             table.fetched(url, "0" * 64)
         server.shutdown()
-    with pytest.raises(InputError, match="cannot be fetched"):
+    with pytest.raises(InputError, match="Cannot download"):
         table.fetched(url, "0" * 64)  # nobody listens any more
     assert not any(tmp_path.rglob("*.*"))

@@ -12,6 +12,7 @@ from contextlib import chdir
 from pathlib import Path
 from types import ModuleType
 
+import click
 import pytest
 from click.testing import CliRunner
 from docs.tables import PAGES as PAGES_WITH_TABLES
@@ -117,6 +118,34 @@ def test_the_tables_are_made_from_the_code(name):
 
 
 NAMES = {*ATTACKS, *SIGNALS, *VALUE_SIGNALS, *DEFENCES, *gl.games.GAMES, *gl.risks.RISKS}
+
+
+def command_lines() -> list[tuple[str, str]]:
+    """Return each call of guestlist in a page, with the comment after it: in a block of code, or between backticks."""
+    calls = []
+    for page in PAGES:
+        text = page.read_text("utf-8").replace("\\\n", " ")
+        blocks = re.findall(r"^```[^\n]*\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
+        lines = [line for block in blocks for line in block.splitlines() if line.startswith("guestlist ")]
+        calls += [(page.name, line) for line in [*lines, *re.findall(r"`(guestlist [^`\n]*)`", text)]]
+    return calls
+
+
+@pytest.mark.parametrize(("page", "line"), command_lines())
+def test_commands_in_the_docs_and_their_options_exist(page, line):
+    command: click.Command = main
+    for word in line.split()[1:]:
+        if not isinstance(command, click.Group) or not re.fullmatch("[a-z]+", word):
+            break
+        assert word in command.commands, f"{page}: guestlist has no command {word}"
+        command = command.commands[word]
+    known = {name for option in command.params for name in (*option.opts, *option.secondary_opts)} | {"--help"}
+    assert set(re.findall(r"(?<!\S)--[a-z][a-z-]*", line)) <= known
+
+
+def test_the_page_of_commands_lists_every_command():
+    shown = {line.split()[1] for page, line in command_lines() if page == "commands.md" and "COMMAND" not in line}
+    assert shown == set(main.commands)
 
 
 @pytest.mark.parametrize("name", [*sorted(NAMES), *(f"guestlist {name}" for name in main.commands)])

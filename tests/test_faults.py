@@ -36,7 +36,7 @@ def test_wrong_input_is_told_in_a_sentence(name, world):
 
 def test_a_raw_ending_is_seen():
     """The measure itself: what our own code says counts, what a library says on the way does not."""
-    assert ending(lambda: read_table("x.csv")) == Ending(TOLD, "There is no file x.csv.")
+    assert ending(lambda: read_table("x.csv")) == Ending(TOLD, "There is no file x.csv. Check the path.")
     assert ending(lambda: None).how == RETURNED
     assert ending(lambda: [][0]).how == RAW
     assert ending(lambda: int("x")).how == RAW  # a ValueError, and not one of ours

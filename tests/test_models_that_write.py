@@ -260,7 +260,7 @@ def test_sys_exit_in_a_model_is_an_error_that_names_it(when):
         model = Leaving().fit(*members).set_params(how="exit")
         with pytest.raises(AuditError, match=r"Reference 1 .*sys\.exit\(3\)"):
             gl.audit(model, members, others, references=1, jobs=1, baseline=False)
-        with pytest.raises(AuditError, match=r"target could not be trained .*sys\.exit\(3\)"):
+        with pytest.raises(AuditError, match=r"Cannot train the target .*sys\.exit\(3\)"):
             gl.play(gl.games.Sides(40, 40), Leaving("exit"), (X, Y), references=0)
         return
     target = gl.function_target(lambda x: sys.exit("no licence"), classes=[0, 1])

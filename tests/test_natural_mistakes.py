@@ -36,26 +36,29 @@ def worded_scores(signals):
     [
         (
             lambda: gl.audit(MODEL, MEMBERS, None),
-            r"Expected nonmembers as .* found NoneType\. Give nonmembers=\(x, y\)",
+            r"Cannot read nonmembers from an object of type NoneType\. Pass nonmembers=\(x, y\)",
         ),
-        (lambda: gl.audit(MODEL, None, OTHERS), r"Expected members as .* found NoneType\. Give members=\(x, y\)"),
+        (
+            lambda: gl.audit(MODEL, None, OTHERS),
+            r"Cannot read members from an object of type NoneType\. Pass members=\(x, y\)",
+        ),
         (
             lambda: gl.play(gl.games.Sides(20, 20), LogisticRegression(), None),
-            r"Expected data as .*\. Give data=\(x, y\)",
+            r"Cannot read data from .*\. Pass data=\(x, y\)",
         ),
         (lambda: gl.audit(LogisticRegression, MEMBERS, OTHERS), r"LogisticRegression is a class.*\.fit\(x, y\)"),
         (lambda: gl.play(gl.games.Sides(20, 20), LogisticRegression, (X, Y)), "LogisticRegression is a class"),
-        (lambda: gl.function_target(answer_half, classes=2), r"Expected classes=2 to be a list of labels"),
-        (lambda: gl.function_target(answer_half, classes=2, scale="values"), "has no classes; found 2"),
-        (lambda: gl.Data(None, None), "Expected x as an array or a table, one row per record; found None"),
-        (lambda: gl.Data(X, 5), "Expected y as an array or a table, one row per record; found 5"),
+        (lambda: gl.function_target(answer_half, classes=2), r"classes=2 must be a list of labels"),
+        (lambda: gl.function_target(answer_half, classes=2, scale="values"), "has no classes; found classes=2"),
+        (lambda: gl.Data(None, None), "x must be an array or a table with one row per record; found None"),
+        (lambda: gl.Data(X, 5), "y must be an array or a table with one row per record; found 5"),
         (lambda: gl.read_results(None), "Expected folder=None to be a path"),
         (lambda: gl.read_case(None), "Expected folder=None to be a path"),
         (lambda: gl.read_predictions(None), "Expected path=None to be a path"),
         (lambda: gl.read_predictions(5.0), "Expected path=5.0 to be a path"),
         (lambda: gl.onnx_target(None), "Expected path=None to be a path"),
-        (lambda: gl.defences.Fit(epochs=math.nan), "Expected epochs=nan to be a whole number, 1 or more"),
-        (lambda: gl.defences.Fit(batch_size=2.5), "Expected batch_size=2.5 to be a whole number"),
+        (lambda: gl.defences.Fit(epochs=math.nan), "Expected epochs=nan to be an integer, 1 or more"),
+        (lambda: gl.defences.Fit(batch_size=2.5), "Expected batch_size=2.5 to be an integer"),
         (lambda: gl.defences.Fit(learning_rate=math.nan), "Expected learning_rate=nan"),
         (lambda: gl.defences.Fit(weight_decay=math.nan), "Expected weight_decay=nan"),
         (lambda: gl.defences.DpSgd(epochs=math.nan), "Expected epochs=nan above 0"),
@@ -69,14 +72,14 @@ def test_a_natural_mistake_is_told(mistake, words):
 
 @pytest.mark.parametrize(("own", "kind"), [(complex_scores, "complex128"), (worded_scores, "<U")])
 def test_scores_are_numbers(own, kind):
-    words = rf"Attack '{own.__name__}' must give numbers that rise with membership\. .*{kind}"
+    words = rf"Attack '{own.__name__}' must return numbers that increase with membership\. .*{kind}"
     with pytest.raises(InputError, match=words):
         gl.audit(MODEL, MEMBERS, OTHERS, references=0, attacks=[own])
 
 
 def test_features_for_a_page_are_data(tmp_path):
     results = gl.audit(MODEL, MEMBERS, OTHERS, references=0, attacks=["loss"])
-    with pytest.raises(InputError, match="Expected features=3 to be the members of the audit"):
+    with pytest.raises(InputError, match="features=3 must be the members of the audit"):
         results.to_html(tmp_path / "report.html", features=3)
     with pytest.raises(ValueError, match="Expected path=None to be a path"):
         results.to_html(None)
@@ -95,7 +98,7 @@ def test_complex_features_are_refused_without_their_values():
 @pytest.mark.parametrize("form", [list, pd.Series, lambda texts: np.array(texts, dtype=object)])
 def test_what_is_no_text_among_texts_is_told_by_its_place(form):
     texts = ["a day", None, "a night", 3.5, "a week"]
-    with pytest.raises(InputError, match=r"members has texts, but no text in record 3 \(float\)"):
+    with pytest.raises(InputError, match=r"members has texts, but record 3 has none \(float\)"):
         as_data((form(texts), [0, 1, 0, 1, 0]), side="members")
     assert as_data((form([*texts[:3], "3.5", "a week"]), [0, 1, 0, 1, 0]), side="members").x[3] == "3.5"
 

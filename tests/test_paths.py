@@ -57,12 +57,12 @@ def test_a_folder_that_may_not_be_entered(tmp_path):
     theirs.mkdir(mode=0)
     if os.access(theirs, os.X_OK):
         pytest.skip("every folder is open to this user")
-    with pytest.raises(PathError, match="you may not enter its folder"):
+    with pytest.raises(PathError, match="permission denied"):
         gl.assert_private(theirs, max_auc=0.6)
     for asked in (["gate", str(theirs / "a"), "--max-auc", "0.6"], ["audit", "--predictions", str(theirs / "p.csv")]):
         found = CliRunner().invoke(main, asked)
         assert found.exit_code == 2, found.output
-        assert "you may not enter its folder" in found.stderr
+        assert "permission denied" in found.stderr
 
 
 def test_functions_raise_an_error_that_a_user_can_act_on(monkeypatch):
@@ -73,7 +73,7 @@ def test_functions_raise_an_error_that_a_user_can_act_on(monkeypatch):
         raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), "theirs")
 
     monkeypatch.setattr(Path, "stat", forbidden)
-    with pytest.raises(gl.AuditError, match=r"theirs.*you may not enter its folder, or not open it\. Have it allowed"):
+    with pytest.raises(gl.AuditError, match=r"theirs.*permission denied"):
         gl.assert_private("theirs", max_auc=0.6)
 
 
@@ -83,16 +83,16 @@ def test_what_is_there(tmp_path):
     assert path_exists(tmp_path / "file")
     assert not path_exists(tmp_path / "nothing")
     assert not path_exists(tmp_path / "file" / "below")
-    with pytest.raises(PathError, match="its links lead in a circle"):
+    with pytest.raises(PathError, match="symbolic links form a loop"):
         path_exists(tmp_path / "circle")
 
 
 @pytest.mark.parametrize(
     ("error", "said"),
     [
-        (PermissionError(errno.EACCES, "Permission denied", "a.csv"), "Error: a.csv: you may not enter its folder"),
-        (OSError(errno.ENOSPC, "No space", Path("a.csv")), "Error: a.csv: the disk is full. Make room.\n"),
-        (OSError(errno.EIO, "Input/output error", "a\x1b.csv"), "Error: a\N{REPLACEMENT CHARACTER}.csv: Input/output error"),
+        (PermissionError(errno.EACCES, "Permission denied", "a.csv"), "Error: Cannot open a.csv: permission denied"),
+        (OSError(errno.ENOSPC, "No space", Path("a.csv")), "Error: Cannot open a.csv: the disk is full. Free some space.\n"),
+        (OSError(errno.EIO, "Input/output error", "a\x1b.csv"), "Error: Cannot open a\N{REPLACEMENT CHARACTER}.csv: Input"),
         (OSError("no file is named: this is a bug"), None),
         (BrokenPipeError(errno.EPIPE, "Broken pipe"), ""),
     ],

@@ -53,6 +53,6 @@ def test_a_repeated_side_changes_no_answer(side):
     model = DecisionTreeClassifier(max_depth=4, random_state=0).fit(*given[0])
     plan = {"references": 8, "attacks": ["lira"], "jobs": 1, "baseline": False}
     plain = gl.audit(model, *given, rest, **plan)
-    with pytest.warns(gl.AuditWarning, match="120 records of the population were left out of it"):
+    with pytest.warns(gl.AuditWarning, match="120 records of the population were removed"):
         found = gl.audit(model, *given, again, **plan)
     assert found.attack("lira").auc == plain.attack("lira").auc

@@ -171,9 +171,9 @@ def test_members_drawn_from_a_table_of_texts(model):
 
 
 def test_numbers_in_a_row_are_no_texts():
-    with pytest.raises(InputError, match=r"or one text per record; found \(3,\)"):
+    with pytest.raises(InputError, match=r"one text per record; found \(3,\)"):
         as_data(([1.0, 2.0, 3.0], [0, 1, 0]), side="members")
-    with pytest.raises(InputError, match=r"no text in record 1 \(int\)"):
+    with pytest.raises(InputError, match=r"record 1 has none \(int\)"):
         as_data((pd.Series(["a", 1]), [0, 1]), side="members")
 
 

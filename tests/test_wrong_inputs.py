@@ -33,17 +33,20 @@ TABLE = pd.DataFrame(X, columns=["a", "b"]).assign(y=Y)
     [
         (pl.DataFrame({"a": [1.0], "y": [0]}).lazy(), r"members is a LazyFrame.* \.collect\(\)"),
         ((pl.DataFrame(X).lazy(), Y), r"members is a LazyFrame"),
-        (TABLE.set_axis(pd.MultiIndex.from_product([["t"], TABLE.columns]), axis=1), "columns of several levels"),
+        (
+            TABLE.set_axis(pd.MultiIndex.from_product([["t"], TABLE.columns]), axis=1),
+            "column names with several levels",
+        ),
         (([[1.0, 2.0], [3.0]], [0, 1]), "Expected members as an array, one value or one row per record"),
         ((X, [[0], [1, 2], 0, 0, 0, 0]), "Expected the labels of members as an array"),
-        ((X, [{1}, {2}, 0, 0, 0, 0]), "labels of members to be numbers or texts"),
-        ((X, Y.astype(complex)), "labels of members to be numbers or texts, found complex128"),
+        ((X, [{1}, {2}, 0, 0, 0, 0]), "labels of members must be numbers or texts"),
+        ((X, Y.astype(complex)), "labels of members must be numbers or texts; found complex128"),
         (
             (scipy.sparse.csr_matrix(X), Y),
             r"members is a sparse matrix.*x\.toarray\(\).*a pipeline that makes the matrix",
         ),
         ((scipy.sparse.csc_array(X), Y), "members is a sparse matrix"),
-        (pd.Series([1, 2]), "Expected members as .* found Series"),
+        (pd.Series([1, 2]), "Cannot read members from an object of type Series"),
         ((X, Y, Y), "found a tuple of 3"),
     ],
 )
@@ -75,21 +78,19 @@ def test_damaged_parquet_and_empty_labels(tmp_path):
     whole = (tmp_path / "t.parquet").read_bytes()
     for cut in (len(whole) - 9, len(whole) // 2, 4):
         (tmp_path / "t.parquet").write_bytes(whole[:cut] + b"\xff" * 9 + whole[cut + 9 :])
-        with pytest.raises(InputError, match=r"t.parquet cannot be read as parquet|no column"):
+        with pytest.raises(InputError, match=r"t.parquet as parquet|no column"):
             as_data(tmp_path / "t.parquet", side="members", label="y nowhere")
     (tmp_path / "p.csv").write_text("p_0,p_1,label,member\n0.1,0.9,,1\n0.5,0.5,1,0\n")
     with pytest.raises(InputError, match="1 records without a label, first in row 0"):
         read_predictions(tmp_path / "p.csv")
     (tmp_path / "latin.csv").write_bytes("name,y\nJosé,1\n".encode("latin-1"))
-    with pytest.raises(InputError, match=r"latin.csv is not text in UTF-8 \(byte \d+\)\. Save it in that encoding\."):
+    with pytest.raises(InputError, match=r"latin.csv as UTF-8: invalid byte at position \d+"):
         read_table(tmp_path / "latin.csv")
     (tmp_path / "ragged.csv").write_text("a,b\n1,2\n1,2,3\n")
-    with pytest.raises(
-        InputError, match=r"ragged.csv cannot be read as csv \(.*line 3, saw 3\)\. Check that the file is complete"
-    ):
+    with pytest.raises(InputError, match=r"ragged.csv as csv: .*line 3, saw 3\. Check that the file is complete"):
         read_table(tmp_path / "ragged.csv")
     (tmp_path / "empty.csv").write_text("")
-    with pytest.raises(InputError, match=r"empty.csv cannot be read as csv"):
+    with pytest.raises(InputError, match=r"empty.csv as csv"):
         read_table(tmp_path / "empty.csv")
 
 
@@ -103,7 +104,7 @@ def test_damaged_parquet_and_empty_labels(tmp_path):
 )  # fmt: skip
 def test_a_wrong_argument_is_named(name, value):
     target = gl.function_target(lambda x: np.full((len(x), 2), 0.5), classes=[0, 1])
-    with pytest.raises(ValueError, match=f"Expected {name}="):
+    with pytest.raises(ValueError, match=f"{name}="):
         gl.audit(target, (X, Y), (X + 1, Y), **{"references": 0, name: value})
 
 
@@ -128,12 +129,12 @@ def test_edited_json_is_refused_by_the_types_of_its_values():
         ("drivers", [1]),
         ("limit", []),
     ]:
-        with pytest.raises(ValueError, match=r"found .* where .* belongs?"):
+        with pytest.raises(ValueError, match=r"found .* instead of"):
             from_json(Verdict, {**kept, key: value})
     for wrong in ([0.1, 0.2], [0.1, 0.2, "x"], 5, {"value": 1}, [True, 0, 1]):
         with pytest.raises(ValueError, match="found"):
             from_json(Verdict, {**kept, "estimate": wrong})
-    for measure, said in (("size", "to be 'auc'"), (5, "found int where str belongs")):
+    for measure, said in (("size", "to be 'auc'"), (5, "found int instead of str")):
         with pytest.raises(ValueError, match=said):
             from_json(Limit, {"maximum": 0.5, "measure": measure})
 
@@ -161,11 +162,11 @@ def test_the_lowest_versions_are_named_and_safe():
 
 
 def test_distances_and_their_models_are_told_of(tmp_path):
-    with pytest.raises(ValueError, match="Expected k=100000000000000000000 to be a whole number"):
+    with pytest.raises(ValueError, match="Expected k=100000000000000000000 to be an integer"):
         knn.Knn(k=10**20)
-    with pytest.raises(InputError, match="there are infinite ones in a"):
+    with pytest.raises(InputError, match="a has infinite values"):
         encode_tables(TABLE.assign(a=[np.inf, 0, 1, 2, 3, 4]))
-    with pytest.raises(ValueError, match=r"cannot be fitted or asked here \(ValueError: Unknown label type"):
+    with pytest.raises(ValueError, match=r"Cannot fit or query the model \(ValueError: Unknown label type"):
         knn.minimisation_curve(
             X, Y + 0.5, X, Y + 0.5, np.arange(6.0), model=LogisticRegression(), rng=np.random.default_rng(0), repeats=1
         )
@@ -178,7 +179,7 @@ def test_edited_results_are_refused(tmp_path):
     answers = np.random.default_rng(0).dirichlet((1, 1), 40)
     found = gl.audit_predictions(gl.Predictions(answers, np.arange(40) % 2, member), attacks=["loss"], baseline=False)
     other = replace(found, headline=replace(found.headline, name=""))
-    with pytest.raises(InputError, match="'b' has no scores of its headline attack, ''"):
+    with pytest.raises(InputError, match="'b' has no scores of its headline attack ''"):
         gl.compare({"a": found, "b": other})
 
 

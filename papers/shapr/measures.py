@@ -21,7 +21,7 @@ OWN, SHADOW, LIRA, LIRA_LOW = "mentr, own shadow", "mentr, true shadow", "LiRA",
 ATTACKS = (OWN, SHADOW, LIRA, LIRA_LOW)
 FPR = 0.05
 
-EVERY_MEMBER, SCORE, SCORE_SHADOW = "everybody", "risk score", "risk score, shadow"
+EVERY_MEMBER, SCORE, SCORE_SHADOW = "all_members", "risk score", "risk score, shadow"
 INPUTS, FIRST, LAST, OUTPUTS = (f"SHAPr, {space}" for space in ("inputs", "first layer", "last hidden", "outputs"))
 SPACES = (INPUTS, FIRST, LAST, OUTPUTS)
 RISKS = (EVERY_MEMBER, SCORE, SCORE_SHADOW, *SPACES)

@@ -5,7 +5,7 @@
     results.to_html("report.html")
 
 Names are loaded when first used, so that ``import guestlist`` is quick and pulls in nothing heavy; ``__init__.pyi``
-says where each of them comes from.
+lists where each of them is defined.
 """
 
 import lazy_loader

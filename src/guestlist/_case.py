@@ -53,9 +53,11 @@ class Cover:
     def __post_init__(self):
         for name, text in self.entries().items():
             if not isinstance(text, str):
-                raise InputError(f"Expected the cover's {name}={text!r} to be text.")
+                raise InputError(f"The cover's {name}={text!r} is not text. Pass a string.")
             if len(text) > MAX_LENGTH:
-                raise InputError(f"The cover's {name} has {len(text)} letters, and a cover has room for {MAX_LENGTH}.")
+                raise InputError(
+                    f"The cover's {name} has {len(text)} characters; the maximum is {MAX_LENGTH}. Shorten it."
+                )
 
     def entries(self) -> dict[str, str]:
         """Return the non-empty entries by name."""
@@ -91,14 +93,14 @@ def notes_of(about: About | None) -> dict[str, Any]:
         about = {"cover": about}
     if about is not None and not isinstance(about, Mapping):
         raise ValueError(
-            f"Expected about={short_repr(about)} to be gl.Cover(title=…, owner=…, …), or a dict of texts and numbers."
+            f"about={short_repr(about)} must be gl.Cover(title=…, owner=…), or a dict of texts and numbers."
         )
     notes = dict(about or {})
     cover = notes.pop("cover", None)
     if cover is None:
         return notes
     if not isinstance(cover, Cover):
-        raise InputError(f"Expected about={{'cover': {short_repr(cover)}}} to be gl.Cover(title=…, owner=…, …).")
+        raise InputError(f"about={{'cover': {short_repr(cover)}}} is not a cover. Pass gl.Cover(title=…, owner=…).")
     return {**notes, "cover": cover.entries()}
 
 

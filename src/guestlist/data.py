@@ -82,7 +82,7 @@ class Data:
             values = getattr(self, name)
             if not hasattr(values, "__len__") or getattr(values, "ndim", 1) == 0:
                 raise InputError(
-                    f"Expected {name} as an array or a table, one row per record; found {short_repr(values)}."
+                    f"{name} must be an array or a table with one row per record; found {short_repr(values)}."
                 )
         if vars(self)["ids"] is None:
             object.__setattr__(self, "ids", _made_up_ids("row", len(self.y)))
@@ -171,7 +171,7 @@ def _in_usual_forms(data: Data, side: str) -> Data:
     if y.dtype.kind in "OU" and not is_unicode([label for label in y if isinstance(label, str)]):
         first = next(row for row, label in enumerate(y) if isinstance(label, str) and not is_unicode([label]))
         raise InputError(
-            f"The label of record {first} of {side} is not valid Unicode: it has half of a surrogate pair. Rename the class, "
+            f"The label of record {first} of {side} is not valid Unicode (an incomplete surrogate pair). Rename the class "
             "in the records and in the model."
         )
     changes: dict[str, Any] = {}
@@ -233,13 +233,13 @@ def _data_of(source, *, side: str, label: str | None, group: Sequence[str], id: 
         source = read_table(source, text=[name for name in (id, person) if name is not None])
     if isinstance(source, tuple):
         if len(source) != 2:
-            raise InputError(f"Expected {side}=(x, y), found a tuple of {len(source)}.")
+            raise InputError(f"{side} must be a tuple (x, y); found a tuple of {len(source)}.")
         return _from_arrays(*source, side=side, group=group, id=id, person=person)
     if _is_frame(source) and not isinstance(_to_pandas(source, side), pd.Series):
         return _from_table(_to_pandas(source, side), side=side, label=label, group=group, id=id, person=person)
     raise InputError(
-        f"Expected {side} as (x, y), a table or a path, found {type(source).__name__}. "
-        f"Give {side}=(x, y), or a DataFrame with label='column'."
+        f"Cannot read {side} from an object of type {type(source).__name__}. Pass {side}=(x, y), a path, or a DataFrame with "
+        "label='column'."
     )
 
 
@@ -256,7 +256,7 @@ def _check_real(data: Data, side: str) -> None:
         where = f" ({kind})"
     if is_complex:
         raise InputError(
-            f"{side} has complex numbers as features{where}: give their real and imaginary parts as features of their own."
+            f"{side} has complex numbers as features{where}. Pass their real and imaginary parts as separate features."
         )
 
 
@@ -307,7 +307,7 @@ def _all_fit_params(parts: Sequence[Data]) -> FitParams | None:
     """Return the arguments for the records of several parts, in order."""
     known = [part.fit_params for part in parts if part.fit_params is not None]
     if len(known) not in (0, len(parts)):
-        raise InputError("Some records have fit_params and some have none: give them for all, or for none.")
+        raise InputError("Only some of the records have fit_params. Pass them for all records, or for none.")
     if not known:
         return None
     names = known[0].values
@@ -317,7 +317,7 @@ def _all_fit_params(parts: Sequence[Data]) -> FitParams | None:
 def _all_persons(parts: Sequence[Data]) -> np.ndarray | None:
     known = [part.persons for part in parts if part.persons is not None]
     if len(known) not in (0, len(parts)):
-        raise InputError("Some of the records say whose they are, and some do not: give persons for all, or for none.")
+        raise InputError("Only some of the records have persons. Pass persons for all records, or for none.")
     if known:
         return np.concatenate(known)
     return None
@@ -375,14 +375,15 @@ def _from_arrays(x, y, *, side: str, group: Sequence[str], id: str | None, perso
     if y.ndim == 2 and y.shape[1] == 1:
         y = y[:, 0]
     if y.ndim != 1:
-        raise InputError(f"Expected one label per record in {side}, found labels shaped {y.shape}.")
+        raise InputError(f"{side} needs one label per record; found labels shaped {y.shape}.")
     if len(x) != len(y):
-        raise InputError(f"{side} has {len(x)} records but {len(y)} labels.")
+        raise InputError(f"{side} has {len(x)} records but {len(y)} labels. Pass one label per record.")
     if not isinstance(x, pd.DataFrame):
         if group or id or person:
             columns = ", ".join(map(str, [*group, *filter(None, [id, person])]))
             raise InputError(
-                f"Columns are named ({columns}), but {side} is an array. Give a table, or gl.Data(x, y, ids=…, persons=…)."
+                f"Columns are named ({columns}), but {side} is an array without column names. Pass a table, or gl.Data(x, "
+                "y, ids=…, persons=…)."
             )
         return Data(x, y, _made_up_ids(side, len(x)) if named is None else named)
     return _features(x, y, side=side, group=group, id=id, person=person)
@@ -394,13 +395,13 @@ def _from_table(
     _check_levels(table, side)
     if label is None:
         raise InputError(
-            f"{side} is a table, and the column of its labels is not named. Name it with label= (--label). Its columns are "
+            f"{side} is a table, and its label column is not named. Name it with label= (--label). Its columns are "
             f"{names_of(table)}."
         )
     require(table, [label], side)
     check_roles({"label": label}, id=id, person=person, group=group)
     if (table.columns == label).sum() > 1:
-        raise InputError(f"{side} has several columns named {label!r}; which is the label?")
+        raise InputError(f"{side} has several columns named {label!r}. Rename all but the label.")
     features = table.drop(columns=label)
     return _features(
         features, _hashable_labels(_labels(table[label]), side), side=side, group=group, id=id, person=person
@@ -414,7 +415,9 @@ def _features(
     require(x, [*group, *(name for name in (id, person) if name is not None)], side)
     repeated = x.columns[x.columns.duplicated()]
     if len(repeated):
-        raise InputError(f"{side} has several columns named {', '.join(map(repr, sorted(set(map(str, repeated)))))}.")
+        raise InputError(
+            f"{side} has several columns named {', '.join(map(repr, sorted(set(map(str, repeated)))))}. Rename them."
+        )
     groups = {str(name): as_text(x[name]) for name in group}
     persons = None if person is None else persons_of(x[person], side)
     ids = as_text(x[id]) if id is not None else _own_index(x)
@@ -438,7 +441,7 @@ def _array(x, side: str) -> np.ndarray:
     has_objects = isinstance(x, list | tuple) or (isinstance(x, pd.Series | np.ndarray) and x.dtype == object)
     if has_objects and (stray := not_a_text(x)) is not None:
         what = type(x.iloc[stray] if isinstance(x, pd.Series) else x[stray]).__name__
-        raise InputError(f"{side} has texts, but no text in record {stray} ({what}): give one text for every record.")
+        raise InputError(f"{side} has texts, but record {stray} has none ({what}). Pass one text for each record.")
     if isinstance(x, list | tuple | pd.Series) and is_text(x):
         return pd.Series(x, dtype=object).to_numpy()
     values = _plain(x, side)
@@ -446,7 +449,7 @@ def _array(x, side: str) -> np.ndarray:
         return values
     if values.ndim == 0 or not is_text(values):
         raise InputError(
-            f"Expected {side} features shaped (records, features), or one text per record; found {values.shape}."
+            f"{side} features must have the shape (records, features), or be one text per record; found {values.shape}."
         )
     return values.astype(object)
 
@@ -465,7 +468,7 @@ def _hashable_labels(y: np.ndarray, side: str) -> np.ndarray:
             return y.astype(np.float64)
         return y
     if y.dtype.kind != "O" or not all(isinstance(label, LABELS) or label is None or label is pd.NA for label in y.flat):
-        raise InputError(f"Expected the labels of {side} to be numbers or texts, found {y.dtype}.")
+        raise InputError(f"The labels of {side} must be numbers or texts; found {y.dtype}. Convert them.")
     return y
 
 
@@ -475,7 +478,7 @@ def _check_levels(table: pd.DataFrame, side: str) -> None:
             first = short_repr(tuple(table.columns[0]))
         else:
             first = "none"
-        raise InputError(f"{side} has columns of several levels ({first}): give each one name.")
+        raise InputError(f"{side} has column names with several levels ({first}). Rename the columns to single names.")
 
 
 def persons_of(column: pd.Series, side: str) -> np.ndarray:
@@ -522,7 +525,7 @@ def _to_pandas(value, side: str):
     if isinstance(value, (pd.DataFrame, pd.Series)):
         return value
     if not hasattr(value, "to_pandas"):
-        raise InputError(f"{side} is a {type(value).__name__}, of which nothing was read yet: give its .collect().")
+        raise InputError(f"{side} is a {type(value).__name__}, which is lazy. Pass its .collect().")
     table = value.to_pandas()
     if isinstance(table, pd.DataFrame):
         return without_index(table)

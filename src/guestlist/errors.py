@@ -46,7 +46,7 @@ class NotCollectedError(AuditError):
 
 
 class MissingEvidenceError(NotCollectedError):
-    """An attack looks at a kind of evidence that was not collected."""
+    """An attack needs a type of evidence that was not collected."""
 
 
 class AuditWarning(UserWarning):
@@ -69,19 +69,19 @@ class AuditWarning(UserWarning):
 def write_error(path: Path, error: OSError) -> WriteError:
     """Return the error for a ``path`` that cannot be written."""
     why, remedy = WRITE_ERROR_REASONS.get(error.errno or 0, (error.strerror or str(error), "Choose another place"))
-    return WriteError(f"{path} cannot be written: {why}. {remedy}, and run again: what was written before is kept.")
+    return WriteError(f"Cannot write {path}: {why}. {remedy}, then run again: files written before are kept.")
 
 
-_FULL = ("the disk is full", "Make room")
-_FORBIDDEN = ("you may not write there", "Choose another place, or have it allowed")
-_IN_THE_WAY = ("a folder or a file stands in its way", "Move that away")
+_FULL = ("the disk is full", "Free some space")
+_FORBIDDEN = ("permission denied", "Choose another place, or change the permissions")
+_IN_THE_WAY = ("a folder or a file of that name exists", "Move it")
 WRITE_ERROR_REASONS = {
     errno.ENOSPC: _FULL,
-    errno.EDQUOT: ("your share of the disk is used up", "Make room"),
-    errno.EFBIG: ("it would be larger than a file may be here", "Choose another place"),
+    errno.EDQUOT: ("your disk quota is used up", "Free some space"),
+    errno.EFBIG: ("it exceeds the maximum file size", "Choose another place"),
     errno.EACCES: _FORBIDDEN,
     errno.EPERM: _FORBIDDEN,
-    errno.EROFS: ("the disk can only be read", "Choose another place"),
+    errno.EROFS: ("the disk is read-only", "Choose another place"),
     errno.EISDIR: _IN_THE_WAY,
     errno.ENOTDIR: _IN_THE_WAY,
     errno.EEXIST: _IN_THE_WAY,

@@ -185,7 +185,7 @@ def test_without_its_evidence_an_attack_says_how_to_get_it(name):
     bare = replace(
         target_of(gaussian_simulation(1.0, records=20, models=5))[0], evidence=Evidence(missing=missing_evidence())
     )
-    how = "and the target is not one" if EVIDENCE[attack.evidence].default else f"--evidence {attack.evidence}"
+    how = "The target must be" if EVIDENCE[attack.evidence].default else f"--evidence {attack.evidence}"
     with pytest.raises(NotCollectedError, match=how):
         attack.score(bare)
 

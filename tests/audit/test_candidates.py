@@ -47,7 +47,7 @@ def test_a_regression_has_no_ways_to_answer():
     assert "LinearRegression" in said["regularised"]
     assert "predicts values" in said["rounded"]
     assert "torch module" in said["l2"]
-    assert "none of the risks" in said["removal"]
+    assert "mu, risk_score" in said["removal"]
 
 
 def test_two_classes_leave_nothing_to_hide_behind_the_first():

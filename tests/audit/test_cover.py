@@ -85,8 +85,8 @@ def test_the_command_takes_it_for_predictions(predictions, tmp_path):
 @pytest.mark.parametrize(
     ("cover", "message"),
     [
-        (lambda: gl.Cover(title=3), "Expected the cover's title=3 to be text"),
-        (lambda: gl.Cover(purpose="x" * 501), "purpose has 501 letters, and a cover has room for 500"),
+        (lambda: gl.Cover(title=3), "title=3 is not text"),
+        (lambda: gl.Cover(purpose="x" * 501), "purpose has 501 characters; the maximum is 500"),
     ],
 )
 def test_what_does_not_fit_a_cover_is_told(cover, message):
@@ -95,7 +95,7 @@ def test_what_does_not_fit_a_cover_is_told(cover, message):
 
 
 def test_a_cover_of_another_kind_is_told_before_anything_is_done(predictions, tmp_path):
-    with pytest.raises(gl.InputError, match=r"to be gl\.Cover"):
+    with pytest.raises(gl.InputError, match=r"gl\.Cover"):
         gl.audit_predictions(predictions, folder=tmp_path / "new", about={"cover": {"title": "x"}})
     assert not (tmp_path / "new").exists()
 
@@ -128,7 +128,7 @@ def test_audits_that_are_compared_agree_on_a_cover(predictions, tmp_path):
     assert "<title>All &lt;b&gt;</title>" in page
     assert "Models: <bdi>plain, other, bare</bdi>" in page
     assert gl.compare(dict.fromkeys("ab", audits["bare"])).cover is None
-    with pytest.raises(gl.InputError, match=r"to be gl\.Cover"):
+    with pytest.raises(gl.InputError, match=r"gl\.Cover"):
         gl.compare(audits, about="All")
 
 

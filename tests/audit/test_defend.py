@@ -174,10 +174,10 @@ def test_wrong_input_is_refused_before_anything_is_trained(model, blobs, tmp_pat
     for arguments, options, said in (
         (blobs, {"defences": ["rouned"]}, "no defence 'rouned'"),
         (blobs, {"defences": "rounded"}, "a list of names"),
-        (blobs, {"defences": {AGAIN: gl.defences.Refit()}}, "the target's own training has it"),
-        (blobs, {"defences": {"plain": gl.defences.Refit()}}, "the plain model has it"),
-        (blobs, {"defences": {"a b": gl.defences.Refit(), "a/b": gl.defences.Refit()}}, "'a b' has it already"),
-        (blobs, {"defences": {"..": gl.defences.Refit()}}, "a folder is named after it"),
+        (blobs, {"defences": {AGAIN: gl.defences.Refit()}}, "used by the target's own training"),
+        (blobs, {"defences": {"plain": gl.defences.Refit()}}, "used by the undefended model"),
+        (blobs, {"defences": {"a b": gl.defences.Refit(), "a/b": gl.defences.Refit()}}, "already used by 'a b'"),
+        (blobs, {"defences": {"..": gl.defences.Refit()}}, "name of a folder"),
         (blobs, {"defences": {"x": 3}}, "recipe"),
         ((twice, blobs[1]), {}, "record by record"),
     ):

@@ -1,7 +1,7 @@
 import hashlib
 import json
 import warnings
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import ClassVar
 
@@ -73,10 +73,9 @@ def test_a_policy_is_read_with_its_text_and_hash(tmp_path):
     assert found.sha256 == hashlib.sha256(path.read_bytes()).hexdigest()
 
 
-def test_unknown_keys_are_named_and_the_known_ones_listed(tmp_path):
-    with pytest.raises(InputError, match="max_acu, sides") as error:
+def test_unknown_keys_are_named_with_the_closest_known_ones(tmp_path):
+    with pytest.raises(InputError, match=r"unknown key 'max_acu'\. Available keys: max_auc, "):
         read_policy(write(tmp_path, "max_acu = 0.6\n[sides]\nx = 1\n"))
-    assert all(field.name in str(error.value) for field in fields(Policy))
 
 
 @pytest.mark.parametrize(
@@ -88,18 +87,18 @@ def test_unknown_keys_are_named_and_the_known_ones_listed(tmp_path):
         ("max_tpr = true", 'to be a text or a list of texts, as in max_tpr = ["0.05@0.01"]'),
         ("max_tpr = '0.05'", "Expected TPR@FPR"),
         ("max_tpr = ['0.05']", "Expected TPR@FPR"),
-        ("max_tpr = 0.05", "Expected TPR@FPR, found 0.05. A TPR is one at some rate of false positives: say 0.05@0.01"),
+        ("max_tpr = 0.05", "Expected TPR@FPR, found 0.05. A TPR limit needs a false positive rate: 0.05@0.01"),
         ("max_tpr = [0.05]", 'max_tpr = ["0.05@0.01"]'),
         ("max_auc = 0.6\nattacks = 3", 'attacks = ["lira"]'),
         ("max_auc = 0.6\nleast_records = -1", "least_records=-1"),
         ("max_auc = 0.6\nleast_records = 0.5", "least_records=0.5"),
         ("max_auc = 0.6\nattacks = [1]", "attacks="),
         ("max_auc = 0.6\nwithout_references = 'yes'", "without_references='yes'"),
-        ("max_auc = 0.6\nwithout_references = true\nleast_references = 4", "not both"),
+        ("max_auc = 0.6\nwithout_references = true\nleast_references = 4", "least_references=4"),
         ("max_auc = 0.6\nmodel_free_baseline = true", "'required'"),
         ("max_auc = 0.6\nignore = [104]", 'ignore = ["GL104"]'),
         ("max_auc = 0.6\nignore = ['GL999']", "no check 'GL999'"),
-        ("least_records = 5", "Expected a limit"),
+        ("least_records = 5", "has no limit"),
         ("max_auc = ", "Cannot read"),
     ],
 )

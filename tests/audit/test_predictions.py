@@ -109,9 +109,7 @@ def test_networks_find_what_the_true_class_does_not_tell():
 
 def test_networks_need_a_shadow_and_classes(answers):
     target = gl.Predictions(*_fields(answers))
-    with pytest.raises(
-        InputError, match=r"nn_nasr learns from what a shadow model answers .* give shadow=… \(--shadow\)"
-    ):
+    with pytest.raises(InputError, match=r"nn_nasr .*shadow= \(--shadow\)"):
         gl.audit_predictions(target, attacks=["loss", "nn_nasr"])
     values = gl.Predictions(np.arange(6.0), np.arange(6.0), np.arange(6) < 3, scale="values")
     assert "nn_nasr" not in {one.name for one in gl.audit_predictions(values, shadow=values, baseline=False).outcomes}
@@ -132,16 +130,16 @@ def test_other_predictions_are_refused_by_the_folder(answers, tmp_path):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"member": None}, "Expected the arrays 'labels', 'member'"),
+        ({"member": None}, "the arrays 'labels', 'member'"),
         ({"probabilities": None}, "one of 'probabilities', 'probs', 'logits'"),
         ({"member": np.ones(300)}, "All 300 records are members"),
-        ({"member": np.full(300, 2)}, "true/false or 1/0, found 2"),
+        ({"member": np.full(300, 2)}, "true/false or 1/0; found 2"),
         ({"labels": np.full(300, 5)}, "300 labels are not in 0 … 2, first 5 in row 0"),
-        ({"labels": np.zeros(300)}, "as whole numbers"),
-        ({"labels": np.zeros(7, int)}, "Expected 300 values of 'labels'"),
+        ({"labels": np.zeros(300)}, "must be integers"),
+        ({"labels": np.zeros(7, int)}, "'labels' must have 300 values"),
         ({"probabilities": np.ones((300, 3))}, "not probabilities"),
-        ({"probabilities": np.ones(300)}, "two classes or more"),
-        ({"ids": np.array(["a", "b"])}, "Expected 300 values of 'ids'"),
+        ({"probabilities": np.ones(300)}, "at least two classes"),
+        ({"ids": np.array(["a", "b"])}, "'ids' must have 300 values"),
     ],
 )
 def test_wrong_files_say_what_was_found(answers, change, message, tmp_path):
@@ -153,10 +151,10 @@ def test_wrong_files_say_what_was_found(answers, change, message, tmp_path):
 
 def test_wrong_tables_say_what_was_found(answers, tmp_path):
     pd.DataFrame({"label": [0], "p_0": [1.0], "p_1": [0.0]}).to_csv(tmp_path / "a.csv", index=False)
-    with pytest.raises(InputError, match="lacks the columns 'member'"):
+    with pytest.raises(InputError, match="has no column 'member'"):
         read_predictions(tmp_path / "a.csv")
     pd.DataFrame({"label": [0, 3], "member": [0, 1], "p_0": 1.0, "p_1": 0.0}).to_csv(tmp_path / "b.csv", index=False)
-    with pytest.raises(InputError, match="labels without a column of answers: 3"):
+    with pytest.raises(InputError, match="labels without an output column: 3"):
         read_predictions(tmp_path / "b.csv")
     pd.DataFrame({"label": [0, 1], "member": [0, 1], "p_0": ["x", "y"], "p_1": 0.0}).to_csv(tmp_path / "d.csv")
     with pytest.raises(InputError, match="not numbers: p_0"):
@@ -165,10 +163,10 @@ def test_wrong_tables_say_what_was_found(answers, tmp_path):
     grouped.to_csv(tmp_path / "e.csv", index=False)
     assert read_predictions(tmp_path / "e.csv", group=["p_grp"]).groups["p_grp"].tolist() == ["a", "b"]
     np.savez(tmp_path / "f.npz", **answers[0])
-    with pytest.raises(InputError, match="no columns to take groups"):
+    with pytest.raises(InputError, match="no columns to read groups"):
         read_predictions(tmp_path / "f.npz", group=["sex"])
     (tmp_path / "c.npz").write_bytes(b"")
-    with pytest.raises(InputError, match="cannot be read as npz"):
+    with pytest.raises(InputError, match="as npz"):
         read_predictions(tmp_path / "c.npz")
 
 
@@ -246,9 +244,7 @@ def test_a_table_of_ones_own_is_read_as_it_is(people, tmp_path):
 )
 def test_one_column_in_two_roles_is_refused(columns, named, people, tmp_path):
     path = written(people.assign(sex="f", predicted=0.5), tmp_path / "a.csv")
-    with pytest.raises(
-        InputError, match=r"The column '\w+' is given as .* Name another column for one of them"
-    ) as caught:
+    with pytest.raises(InputError, match=r"Column '\w+' is passed both as .*another column") as caught:
         read_predictions(path, **{**OWN, **columns})
     assert all(role in str(caught.value) for role in named)
     shared = read_predictions(path, **OWN, id="sex", person="sex", group=["sex"])
@@ -263,7 +259,7 @@ def test_any_separator_will_do_and_a_decimal_comma(people, tmp_path, separator):
 
 def test_the_probability_of_one_class_must_say_which(people, tmp_path):
     path = written(people.rename(columns={"prob_yes": "score"}), tmp_path / "a.csv")
-    with pytest.raises(InputError, match=r"Of which class is 'score'.*no, yes: say --positive"):
+    with pytest.raises(InputError, match=r"'score' .*no, yes.*--positive"):
         read_predictions(path, **{**OWN, "answer": "score"})
     found = read_predictions(path, **{**OWN, "answer": "score"}, positive="no")
     assert found.classes.tolist() == ["yes", "no"]
@@ -292,8 +288,8 @@ def test_labels_are_matched_with_their_own_column(tmp_path):
     for labels, message in (
         (pd.to_datetime(["2020-01-01"] * 4), "dates as labels"),
         ([0, None, 1, 1], "1 records without a label, first in row 1"),
-        ([0.5, 1, 0, 1], "labels without a column of answers: 0.0, 0.5, 1.0"),
-        (["no", "yes", "no", "yes"], "labels without a column of answers: no, yes"),
+        ([0.5, 1, 0, 1], "labels without an output column: 0.0, 0.5, 1.0"),
+        (["no", "yes", "no", "yes"], "labels without an output column: no, yes"),
     ):
         base.assign(label=labels).to_parquet(tmp_path / "b.parquet")
         with pytest.raises(InputError, match=message):
@@ -302,9 +298,9 @@ def test_labels_are_matched_with_their_own_column(tmp_path):
 
 def test_a_column_that_only_looks_like_an_answer_is_refused(tmp_path):
     table = pd.DataFrame({"label": [0, 1], "member": [1, 0], "z_0": [1.0, 2], "z_1": [3.0, 1], "z_score": [9.0, 9]})
-    with pytest.raises(InputError, match="no label is named so: z_score"):
+    with pytest.raises(InputError, match="match no label: z_score"):
         read_predictions(written(table.drop(columns="label"), tmp_path / "c.csv"), labelled=False)
-    with pytest.raises(InputError, match="no label is named so: z_score"):
+    with pytest.raises(InputError, match="match no label: z_score"):
         read_predictions(written(table, tmp_path / "a.csv"))
     unseen = table.rename(columns={"z_score": "z_2"})  # a class that no record has
     assert read_predictions(written(unseen, tmp_path / "b.csv")).answers.shape == (2, 3)
@@ -319,19 +315,19 @@ def test_arrays_are_read_row_by_row_and_missing_values_refused(answers):
     unsure = np.where(arrays["labels"] == 0, np.nan, arrays["member"])
     hidden = np.ma.masked_array(arrays["labels"], mask=arrays["labels"] == 0)
     for wrong, message in (
-        ((given[0], given[1], unsure), "'member' to hold true/false or 1/0, found nan"),
+        ((given[0], given[1], unsure), "'member' must hold true/false or 1/0; found nan"),
         ((given[0], given[1], pd.array(arrays["member"], "boolean").copy()), None),
         ((given[0], hidden, given[2]), "'labels' without masked values"),
         ((given[0], given[1], np.ma.masked_array(given[2], hidden.mask)), "'member' without masked values"),
         (
             (given[0], given[1], pd.array([None, *given[2][1:]], "boolean")),
-            "true/false or 1/0, found <NA> in 1 records",
+            "true/false or 1/0; found <NA> in 1 records",
         ),
         ((given[0], pd.array([None, *given[1][1:]], "Int64"), given[2]), "labels"),
         ((given[0], pd.to_datetime(given[1]), given[2]), "'labels' as numbers, found datetime64"),
         ((given[0], pd.Categorical(given[1].astype(str)), given[2]), "'labels' as numbers"),
         ((given[0], pd.array(given[1].astype(str), "string"), given[2]), "'labels' as numbers"),
-        ((given[0], arrays["labels"] == 1, given[2]), "'labels' as numbers, found bool"),
+        ((given[0], arrays["labels"] == 1, given[2]), "'labels' must be numbers; found bool"),
         ((given[0], arrays["labels"] + 0.5, given[2]), "not in 0 … 2, first"),
         ((given[0], arrays["labels"].astype(str), given[2]), "'labels' as numbers, found <U"),
         ((given[0], arrays["labels"].astype(str).astype(object), given[2]), "'labels' as numbers, found object"),

@@ -46,9 +46,9 @@ def test_an_audit_of_two_kinds_of_records_does_not_say_yes(years, caplog):
     assert verdict_text(replace(found, baseline=None)).startswith("Yes")
     assert verdict_text(found).startswith("Unclear. Members and non-members differ without the model")
     assert "cannot be attributed to the model alone" in verdict_text(found)
-    assert "if you split at random, carry on" not in verdict_text(found)  # p = 1 / 400
+    assert "1 in 20 random splits" not in verdict_text(found)  # p = 1 / 400
     weak = replace(found, baseline=replace(found.baseline, p_value=0.04))
-    assert "if you split at random, carry on" in verdict_text(weak)
+    assert "1 in 20 random splits" in verdict_text(weak)
     assert "sources" not in found.untested
     words = " ".join(summary(found).split())
     assert f"separates members from non-members with AUC {found.baseline.auc:.3f}" in words

@@ -84,7 +84,7 @@ def test_what_is_missing_or_would_not_be_read_is_named(files, leaking):
         ([], "--model, --members, --nonmembers"),
         ([leaking, "--id", "x"], "--id cannot be combined"),
         ([leaking, "--attack", "loss"], "--attack cannot be combined"),
-        ([leaking, "--references", 1], "has 2 references"),
+        ([leaking, "--references", 1], "has 2 reference models"),
         ([leaking, "--defence", "rouned"], "no defence 'rouned'"),
         ([files / "nothing"], "nothing"),
     ):

@@ -67,7 +67,7 @@ def test_what_cannot_be_trained_is_told_before(people, tmp_path):
     wrong = {
         "no column 'sick'": ["--label", "sick"],
         "400 different values": ["--label", "x1"],
-        "Expected 500 records that can be canaries": ["--label", "ill", "--canaries", 500],
+        "500 canaries were requested": ["--label", "ill", "--canaries", 500],
     }
     for words, arguments in wrong.items():
         told = run("--data", people, "--out", tmp_path / "no", "--epsilon", 1, "--noise", 0, *arguments)

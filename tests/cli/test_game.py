@@ -114,7 +114,7 @@ def test_words_follow_the_figures(snapshot):
 def test_a_page_always_says_that_a_validation_set_with_the_same_bias_hides_the_leak():
     """With all of a source as members nobody is left over, and the warning is needed no less."""
     found = made_up(0.9, 0.1)
-    warning, nobody = "sees a model that generalises, and no sign of what the attacks find", "nobody was left over"
+    warning, nobody = "the model seems to generalise", "No records were left"
     assert warning in experiment_page(found)
     assert nobody in experiment_page(found)
     seen = tuple(

@@ -42,7 +42,7 @@ def audit(model, folder=None, references=4, **options):
 @pytest.mark.parametrize("encoders", [(OneHotEncoder(),), (SimpleImputer(strategy="most_frequent"), OneHotEncoder())])
 def test_it_is_told_before_there_is_a_folder(encoders, tmp_path):
     model = pipeline(*encoders)
-    words = r"Reference \d would have no record with a value of 'job' that 1 of 240 records .* references=0 \(--references 0\)"
+    words = r"Reference model \d would train without a value of 'job' that 1 of 240 records .* references=0 \(--references 0\)"
     with pytest.raises(InputError, match=words) as caught:
         audit(model, tmp_path / "audit")
     assert not (tmp_path / "audit").exists()
@@ -76,6 +76,6 @@ def test_where_it_is_not_foreseen_the_error_has_the_remedy():
     """A recipe of the user's own: nobody knows beforehand what it trains on."""
     model = pipeline(OneHotEncoder()).fit(*people(0))
     target = gl.estimator_target(model, train=lambda data, rng: pipeline(OneHotEncoder()).fit(data.x, data.y))
-    words = r"could not be trained or asked \(ValueError: Found unknown .*handle_unknown='ignore'.*references=0"
+    words = r"could not be trained or queried \(ValueError: Found unknown .*handle_unknown='ignore'.*references=0"
     with pytest.raises(AuditError, match=words):
         gl.audit(target, people(0), people(1, rare=0), references=4, attacks=["lira"], engine=gl.Here(), baseline=False)

@@ -75,7 +75,7 @@ def test_a_second_model_is_refused_by_its_answers(tree, blobs, tmp_path):
     run(tree, blobs, tmp_path)
     before = contents(tmp_path)
     other = clone(tree).set_params(random_state=1).fit(*blobs[0])
-    with pytest.raises(FolderError, match="another fitted model"):
+    with pytest.raises(FolderError, match="different fitted model"):
         run(other, blobs, tmp_path)
     assert contents(tmp_path) == before
 
@@ -83,12 +83,12 @@ def test_a_second_model_is_refused_by_its_answers(tree, blobs, tmp_path):
 @pytest.mark.slow
 def test_another_recipe_or_other_records_are_refused(tree, blobs, tmp_path):
     run(tree, blobs, tmp_path)
-    with pytest.raises(FolderError, match="another model or other parameters"):
+    with pytest.raises(FolderError, match="a different model"):
         run(RandomForestClassifier(11, random_state=0).fit(*blobs[0]), blobs, tmp_path)
     (x, y), nonmembers = blobs
     with pytest.raises(FolderError, match="other records"):
         run(tree, ((x[:-1], y[:-1]), nonmembers), tmp_path)
-    with pytest.raises(FolderError, match="another seed"):
+    with pytest.raises(FolderError, match="a different seed"):
         run(tree, blobs, tmp_path, seed=1)
 
 
@@ -103,7 +103,7 @@ def test_a_recipe_that_fails_keeps_what_was_collected(blobs, tmp_path):
         return lambda x: np.full((len(x), 3), 1 / 3)
 
     target = gl.function_target(lambda x: np.full((len(x), 3), 1 / 3), classes=[0, 1, 2], train=train, recipe="r")
-    with pytest.raises(AuditError, match=r"Reference 3 .* could not be trained or asked .*out of luck"):
+    with pytest.raises(AuditError, match=r"Reference 3 .* could not be trained or queried .*out of luck"):
         run(target, blobs, tmp_path)
     assert open_store(tmp_path).models() == [0, 1, 2]
     run(target, blobs, tmp_path)

@@ -23,8 +23,8 @@ import guestlist as gl
 RELATIVE = 1e-9
 ABSOLUTE = 1e-12  # for numbers that are zero but for rounding
 LONGEST = 12  # longer lists of numbers are summarised
-# Versions of libraries, fingerprints that contain names of classes, and the command that made an audit.
-LEFT_OUT = re.compile(r"results\.(provenance|origin|format)\b|.*\b(sha256|policy|versions|fingerprints?)\b")
+# Display names, versions of libraries, fingerprints that contain names of classes, and the command that made an audit.
+LEFT_OUT = re.compile(r"results\.(provenance|origin|format)\b|.*\b(sha256|policy|versions|fingerprints?|title)\b")
 CODE = re.compile(r"\S*( \S+){0,2}")  # a name, a code or a state: at most three words
 
 

@@ -55,6 +55,7 @@ PATHS: tuple[tuple[str, str], ...] = (
     (r"^(results\.gate\.(?:checks|demands)\.\d+)\.figures\b", r"\1.values"),
     (r"^(results\.gate\.verdicts\.\d+\.limit)\.most\b", r"\1.maximum"),
     # comparisons, experiments and defences
+    (r"^outcome\.table\.(accuracy|auc|tpr)_(low|high)$", r"outcome.table.\1_change_\2"),
     (r"^(outcome\.(?:pairs\.\d+\.)?differences\.\d+)\.what\b", r"\1.metric"),
     (r"^(outcome\.(?:pairs\.\d+\.)?differences\.\d+)\.of\b", r"\1.scope"),
     (r"^(outcome\.points\.\d+)\.figure\b", r"\1.metric"),
@@ -63,7 +64,9 @@ PATHS: tuple[tuple[str, str], ...] = (
     (r"^records\.false_alarms\b", "records.per_record_fpr"),
     (r"^records\.called_again\b", "records.per_record_tpr"),
 )
-VALUES: Mapping[str, str] = {}
+VALUES: Mapping[str, str] = {
+    "everybody": "all_members",  # risk that flags every member
+}
 
 
 def renamed(expected: Mapping[str, Any], found: Mapping[str, Any]) -> dict[str, Any]:

@@ -81,7 +81,7 @@ def test_the_more_it_weighs_the_less_members_are_told_by_their_answers():
 
 
 def test_no_held_out_record_is_refused():
-    with pytest.raises(InputError, match="held-out records, found none"):
+    with pytest.raises(InputError, match="held-out records; held_out= is empty"):
         gl.defences.AdvReg(world(150, 0).take(np.array([], dtype=int)))
     with pytest.raises(ValueError, match="Expected weight"):
         gl.defences.AdvReg(world(150, 0), -1.0)

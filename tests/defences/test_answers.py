@@ -132,9 +132,9 @@ def test_an_answer_depends_on_the_question_alone(guard):
 
 def test_memguard_says_what_it_lacks():
     one = gl.Data(np.ones((1, 1)), np.zeros(1, int))
-    with pytest.raises(InputError, match="held-out records, found none"):
+    with pytest.raises(InputError, match="held-out records; held_out= is empty"):
         gl.defences.MemGuard(one.take(np.array([], int)))
-    with pytest.raises(InputError, match="give members"):
+    with pytest.raises(InputError, match="Pass members="):
         gl.defences.MemGuard(one).begin(None, None, np.random.default_rng(0))
     with pytest.raises(ValueError, match="Expected budget"):
         gl.defences.MemGuard(one, budget=3)

@@ -189,14 +189,14 @@ def test_what_keeps_statistics_of_records_is_refused():
     module = nn.Sequential(
         nn.Conv2d(1, 2, 3), nn.InstanceNorm2d(2, track_running_stats=True), nn.Flatten(), nn.Linear(32, 2)
     )
-    with pytest.raises(InputError, match="'1' keeps statistics of the records"):
+    with pytest.raises(InputError, match="'1' keeps statistics"):
         gl.defences.DpSgd()(module, gl.Data(np.ones((8, 1, 6, 6)), np.zeros(8, int)), np.random.default_rng(0))
 
 
 def test_a_record_without_a_gradient_is_refused(data):
     x = data.x.copy()
     x[3, 2] = np.inf
-    with pytest.raises(InputError, match="not finite numbers"):
+    with pytest.raises(InputError, match="not finite"):
         gl.defences.DpSgd()(gl.defences.mlp(6, 3, hidden=(4,)), gl.Data(x, data.y), np.random.default_rng(0))
 
 
@@ -354,7 +354,7 @@ def test_known_answers():
     assert gl.privacy.epsilon_of(1.0, rate=0.1, steps=50) == pytest.approx(5.159, abs=5e-4)
     assert gl.privacy.epsilon_of(1.0, rate=0.1, steps=50, accountant="rdp") == pytest.approx(5.881, abs=5e-4)
     assert gl.privacy.epsilon_of(0.0, rate=0.1, steps=50) == math.inf
-    with pytest.raises(ValueError, match="its central limit may lie below the truth"):
+    with pytest.raises(ValueError, match="central limit"):
         gl.privacy.epsilon_of(1.0, rate=0.1, steps=50, accountant="gdp")
     for noise, rate in ((1.0, 2), (float("nan"), 0.1)):
         with pytest.raises(ValueError, match="Expected noise"):

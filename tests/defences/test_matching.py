@@ -116,21 +116,21 @@ def test_what_was_searched_for_trains_as_what_was_found(halves):
 def test_what_cannot_be_matched_is_refused(halves):
     words = halves[0][0], np.where(halves[0][1] > 0, "yes", "no")
     for call, said in (
-        (lambda: gl.defences.stopped_at(0.5, Ridge(), *halves), "Ridge does not train in rounds"),
-        (lambda: gl.defences.stopped_at(0.5, "model", *halves), "Expected a torch module or an estimator, found str"),
+        (lambda: gl.defences.stopped_at(0.5, Ridge(), *halves), "Ridge is not trained in rounds"),
+        (lambda: gl.defences.stopped_at(0.5, "model", *halves), "a torch module or an estimator; found str"),
         (
             lambda: gl.defences.stopped_at(0.5, network(), *halves, recipe=gl.defences.DpSgd()),
-            "whose epochs can be looked at, found DpSgd",
+            r"needs recipe=gl\.defences\.Fit\(…\); found DpSgd",
         ),
         (
             lambda: gl.defences.stopped_at(0.5, network(), *halves, recipe=gl.defences.Fit(loss="squared")),
-            "Accuracy is that of classes",
+            "needs a classifier",
         ),
         (
             lambda: gl.defences.dp_at(0.5, network(), *halves, recipe=gl.defences.DpSgd(loss="squared")),
-            "Accuracy is that of classes",
+            "needs a classifier",
         ),
-        (lambda: gl.defences.dp_at(0.5, Ridge(), *halves), "Expected a torch module, found Ridge"),
+        (lambda: gl.defences.dp_at(0.5, Ridge(), *halves), "a torch module; found Ridge"),
         (lambda: gl.defences.dp_at(0.5, network(), words, halves[1]), "positions of classes"),
         (lambda: gl.defences.stopped_at(0.5, network(), halves[0], words), "positions of classes"),
     ):

@@ -137,9 +137,9 @@ def test_an_objective_is_part_of_the_identity():
 
 
 def test_what_is_not_one_is_refused():
-    with pytest.raises(ValueError, match="to be one such as LabelSmoothing"):
+    with pytest.raises(ValueError, match="is not an objective"):
         gl.defences.Fit(objective="l2")
-    with pytest.raises(ValueError, match="LabelSmoothing changes answers about classes"):
+    with pytest.raises(ValueError, match="LabelSmoothing changes probabilities of classes"):
         gl.defences.Fit(loss="squared", objective=gl.defences.LabelSmoothing())
     assert gl.defences.Fit(loss="squared", objective=gl.defences.L2()).objective == gl.defences.L2()
 
@@ -164,5 +164,5 @@ def test_what_is_not_one_is_refused():
     ],
 )
 def test_options_are_checked(kind, options):
-    with pytest.raises(ValueError, match="Expected"):
+    with pytest.raises(ValueError, match=r"Expected|needs loss='cross_entropy'"):
         kind(**options)

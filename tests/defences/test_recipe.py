@@ -163,7 +163,7 @@ def test_a_subclass_of_fit_is_refused_in_the_folder_of_plain_fit(module, blobs, 
 
     first = run(gl.defences.Fit(epochs=2))
     for other in (Smoothed(epochs=2), Softened(), Object(2), Delegating(gl.defences.Fit(epochs=2)), closed_over(0.2)):
-        with pytest.raises(FolderError, match="another model or other parameters"):
+        with pytest.raises(FolderError, match="a different model"):
             run(other)
     assert run(gl.defences.Fit(epochs=2)).document()["outcomes"] == first.document()["outcomes"]
     assert run(gl.defences.Fit(epochs=2), references=5).references.count == 5
@@ -196,12 +196,12 @@ def test_learning_from_soft_labels_belongs_to_the_recipe(module, blobs):
 @pytest.mark.parametrize(
     ("train", "told"),
     [
-        (gl.defences.Fit, "the class itself"),
+        (gl.defences.Fit, "is a class"),
         ("fit", "found str 'fit'"),
         ({"epochs": 3}, "found dict"),
-        (lambda x: x, "can be called with neither"),
-        (lambda module, x, y, rng: module, "can be called with neither"),
-        (lambda: None, "can be called with neither"),
+        (lambda x: x, "accepts neither"),
+        (lambda module, x, y, rng: module, "accepts neither"),
+        (lambda: None, "accepts neither"),
     ],
 )
 def test_what_is_no_training_is_refused_before_anything_is_trained(train, told, module):
@@ -237,7 +237,7 @@ def test_an_estimator_may_have_another_recipe(blobs, tmp_path):
     tree = DecisionTreeClassifier(random_state=0).fit(*blobs[0])
     gl.audit(gl.estimator_target(tree, train=Noisy()), *blobs, references=4, folder=tmp_path, jobs=1)
     for other in (tree, gl.estimator_target(tree, train=Noisy(0.4))):
-        with pytest.raises(FolderError, match="another model or other parameters"):
+        with pytest.raises(FolderError, match="a different model"):
             gl.audit(other, *blobs, references=4, folder=tmp_path, jobs=1)
     with pytest.raises(InputError, match="its recipe, Noisy, takes no weights"):
         gl.estimator_target(tree, train=Noisy()).needs("distil")
@@ -274,7 +274,7 @@ def test_a_users_own_estimator_is_known_by_its_source(tmp_path, monkeypatch):
 @pytest.mark.slow
 def test_a_defence_is_a_file_and_a_row(monkeypatch, blobs):
     """A recipe and its row: it is listed, and it trains a target and its references."""
-    row = gl.defences.Defence(Softened, "torch module", "labels that are never certain", "Szegedy et al. 2016", "none")
+    row = gl.defences.Defence(Softened, "torch module", "soft labels", "Szegedy et al. 2016", "none")
     monkeypatch.setitem(DEFENCES, "softened", row)
     shown = json.loads(CliRunner().invoke(main, ["show", "defences", "--json"]).output)
     assert {"defence": "softened", "trains": "torch module"}.items() <= shown[-1].items()

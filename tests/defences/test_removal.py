@@ -42,7 +42,7 @@ def test_persons_leave_as_a_whole():
 def test_any_risk_will_do_and_one_that_is_not_there_is_named():
     records = table([0.0, 1.0], risk_own=[1.0, 0.0], risk_mu_low=[0.0, 0.0])
     assert list(gl.defences.Removal(0.5, "own").leaving(records)) == ["r0"]
-    with pytest.raises(InputError, match="no risk 'shapr'; its risks are: mu, own"):
+    with pytest.raises(InputError, match=r"no risk 'shapr'\. Available risks: mu, own"):
         gl.defences.Removal(0.5, "shapr").leaving(records)
     with pytest.raises(ValueError, match="share=1"):
         gl.defences.Removal(1)

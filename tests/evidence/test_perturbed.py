@@ -229,7 +229,7 @@ def test_a_model_that_cannot_read_perturbed_records_is_told_of(blobs, tmp_path):
         ({"noise": -1.0}, r"noise=-1\.0"),
         ({"noise": float("nan")}, "noise=nan"),
         ({"flips": 1.5}, r"flips=1\.5"),
-        ({"noise": 0, "flips": 0}, "noise=0 or flips=0"),
+        ({"noise": 0, "flips": 0}, "noise=0 and flips=0"),
     ],
 )
 def test_options_are_checked_at_once(options, named):

@@ -56,7 +56,7 @@ def test_evidence_is_an_open_mapping():
     assert set(evidence.without("perturbed", "quantiles").parts) == set(evidence.parts) - {"perturbed", "quantiles"}
     assert evidence.get("leaves") is None
     assert not evidence.for_stand_ins().parts  # what is made up is about one target
-    with pytest.raises(NotCollectedError, match="This attack looks at 'nothing', evidence that was not collected"):
+    with pytest.raises(NotCollectedError, match="needs the evidence 'nothing'"):
         Evidence().need("nothing")
 
 

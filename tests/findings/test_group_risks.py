@@ -250,7 +250,7 @@ def test_a_target_that_answers_with_a_number_has_no_classes_and_no_gap():
 
 
 def test_a_group_that_is_not_there_is_an_error(case):
-    with pytest.raises(InputError, match="There is no group 'age'; these are there: half, sex, rare"):
+    with pytest.raises(InputError, match="There is no group 'age'; available names: half, sex, rare"):
         groups.by_groups(case, ["age"])
     asked = groups.by_groups(case, ["sex"], ["mu"])
     assert [one.values["sex"] for one in asked.judged] == ["f", "m"]

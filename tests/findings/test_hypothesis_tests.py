@@ -145,5 +145,5 @@ def test_one_attack_agrees_with_nobody(tree, blobs):
 def test_results_of_another_format_say_what_to_do(audited, tmp_path):
     results, _ = audited
     (tmp_path / "results.json").write_text(json.dumps({**results.document(), "format": 1}))
-    with pytest.raises(FolderError, match=rf"has format 1, .* reads format {FORMAT}. Run the audit again in the same"):
+    with pytest.raises(FolderError, match=rf"has format 1; .* reads format {FORMAT}. Run the audit again in the same"):
         gl.read_results(tmp_path)

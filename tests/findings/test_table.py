@@ -154,9 +154,9 @@ def test_results_without_any_finding_can_be_shown():
     for form in (report_page, summary, fragment):
         assert "Not measured" in form(Results())
     assert Results().attacks.empty
-    with pytest.raises(FolderError, match="these were: none"):
+    with pytest.raises(FolderError, match="names: none"):
         Results().attack("loss")
-    with pytest.raises(FolderError, match="no attack to judge"):
+    with pytest.raises(FolderError, match="no attack to compare"):
         hold(Results(), Limit(0.6))
 
 

@@ -72,7 +72,7 @@ def test_sides_have_their_sizes_and_the_rest_is_population():
 
 
 def test_sides_must_fit_into_the_pool():
-    with pytest.raises(ValueError, match="among 100 records"):
+    with pytest.raises(ValueError, match="more than the 100 records"):
         draw(Sides(60, 50), people(100), 1, seed=0)
     with pytest.raises(ValueError, match="Expected members=0"):
         Sides(0, 10)

@@ -100,9 +100,9 @@ def test_no_class_is_left_without_records_and_no_person_has_two(people):
 
 
 def test_what_cannot_be_played_is_said(people):
-    with pytest.raises(InputError, match="Expected 290 records that can be canaries, found 285 of 300"):
+    with pytest.raises(InputError, match=r"290 canaries .*285 of 300"):
         Canaries(290).prepared(people, nobody, 0)
-    with pytest.raises(InputError, match="there is no wrong one"):
+    with pytest.raises(InputError, match="no label is wrong"):
         Canaries(2).prepared(Data(people.x, np.zeros(RECORDS)), nobody, 0)
     with pytest.raises(InputError, match="No record is marked"):
         draw(GAME, people, 1, 0)

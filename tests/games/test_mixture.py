@@ -105,13 +105,13 @@ def test_whole_persons_are_drawn(people):
 
 
 def test_wrong_games_are_told(people):
-    with pytest.raises(InputError, match="Expected 60 records of sex = m, found 0"):
+    with pytest.raises(InputError, match="60 records of sex = m; found 0"):
         draw(Bias("sex", "m", 1.0, 60, 50), people.take(people.groups["sex"] == "f"), 1, 0)
-    with pytest.raises(InputError, match="There is no group 'age'"):
+    with pytest.raises(InputError, match="no group 'age'"):
         draw(Bias("age", "m", 1.0, 60, 50), people, 1, 0)
-    with pytest.raises(InputError, match="No record has side = north; there are east, west"):
+    with pytest.raises(InputError, match=r"No record has side = north\. Available values: east, west"):
         draw(Sources("side", "north"), people, 1, 0)
-    with pytest.raises(InputError, match="Clusters need features that are numbers"):
+    with pytest.raises(InputError, match="numeric features"):
         draw(Clusters(2, 2), people.with_x(pd.DataFrame({"a": ["x"] * RECORDS})), 1, 0)
     for wrong in (
         lambda: Clusters(2, 2, cluster=2),

@@ -15,7 +15,7 @@ def test_the_sides_of_the_target():
 
 @pytest.mark.parametrize("asked", [np.ones((1, 4), bool), np.ones(3, bool), np.ones((1, 3))])
 def test_member_and_asked_have_one_shape_and_are_masks(asked):
-    with pytest.raises(ValueError, match="Expected evaluated to hold true and false"):
+    with pytest.raises(ValueError, match="Expected evaluated to be Boolean"):
         Split(np.ones((1, 3), bool), asked)
 
 

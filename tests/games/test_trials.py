@@ -53,7 +53,7 @@ def test_the_record_in_question_can_be_named(people):
     pool = Strong(record="row:7", against="nothing").prepared(people, nobody, seed=0)
     assert pool.ids[pool.marked].tolist() == ["row:7"]
     assert len(pool) == RECORDS
-    with pytest.raises(InputError, match="one record with the id 'row:99', found 0"):
+    with pytest.raises(InputError, match="'row:99' must belong to one record; found 0"):
         Strong(record="row:99").prepared(people, nobody, seed=0)
 
 
@@ -83,13 +83,13 @@ def test_scores_are_those_of_a_loop():
 
 def test_wrong_games_are_told(people):
     tree = DecisionTreeClassifier()
-    with pytest.raises(InputError, match=r"play it with gl\.play_many"):
+    with pytest.raises(InputError, match=r"Use gl\.play_many"):
         gl.play(Strong(20), tree, people)
-    with pytest.raises(InputError, match=r"has one target: play it with gl\.play"):
+    with pytest.raises(InputError, match=r"has one target"):
         gl.play_many(gl.games.Bernoulli(0.5), tree, people)
     with pytest.raises(InputError, match="found 60"):
         gl.play_many(Strong(59), tree, people)
-    with pytest.raises(InputError, match="one more record, found 60"):
+    with pytest.raises(InputError, match="one more record; found 60"):
         gl.play_many(Exchangeable(60), tree, people)
     with pytest.raises(ValueError, match="2 or more"):
         gl.play_many(Strong(20), tree, people, runs=1)
@@ -147,7 +147,7 @@ def test_the_folder_says_the_same_by_the_methods_for_many_runs(runs):
     assert not any(word in told for word in ("confidence", "prove", "contradicted"))
     told = CliRunner().invoke(main, ["epsilon", str(folder), "--method", "one-run"])
     assert told.exit_code == 2
-    assert "every model of this game is a trial" in told.output
+    assert "each model of this game is one trial" in told.output
 
 
 def test_a_belief_is_not_called_a_proof(runs):
@@ -162,7 +162,7 @@ def test_a_belief_is_not_called_a_proof(runs):
     ):
         told = epsilon_verdict(one)
         assert words in told
-        assert "a credible bound, from Jeffreys' prior, and no proof" in told
+        assert "a credible bound from Jeffreys' prior, not a proof" in told
         assert "confidence" not in told
     assert not gl.epsilon_bound(folder, claimed=0.1).bayesian
 

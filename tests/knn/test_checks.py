@@ -27,8 +27,8 @@ X, Y, X_TEST, Y_TEST = np.arange(12.0).reshape(6, 2), np.array([0, 1] * 3), np.o
 NAN = np.where(X == 3, np.nan, X)
 
 REFUSED = [
-    (lambda: knn_shapley(NAN, Y, X_TEST, Y_TEST), "x finite .* found 1 records with NaN"),
-    (lambda: knn_shapley(X, Y, np.inf * X_TEST, Y_TEST), "x_test finite .* 2 records with infinite"),
+    (lambda: knn_shapley(NAN, Y, X_TEST, Y_TEST), "x must be finite .* found 1 records with NaN"),
+    (lambda: knn_shapley(X, Y, np.inf * X_TEST, Y_TEST), "x_test must be finite .* 2 records with infinite"),
     (lambda: knn_shapley(1e200 * X, Y, X_TEST, Y_TEST), "within ±1e.150"),
     (lambda: knn_shapley(1e20 * X, Y, X_TEST, Y_TEST, Knn(precision="fast")), "within ±1e.15"),
     (lambda: knn_shapley(X[:, 0], Y, X_TEST, Y_TEST), r"x to be a matrix .* shaped \(6,\)"),
@@ -36,17 +36,17 @@ REFUSED = [
     (lambda: knn_shapley(X.astype(str), Y, X_TEST, Y_TEST), "matrix of numbers"),
     (lambda: knn_shapley(X, Y[:5], X_TEST, Y_TEST), r"y shaped \(6,\).* found \(5,\)"),
     (lambda: knn_shapley(X, Y, X_TEST, Y_TEST[:1]), r"y_test shaped \(2,\)"),
-    (lambda: knn_shapley(X, np.where(Y == 0, np.nan, 1.0), X_TEST, Y_TEST), "y without NaN, found 3"),
+    (lambda: knn_shapley(X, np.where(Y == 0, np.nan, 1.0), X_TEST, Y_TEST), "y has 3 NaN"),
     (lambda: knn_shapley(X, Y.astype(object), X_TEST, Y_TEST), "y of one type"),
     (lambda: knn_shapley(X, Y.astype(str), X_TEST, Y_TEST), "y and y_test of one type, found <U21 and int64"),
     (lambda: knn_shapley(X, Y, X_TEST[:, :1], Y_TEST), "2 features like x, found 1"),
-    (lambda: Knn(k=0), "k=0 to be a whole number, 1 or more"),
-    (lambda: Knn(k=2.5), "k=2.5 to be a whole number"),
+    (lambda: Knn(k=0), "k=0 to be an integer, 1 or more"),
+    (lambda: Knn(k=2.5), "k=2.5 to be an integer"),
     (lambda: Knn(ties="first"), "ties='first' .* 'average', 'index'"),
     (lambda: Knn(precision="f16"), "precision='f16' .* 'exact', 'fast'"),
     (lambda: Knn(metric="l1"), "metric='l1' .* 'euclidean', 'cosine'"),
-    (lambda: knn_shapley(0 * X, Y, X_TEST, Y_TEST, Knn(metric="cosine")), "no cosine, found 6"),
-    (lambda: knn_loo(X, Y, X_TEST, Y_TEST, n_jobs=0), "n_jobs=0 to be a whole number from 1"),
+    (lambda: knn_shapley(0 * X, Y, X_TEST, Y_TEST, Knn(metric="cosine")), "6 records of x are all zeros"),
+    (lambda: knn_loo(X, Y, X_TEST, Y_TEST, n_jobs=0), "n_jobs=0 to be an integer from 1"),
     (lambda: knn_banzhaf(X, Y, X_TEST, Y_TEST, p=0), "p=0 in"),
     (lambda: waka(X, Y, X_TEST, Y_TEST, p=1.5), "p=1.5 in"),
     (lambda: knn_banzhaf_blocks(X, Y, X_TEST, Y_TEST, p=1.5), "p=1.5 in"),
@@ -76,7 +76,7 @@ AVERAGING = [
 @pytest.mark.parametrize("call", AVERAGING)
 def test_what_averages_over_ties_refuses_another_rule(call):
     call(Knn(ties="average"))
-    with pytest.raises(ValueError, match="ties='average', found 'index': only values on test records"):
+    with pytest.raises(ValueError, match="ties='index' is only supported by values on test records"):
         call(Knn(ties="index"))
 
 

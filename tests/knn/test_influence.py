@@ -94,7 +94,7 @@ def test_lists_that_lost_too_much_are_refused():
         ([40], r"rows in \[0, 40\), found \[40, 40\]"),
         ([-1], "rows in"),
         ([1.0], "row numbers or a mask, found float64"),
-        (np.ones(40, bool), "all removed"),
+        (np.ones(40, bool), "All records are removed"),
     ],
 )
 def test_wrong_removals_are_refused(removed, words):

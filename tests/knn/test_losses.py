@@ -234,8 +234,8 @@ def _auc(score, member):
     ("loss", "words"),
     [
         (np.zeros(5), r"target_loss shaped \(6,\)"),
-        (np.full(6, 1.2), r"target_loss in \[0, 1\].* found \[1.2, 1.2\]"),
-        (np.full(6, 0.5), "steps of 1/k = 1/3"),
+        (np.full(6, 1.2), r"target_loss must be in \[0, 1\].* found \[1.2, 1.2\]"),
+        (np.full(6, 0.5), "multiples of 1/k = 1/3"),
     ],
 )
 def test_wrong_losses_are_refused(loss, words):
@@ -250,7 +250,7 @@ def test_wrong_losses_are_refused(loss, words):
         ([6], r"evaluated to be rows in \[0, 6\), found \[6, 6\]"),
         (np.ones(5, bool), r"mask evaluated shaped \(6,\), found \(5,\)"),
         ([[1]], r"row numbers or a mask, found int64 shaped \(1, 1\)"),
-        ([1, 2], r"target_loss shaped \(2,\), one per asked record, found \(1,\)"),
+        ([1, 2], r"target_loss shaped \(2,\), one per queried record, found \(1,\)"),
     ],
 )
 def test_wrong_rows_are_refused(asked, words):

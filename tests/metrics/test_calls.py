@@ -74,7 +74,7 @@ def test_withheld_without_both_kinds():
     assert np.isnan(advantage(scores, member)).all()  # one member cannot be both learnt from and judged
     assert not np.isnan(advantage(scores, member, 1.0)).any()
     assert np.isnan(proportion(0, 0)).all()
-    with pytest.raises(ValueError, match="found one kind"):
+    with pytest.raises(ValueError, match="found only one"):
         best_threshold(scores, member | True)
     with pytest.raises(ValueError, match="successes=3"):
         proportion(3, 2)

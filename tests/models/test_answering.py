@@ -81,7 +81,7 @@ def test_a_way_that_learns_is_given_the_members(sides):
     how = gl.defences.MemGuard(
         held_out, hidden=(8,), classifier=gl.defences.Fit(epochs=40, learning_rate=0.02), steps=20
     )
-    with pytest.raises(InputError, match="MemGuard learns from the records"):
+    with pytest.raises(InputError, match="MemGuard is fitted on the records"):
         gl.models.answering(model, how)
     target = gl.models.answering(model, how, members=sides[0])
     p, said = model.predict_proba(sides[1][0]), target.predict(sides[1][0])
@@ -109,12 +109,12 @@ def test_held_out_records_are_brought_into_the_models_form():
     )
     target = gl.models.answering(model, how, members=(table[:40], y[:40]))
     assert target.predict(table.loc[40:59, list("abc")]).shape == (20, 2)
-    with pytest.raises(InputError, match=r"Expected held_out as gl\.Data"):
+    with pytest.raises(InputError, match=r"held_out must be gl\.Data"):
         gl.defences.MemGuard((table, y))
 
 
 def test_what_cannot_be_is_told(model, sides):
-    with pytest.raises(InputError, match="Expected a way to answer"):
+    with pytest.raises(InputError, match="not an output defence"):
         gl.models.answering(model, gl.defences.Fit())
     with pytest.raises(InputError, match="predicts values"):
         gl.models.answering(Ridge().fit(np.ones((4, 1)), np.arange(4.0)), gl.defences.LabelOnly())

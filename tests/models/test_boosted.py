@@ -139,7 +139,7 @@ def test_references_are_trained_for_as_many_rounds_as_the_target_kept(library):
 def test_an_audit_of_a_model_that_stopped_early_says_how_references_are_trained(library):
     sides = [(x[["age"]].to_numpy(), y == "yes") for x, y in (people(60, 1), people(60, 2))]
     rounds = untrained_model(stopped(library)).rounds
-    with pytest.warns(gl.AuditWarning, match=f"Every reference is trained for {rounds} rounds"):
+    with pytest.warns(gl.AuditWarning, match=f"Every reference model is trained for {rounds} rounds"):
         found = gl.audit(
             stopped(library), *sides, references=4, attacks=["loss", "lira"], jobs=1, baseline=False, progress=False
         )

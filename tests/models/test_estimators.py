@@ -121,7 +121,7 @@ def test_columns_the_model_was_not_fitted_on_are_left_out_and_missing_ones_named
         (lambda x, y: RandomForestClassifier(), "not fitted"),
         (lambda x, y: MultiOutputClassifier(LogisticRegression()).fit(x, np.c_[y, y]), "several outputs"),
         (lambda x, y: "model.pkl", "There is no file model.pkl"),
-        (lambda x, y: 5, "found int"),
+        (lambda x, y: 5, "int is not a fitted"),
         (lambda x, y: lambda z: z, "function_target"),
     ],
 )

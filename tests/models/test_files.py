@@ -76,9 +76,9 @@ def test_a_pickle_is_opened_only_when_allowed(tree, tmp_path):
 def test_what_is_no_model_says_so(tmp_path):
     (tmp_path / "m.skops").write_bytes(b"not a model")
     (tmp_path / "m.pt").write_bytes(b"")
-    with pytest.raises(InputError, match="cannot be read as a skops file"):
+    with pytest.raises(InputError, match="as skops"):
         load_model(tmp_path / "m.skops")
-    with pytest.raises(InputError, match="audited from Python"):
+    with pytest.raises(InputError, match="in Python"):
         load_model(tmp_path / "m.pt")
     with pytest.raises(InputError, match="no file"):
         load_model(tmp_path / "none.skops")

@@ -92,7 +92,7 @@ def test_defences_and_soft_labels_keep_them():
 @pytest.mark.parametrize(
     ("fit_params", "message"),
     [
-        ([1], "to be a dict"),
+        ([1], "must be a dict"),
         ({"sample_weight": weight(X[:80])}, r"one array for each of members, nonmembers: fit_params=\{'sample_weight'"),
         ({"sample_weight": weight(X)}, "one array for each of members, nonmembers"),
         ({"sample_weight": weight(X[:80]).tolist()}, "one array for each of members, nonmembers"),
@@ -101,7 +101,7 @@ def test_defences_and_soft_labels_keep_them():
         ({"sample_weight": (1.0, 2.0)}, "a single value for members"),
         (
             {"sample_weigth": WEIGHTS["sample_weight"]},
-            "LogisticRegression.fit cannot be called with x, y, sample_weigth",
+            "LogisticRegression.fit with x, y, sample_weigth",
         ),
     ],
 )

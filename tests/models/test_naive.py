@@ -86,7 +86,7 @@ def test_what_is_said_of_it():
     assert attacker_phrase(found) == "naive attacker, who does not know of the defence"
     assert privacy_guarantee(found) == "noise 0.5; its ε takes the extra dp"
     searched = training_of(gl.defences.Searched(gl.defences.DpSgd(noise=0.0), tried=8))
-    assert privacy_guarantee(searched) == "no noise, so that no ε is promised"
+    assert privacy_guarantee(searched) == "no noise, so no ε is guaranteed"
     told = privacy_guarantee(replace(searched, noise=1.0, epsilon=3.21, delta=1e-5))
     assert told == "ε = 3.21 at δ = 1.0e-05: ε of one run; the search for it was not counted (8 trainings)"
     assert "search" not in privacy_guarantee(replace(found, epsilon=3.21, delta=1e-5))
@@ -95,7 +95,7 @@ def test_what_is_said_of_it():
 
 
 def test_what_cannot_be_naive_is_refused():
-    for train, said in ((lambda data, rng: network(), "without its defence"), (None, "give train=")):
+    for train, said in ((lambda data, rng: network(), "without its defence"), (None, "Pass train=")):
         with pytest.raises(InputError, match=said):
             gl.torch_target(network(), train=train, attacker="naive")
     with pytest.raises(ValueError, match="'adaptive' or 'naive'"):

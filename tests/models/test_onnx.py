@@ -85,7 +85,7 @@ def test_the_command_line_audits_a_file(sides, tmp_path):
         main, ["audit", "--model", str(path), *told, "--scale", "logits", "--out", str(tmp_path / "b")]
     )
     assert wrong.exit_code == 2
-    assert "they are probabilities, and not logits" in wrong.output
+    assert "they are probabilities, not logits" in wrong.output
     assert not (tmp_path / "b").exists()
 
 
@@ -111,9 +111,9 @@ def test_columns_of_a_table_are_inputs_of_the_file(tmp_path):
     target = gl.onnx_target(path)
     data = target.fitting(gl.Data(x[["town", "age", "count"]].assign(spare=1), y), "members")
     np.testing.assert_allclose(target.predict(data.x), model.predict_proba(x), atol=1e-5)
-    with pytest.raises(InputError, match="columns that members lacks: town"):
+    with pytest.raises(InputError, match="fitted on: town"):
         target.fitting(gl.Data(x[["age", "count"]], y), "members")
-    with pytest.raises(InputError, match="give a table that has them"):
+    with pytest.raises(InputError, match="the records are an array"):
         target.predict(x[["age", "count"]].to_numpy())
 
 
@@ -161,14 +161,14 @@ def test_a_file_may_take_a_fixed_number_of_records(tmp_path):
 
 def test_what_is_no_model_and_classes_in_another_order_are_told(sides, tmp_path):
     (tmp_path / "bad.onnx").write_bytes(b"not a model")
-    with pytest.raises(InputError, match="cannot be read as an ONNX file"):
+    with pytest.raises(InputError, match="as ONNX"):
         gl.audit(tmp_path / "bad.onnx", *sides)
     with pytest.raises(InputError, match="no file"):
         gl.onnx_target(tmp_path / "none.onnx")
     path = written(forest(sides), sides[0][0], tmp_path / "m.onnx", zipmap=False)
     with pytest.raises(InputError, match=r"in the order of its columns: classes=\[…\]"):
         gl.onnx_target(path, classes=["c", "b", "a"]).predict(sides[1][0])
-    with pytest.raises(ValueError, match="an ONNX file tells more"):
+    with pytest.raises(ValueError, match="not supported for ONNX"):
         gl.onnx_target(path, scale="labels")
 
 
@@ -176,7 +176,7 @@ def test_classes_that_the_file_does_not_name_are_asked_for(sides, tmp_path):
     from sklearn.neighbors import KNeighborsClassifier
 
     path = written(KNeighborsClassifier().fit(*sides[0]), sides[0][0], tmp_path / "knn.onnx", zipmap=False)
-    with pytest.raises(InputError, match="does not say what its classes are called"):
+    with pytest.raises(InputError, match="does not name its classes"):
         gl.onnx_target(path)
     assert gl.onnx_target(path, classes=["a", "b", "c"]).predict(sides[1][0]).shape == (200, 3)
 
@@ -207,7 +207,7 @@ def test_classes_are_named_on_the_command_line(sides, tables, tmp_path):
     ]
     told = CliRunner().invoke(main, run)
     assert told.exit_code == 2
-    assert "or --class NAME for each." in told.stderr
+    assert "--class NAME for each" in told.stderr
     named = [part for name in "abc" for part in ("--class", name)]
     assert CliRunner().invoke(main, [*run, *named]).exit_code == 0
     assert gl.read_results(tmp_path / "audit").attacks["auc"].iloc[0] > 0.55
@@ -268,7 +268,7 @@ def test_a_file_that_needs_a_locale_works_or_says_which(letters, tmp_path):
         locale.setlocale(locale.LC_CTYPE, "en_US.UTF-8")
         locale.setlocale(locale.LC_CTYPE, previous)
     except locale.Error:
-        with pytest.raises(InputError, match=r"by the rules of en_US\.UTF-8, a locale that this machine lacks"):
+        with pytest.raises(InputError, match=r"locale en_US\.UTF-8, which this machine lacks"):
             gl.onnx_target(path)
     else:
         np.testing.assert_allclose(gl.onnx_target(path).predict(texts), model.predict_proba(texts), atol=1e-4)

@@ -221,7 +221,7 @@ def test_an_audit_of_a_regressor_is_resumed_and_grows(forest, diabetes, tmp_path
     grown = quiet(forest, *diabetes, references=6, folder=tmp_path / "b", attacks=ATTACKS)
     assert grown.document()["outcomes"] == whole.document()["outcomes"]
     other = RandomForestRegressor(20, random_state=1).fit(*diabetes[0])
-    with pytest.raises(gl.AuditError, match="another fitted model"):
+    with pytest.raises(gl.AuditError, match="different fitted model"):
         quiet(other, *diabetes, references=4, folder=tmp_path / "b")
 
 
@@ -296,7 +296,7 @@ def test_a_users_own_attack_sees_residuals(forest, diabetes):
 
     results = quiet(forest, *diabetes, references=4, attacks=[own, "loss"])
     assert results.attack("own").auc.value == pytest.approx(results.attack("loss").auc.value)
-    with pytest.raises(InputError, match="failed on made-up signals"):
+    with pytest.raises(InputError, match="failed on simulated signals"):
         quiet(forest, *diabetes, references=4, attacks=[lambda signals: signals.target("p_y")])
 
 
@@ -312,8 +312,8 @@ def test_attacks_that_need_classes_say_so(name, forest, diabetes):
 @pytest.mark.parametrize(
     ("plan", "told"),
     [
-        (gl.evidence.Perturbed(), "needs classes"),
-        (gl.evidence.FullAnswers(), "of classifiers only"),
+        (gl.evidence.Perturbed(), "needs a classifier"),
+        (gl.evidence.FullAnswers(), "needs a classifier"),
         (gl.evidence.WhiteBox(), "torch target"),
     ],
 )
@@ -346,7 +346,7 @@ def test_models_that_cannot_be_audited_are_told(diabetes):
         quiet(several, *diabetes, references=4)
     with pytest.raises(InputError, match="has no classes"):
         gl.function_target(lambda x: x, classes=[0, 1], scale="values")
-    with pytest.raises(InputError, match=r"Give classes=\[…\]"):
+    with pytest.raises(InputError, match=r"Pass classes=\[…\]"):
         gl.function_target(lambda x: x)
     with pytest.raises(InputError, match="one predicted value per record"):
         quiet(gl.function_target(lambda x: np.zeros((len(x), 2)), scale="values"), *diabetes, references=0)
@@ -354,11 +354,11 @@ def test_models_that_cannot_be_audited_are_told(diabetes):
 
 def test_a_loss_that_does_not_suit_the_answers_is_refused():
     pytest.importorskip("torch")
-    with pytest.raises(InputError, match="give loss='squared'"):
+    with pytest.raises(InputError, match="Pass loss='squared'"):
         gl.torch_target(gl.defences.mlp(10, 1), train=gl.defences.Fit(), scale="values")
-    with pytest.raises(InputError, match="give loss='cross_entropy'"):
+    with pytest.raises(InputError, match="Pass loss='cross_entropy'"):
         gl.torch_target(gl.defences.mlp(10, 3), train=gl.defences.Fit(loss="squared"))
-    with pytest.raises(ValueError, match="to be 'logits' or 'values'"):
+    with pytest.raises(ValueError, match="scale='probabilities' is not supported"):
         gl.torch_target(gl.defences.mlp(10, 3), scale="probabilities")
     with pytest.raises(ValueError, match="loss='absolute'"):
         gl.defences.Fit(loss="absolute")

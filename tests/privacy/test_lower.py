@@ -136,12 +136,12 @@ def test_records_without_a_score_are_guessed_last():
     scores = np.where(np.arange(200) % 2, np.nan, member)
     found = epsilon_lower_bound(scores, member, delta=0, method=OneRun(shares=(0.5,)))
     assert found.epsilon == pytest.approx(one_run_epsilon(200, 100, 100, 0, 0.05))
-    with pytest.raises(InputError, match="not a trial"):
+    with pytest.raises(InputError, match="no score"):
         epsilon_lower_bound(scores, member, method=ClopperPearson())
 
 
 def test_what_is_refused():
-    with pytest.raises(InputError, match="one score and one true or false"):
+    with pytest.raises(InputError, match="same length"):
         epsilon_lower_bound(np.zeros((2, 3)), np.zeros((2, 3), dtype=bool))
     with pytest.raises(InputError, match="found 1"):
         epsilon_lower_bound([1.0], [True])

@@ -135,5 +135,5 @@ def test_what_users_wrote_is_text():
 
 
 def test_figures_that_do_not_match_are_refused():
-    with pytest.raises(ValueError, match="Expected y_ends of 'a' to have 2 figures"):
+    with pytest.raises(ValueError, match="Expected y_ends of 'a' to have 2 numbers"):
         Series("a", (0.0, 1.0), (0.0, 1.0), y_ends=((0.0, 1.0),))

@@ -40,9 +40,9 @@ def test_arrays_have_numbered_features_and_wide_ones_are_cut():
 @pytest.mark.slow
 def test_what_cannot_be_looked_up_is_told():
     ids = members().ids.copy()
-    with pytest.raises(InputError, match="1 are not among these records"):
+    with pytest.raises(InputError, match="1 are not in these records"):
         with_features(leaking(), members(ids=np.where(np.arange(len(ids)) == 2, "stranger", ids)))
-    with pytest.raises(InputError, match="stand for several records"):
+    with pytest.raises(InputError, match="belong to several records"):
         with_features(leaking(), members().take(np.r_[0, np.arange(len(ids))]))
     with pytest.raises(InputError, match="shaped"):
         with_features(leaking(), members(x=np.ones((len(ids), 3, 3))))

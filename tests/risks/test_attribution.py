@@ -190,11 +190,11 @@ def test_two_ways_to_the_same_average(world):
 
 def test_wrong_input_is_told(world, monkeypatch):
     module, members, tests = world
-    with pytest.raises(InputError, match="Give both x_test and y_test"):
+    with pytest.raises(InputError, match="x_test and y_test"):
         gl.risks.tracin(module, *members, tests[0])
-    with pytest.raises(InputError, match="as many records, one or more: 60 and 59"):
+    with pytest.raises(InputError, match="found 60 and 59"):
         gl.risks.tracin(module, members[0], members[1][1:])
-    with pytest.raises(InputError, match="among those with parameters: 0, 2"):
+    with pytest.raises(InputError, match=r"with parameters.* 0, 2"):
         gl.risks.tracin(network(), *members, layers=["1"])
     monkeypatch.setattr(attribution, "MAX_PARAMETERS", 20)
     with pytest.raises(

@@ -45,9 +45,9 @@ def test_where_nobody_moves_anybody_hardly_any_pair_is_sure():
 def test_what_cannot_be_previewed_is_refused():
     case = leaking_case(records=40)
     stranger = np.flatnonzero(~case.truth.member)[0]
-    with pytest.raises(InputError, match=f"found nobody, r{stranger}"):
+    with pytest.raises(InputError, match=f"nobody, r{stranger}"):
         forgetting(case, [f"r{stranger}", "nobody"])
-    with pytest.raises(InputError, match="needs references"):
+    with pytest.raises(InputError, match="needs reference models"):
         forgetting(case_of(gaussian_simulation(1.0, records=40, models=2)), ["r0"])
 
 

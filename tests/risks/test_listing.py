@@ -154,10 +154,10 @@ def test_the_command(tmp_path):
     worth = json.loads(run("--predictive-value", "--custom", str(tmp_path / "own.csv"), "--json").output)
     attacks = {row["attack"] for row in worth}
     assert {(row["risk"], row["attack"]) for row in worth} >= {
-        (r, a) for r in ("everybody", "mu", "a") for a in attacks
+        (r, a) for r in ("all_members", "mu", "a") for a in attacks
     }
     assert len(attacks) > 5
-    assert "everybody" in run("--predictive-value", "--risk", "mu").output
+    assert "all_members" in run("--predictive-value", "--risk", "mu").output
     for wrong in (
         ["--custom", "x.csv"],
         ["--group", "sex", "--predictive-value"],

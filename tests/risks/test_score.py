@@ -42,7 +42,7 @@ def test_a_shadow_of_half_the_records_is_flagged(published):
     found = gl.audit_predictions(target, shadow=shadow, attacks=["mentr"], baseline=False)
     check = found.check("GL105")
     assert (check.state, check.values["target"], check.values["references"]) == ("issue", 1000, 500)
-    assert "about 1000 members of the target, and about 500 members of the shadow" in report_page(found)
+    assert "1000 members of the target and 500 members of the shadow" in report_page(found)
     own = gl.audit_predictions(target, shadow=target, attacks=["mentr"], baseline=False)
     assert own.check("GL105").state == "passed"
 

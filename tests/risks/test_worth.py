@@ -1,4 +1,4 @@
-"""What a risk is worth: counted by hand, intervals that hold, and "everybody" as a row."""
+"""What a risk is worth: counted by hand, intervals that hold, and "all_members" as a row."""
 
 import numpy as np
 import pytest

@@ -66,12 +66,12 @@ def test_the_first_references_can_be_taken_alone(store):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"data": "e"}, "other records or labels"),
-        ({"split": "t"}, "other members or non-members"),
-        ({"game": options_of(Sides(1, 1, rate=0.25))}, "another share of records per reference"),
-        ({"recipe": "s"}, "another model or other parameters"),
-        ({"seed": 1}, "another seed"),
-        ({"data": "e", "seed": 1}, "other records or labels and another seed"),
+        ({"data": "e"}, "different records or labels"),
+        ({"split": "t"}, "different members or non-members"),
+        ({"game": options_of(Sides(1, 1, rate=0.25))}, "different share of records per reference"),
+        ({"recipe": "s"}, "a different model"),
+        ({"seed": 1}, "a different seed"),
+        ({"data": "e", "seed": 1}, "different records or labels and a different seed"),
     ],
 )
 def test_a_folder_of_another_audit_is_refused(store, change, message):
@@ -81,7 +81,7 @@ def test_a_folder_of_another_audit_is_refused(store, change, message):
 
 def test_a_folder_with_other_files_is_refused_and_left_alone(tmp_path):
     (tmp_path / "thesis.tex").write_text("years of work")
-    with pytest.raises(FolderError, match="files that are not an audit"):
+    with pytest.raises(FolderError, match="files that do not belong to an audit"):
         open_store(tmp_path, MANIFEST)
     assert [p.name for p in tmp_path.iterdir()] == ["thesis.tex"]
 
@@ -109,7 +109,7 @@ def test_a_manifest_of_another_format_says_which(store):
 def test_a_truncated_signal_file_is_named(store, cut):
     path = model_path(store.folder, 1)
     path.write_bytes(path.read_bytes()[:cut])
-    with pytest.raises(FolderError, match=r"model-0001\.npz (is damaged|does not belong).*Remove that file"):
+    with pytest.raises(FolderError, match=r"model-0001\.npz (is damaged|does not belong).*Delete this file"):
         store.rotation().target("loss")
 
 
@@ -122,7 +122,7 @@ def test_a_model_that_was_never_planned_is_no_model(store):
 
 def test_a_damaged_split_is_named(store):
     np.savez(store.folder / "split.npz", member=np.ones((3, 3), bool))
-    with pytest.raises(FolderError, match=r"split\.npz does not belong there: it has no checksum"):
+    with pytest.raises(FolderError, match=r"split\.npz does not belong to this audit: it has no checksum"):
         open_store(store.folder).split  # noqa: B018
 
 
@@ -153,7 +153,7 @@ def test_a_file_is_checked_once_as_long_as_it_stays_as_it_is(store, monkeypatch)
     store.write_model(1, {"loss": np.zeros(3)})
     assert store.check(path) == ["loss"]
     path.write_bytes(path.read_bytes()[:-3])
-    with pytest.raises(FolderError, match="does not belong there"):
+    with pytest.raises(FolderError, match="does not belong to this audit"):
         store.check(path)
     path.unlink()
     with pytest.raises(FolderError, match="is damaged"):

@@ -53,7 +53,7 @@ def test_a_folder_with_files_of_others_keeps_its_permissions_and_gets_no_lock(tr
     folder = tmp_path / "thesis"
     folder.mkdir(mode=0o755)
     (folder / "thesis.tex").write_text("years of work")
-    with pytest.raises(FolderError, match="files that are not an audit"):
+    with pytest.raises(FolderError, match="files that do not belong to an audit"):
         gl.audit(tree, *blobs, references=0, folder=folder)
     assert [path.name for path in folder.iterdir()] == ["thesis.tex"]
     assert modes(folder)["."] == 0o755
@@ -101,7 +101,7 @@ def test_a_folder_that_cannot_be_locked_is_named(tmp_path, monkeypatch, number):
         raise OSError(number, os.strerror(number))
 
     monkeypatch.setattr(files.FileLock, "_acquire", fail)
-    with pytest.raises(WriteError, match="cannot be written"), folder_lock(tmp_path):
+    with pytest.raises(WriteError, match="Cannot write"), folder_lock(tmp_path):
         pass
 
 

@@ -115,7 +115,7 @@ MISTAKES = {
 def test_a_file_that_does_not_belong_there_is_named_with_what_to_do(mistake, audits, folder):
     MISTAKES[mistake](folder, audits)
     for run in (lambda: gl.read_case(folder).scores, lambda: gl.audit(**made(0), folder=folder)):
-        with pytest.raises(FolderError, match=r"(?s)(npz|json) (does not belong|is not as).*(Remove|Put it back)"):
+        with pytest.raises(FolderError, match=r"(?s)(npz|json) (does not belong|was changed).*(Delete|Restore)"):
             run()
 
 
@@ -160,10 +160,10 @@ def test_a_seal_says_what_differs(tmp_path):
     write_checked_npz(path, SEAL, {"x": np.arange(3)})
     assert read_checked_npz(path, SEAL)["x"].tolist() == [0, 1, 2]
     for seal, message in [
-        ({**SEAL, "file": "b.npz"}, "written as a.npz"),
-        ({**SEAL, "data": "e"}, "other records or labels"),
-        ({**SEAL, "seed": "1"}, "another seed"),
-        ({**SEAL, "holds": "x"}, "something else than manifest.json notes"),
+        ({**SEAL, "file": "b.npz"}, "a copy of a.npz"),
+        ({**SEAL, "data": "e"}, "different records or labels"),
+        ({**SEAL, "seed": "1"}, "a different seed"),
+        ({**SEAL, "holds": "x"}, "differs from what manifest.json records"),
     ]:
         with pytest.raises(IntegrityError, match=message):
             read_checked_npz(path, seal)
@@ -194,5 +194,5 @@ def test_json_is_sealed_too(tmp_path):
 
 def test_an_older_folder_is_refused(folder):
     changed_json(folder / "manifest.json", format=3)
-    with pytest.raises(FolderError, match="has format 3, this version of guestlist reads format 4"):
+    with pytest.raises(FolderError, match="has format 3; this version of guestlist reads format 4"):
         open_store(folder)

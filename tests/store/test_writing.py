@@ -22,10 +22,10 @@ from guestlist.errors import WriteError
 @pytest.mark.parametrize(
     ("number", "message"),
     [
-        (errno.ENOSPC, "the disk is full. Make room, and run again: what was written before is kept"),
-        (errno.EDQUOT, "your share of the disk is used up"),
-        (errno.EROFS, "the disk can only be read"),
-        (errno.EACCES, "you may not write there"),
+        (errno.ENOSPC, "the disk is full"),
+        (errno.EDQUOT, "your disk quota is used up"),
+        (errno.EROFS, "the disk is read-only"),
+        (errno.EACCES, "permission denied"),
         (errno.EIO, os.strerror(errno.EIO)),
     ],
 )
@@ -76,7 +76,7 @@ def test_a_folder_in_a_files_place_is_told(name, tree, blobs, tmp_path):
 
 def test_a_file_in_a_folders_place_is_told(tmp_path):
     (tmp_path / "file").touch()
-    with pytest.raises(WriteError, match="a folder or a file stands in its way"):
+    with pytest.raises(WriteError, match="a folder or a file of that name exists"):
         write_text(tmp_path / "file" / "a.txt", "x")
 
 
@@ -89,7 +89,7 @@ def test_a_command_says_it_in_one_line(tree, blobs, tmp_path):
     assert found.exit_code == 2, found.output
     assert found.stderr.startswith("Error: ")
     assert found.stderr.count("\n") == 1
-    assert "cannot be written: a folder or a file stands in its way. Move that away, and run again" in found.stderr
+    assert "a folder or a file of that name exists" in found.stderr
 
 
 def test_records_that_do_not_fit_on_the_disk_end_the_work_with_a_sentence(tmp_path, monkeypatch):

@@ -96,7 +96,7 @@ def test_the_view_checks_shapes_and_names_what_is_missing():
     with pytest.raises(ValueError, match=r"shaped \(3, 4\), found \(2, 4\)"):
         Signals({"loss": np.zeros((2, 4))}, member, np.zeros(4, int))
     signals = Signals({"loss": np.zeros((3, 4))}, member, np.zeros(4, int))
-    with pytest.raises(NotCollectedError, match=r"reads 'margin', but the store holds \['loss'\]"):
+    with pytest.raises(NotCollectedError, match=r"reads 'margin', but the audit folder holds loss"):
         signals.target("margin")
 
 

@@ -20,7 +20,7 @@ from guestlist._audit.comparison import (
 from guestlist._case import Cover, common_cover
 from guestlist._findings.results import Results
 from guestlist._kernels import consecutive_codes, optional_take
-from guestlist._util import short_repr
+from guestlist._util import close_matches, short_repr
 from guestlist.errors import InputError
 from guestlist.metrics import (
     WITHHELD,
@@ -240,7 +240,7 @@ def risk_changes(first: Side, second: Side) -> RiskChanges | None:
     far = np.where(first.member, far, np.nan)
     halves = np.concatenate([side.values("mu_halves") for side in (first, second)])
     halves = halves[np.isfinite(halves)]
-    chance = np.concatenate([halves, -halves])  # which half is the first says nothing
+    chance = np.concatenate([halves, -halves])  # the order of the two halves is arbitrary
     ids = first.records.index.astype(str)
     rose, fell = (tuple(ids[rows]) for rows in (_significant_rows(far, chance), _significant_rows(-far, chance)))
     return RiskChanges(Q, int(np.isfinite(far).sum()), rose, fell)
@@ -304,15 +304,17 @@ def compare(
         True
     """
     if not isinstance(audits, Mapping) or not all(isinstance(results, Results) for results in audits.values()):
-        raise InputError("Expected audits={name: results, …}; gl.read_results(folder) reads those of a folder.")
+        raise InputError(
+            "audits must be a dict from names to results. Pass audits={'plain': gl.read_results(folder), …}."
+        )
     if len(audits) < 2:
-        raise InputError(f"A comparison takes two audits or more, found {len(audits)}.")
+        raise InputError(f"A comparison needs at least two audits; found {len(audits)}.")
     sides = {name: side_of(name, results) for name, results in audits.items()}
     first, *others = sides.values()
     for other in others:  # all are paired, or all is refused
         check_pairs(first, other)
     if about is not None and not isinstance(about, Cover):
-        raise InputError(f"Expected about={short_repr(about)} to be gl.Cover(title=…, owner=…, …).")
+        raise InputError(f"about={short_repr(about)} is not a cover. Pass about=gl.Cover(title=…, owner=…).")
     cover = common_cover(results.cover for results in audits.values())
     if about is not None:
         cover = about.over(cover)
@@ -338,12 +340,16 @@ def _extra_pairs(sides: Mapping[str, Side], pairs: Mapping[str, Sequence[str]]) 
     """Return the additional pairs: the named audit is the second of each pair."""
     for name, others in pairs.items():
         if isinstance(others, str):
-            raise InputError(f"pairs must map names to lists of names: use pairs={{{name!r}: [{others!r}]}}.")
+            raise InputError(f"pairs must map each name to a list of names. Pass pairs={{{name!r}: [{others!r}]}}.")
         unknown = [audit for audit in (name, *others) if audit not in sides]
         if unknown:
-            raise InputError(f"There is no audit {unknown[0]!r} to compare. Choose from {', '.join(sides)}.")
+            raise InputError(
+                f"There is no audit {unknown[0]!r} to compare. Available names: {close_matches(unknown[0], sides)}."
+            )
         if name in others:
-            raise InputError(f"The audit {name!r} cannot be compared with itself.")
+            raise InputError(
+                f"The audit {name!r} cannot be compared with itself. Remove it from its own list in pairs=."
+            )
     return [(sides[other], sides[name]) for name, others in pairs.items() for other in others]
 
 

@@ -156,7 +156,7 @@ class Comparisons:
     Attributes:
         fpr: False positive rate of every TPR.
         audits: Metrics of each audit, in the order given; all others are compared with the first.
-        pairs: Every audit with the first, then the pairs requested by ``beside``.
+        pairs: Every audit with the first, then the requested ``pairs``.
         cover: Cover of the page; by default the entries on which the covers of all audits agree.
 
     Examples:
@@ -187,7 +187,9 @@ class Comparisons:
         for comparison in self.pairs:
             if (comparison.first, comparison.second) == (first, second):
                 return comparison
-        raise KeyError(f"{first!r} and {second!r} were not compared.")
+        raise KeyError(
+            f"{first!r} and {second!r} were not compared. Compare them with pairs={{{first!r}: [{second!r}]}}."
+        )
 
     @property
     def table(self) -> pd.DataFrame:
@@ -255,13 +257,17 @@ def person_codes(table: pd.DataFrame) -> np.ndarray | None:
 def side_of(name: str, results: Results) -> Side:
     """Return an audit for comparison: its records sorted by id."""
     if results.records is None or results.headline is None:
-        raise InputError(f"The audit {name!r} has no table of records: read it from its folder, or audit again.")
+        raise InputError(
+            f"The audit {name!r} has no table of records. Read it with gl.read_results(folder), or run the audit again."
+        )
     table = results.records.set_index("id").sort_index(kind="stable")
     if table.index.has_duplicates:
-        raise InputError(f"In the audit {name!r} several records have one id, so that they cannot be paired.")
+        raise InputError(
+            f"The audit {name!r} has several records with the same id, so records cannot be paired. Use unique ids."
+        )
     attack = results.headline.name
     if f"score_{attack}" not in table:
-        raise InputError(f"The audit {name!r} has no scores of its headline attack, {attack!r}: audit again.")
+        raise InputError(f"The audit {name!r} has no scores of its headline attack {attack!r}. Run the audit again.")
     return Side(name, attack, table, results)
 
 
@@ -272,12 +278,13 @@ def check_pairs(first: Side, second: Side) -> None:
     missing = len(a.index.symmetric_difference(b.index))
     if missing:
         raise InputError(
-            f"{missing} records of {first.name!r} and {second.name!r} are not in both: audit the same members and "
-            "non-members."
+            f"{missing} records are in only one of the audits {first.name!r} and {second.name!r}. Audit both models on "
+            "the same members and non-members."
         )
     for column in ("member", "label"):
         unlike = int((a[column].astype(str) != b[column].astype(str)).sum())
         if unlike:
             raise InputError(
-                f"{unlike} records have another {column} in {second.name!r} than in {first.name!r}: compare the same split."
+                f"{unlike} records have a different {column} in {second.name!r} from {first.name!r}. Compare audits of "
+                "the same split."
             )

@@ -49,7 +49,7 @@ class AuditConfig:
 
     def __post_init__(self):
         if self.claimed is not None and not isinstance(self.claimed, Claim):
-            raise ValueError(f"Expected claimed={self.claimed!r} to be gl.Claim(epsilon=…, delta=…).")
+            raise ValueError(f"claimed={self.claimed!r} is not a claim. Pass claimed=gl.Claim(epsilon=…, delta=…).")
         integer("references", self.min_references, high=MAX_REFERENCES)
         integer("seed", self.seed)
         number("prior", self.prior, 0, 1)

@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass, replace
 from typing import Any
 
+from guestlist._util import close_matches
 from guestlist.data import Data, encode
 from guestlist.defences import (
     DEFENCES,
@@ -101,14 +102,16 @@ class Situation:
         """The plain training of a torch module, which defences change or wrap."""
         recipe = self.retraining.recipe
         if not is_dataclass(recipe) or not {"objective", "epochs"} <= {field.name for field in fields(recipe)}:
-            raise InputError(f"Its recipe is {type(recipe).__name__}; this defence changes or wraps gl.defences.Fit.")
+            raise InputError(
+                f"This defence changes gl.defences.Fit, and the target is trained by {type(recipe).__name__}."
+            )
         return recipe
 
     def minimising(self, objective: Any) -> Any:
         """Return plain training with another objective."""
         if self.fit.objective is not None:
             current = type(self.fit.objective).__name__
-            raise InputError(f"Its training has an objective already, {current}, and there is one at a time.")
+            raise InputError(f"The training has the objective {current} already, and a recipe has only one.")
         try:
             return replace(self.fit, objective=objective)
         except ValueError as error:
@@ -117,7 +120,7 @@ class Situation:
     def others(self, encoded: bool) -> Data:
         """The held-out records."""
         if self.held_out is None:
-            raise InputError("This defence is fitted on held-out records: pass held_out= (--held-out).")
+            raise InputError("This defence is fitted on held-out records. Pass held_out= (--held-out).")
         if encoded:
             return replace(self.held_out, y=encode(self.held_out.y, self.target.classes))
         return self.held_out
@@ -156,7 +159,7 @@ def _own_parameters(s: Situation) -> Options:
     model = s.retraining.model
     options = [(_options_text(regularised.parameters), regularised) for regularised in grid(model, s.members)]
     if not options:
-        raise InputError(f"No parameter is known with which {type(last_step(model)[1]).__name__} regularises more.")
+        raise InputError(f"{type(last_step(model)[1]).__name__} has no regularisation parameter that guestlist knows.")
     return options
 
 
@@ -171,7 +174,7 @@ def _number(value: Any) -> bool:
 def _fewer_classes(s: Situation) -> Options:
     sizes = [k for k in (1, 3) if s.target.columns - k >= 2]
     if not sizes:
-        raise InputError("Of two classes, the largest probability tells the other.")
+        raise InputError("A model of two classes reveals both probabilities with the largest one.")
     return [(f"k={k}", TopK(k)) for k in sizes]
 
 
@@ -191,7 +194,9 @@ def _private(s: Situation) -> Options:
 def _without_the_riskiest(s: Situation) -> Options:
     risk = next((name for name in RISKS if name in s.risks), None)
     if risk is None:
-        raise InputError(f"The audit of the plain model has none of the risks {', '.join(RISKS)}.")
+        raise InputError(
+            f"This defence needs one of the risks {', '.join(RISKS)}, and the audit of the undefended model has none."
+        )
     s.retraining  # noqa: B018 -- raises if the target cannot be trained again
     return [(f"share={share:g}", Removal(share, risk)) for share in (0.05, 0.2)]
 
@@ -234,26 +239,29 @@ def candidates(situation: Situation, defences: Sequence[str] | Mapping[str, Any]
         _check_folders(user_defined)
         return again + user_defined
     if isinstance(defences, str):
-        raise InputError(f"Expected defences=[…], a list of names, found {defences!r}.")
+        raise InputError(f"defences={defences!r} must be a list of names, for example defences=['rounded'].")
     if defences is None:
         names = [name for name, trial in TRIALS.items() if trial.default and not _unfit(name, situation)]
     else:
         names = list(dict.fromkeys(defences))
         unknown = [name for name in names if name not in TRIALS]
         if unknown:
-            raise InputError(f"There is no defence {unknown[0]!r} to try; these are there: {', '.join(TRIALS)}.")
+            raise InputError(
+                f"There is no defence {unknown[0]!r}. Available names: {close_matches(unknown[0], TRIALS)}. List all with "
+                "guestlist show defences."
+            )
     return again + [candidate for name in names for candidate in _tried(name, situation)]
 
 
 def _check_folders(candidates: Sequence[Candidate]) -> None:
     """Check that user-defined names give different folders, and none that exists anyway."""
-    taken = {PLAIN: "the plain model", Candidate(AGAIN, AGAIN).folder: "the target's own training"}
+    taken = {PLAIN: "the undefended model", Candidate(AGAIN, AGAIN).folder: "the target's own training"}
     for candidate in candidates:
         if not candidate.folder.strip("."):
-            raise InputError(f"Expected another name than {candidate.name!r}: a folder is named after it.")
+            raise InputError(f"{candidate.name!r} cannot be the name of a folder. Rename this candidate.")
         if candidate.folder in taken:
             raise InputError(
-                f"Expected another name than {candidate.name!r}: {taken[candidate.folder]} has it already."
+                f"The name {candidate.name!r} is already used by {taken[candidate.folder]}. Rename this candidate."
             )
         taken[candidate.folder] = repr(candidate.name)
 

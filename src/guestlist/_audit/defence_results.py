@@ -115,7 +115,9 @@ class DefenceRunner:
         try:
             note: Note = from_json(Note, read_json(path / NOTE))
         except (OSError, ValueError, KeyError, TypeError) as error:
-            raise FolderError(f"{path / NOTE} is damaged ({error}). Remove it: the audit beside it is kept.") from error
+            raise FolderError(
+                f"{path / NOTE} is damaged ({error}). Delete it and run again: the audit in the same folder is kept."
+            ) from error
         if note.identity != self.identity(candidate):
             return None
         return Tried(candidate, read_results(path), note=note)
@@ -438,7 +440,8 @@ def _flat(row: Row) -> dict[str, Any]:
         if difference is not None:
             value = difference.second.value
             change = difference.difference
-        flat |= {name: value} | dict(zip((f"{name}_change", f"{name}_low", f"{name}_high"), change, strict=True))
+        columns = (f"{name}_change", f"{name}_change_low", f"{name}_change_high")
+        flat |= {name: value} | dict(zip(columns, change, strict=True))
     return flat | {
         "leaks_less": row.leaks_less,
         "less_accurate": row.less_accurate,

@@ -310,7 +310,8 @@ def _check_references(references: int | UntilWidth) -> int:
     """Return a fixed number of reference models; refuse ``UntilWidth``."""
     if not isinstance(references, int):
         raise ValueError(
-            f"Expected references={references} to be an integer: all audits of gl.defend have the same number of references."
+            f"references={references} must be an integer: all audits of gl.defend have the same number of reference "
+            "models."
         )
     return references
 
@@ -327,8 +328,8 @@ def _check_not_fewer(folder: Path, references: int) -> None:
     existing = _reference_count(folder)
     if references < existing:
         raise InputError(
-            f"{folder} has {existing} references; give references={existing} (--references {existing}), or as many as there "
-            "should be in all."
+            f"{folder} has {existing} reference models already. Pass references={existing} (--references {existing}) or "
+            "more."
         )
 
 
@@ -342,8 +343,9 @@ def _situation(inputs: Inputs, held_out, config: AuditConfig) -> Situation:
     ids = inputs.pool.ids[inputs.split.evaluated[0]]
     if len(set(ids)) < len(ids):
         raise InputError(
-            f"{len(ids)} records have {len(set(ids))} ids: defences are compared record by record. Give an id column "
-            "without repeats, or none; person=… (--person) says whose records they are."
+            f"{len(ids)} records have {len(set(ids))} different ids, and defences are compared record by record. Use an "
+            "id column with unique values, or none. To state which records belong to the same person, pass person= "
+            "(--person)."
         )
     if held_out is not None:
         held_out = as_data(held_out, side="held_out", label=config.label, id=config.id, person=config.person)

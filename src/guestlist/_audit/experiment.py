@@ -213,11 +213,11 @@ def run_experiment(game: Mixture, data, setting: ExperimentSetting, config: Audi
     check_game(game)
     if not hasattr(game, "parts"):
         raise InputError(
-            f"{type(game).__name__} is not a game of dependent records: give gl.games.Clusters, "
-            "gl.games.Bias or gl.games.Sources."
+            f"{type(game).__name__} is not a game of dependent records. Pass gl.games.Clusters, gl.games.Bias or "
+            "gl.games.Sources."
         )
     if getattr(game, "iid", False):
-        raise InputError("The counterpart is always played too: leave out iid=True.")
+        raise InputError("The i.i.d. control is always included. Remove iid=True.")
     played, pool = _clustered_once(game, _pool(game, data, config.label))
     members = _checked(played, pool, setting, config.seed)
     with audit_folder(config.folder) as path, folder_lock(path):
@@ -272,7 +272,7 @@ class ExperimentRuns:
             values = {name: float(stored[name]) for name in (*ATTACKS, *ACCURACIES)}
         except (OSError, ValueError, KeyError, TypeError) as error:
             raise FolderError(
-                f"{self.path(k)} cannot be read ({error}). Delete it, and run the experiment again."
+                f"Cannot read {self.path(k)} ({error}). Delete it and run the experiment again."
             ) from error
         return Run(arm, self.setting.epsilons[number], repeat, values)
 
@@ -328,9 +328,7 @@ def _pool(game: Mixture, data, label: str | None) -> Data:
     else:
         x = np.asarray(records.x)
     if x.ndim != 2:
-        raise InputError(
-            f"Expected one row of numbers for each record, found features shaped {x.shape}. Flatten them first."
-        )
+        raise InputError(f"Features must have the shape (records, features); found {x.shape}. Flatten them first.")
     return replace(records, x=np.ascontiguousarray(x, dtype=np.float32))
 
 
@@ -346,17 +344,22 @@ def _clustered_once(game: Mixture, pool: Data) -> tuple[Mixture, Data]:
 def _checked(game: Mixture, pool: Data, setting: ExperimentSetting, seed: int) -> int:
     """Return the number of members of a first draw; raise before training if a draw is impossible."""
     if not np.isfinite(pool.x).all():
-        raise InputError("Some features are missing or not finite. Fill them first.")
+        raise InputError("Some features are missing or not finite. Impute them, or drop these records.")
     split = draw(game, pool, 1, _seed(seed, 0))
     if not split.members.any() or not split.nonmembers.any():
         raise InputError(
             f"{game} produced no members (or no non-members) from {len(pool):,} records. Provide more records."
         )
     if len(np.unique(pool.y)) < 2:
-        raise InputError(f"All records have label {pool.y[0]}: a model of them has nothing to learn.")
+        raise InputError(
+            f"All records have label {pool.y[0]}, so no classifier can be trained. Provide records of at least two classes."
+        )
     lacking = set(np.unique(pool.y)) - set(np.unique(pool.y[split.members]))
     if lacking:
-        raise InputError(f"No member has label {sorted(map(str, lacking))[0]}: a model of them could not answer it.")
+        raise InputError(
+            f"No member has label {sorted(map(str, lacking))[0]}, so the model cannot learn it. Provide more records, or drop "
+            "this class."
+        )
     members = int(split.members.sum())
     if setting.average_of == SHADOWS:
         rng = stream(seed, "experiment", 0, 1)
@@ -364,8 +367,8 @@ def _checked(game: Mixture, pool: Data, setting: ExperimentSetting, seed: int) -
         n_unused = int(_unused(game.parts(pool), split.evaluated[0] | unseen, members, rng).sum())
         if n_unused < FEWEST:
             raise InputError(
-                f"Shadows need {FEWEST} records that are not evaluated, but only {n_unused} are available: use fewer members, "
-                "non-members or validation records, or take average_of='target' (--average-of target)."
+                f"Shadow models need at least {FEWEST} records that are not evaluated; {n_unused} are available. Use "
+                "fewer members, non-members or validation records, or average_of='target' (--average-of target)."
             )
     return members
 
@@ -391,7 +394,7 @@ def _begin(folder: Path, game: Mixture, setting: ExperimentSetting, pool: Data, 
     different = [name for name, value in plan.items() if stored.get(name) != value]
     if different:
         raise FolderError(
-            f"{folder} holds an experiment with another {' and '.join(different)}. Choose another folder."
+            f"{folder} holds an experiment with a different {' and '.join(different)}. Choose another folder."
         )
     if "cover" in config.about:
         stored = {**stored, "cover": config.about["cover"]}

@@ -64,14 +64,18 @@ class ExperimentSetting:
 
     def __post_init__(self):
         if not self.epsilons or any(not epsilon > 0 for epsilon in self.epsilons):
-            raise ValueError(f"Expected epsilons={self.epsilons} to be above 0; math.inf for plain training.")
+            raise ValueError(
+                f"Expected epsilons={self.epsilons} above 0; math.inf trains without differential privacy."
+            )
         low, high = NOISE_FOR
         if any(not low <= epsilon <= high for epsilon in self.epsilons if not math.isinf(epsilon)):
-            raise ValueError(f"Expected epsilons={self.epsilons} in [{low:g}, {high:g}]; math.inf for plain training.")
+            raise ValueError(
+                f"Expected epsilons={self.epsilons} in [{low:g}, {high:g}]; math.inf trains without differential privacy."
+            )
         if len(set(self.epsilons)) < len(self.epsilons):
-            raise ValueError(f"Expected epsilons={self.epsilons} to name each once.")
+            raise ValueError(f"Expected epsilons={self.epsilons} without repeats. List each value once.")
         if self.repeats < 2:
-            raise ValueError(f"Expected repeats={self.repeats} to be 2 or more: intervals come from them.")
+            raise ValueError(f"Expected repeats={self.repeats} to be 2 or more: confidence intervals need repeats.")
         if not 0 < self.delta < 1:
             raise ValueError(f"Expected delta={self.delta} in (0, 1).")
         if self.shadows < 0 or self.validation < 0:
@@ -80,7 +84,7 @@ class ExperimentSetting:
             raise ValueError(f"Expected average_of={self.average_of!r} to be one of {', '.join(AVERAGE_OF)}.")
         if self.average_of == SHADOWS and not self.shadows:
             raise ValueError(
-                f"Expected shadows={self.shadows} to be 1 or more: their average training loss is asked for."
+                f"Expected shadows={self.shadows} to be 1 or more: average_of='shadows' averages their training loss."
             )
 
     def recipe(self, epsilon: float, records: int, progress: Progress | None = None) -> Recipe:
@@ -291,7 +295,9 @@ class Experiment:
         for point in self.points:
             if (point.arm, point.epsilon, point.metric) == (arm, epsilon, metric):
                 return point.mean
-        raise KeyError(f"There is no {metric!r} at epsilon {epsilon} of {arm!r}.")
+        raise KeyError(
+            f"There is no {metric!r} at epsilon {epsilon} for {arm!r}. The rows of .table list what was measured."
+        )
 
     @property
     def table(self) -> pd.DataFrame:

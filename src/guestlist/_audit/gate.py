@@ -25,7 +25,7 @@ from guestlist._findings.exposure import MAX_P_VALUE, top_k_ties
 from guestlist._findings.results import Demand, Gated, Limit, OpenCheck, Results, Sizes, Verdict, read_results
 from guestlist._findings.significance import SIGNIFICANCE_LEVEL
 from guestlist._store import folder_lock, read_json, to_json, write_json
-from guestlist._util import words
+from guestlist._util import close_matches, words
 from guestlist.attacks import ATTACKS, RULES
 from guestlist.errors import AuditError, AuditWarning, FolderError, InputError
 from guestlist.metrics import Estimate, conformal_p_values, threshold_at_fpr, tpr_at_fpr
@@ -75,14 +75,14 @@ class Policy:
             tprs = (tprs,)
         numbers = [item for item in tprs if _number(item)]
         if numbers:
-            raise ValueError(f'{_without_rate(numbers[0])} It is a text: max_tpr = ["{numbers[0]}@0.01"].')
+            raise ValueError(f'{_without_rate(numbers[0])} Write it as text: max_tpr = ["{numbers[0]}@0.01"].')
         for name, example in {"max_tpr": "0.05@0.01", "attacks": "lira", "ignore": "GL104"}.items():
             value = getattr(self, name)
             texts = isinstance(value, tuple) and all(isinstance(item, str) for item in value)
             _expect(texts, name, value, f'a text or a list of texts, as in {name} = ["{example}"]')
         unknown = [code for code in self.ignore if code not in CHECKS]
         if unknown:
-            raise ValueError(f"There is no check {unknown[0]!r} to ignore. List them with: guestlist show checks.")
+            raise ValueError(f"There is no check {unknown[0]!r} to ignore. List all with guestlist show checks.")
         for name in ("least_records", "least_references"):
             value = getattr(self, name)
             _expect(type(value) is int and value >= 0, name, value, "a whole number, 0 or more")
@@ -95,9 +95,11 @@ class Policy:
             " or ".join(map(repr, known)),
         )
         if self.least_references and self.without_references:
-            raise ValueError(f"Expected least_references={self.least_references} or without_references, not both.")
+            raise ValueError(
+                f"least_references={self.least_references} and without_references contradict each other. Remove one of them."
+            )
         if not self.limits:
-            raise ValueError("Expected a limit: max_auc, max_advantage or max_tpr.")
+            raise ValueError("The policy has no limit. Set max_auc, max_advantage or max_tpr.")
 
     @property
     def limits(self) -> tuple[Limit, ...]:
@@ -124,7 +126,7 @@ def tpr_limit(text: str) -> Limit:
     try:
         numbers = float(limit), float(fpr)
     except ValueError as error:
-        raise ValueError(f"{expected}, of which one part is not a number.") from error
+        raise ValueError(f"{expected}. Both parts must be numbers.") from error
     try:
         return Limit(numbers[0], "tpr", numbers[1])
     except ValueError as error:
@@ -138,22 +140,24 @@ def read_policy(path: str | Path) -> PolicyFile:
         text = content.decode("utf-8")
         keys = tomllib.loads(text)
     except (OSError, ValueError) as error:
-        raise InputError(f"Cannot read the policy {path}: {error}.") from error
+        raise InputError(f"Cannot read the policy {path}: {error}. Check that it is a TOML file in UTF-8.") from error
     known = [field.name for field in fields(Policy)]
     unknown = sorted(set(keys) - set(known))
     if unknown:
-        raise InputError(f"The policy {path} has unknown keys: {', '.join(unknown)}. There are {', '.join(known)}.")
+        raise InputError(
+            f"The policy {path} has the unknown key {unknown[0]!r}. Available keys: {close_matches(unknown[0], known)}."
+        )
     try:
         policy = Policy(**keys)
     except ValueError as error:
-        raise InputError(f"The policy {path} cannot be held to: {error}") from error
+        raise InputError(f"The policy {path} is not valid: {error}") from error
     return PolicyFile(policy, text, hashlib.sha256(content).hexdigest())
 
 
 def _without_rate(tpr: str | float) -> str:
     return (
-        f"Expected TPR@FPR, found {tpr!r}. A TPR is one at some rate of false positives: say {tpr or '0.05'}@0.01 for that at an "
-        "FPR of 0.01."
+        f"Expected TPR@FPR, found {tpr!r}. A TPR limit needs a false positive rate: {tpr or '0.05'}@0.01 limits the TPR at "
+        "an FPR of 0.01."
     )
 
 
@@ -203,7 +207,7 @@ def limited_attacks(results: Results, attacks: tuple[str, ...] = ()) -> tuple[At
     """Return the attacks to compare with the limits: those named, or all that were run."""
     outcomes = tuple(results.attack(name) for name in attacks) or (results.outcomes or ())
     if not outcomes:
-        raise FolderError("The results hold no attack to judge: run the audit again.")
+        raise FolderError("The results have no attack to compare with the limits. Run the audit again.")
     return outcomes
 
 
@@ -243,7 +247,8 @@ def _estimate(results: Results, outcome: AttackResult, limit: Limit) -> Estimate
     records = results.records
     if records is None:
         raise FolderError(
-            f"A TPR at {limit.fpr:g} FPR is not in the results, and records.parquet is missing to compute it."
+            f"The results have no TPR at an FPR of {limit.fpr:g}, and records.parquet, which it is computed from, is "
+            "missing. Run the audit again."
         )
     scores = records[f"score_{outcome.name}"].to_numpy()
     member = records["member"].to_numpy()
@@ -480,7 +485,7 @@ def assert_private(
     from guestlist._report.gate import gate_texts
 
     if not gated.passed:
-        raise AssertionError("\n".join(["The audit does not keep its limits.", *gate_texts(gated)]))
+        raise AssertionError("\n".join(["The audit exceeds its limits.", *gate_texts(gated)]))
     for check in gated.checks:
         if not check.ignored:
             _report(check)

@@ -108,7 +108,9 @@ def play(
     config = replace(config, about={"origin": to_json(Origin("game")), **config.about})
     check_game(game)
     if isinstance(game, Trials):
-        raise InputError(f"Every model of {type(game).__name__} is a trial of its own: play it with gl.play_many.")
+        raise InputError(
+            f"{type(game).__name__} trains many models, each a separate trial. Use gl.play_many instead of gl.play."
+        )
     select_attacks(attacks, config.min_references, EVIDENCE)  # a misspelt name is found before anything is trained
     groups = column_names("group", group)
     needed = tuple(dict.fromkeys((*groups, *hidden_columns(game))))
@@ -180,7 +182,7 @@ def play_many(
     """
     check_game(game)
     if not isinstance(game, Trials):
-        raise InputError(f"{type(game).__name__} has one target: play it with gl.play.")
+        raise InputError(f"{type(game).__name__} has one target. Use gl.play instead of gl.play_many.")
     if runs < 2:
         raise ValueError(f"Expected runs={runs} to be 2 or more.")
     config = AuditConfig.from_options(
@@ -199,9 +201,9 @@ def play_many(
     inputs = _draw_inputs(game, _target_maker(recipe, model, options), records, seed, config.progress)
 
     def bound(case: Case) -> Epsilon:
-        promise = case.setting.claimed
+        claim = case.setting.claimed
         return epsilon_bound(
-            case.scored(), delta=delta, claimed=promise, method=method, threshold=threshold, confidence=confidence
+            case.scored(), delta=delta, claimed=claim, method=method, threshold=threshold, confidence=confidence
         )
 
     return collect_case(inputs, config, bound)
@@ -215,12 +217,10 @@ def _target_maker(recipe, model, options: Mapping[str, Any]) -> TargetMaker:
     """Return a function that trains a target of the game."""
     for part in (recipe, model):
         if isinstance(part, type):
-            raise InputError(
-                f"{part.__name__} is a class: give what is made of it, {part.__name__}(…), with its options."
-            )
+            raise InputError(f"{part.__name__} is a class. Pass an object with its options: {part.__name__}(…).")
     if model is None:
         if not FRAMEWORKS["scikit-learn"].recognises(recipe):
-            raise InputError("What does the recipe train? Give model=…; or an unfitted estimator as the recipe.")
+            raise InputError("The recipe has no model to train. Pass model=, or an unfitted estimator as the recipe.")
         recipe, model = Refit(), recipe
     framework = framework_of(model) or FRAMEWORKS["scikit-learn"]
     train = as_recipe(recipe)
@@ -278,4 +278,4 @@ def _train_target(rng: np.random.Generator, recipe: Callable, model, members: Da
         except AuditError:
             raise
         except Exception as error:
-            raise AuditError(f"The target could not be trained ({reason(error)}).") from error
+            raise AuditError(f"Cannot train the target ({reason(error)}). Check the recipe and the records.") from error

@@ -166,14 +166,14 @@ def _check_attacks(attacks: Sequence[str | Callable], shadow: Predictions | None
     needs_model = [name for name, kind in evidence_of.items() if kind and kind != FullAnswers.name]
     if needs_model:
         raise InputError(
-            f"{', '.join(needs_model)} needs the model itself, not only its predictions: audit it with gl.audit "
+            f"{', '.join(needs_model)} needs the model, not only its predictions. Audit the model with gl.audit "
             "(guestlist audit --model)."
         )
     needs_shadow = [name for name, kind in evidence_of.items() if kind == FullAnswers.name]
     if needs_shadow and shadow is None:
         raise InputError(
-            f"{', '.join(needs_shadow)} learns from what a shadow model answers about members and non-members of its own: give "
-            "shadow=… (--shadow), or leave it out."
+            f"{', '.join(needs_shadow)} is fitted on the outputs of a shadow model for its own members and non-members. "
+            "Pass shadow= (--shadow), or remove the attack."
         )
 
 
@@ -202,7 +202,9 @@ def _store(inputs: PredictionInputs, folder: Path, about: Mapping[str, Any]) -> 
     parts = [part.take(order) for part, order in zip(models, rows, strict=True)]
     shadow = inputs.shadow
     if shadow is not None and (shadow.answers.shape[1], shadow.scale) != (target.answers.shape[1], target.scale):
-        raise InputError("The shadow's answers must have the target's classes and scale.")
+        raise InputError(
+            "The shadow's outputs must have the same classes and scale as the target's. Export both in the same format."
+        )
     classes = _classes(target)
     split = _split(parts)
     manifest = Manifest(

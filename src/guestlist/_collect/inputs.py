@@ -147,7 +147,9 @@ def _drop_duplicates(
         input_checks.check_not_the_same(again[outside])
         return np.ones(len(hashes), dtype=bool), counts
     if again.sum() == outside.sum():
-        raise InputError("Every non-member also stands among the members; none is left after dropping them.")
+        raise InputError(
+            "Every non-member is also a member, so none is left after dropping duplicates. Provide other non-members."
+        )
     return ~again, counts
 
 
@@ -156,7 +158,7 @@ def check_about(about: Mapping[str, Any]) -> None:
     try:
         json.dumps(to_json(about), allow_nan=False)
     except (TypeError, ValueError) as error:
-        raise ValueError(f"Expected about={short_repr(about)} to hold texts and numbers alone ({error}).") from error
+        raise ValueError(f"about={short_repr(about)} must hold only texts and numbers ({error}).") from error
 
 
 def check_folder(folder) -> None:
@@ -266,7 +268,7 @@ def _write_or_check_split(store: Store, split: Split) -> None:
         np.array_equal(getattr(store.split, name)[:1], getattr(split, name)) for name in ("member", "evaluated")
     ):
         raise FolderError(
-            f"{store.folder / 'split.npz'} does not fit the manifest beside it: the folder is damaged. Choose another."
+            f"{store.folder / 'split.npz'} does not match manifest.json, so the folder is damaged. Choose another folder."
         )
 
 
@@ -305,9 +307,9 @@ def check_rare_categories(inputs: Inputs, references: int, seed: int) -> None:
         if _refused(train.model, pool.copied(split.member[k]), pool.copied(rows).x):
             options = ", ".join(f"{name}={value!r}" for name, value in refusing.items())
             raise InputError(
-                f"Reference {k} would have no record with a value of {column!r} that {len(rows)} of {len(pool)} records have, "
-                f"and its encoder refuses what it has not seen. Say model.set_params({options}), without a new fit; or train "
-                "no references: references=0 (--references 0)."
+                f"Reference model {k} would train without a value of {column!r} that {len(rows)} of {len(pool)} records "
+                f"have, and its encoder raises an error for unknown values. Call model.set_params({options}); no new fit "
+                "is needed. Or train no reference models: references=0 (--references 0)."
             )
 
 

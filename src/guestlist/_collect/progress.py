@@ -20,7 +20,7 @@ def progress_of(progress: Progress | bool | None) -> Progress | None:
         return interactive_progress
     if not callable(progress):
         raise ValueError(
-            f"Expected progress={short_repr(progress)} to be True, False, or what wraps an iterable, such as tqdm."
+            f"progress={short_repr(progress)} must be True, False, or a function that wraps an iterable, such as tqdm."
         )
     return progress
 

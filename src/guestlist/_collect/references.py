@@ -63,8 +63,8 @@ class SignalExtractor:
                 raise AuditError(f"{name}{details()}: {error}") from error
             except Exception as error:
                 raise AuditError(
-                    f"{name}{details()} could not be trained or asked ({reason(error)}).{_remedy(error)} What was "
-                    "collected before it is kept."
+                    f"{name}{details()} could not be trained or queried ({reason(error)}).{_remedy(error)} Results "
+                    "collected before it are kept."
                 ) from error
 
     def take(self, records: np.ndarray) -> SignalExtractor:
@@ -85,9 +85,9 @@ def _remedy(error: Exception) -> str:
     if not is_unknown_category(error):
         return ""
     return (
-        " Its encoder refuses a category that none of its records has. Give the encoder handle_unknown='ignore' (an "
-        "OrdinalEncoder 'use_encoded_value'), by model.set_params without a new fit; or train no references: references=0 "
-        "(--references 0)."
+        " Its encoder raises an error for a category that is not in its training records. Set handle_unknown='ignore' (for an "
+        "OrdinalEncoder 'use_encoded_value') with model.set_params; no new fit is needed. Or train no reference models: "
+        "references=0 (--references 0)."
     )
 
 
@@ -318,7 +318,7 @@ def _differ_beyond_rounding(stored: np.ndarray, outputs: np.ndarray) -> bool:
     return bool(furthest > TOLERANCE * max(1.0, largest))
 
 
-_ANOTHER = "{} holds an audit of another fitted model: its answers differ. Choose another folder."
+_ANOTHER = "{} holds an audit of a different fitted model, with different outputs. Choose another folder."
 _CHANGING = (
     "{} holds outputs of this model that differ from those of today, because the model is not deterministic (GL130). Fix its "
     "random seed, or put it into evaluation mode, and choose another folder."
@@ -415,8 +415,8 @@ GROWTH = 1.5
 MIN_GAIN = 0.03
 
 NO_STAND_INS = (
-    "References are added until an attack on them, as stand-in targets, is known well; none of these attacks can be tried on "
-    "stand-in targets. Name one more, such as lira_bayes."
+    "UntilWidth (--until-width) evaluates an attack on stand-in targets, and none of these attacks can be evaluated on them. Add "
+    "an attack such as lira_bayes."
 )
 
 T = TypeVar("T")

@@ -87,46 +87,46 @@ def uncalibrated(case: Case) -> Outcome:
 
 def _same_distilled(v: Values) -> str:
     return (
-        f"The models distilled from the target all say the same about {v['same']} of {v['records']} records: training has no "
-        "randomness, and they train on the same records. The p-values of attack D then mean nothing."
+        f"The models distilled from the target give equal outputs for {v['same']} of {v['records']} records: training has "
+        "no randomness, and all of them train on the same records. The p-values of attack D have no meaning then."
     )
 
 
 def _same_left_out(v: Values) -> str:
     return (
-        f"The models trained without a record all say the same about {v['same']} of {v['records']} records: training has no "
-        "randomness. Whoever knows all members but one can then train the model with and without the last and see which it "
-        "is, so attack L is right about everyone. That holds for every deterministic training; it says nothing about weaker "
-        "attackers."
+        f"The models trained without a record give equal outputs for {v['same']} of {v['records']} records: training has "
+        "no randomness. An attacker who knows all members but one can train the model with and without the last one and "
+        "see which is the target, so attack L is right about every record. This holds for every deterministic training "
+        "and does not describe weaker attackers."
     )
 
 
 def _useless_quantiles(v: Values) -> str:
     reason = "it predicts one value for all records"
     if "loss" in v:
-        unseen = f"{v['records']} records that it had not seen"
-        reason = f"its pinball loss on {unseen} is {v['loss']:.3g}, a constant's {v['constant']:.3g}"
+        unseen = f"{v['records']} held-out records"
+        reason = f"its pinball loss on {unseen} is {v['loss']:.3g}, that of a constant {v['constant']:.3g}"
         if float(v["loss"]) < float(v["constant"]):
             reason += ", a gain that chance explains"
     return (
-        f"The quantile regression knows no more of non-members than a constant does: {reason}. The attack 'quantile' therefore "
-        "compares every record with the same value, as plain thresholds do."
+        f"The quantile regression predicts non-members no better than a constant: {reason}. The attack 'quantile' "
+        "therefore compares every record with the same value, as a global threshold does."
     )
 
 
 def _alone(v: Values) -> str:
     return (
-        f"{v['alone']} of {v['members']} members are alone in their leaf in more than half of the trees: what those leaves "
-        "answer was learnt from one record, and the model file tells so."
+        f"{v['alone']} of {v['members']} members are alone in their leaf in more than half of the trees. The predictions "
+        "of those leaves were fitted on one record, and the model file reveals it."
     )
 
 
 def _uncalibrated(v: Values) -> str:
     rmse = f"{decimal(v['rmse'])} ({decimal(v['low'], -1)} to {decimal(v['high'], 1)})"
-    size = " They were trained on another number of records (GL105)." if v.get("other_size") else ""
+    size = " They were trained on a different number of records (GL105)." if v.get("other_size") else ""
     return (
-        f"The privacy risk score is {rmse} away, root mean square, from the share of members among records of such a score: what "
-        f"references say about their members is not what the target says about its own.{size}"
+        f"The privacy risk score differs by {rmse} (root mean square) from the share of members among records with that "
+        f"score: the outputs of reference models for their members do not predict the target's outputs for its own.{size}"
     )
 
 
@@ -182,32 +182,32 @@ def gap_without_attack(case: Case) -> Outcome:
 
 def _reversed(v: Values) -> str:
     auc = f"AUC {decimal(v['auc'])} ({decimal(v['low'], -1)} to {decimal(v['high'], 1)})"
-    return f"The attack {v['attack']} ranks members below non-members, with {auc}, and chance does not explain it."
+    return f"The attack {v['attack']} ranks members below non-members, with {auc}. Chance does not explain this."
 
 
 def reversed_cause(v: Values) -> str:
     """Return the likeliest reason for members that rank below non-members."""
     if "guessing" in v and max(float(v["members"]), float(v["nonmembers"])) < float(v["guessing"]):
         return (
-            f"The model is right on {percent(v['members'])} of the members and {percent(v['nonmembers'])} of the "
-            f"non-members, less than always answering the most frequent class ({percent(v['guessing'])}): the labels are "
-            "probably not those of the training, flipped or in another order, on either side. Check that first."
+            f"The model is correct on {percent(v['members'])} of the members and {percent(v['nonmembers'])} of the "
+            f"non-members, less often than always predicting the most frequent class ({percent(v['guessing'])}). The "
+            "labels probably differ from those used in training: flipped, or in a different order. Check them first."
         )
     if "r2_members" in v and "r2_nonmembers" in v and max(float(v["r2_members"]), float(v["r2_nonmembers"])) < 0:
         return (
-            "The model does worse on either side than always answering the mean: the values are probably not those of the "
-            "training, in another unit or of another column. Check that first."
+            "The model predicts members and non-members worse than always predicting the mean. The values probably "
+            "differ from those used in training: a different unit or a different column. Check them first."
         )
     return (
-        "Models do not fit what they were trained on worse: the two sets were probably interchanged, or are different kinds of "
-        "records. Check that first."
+        "A model does not fit its training records worse than others. Members and non-members were probably swapped, or "
+        "are different types of records. Check this first."
     )
 
 
 def _gap(v: Values) -> str:
     return (
-        f"The model is right on {percent(v['members'])} of the members and {percent(v['nonmembers'])} of the "
-        "non-members, a difference that chance does not explain, and yet no attack finds anything."
+        f"The model is correct on {percent(v['members'])} of the members and {percent(v['nonmembers'])} of the "
+        "non-members. Chance does not explain this difference, but no attack detects a leak."
     )
 
 
@@ -224,14 +224,14 @@ ATTACK_RESULTS = (
         code="GL110",
         title="members alone in leaves",
         message=_alone,
-        remedy="Larger leaves or shallower trees blur it (min_samples_leaf, max_depth, min_child_weight).",
+        remedy="Larger leaves or shallower trees hide single records (min_samples_leaf, max_depth, min_child_weight).",
         rule=members_alone_in_leaves,
     ),
     Diagnostic(
         code="GL121",
         title="risk score that is not a probability",
         message=_uncalibrated,
-        remedy="Read the score as a ranking, not as a probability.",
+        remedy="Use the score as a ranking, not as a probability.",
         rule=uncalibrated,
     ),
     Diagnostic(
@@ -248,8 +248,8 @@ ATTACK_RESULTS = (
         title="accuracy gap that no attack sees",
         message=_gap,
         remedy=(
-            "Look for a swapped column or label: are members and non-members interchanged, and are labels and columns on either "
-            "side as in training?"
+            "Check that members and non-members are not swapped, and that the labels and columns of both are those used "
+            "in training."
         ),
         rule=gap_without_attack,
         changes=always,

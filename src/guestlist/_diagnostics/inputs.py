@@ -79,76 +79,78 @@ def not_removed(values: Values) -> bool:
 def _duplicates(v: Values) -> str:
     if v.get("persons"):
         return (
-            f"{v['duplicates']} of {v['nonmembers']} non-members are equal to a member or of one of the {v['persons']} persons "
-            "who stand on both sides: the model was trained on these people, which makes it look more private than it is."
+            f"{v['duplicates']} of {v['nonmembers']} non-members equal a member or belong to one of the {v['persons']} "
+            "persons who have records in both sets. The model was trained on these people, so the audit underestimates "
+            "the leak."
         )
     return (
-        f"{v['duplicates']} of {v['nonmembers']} non-members are equal to a member, features and label alike: no attack "
-        "can tell such twins apart, which makes the model look more private than it is."
+        f"{v['duplicates']} of {v['nonmembers']} non-members equal a member in features and label. No attack can separate "
+        "such duplicates, so the audit underestimates the leak."
     )
 
 
 def _dropped(v: Values) -> str:
-    reason = "equal to a member"
+    reason = "equal a member"
     if v.get("persons"):
-        reason += ", or of a person who is one"
-    return f"{v['duplicates']} of {v['nonmembers']} non-members were dropped because they are {reason}."
+        reason += " or belong to a person who has members"
+    return f"{v['duplicates']} of {v['nonmembers']} non-members were dropped because they {reason}."
 
 
 def _repeated_names(v: Values) -> str:
     return (
-        f"{v['records']} records have {v['names']} different names. If a name is that of a person, records of one person say "
-        "much the same, and every interval here is too narrow: give the column as person=… (--person)."
+        f"{v['records']} records have {v['names']} different ids. If an id identifies a person, the records of one person "
+        "are not independent, and every confidence interval here is too narrow. Pass the column as person= (--person)."
     )
 
 
 def _copies(v: Values) -> str:
     return (
-        f"{v['copies']} of {v['members']} members are equal to another member, features and label alike. A reference that leaves "
-        "one of them out may train on the other, so attacks see less than there is."
+        f"{v['copies']} of {v['members']} members equal another member in features and label. A reference model trained "
+        "without one of them may train on its copy, so attacks may underestimate the leak."
     )
 
 
 def _in_population(v: Values) -> str:
     repeated = (
-        f"{v['twins']} of {v['asked']} members and non-members also stand in the population, features and label alike."
+        f"{v['twins']} of {v['asked']} members and non-members are also in the population, with the same features and "
+        "label."
     )
     if v.get("left_out"):  # results of older versions lack this value
         return (
-            f"{repeated} That is not chance: {v['left_out']} records of the population were left out of it, since references "
-            "without a record would have trained on its copy."
+            f"{repeated} Chance does not explain this. {v['left_out']} records of the population were removed, because "
+            "reference models trained without a record would have trained on its copy."
         )
     return (
-        f"{repeated} References that leave such a record out may train on its twin, so attacks see less than there is."
+        f"{repeated} Reference models trained without such a record may train on its copy, so attacks may underestimate "
+        "the leak."
     )
 
 
 def _near_duplicates(v: Values) -> str:
     return (
-        f"{percent(v['share'])} of the {v['nonmembers']} non-members that were looked at are nearer to one member than 19 "
-        f"of 20 members are to each other (p = {v['p_value']:.2g}). The model answers about near twins alike, which makes it "
-        "look more private than it is."
+        f"{percent(v['share'])} of the {v['nonmembers']} non-members tested are nearer to one member than 19 of 20 "
+        f"members are to each other (p = {v['p_value']:.2g}). The model's outputs for near-duplicates are similar, so the "
+        "audit underestimates the leak."
     )
 
 
 def _no_labels(v: Values) -> str:
     return (
-        "The answers were audited without labels, so only attacks that read none were run. Whoever knows a record most often "
-        "knows its label, and finds more: an audit with labels may find a leak where this one does not."
+        "The predictions were audited without labels, so only attacks that need no labels were run. An attacker who "
+        "knows a record usually knows its label too: an audit with labels may detect a leak that this one missed."
     )
 
 
 SPLIT_ADVICE = (
-    "Take non-members from the source of the members, or have members drawn from one pool (gl.play), and audit again."
+    "Draw members and non-members from one source, or let gl.play draw members from one pool. Then audit again."
 )
 GAME_ADVICE = (
-    "The game {game} draws them from different parts of the people: play its counterpart, iid=True, to see what is left if it "
-    "does not. A validation set with the same bias hides it: someone who validates on others drawn as the members were sees a "
-    "model that generalises, and no sign of what attacks find."
+    "The game {game} draws the two sets from different sources. Play its i.i.d. control (iid=True) to see the leak without this "
+    "difference. A validation set drawn like the members hides it: the model seems to generalise."
 )
 MAX_CLEAR_SPLIT_P = 0.01  # largest p-value of a difference between the two sets that is called clear
-BY_CHANCE = "1 in 20 sound splits triggers this; if you split at random, carry on."
-CLEAR = "At most 1 in 100 sound splits shows a difference this clear; check how the two sets were drawn."
+BY_CHANCE = "1 in 20 random splits triggers this; if you split at random, continue."
+CLEAR = "At most 1 in 100 random splits shows a difference this clear; check how the two sets were drawn."
 INPUT_NAMES = {"features": "the features", "label": "the label", "groups": "the groups"}
 
 
@@ -232,7 +234,7 @@ INPUTS = (
         code="GL115",
         title="repeated members",
         message=_copies,
-        remedy="If the training oversamples, let the recipe do it, and give each record once.",
+        remedy="If the training oversamples, do this in the recipe, and pass each record once.",
         changes=always,
         undermines=many_copies,
     ),
@@ -240,7 +242,7 @@ INPUTS = (
         code="GL116",
         title="population overlaps audited records",
         message=_in_population,
-        remedy="Give a population of other records.",
+        remedy="Pass a population without records of the two sets.",
         changes=always,
         undermines=not_removed,
     ),
@@ -248,7 +250,7 @@ INPUTS = (
         code="GL117",
         title="near-duplicates across sets",
         message=_near_duplicates,
-        remedy="Do the two sides hold records of the same people, or changed copies?",
+        remedy="Check whether the two sets contain records of the same people, or modified copies.",
         by_chance=True,
         changes=always,
         undermines=clear,

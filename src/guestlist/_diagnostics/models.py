@@ -91,31 +91,32 @@ def saturation(case: Case) -> Outcome:
 
 def _chance(v: Values) -> str:
     if "r2" in v:
-        return f"The target's R² on the non-members is {v['r2']:.3g}: always predicting their mean does as well."
+        return f"The target's R² on the non-members is {v['r2']:.3g}, no better than always predicting their mean."
     return (
-        f"The target is right on {v['accuracy']:.1%} of the non-members; always answering the most frequent class is "
-        f"right on {v['guessing']:.1%}."
+        f"The target is correct on {v['accuracy']:.1%} of the non-members; always predicting the most frequent class is "
+        f"correct on {v['guessing']:.1%}."
     )
 
 
 def _saturation(v: Values) -> str:
     return (
-        f"{v['share']:.0%} of the target's answers are exactly 1 for some class: its probabilities come in steps or "
-        "are rounded, and what lies below a step is hidden from this audit, though not from someone who sees the logits."
+        f"{v['share']:.0%} of the target's outputs are exactly 1 for one class: its probabilities are rounded or take few "
+        "values. This hides differences from the audit, but not from an attacker who sees the logits."
     )
 
 
 def _labels_alone(v: Values) -> str:
     return (
-        "The model answers with a class and does not say how sure it is, so only attacks were run that read no more: whether it "
-        "is right, and how firmly it stays so when records change a little. Whoever has the model file may see more than that."
+        "The model predicts a class without a probability. Only attacks that read labels were run: they test whether the "
+        "label is correct, and whether it stays correct for slightly perturbed records. An attacker with the model file "
+        "may identify more."
     )
 
 
 def _one_probability(v: Values) -> str:
     return (
-        f"What the model answers about the second class lies between 0 and 1 for all {v['records']} records, and is read as a "
-        "logit."
+        f"The model's output for the second class lies between 0 and 1 for all {v['records']} records, and guestlist "
+        "reads it as a logit."
     )
 
 
@@ -150,7 +151,7 @@ OUTPUTS = (
         code="GL103",
         title="no better than a constant",
         message=_chance,
-        remedy="Are labels and columns as in training?",
+        remedy="Check that the labels and columns are those used in training.",
         rule=chance_accuracy,
         changes=always,
         undermines=always,
@@ -162,7 +163,8 @@ OUTPUTS = (
         title="logit that looks like a probability",
         message=_one_probability,
         remedy=(
-            "Does the module end in a sigmoid? Leave it out: attacks see less through it, and references are trained wrongly."
+            "If the module ends in a sigmoid, remove it: it hides information from the attacks, and reference models are "
+            "trained with the wrong loss."
         ),
         rule=one_probability,
         undermines=always,
@@ -293,51 +295,49 @@ def rare_classes(case: Case) -> Outcome:
 def _sizes(v: Values) -> str:
     if v.get("predictions"):
         return (
-            f"There are predictions about {v['target']} members of the target, and about {v['references']:.0f} members of the "
-            "shadow. If these are all that the two were trained on, what the shadow teaches does not fit: a model trained on "
-            "fewer records remembers each of them better."
+            f"There are predictions for {v['target']} members of the target and {v['references']:.0f} members of the "
+            "shadow model. If these are their complete training sets, the shadow model does not resemble the target: a "
+            "model trained on fewer records memorises each of them more."
         )
     # Larger, because all evaluated records need references that trained on them; smaller, because they need others too.
-    more_or_fewer = "more" if float(v["references"]) > float(v["target"]) else "fewer"
+    more_or_fewer = "More" if float(v["references"]) > float(v["target"]) else "Fewer"
     return (
-        f"The target was trained on {v['target']} records, the references on {v['references']:.0f} on average: "
-        f"{more_or_fewer}, so that every record has references that trained on it and others that did not. A model trained on "
-        f"fewer records remembers each of them better; {_size_advice(v)}."
+        f"The target was trained on {v['target']} records, the reference models on {v['references']:.0f} on average. "
+        f"{more_or_fewer} records are needed so that every record has reference models that trained on it and others that "
+        f"did not. A model trained on fewer records memorises each of them more. {_size_advice(v)}."
     )
 
 
 def _size_advice(v: Values) -> str:
     if float(v["references"]) > float(v["target"]):
-        return (
-            "keep some of the non-members for the population, which need not be asked about, or train more references"
-        )
+        return "Move some non-members to the population, or train more reference models"
     records = "more population records" if v.get("population") else "population records"
-    return f"give {records} of the same source, or train more references, to bring the sizes closer"
+    return f"Pass {records} from the same source, or train more reference models, to bring the sizes closer"
 
 
 def _sizes_remedy(v: Values) -> str:
-    return "Train the shadow on as many records as the target." if v.get("predictions") else ""
+    return "Train the shadow model on the same number of records as the target." if v.get("predictions") else ""
 
 
 def _copies(v: Values) -> str:
-    return f"{v['copies']} of {v['references']} references answer exactly as the target does, about every record."
+    return f"{v['copies']} of {v['references']} reference models have exactly the target's outputs for every record."
 
 
 def _width(v: Values) -> str:
-    reason = "more references would hardly narrow it"
+    reason = "More reference models would hardly narrow it; more members and non-members would"
     if float(v["references"]) >= float(v["at_most"]):
-        reason = "no more were to be trained"
+        reason = "The maximum number of reference models was reached; more members and non-members would narrow it"
     return (
-        f"The interval of the recipe's AUC is {v['width']:.3f} wide with {v['references']} references, not {v['wanted']:g} as "
-        f"asked; {reason}, more members and non-members would."
+        f"The confidence interval of the recipe's AUC is {v['width']:.3f} wide with {v['references']} reference models; "
+        f"{v['wanted']:g} was requested. {reason}."
     )
 
 
 def _unlike(v: Values) -> str:
     return (
-        f"On records that neither trained on, the target answers otherwise than its {v['references']} references do (p = "
-        f"{v['p_value']:.2g}). The recipe may not be the one by which the target was trained, or the target has seen "
-        "non-members, or twins of them, after all. Attacks that compare it with these references see less than there is."
+        f"On records that neither was trained on, the target's outputs differ from those of its {v['references']} "
+        f"reference models (p = {v['p_value']:.2g}). The target may have been trained by a different recipe, or on some "
+        "of the non-members or their duplicates. Attacks that use these reference models may underestimate the leak."
     )
 
 
@@ -347,7 +347,7 @@ def _rare_classes(v: Values) -> str:
     if not v["without"]:
         trained = "every reference trained on all of them"
     return (
-        f"{few} that {trained}. Attacks that compare with references say little about the {v['records']} "
+        f"{few} that {trained}. Reference-based attacks have little information about the {v['records']} "
         f"record{'s' if float(v['records']) > 1 else ''} of such a class."
     )
 
@@ -355,8 +355,8 @@ def _rare_classes(v: Values) -> str:
 def _stopped_early(v: Values) -> str:
     limit = f" of {v['most']}" if v["most"] else ""
     return (
-        f"The target stopped early and kept {v['rounds']}{limit} rounds, by records that were given to fit and are not "
-        f"here. Every reference is trained for {v['rounds']} rounds, on all its records."
+        f"The target stopped early and kept {v['rounds']}{limit} rounds, based on records that were passed to fit "
+        f"and are not available here. Every reference model is trained for {v['rounds']} rounds on all of its records."
     )
 
 
@@ -366,8 +366,8 @@ def _other_training_set(v: Values) -> str:
     return (
         "These records may not be the training set of this model. The attack finds no sign of them: its AUC is "
         f"{decimal(v['auc'])} (99% CI {low} to {high}). On {v['references']} models trained the same way on halves of "
-        f"these records it is {decimal(v['expected'])} on average. A model trained on its members has so low an AUC with "
-        f"probability {compact(v['p_value'])}."
+        f"these records, its AUC is {decimal(v['expected'])} on average. A model trained on its members has an AUC this "
+        f"low with probability {compact(v['p_value'])}."
     )
 
 

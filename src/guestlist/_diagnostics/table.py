@@ -12,7 +12,7 @@ from guestlist._diagnostics.attacks import ATTACK_RESULTS
 from guestlist._diagnostics.core import NOT_RUN, Diagnostic
 from guestlist._diagnostics.inputs import INPUTS, of_baseline, of_duplicates, of_repeats, of_twins
 from guestlist._diagnostics.models import OUTPUTS, REFERENCES, of_consistency, of_stored_members
-from guestlist._util import short_repr
+from guestlist._util import close_matches, short_repr
 from guestlist.errors import InputError
 
 __all__ = [
@@ -55,13 +55,15 @@ def undermines_verdict(check: Check) -> bool:
 
 
 def check_codes(codes: Sequence[str]) -> tuple[str, ...]:
-    """Validate the codes to ignore; the error for an unknown code lists all of them."""
+    """Validate the codes to ignore; the error for an unknown code lists similar ones."""
     if isinstance(codes, str):
-        raise InputError(f"Expected ignore=(...), a list of codes such as ({codes!r},), found {codes!r}.")
+        raise InputError(f"ignore={codes!r} must be a list of codes: ignore=({codes!r},).")
     if not isinstance(codes, list | tuple | set | frozenset):
-        raise ValueError(f"Expected ignore={short_repr(codes)} to be a list of codes, such as ['GL104'].")
+        raise ValueError(f"ignore={short_repr(codes)} must be a list of codes, such as ['GL104'].")
     unknown = [code for code in codes if not isinstance(code, str) or code not in CHECKS]
     if unknown:
-        known = ", ".join(f"{code} ({row.title})" for code, row in CHECKS.items())
-        raise InputError(f"There is no check {unknown[0]!r} to ignore; there are {known}.")
+        raise InputError(
+            f"There is no check {unknown[0]!r} to ignore. Available codes: {close_matches(unknown[0], CHECKS)}. List all with "
+            "guestlist show checks."
+        )
     return tuple(codes)

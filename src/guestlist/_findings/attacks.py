@@ -186,7 +186,7 @@ def find(case: Case) -> tuple[AttackResult, ...]:
         results.append(result)
     second = case.of(headline.find_file_holder)
     family = _test_family(results, scores, first, None if second is None else second.name)
-    p_values = attack_p_values(family, member, stream(case.setting.seed, "luck"), case.persons)
+    p_values = attack_p_values(family, member, stream(case.setting.seed, "permutations"), case.persons)
     return tuple(_with_p_values(result, p_values, first) for result in results)
 
 

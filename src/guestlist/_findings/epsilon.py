@@ -8,6 +8,7 @@ import numpy as np
 from guestlist._case import Case
 from guestlist._findings import headline
 from guestlist._findings.case_io import read_case
+from guestlist._util import close_matches
 from guestlist.errors import InputError
 from guestlist.games import Provable, Split, Trials, game_of, is_iid
 from guestlist.privacy import (
@@ -71,21 +72,19 @@ def scored(signal: np.ndarray, models: Split) -> tuple[np.ndarray, np.ndarray]:
 DELTA = 1e-5
 # Why no lower bound can be proved, by the code that results keep.
 REFUSED = {
-    "own split": "members and non-members are your own: a bound needs members that were drawn by a coin for each record. "
-    "Have them drawn and the model trained on them: gl.play(gl.games.Bernoulli(0.5), …), or gl.games.Canaries()",
-    "rate": "members were not drawn by fair coins, and the bound is proved for those alone: play gl.games.Bernoulli(0.5)",
-    "persons": "a coin decided about all records of a person together, and the promise is about one record: play without "
-    "person=…",
-    "game": "the game does not draw members from one pool by chance alone: play gl.games.Bernoulli(0.5)",
-    "attack": "the attack compares with models that were trained on the true members, and guesses that know the others are "
-    "right or wrong together: play gl.games.Bernoulli(0.5) with another attack",
-    "taught": "the attack learnt from records of this game whose side it was told, and leaves these out: who is left says "
-    "something of all. Play gl.games.Bernoulli(0.5) with another attack",
-    "runs": "every model of this game is a trial with one coin, and the method is for one model with many: take "
+    "own split": "you chose the members, and a bound needs members drawn at random, record by record. Let guestlist draw "
+    "them and train the model: gl.play(gl.games.Bernoulli(0.5), …), or gl.games.Canaries()",
+    "rate": "each record must be a member with probability 0.5, and the rate was different: play gl.games.Bernoulli(0.5)",
+    "persons": "all records of a person were drawn together, and the claim is about one record: play without person=",
+    "game": "the game does not draw members from one pool at random: play gl.games.Bernoulli(0.5)",
+    "attack": "the attack compares with models that were trained on the true members, so its guesses are not independent: "
+    "play gl.games.Bernoulli(0.5) with another attack",
+    "taught": "the attack was fitted on records of known membership from this game, and excludes them, so the remaining "
+    "records are not a random draw: play gl.games.Bernoulli(0.5) with another attack",
+    "runs": "each model of this game is one trial, and this method needs one model with many records: use "
     "gl.privacy.ClopperPearson(), gl.privacy.GaussianRuns() or gl.privacy.BayesianRuns()",
 }
-# Evidence that is made with a look at who else is a member, and why that will not do. Each guess alone is an honest one; their
-# number is not.
+# Evidence that depends on the membership of other records, and the code of the reason: guesses are then not independent.
 OTHERS_KNOWN = {"left_out": "attack", "quantiles": "taught", "white_box": "taught"}
 
 
@@ -217,9 +216,9 @@ def epsilon_bound(
     method = method or OneRun()
     if not isinstance(method, (OneRun, OneRunCurve)):
         raise InputError(
-            f"The records of one model are not independent trials, and {type(method).__name__} needs such: take "
-            "gl.privacy.OneRun(). One "
-            "score of each of many models comes from gl.play_many, or goes to gl.privacy.epsilon_lower_bound."
+            f"The records of one model are not independent trials, which {type(method).__name__} needs. Use "
+            "gl.privacy.OneRun(). For one score from each of many models, use gl.play_many or "
+            "gl.privacy.epsilon_lower_bound."
         )
     method = replace(method, membership=membership_of(case))
     if attack is None:
@@ -310,7 +309,9 @@ def membership_of(case: Case) -> Coins | FixedSize:
 
 def _known(case: Case, attack: str) -> str:
     if attack not in case.attacks:
-        raise InputError(f"There are no scores of {attack!r}; there are those of {', '.join(case.attacks)}.")
+        raise InputError(f"There are no scores of {attack!r}. Available names: {close_matches(attack, case.attacks)}.")
     if case.attacks[attack].oracle:
-        raise InputError(f"{attack!r} knows the truth, which no bound may rest on.")
+        raise InputError(
+            f"{attack!r} knows the true membership, so no bound can be based on it. Choose another attack."
+        )
     return attack

@@ -26,7 +26,7 @@ class Subject:
 
     ``member_persons`` and ``nonmember_persons`` are the numbers of those whose records these are, where that is known.
     A classifier has accuracies; a regression model has R² (None where all labels are equal) and root mean square errors.
-    ``canaries`` says which labels they have, ``wrong`` or ``own``, where members and non-members are such;
+    ``canaries`` is the type of their labels, ``wrong`` or ``own``, if the evaluated records are canaries;
     ``always_members`` is how many records train for certain, and are not evaluated.
     """
 

@@ -15,7 +15,7 @@ from guestlist._findings.attacks import CHANCE
 from guestlist._findings.records import group_columns
 from guestlist._findings.significance import SIGNIFICANCE_LEVEL, group_p_values, is_significant
 from guestlist._kernels import optional_take
-from guestlist._util import stream
+from guestlist._util import close_matches, stream
 from guestlist.errors import InputError
 from guestlist.metrics import (
     CROSS_FIT,
@@ -88,9 +88,9 @@ def _columns(case: Case, columns: Sequence[str] | None) -> list[str]:
     available = group_columns(case.records)
     unknown = [name for name in columns or () if name not in available]
     if unknown:
-        known = "none was given; audit with group=… (--group)"
+        known = "the audit has no groups. Audit with group= (--group)"
         if available:
-            known = f"these are there: {', '.join(available)}"
+            known = f"available names: {close_matches(unknown[0], available)}"
         raise InputError(f"There is no group {unknown[0]!r}; {known}.")
     if columns is None:
         return available
@@ -167,7 +167,7 @@ class GroupResult:
 
 def find(case: Case) -> tuple[GroupResult, ...]:
     """The headline attack within each group that has enough members and non-members."""
-    return _of_attack(case, case.of(headline.find).name, "luck of groups")
+    return _of_attack(case, case.of(headline.find).name, "permutations of groups")
 
 
 def find_for_file_holder(case: Case) -> tuple[GroupResult, ...] | None:
@@ -175,7 +175,7 @@ def find_for_file_holder(case: Case) -> tuple[GroupResult, ...] | None:
     second = case.of(headline.find_file_holder)
     if second is None:
         return None
-    return _of_attack(case, second.name, "luck of groups of the file holder")
+    return _of_attack(case, second.name, "permutations of groups of the file holder")
 
 
 def _of_attack(case: Case, attack: str, stream_name: str) -> tuple[GroupResult, ...]:

@@ -274,7 +274,7 @@ def choose(stand_ins: Rotation, attacks: Mapping[str, Attack] = ATTACKS, evaluat
     trial = _tried(stand_ins, attacks, evaluated, measure, keep=(on_first.best, on_second.best))
     if not trial.means:
         raise InputError(
-            f"None of the attacks can be chosen with {len(stand_ins.member)} references; give more of them."
+            f"No attack can be selected with {len(stand_ins.member)} reference models. Train more of them."
         )
     # If a half is too small to try any attack on, the first attack serves, which was not chosen by its results either.
     fixed = next(iter(trial.means))
@@ -362,7 +362,7 @@ def stand_in_targets(rotation: Rotation) -> Rotation:
     models = np.flatnonzero(np.arange(len(rotation.member)) != TARGET)
     if len(models) < 2:
         raise InputError(
-            f"Stand-in targets are references of each other, so at least 2 are needed; found {len(models)}."
+            f"Stand-in targets serve as reference models for each other, so at least 2 are needed; found {len(models)}."
         )
     return rotation.take(models)
 

@@ -16,7 +16,7 @@ from guestlist.evidence import with_perfect_fit
 from guestlist.metrics import Estimate, Resolution, rates_at_level, resolution, threshold_at_fpr
 
 ALPHAS = (0.01, 0.05, 0.1, 0.3)
-# What a model says about a record that it fits without fault: nothing looks more like a member. (The margin of such a
+# Signals of a model that fits a record perfectly: no record looks more like a member. (The margin of such a
 # model is infinite; a number far beyond any margin gives the same p-value, to all that levels resolve.)
 _FAULTLESS = {"loss": 0.0, "margin": 1e9, "p_y": 1.0, "correct": 1.0, "entropy": 0.0, "mentr": 0.0}
 
@@ -61,7 +61,7 @@ def find_hypothesis_tests(case: Case) -> tuple[HypothesisTest, ...]:
         name: levels_of(tests[name], values, case.view, evaluated, member, case.persons)
         for name, values in case.p_values.items()
     }
-    error = SIGNIFICANCE_LEVEL * SHARES["promises"] / max(sum(map(len, levels.values())), 1)
+    error = SIGNIFICANCE_LEVEL * SHARES["hypothesis_tests"] / max(sum(map(len, levels.values())), 1)
     adjusted = {
         name: tuple(_adjusted(level, case.p_values[name][evaluated], member, error, case.persons) for level in some)
         for name, some in levels.items()

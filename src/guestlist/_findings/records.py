@@ -1,6 +1,6 @@
 """The table of records, and the most exposed members.
 
-A high score says little about a record: under an attack that queries only the target, easy records have high scores under any
+A high score is weak evidence about a record: under an attack that queries only the target, easy records score high under any
 model. A record is therefore compared with itself under models that were not trained on it, where there are such models.
 
 A member is on the list if one p-value, a column of the table, is at most ``MAX_P_VALUE``: that of its distance, or that among

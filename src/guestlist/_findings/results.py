@@ -23,7 +23,7 @@ from guestlist._findings.hypothesis_tests import HypothesisTest, Level, PerRecor
 from guestlist._findings.records import Exposed, ExposureSummary
 from guestlist._findings.risk_distribution import CalibratedScore, RiskDistribution
 from guestlist._store import from_json, read_json, to_json, write_json, write_npy, write_parquet, write_text
-from guestlist._util import as_path, path_error, path_exists, read_parquet
+from guestlist._util import as_path, close_matches, path_error, path_exists, read_parquet
 from guestlist.data import Data
 from guestlist.defences import Training
 from guestlist.errors import FolderError
@@ -45,7 +45,9 @@ class Limit:
         if self.measure not in ("auc", "tpr", "advantage"):
             raise ValueError(f"Expected measure={self.measure!r} to be 'auc', 'tpr' or 'advantage'.")
         if (self.fpr is not None) != (self.measure == "tpr"):
-            raise ValueError(f"Expected fpr={self.fpr} for a TPR, and for nothing else; found {self.measure!r}.")
+            raise ValueError(
+                f"Expected fpr= with measure='tpr' only; found fpr={self.fpr} with measure={self.measure!r}."
+            )
         for name, value in {"limit": self.maximum, "fpr": self.fpr}.items():
             if value is not None and not 0 < value <= 1:
                 raise ValueError(f"Expected {name}={value} in (0, 1].")
@@ -235,8 +237,8 @@ class Results:
         for outcome in self.outcomes or ():
             if outcome.name == name:
                 return outcome
-        ran = ", ".join(outcome.name for outcome in self.outcomes or ()) or "none"
-        raise FolderError(f"Attack {name!r} was not run; these were: {ran}.")
+        names = [outcome.name for outcome in self.outcomes or ()]
+        raise FolderError(f"Attack {name!r} was not run. Available names: {close_matches(name, names)}.")
 
     def levels(self, name: str) -> tuple[Level, ...]:
         """Return the realised rates of a test at its nominal levels; empty for other attacks."""
@@ -352,12 +354,14 @@ def read_results(folder: str | Path) -> Results:
     folder = as_path("folder", folder)
     path = folder / "results.json"
     if not path_exists(path):
-        raise FolderError(f"{folder} has no results.json: it is not an audit folder, or the audit was not finished.")
+        raise FolderError(
+            f"{folder} has no results.json: it is not an audit folder, or the audit did not finish. Run the audit again."
+        )
     try:
         content = read_json(path)
         if content.get("format") != FORMAT:
             raise FolderError(
-                f"{path} has format {content.get('format')}, this version of guestlist reads format {FORMAT}. Run the "
+                f"{path} has format {content.get('format')}; this version of guestlist reads format {FORMAT}. Run the "
                 "audit again in the same folder: it keeps what was collected and rewrites the results."
             )
         results = Results.from_document(content)

@@ -101,7 +101,7 @@ def _rank_correlation(a: np.ndarray, b: np.ndarray) -> float:
 
 
 RISK_SCORE = "risk_score"
-LOG_ODDS = ("nn_shokri", "nn_nasr")  # attacks whose scores are log-odds of membership, learnt from references
+LOG_ODDS = ("nn_shokri", "nn_nasr")  # attacks whose scores are log-odds of membership, fitted on reference models
 
 
 @dataclass(frozen=True)

@@ -32,7 +32,7 @@ SHARES = {
     "reversed": 0.05,
     "others": 0.1,
     "groups": 0.15,
-    "promises": 0.05,
+    "hypothesis_tests": 0.05,
 }
 AUC_WEIGHT = 3.0  # the AUC's part of the error compared with that of one TPR
 # A TPR is tested together with the TPRs at these shares of its FPR: memorised records have the very highest scores.

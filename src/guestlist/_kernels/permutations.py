@@ -118,7 +118,7 @@ class CyclicShifts:
 
     def lookup(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         if len(self.labels) > 1:
-            raise ValueError("Expected membership permuted among all records at once, found several strata.")
+            raise ValueError("Expected membership permuted among all records, found several strata.")
         return np.tile(self.labels[0], 2), self.shifts[0], self.position
 
     def within(self, records: np.ndarray) -> CyclicShifts:

@@ -136,7 +136,7 @@ def take_columns(matrix: np.ndarray, records: np.ndarray) -> np.ndarray:
     if not isinstance(positions, slice):
         return np.take(matrix, positions, axis=1)
     if positions.stop > n_records:
-        raise IndexError(f"Expected places of {n_records} records, found {positions.stop - 1}.")
+        raise IndexError(f"Expected positions of {n_records} records, found {positions.stop - 1}.")
     return np.ascontiguousarray(matrix[:, positions])
 
 

@@ -41,7 +41,7 @@ def best_threshold(scores: np.ndarray, member: np.ndarray) -> float:
 def best_threshold_sorted(ranked: np.ndarray, is_member: np.ndarray) -> float:
     """Return the best threshold of scores in falling order, without NaN."""
     if is_member.all() or not is_member.any():
-        raise ValueError("Expected both members and non-members to choose a threshold, found one kind.")
+        raise ValueError("Expected both members and non-members to choose a threshold, found only one of them.")
     # Counts instead of rates, so that equal advantages compare equal.
     n1 = is_member.sum()
     n0 = (~is_member).sum()

@@ -87,7 +87,7 @@ class Series:
     def __post_init__(self):
         for name in ("y", "x_ends", "y_ends"):
             if getattr(self, name) and len(getattr(self, name)) != len(self.x):
-                raise ValueError(f"Expected {name} of {self.name!r} to have {len(self.x)} figures, one for each of x.")
+                raise ValueError(f"Expected {name} of {self.name!r} to have {len(self.x)} numbers, one for each x.")
 
     @property
     def key_text(self) -> str:

@@ -166,19 +166,19 @@ def with_features(results: Results, members: Data) -> Results:
     """
     if not isinstance(members, Data):
         raise InputError(
-            f"Expected features={short_repr(members)} to be the members of the audit with their ids: gl.Data(x, y, ids=…)."
+            f"features={short_repr(members)} must be the members of the audit with their ids: gl.Data(x, y, ids=…)."
         )
     listed = {record.id for record in results.exposed or ()}
     rows_per_id = Counter(str(id) for id in members.ids)
     missing = listed - set(rows_per_id)
     ambiguous = {id for id in listed if rows_per_id[id] > 1}
     if missing or ambiguous:
-        problem = f"{len(ambiguous)} stand for several records"
+        problem = f"{len(ambiguous)} belong to several records"
         if missing:
-            problem = f"{len(missing)} are not among these records"
+            problem = f"{len(missing)} are not in these records"
         raise InputError(
-            f"Features are looked up by id, and of {len(listed)} ids on the list {problem}. "
-            "Give the members of the audit, with the same id column."
+            f"Features are looked up by id, and of {len(listed)} listed ids {problem}. Pass the members of the audit with "
+            "the same id column."
         )
     columns = _columns(members)
     row = {str(id): position for position, id in enumerate(members.ids) if str(id) in listed}
@@ -193,7 +193,10 @@ def _columns(members: Data) -> dict[str, list]:
     """Return the values of each displayed feature by name; the table has the groups already."""
     x = members.x
     if not isinstance(x, pd.DataFrame) and x.ndim > 2:
-        raise InputError(f"A table shows one number per feature; these records are shaped {x.shape[1:]}.")
+        raise InputError(
+            f"The table of records shows one number per feature, but these features have the shape {x.shape[1:]}. Omit "
+            "features= (--features)."
+        )
     if not isinstance(x, pd.DataFrame):
         x = pd.DataFrame(x, columns=["text"] if x.ndim == 1 else [f"x{i}" for i in range(x.shape[1])])
     names = [name for name in x.columns if str(name) not in members.groups][:MAX_COLUMNS]

@@ -65,7 +65,9 @@ class Plots:
         """
         results = sanitize_results(self.results)
         if results.headline is None or not results.outcomes:
-            raise InputError("results.plot.exposure needs a headline attack, and these results have none.")
+            raise InputError(
+                "results.plot.exposure needs a headline attack, and these results have none. Run the audit again."
+            )
         ax = _axes(ax, "results.plot.exposure")
         histogram = results.attack(results.headline.name).histogram
         ax.stairs(histogram.nonmembers, histogram.edges, fill=True, alpha=0.4, label="non-members")

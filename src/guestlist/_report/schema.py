@@ -139,7 +139,7 @@ def _tuple(arguments: tuple[Any, ...], definitions: dict[type, Any]) -> dict[str
 
 
 def _union(choices: list[dict[str, Any]]) -> dict[str, Any]:
-    """Return one schema for several: one list of types where that says it all."""
+    """Return one schema for several: one list of types where that suffices."""
     if not all(set(choice) == {"type"} for choice in choices):
         return {"anyOf": choices}
     names: list[str] = []

@@ -93,7 +93,7 @@ def _canaries(subject: Subject) -> str:
     always = ". "
     if subject.always_members:
         always = f"; the other {count(subject.always_members)} records always train. "
-    caveat = "They were chosen to be learnt by heart: what is found of them is more than would be found of others. "
+    caveat = "They were chosen to be memorised, so more of them are identified than of other records. "
     return f"Members and non-members are canaries: records {label}of which a coin put each in or left it out{always}{caveat}"
 
 
@@ -207,7 +207,7 @@ def privacy_guarantee(training: Training | None) -> str:
             return ""
         return f"chosen from {trainings}"
     if training.noise == 0:
-        return "no noise, so that no ε is promised"
+        return "no noise, so no ε is guaranteed"
     if training.epsilon is None or training.delta is None:
         return f"noise {compact(training.noise)}; its ε takes the extra dp"
     epsilon = f"ε = {compact(training.epsilon)} at δ = {compact(training.delta)}"

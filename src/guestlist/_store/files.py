@@ -55,7 +55,9 @@ def folder_lock(folder: Path) -> Iterator[None]:
                 folder.chmod(PRIVATE)
         lock.acquire()
     except Timeout as error:
-        raise FolderError(f"Another audit is writing to {folder}. Wait for it, or choose another folder.") from error
+        raise FolderError(
+            f"Another audit is writing to {folder}. Wait until it ends, or choose another folder."
+        ) from error
     except OSError as error:
         raise write_error(folder, error) from error
     try:
@@ -79,7 +81,7 @@ def is_private(path: Path) -> bool:
 def check_not_a_file(folder: Path) -> None:
     """Raise if the path of an audit folder is a file."""
     if path_exists(folder) and not folder.is_dir():
-        raise FolderError(f"{folder} is a file; an audit needs a folder.")
+        raise FolderError(f"{folder} is a file, but an audit needs a folder. Choose another path.")
 
 
 def is_running(process: int) -> bool:
@@ -187,7 +189,7 @@ def checked_archive(file: BinaryIO) -> np.lib.npyio.NpzFile:
     unpacked = sum(part.file_size for part in archive.infolist())
     if unpacked > max(HARMLESS, MAX_COMPRESSION * size):
         raise ValueError(
-            f"it is {format_bytes(size)} that unpack to {format_bytes(unpacked)}; if that is right, write it with np.savez, "
+            f"its {format_bytes(size)} unpack to {format_bytes(unpacked)}; if this is correct, save it with np.savez, "
             "which does not compress"
         )
     for part in archive.infolist():
@@ -201,7 +203,7 @@ def opened_archive(file: BinaryIO) -> np.lib.npyio.NpzFile:
     try:
         return np.lib.npyio.NpzFile(file, allow_pickle=False)  # as np.load makes it, which also reads other formats
     except zipfile.BadZipFile as error:
-        raise ValueError("it is not an npz archive, or a part of one") from error
+        raise ValueError("it is not a complete npz archive") from error
 
 
 def _check_array(archive: zipfile.ZipFile, part: zipfile.ZipInfo) -> None:
@@ -210,7 +212,7 @@ def _check_array(archive: zipfile.ZipFile, part: zipfile.ZipInfo) -> None:
         held = part.file_size - file.tell()
         if claimed is not None and claimed != held:
             raise ValueError(
-                f"{part.filename} claims {format_bytes(claimed)} of numbers and holds {format_bytes(held)}"
+                f"{part.filename} declares {format_bytes(claimed)} of numbers but holds {format_bytes(held)}"
             )
 
 
@@ -225,7 +227,7 @@ def _claimed_size(part: zipfile.ZipInfo, file: IO[bytes]) -> int | None:
     version = np.lib.format.read_magic(file)
     readers = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0}
     if version not in readers:  # 3.0 has names of fields in other alphabets; arrays here have no fields
-        raise ValueError(f"{part.filename} has version {version} of the format, which no array of numbers needs")
+        raise ValueError(f"{part.filename} has format version {version}, which numeric arrays do not use")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # about headers by old Pythons
         shape, _, dtype = readers[version](file, max_header_size=MAX_HEADER)
@@ -367,7 +369,7 @@ def read_json(path: Path) -> dict:
     """Read the object in a JSON file; raise a ValueError if there is none."""
     content = json.loads(path.read_text("utf-8"))
     if not isinstance(content, dict):
-        raise ValueError("it holds no object")
+        raise ValueError("it is not a JSON object")
     return content
 
 
@@ -472,7 +474,7 @@ def from_json(hint, value) -> Any:
         return {k: from_json(inner[1], v) for k, v in _checked(value, dict).items()}
     if isinstance(hint, type) and issubclass(hint, tuple) and hasattr(hint, "_fields"):  # NamedTuple of floats
         if len(_checked(value, list)) != len(hint._fields):
-            raise ValueError(f"found {len(value)} numbers where {', '.join(hint._fields)} belong")
+            raise ValueError(f"found {len(value)} numbers instead of {', '.join(hint._fields)}")
         return hint(*(from_json(float, v) for v in value))
     return value
 
@@ -480,9 +482,7 @@ def from_json(hint, value) -> Any:
 def _checked(value, *expected: type):
     """Return the value; raise if it has a different type. True and false are not numbers."""
     if not isinstance(value, expected) or (isinstance(value, bool) and bool not in expected):
-        raise ValueError(
-            f"found {type(value).__name__} where {' or '.join(kind.__name__ for kind in expected)} belongs"
-        )
+        raise ValueError(f"found {type(value).__name__} instead of {' or '.join(kind.__name__ for kind in expected)}")
     return value
 
 

@@ -118,20 +118,22 @@ def read_manifest(path: Path) -> Manifest:
     try:
         document = read_json(path)
         if "format" not in document:
-            raise ValueError("no format number")
+            raise ValueError("it has no format number")
     except (OSError, ValueError) as error:
-        raise FolderError(f"{path} is damaged or was not written by guestlist ({error}).") from error
+        raise FolderError(
+            f"{path} is damaged, or guestlist did not write it ({error}). Choose another folder."
+        ) from error
     if document["format"] != FORMAT:
         raise FolderError(
-            f"{path.parent} has format {document['format']}, this version of guestlist reads format {FORMAT}. "
-            "Run the audit again in a new folder."
+            f"{path.parent} has format {document['format']}; this version of guestlist reads format {FORMAT}. Run the "
+            "audit again in a new folder."
         )
     try:
         content, _ = read_checked_json(path, _PROVENANCE)
         return Manifest(**{**content, "classes": tuple(content["classes"])})
     except IntegrityError as error:
         raise FolderError(
-            f"{path} is not as guestlist wrote it: {error}. Put it back as it was, or run the audit again in a new folder."
+            f"{path} was changed: {error}. Restore it, or run the audit again in a new folder."
         ) from error
     except (TypeError, KeyError, ValueError) as error:
         raise FolderError(f"{path} is damaged ({error}). Run the audit again in a new folder.") from error
@@ -180,7 +182,7 @@ class Store:
             try:
                 split = Split(arrays["member"], arrays["asked"])
             except (KeyError, ValueError) as error:
-                raise FolderError(f"{path} is damaged ({error}).") from error
+                raise FolderError(f"{path} is damaged ({error}). Run the audit again in a new folder.") from error
             read_or_explain(path, lambda path: check_npz(path, self._split_provenance(split)))
             self._split = split
         return self._split
@@ -314,10 +316,10 @@ class Store:
             return read_checked_json(path, self._audit_provenance(self._name(path)))
         except IntegrityError as error:
             raise FolderError(
-                f"{path} does not belong to this audit: {error}. Remove {path.parent} and collect it again."
+                f"{path} does not belong to this audit: {error}. Delete {path.parent} and collect it again."
             ) from error
         except (OSError, ValueError) as error:
-            raise FolderError(f"{path} is damaged ({error}). Remove {path.parent} and collect it again.") from error
+            raise FolderError(f"{path} is damaged ({error}). Delete {path.parent} and collect it again.") from error
 
     def _provenance(self, path: Path) -> dict[str, str]:
         """Return the digests of everything that a file of signals or evidence depends on."""
@@ -384,7 +386,7 @@ class Store:
         """
         models = [k for k in self.models() if references is None or k <= references]
         if not models or models[0] != 0:
-            raise FolderError(f"{self.folder} holds no signals of the target yet; run the audit first.")
+            raise FolderError(f"{self.folder} has no outputs of the target yet. Run the audit first.")
         # Every file is checked before anything is computed.
         names_by_model = [self.check(model_path(self.folder, k)) for k in models]
         signal_names = names_by_model[0]
@@ -424,15 +426,17 @@ class Store:
         for name, values in signals.items():
             if values.shape != evaluated.shape or _any_missing(values, evaluated):
                 raise FolderError(
-                    f"{path} is damaged ({name!r} has no number for each record that the model was asked about). Remove that "
-                    "file and run the audit again."
+                    f"{path} is damaged ({name!r} lacks a number for some queried records). Delete this file and run the "
+                    "audit again."
                 )
         return signals
 
     def _existing(self, name: str) -> Path:
         path = self.folder / name
         if not path.exists():
-            raise FolderError(f"{self.folder} has no {name}: it is not an audit folder, or the audit was not finished.")
+            raise FolderError(
+                f"{self.folder} has no {name}: it is not an audit folder, or the audit did not finish. Run the audit again."
+            )
         return path
 
 
@@ -448,9 +452,11 @@ def open_store(folder: str | Path, manifest: Manifest | None = None) -> Store:
     check_not_a_file(folder)
     if not path_exists(path):
         if manifest is None:
-            raise FolderError(f"{folder} is not an audit folder: it has no manifest.json.")
+            raise FolderError(f"{folder} has no manifest.json, so it is not an audit folder. Check the path.")
         if folder.exists() and any(p for p in folder.iterdir() if not p.name.startswith(".")):
-            raise FolderError(f"{folder} holds files that are not an audit. Choose another folder, or empty it.")
+            raise FolderError(
+                f"{folder} holds files that do not belong to an audit. Choose another folder, or empty it."
+            )
         manifest = replace(manifest, about={"date": today(), **manifest.about})
         write_manifest(path, manifest)
         return Store(folder, manifest)
@@ -460,8 +466,8 @@ def open_store(folder: str | Path, manifest: Manifest | None = None) -> Store:
     different = differences(stored, manifest)
     if different:
         raise FolderError(
-            f"{folder} holds an audit of {' and '.join(DESCRIPTIONS[name] for name in different)}. "
-            "Its signals say nothing about this one: choose another folder."
+            f"{folder} holds a different audit, with {' and '.join(DESCRIPTIONS[name] for name in different)}. Choose "
+            "another folder."
         )
     about = {**stored.about, **manifest.about}  # The inputs may have moved; notes of other commands stay.
     if about != stored.about:
@@ -535,10 +541,10 @@ def read_or_explain(path: Path, reader: Callable[[Path], T]) -> T:
         return reader(path)
     except IntegrityError as error:
         raise FolderError(
-            f"{path} does not belong there: {error}. Remove that file and run the audit again."
+            f"{path} does not belong to this audit: {error}. Delete this file and run the audit again."
         ) from error
     except (OSError, ValueError, KeyError) as error:
-        raise FolderError(f"{path} is damaged ({error}). Remove that file and run the audit again.") from error
+        raise FolderError(f"{path} is damaged ({error}). Delete this file and run the audit again.") from error
 
 
 def model_path(folder: Path, k: int) -> Path:

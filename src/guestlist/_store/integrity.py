@@ -26,8 +26,8 @@ def row_hashes(data: Data) -> np.ndarray:
         return _row_hashes(data)
     except UnicodeEncodeError as error:
         raise InputError(
-            "The records hold text that is not valid Unicode: it has half of a surrogate pair. Replace such text, for "
-            "example by text.encode('utf-8', 'replace').decode()."
+            "The records hold text that is not valid Unicode (an incomplete surrogate pair). Replace it, for example "
+            "with text.encode('utf-8', 'replace').decode()."
         ) from error
 
 
@@ -269,7 +269,7 @@ def _check_archive(archive: zipfile.ZipFile | None, provenance: Provenance) -> N
         metadata = None
     _check(metadata, provenance, content)
     if provenance.get(CONTENT, content) != content:
-        raise IntegrityError("it holds something else than manifest.json notes of it")
+        raise IntegrityError("its content differs from what manifest.json records")
 
 
 def _check(metadata: Any, provenance: Provenance, content: str) -> None:
@@ -277,26 +277,26 @@ def _check(metadata: Any, provenance: Provenance, content: str) -> None:
     if not isinstance(metadata, dict):
         raise IntegrityError("it has no checksum: guestlist did not write it, or another program rewrote it")
     if metadata.get(FILE) != provenance.get(FILE):
-        raise IntegrityError(f"it was written as {metadata.get(FILE)}")
+        raise IntegrityError(f"it is a copy of {metadata.get(FILE)}")
     different = [name for name in provenance if name != CONTENT and metadata.get(name) != provenance[name]]
     if different:
-        raise IntegrityError(f"it was made of {' and '.join(DESCRIPTIONS.get(name, name) for name in different)}")
+        raise IntegrityError(f"it was computed from {' and '.join(DESCRIPTIONS.get(name, name) for name in different)}")
     if metadata.get(CONTENT) != content:
         raise IntegrityError("it was changed after it was written")
 
 
 # How messages describe an input of a file or a folder that differs.
 DESCRIPTIONS = {
-    "data": "other records or labels",
-    "split": "other members or non-members",
-    "recipe": "another model or other parameters",
-    "seed": "another seed",
-    "game": "another game, or another share of records per reference",
-    "scale": "answers on another scale",
-    "classes": "other classes",
-    "rows": "other training records",
-    "answers": "other answers of the target",
-    "plan": "other options",
+    "data": "different records or labels",
+    "split": "different members or non-members",
+    "recipe": "a different model or different parameters",
+    "seed": "a different seed",
+    "game": "a different game, or a different share of records per reference model",
+    "scale": "outputs on a different scale",
+    "classes": "different classes",
+    "rows": "different training records",
+    "answers": "different outputs of the target",
+    "plan": "different options",
 }
 
 

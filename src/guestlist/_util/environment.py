@@ -30,18 +30,18 @@ def path_exists(path: Path) -> bool:
 def path_error(path: str | Path, error: OSError) -> PathError:
     """Return the error for a ``path`` that the system refuses."""
     code = error.errno or 0
-    default = (error.strerror or type(error).__name__, "Name another place")
+    default = (error.strerror or type(error).__name__, "Choose another path")
     why, remedy = _WHY.get(code) or WRITE_ERROR_REASONS.get(code) or default
-    return PathError(f"{path}: {why}. {remedy}.")
+    return PathError(f"Cannot open {path}: {why}. {remedy}.")
 
 
-_FORBIDDEN = ("you may not enter its folder, or not open it", "Have it allowed, or name another place")
+_FORBIDDEN = ("permission denied", "Change the permissions, or choose another path")
 _WHY = {
     errno.EACCES: _FORBIDDEN,
     errno.EPERM: _FORBIDDEN,
-    errno.ENOENT: ("there is nothing there", "Name another place, or bring it there"),
-    errno.ELOOP: ("its links lead in a circle", "Name the file itself"),
-    errno.EISDIR: ("it is a folder", "Name a file"),
+    errno.ENOENT: ("it does not exist", "Check the path"),
+    errno.ELOOP: ("its symbolic links form a loop", "Pass the path of the file itself"),
+    errno.EISDIR: ("it is a folder", "Pass a file"),
 }
 
 

@@ -57,8 +57,10 @@ def described(recipe) -> str:
     A recipe that is a frozen dataclass may say ``def describe(self): return described(self)``.
     """
     names = [field.name for field in fields(recipe)]
-    beside = set(getattr(recipe, "__dict__", ())) - set(names)  # set beside the fields, by its creator
-    names += sorted(name for name in beside if not _is_remembered(recipe, name))
+    extra = set(getattr(recipe, "__dict__", ())) - set(
+        names
+    )  # attributes that its creator set in addition to the fields
+    names += sorted(name for name in extra if not _is_remembered(recipe, name))
     options = ", ".join(f"{name}={describe(getattr(recipe, name))}" for name in names)
     return f"{_class(type(recipe))}({options})"
 
@@ -92,7 +94,7 @@ def _estimator(value) -> str:
 
 
 def _class(cls: type) -> str:
-    """Module, name and version; for a class outside installed packages, whose version says nothing, also its source."""
+    """Module, name and version; for a class outside installed packages, whose version is unknown, also its source."""
     sources = "".join(_class_source(part) for part in cls.__mro__ if _version(part) is None)
     return f"{_qualified(cls)}=={_version(cls) or '?'}{sources}"
 
@@ -165,8 +167,8 @@ def _anything(value) -> str:
         return f"{_class(type(value))}#{joblib.hash(value)}"
     except Exception as error:  # whatever pickling it raises
         raise InputError(
-            f"What trains the references holds a {type(value).__name__} that cannot be told from another across runs "
-            f"({error}). Give recipe='…', a text that you change whenever the training changes."
+            f"The training recipe holds a {type(value).__name__} that guestlist cannot identify across runs ({error}). "
+            "Pass recipe='…', a text that you change whenever the training changes."
         ) from error
 
 

@@ -21,10 +21,10 @@ STREAMS = {
     "evidence": 6,
     "pool": 7,
     "baseline": 19,
-    "luck": 20,
-    "luck of groups": 21,
+    "permutations": 20,
+    "permutations of groups": 21,
     "parts of records": 22,
-    "luck of groups of the file holder": 23,
+    "permutations of groups of the file holder": 23,
     "gap of classes": 24,
     "one less": 30,
     "experiment": 31,
@@ -33,7 +33,7 @@ STREAMS = {
 
 
 def stream(seed: int, purpose: str, *numbers: int) -> np.random.Generator:
-    """The generator for one purpose and, say, model ``k``: its own, so that a resumed run gives the same bits."""
+    """Return the generator of one purpose and, for example, model ``k``: a resumed run gives identical results."""
     return np.random.default_rng([seed, STREAMS[purpose], *numbers])
 
 

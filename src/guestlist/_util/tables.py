@@ -13,6 +13,7 @@ import numpy as np
 import pandas as pd
 
 from guestlist._util.environment import path_error, path_exists
+from guestlist._util.text import MAX_CHOICES, close_matches
 from guestlist.errors import InputError
 
 # Bytes of a value in memory, by its type in a Parquet file; of a text, those of its position.
@@ -40,8 +41,8 @@ def read_parquet(path: str | Path) -> pd.DataFrame:
     if claimed > limit:
         raise ValueError(
             f"its {metadata.num_rows:,} rows of {metadata.num_columns:,} columns unpack from "
-            f"{format_bytes(os.path.getsize(path))} to {format_bytes(claimed)}, and there are {format_bytes(limit)} of memory; "
-            "give fewer rows or columns"
+            f"{format_bytes(os.path.getsize(path))} to {format_bytes(claimed)}, more than the {format_bytes(limit)} of "
+            "memory; save fewer rows or columns"
         )
     return pd.read_parquet(path)
 
@@ -54,7 +55,7 @@ def _chunks(metadata):
 
 
 def _claimed(metadata) -> int:
-    """Bytes that the table takes at least, by what the file says of itself."""
+    """Return the minimum number of bytes of the table, from the metadata of the file."""
     widths = (chunk.num_values * WIDTHS.get(chunk.physical_type, MAX_WIDTH) for chunk in _chunks(metadata))
     return max(sum(widths), sum(chunk.total_uncompressed_size for chunk in _chunks(metadata)), metadata.num_rows)
 
@@ -146,19 +147,23 @@ def read_table(path: str | Path, *, text: Sequence[str] = ()) -> pd.DataFrame:
         ".pq": read_parquet,
     }
     if path.suffix.lower() not in readers:
-        raise InputError(f"Expected a .csv, .tsv or .parquet file, found {path}.")
+        raise InputError(
+            f"Cannot read {path}: expected a .csv, .tsv or .parquet file. Convert it to one of these formats."
+        )
     if not path_exists(path):
-        raise InputError(f"There is no file {path}.")
+        raise InputError(f"There is no file {path}. Check the path.")
     try:
         return without_index(readers[path.suffix.lower()](path))
     except UnicodeDecodeError as error:
-        raise InputError(f"{path} is not text in UTF-8 (byte {error.start}). Save it in that encoding.") from error
+        raise InputError(
+            f"Cannot read {path} as UTF-8: invalid byte at position {error.start}. Save the file as UTF-8."
+        ) from error
     except PermissionError as error:
         raise path_error(path, error) from error
     except Exception as error:  # the readers have many words for a damaged file
         words = " ".join(str(error).split()).rstrip(".")
         raise InputError(
-            f"{path} cannot be read as {path.suffix[1:]} ({words}). Check that the file is complete and in this format."
+            f"Cannot read {path} as {path.suffix[1:]}: {words}. Check that the file is complete and in this format."
         ) from error
 
 
@@ -172,7 +177,7 @@ def without_index(table: pd.DataFrame) -> pd.DataFrame:
 
 def _read_csv(path: Path, text: Sequence[str]) -> pd.DataFrame:
     table = pd.read_csv(path, dtype=dict.fromkeys(text, str), **_form_of(path))
-    # R writes the names of rows under no name. Where these only count the rows, they name nobody.
+    # R writes row names as a column without a name. Row numbers are no ids.
     counts = table.index.equals(pd.RangeIndex(1, len(table) + 1))
     if not counts:
         return table
@@ -205,7 +210,7 @@ def _divides(lines: Sequence[str], cell: re.Pattern) -> bool:
 
 
 def check_columns(path: str | Path, columns: Sequence[str | None], *, side: str) -> None:
-    """Refuse a table without these columns, from its head alone; what cannot be read at all is told by who reads it."""
+    """Refuse a table without these columns, from its head alone; files that cannot be read are reported when they are read."""
     path = Path(path)
     wanted = [column for column in columns if column is not None]
     try:
@@ -215,7 +220,7 @@ def check_columns(path: str | Path, columns: Sequence[str | None], *, side: str)
             import pyarrow.parquet
 
             head = without_index(pd.DataFrame(columns=pyarrow.parquet.read_schema(path).names))
-    except Exception:  # a missing or damaged file, another kind: reading it says so, in better words
+    except Exception:  # read_table reports a missing or damaged file with a better message
         return
     require(head, wanted, side)
 
@@ -236,8 +241,8 @@ def check_roles(exclusive: Mapping[str, str | None], **others: str | Sequence[st
                 first = taken.setdefault(column, role)
             if first != role and (first in exclusive or role in exclusive):
                 raise InputError(
-                    f"The column {column!r} is given as {ROLES[first]} and as {ROLES[role]}. Name another column for one of "
-                    "them, or leave it out."
+                    f"Column {column!r} is passed both as {ROLES[first]} and as {ROLES[role]}. Choose another column for "
+                    "one of them, or omit it."
                 )
 
 
@@ -245,12 +250,18 @@ def require(table: pd.DataFrame, columns: Sequence[str], side: str) -> None:
     """Refuse a table without these columns."""
     missing = [column for column in columns if column not in table.columns]
     if missing:
-        raise InputError(f"{side} has no column {', '.join(map(repr, missing))}; its columns are {names_of(table)}.")
+        raise InputError(
+            f"{side} has no column {', '.join(map(repr, missing))}. Available names: "
+            f"{close_matches(missing[0], map(str, table.columns))}."
+        )
 
 
 def names_of(table: pd.DataFrame) -> str:
-    """Its columns, for a sentence."""
-    return ", ".join(map(str, table.columns))
+    """Return the names of the first columns of a table, for an error."""
+    names = [str(column) for column in table.columns]
+    if len(names) > MAX_CHOICES:
+        return f"{', '.join(names[:MAX_CHOICES])} and {len(names) - MAX_CHOICES} more"
+    return ", ".join(names)
 
 
 def encode_tables(table: pd.DataFrame, *others: pd.DataFrame) -> list[np.ndarray]:
@@ -265,11 +276,17 @@ def encode_tables(table: pd.DataFrame, *others: pd.DataFrame) -> list[np.ndarray
     for each in (table, *others):
         missing = each.columns[each.isna().any()]
         if len(missing):
-            raise InputError(f"Distances need values, but there are missing ones in {', '.join(map(str, missing))}.")
+            raise InputError(
+                f"Distances need complete features, but {', '.join(map(str, missing))} has missing values. Impute them, or "
+                "drop these records."
+            )
         numeric = each.select_dtypes("number")
         infinite = numeric.columns[np.isinf(numeric.to_numpy(dtype=np.float64)).any(axis=0)]
         if len(infinite):
-            raise InputError(f"Distances need numbers, but there are infinite ones in {', '.join(map(str, infinite))}.")
+            raise InputError(
+                f"Distances need finite features, but {', '.join(map(str, infinite))} has infinite values. Replace them, or "
+                "drop these records."
+            )
     numbers = list(table.select_dtypes("number").columns)
     categories = [column for column in table.columns if column not in numbers]
     encoder = make_column_transformer(

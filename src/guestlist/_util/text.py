@@ -16,15 +16,16 @@ MAX_CHOICES = 8  # longer lists in an error hide the name that was meant
 
 
 def close_matches(name: object, choices: Iterable[str]) -> str:
-    """Return the choices closest to a misspelt name, or all of a short list, for an error.
+    """List the choices for an error: all of a short list, or those closest to a misspelt name.
 
     >>> close_matches("lyra", ["lira", "loss", "rmia"])
     'lira, loss, rmia'
     """
     names = list(choices)
     if len(names) <= MAX_CHOICES:
-        return ", ".join(names)
-    return ", ".join(difflib.get_close_matches(str(name), names, n=3, cutoff=0.3) or names[:3])
+        return ", ".join(names) or "none"
+    closest = difflib.get_close_matches(str(name), names, n=3, cutoff=0.3) or names[:3]
+    return f"{', '.join(closest)} and {len(names) - len(closest)} others"
 
 
 # These turn the direction of the text after them: a record's id could reverse the digits of our figures.
@@ -33,7 +34,7 @@ TURNING = frozenset("\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u206
 # has the same rule.
 FORMULA = re.compile(r"[=+\-@\t\r\n]")
 NUMBER = re.compile(r"[+\-]?([0-9][0-9,]*\.?[0-9]*|\.[0-9]+)(e[+\-]?[0-9]+)?%?", re.IGNORECASE)
-# Characters of what another library says.
+# Maximum number of characters of another library's message.
 LONGEST = 300
 
 

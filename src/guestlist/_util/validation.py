@@ -42,13 +42,13 @@ def integer(name: str, value: Any, low: int = 0, high: int | None = None) -> int
     if result is None or isinstance(value, bool | np.bool_) or result < low or (high is not None and result > high):
         end = ""
         if high is not None:
-            end = f", and {high:,} at most"
-        raise ValueError(f"Expected {name}={short_repr(value)} to be a whole number, {low} or more{end}.")
+            end = f" and at most {high:,}"
+        raise ValueError(f"Expected {name}={short_repr(value)} to be an integer, {low} or more{end}.")
     return result
 
 
 def number(name: str, value: Any, low: float = -math.inf, high: float = math.inf, ends: str = "()") -> float:
-    """A number between two others; ``ends`` says which of them it may be. NaN is none.
+    """A number between two others; ``ends`` marks which of them are included. NaN is refused.
 
     >>> number("share", 0.1, 0, 1)
     0.1
@@ -58,7 +58,7 @@ def number(name: str, value: Any, low: float = -math.inf, high: float = math.inf
             result = math.nan
         else:
             result = float(value)
-    except Exception:  # whatever a stranger's class raises
+    except Exception:  # a user's class can raise anything
         result = math.nan
     if ends[0] == "(":
         above = result > low
@@ -79,14 +79,14 @@ def number(name: str, value: Any, low: float = -math.inf, high: float = math.inf
 def array(name: str, values: Any) -> np.ndarray:
     """Return a value as an array; raise ValueError if NumPy cannot convert it."""
     if hasattr(values, "collect") and hasattr(values, "lazy"):
-        raise ValueError(f"Expected {name} as an array or a table, found a lazy table: give {name}.collect().")
+        raise ValueError(f"Expected {name} as an array or a table, found a lazy table. Pass {name}.collect().")
     if hasattr(values, "toarray"):
-        raise ValueError(f"Expected {name} as a dense array, found a sparse one: give {name}.toarray().")
+        raise ValueError(f"Expected {name} as a dense array, found a sparse one. Pass {name}.toarray().")
     if np.ma.isMaskedArray(values) and np.ma.getmaskarray(values).any():
-        raise ValueError(f"Expected {name} without masked values: fill them, or leave those records out.")
+        raise ValueError(f"Expected {name} without masked values. Fill them, or drop these records.")
     try:
         return np.asarray(values)
-    except Exception as error:  # whatever a stranger's class raises; ragged lists among it
+    except Exception as error:  # a user's class can raise anything; ragged lists raise too
         raise ValueError(
             f"Expected {name} as an array, one value or one row per record: {single_line(str(error))}."
         ) from error
@@ -124,7 +124,7 @@ def words(name: str, value: Any) -> tuple[str, ...]:
     else:
         texts = value
     if not isinstance(texts, Sequence) or not all(isinstance(text, str) for text in texts):
-        raise ValueError(f"Expected {name}={short_repr(value)} to be a text, or a list of texts.")
+        raise ValueError(f"Expected {name}={short_repr(value)} to be a text or a list of texts.")
     return tuple(texts)
 
 
@@ -174,9 +174,7 @@ def split_by_side(fit_params: Mapping[str, Any], sizes: Mapping[str, int]) -> di
         sizes: name of each set to its number of records.
     """
     if not isinstance(fit_params, Mapping) or not all(isinstance(name, str) for name in fit_params):
-        raise InputError(
-            f"Expected fit_params={short_repr(fit_params)} to be a dict with names of arguments of fit: {EXAMPLE}."
-        )
+        raise InputError(f"fit_params={short_repr(fit_params)} must be a dict of arguments of fit: {EXAMPLE}.")
     options: dict[str, Any] = {}
     values: dict[str, dict[str, np.ndarray]] = {side: {} for side in sizes}
     for name, value in fit_params.items():
@@ -192,8 +190,8 @@ def split_by_side(fit_params: Mapping[str, Any], sizes: Mapping[str, int]) -> di
 def _by_side(name: str, value: tuple, sizes: Mapping[str, int]) -> dict[str, np.ndarray]:
     if len(value) != len(sizes):
         raise InputError(
-            f"fit_params[{name!r}] is a tuple of {len(value)}. Give one array for each of {', '.join(sizes)}, with one value per "
-            "record; write an argument that is not per record as a list."
+            f"fit_params[{name!r}] is a tuple of {len(value)}. Pass one array for each of {', '.join(sizes)}, with one "
+            "value per record. Write an argument that is not per record as a list."
         )
     parts = {}
     for (side, size), part in zip(sizes.items(), value, strict=True):
@@ -202,7 +200,9 @@ def _by_side(name: str, value: tuple, sizes: Mapping[str, int]) -> dict[str, np.
             length = "a single value"
             if array.ndim != 0:
                 length = f"{len(array)} values"
-            raise InputError(f"fit_params[{name!r}] has {length} for {side}, which has {size} records.")
+            raise InputError(
+                f"fit_params[{name!r}] has {length} for {side}, which has {size} records. Pass one value per record."
+            )
         parts[side] = array
     return parts
 
@@ -214,6 +214,6 @@ def _check_not_per_record(name: str, value: Any, sizes: Mapping[str, int]) -> No
     if per_record and len(value) in (sizes["members"], sum(sizes.values())):
         parts = ", ".join(f"{side}_values" for side in sizes)
         raise InputError(
-            f"fit_params[{name!r}] has {len(value)} values. Reference models train on members and non-members, so give a "
+            f"fit_params[{name!r}] has {len(value)} values. Reference models train on members and non-members, so pass a "
             f"tuple with one array for each of {', '.join(sizes)}: fit_params={{{name!r}: ({parts})}}."
         )

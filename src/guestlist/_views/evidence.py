@@ -266,4 +266,6 @@ NO_EVIDENCE: Evidence = Evidence()
 
 def missing_message(name: str, missing: Mapping[str, str]) -> str:
     """Return the rest of a sentence about an attack that lacks one type of evidence."""
-    return missing.get(name, f"looks at {name!r}, evidence that was not collected. See: guestlist show evidence")
+    return missing.get(
+        name, f"needs the evidence {name!r}, which was not collected. List all types with guestlist show evidence."
+    )

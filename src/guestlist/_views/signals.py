@@ -501,7 +501,7 @@ def _checked_name(values: Mapping[str, np.ndarray], name: str) -> str:
     """Return the name of a signal; raise if it was not collected."""
     if name not in values:
         raise NotCollectedError(
-            f"This attack reads {name!r}, but the store holds {sorted(values)}. "
-            "Run the audit again in a new folder to collect others."
+            f"This attack reads {name!r}, but the audit folder holds {', '.join(sorted(values))}. Run the audit again in "
+            "a new folder to collect more signals."
         )
     return name

@@ -84,9 +84,9 @@ def checked_scores(name: str, output: Any, shape: tuple[int, ...]) -> np.ndarray
     try:
         scores = numbers("scores", output)
     except ValueError as error:
-        raise InputError(f"Attack {name!r} must give numbers that rise with membership. {error}") from error
+        raise InputError(f"Attack {name!r} must return numbers that increase with membership. {error}") from error
     if scores.shape != shape:
-        raise InputError(f"Attack {name!r} must give one score per record, shaped {shape}, found {scores.shape}.")
+        raise InputError(f"Attack {name!r} must return one score per record, shaped {shape}; found {scores.shape}.")
     return scores
 
 

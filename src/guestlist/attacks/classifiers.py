@@ -184,7 +184,10 @@ def _outputs(signals: Signals) -> tuple[FullAnswersView, np.ndarray]:
     """Return the outputs of the references and of the target, both in single precision, as they are stored."""
     references = signals.evidence.need("full_answers")
     if signals.answers is None:
-        raise NotCollectedError("This attack compares the target's whole answers with its references', and has none.")
+        raise NotCollectedError(
+            "This attack compares the target's full outputs with those of reference models, which were not collected. "
+            "Collect them with evidence=[gl.evidence.FullAnswers()] (--evidence full_answers)."
+        )
     return references, signals.answers.astype(np.float32)
 
 

@@ -36,21 +36,21 @@ class Combination:
 
     def __post_init__(self):
         if self.rule not in RULES:
-            raise InputError(f"Attacks are combined by {', '.join(RULES)}; found {self.rule!r}.")
+            raise InputError(f"There is no rule {self.rule!r} to combine attacks. Choose one of {', '.join(RULES)}.")
         if len(self.names) < 2:
-            raise InputError(f"Two attacks or more can be combined, found {list(self.names)}.")
+            raise InputError(f"A combination needs at least two attacks, found {list(self.names)}.")
         for name in self.names:
             if name not in ATTACKS:
                 raise InputError(
-                    f"There is no attack {name!r} to combine. Similar names: {close_matches(name, ATTACKS)}. List all with "
+                    f"There is no attack {name!r} to combine. Available names: {close_matches(name, ATTACKS)}. List all with "
                     "guestlist show attacks."
                 )
         target_only = [name for name in self.names if not ATTACKS[name].on_stand_ins]
         if target_only:
             looks = ", ".join(sorted({ATTACKS[name].evidence for name in target_only}))
             raise InputError(
-                f"{', '.join(target_only)} cannot be combined: combining compares with the references as stand-in targets, about "
-                f"which there is no {looks}."
+                f"{', '.join(target_only)} cannot be combined: a combination is calibrated on reference models as "
+                f"stand-in targets, which have no {looks}. Remove it."
             )
 
     def __str__(self) -> str:
@@ -145,7 +145,8 @@ def _stand_in_targets(signals: Signals) -> Rotation:
     """Return the references of a target, each in turn as the target of the others."""
     if signals.references < 2:
         raise InputError(
-            f"Attacks are combined on references that are attacked by each other: at least 2, found {signals.references}."
+            f"A combination needs at least 2 reference models, found {signals.references}. Train more of them: "
+            "references= (--references)."
         )
     return signals.stand_ins
 
@@ -225,20 +226,23 @@ def select_attacks(
             reads, gives = (", ".join(map(repr, names)) for names in (attack.needs, signals or ()))
             if "residual" in gives:
                 raise InputError(
-                    f"Attack {name!r} needs classes: it reads {reads}, and the target predicts values, which give {gives}. "
-                    "Leave it out."
+                    f"Attack {name!r} needs classes: it reads {reads}, and the target predicts values, which give "
+                    f"{gives}. Remove it."
                 )
-            raise InputError(f"Attack {name!r} reads {reads}, and the target tells no more than {gives}. Leave it out.")
+            raise InputError(f"Attack {name!r} reads {reads}, and the target gives only {gives}. Remove it.")
         if attack.references > references:
-            raise InputError(f"Attack {name!r} needs at least {attack.references} references, found {references}.")
+            raise InputError(
+                f"Attack {name!r} needs at least {attack.references} reference models, found {references}. Set references= "
+                "(--references), or remove it."
+            )
         if attack.evidence and attack.evidence not in evidence:
             raise NotCollectedError(f"Attack {name!r} {missing_message(attack.evidence, missing or {})}")
         if name in chosen or (callable(item) and name in ATTACKS):
-            raise InputError(f"Two attacks are named {name!r}; name your functions differently.")
+            raise InputError(f"Two attacks are named {name!r}. Rename one of your functions.")
         chosen[name] = attack
     if all(attack.oracle for attack in chosen.values()):
         raise InputError(
-            f"{' and '.join(chosen)} knows the truth, so no answer can rest on it; name another attack too."
+            f"{' and '.join(chosen)} knows the true membership, so the verdict cannot be based on it. Add another attack."
         )
     return chosen
 
@@ -259,7 +263,7 @@ def check_attack_names(names: Any) -> Sequence[str | Callable] | None:
         return None
     if not isinstance(names, list | tuple) or not all(isinstance(item, str) or callable(item) for item in names):
         raise ValueError(
-            f"Expected attacks={short_repr(names)} to be a list of names and functions, such as ['loss', 'lira']."
+            f"attacks={short_repr(names)} must be a list of names and functions, such as ['loss', 'lira']."
         )
     return names
 
@@ -277,7 +281,7 @@ def _resolve(item: str | Callable) -> tuple[str, Attack]:
         return _function_name(item), Attack(score=item, summary="given by the user", custom=True)
     if item not in ATTACKS:
         raise InputError(
-            f"There is no attack {item!r}. Similar names: {close_matches(item, ATTACKS)}. List all with guestlist show attacks."
+            f"There is no attack {item!r}. Available names: {close_matches(item, ATTACKS)}. List all with guestlist show attacks."
         )
     return item, ATTACKS[item]
 
@@ -286,5 +290,5 @@ def _function_name(function: Callable) -> str:
     """Return the name of a user's attack; it becomes a column and a file, so it must be an identifier."""
     name = getattr(function, "__name__", type(function).__name__).replace("<lambda>", "own")
     if not name.isidentifier():
-        raise InputError(f"An attack needs a plain name such as my_attack, found {name!r}.")
+        raise InputError(f"An attack needs a plain name such as my_attack, found {name!r}. Rename the function.")
     return name

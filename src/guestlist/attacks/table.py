@@ -43,7 +43,7 @@ ATTACKS: dict[str, Attack] = {
     "correctness": Attack(
         title="correct prediction",
         score=metrics.correctness,
-        summary="the target is right",
+        summary="the target predicts the true class",
         paper=YEOM,
         needs=("correct",),
         threshold=1.0,
@@ -61,7 +61,7 @@ ATTACKS: dict[str, Attack] = {
     "entropy": Attack(
         title="entropy threshold",
         score=metrics.entropy,
-        summary="small entropy of the answer",
+        summary="small entropy of the output",
         paper=SALEM,
         needs=("entropy",),
         threshold=_fitted("entropy"),
@@ -290,7 +290,7 @@ ATTACKS: dict[str, Attack] = {
     "lira_offline": Attack(
         title="likelihood-ratio attack (LiRA, offline)",
         score=likelihood.lira_offline,
-        summary="tail of the OUT references alone",
+        summary="tail of the OUT references only",
         paper=CARLINI,
         needs=("margin",),
         references=4,
@@ -343,7 +343,7 @@ ATTACKS: dict[str, Attack] = {
     "label_only": Attack(
         title="label-only attack",
         score=metrics.label_only,
-        summary="how firmly the label is right under perturbations",
+        summary="share of perturbed copies with the correct label",
         paper="Choquette-Choo et al. 2021",
         needs=("correct",),
         evidence="perturbed",
@@ -386,7 +386,7 @@ ATTACKS: dict[str, Attack] = {
     "nn_shokri": Attack(
         title="attack network per class (Shokri)",
         score=classifiers.nn_shokri,
-        summary="a network per class learnt from references' answers",
+        summary="a network per class fitted on reference outputs",
         paper="Shokri et al. 2017",
         needs=("p_y",),
         references=1,
@@ -397,7 +397,7 @@ ATTACKS: dict[str, Attack] = {
     "nn_nasr": Attack(
         title="attack network (Nasr)",
         score=classifiers.nn_nasr,
-        summary="one network learnt from references' answers and labels",
+        summary="one network fitted on reference outputs and labels",
         paper="Nasr et al. 2018",
         needs=("p_y",),
         references=1,
@@ -408,7 +408,7 @@ ATTACKS: dict[str, Attack] = {
     "white_box": Attack(
         title="white-box attack (Nasr)",
         score=model_specific.white_box,
-        summary="a forest learnt from gradients and activations",
+        summary="a forest fitted on gradients and activations",
         paper="Nasr et al. 2019",
         threshold=0.0,
         evidence="white_box",

@@ -278,7 +278,7 @@ def _references(existing: int, references: int | None, until_width: float | None
 
 
 def _with_attacks_for(evidence: tuple[str, ...], attacks: tuple[str, ...]) -> tuple[str, ...]:
-    """Add the attacks that new evidence makes possible; empty stands for all that can run."""
+    """Add the attacks that new evidence makes possible; empty means all that can run."""
     from guestlist.attacks import ATTACKS
 
     kinds = {text.partition(":")[0] for text in evidence}

@@ -6,7 +6,7 @@ from dataclasses import fields
 import click
 
 from guestlist import _collect, games
-from guestlist._util import decimal, interval, single_line
+from guestlist._util import close_matches, decimal, interval, single_line
 from guestlist.cli.common import address, as_json, build_engine, engine, jobs, print_json, quiet, short_path, verbose
 from guestlist.cli.help import ATTACKS, INPUTS, REPORT, RUN, Group, option
 from guestlist.cli.options import PATH, REFERENCES, SEED, SHARE, NumberRange, WholeNumber, cover_from, cover_options
@@ -192,7 +192,7 @@ def _play(game, *, data, label, drop, out, seed, jobs, engine, address, quiet, v
     unknown = [name for name in (label, *drop) if name not in table.columns]
     if unknown:
         raise InputError(
-            f"There is no column {unknown[0]!r} in {data}; there are {', '.join(map(str, table.columns[:20]))}."
+            f"{data} has no column {unknown[0]!r}. Available names: {close_matches(unknown[0], map(str, table.columns))}."
         )
     if options["average_of"] == "shadows" and not options["shadows"]:
         raise InputError("--average-of shadows needs shadow models. Add --shadows N with N of at least 1.")

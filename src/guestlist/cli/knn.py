@@ -239,7 +239,9 @@ def _neighbour_lists(path: Path | None, data, k: int, jobs: int, spare: int):
                 f"Cannot read neighbour lists from {path}: {error}. Delete it or choose another file."
             ) from error
         if (stored_records, lists.k) != (records, k):
-            raise InputError(f"{path} has the lists of other records, or of k = {lists.k}. Choose another file.")
+            raise InputError(
+                f"{path} has the neighbour lists of different records, or of k = {lists.k}. Choose another file."
+            )
         return lists
     lists = neighbours.neighbour_lists(data.x, data.y, neighbours.Knn(k), spare=spare, n_jobs=jobs)
     if path is not None:

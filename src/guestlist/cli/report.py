@@ -6,7 +6,7 @@ from pathlib import Path
 import click
 
 from guestlist import _store
-from guestlist._util import single_line
+from guestlist._util import close_matches, single_line
 from guestlist.cli.common import as_json, print_json, verbose
 from guestlist.cli.help import ATTACKS, INPUTS, REPORT, Command, option
 from guestlist.cli.options import FILE, PATH, SHARE, cover_options, updated_cover
@@ -84,7 +84,10 @@ def export(folder, form, out):
     from guestlist._report.exports import EXPORTS
 
     if form not in EXPORTS:
-        raise InputError(f"There is no export {form!r}; there are {', '.join(EXPORTS)}.")
+        raise InputError(
+            f"There is no export {form!r}. Available names: {close_matches(form, EXPORTS)}. List all with guestlist show "
+            "exports."
+        )
     text = EXPORTS[form].text(read_results(folder))
     if out is None:
         click.echo(text, nl=False)

@@ -13,6 +13,7 @@ import numpy as np
 import pandas as pd
 
 from guestlist._store import write_bytes
+from guestlist._util import close_matches
 from guestlist.errors import InputError
 
 DATA_VARIABLE = "GUESTLIST_DATA"
@@ -39,7 +40,10 @@ def fetched(url: str, sha256: str) -> Path:
     if not path.exists() or _digest(path.read_bytes()) != sha256:
         content = _download(url)
         if _digest(content) != sha256:
-            raise InputError(f"{url} does not hold the file it held when guestlist was written (its checksum differs).")
+            raise InputError(
+                f"The checksum of {url} differs from the expected one, so the file was changed. Put a copy of the original "
+                f"file where ${DATA_VARIABLE} points."
+            )
         write_bytes(path, content)
     return path
 
@@ -55,7 +59,7 @@ def _download(url: str) -> bytes:
             return answer.read()
     except (urllib.error.URLError, http.client.HTTPException, OSError, ValueError) as error:  # refused or interrupted
         raise InputError(
-            f"{url} cannot be fetched ({error}). Put the file where ${DATA_VARIABLE} points, or go online."
+            f"Cannot download {url} ({error}). Go online, or put the file where ${DATA_VARIABLE} points."
         ) from error
 
 
@@ -115,9 +119,9 @@ def location30() -> pd.DataFrame:
     here = local("location30.npz")
     if here is None:
         raise InputError(
-            f"location30.npz is not where ${DATA_VARIABLE} points, and its source publishes no checksum to fetch it by. "
-            "It is Shokri et al.'s (2017) preparation of Foursquare check-ins: arrays x_packed (np.packbits), n_features "
-            "and y."
+            f"location30.npz is not where ${DATA_VARIABLE} points, and guestlist cannot download it because its source "
+            "publishes no checksum. Prepare it from the Foursquare check-ins of Shokri et al. (2017): arrays x_packed "
+            "(np.packbits), n_features and y."
         )
     with np.load(here, allow_pickle=False) as archive:
         x = np.unpackbits(archive["x_packed"], axis=1, count=int(archive["n_features"]))
@@ -147,5 +151,5 @@ def load(name: str) -> pd.DataFrame:
         InputError: If there is no such dataset, or it cannot be loaded.
     """
     if name not in DATASETS:
-        raise InputError(f"There is no dataset {name!r}; there are {', '.join(DATASETS)}.")
+        raise InputError(f"There is no dataset {name!r}. Available names: {close_matches(name, DATASETS)}.")
     return DATASETS[name].load()

@@ -50,9 +50,9 @@ class AdvReg:
         if self.steps < 1 or self.warm_up < 0:
             raise ValueError(f"Expected steps={self.steps} to be 1 or more and warm_up={self.warm_up} to be 0 or more.")
         if not isinstance(self.held_out, Data):
-            raise InputError(f"Expected held_out as gl.Data(x, y), found {type(self.held_out).__name__}.")
+            raise InputError(f"held_out must be gl.Data(x, y); found {type(self.held_out).__name__}.")
         if not len(self.held_out):
-            raise InputError("Adversarial regularisation needs held-out records, found none.")
+            raise InputError("Adversarial regularisation needs held-out records; held_out= is empty.")
 
     def begin(self, start: Start) -> Loss:
         import torch
@@ -141,13 +141,13 @@ class MemGuard:
         if self.steps < 1 or not self.rate > 0:
             raise ValueError(f"Expected steps={self.steps} to be 1 or more and rate={self.rate} above 0.")
         if not isinstance(self.held_out, Data):
-            raise InputError(f"Expected held_out as gl.Data(x, y), found {type(self.held_out).__name__}.")
+            raise InputError(f"held_out must be gl.Data(x, y); found {type(self.held_out).__name__}.")
         if not len(self.held_out):
-            raise InputError("MemGuard needs held-out records, found none.")
+            raise InputError("MemGuard needs held-out records; held_out= is empty.")
 
     def begin(self, ask: Ask, data: Data | None, rng: np.random.Generator) -> Say:
         if data is None:
-            raise InputError("MemGuard learns from the records that the model was trained on: give members=….")
+            raise InputError("MemGuard is fitted on the records that the model was trained on. Pass members=.")
         with one_thread():  # more threads would slow down small networks
             return self._fitted(ask(data.x), ask(self.held_out.x), rng)
 

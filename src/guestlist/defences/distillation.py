@@ -36,7 +36,7 @@ class Distillation:
         if not self.temperature > 0:
             raise ValueError(f"Expected temperature={self.temperature} above 0.")
         if self.student.objective is not None:
-            raise ValueError("Expected a student without an objective: it has that of the temperature.")
+            raise ValueError("The student of a distillation has its own objective. Remove objective= from the student.")
 
     def __call__(self, module, data: Data, rng: np.random.Generator):
         teacher = self.teacher(module, data, rng)
@@ -97,7 +97,8 @@ class Selena:
         for outside in left_out:
             if outside.all():
                 raise InputError(
-                    f"{len(data)} records are too few for {self.teachers} teachers: one has none to learn."
+                    f"{len(data)} records are too few for {self.teachers} teachers: one teacher would have none. Use "
+                    "fewer teachers."
                 )
             teacher = self.teacher(module, data.take(np.flatnonzero(~outside)), rng)
             answers.append(probabilities(teacher, data.x) * outside[:, None])
@@ -113,4 +114,4 @@ class Selena:
 
 def _check(*fits: Fit) -> None:
     if any(fit.loss != "cross_entropy" for fit in fits):
-        raise ValueError("Expected loss='cross_entropy': students learn probabilities of classes.")
+        raise ValueError("Distillation needs loss='cross_entropy': the student is fitted on probabilities of classes.")

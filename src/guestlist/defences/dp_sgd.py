@@ -95,13 +95,13 @@ def check_clippable(module) -> None:
     for name, part in module.named_modules():
         if isinstance(part, mixing):
             raise InputError(
-                f"{name!r} normalises over the batch, so one record's gradient depends on the others and cannot be clipped by "
-                "itself. Use GroupNorm or LayerNorm."
+                f"{name!r} normalises over the batch, so the gradient of one record depends on the others and cannot be "
+                "clipped. Use GroupNorm or LayerNorm."
             )
         if getattr(part, "track_running_stats", False):
             raise InputError(
-                f"{name!r} keeps statistics of the records it has seen, to which no noise is added. "
-                "Use track_running_stats=False, GroupNorm or LayerNorm."
+                f"{name!r} keeps statistics of the training records without adding noise. Use track_running_stats=False, "
+                "GroupNorm or LayerNorm."
             )
 
 
@@ -367,7 +367,8 @@ class DpSgd:
         y = labels_for(self.loss, y, module)
         if not _all_finite(x):
             raise InputError(
-                "Some features are not finite numbers: the gradient of such a record cannot be cut to a norm."
+                "Some features are not finite, so the gradients of these records cannot be clipped. Impute them, or drop "
+                "these records."
             )
         optimizer = self._optimizer(module)
         expected = self.rate * len(y)

@@ -30,7 +30,7 @@ class Refit:
         """Train with a weight per record."""
         name = weight_parameter(model)
         if name is None:
-            raise InputError(f"{type(model).__name__} takes no sample_weight in fit.")
+            raise InputError(f"{type(model).__name__}.fit accepts no sample_weight, which this training needs.")
         arguments = _fit_arguments(data)
         if name in arguments:
             weight = weight * arguments[name]
@@ -79,9 +79,8 @@ def check_arguments(model, arguments: Mapping[str, Any]) -> None:
         inspect.signature(model.fit).bind(None, None, **arguments)
     except TypeError as error:
         raise InputError(
-            f"{type(model).__name__}.fit cannot be called with {', '.join(['x', 'y', *arguments])}: {error}. Pass other "
-            f"arguments of fit with {EXAMPLE}; names are those of fit, in a pipeline with the step before them "
-            "(step__sample_weight)."
+            f"Cannot call {type(model).__name__}.fit with {', '.join(['x', 'y', *arguments])}: {error}. Pass arguments of "
+            f"fit with {EXAMPLE}. In a pipeline, add the name of the step (step__sample_weight)."
         ) from error
     except ValueError:  # compiled code has no signature
         return
@@ -118,8 +117,9 @@ def _check_rounds(model, parameters) -> None:
     for name, part in zip(stopping, parts, strict=True):
         if package_of(part) in ("xgboost", "lightgbm"):
             raise InputError(
-                f"{type(part).__name__} stops early ({name}={parameters[name]}) by records that are given to fit, and here "
-                "there are none. Leave that out and set n_estimators to the rounds you want, as gl.audit does of a fitted model."
+                f"{type(part).__name__} stops early ({name}={parameters[name]}), based on records passed to fit that are "
+                "not available here. Turn early stopping off and set n_estimators to the number of rounds, as gl.audit "
+                "does for a fitted model."
             )
 
 
@@ -179,7 +179,7 @@ class Regularised:
         prefix, last = last_step(model)
         unknown = [name for name in self.parameters if name not in last.get_params(deep=True)]
         if unknown:
-            raise InputError(f"{type(last).__name__} has no parameter {unknown[0]!r}.")
+            raise InputError(f"{type(last).__name__} has no parameter {unknown[0]!r}. Check the names in parameters=.")
         return unfitted(model).set_params(**{prefix + name: value for name, value in self.parameters.items()})
 
     def describe(self) -> str:
@@ -246,7 +246,7 @@ def fixed_value(value: Any) -> Callable[[Any, int], list[Any]]:
 
 
 LEAVES = Knob("min_samples_leaf", leaf(5, 20, 80))
-DEEP = 32  # stands for the depth of a tree without a limit
+DEEP = 32  # assumed depth of a tree without a limit
 PENALTY = Knob("C", times(0.1, 0.01, 0.001))
 ALPHA = Knob("alpha", times(10, 100, 1000))
 # A family is recognised by the name of its class or of a parent class, so that no library has to be imported.

@@ -67,7 +67,7 @@ def stopped_at(accuracy: float, model: Any, members, held_out, *, recipe: Fit | 
     if FRAMEWORKS["torch"].recognises(model):
         return _stopped_module(wanted, model, members, held_out, recipe or Fit(), seed)
     if not hasattr(model, "get_params"):
-        raise InputError(f"Expected a torch module or an estimator, found {type(model).__name__}.")
+        raise InputError(f"Matching by epochs needs a torch module or an estimator; found {type(model).__name__}.")
     return _stopped_estimator(wanted, model, members, held_out)
 
 
@@ -101,7 +101,7 @@ def dp_at(
         raise ValueError(f"Expected tries={tries} to be 1 or more.")
     _check_classes(recipe)
     if not FRAMEWORKS["torch"].recognises(module):
-        raise InputError(f"Expected a torch module, found {type(module).__name__}: noise is added to its gradients.")
+        raise InputError(f"Differentially private training needs a torch module; found {type(module).__name__}.")
     _check_positions(members, held_out)
 
     def train(noise: float) -> tuple[Any, float]:
@@ -190,9 +190,7 @@ def _rounds(wanted: float, largest: int) -> _Search:
 
 def _stopped_module(wanted: float, module, members: Data, held_out: Data, fit: Fit, seed: int) -> Matched:
     if not hasattr(fit, "epochs_of"):
-        raise InputError(
-            f"Expected recipe=gl.defences.Fit(…), whose epochs can be looked at, found {type(fit).__name__}."
-        )
+        raise InputError(f"Matching by epochs needs recipe=gl.defences.Fit(…); found {type(fit).__name__}.")
     _check_classes(fit)
     _check_positions(members, held_out)
     best = None
@@ -211,7 +209,8 @@ def _stopped_estimator(wanted: float, model, members: Data, held_out: Data, trie
     names = [name for name in names_ending(parameters, ROUNDS) if isinstance(parameters[name], int)]
     if not names:
         raise InputError(
-            f"{type(model).__name__} does not train in rounds that could be fewer: none of {', '.join(ROUNDS)}."
+            f"{type(model).__name__} is not trained in rounds: it has none of the parameters {', '.join(ROUNDS)}. Use "
+            "another model."
         )
     name = min(names, key=len)
 
@@ -233,13 +232,15 @@ def _check_positions(*some: Data) -> None:
     for data in some:
         if data.y.dtype.kind not in "iubf":
             raise InputError(
-                f"Expected positions of classes, 0, 1, …, as labels of a torch module, found {data.y[0]!r}."
+                f"The labels of a torch module must be positions of classes (0, 1, …); found {data.y[0]!r}. Encode them."
             )
 
 
 def _check_classes(recipe) -> None:
     if recipe.loss != "cross_entropy":
-        raise InputError(f"Accuracy is that of classes, and {type(recipe).__name__} minimises loss={recipe.loss!r}.")
+        raise InputError(
+            f"Matching by accuracy needs a classifier, and {type(recipe).__name__} minimises loss={recipe.loss!r}."
+        )
 
 
 @dataclass(frozen=True)
@@ -266,7 +267,7 @@ class Removal:
         column = f"risk_{self.risk}"
         if column not in records:
             names = ", ".join(name.removeprefix("risk_") for name in records if _is_risk(name)) or "none"
-            raise InputError(f"The audit has no risk {self.risk!r}; its risks are: {names}.")
+            raise InputError(f"The audit has no risk {self.risk!r}. Available risks: {names}.")
         members = records[records["member"].to_numpy(dtype=bool)]
         risk = members[column].to_numpy(dtype=float)
         who = members["person" if "person" in members else "id"].astype(str)

@@ -84,7 +84,9 @@ def as_recipe(train) -> Recipe:
         InputError: If it is a class, or cannot be called so.
     """
     if isinstance(train, type):
-        raise InputError(f"Expected train={train.__name__}(…), a recipe with its options, found the class itself.")
+        raise InputError(
+            f"train={train.__name__} is a class. Pass an object with its options: train={train.__name__}(…)."
+        )
     if not callable(train):
         raise InputError(f"{_EXPECTED}, found {_short(train)}.")
     if _takes(train, 3) and not (inspect.isfunction(train) and _takes(train, 2)):
@@ -93,7 +95,7 @@ def as_recipe(train) -> Recipe:
         return Described(train)
     if _takes(train, 2):
         return Function(train)
-    raise InputError(f"{_EXPECTED}, found {_short(train)}, which can be called with neither.")
+    raise InputError(f"{_EXPECTED}, found {_short(train)}, which accepts neither.")
 
 
 def without_defence(recipe: Recipe) -> Recipe:
@@ -110,8 +112,8 @@ def without_defence(recipe: Recipe) -> Recipe:
     """
     if not hasattr(recipe, "plain"):
         raise InputError(
-            f"What is {type(recipe).__name__} without its defence? Give the recipe a method plain() that returns it, "
-            "for attacker='naive'."
+            f"attacker='naive' needs {type(recipe).__name__} without its defence. Add to the recipe a method plain() that "
+            "returns it."
         )
     return recipe.plain()
 
@@ -131,8 +133,8 @@ def as_function(train) -> Callable[[Data, np.random.Generator], Any]:
     recipe = as_recipe(train)
     if not isinstance(recipe, Function):
         raise InputError(
-            f"{type(train).__name__} is called with (model, data, rng), and a function has no model to train. Give "
-            "train=(data, rng) -> predict; or wrap the module with gl.torch_target, the estimator with gl.estimator_target."
+            f"{type(train).__name__} is called with (model, data, rng), and a function has no model to train. Pass "
+            "train=(data, rng) -> predict. Or wrap a module with gl.torch_target, an estimator with gl.estimator_target."
         )
     return recipe.function
 

@@ -86,7 +86,9 @@ def dropping(module, rate: float):
     layers = [part for part in module.modules() if isinstance(part, nn.Linear | nn.Conv2d)]
     later = {part for part in layers[1:] if isinstance(part, nn.Linear)}
     if not later:
-        raise InputError("Dropout stands before linear layers behind the first layer, and this module has none.")
+        raise InputError(
+            "Dropout is applied to the inputs of linear layers after the first layer, and this module has none."
+        )
     for parent in list(module.modules()):
         for name, child in parent.named_children():
             if child in later:
@@ -123,7 +125,7 @@ class EarlyStopping:
         held_out, training_rows = np.split(order, [max(1, round(self.share * len(data)))])
         training_rows = np.sort(training_rows)
         if not len(training_rows):
-            raise ValueError(f"Expected more than one record, found {len(data)}.")
+            raise ValueError(f"Early stopping needs at least two records, found {len(data)}.")
         best = -np.inf
         best_module = None
         epochs_waited = 0
@@ -323,7 +325,7 @@ class FgsmNoise:
         if self.size < 0 or not 0 <= self.share <= 1:
             raise ValueError(f"Expected size={self.size} to be 0 or more and share={self.share} in [0, 1].")
         if self.fit.loss != "cross_entropy":
-            raise ValueError("Expected loss='cross_entropy': the gradient is that of classes.")
+            raise ValueError("FgsmNoise needs loss='cross_entropy': the gradient is that of a classifier.")
 
     def __call__(self, module, data: Data, rng: np.random.Generator):
         data, _ = self.perturbed(self.fit(module, data, rng), data, rng)

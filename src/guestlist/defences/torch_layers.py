@@ -43,7 +43,7 @@ class TwoLogits(torch.nn.Module):
         outputs = self.module(x)
         if outputs.ndim > 2 or (outputs.ndim == 2 and outputs.shape[1] != 1):
             raise InputError(
-                f"Expected one logit per record for two classes, found answers shaped {tuple(outputs.shape)}."
+                f"A module with one logit per record needs two classes; found outputs shaped {tuple(outputs.shape)}."
             )
         logit = outputs.reshape(-1, 1)
         return torch.cat([torch.zeros_like(logit), logit], dim=1)

@@ -36,7 +36,7 @@ def mlp(features: int, classes: int, *, hidden: Sequence[int] = (512, 256, 128, 
     from guestlist.defences.torch_layers import initialised
 
     if not hasattr(nn, activation):
-        raise ValueError(f"Expected activation={activation!r} to be the name of a module of torch.nn, such as 'ReLU'.")
+        raise ValueError(f"activation={activation!r} is not a module of torch.nn, such as 'ReLU'.")
     sizes = [features, *hidden]
     layers = [
         part for before, after in pairwise(sizes) for part in (nn.Linear(before, after), getattr(nn, activation)())
@@ -64,14 +64,14 @@ def cnn(side: int, classes: int, *, channels: int = 1, filters: Sequence[int] = 
     from guestlist.defences.torch_layers import initialised
 
     if not filters:
-        raise ValueError("Expected filters=() to hold the filters of one layer or more.")
+        raise ValueError("filters=() is empty. Pass the number of filters of at least one layer.")
     layers = []
     width = side
     for before, after in zip([channels, *filters[:-1]], filters, strict=True):
         layers += [nn.Conv2d(before, after, 3), nn.ReLU(), nn.MaxPool2d(2)]
         width = (width - 2) // 2
     if width < 1:
-        raise ValueError(f"Expected side={side} to be large enough for {len(filters)} layers.")
+        raise ValueError(f"side={side} is too small for {len(filters)} layers. Use fewer filters, or larger images.")
     return initialised(*layers, nn.Flatten(), nn.Linear(filters[-1] * width * width, classes))
 
 
@@ -166,10 +166,13 @@ class Fit:
         if not 0 <= self.momentum < 1 or (self.momentum and self.optimizer != "sgd"):
             raise ValueError(f"Expected momentum={self.momentum} in [0, 1), and only with optimizer='sgd'.")
         if self.objective is not None and not isinstance(self.objective, Objective):
-            raise ValueError(f"Expected objective={self.objective!r} to be one such as LabelSmoothing(0.1).")
+            raise ValueError(
+                f"objective={self.objective!r} is not an objective. Pass for example gl.defences.LabelSmoothing(0.1)."
+            )
         if self.loss == "squared" and not getattr(self.objective, "for_values", True):
             raise ValueError(
-                f"{type(self.objective).__name__} changes answers about classes, and loss='squared' has none."
+                f"{type(self.objective).__name__} changes probabilities of classes, which loss='squared' does not have. "
+                "Use loss='cross_entropy'."
             )
 
     def __call__(self, module, data: Data, rng: np.random.Generator):
@@ -315,8 +318,8 @@ def _draw(module) -> None:
         module.reset_parameters()
     elif list(module.parameters(recurse=False)):
         raise InputError(
-            f"{type(module).__name__} has parameters but no reset_parameters(): references would start from the "
-            "target's own. Add that method, or give train=(data, rng) -> module."
+            f"{type(module).__name__} has parameters but no reset_parameters(), so reference models would start from the "
+            "target's parameters. Add that method, or pass train=(data, rng) -> module."
         )
 
 

@@ -59,12 +59,12 @@ class Distilled:
     def check(self, target: Target, pool: Data, split: Split) -> None:
         target.needs(
             "distil",
-            "{name} cannot be trained on soft labels{why}. Nothing can be distilled from it: leave 'distilled' out; or, "
-            "for your own training, give distil=(data, soft, rng) -> model.",
+            "{name} cannot be trained on soft labels{why}, which distillation needs. Remove 'distilled', or pass "
+            "distil=(data, soft, rng) -> model in Python.",
         )
         if self.records == "population" and not split.population.any():
             raise InputError(
-                "There is no population to distil on: give population=… (--population), or records='pool' (--evidence "
+                "There is no population to distil on. Pass population= (--population), or records='pool' (--evidence "
                 "distilled:records=pool)."
             )
 
@@ -134,8 +134,8 @@ class DistilModel:
 EVIDENCE_TYPE = EvidenceType(
     plan=Distilled,
     view=ModelsView,
-    summary="models taught by the target's answers",
-    cost="trains as many models as asked for",
-    missing="compares the target with models distilled from it, which were not trained.",
+    summary="models trained on the target's outputs",
+    cost="trains the requested number of models",
+    missing="needs models distilled from the target.",
     simulate=partial(models_without, purpose=1),
 )

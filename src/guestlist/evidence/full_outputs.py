@@ -39,12 +39,11 @@ class FullAnswers:
     def check(self, target: Target, pool: Data, split: Split) -> None:
         target.needs(
             "train",
-            "The answers of references are to be kept, but {name} has no recipe to train any{why}. Give train=… in "
-            "Python, or leave 'full_answers' out.",
+            "{name} has no recipe to train reference models by{why}. Pass train= in Python, or remove 'full_answers'.",
         )
         if not target.scale.has_classes:
             raise InputError(
-                f"{target.name} predicts values: 'full_answers' are kept of classifiers only. Leave them out."
+                f"{target.name} predicts values, and 'full_answers' needs a classifier. Remove 'full_answers'."
             )
 
     def collect(self, context: CollectContext) -> None:
@@ -106,8 +105,8 @@ def _simulate(simulated: SimulatedModels, k: int) -> FullAnswersView:
 EVIDENCE_TYPE = EvidenceType(
     plan=FullAnswers,
     view=FullAnswersView,
-    summary="references' whole answers",
-    cost="trains references that are there already once more; disk for every class",
-    missing="learns from the references' whole answers, which were not kept.",
+    summary="outputs of reference models for every class",
+    cost="trains existing reference models again; disk space for every class",
+    missing="needs the outputs of reference models for every class.",
     simulate=_simulate,
 )

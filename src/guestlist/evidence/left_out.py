@@ -54,13 +54,13 @@ class LeftOut:
     def __post_init__(self):
         check_counts(self, "records", "models")
         if isinstance(self.ids, str):
-            raise ValueError(f"Expected ids={self.ids!r} to be several names: ids=({self.ids!r},).")
+            raise ValueError(f"ids={self.ids!r} must be a tuple of ids: ids=({self.ids!r},).")
         object.__setattr__(self, "ids", tuple(map(str, self.ids)))
 
     def check(self, target: Target, pool: Data, split: Split) -> None:
         target.needs(
             "train",
-            "{name} has no recipe to train models without a record by{why}. Give train=… in Python, or leave 'left_out' out.",
+            "{name} has no recipe to train models without a record by{why}. Pass train= in Python, or remove 'left_out'.",
         )
         _chosen(pool.ids, split, self.records, self.ids, seed=0)  # raises if an id is unknown
 
@@ -155,7 +155,7 @@ def _chosen(ids: np.ndarray, split: Split, records: int, named: tuple[str, ...],
         unknown = [name for name in named if name not in set(ids[chosen])]
         if unknown:
             listed = ", ".join(map(repr, unknown[:5])) + (", …" if len(unknown) > 5 else "")
-            raise InputError(f"No member or non-member has the id {listed}; there are such as {ids[0]!r}.")
+            raise InputError(f"No member or non-member has the id {listed}. Ids look like {ids[0]!r}.")
         return chosen
     chosen = np.zeros(len(ids), dtype=bool)
     for number, side in enumerate((split.members & split.evaluated[0], split.nonmembers)):
@@ -184,8 +184,8 @@ EVIDENCE_TYPE = EvidenceType(
     plan=LeftOut,
     view=ModelsView,
     summary="models trained without single records",
-    cost="trains as many models as asked for, for every chosen record",
-    missing="compares the target with models trained without the record, which were not trained.",
+    cost="trains the requested number of models for every chosen record",
+    missing="needs models trained without the record.",
     attacker="knows all other members",
     simulate=partial(models_without, purpose=2),
 )

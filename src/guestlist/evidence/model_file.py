@@ -30,7 +30,7 @@ class Leaves:
     name: ClassVar[str] = "leaves"
 
     def check(self, target: Target, pool: Data, split: Split) -> None:
-        target.needs("leaves", "{name} is not a model of trees that we know{why}. Leave 'leaves' out.")
+        target.needs("leaves", "{name} is not a tree model that guestlist supports{why}. Remove 'leaves'.")
 
     def take(self, target: Target, pool: Data, split: Split) -> LeavesView:
         rate, evaluated = share_of_members(split)
@@ -55,10 +55,10 @@ LEAVES_TYPE = EvidenceType(
     plan=Leaves,
     view=LeavesView,
     summary="the leaves of a tree model, and the training counts that its file keeps",
-    cost="nothing; not written, since it says much about features",
+    cost="nothing; not written, since it reveals features",
     missing=(
-        "looks at the leaves of trees, and the target is not one that it knows: a tree, forest or boosted trees of "
-        "scikit-learn, XGBoost or LightGBM, alone or last in a pipeline."
+        "reads the leaves of trees. The target must be a tree, forest or boosted trees of scikit-learn, XGBoost or "
+        "LightGBM, alone or last in a pipeline."
     ),
     attacker="has the model file",
     access=MODEL_FILE,
@@ -74,7 +74,7 @@ class Neighbours:
     name: ClassVar[str] = "neighbours"
 
     def check(self, target: Target, pool: Data, split: Split) -> None:
-        target.needs("neighbours", "{name} is not a K-NN model that we know{why}. Leave 'neighbours' out.")
+        target.needs("neighbours", "{name} is not a K-NN model that guestlist supports{why}. Remove 'neighbours'.")
 
     def take(self, target: Target, pool: Data, split: Split) -> NeighboursView:
         x, k, metric = query(target.needs("neighbours"), pool.x)
@@ -88,8 +88,8 @@ NEIGHBOURS_TYPE = EvidenceType(
     summary="the space in which a K-NN target measures distances",
     cost="nothing; not written, since it holds features",
     missing=(
-        "computes what K-NN models would say, and the target is not one that it knows: a scikit-learn "
-        "KNeighborsClassifier with uniform weights and euclidean or cosine distances, alone or last in a pipeline."
+        "computes the outputs of K-NN models. The target must be a scikit-learn KNeighborsClassifier with uniform "
+        "weights and euclidean or cosine distances, alone or last in a pipeline."
     ),
     target="a K-NN target",
     default=True,
@@ -123,14 +123,15 @@ class WhiteBox:
     def check(self, target: Target, pool: Data, split: Split) -> None:
         target.needs(
             "white_box",
-            "The white box needs a torch target, whose gradients can be computed; {name} is not one{why}. Leave "
-            "'white_box' out, or wrap the module with gl.torch_target(module, …).",
+            "{name} is not a torch target{why}, whose gradients 'white_box' needs. Wrap the module with "
+            "gl.torch_target(module, …), or remove 'white_box'.",
         )
         for side in ("members", "nonmembers"):
             count = int(getattr(split, side).sum())
             if not 0 < round(self.known * count) < count:
                 raise InputError(
-                    f"Of {count} {side}, known={self.known} leaves none to learn from, or none to ask about."
+                    f"known={self.known} of {count} {side} leaves none to fit on, or none to evaluate. Use more records, "
+                    "or another share."
                 )
 
     def collect(self, context: CollectContext) -> None:
@@ -177,7 +178,7 @@ EVIDENCE_TYPE = EvidenceType(
     view=WhiteBoxView,
     summary="gradients and activations of a torch target",
     cost="one backward pass per record",
-    missing="looks into the target's parameters, which was not done.",
+    missing="needs gradients and activations of the target.",
     attacker="has the model and knows of some records whether they are members",
     access=MODEL_FILE,
     simulate=_simulate,

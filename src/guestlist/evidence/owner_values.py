@@ -78,15 +78,15 @@ class Leverage(OwnerPlan):
     def check(self, target: Target, pool: Data, split: Split) -> None:
         find: Any = target.needs(
             "leverage",
-            "{name} is neither a linear, ridge or logistic regression of scikit-learn nor a torch target{why}. Leave "
-            "'leverage' out.",
+            "{name} is neither a linear, ridge or logistic regression of scikit-learn nor a torch target{why}. Remove "
+            "'leverage'.",
         )
         takes = find.takes(pool)
         if takes > self.most:
             raise InputError(
-                f"The leverage of {len(pool):,} records takes about {takes:.0e} multiplications, and most={self.most:.0e} are "
-                f"allowed. Give gl.evidence.Leverage(most={2 * takes:.0e}) (--evidence leverage:most={2 * takes:.0e}), or leave "
-                "'leverage' out."
+                f"The leverage of {len(pool):,} records takes about {takes:.0e} multiplications; the limit is "
+                f"most={self.most:.0e}. Pass gl.evidence.Leverage(most={2 * takes:.0e}) (--evidence "
+                f"leverage:most={2 * takes:.0e}), or remove 'leverage'."
             )
 
     def __post_init__(self):
@@ -100,9 +100,9 @@ class Leverage(OwnerPlan):
 LEVERAGE_TYPE = EvidenceType(
     plan=Leverage,
     view=OwnersView,
-    summary="how far the answer about each record follows its own label",
+    summary="how strongly the output for each record depends on its own label",
     cost="one decomposition of the features, or of a network's last hidden layer",
-    missing="looks at the leverage of records, which takes the members to compute: it is for whoever trained the model.",
+    missing="needs the leverage of records, which the model owner computes from the members.",
     target="a linear, ridge or logistic regression, or a torch target",
     owner=True,
     default=True,
@@ -118,9 +118,9 @@ class LossTrace(OwnerPlan):
     def check(self, target: Target, pool: Data, split: Split) -> None:
         target.needs(
             "checkpoints",
-            "How losses fell is seen in checkpoints of the training, and {name} comes without any{why}. Give gl.torch_target(…, "
-            "checkpoints=gl.defences.Fit(…).checkpoints(module, data, rng)), or those that your own training kept; or leave "
-            "'loss_trace' out.",
+            "{name} has no checkpoints of its training{why}, which 'loss_trace' needs. Pass gl.torch_target(…, "
+            "checkpoints=gl.defences.Fit(…).checkpoints(module, data, rng)), or checkpoints of your own training; or remove "
+            "'loss_trace'.",
         )
 
     def compute(self, context: CollectContext, data: Data, member: np.ndarray) -> dict[str, np.ndarray]:
@@ -136,9 +136,9 @@ class LossTrace(OwnerPlan):
 LOSS_TRACE_TYPE = EvidenceType(
     plan=LossTrace,
     view=OwnersView,
-    summary="how far the loss of each record moved in the course of training",
-    cost="asks every checkpoint once",
-    missing="looks at how losses moved in training, which is for whoever trained the model.",
+    summary="how far the loss of each record moved during training",
+    cost="queries every checkpoint once",
+    missing="needs the losses during training, which the model owner has in checkpoints.",
     target="a torch target with checkpoints",
     owner=True,
     default=True,
@@ -164,11 +164,11 @@ class Spaces(OwnerPlan):
         object.__setattr__(self, "names", (self.names,) if isinstance(self.names, str) else tuple(self.names))
         unknown = [name for name in self.names if name not in SPACES or name == "outputs"]
         if unknown or not self.names:
-            raise ValueError(f"Expected names={self.names} among first_layer, last_hidden and inputs.")
+            raise ValueError(f"names={self.names} must be among first_layer, last_hidden and inputs.")
 
     def check(self, target: Target, pool: Data, split: Split) -> None:
         if not target.scale.has_classes:
-            raise InputError(f"{target.name} predicts values, and SHAPr is about classes. Leave 'spaces' out.")
+            raise InputError(f"{target.name} predicts values, and SHAPr needs a classifier. Remove 'spaces'.")
         for name in self.names:
             space_of(target, name, pool.take(np.flatnonzero(split.members)[:2]).x)
 
@@ -183,6 +183,6 @@ SPACES_TYPE = EvidenceType(
     view=OwnersView,
     summary="SHAPr of members in the space of a layer, or of the inputs",
     cost="a distance for each member and non-member, in each space",
-    missing="looks at SHAPr, which takes the members to compute: it is for whoever trained the model.",
+    missing="needs SHAPr values, which the model owner computes from the members.",
     owner=True,
 )

@@ -236,14 +236,14 @@ class Perturbed:
         if not 0 <= self.flips <= 1:
             raise ValueError(f"Expected flips={self.flips} in [0, 1].")
         if self.noise == self.flips == 0:
-            raise ValueError(f"Expected noise={self.noise} or flips={self.flips} to be larger: nothing would change.")
+            raise ValueError(f"noise={self.noise} and flips={self.flips} change no record. Set one of them above 0.")
 
     def check(self, target: Target, pool: Data, split: Split) -> None:
         """Raise unless the target is a classifier that reads a few perturbed records."""
         if not target.scale.has_classes:
             raise InputError(
-                f"{target.name} predicts values, and 'perturbed' counts how often labels stay right: it needs classes. "
-                "Leave it out."
+                f"{target.name} predicts values, and 'perturbed' needs a classifier: it counts how often labels stay "
+                "correct. Remove 'perturbed'."
             )
         rows = np.flatnonzero(split.evaluated[0])[:N_TRIED]
         rng = stream(0, "evidence", *Perturbed.name.encode())
@@ -323,8 +323,8 @@ class PerturbedPredict:
             raise
         except Exception as error:
             raise InputError(
-                f"The model cannot read perturbed records ({reason(error)}). Numbers that stand for "
-                "categories get noise as all numbers do: give them as a category type, or leave 'perturbed' out."
+                f"The model cannot read perturbed records ({reason(error)}). Noise is added to every numeric column, also "
+                "to numbers that encode categories. Pass those as a category type, or remove 'perturbed'."
             ) from error
 
 
@@ -342,8 +342,8 @@ EVIDENCE_TYPE = EvidenceType(
     plan=Perturbed,
     view=PerturbedView,
     summary="the target's labels of perturbed records",
-    cost="asks the target once per copy",
-    missing="looks at the target's labels of perturbed records, which it was not asked for.",
+    cost="queries the target once per copy",
+    missing="needs the target's labels of perturbed records.",
     default_scales=("labels",),
     simulate=_simulate,
 )

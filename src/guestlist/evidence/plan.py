@@ -150,7 +150,8 @@ def begin_plan(store: Store, plan: P) -> P:
         if different:
             before = ", ".join(f"{name}={stored.get(name)!r}" for name in different)
             raise FolderError(
-                f"{store.folder} holds {plan.name!r} collected with {before}. Ask for the same, or remove {path.parent}."
+                f"{store.folder} holds {plan.name!r} collected with {before}. Use the same options, or delete "
+                f"{path.parent}."
             )
         options |= {name: max(options[name], stored[name]) for name in plan.grows}
     store.write_plan(path, options, {name: options[name] for name in options if name not in plan.grows})
@@ -179,7 +180,7 @@ def check_counts(plan: Plan, *names: str) -> None:
     for name in names:
         value = getattr(plan, name)
         if not isinstance(value, int | np.integer) or value < 1:
-            raise ValueError(f"Expected {name}={value!r} to be a whole number, 1 or more.")
+            raise ValueError(f"Expected {name}={value!r} to be an integer, 1 or more.")
 
 
 def plan_of(store: Store, name: str) -> dict | None:

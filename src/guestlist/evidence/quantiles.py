@@ -177,14 +177,16 @@ class Quantiles:
 
     def check(self, target: Target, pool: Data, split: Split) -> None:
         if "margin" not in target.scale.signal_names:
-            raise InputError(f"{target.name} tells labels alone, and 'quantiles' learn how sure it is. Leave them out.")
+            raise InputError(
+                f"{target.name} predicts labels without probabilities, which 'quantiles' are fitted on. Remove 'quantiles'."
+            )
         population = int(split.population.sum())
         nonmembers = int(split.nonmembers.sum())
         if max(population, int(self.known * nonmembers)) < self.min_known:
             raise InputError(
-                f"A quantile of level {self.level:g} is learnt from {self.min_known} known non-members or more. The "
-                f"population has {population} records, and a share of {self.known:g} of the non-members are "
-                f"{int(self.known * nonmembers)}. Give more of them, or a level nearer to 0.5."
+                f"A quantile of level {self.level:g} needs at least {self.min_known} known non-members. The population "
+                f"has {population} records, and known={self.known:g} of the non-members are "
+                f"{int(self.known * nonmembers)}. Pass more of them, or a level nearer to 0.5."
             )
 
     def collect(self, context: CollectContext) -> None:
@@ -263,7 +265,7 @@ EVIDENCE_TYPE = EvidenceType(
     view=QuantilesView,
     summary="quantiles of the target's hinge on non-members",
     cost="trains one regressor on known non-members",
-    missing="compares the target with what it says about known non-members, which was not learnt.",
+    missing="needs quantiles of the target's outputs for known non-members.",
     simulate=_simulate,
     perfect_fit=lambda view: replace(view, hinge=np.full(view.hinge.shape, np.inf)),
 )

@@ -5,6 +5,7 @@ from dataclasses import fields
 
 from guestlist._collect import CollectContext
 from guestlist._store import Store
+from guestlist._util import close_matches
 from guestlist._views import Evidence, Part
 from guestlist.attacks import Attack
 from guestlist.data import Data
@@ -29,8 +30,7 @@ EVIDENCE: dict[str, EvidenceType] = {
 }
 
 _REMEDY = (
-    "Add evidence=[gl.evidence.{plan}()] to gl.audit, or --evidence {name} to the command: "
-    "guestlist collect DIR --evidence {name}"
+    "Collect it with evidence=[gl.evidence.{plan}()] in gl.audit, or with guestlist collect FOLDER --evidence {name}."
 )
 
 
@@ -132,18 +132,21 @@ def parse_plan(text: str) -> AnyPlan:
     """
     name, _, options = text.partition(":")
     if name not in EVIDENCE:
-        raise InputError(f"There is no evidence {name!r}; there are {', '.join(EVIDENCE)}.")
+        raise InputError(
+            f"There is no evidence {name!r}. Available names: {close_matches(name, EVIDENCE)}. List all with guestlist show "
+            "evidence."
+        )
     known: dict[str, type] = {field.name: type(field.default) for field in fields(EVIDENCE[name].plan)}
     values = {}
     for option in filter(None, options.split(",")):
         key, _, value = option.partition("=")
         if key not in known:
-            raise InputError(f"Evidence {name!r} has no option {key!r}; it has {', '.join(known) or 'none'}.")
+            raise InputError(f"Evidence {name!r} has no option {key!r}. Its options are: {', '.join(known) or 'none'}.")
         try:
             values[key] = tuple(value.split("+")) if known[key] is tuple else known[key](value)
         except ValueError as error:
-            kind = {int: "whole number", float: "number"}[known[key]]
-            raise InputError(f"Option {key!r} of {name!r} must be a {kind}, found {value!r}.") from error
+            kind = {int: "integer", float: "number"}[known[key]]
+            raise InputError(f"Option {key!r} of {name!r} must be of type {kind}, found {value!r}.") from error
     try:
         return EVIDENCE[name].plan(**values)
     except ValueError as error:
@@ -160,16 +163,14 @@ def check_plans(plans: Sequence[AnyPlan]) -> None:
         InputError: If they are not a list of different plans.
     """
     if not isinstance(plans, list | tuple):
-        raise InputError(
-            f"Expected evidence=[...], a list of plans such as [gl.evidence.Distilled()], found {plans!r}."
-        )
+        raise InputError(f"evidence={plans!r} must be a list of plans, such as [gl.evidence.Distilled()].")
     for plan in plans:
         if type(plan) not in {kind.plan for kind in EVIDENCE.values()}:
-            raise InputError(f"Expected evidence=[...] to hold plans such as gl.evidence.Distilled(), found {plan!r}.")
+            raise InputError(f"evidence= must hold plans such as gl.evidence.Distilled(); found {plan!r}.")
     names = [plan.name for plan in plans]
     twice = sorted({name for name in names if names.count(name) > 1})
     if twice:
-        raise InputError(f"Evidence {twice[0]!r} is asked for twice; give one plan with all its options.")
+        raise InputError(f"Evidence {twice[0]!r} is requested twice. Pass one plan with all its options.")
 
 
 def default_plans(plans: Sequence[AnyPlan], target: Target, pool: Data, split: Split) -> list[AnyPlan]:

@@ -219,7 +219,8 @@ class Sides:
             return draw_inclusion_by_class(data, rate, seed, k), None
         if self.members + self.nonmembers > len(data):
             raise ValueError(
-                f"Expected members={self.members} and nonmembers={self.nonmembers} among {len(data)} records."
+                f"members={self.members} and nonmembers={self.nonmembers} are more than the {len(data)} records. Draw "
+                "fewer."
             )
         person = person_numbers(data)
         order = stream(seed, "rows", 0).permutation(person.max() + 1)

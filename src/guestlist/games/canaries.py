@@ -63,8 +63,9 @@ class Canaries:
         candidates = _possible_canaries(data, rng)[: self._candidates(len(data))]
         if len(candidates) < self.count:
             raise InputError(
-                f"Expected {self.count:,} records that can be canaries, found {len(candidates):,} of {len(data):,}: some of "
-                "every class must stay as they are, and no two may be of one person. Ask for fewer."
+                f"{self.count:,} canaries were requested, but only {len(candidates):,} of {len(data):,} records can be "
+                "canaries: some records of every class must stay unchanged, and no two canaries may belong to one "
+                "person. Use fewer canaries."
             )
         changed = data
         if self.labels == "wrong":
@@ -81,7 +82,7 @@ class Canaries:
 
     def row(self, k: int, data: Data, seed: int) -> tuple[np.ndarray, np.ndarray]:
         if data.marked is None:
-            raise InputError("No record is marked as a canary: play the game with gl.play, which chooses them.")
+            raise InputError("No record is marked as a canary. Play the game with gl.play, which chooses the canaries.")
         return ~data.marked | (stream(seed, "rows", k).random(len(data)) < 0.5), data.marked
 
     def membership(self, labels: np.ndarray) -> privacy.Coins:
@@ -110,7 +111,7 @@ def _mislabelled(y: np.ndarray, records: np.ndarray, rng: np.random.Generator) -
     """Return the labels, with a different label for some records, each equally likely."""
     codes, known = pd.factorize(y)
     if len(known) < 2:
-        raise InputError(f"All records have label {y[0]}: there is no wrong one. Give labels='own'.")
+        raise InputError(f"All records have label {y[0]}, so no label is wrong. Use labels='own'.")
     y = y.copy()
     y[records] = np.asarray(known)[(codes[records] + rng.integers(1, len(known), size=len(records))) % len(known)]
     return y
@@ -156,7 +157,7 @@ class Strong:
         if self.record is not None:
             matches = np.flatnonzero(data.ids.astype(str) == self.record)
             if len(matches) != 1:
-                raise InputError(f"Expected one record with the id {self.record!r}, found {len(matches)}.")
+                raise InputError(f"The id {self.record!r} must belong to one record; found {len(matches)}.")
             order = np.concatenate([matches, order[order != matches[0]]])
         candidates = 1 + self.replaces
         others = self.others
@@ -164,7 +165,8 @@ class Strong:
             others = len(data) - candidates
         if not 1 <= others <= len(data) - candidates:
             raise InputError(
-                f"Expected {candidates} of the records in question and {max(others, 1):,} others, found {len(data):,}."
+                f"The game needs {candidates} candidate records and {max(others, 1):,} others; found {len(data):,} "
+                "records. Provide more records, or use fewer others."
             )
         marked = np.zeros(len(data), dtype=bool)
         marked[order[:candidates]] = True
@@ -172,7 +174,7 @@ class Strong:
 
     def row(self, k: int, data: Data, seed: int) -> tuple[np.ndarray, np.ndarray]:
         if data.marked is None:
-            raise InputError("No record is marked as the one in question: play the game with gl.play_many.")
+            raise InputError("No record is marked as the candidate. Play the game with gl.play_many.")
         second = int(stream(seed, "rows", k).random() >= 0.5)
         member = ~data.marked
         member[np.flatnonzero(data.marked)[second : second + 1]] = True
@@ -205,7 +207,9 @@ class Exchangeable:
 
     def row(self, k: int, data: Data, seed: int) -> tuple[np.ndarray, np.ndarray]:
         if self.members >= len(data):
-            raise InputError(f"Expected members={self.members} and one more record, found {len(data)}.")
+            raise InputError(
+                f"The game needs members={self.members} and one more record; found {len(data)}. Provide more records."
+            )
         # All orders are equally likely, so each of the last two records is the member with probability 0.5.
         order = stream(seed, "rows", k).permutation(len(data))
         member, evaluated = np.zeros((2, len(data)), dtype=bool)

@@ -7,7 +7,7 @@ from typing import ClassVar, Protocol
 import numpy as np
 import pandas as pd
 
-from guestlist._util import reason, stream
+from guestlist._util import close_matches, reason, stream
 from guestlist.data import MISSING, Data
 from guestlist.errors import InputError
 from guestlist.games.bernoulli import draw_inclusion_by_class, person_numbers
@@ -107,7 +107,7 @@ def group_column(data: Data, column: str) -> np.ndarray:
     """Return (records,) values of a group column."""
     if column not in data.groups:
         known = ", ".join(data.groups) or "none"
-        raise InputError(f"There is no group {column!r} among the records' groups ({known}). Give group={column!r}.")
+        raise InputError(f"The records have no group {column!r}; their groups are: {known}. Pass group={column!r}.")
     return data.groups[column]
 
 
@@ -124,7 +124,9 @@ def _sample(draw: Draw, part: np.ndarray, person: np.ndarray, rng: np.random.Gen
     if draw.count is None:
         return part
     if draw.count > available:
-        raise InputError(f"Expected {draw.count:,} records of {draw.description}, found {available:,}. Ask for fewer.")
+        raise InputError(
+            f"The game needs {draw.count:,} records of {draw.description}; found {available:,}. Draw fewer."
+        )
     return part & np.isin(person, _random_persons(person[part], draw.count, rng))
 
 
@@ -285,7 +287,9 @@ def clustered(data: Data, clusters: int) -> np.ndarray:
     for position, label in enumerate(classes):
         of_class = positions == position
         if len(np.unique(x[of_class], axis=0)) < clusters:
-            raise InputError(f"Class {label!r} has fewer than {clusters} different records to cluster.")
+            raise InputError(
+                f"Class {label!r} has fewer than {clusters} different records to cluster. Use fewer clusters, or more records."
+            )
         cluster[of_class] = KMeans(clusters, n_init=10, random_state=0).fit_predict(x[of_class])
     return cluster
 
@@ -294,9 +298,9 @@ def _numeric_features(data: Data) -> np.ndarray:
     try:
         x = np.asarray(data.x, dtype=np.float64).reshape(len(data), -1)
     except (TypeError, ValueError) as error:
-        raise InputError(f"Clusters need features that are numbers ({reason(error)}). Encode them first.") from error
+        raise InputError(f"Clusters need numeric features ({reason(error)}). Encode them first.") from error
     if not np.isfinite(x).all():
-        raise InputError("Some features are missing or not finite: clusters need numbers. Fill them first.")
+        raise InputError("Clusters need finite features, and some are missing or infinite. Impute them first.")
     return x
 
 
@@ -336,7 +340,9 @@ class Sources:
     def __post_init__(self):
         check_sizes(self.members, self.nonmembers, self.rate)
         if self.of_members == self.of_nonmembers:
-            raise ValueError(f"Expected of_nonmembers={self.of_nonmembers!r} to be another than of_members.")
+            raise ValueError(
+                f"Expected of_nonmembers={self.of_nonmembers!r} to differ from of_members. Choose two different sources."
+            )
 
     @property
     def hides(self) -> tuple[str, ...]:
@@ -363,8 +369,10 @@ class Sources:
             others = values == str(self.of_nonmembers)
         for wanted, part in ((self.of_members, of_members), (self.of_nonmembers, others)):
             if not part.any():
-                known = ", ".join(map(str, np.unique(values)[:10]))
-                raise InputError(f"No record has {self.column} = {wanted}; there are {known}.")
+                known = map(str, np.unique(values))
+                raise InputError(
+                    f"No record has {self.column} = {wanted}. Available values: {close_matches(wanted, known)}."
+                )
         return Parts(
             members=[Draw(of_members, self.members, f"{self.column} = {self.of_members}")],
             nonmembers=[Draw(others, self.nonmembers, f"{self.column} = {self.of_nonmembers or 'another'}")],

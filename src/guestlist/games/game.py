@@ -178,8 +178,8 @@ class Split:
             matrix = getattr(self, name)
             if matrix.dtype != bool or matrix.ndim != 2 or matrix.shape != self.member.shape:
                 raise ValueError(
-                    f"Expected {name} to hold true and false, (models, records) and of one shape with member, found "
-                    f"{matrix.dtype} shaped {matrix.shape}."
+                    f"Expected {name} to be Boolean, with the shape (models, records) of member; found {matrix.dtype} "
+                    f"shaped {matrix.shape}."
                 )
 
     def __len__(self) -> int:

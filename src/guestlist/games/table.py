@@ -2,6 +2,7 @@
 
 from dataclasses import asdict, dataclass
 
+from guestlist._util import close_matches
 from guestlist.errors import InputError
 from guestlist.games.bernoulli import Bernoulli, Sides
 from guestlist.games.canaries import Canaries, Exchangeable, Strong
@@ -29,31 +30,31 @@ class GameRow:
 GAMES: dict[str, GameRow] = {
     "sides": GameRow(
         game=Sides,
-        summary="IID: members and non-members of given sizes from one pool; references on random parts of it",
+        summary="IID: members and non-members of given sizes from one pool; reference models on random parts of it",
         paper="Ye et al. 2022",
-        cost="a target, and as many references as asked for",
+        cost="a target and the requested number of reference models",
     ),
     "bernoulli": GameRow(
         game=Bernoulli,
-        summary="a coin for every model and record: any model can be the target",
+        summary="each record is included in each model at random: any model can be the target",
         paper="Carlini et al. 2022",
-        cost="a target, and as many references as asked for",
+        cost="a target and the requested number of reference models",
     ),
     "canaries": GameRow(
         game=Canaries,
         summary="mislabelled records, each included with probability 0.5; all other records always train and are not evaluated",
         paper="Steinke, Nasr & Jagielski 2023",
-        cost="a small ensemble to choose them; a target, and as many references as asked for",
+        cost="a small ensemble to choose them; a target and the requested number of reference models",
     ),
     "strong": GameRow(
         game=Strong,
-        summary="one record or another, or none, beside others that are always the same; a coin for every model",
+        summary="one candidate record or another (or none) is added to fixed records, at random for every model",
         paper="Nasr et al. 2021; Humphries et al. 2023",
         cost="hundreds of models, each a trial",
     ),
     "exchangeable": GameRow(
         game=Exchangeable,
-        summary="members and one more record from one pool, drawn again for every model: which of two is in?",
+        summary="members and one more record from one pool, drawn again for every model: the attack decides which of two is in",
         paper="Humphries et al. 2023",
         cost="hundreds of models, each a trial",
     ),
@@ -61,19 +62,19 @@ GAMES: dict[str, GameRow] = {
         game=Clusters,
         summary="members from one cluster of every class, non-members from the others",
         paper="Humphries et al. 2023",
-        cost="k-means; a target, and as many references as asked for",
+        cost="k-means; a target and the requested number of reference models",
     ),
     "bias": GameRow(
         game=Bias,
         summary="an attribute that more or fewer of the members have than of the non-members, hidden from the model",
         paper="Humphries et al. 2023",
-        cost="a target, and as many references as asked for",
+        cost="a target and the requested number of reference models",
     ),
     "sources": GameRow(
         game=Sources,
         summary="members from one hospital, school or other source, non-members from others",
         paper="Humphries et al. 2023",
-        cost="a target, and as many references as asked for",
+        cost="a target and the requested number of reference models",
     ),
 }
 
@@ -88,12 +89,12 @@ def check_game(game: Game) -> None:
         InputError: If it is a class, no game, or not in ``GAMES``.
     """
     if isinstance(game, type) or not callable(getattr(game, "row", None)):
-        raise InputError(f"Expected a game with its options, such as gl.games.Sides(1000, 1000), found {game!r}.")
+        raise InputError(f"{game!r} is not a game. Pass a game with its options, such as gl.games.Sides(1000, 1000).")
     row = GAMES.get(game.name)
     if row is None or row.game is not type(game):
         raise InputError(
-            f"{type(game).__name__} is not the game that GAMES knows as {game.name!r}: give it a name and a row of its own, "
-            "so that references added later are drawn by it too."
+            f"{type(game).__name__} has the name {game.name!r} of another game in GAMES. Add a row with its own name, so "
+            "that later reference models are drawn by the same game."
         )
 
 
@@ -124,5 +125,5 @@ def game_of(options: dict[str, object]) -> Game:
     arguments = dict(options)
     name = str(arguments.pop("name", ""))
     if name not in GAMES:
-        raise InputError(f"There is no game {name!r}; there are {', '.join(GAMES)}.")
+        raise InputError(f"There is no game {name!r}. Available names: {close_matches(name, GAMES)}.")
     return GAMES[name].game(**arguments)

@@ -116,7 +116,7 @@ def waka_influence(lists: NeighbourLists, removed) -> np.ndarray:
     gone = np.zeros(lists.n, dtype=bool)
     gone[check_rows(removed, lists.n, "removed")] = True
     if gone.all():
-        raise ValueError("Expected some record to stay, found all removed.")
+        raise ValueError("All records are removed. Keep at least one.")
     _check_enough_left(lists, gone)
     before = _self_waka(lists, np.zeros(lists.n, dtype=bool))
     return np.where(gone, np.nan, _self_waka(lists, gone) - before)
@@ -149,8 +149,8 @@ def _check_enough_left(lists: NeighbourLists, gone: np.ndarray) -> None:
     short = (needed - (lengths - lost)) * (lengths < lists.n - 1) * ~gone
     if short.max() > 0:
         raise ValueError(
-            f"Expected lists with more neighbours to spare: {int((short > 0).sum())} records lost up to "
-            f"{int(short.max())} too many. Make them with a larger spare in neighbour_lists."
+            f"The neighbour lists are too short: {int((short > 0).sum())} records lost up to {int(short.max())} too many "
+            "neighbours. Compute neighbour_lists with a larger spare=."
         )
 
 
@@ -293,7 +293,7 @@ def minimisation_curve(
     validation.choice("first", first, ("lowest", "highest"))
     repeats = validation.integer("repeats", repeats)
     if not isinstance(rng, np.random.Generator):
-        raise ValueError(f"Expected rng={validation.short_repr(rng)} to be a generator: np.random.default_rng(0).")
+        raise ValueError(f"rng={validation.short_repr(rng)} is not a generator. Pass np.random.default_rng(0).")
     if not isinstance(model, Knn) and not (hasattr(model, "get_params") and hasattr(model, "fit")):
         raise ValueError(
             f"Expected model={validation.short_repr(model)} to be a Knn, or a scikit-learn-style classifier."
@@ -381,7 +381,7 @@ def _accuracy(x, y, x_test, y_test, model) -> float:
     try:
         return float(model.fit(x, y).score(x_test, y_test))
     except Exception as error:
-        raise ValueError(f"The model cannot be fitted or asked here ({reason(error)}).") from error
+        raise ValueError(f"Cannot fit or query the model ({reason(error)}).") from error
 
 
 def _values(values, n: int) -> np.ndarray:

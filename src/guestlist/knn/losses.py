@@ -206,7 +206,7 @@ def knn_likelihood_ratio(
     """Exact LiRA scores of a K-NN target: log chance of its loss with the record, minus the same without it.
 
     What LiRA (Carlini et al. 2022) estimates from shadow models, here without error, hence by Neyman and
-    Pearson the most powerful attack on what the target says of a record, if it trained on each with
+    Pearson the most powerful attack on the target's output for a record, if it trained on each with
     probability ``p``.
 
     Args:
@@ -233,7 +233,7 @@ def knn_likelihood_ratio(
     pool = make_pool(x, y, knn)
     positions, steps, known = _known_losses(pool, evaluated, target_loss, knn.k)
     if (np.abs(validation.numbers("target_loss", target_loss)[known] * knn.k - steps) > 1e-3).any():
-        raise ValueError(f"Expected target_loss in steps of 1/k = 1/{knn.k}. Is the target's k another one?")
+        raise ValueError(f"target_loss must be multiples of 1/k = 1/{knn.k}. Check that knn.k is the target's k.")
     inside, outside = _loss_probabilities(pool, positions, steps, knn.k, p, n_jobs, progress)
     with np.errstate(divide="ignore", invalid="ignore"):
         return _fill_known(known, np.log(inside) - np.log(outside))

@@ -25,8 +25,8 @@ def check_records(x, name: str, *, metric: str = "euclidean", precision: str = "
     largest = np.abs(x).max()
     if not largest <= LARGEST[precision]:  # also catches NaN
         raise ValueError(
-            f"Expected {name} finite and within ±{LARGEST[precision]:g}, found {_worst(x)}. "
-            "Fill in missing values, or scale the features, first."
+            f"{name} must be finite and within ±{LARGEST[precision]:g}; found {_worst(x)}. Impute missing values, or "
+            "scale the features."
         )
     return _unit_length(x, name) if metric == "cosine" else x
 
@@ -39,7 +39,7 @@ def check_labels(y, n: int, name: str) -> np.ndarray:
     if y.shape != (n,):
         raise ValueError(f"Expected {name} shaped ({n},), one label per record, found {y.shape}.")
     if y.dtype.kind == "f" and np.isnan(y).any():
-        raise ValueError(f"Expected {name} without NaN, found {int(np.isnan(y).sum())}. Leave these records out.")
+        raise ValueError(f"{name} has {int(np.isnan(y).sum())} NaN. Drop these records.")
     if y.dtype.kind not in "iufbUS":
         raise ValueError(f"Expected {name} of one type (integers or strings), found {y.dtype}.")
     return y
@@ -82,10 +82,10 @@ def check_losses(target_loss, n: int) -> np.ndarray:
     """``target_loss`` as (n,) floats in [0, 1]; NaN where the target was not asked."""
     target_loss = validation.numbers("target_loss", target_loss)
     if target_loss.shape != (n,):
-        raise ValueError(f"Expected target_loss shaped ({n},), one per asked record, found {target_loss.shape}.")
+        raise ValueError(f"Expected target_loss shaped ({n},), one per queried record, found {target_loss.shape}.")
     if not np.all(np.isnan(target_loss) | ((target_loss >= 0) & (target_loss <= 1))):
         raise ValueError(
-            "Expected target_loss in [0, 1], the share of the k neighbours with another label, found "
+            "target_loss must be in [0, 1], the share of the k neighbours with a different label; found "
             f"[{np.nanmin(target_loss):g}, {np.nanmax(target_loss):g}]."
         )
     return target_loss
@@ -96,7 +96,8 @@ def check_jobs(n_jobs) -> int:
     is_integer = isinstance(n_jobs, int | np.integer) and not isinstance(n_jobs, bool)
     if not is_integer or (n_jobs != -1 and not 1 <= n_jobs <= MOST_THREADS):
         raise ValueError(
-            f"Expected n_jobs={validation.short_repr(n_jobs)} to be a whole number from 1 to {MOST_THREADS}, or -1 for all cores."
+            f"Expected n_jobs={validation.short_repr(n_jobs)} to be an integer from 1 to {MOST_THREADS}, or -1 for all "
+            "cores."
         )
     return (os.cpu_count() or 1) if n_jobs == -1 else int(n_jobs)
 
@@ -112,7 +113,8 @@ def _unit_length(x: np.ndarray, name: str) -> np.ndarray:
     length = np.sqrt(np.einsum("ij,ij->i", x, x))
     if not length.all():
         raise ValueError(
-            f"Expected no record of {name} to be all zeros, which have no cosine, found {int((length == 0).sum())}."
+            f"{int((length == 0).sum())} records of {name} are all zeros, for which cosine distances are undefined. Drop "
+            "them, or use euclidean distances."
         )
     return x / length[:, None]
 
@@ -153,8 +155,8 @@ def require_average_ties(knn: Knn) -> Knn:
     """Return ``knn``; raise unless it averages over ties."""
     if require_knn(knn).ties != "average":
         raise ValueError(
-            f"Expected ties='average', found {knn.ties!r}: only values on test records (knn_shapley, knn_banzhaf, "
-            "waka, knn_loo and their blocks) can order ties by row."
+            f"ties={knn.ties!r} is only supported by values on test records (knn_shapley, knn_banzhaf, waka, knn_loo and "
+            "their blocks). Use ties='average'."
         )
     return knn
 

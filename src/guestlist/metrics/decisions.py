@@ -246,7 +246,7 @@ def agreement(flags: Mapping[str, np.ndarray], member: np.ndarray) -> Agreement:
         block = slice(start, start + RECORDS_PER_BLOCK)
         batch = np.array([row[block] for row in rows], dtype=np.float64)
         if not ((batch == 0.0) | (batch == 1.0) | np.isnan(batch)).all():
-            raise ValueError("Expected flags to be true, false or NaN, found other numbers.")
+            raise ValueError("Expected flags to be true, false or NaN.")
         for side in (0, 1):
             yes, no = ((batch[:, member[block] == side] == value).astype(np.float64) for value in (1.0, 0.0))
             same[side] += yes @ yes.T + no @ no.T

@@ -95,7 +95,7 @@ def is_constant(values: np.ndarray) -> bool:
     return len(np.unique(values)) < 2
 
 
-SMALLEST_P = 1e-12  # as far as p-values are told from 0
+SMALLEST_P = 1e-12  # smallest p-value that is distinguished from 0
 BISECTIONS = 30  # enough for eight digits
 
 

@@ -145,7 +145,7 @@ def _checked(scores: np.ndarray, member: np.ndarray, clusters: np.ndarray | None
     if scores.ndim != 2 or scores.shape != member.shape:
         raise ValueError(f"Expected (targets, records) twice, found {scores.shape} and {member.shape}.")
     if len(scores) < 2:
-        raise ValueError("Expected at least 2 targets to pool; for one target there are auc and tpr_at_fpr.")
+        raise ValueError("Pooling needs at least 2 targets. For one target use auc and tpr_at_fpr.")
     if clusters is None:
         clusters = np.arange(scores.shape[1])
     else:

@@ -225,7 +225,8 @@ def trained_by(target: Target, train: Callable) -> Target:
     """Return a target, such as an ONNX file, with references trained by a function ``(data, rng) -> model``."""
     if "train" in target.can:
         raise InputError(
-            f"{target.name} has a recipe already. Pass train= once: where the target is made, or to the audit."
+            f"{target.name} has a recipe already. Pass train= only once: to the function that makes the target, or to the "
+            "audit."
         )
     trainer = TrainAlike(as_function(train), target.classes, target.scale)
     cannot = {name: why for name, why in target.cannot.items() if name != "train"}
@@ -294,13 +295,15 @@ def with_fit_params(target: Target, params: FitParams) -> Target:
         InputError: If the target's references are not trained by ``fit``.
     """
     trainer = target.needs(
-        "train", "fit_params= are for the training of references, and {name} has no recipe to train them by{why}."
+        "train",
+        "fit_params= are for training reference models, and {name} has no recipe for that{why}. Remove fit_params=.",
     )
     retraining = target.can.get("retrain")
     if getattr(retraining, "trains", "function") not in ("estimator", "function", "Keras model"):
         raise InputError(
-            f"fit_params= are passed to fit of estimators and Keras models, and {target.name} is trained by "
-            f"{type(getattr(retraining, 'recipe', trainer)).__name__}. Set its options in train= where the target is made."
+            f"fit_params= are passed to fit of estimators and Keras models, but {target.name} is trained by "
+            f"{type(getattr(retraining, 'recipe', trainer)).__name__}. Set its options in train= of the function that "
+            "makes the target."
         )
     names = ", ".join(params.arguments)
     training = target.training and replace(target.training, recipe=f"{target.training.recipe} with fit({names})")
@@ -415,7 +418,9 @@ class Train:
             return _predict_function(train(self.model, data), RegressorPredict)
         present, positions = np.unique(encode(data.y, self.classes), return_inverse=True)
         if len(present) < 2:
-            raise InputError("A reference would train on one class only: the audit needs more records of the others.")
+            raise InputError(
+                "A reference model would train on one class only. Provide more records of the other classes."
+            )
         # XGBoost needs labels 0, 1, … without gaps, and a fitted one keeps an objective for all of them. A reference may lack
         # a rare class.
         if len(present) < len(self.classes) and type(self.model).__module__.startswith("xgboost"):
@@ -489,7 +494,7 @@ def _untrainable(model) -> str:
     for name, part in {"": model, **model.get_params(deep=True)}.items():
         if type(part).__name__ == "FrozenEstimator":
             where = name and f"its part {name!r} is"
-            return f"{where or 'it is'} a FrozenEstimator, which keeps what it learnt from the target's members"
+            return f"{where or 'it is'} a FrozenEstimator, which stays fitted on the target's members"
     return ""
 
 
@@ -556,8 +561,8 @@ def _decisions(model, x, classes: np.ndarray) -> np.ndarray:
         decisions = np.column_stack([np.zeros(len(decisions)), decisions])
     if decisions.shape[1] != len(columns):
         raise InputError(
-            f"decision_function answers with {decisions.shape[1]} columns for {len(columns)} classes; use "
-            "decision_function_shape='ovr', or a model with probabilities."
+            f"decision_function returns {decisions.shape[1]} columns for {len(columns)} classes. Set "
+            "decision_function_shape='ovr', or use a model with probabilities."
         )
     aligned = np.full((len(decisions), len(classes)), decisions.min(axis=1, keepdims=True))
     aligned[:, encode(columns, classes)] = decisions

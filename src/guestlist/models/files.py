@@ -74,9 +74,7 @@ def onnx_target(
     graph = _Graph(session, tuple(session.get_inputs()), *_outputs(path, session))
     output_scale = as_scale(graph.default_scale(classes) if scale is None else scale)
     if output_scale.name == "labels":
-        raise ValueError(
-            "Expected scale='labels' to be 'probabilities', 'logits' or 'values': an ONNX file tells more."
-        )
+        raise ValueError("scale='labels' is not supported for ONNX files. Use 'probabilities', 'logits' or 'values'.")
     labels = None
     if output_scale.has_classes:
         labels = _classes(path, content, graph, classes)
@@ -182,7 +180,8 @@ class OnnxPredict:
                 rows = [[row[label] for label in self.classes.tolist()] for row in outputs]
             except KeyError as error:
                 raise InputError(
-                    f"The file answers about {list(outputs[0])}, and not about the class {error}."
+                    f"The file has outputs for {list(outputs[0])}, but not for the class {error}. Check classes= "
+                    "(--class)."
                 ) from error
             return np.array(rows, dtype=np.float64)
         answers = np.asarray(outputs, dtype=np.float64).reshape(records, -1)
@@ -204,16 +203,16 @@ class OnnxPredict:
         if wrong.any():
             row = int(wrong.argmax())
             raise InputError(
-                f"The file answers {str(label[row])!r}, and the likeliest of the classes {', '.join(map(str, self.classes))} is "
-                f"{str(self.classes[answers[row].argmax()])!r}. Give them in the order of its columns: classes=[…], or "
-                "--class NAME for each."
+                f"The file predicts {str(label[row])!r}, but the likeliest of the classes "
+                f"{', '.join(map(str, self.classes))} is {str(self.classes[answers[row].argmax()])!r}. Pass the classes "
+                "in the order of its columns: classes=[…] (--class NAME for each)."
             )
 
 
 def _session(path: Path) -> tuple[Any, bytes]:
     onnxruntime = extra("onnxruntime", "A model in an ONNX file")
     if not path_exists(path) or not path.is_file():
-        raise InputError(f"There is no file {path}.")
+        raise InputError(f"There is no file {path}. Check the path.")
     options = onnxruntime.SessionOptions()
     # One thread, so that results do not depend on the number of cores.
     options.intra_op_num_threads = options.inter_op_num_threads = 1
@@ -223,10 +222,12 @@ def _session(path: Path) -> tuple[Any, bytes]:
     except Exception as error:  # its error types have no common parent
         if locale := re.search(r"locale with name:([\w.-]+)", str(error)):
             raise InputError(
-                f"{path} changes the case of texts by the rules of {locale[1]}, a locale that this machine lacks. Have it made "
-                f"(Debian: apt install locales-all), or write the file of a model with lowercase=False."
+                f"{path} changes the case of texts by the rules of the locale {locale[1]}, which this machine lacks. "
+                "Install it (Debian: apt install locales-all), or export a model with lowercase=False."
             ) from error
-        raise InputError(f"{path} cannot be read as an ONNX file ({_line(error)}).") from error
+        raise InputError(
+            f"Cannot read {path} as ONNX: {_line(error)}. Check that the file is complete and in this format."
+        ) from error
     return session, path.read_bytes()
 
 
@@ -244,12 +245,14 @@ def _outputs(path: Path, session) -> tuple[Any, Any]:
     if len(candidates) > 1 and len(named) != 1:
         names = ", ".join(output.name for output in candidates)
         raise InputError(
-            f"Which output of {path.name} holds the answers? It has {names}. Keep one of them when you write the file, or give "
-            "gl.function_target a function that asks it."
+            f"{path.name} has several outputs: {names}. Export it with only the output to audit, or query it in a "
+            "function and pass gl.function_target(predict, …)."
         )
     if not candidates:
         names = ", ".join(f"{output.name} {output.type}" for output in outputs)
-        raise InputError(f"{path.name} has no output of probabilities, logits or values, but {names}.")
+        raise InputError(
+            f"{path.name} has no output of probabilities, logits or values, only {names}. Export it with one of these."
+        )
     return (candidates if len(candidates) == 1 else named)[0], label
 
 
@@ -263,8 +266,8 @@ def _classes(path: Path, content: bytes, graph: _Graph, classes) -> np.ndarray:
     if graph.columns is not None and (graph.label is None or graph.label.type == "tensor(int64)"):
         return np.arange(max(graph.columns, 2))
     raise InputError(
-        f"{path.name} does not say what its classes are called. Give them, in the order of its columns: "
-        "gl.onnx_target(path, classes=[…]), or --class NAME for each."
+        f"{path.name} does not name its classes. Pass them in the order of its columns: gl.onnx_target(path, classes=[…]) "
+        "(--class NAME for each)."
     )
 
 
@@ -274,7 +277,9 @@ def _named(path: Path, content: bytes, columns: int | None) -> list | None:
     try:
         nodes = onnx.load_from_string(content).graph.node
     except Exception as error:
-        raise InputError(f"{path} cannot be read as an ONNX file ({_line(error)}).") from error
+        raise InputError(
+            f"Cannot read {path} as ONNX: {_line(error)}. Check that the file is complete and in this format."
+        ) from error
     attributes = [
         attribute for node in nodes for attribute in node.attribute if attribute.name.startswith("classlabels")
     ]
@@ -302,12 +307,17 @@ def _reads(inputs: tuple[Any, ...]) -> Reads:
 def _fed(inputs: tuple[Any, ...], x) -> dict[str, np.ndarray]:
     unknown = [node for node in inputs if node.type not in DTYPES]
     if unknown:
-        raise InputError(f"The file reads {unknown[0].name} of type {unknown[0].type}, which is not known here.")
+        raise InputError(
+            f"The file reads {unknown[0].name} of type {unknown[0].type}, which guestlist does not support. Export it with "
+            "numeric or text inputs."
+        )
     if len(inputs) == 1:
         return {inputs[0].name: _column(x, inputs[0])}
     if not isinstance(x, pd.DataFrame):
         names = ", ".join(node.name for node in inputs)
-        raise InputError(f"The file reads the columns {names}: give a table that has them, and not an array.")
+        raise InputError(
+            f"The file reads the columns {names}, but the records are an array. Pass a table with these columns."
+        )
     return {node.name: _column(x[node.name], node) for node in inputs}
 
 
@@ -377,13 +387,13 @@ def load_model(
     """
     path = Path(path)
     if not path_exists(path):
-        raise InputError(f"There is no file {path}.")
+        raise InputError(f"There is no file {path}. Check the path.")
     for framework in FRAMEWORKS.values():
         if framework.load is not None and path.suffix in framework.suffixes:
             return framework.load(path, trust=trust, allow_pickle=allow_pickle, scale=scale, classes=classes)
     raise InputError(
-        f"Expected a .skops or .onnx file (or a pickle with --allow-pickle), found {path.name}. Torch and other models are "
-        "audited from Python: gl.torch_target, gl.function_target."
+        f"Cannot read a model from {path.name}. Pass a .skops or .onnx file, or a pickle with --allow-pickle. Wrap torch "
+        "and other models in Python with gl.torch_target or gl.function_target."
     )
 
 
@@ -393,15 +403,17 @@ def load_estimator(path: Path, *, trust: Sequence[str], allow_pickle: bool, **_o
         return _load_skops(path, trust)
     if not allow_pickle:
         raise InputError(
-            f"{path} is a pickle, which can run any code when it is opened. If you trust whoever made it, say "
-            "--allow-pickle; better, save the model with skops.io.dump(model, 'model.skops')."
+            f"{path} is a pickle, which can run any code when it is opened. If you trust its source, pass --allow-pickle. "
+            "It is safer to save the model with skops.io.dump(model, 'model.skops')."
         )
     import joblib
 
     try:
         return joblib.load(path)
     except Exception as error:  # a pickle can raise anything
-        raise InputError(f"{path} cannot be unpickled ({reason(error)}).") from error
+        raise InputError(
+            f"Cannot unpickle {path} ({reason(error)}). Check that the packages it needs are installed."
+        ) from error
 
 
 def _load_skops(path: Path, trust: Sequence[str]):
@@ -415,8 +427,12 @@ def _load_skops(path: Path, trust: Sequence[str]):
             check_trees(model)  # querying a forged one would end the process
             return model
     except InputError as error:
-        raise InputError(f"{path} cannot be read as a skops file. {error}") from error
+        raise InputError(f"Cannot read {path} as skops: {error}") from error
     except Exception as error:
-        raise InputError(f"{path} cannot be read as a skops file ({reason(error)}).") from error
+        raise InputError(
+            f"Cannot read {path} as skops: {reason(error)}. Check that the file is complete and in this format."
+        ) from error
     flags = " ".join(f"--trust {name}" for name in unknown)
-    raise InputError(f"{path} holds types beyond scikit-learn's: {', '.join(unknown)}. If you trust them, add: {flags}")
+    raise InputError(
+        f"{path} holds types that are not part of scikit-learn: {', '.join(unknown)}. If you trust them, add {flags}"
+    )

@@ -114,7 +114,7 @@ FRAMEWORKS: dict[str, Framework] = {
         references="`train=`, a recipe or function",
         white_box=True,
         packages=("torch",),
-        advice="Wrap a torch module with gl.torch_target(module, classes=..., train=...), which says how it is trained.",
+        advice="Wrap a torch module, and state how it is trained, with gl.torch_target(module, classes=..., train=...).",
         retrain=Lazy("guestlist.models.torch_modules:retrain_module"),
         describe=Lazy("guestlist.models.torch_modules:describe_module"),
         seed=Lazy("guestlist.models.torch_modules:seed_torch"),
@@ -134,7 +134,7 @@ FRAMEWORKS: dict[str, Framework] = {
         models="`gl.function_target(predict, …)`",
         references="`train=`, a function",
         methods=("__call__",),
-        advice="Wrap a function with gl.function_target(predict, classes=..., train=...), which says what its columns are.",
+        advice="Wrap a function, and name its columns, with gl.function_target(predict, classes=..., train=...).",
     ),
 }
 

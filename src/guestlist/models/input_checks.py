@@ -158,7 +158,7 @@ def check_sides(sides: dict[str, Data], classes: np.ndarray) -> None:
     members = sides["members"]
     for side, data in sides.items():
         if len(data) == 0:
-            raise InputError(f"{side} is empty: an audit compares members with non-members.")
+            raise InputError(f"{side} is empty. An audit needs members and non-members.")
         if len(classes):  # a regression has none, and reads its labels as numbers
             _check_labels(side, data, classes)
         _check_same_features(side, data, members)
@@ -182,8 +182,9 @@ def check_finite(side: str, data: Data, predict) -> None:
         query(predict, data.take(np.flatnonzero(broken)[:5]).x)
     except Exception as error:
         raise InputError(
-            f"{side} has {broken.sum()} records with NaN or infinite features ({_where(data.x)}), which the model cannot read "
-            f"({reason(error)}). Drop or impute them, or audit the pipeline that does."
+            f"{side} has {broken.sum()} records with NaN or infinite features ({_where(data.x)}), which the model cannot "
+            f"read ({reason(error)}). Impute the values, drop the records, or audit the full pipeline including its "
+            "preprocessing."
         ) from error
 
 
@@ -213,7 +214,10 @@ def check_first_records(sides: Mapping[str, Data], predict) -> None:
         except InputError:
             raise
         except Exception as error:
-            raise InputError(f"The model cannot read {side} ({reason(error)}).") from error
+            raise InputError(
+                f"The model cannot read {side} ({reason(error)}). Pass the columns that it was trained on, with the same "
+                "types."
+            ) from error
 
 
 def asked_about(data: Data, ask: Callable[[Data], T], side: str = "these records") -> T:
@@ -234,12 +238,12 @@ def asked_about(data: Data, ask: Callable[[Data], T], side: str = "these records
             which = f"record {data.ids[record]}"
         if record == 0 and len(data) > 1 and _fails(data.take(np.array([len(data) - 1])), ask):
             raise InputError(
-                f"The model cannot read {side}, neither the first of them nor the last ({reason(cause)}). Give "
-                "them as it was trained: the same columns, of the same types."
+                f"The model cannot read {side}, neither the first record nor the last ({reason(cause)}). Pass the columns "
+                "that it was trained on, with the same types."
             ) from error
         raise InputError(
-            f"The model cannot read {which} ({reason(cause)}). Fix the value, drop the record, or audit "
-            "the pipeline that reads it."
+            f"The model cannot read {which} ({reason(cause)}). Fix the value, drop the record, or audit the full pipeline "
+            "including its preprocessing."
         ) from error
 
 
@@ -273,11 +277,11 @@ def _fails(data: Data, ask: Callable[[Data], T]) -> Exception | None:
 def members_again(
     hashes: np.ndarray, persons: np.ndarray | None, member: np.ndarray, outside: np.ndarray
 ) -> np.ndarray:
-    """(records,) true for non-members that stand among the members too: an equal record, or one of the same person.
+    """Return (records,) true for non-members that equal a member or belong to the same person as a member.
 
     Args:
         hashes: (records,) of features and label.
-        persons: (records,) whose they are, where it is known.
+        persons: (records,) person identifiers, if they are known.
         member, outside: (records,) members, and non-members; the others are population.
     """
     again = np.zeros(len(hashes), dtype=bool)
@@ -296,12 +300,12 @@ def _are_among(values: np.ndarray, others: np.ndarray) -> np.ndarray:
 
 
 def repeated_in_population(hashes: np.ndarray, member: np.ndarray, outside: np.ndarray) -> np.ndarray:
-    """(records,) true for records of the population that are members or non-members given once more.
+    """Return (records,) true for records of the population that repeat a member or a non-member.
 
-    Records with few values have equals by nature: as many in the population as the non-members have among the members, were there
-    as many members. A side that has twice as many, and 1 % more, stands in the population itself, and so does one with a
-    quarter as many without an equal. Then it is left out of it, each record as often as it stands on that side; were it left in,
-    references without a record would train on its copy.
+    Records with few values have duplicates by chance: the population about as often as non-members have them among the members,
+    after correcting for their numbers. If a set exceeds twice that rate by 1 %, or has less than a quarter of the expected
+    records without a duplicate, it was included in the population. Its records are then removed from the population, each as
+    often as it occurs in the set. Otherwise reference models without a record would train on its copy.
 
     Args:
         hashes: (records,) of features and label.
@@ -338,10 +342,10 @@ class Twins:
     Args:
         copies: members that are equal to another member.
         members: all of them.
-        in_population: members and non-members that also stand in the population; None: there is no population.
-        left_out: records of the population that were left out of it, since they are members or non-members.
+        in_population: members and non-members that are also in the population; None if there is no population.
+        left_out: records removed from the population because they are members or non-members.
         asked: members and non-members.
-        near: non-members against members; None: too few to say.
+        near: non-members compared with members; None if there are too few.
     """
 
     copies: int
@@ -380,22 +384,27 @@ def twins_among(pool: Data, hashes: np.ndarray, member: np.ndarray, outside: np.
 def check_not_the_same(duplicate: np.ndarray) -> None:
     if duplicate.mean() >= MOSTLY_DUPLICATES:
         raise InputError(
-            f"{duplicate.sum()} of {len(duplicate)} non-members also stand among the members: "
-            "these are not records that the model has not seen. Give others, or drop the duplicates "
-            "(duplicates='drop', or --drop-duplicates) if enough remain."
+            f"{duplicate.sum()} of {len(duplicate)} non-members are also members, so the model was trained on them. Pass "
+            "other non-members, or drop duplicates with duplicates='drop' (--drop-duplicates) if enough remain."
         )
 
 
 def _check_labels(side: str, data: Data, classes: np.ndarray) -> None:
     missing = pd.isna(data.y)
     if missing.any():
-        raise InputError(f"{side} has {missing.sum()} records without a label, first in row {missing.argmax()}.")
+        raise InputError(
+            f"{side} has {missing.sum()} records without a label, first in row {missing.argmax()}. Fill in the labels, or "
+            "drop these records."
+        )
     unknown = encode(data.y, classes) < 0
     if unknown.any():
         counts = Counter(map(_label_text, data.y[unknown])).most_common(5)
         listed = ", ".join(f"{label} ({count} records)" for label, count in counts)
         known = ", ".join(map(_label_text, classes[:10]))
-        raise InputError(f"{side} has labels that the model was not trained on: {listed}. It knows {known}.")
+        raise InputError(
+            f"{side} has labels that the model was not trained on: {listed}. Its classes are {known}. Fix the labels, or drop "
+            "these records."
+        )
 
 
 def _label_text(label) -> str:
@@ -406,18 +415,25 @@ def _label_text(label) -> str:
 def _check_same_features(side: str, data: Data, members: Data) -> None:
     if isinstance(data.x, pd.DataFrame) != isinstance(members.x, pd.DataFrame):
         raise InputError(
-            f"members is a {type(members.x).__name__} but {side} is a {type(data.x).__name__}; give both in one form."
+            f"members is a {type(members.x).__name__}, but {side} is a {type(data.x).__name__}. Pass both in the same "
+            "form."
         )
     if isinstance(data.x, pd.DataFrame) and isinstance(members.x, pd.DataFrame):
         differ = set(data.x.columns).symmetric_difference(members.x.columns)
         if differ:
-            raise InputError(f"members and {side} differ in the columns {', '.join(sorted(map(str, differ)))}.")
+            raise InputError(
+                f"members and {side} differ in the columns {', '.join(sorted(map(str, differ)))}. Pass the same columns in "
+                "both."
+            )
     elif not _can_concatenate(data.x, members.x):
         raise InputError(
-            f"members have features of {members.x.dtype}, but {side} of {data.x.dtype}; give both in one form."
+            f"members have features of type {members.x.dtype}, but {side} of type {data.x.dtype}. Pass both in the same "
+            "form."
         )
     elif data.x.shape[1:] != members.x.shape[1:]:
-        raise InputError(f"members have features shaped {members.x.shape[1:]}, but {side} {data.x.shape[1:]}.")
+        raise InputError(
+            f"members have features shaped {members.x.shape[1:]}, but {side} {data.x.shape[1:]}. Pass both in the same form."
+        )
 
 
 def _can_concatenate(first: np.ndarray, second: np.ndarray) -> bool:

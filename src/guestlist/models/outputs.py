@@ -35,9 +35,11 @@ def answering(
     """
     target = as_target(model)
     if not isinstance(how, Answering):
-        raise InputError(f"Expected a way to answer such as gl.defences.Rounded(2), found {type(how).__name__}.")
+        raise InputError(f"{type(how).__name__} is not an output defence. Pass for example gl.defences.Rounded(2).")
     if not target.scale.has_classes:
-        raise InputError(f"{target.name} predicts values; {type(how).__name__} changes probabilities of classes.")
+        raise InputError(
+            f"{target.name} predicts values, and {type(how).__name__} changes probabilities of classes. Use a classifier."
+        )
     check_attacker(attacker)
     adaptive = attacker == "adaptive"
     if hasattr(how, "held_out"):
@@ -46,7 +48,7 @@ def answering(
     if how.learns:
         if members is None:
             raise InputError(
-                f"{type(how).__name__} learns from the records that the model was trained on: give members=…."
+                f"{type(how).__name__} is fitted on the records that the model was trained on. Pass members=."
             )
         records = target.fitting(as_data(members, side="members", label=label), "members")
         data = replace(records, y=encode(records.y, target.classes))

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from guestlist._store import read_npz
-from guestlist._util import as_path, check_roles, path_exists, read_table
+from guestlist._util import as_path, check_roles, names_of, path_exists, read_table
 from guestlist.data import as_text, persons_of
 from guestlist.errors import InputError
 from guestlist.models.predictions import Predictions
@@ -123,18 +123,20 @@ def _read(path: Path, scale: Scale | str | None, columns: PredictionColumns) -> 
         return _from_table(path, read_table(path, text=names), scale, columns)
     if columns != PredictionColumns(labelled=columns.labelled):
         raise InputError(
-            f"{path} has no columns to take groups, ids, persons or answers from; give a .csv or .parquet file."
+            f"{path} has no columns to read groups, ids, persons or outputs from. Use a .csv or .parquet file."
         )
     return _from_npz(path, scale, columns.labelled)
 
 
 def _from_npz(path: Path, scale: Scale | str | None, labelled: bool) -> Predictions:
     if not path_exists(path):
-        raise InputError(f"There is no file {path}.")
+        raise InputError(f"There is no file {path}. Check the path.")
     try:
         arrays = read_npz(path)
     except (OSError, ValueError) as error:
-        raise InputError(f"{path} cannot be read as npz ({error}).") from error
+        raise InputError(
+            f"Cannot read {path} as npz: {error}. Check that the file is complete and in this format."
+        ) from error
     answer_names = [name for name in ANSWERS if name in arrays]
     if labelled:
         needed = ["labels", "member"]
@@ -142,7 +144,7 @@ def _from_npz(path: Path, scale: Scale | str | None, labelled: bool) -> Predicti
         needed = ["member"]
     if len(answer_names) != 1 or any(name not in arrays for name in needed):
         raise InputError(
-            f"Expected the arrays {', '.join(map(repr, needed))} and one of {', '.join(map(repr, ANSWERS))} in {path}, "
+            f"{path} must hold the arrays {', '.join(map(repr, needed))} and one of {', '.join(map(repr, ANSWERS))}; "
             f"found {', '.join(map(repr, arrays))}."
         )
     scale = as_scale(scale or ANSWERS[answer_names[0]])
@@ -152,8 +154,8 @@ def _from_npz(path: Path, scale: Scale | str | None, labelled: bool) -> Predicti
     if labels is not None and labels.dtype.kind not in ("iu" if scale.has_classes else "iuf"):
         means = "numbers, the true values"
         if scale.has_classes:
-            means = "whole numbers, the columns of the answers"
-        raise InputError(f"Expected 'labels' in {path} as {means}; found {labels.dtype}.")
+            means = "integers, the columns of the outputs"
+        raise InputError(f"'labels' in {path} must be {means}; found {labels.dtype}.")
     return Predictions(
         answers=arrays[answer_names[0]],
         labels=labels,
@@ -168,7 +170,7 @@ def _from_npz(path: Path, scale: Scale | str | None, labelled: bool) -> Predicti
 
 def _from_table(path: Path, table: pd.DataFrame, scale: Scale | str | None, columns: PredictionColumns) -> Predictions:
     if not len(table):
-        raise InputError(f"{path} has a head ({_names(table)}) and no records below it.")
+        raise InputError(f"{path} has column names ({names_of(table)}) but no records.")
     label = _label(path, table, columns)
     wanted = [columns.member, *columns.group, *filter(None, [label, columns.id, columns.person])]
     _require(path, table, wanted)
@@ -216,18 +218,18 @@ def _label(path: Path, table: pd.DataFrame, columns: PredictionColumns) -> str |
     if len(present) == 1:
         return present[0]
     raise InputError(
-        f"The column of the labels of {path} is not named. Name it with label= (--label), or set labelled=False (--no-labels) if "
-        f"there is none. Its columns are {_names(table)}."
+        f"The label column of {path} is not named. Name it with label= (--label), or set labelled=False (--no-labels) if "
+        f"there is none. Its columns are {names_of(table)}."
     )
 
 
 def _require(path: Path, table: pd.DataFrame, wanted: Sequence[str]) -> None:
     if table.columns.has_duplicates:
         twice = sorted(set(map(str, table.columns[table.columns.duplicated()])))
-        raise InputError(f"{path} has several columns named {', '.join(map(repr, twice))}.")
+        raise InputError(f"{path} has several columns named {', '.join(map(repr, twice))}. Rename them.")
     missing = [name for name in wanted if name not in table]
     if missing:
-        message = f"{path} lacks the columns {', '.join(map(repr, missing))}; it has {_names(table)}."
+        message = f"{path} has no column {', '.join(map(repr, missing))}. Its columns are {names_of(table)}."
         if MEMBER in missing:
             message += " Name the column that marks members with member= (--member)."
         raise InputError(message)
@@ -237,7 +239,9 @@ def _values(path: Path, table: pd.DataFrame, name: str) -> np.ndarray:
     """Return (records, 1) a column of numbers."""
     _require(path, table, [name])
     if not pd.api.types.is_numeric_dtype(table[name]):
-        raise InputError(f"{path} has columns of values that are not numbers: {name}.")
+        raise InputError(
+            f"Column {name!r} of {path} holds values that are not numbers. Fix them, or drop these records."
+        )
     return table[name].to_numpy(dtype=np.float64, na_value=np.nan)[:, None]
 
 
@@ -259,19 +263,19 @@ def _answers(
     if pattern is None:
         lacks = " or ".join(repr(candidate.replace("{}", "<class>")) for candidate in patterns)
         raise InputError(
-            f"{path} lacks the columns {lacks} for every class; it has {_names(table)}. Say which they are: "
-            'with --probability COLUMN, or a pattern such as --probability "prob_{}".'
+            f"{path} has no columns {lacks} for every class. Its columns are {names_of(table)}. Name the columns with "
+            'answer= (--probability COLUMN), or with a pattern such as --probability "prob_{}".'
         )
     scale = patterns[pattern]
     names = list(matches[pattern])
     classes = np.array(list(matches[pattern].values()), dtype=object)
     words = [str(name) for name in names if not pd.api.types.is_numeric_dtype(table[name])]
     if words:
-        raise InputError(f"{path} has columns of answers that are not numbers: {', '.join(words)}.")
+        raise InputError(f"{path} has output columns that are not numbers: {', '.join(words)}. Fix their values.")
     if len(names) == 1:
         raise InputError(
-            f"{path} has one column of answers alone, {names[0]!r}, and there are two classes or more. If it is the answer for "
-            f"one of two, say --probability {names[0]}{_LOGITS_HINT.get(scale, '')}."
+            f"{path} has only one output column, {names[0]!r}, for two or more classes. If it is the output for one of "
+            f"two classes, pass answer={names[0]!r} (--probability {names[0]}){_LOGITS_HINT.get(scale, '')}."
         )
     if columns.answer is None:
         _check_unnamed(path, names, classes, _known_classes(classes, labels), pattern, scale)
@@ -315,8 +319,8 @@ def _check_unnamed(
     ]
     if unnamed and any(label in labels for label in classes):
         raise InputError(
-            f"{path} has columns that look like answers, but no label is named so: {', '.join(unnamed)}. Rename them, or name "
-            f'those that are: --probability "{pattern}"{_LOGITS_HINT.get(scale, "")} takes all.'
+            f"{path} has columns that look like outputs, but match no label: {', '.join(unnamed)}. Rename them, or select "
+            f'all of them with answer={pattern!r} (--probability "{pattern}"){_LOGITS_HINT.get(scale, "")}.'
         )
 
 
@@ -328,7 +332,7 @@ def _binary_answers(
     sure = _values(path, table, columns.answer)[:, 0]
     if not logits and sure.min() >= 0 and 2 < sure.max() <= 100:  # a missing number is reported later
         raise InputError(
-            f"{path} has {columns.answer!r} up to {sure.max():g}: these look like percentages. Divide them by 100."
+            f"{path} has {columns.answer!r} up to {sure.max():g}, which looks like percentages. Divide them by 100."
         )
     both = np.column_stack([np.zeros(len(sure)) if logits else 1 - sure, sure])
     if label is None:  # there are no labels to match with the names of the classes
@@ -339,15 +343,16 @@ def _binary_answers(
     labels = sorted(set(_label_texts(path, table[label])))
     if len(labels) > 2:
         raise InputError(
-            f"{columns.answer!r} is the probability of one of two classes, and {path} has {len(labels)} labels: "
-            f'{", ".join(labels[:5])}. Give a pattern, such as --probability "prob_{{}}".'
+            f"{columns.answer!r} is the probability of one of two classes, but {path} has {len(labels)} labels: "
+            f'{", ".join(labels[:5])}. Pass a pattern for the columns of all classes, such as --probability "prob_{{}}".'
         )
     positive = columns.positive
     if positive is None:
         positive = _positive(columns.answer, labels)
     if positive is None or (len(labels) == 2 and positive not in labels):
         raise InputError(
-            f"Of which class is {columns.answer!r} the probability? The labels are {', '.join(labels)}: say --positive CLASS."
+            f"{columns.answer!r} is a probability, but its class is unknown. The labels are {', '.join(labels)}. Pass "
+            "positive= (--positive CLASS)."
         )
     negative = next((other for other in labels if other != positive), f"not {positive}")
     return both, np.array([negative, positive], dtype=object)
@@ -369,9 +374,12 @@ def _label_texts(path: Path, labels: pd.Series) -> np.ndarray:
     """Return (records,) labels as text, as in the names of columns; whole numbers have no decimal point."""
     if labels.isna().any():
         row = int(labels.isna().to_numpy().argmax())
-        raise InputError(f"{path} has {labels.isna().sum()} records without a label, first in row {row}.")
+        raise InputError(
+            f"{path} has {labels.isna().sum()} records without a label, first in row {row}. Fill in the labels, or drop these "
+            "records."
+        )
     if pd.api.types.is_datetime64_any_dtype(labels) or pd.api.types.is_timedelta64_dtype(labels):
-        raise InputError(f"{path} has dates as labels, which name no column of answers: write them as text.")
+        raise InputError(f"{path} has dates as labels, which match no output column. Write them as text.")
     if isinstance(labels.dtype, pd.CategoricalDtype):
         labels = labels.astype(labels.cat.categories.dtype)
     if pd.api.types.is_float_dtype(labels) and (labels == np.floor(labels)).all():
@@ -401,7 +409,8 @@ def _positions(path: Path, labels: pd.Series, classes: np.ndarray) -> np.ndarray
     if unknown:
         examples = ", ".join(unknown[:5])
         raise InputError(
-            f"{path} has labels without a column of answers: {examples}. The columns are of {', '.join(map(str, classes))}."
+            f"{path} has labels without an output column: {examples}. The columns are for {', '.join(map(str, classes))}. "
+            "Add columns for these labels, or drop these records."
         )
     return np.array([position[name] for name in words])
 
@@ -413,19 +422,19 @@ def _features(path: Path, predictions: Predictions, id: str | None, person: str 
     if id in table and predictions.ids is not None:
         index = pd.Index(as_text(table[id]))
         if not index.is_unique:
-            raise InputError(f"{path} has several rows of one {id!r}, so predictions cannot be matched with them.")
+            raise InputError(
+                f"{path} has several rows with the same {id!r}, so they cannot be matched with predictions. Use unique ids."
+            )
         rows = index.get_indexer(pd.Index(predictions.ids))
         if (rows < 0).any():
             first = predictions.ids[(rows < 0).argmax()]
-            raise InputError(f"{path} lacks {(rows < 0).sum()} of {len(rows)} predicted records, first {first!r}.")
+            raise InputError(
+                f"{path} has no row for {(rows < 0).sum()} of {len(rows)} predicted records, first {first!r}. Add these rows."
+            )
         table = table.iloc[rows].reset_index(drop=True)
     elif len(table) != len(predictions.member):
         raise InputError(
-            f"{path} has {len(table)} rows, and there are predictions for {len(predictions.member)} records: give one row for "
-            "each, in the same order, or a column that names them in both (--id)."
+            f"{path} has {len(table)} rows, but there are predictions for {len(predictions.member)} records. Provide one "
+            "row for each in the same order, or an id column in both files: id= (--id)."
         )
     return table.drop(columns=names)
-
-
-def _names(table: pd.DataFrame) -> str:
-    return ", ".join(map(str, table.columns))

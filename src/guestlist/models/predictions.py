@@ -62,19 +62,19 @@ class Predictions:
         if not scale.has_classes and answers.ndim == 1:
             answers = answers[:, None]
         if not scale.has_classes and answers.shape[1:] != (1,):
-            raise InputError(f"Expected one predicted value per record, found answers shaped {answers.shape}.")
+            raise InputError(
+                f"A regression needs one predicted value per record; found answers shaped {answers.shape}."
+            )
         if scale.has_classes and (answers.ndim != 2 or answers.shape[1] < 2):
             raise InputError(
-                f"Expected answers shaped (records, classes) with two classes or more, found {answers.shape}."
+                f"answers must have the shape (records, classes) with at least two classes; found {answers.shape}."
             )
         if not len(answers):
-            raise InputError("There are no records: give answers about members and about non-members.")
+            raise InputError("There are no records. Pass outputs for members and for non-members.")
         scale.check(answers)
         member = _truth(self.member)
         if not isinstance(self.groups, Mapping):
-            raise InputError(
-                f"Expected groups={short_repr(self.groups)} to be names with (records,) values: {{'sex': …}}."
-            )
+            raise InputError(f"groups={short_repr(self.groups)} must map names to (records,) values: {{'sex': …}}.")
         labelled = flag("labelled", self.labelled)
         texts = {str(name): _texts(values, str(name)) for name, values in self.groups.items()}
         known = {name: _texts(getattr(self, name), name) for name in ("ids", "persons")}
@@ -83,19 +83,19 @@ class Predictions:
         for name, values in columns.items():
             if values is not None and values.shape != (len(answers),):
                 raise InputError(
-                    f"Expected {len(answers)} values of {name!r}, one per answer, found shape {values.shape}."
+                    f"{name!r} must have {len(answers)} values, one per record; found shape {values.shape}."
                 )
         features = _features(self.features, len(answers))
         classes = None
         if self.classes is not None:
             classes = _plain(self.classes, "classes")
         if classes is not None and classes.shape != (answers.shape[1],):
-            raise InputError(f"Expected {answers.shape[1]} classes, one per column of the answers.")
+            raise InputError(f"classes must have {answers.shape[1]} entries, one per column of answers.")
         for side, absent in (("members", member.all()), ("non-members", not member.any())):
             if absent:
-                raise InputError(f"All {len(answers)} records are {side}: an audit compares both.")
+                raise InputError(f"All {len(answers)} records are {side}. An audit needs members and non-members.")
         if not labelled and scale.has_classes is False:
-            raise InputError("Predicted values without true ones say nothing about who was a member.")
+            raise InputError("Predicted values without true values do not indicate membership. Pass labels=.")
         fields: dict[str, Any] = {
             "scale": scale,
             "answers": answers,
@@ -132,21 +132,24 @@ class Predictions:
             return answers.argmax(axis=1)
         labels = _numbers(self.labels, "labels")
         if labels.shape != (len(answers),):
-            raise InputError(f"Expected {len(answers)} values of 'labels', one per answer, found shape {labels.shape}.")
+            raise InputError(f"'labels' must have {len(answers)} values, one per record; found shape {labels.shape}.")
         broken = ~np.isfinite(labels)
         if broken.any():
             what = "true values"
             if scale.has_classes:
                 what = "labels"
-            raise InputError(f"{broken.sum()} {what} are NaN or infinite, first in row {int(broken.argmax())}.")
+            raise InputError(
+                f"{broken.sum()} {what} are NaN or infinite, first in row {int(broken.argmax())}. Fix them, or drop these "
+                "records."
+            )
         if not scale.has_classes:
             return labels
         outside = (labels < 0) | (labels >= answers.shape[1]) | (labels != np.floor(labels))
         if outside.any():
             first = int(outside.argmax())
             raise InputError(
-                f"{outside.sum()} labels are not in 0 … {answers.shape[1] - 1}, first {labels[first]:g} in row {first}: give "
-                "the position of each true class among the columns of the answers."
+                f"{outside.sum()} labels are not in 0 … {answers.shape[1] - 1}, first {labels[first]:g} in row {first}. "
+                "Pass the position of each true class among the columns of answers."
             )
         return labels.astype(np.int64)
 
@@ -169,7 +172,7 @@ def _plain(values: Any, name: str) -> np.ndarray:
 def _numbers(values: Any, name: str) -> np.ndarray:
     array = _plain(values, name)
     if array.dtype.kind == "b":  # booleans are neither outputs nor positions of classes
-        raise InputError(f"Expected {name!r} as numbers, found {array.dtype}.")
+        raise InputError(f"{name!r} must be numbers; found {array.dtype}.")
     try:
         return numbers(repr(name), array)
     except ValueError as error:
@@ -188,7 +191,7 @@ def _truth(values: Any) -> np.ndarray:
     if not all(known):
         others = [str(value) for value, fine in zip(array.ravel().tolist(), known, strict=True) if not fine]
         examples = ", ".join(sorted(set(others))[:5])
-        raise InputError(f"Expected 'member' to hold true/false or 1/0, found {examples} in {len(others)} records.")
+        raise InputError(f"'member' must hold true/false or 1/0; found {examples} in {len(others)} records.")
     return array.astype(bool)
 
 
@@ -198,7 +201,7 @@ def _texts(values: Any, name: str) -> np.ndarray | None:
         return None
     array = _plain(values, name)
     if array.dtype.names is not None:
-        raise InputError(f"Expected {name!r} to hold one value per record, found several: {array.dtype}.")
+        raise InputError(f"{name!r} must hold one value per record; found {array.dtype}.")
     if array.ndim != 1:
         return array
     return as_text(pd.Series(array, dtype=object if array.dtype.kind in "OU" else None))
@@ -217,5 +220,5 @@ def _features(features: Any, records: int) -> np.ndarray | pd.DataFrame | None:
     if not isinstance(features, pd.DataFrame):
         features = _plain(features, "features")
     if not features.ndim or len(features) != records:
-        raise InputError(f"Expected features of {records} records, one per answer, found {features.shape}.")
+        raise InputError(f"features must have {records} rows, one per record; found shape {features.shape}.")
     return features

@@ -397,11 +397,11 @@ class Probabilities:
         wrong = away | outside
         if wrong.any():
             row = int(wrong.argmax())
-            hint = "If they are logits, say so: scale='logits', or --scale logits."
+            hint = "If they are logits, pass scale='logits' (--scale logits)."
             if answers.min() >= 0 and np.abs(row_sums(answers) - 100).max() <= 100 * SUM_TOLERANCE:
-                hint = "They look like percentages: divide them by 100."
+                hint = "They look like percentages. Divide them by 100."
             raise InputError(
-                f"{wrong.sum()} of {len(answers)} answers are not probabilities (row {row} holds "
+                f"{wrong.sum()} of {len(answers)} outputs are not probabilities (row {row} holds "
                 f"{np.array2string(answers[row], precision=3, threshold=6)}, sum {answers[row].sum():.4g}). {hint}"
             )
 
@@ -442,14 +442,12 @@ class Logits:
     def check(self, answers: np.ndarray) -> None:
         _check_numbers(answers)
         if np.isinf(answers).any():
-            raise InputError(
-                "The model answers with infinite logits; if these are logarithms of probabilities, clip them."
-            )
+            raise InputError("The model outputs infinite logits. If these are logarithms of probabilities, clip them.")
         if len(answers) >= ENOUGH and (answers >= 0).all() and np.abs(answers.sum(axis=1) - 1).max() < SUM_TOLERANCE:
             raise InputError(
-                f"All {len(answers)} answers sum to 1 and none is negative: they are probabilities, and not logits. Leave the "
-                "softmax out of the module (a log_softmax may stay); of a function or predictions say "
-                "scale='probabilities', or --scale probabilities."
+                f"All {len(answers)} outputs sum to 1 and none is negative: they are probabilities, not logits. Remove "
+                "the softmax from the module (a log_softmax may stay). For a function or predictions, pass "
+                "scale='probabilities' (--scale probabilities)."
             )
 
     def resolved(self, answers: np.ndarray, labels: np.ndarray) -> Logits:
@@ -491,8 +489,8 @@ class Labels:
         if wrong.any():
             row = int(wrong.argmax())
             raise InputError(
-                f"{wrong.sum()} of {len(answers)} answers are not one class each (row {row} holds "
-                f"{np.array2string(answers[row], precision=3, threshold=6)}). If they are probabilities, say so: "
+                f"{wrong.sum()} of {len(answers)} outputs are not exactly one class (row {row} holds "
+                f"{np.array2string(answers[row], precision=3, threshold=6)}). If they are probabilities, pass "
                 "scale='probabilities'."
             )
 
@@ -503,7 +501,7 @@ class Labels:
         return {"correct": correct(answers, labels)}
 
     def hinge(self, answers: np.ndarray, labels: np.ndarray) -> np.ndarray:
-        raise InputError("Labels alone do not say how sure a model is: this needs probabilities or logits.")
+        raise InputError("This needs probabilities or logits, and the model predicts only labels.")
 
     def soft(self, answers: np.ndarray) -> np.ndarray:
         return answers
@@ -536,7 +534,7 @@ class Values:
     def check(self, answers: np.ndarray) -> None:
         _check_numbers(answers)
         if np.isinf(answers).any():
-            raise InputError("The model predicts infinite values.")
+            raise InputError("The model predicts infinite values. Check the model and its records.")
 
     def resolved(self, answers: np.ndarray, labels: np.ndarray) -> Values:
         return replace(self, floor=residual_floor(labels - answers[:, 0]))
@@ -551,10 +549,10 @@ class Values:
         return answers
 
     def log_probabilities(self, answers: np.ndarray) -> np.ndarray:
-        raise InputError("Predicted values have no probabilities: this needs a classifier.")
+        raise InputError("This needs a classifier: predicted values have no probabilities.")
 
     def correct(self, answers: np.ndarray, labels: np.ndarray) -> np.ndarray:
-        raise InputError("Predicted values are not right or wrong: this needs a classifier.")
+        raise InputError("This needs a classifier: predicted values are not correct or wrong.")
 
     def saturated(self, answers: np.ndarray) -> float:
         return 0.0
@@ -591,5 +589,6 @@ def _check_numbers(answers: np.ndarray) -> None:
     broken = np.isnan(answers).any(axis=1)
     if broken.any():
         raise InputError(
-            f"The model answers NaN for {broken.sum()} of {len(answers)} records, first in row {broken.argmax()}."
+            f"The model outputs NaN for {broken.sum()} of {len(answers)} records, first in row {broken.argmax()}. Check "
+            "the model and these records."
         )

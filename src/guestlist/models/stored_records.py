@@ -217,7 +217,7 @@ def _members(source: Any, *, label: str | None, id: str | None, drop: Sequence[s
         require(source, drop, "members")
         source = source.drop(columns=list(drop))
     elif drop:
-        raise InputError("drop= (--drop) names columns, and members is not a table. Pass a DataFrame or a file.")
+        raise InputError("drop= (--drop) names columns, but members is not a table. Pass a DataFrame or a file.")
     if not isinstance(source, Data) and not hasattr(source, "__len__"):
         raise InputError(
             f"Expected members={short_repr(source)} to be features, (x, y), a table, gl.Data or the path of a table."
@@ -504,7 +504,7 @@ class _Form:
         return min(1.0, float(np.exp(self._log_shares[0]).sum()))
 
 
-MISSING = 12345.678  # stands for a missing value; in standard deviations, so that hardly any value is equal
+MISSING = 12345.678  # replaces a missing value; in standard deviations, so that hardly any value is equal
 
 
 def _windows(rows: Any, width: int) -> Iterator[Any]:

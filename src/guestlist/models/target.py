@@ -117,12 +117,12 @@ CAPABILITIES = {
     "train": "has no recipe to train models by",  # (data, rng) -> predict, for one reference
     "distil": "cannot be trained on soft labels",  # (data, soft, rng) -> predict
     "retrain": "cannot be retrained on all members",  # Retraining
-    "neighbours": "is not a K-NN model whose distances are known",  # (x) -> KnnSpace
+    "neighbours": "is not a K-NN model with known distances",  # (x) -> KnnSpace
     "leaves": "is not a tree, forest or boosted trees",  # (x) -> Trees
-    "white_box": "is not a torch target, whose gradients can be computed",  # (x, labels) -> WhiteBoxFeatures
+    "white_box": "is not a torch target, which gradients need",  # (x, labels) -> WhiteBoxFeatures
     "leverage": "is neither a linear, ridge or logistic regression nor a torch target",  # Finder
     "checkpoints": "has no checkpoints of its training",  # (x) -> answers of the model as it was, one after the other
-    "layers": "is not a torch target, whose layers can be looked into",  # (x) -> layer name to (records, width)
+    "layers": "is not a torch target, which layers need",  # (x) -> layer name to (records, width)
 }
 
 
@@ -203,13 +203,13 @@ class Reads:
             if len(self.features) != 1:
                 raise InputError(
                     f"The model was fitted on the columns {', '.join(self.features)}, but {side} is one text per record. "
-                    "Give a table."
+                    "Pass a table with these columns."
                 )
             x = pd.DataFrame({self.features[0]: x})
         if isinstance(x, pd.DataFrame) and self.features is not None:
             missing = [name for name in self.features if name not in x.columns]
             if missing:
-                raise InputError(f"The model was fitted on columns that {side} lacks: {', '.join(missing)}.")
+                raise InputError(f"{side} lacks columns that the model was fitted on: {', '.join(missing)}. Add them.")
             x = x[list(self.features)]
         if isinstance(x, pd.DataFrame) and self.arrays:
             if self.width is not None and len(x.columns) - len(data.groups) == self.width:
@@ -219,7 +219,7 @@ class Reads:
             except (TypeError, ValueError) as error:
                 raise InputError(
                     f"The model was fitted on an array, but {side} has columns that are not numbers ({reason(error)}). "
-                    "Audit the pipeline that encodes them, or give the encoded array."
+                    "Audit the full pipeline including its encoder, or pass the encoded array."
                 ) from error
         return data.with_x(x)
 
@@ -231,8 +231,8 @@ def _documents(data: Data, side: str) -> np.ndarray:
         columns = [name for name in x.columns if name not in data.groups] or list(x.columns)
         if len(columns) != 1:
             raise InputError(
-                f"The model reads one text per record, but {side} has the columns {', '.join(map(str, columns))}. Give a "
-                "table with one column of texts beside label, groups and ids."
+                f"The model reads one text per record, but {side} has the columns {', '.join(map(str, columns))}. Pass a "
+                "table with one text column, apart from label, groups and ids."
             )
         return x[columns[0]].to_numpy(dtype=object)
     if x.ndim == 2 and x.shape[1] == 1:
@@ -295,17 +295,24 @@ class Target:
         if not self.scale.has_classes:
             if np.size(self.classes):
                 raise InputError(
-                    f"A model that predicts values has no classes; found {short_repr(np.asarray(self.classes).tolist())}."
+                    "A model that predicts values has no classes; found "
+                    f"classes={short_repr(np.asarray(self.classes).tolist())}. Remove classes=."
                 )
         elif np.ndim(self.classes) != 1:
             raise InputError(
-                f"Expected classes={short_repr(np.asarray(self.classes).tolist())} to be a list of labels, one per column of the "
-                "answers: [0, 1]."
+                f"classes={short_repr(np.asarray(self.classes).tolist())} must be a list of labels, one per output "
+                "column, such as [0, 1]."
             )
         elif not len(self.classes):
-            raise InputError("What do the columns of the answers stand for? Give classes=[…]; or scale='values'.")
+            raise InputError(
+                "The classes of the output columns are unknown. Pass classes=[…], or scale='values' for a regression."
+            )
         elif len(self.classes) < 2 or len(set(map(str, self.classes))) < len(self.classes):
-            raise InputError(f"A classifier has two classes or more, all different; found {list(self.classes)}.")
+            raise InputError(
+                "A classifier needs at least two classes, each with its own name; found "
+                + ", ".join(map(str, self.classes))
+                + "."
+            )
 
     @property
     def columns(self) -> int:
@@ -349,16 +356,21 @@ def _values(y: np.ndarray, side: str) -> np.ndarray:
     """Return labels of a regression as numbers."""
     missing = pd.isna(y)
     if missing.any():
-        raise InputError(f"{side} has {missing.sum()} records without a label, first in row {missing.argmax()}.")
+        raise InputError(
+            f"{side} has {missing.sum()} records without a label, first in row {missing.argmax()}. Fill in the labels, or "
+            "drop these records."
+        )
     try:
         values = np.asarray(y).astype(np.float64)
     except (TypeError, ValueError) as error:
         raise InputError(
-            f"The model predicts numbers, but {side} has labels that are not numbers ({reason(error)}). Is it the right column?"
+            f"The model predicts numbers, but {side} has labels that are not numbers ({reason(error)}). Check label= "
+            "(--label)."
         ) from error
     if np.isinf(values).any():
         raise InputError(
-            f"{side} has {np.isinf(values).sum()} infinite labels, first in row {np.isinf(values).argmax()}."
+            f"{side} has {np.isinf(values).sum()} infinite labels, first in row {np.isinf(values).argmax()}. Fix them, or "
+            "drop these records."
         )
     return values
 
@@ -395,7 +407,7 @@ def answers(predict: Predict, x, columns: int, scale: Scale) -> np.ndarray:
         means = "(records, 1): one predicted value per record"
         if scale.has_classes:
             means = "(records, classes)"
-        raise InputError(f"Expected answers shaped {(len(x), columns)} {means}, found {outputs.shape}.")
+        raise InputError(f"The model's outputs must have the shape {(len(x), columns)} {means}; found {outputs.shape}.")
     scale.check(outputs)
     return outputs
 
@@ -431,14 +443,12 @@ def as_target(model, train: Recipe | Callable | None = None, name: str | None = 
 
         return trained_by(model, train)
     if isinstance(model, type):
-        raise InputError(
-            f"{model.__name__} is a class, and no model was made of it. Give a fitted one: {model.__name__}(…).fit(x, y)."
-        )
+        raise InputError(f"{model.__name__} is a class. Pass a fitted model: {model.__name__}(…).fit(x, y).")
     framework = framework_of(model)
     if framework is None:
         raise InputError(
-            f"Expected a fitted scikit-learn-style classifier or regressor, found {type(model).__name__}. "
-            "For anything else use gl.function_target(predict, classes=..., train=...)."
+            f"{type(model).__name__} is not a fitted scikit-learn-style classifier or regressor. Wrap other models with "
+            "gl.function_target(predict, classes=..., train=...)."
         )
     if framework.query is None:
         raise InputError(framework.advice)
@@ -605,7 +615,10 @@ def one_hot_labels(labels: np.ndarray, classes: np.ndarray) -> np.ndarray:
     """Return (records, classes): 1 for the label of each record, 0 for the other classes."""
     positions = encode(labels.reshape(len(labels)), classes)
     if (positions < 0).any():
-        raise InputError(f"The model answers {str(labels[(positions < 0).argmax()])!r}, which is none of its classes.")
+        raise InputError(
+            f"The model predicts {str(labels[(positions < 0).argmax()])!r}, which is not one of its classes. Check classes= "
+            "(--class)."
+        )
     return np.eye(len(classes))[positions]
 
 
@@ -690,6 +703,9 @@ class RetrainFunction:
 
     def __call__(self, recipe, members: Data, rng: np.random.Generator) -> Target:
         if recipe is not None:
-            raise InputError(f"{self.target.name} is a function, which is trained by no recipe but its own.")
+            raise InputError(
+                f"{self.target.name} is a function and cannot be trained by another recipe. Wrap the model with "
+                "gl.torch_target or gl.estimator_target instead."
+            )
         predict = self.target.can["train"](members, rng)
         return replace(self.target, predict=predict, can={**self.target.can, "retrain": self})

@@ -80,7 +80,9 @@ def torch_target(
         raise InputError(f"Expected a torch.nn.Module, found {type(module).__name__}.")
     scale = as_scale(scale)
     if scale.name not in ("logits", "values"):
-        raise ValueError(f"Expected scale={scale.name!r} to be 'logits' or 'values': leave the softmax out.")
+        raise ValueError(
+            f"scale={scale.name!r} is not supported for a torch module. Use 'logits' (without a softmax) or 'values'."
+        )
     target_recipe = None
     if train is not None:
         target_recipe = as_recipe(train)
@@ -189,7 +191,9 @@ def _reference_recipe(attacker: str, recipe: Recipe | None) -> Recipe | None:
     if attacker == "adaptive":
         return recipe
     if recipe is None:
-        raise InputError("A naive attacker trains references without the defence: give train=…, the recipe with it.")
+        raise InputError(
+            "attacker='naive' trains reference models without the defence. Pass train=, the recipe with the defence."
+        )
     return without_defence(recipe)
 
 
@@ -225,7 +229,7 @@ def _check_checkpoints(checkpoints: Sequence[Any]) -> None:
     if len(checkpoints) < 2:
         problems.append("one")
     if problems:
-        raise InputError(f"Expected checkpoints=[…] to be two modules or more, found {problems[0]}.")
+        raise InputError(f"checkpoints must be at least two modules; found {problems[0]}.")
 
 
 def _check_loss(recipe: Recipe | None, scale: Scale) -> None:
@@ -236,8 +240,8 @@ def _check_loss(recipe: Recipe | None, scale: Scale) -> None:
         suits = "cross_entropy"
     if loss in ("cross_entropy", "squared") and loss != suits:
         raise InputError(
-            f"{type(recipe).__name__} minimises loss={loss!r}, but the module answers with {scale.name}: give "
-            f"loss={suits!r}, or another scale."
+            f"{type(recipe).__name__} minimises loss={loss!r}, but the module outputs {scale.name}. Pass loss={suits!r}, "
+            "or a different scale."
         )
 
 
@@ -372,7 +376,7 @@ def _labels(module, classes) -> np.ndarray:
         return np.asarray(classes)
     outputs = outputs_of(module)
     if outputs is None:
-        raise InputError("How many classes does the module answer for? Give classes=[...].")
+        raise InputError("The number of classes of the module is unknown. Pass classes=[...].")
     return np.arange(max(outputs, 2))  # one output is the logit of the second of two
 
 

@@ -247,7 +247,8 @@ def _check_histogram_tree(tree: Any, features: int | None) -> None:
     sets = min(len(tree.raw_left_cat_bitsets), len(tree.binned_left_cat_bitsets))
     if (nodes["bitset_idx"][inner & (nodes["is_categorical"] != 0)] >= sets).any():
         raise InputError(
-            f"A tree of the model has a set of categories beyond its {sets}: the file is damaged, or forged."
+            f"A tree of the model has a set of categories beyond its {sets}: the file is damaged or was tampered with. "
+            "Save the model again."
         )
 
 
@@ -262,13 +263,13 @@ def _check(
         wrong = (to <= here) | (to >= count)
         if wrong.any():
             raise InputError(
-                f"A tree of the model has {count} nodes, and one of them leads to node {to[wrong][0]}: the file is damaged, or "
-                "forged."
+                f"A tree of the model has {count} nodes, but one refers to node {to[wrong][0]}: the file is damaged or "
+                "was tampered with. Save the model again."
             )
     read = np.asarray(feature)[here].astype(np.int64)
     for wrong_feature in (read.min(initial=0), read.max(initial=0)):
         if wrong_feature < 0 or (len(read) and features is not None and wrong_feature >= features):
             raise InputError(
-                f"A tree of the model reads feature {wrong_feature}, and the model has {features}: the file is damaged, or "
-                "forged."
+                f"A tree of the model reads feature {wrong_feature}, but the model has {features}: the file is damaged or "
+                "was tampered with. Save the model again."
             )

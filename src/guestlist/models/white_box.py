@@ -68,7 +68,7 @@ def gradient_norms(module, x, labels: np.ndarray) -> np.ndarray:
 
     groups = layers(module)
     if not groups:
-        raise InputError("The module has no parameters that are trained, so there are no gradients to look at.")
+        raise InputError("The module has no trainable parameters, so it has no gradients to compute.")
     parameters = {name: parameter.detach() for name, parameter in module.named_parameters()}
     trained = {name: parameters.pop(name) for group in groups.values() for name in group}
     fixed = {**parameters, **{name: buffer.detach() for name, buffer in module.named_buffers()}}
@@ -81,7 +81,9 @@ def gradient_norms(module, x, labels: np.ndarray) -> np.ndarray:
     try:
         gradients = vmap(grad(own_loss), in_dims=(None, 0, 0))(trained, x, targets)
     except RuntimeError as error:
-        raise InputError(f"Torch cannot give this module's gradients record by record ({reason(error)}).") from error
+        raise InputError(
+            f"Torch cannot compute this module's gradients record by record ({reason(error)}). Remove 'white_box'."
+        ) from error
     squares = {name: part.to(torch.float64).flatten(1).square().sum(1) for name, part in gradients.items()}
     return torch.stack([sum(squares[name] for name in group).sqrt() for group in groups.values()], dim=1).numpy()
 
@@ -195,18 +197,18 @@ def space_of(target: Target, name: str, x) -> np.ndarray:
         InputError: If the space is unknown, or the target does not have it.
     """
     if name not in SPACES:
-        raise InputError(f"There is no space {name!r}; these are there: {', '.join(SPACES)}, or an array of your own.")
+        raise InputError(f"There is no space {name!r}. Choose one of {', '.join(SPACES)}, or pass an array.")
     if name == "outputs":
         return np.exp(target.scale.log_probabilities(answers(target.predict, x, target.columns, target.scale)))
     if name == "inputs":
         return _numbers(target, x)
     layers = target.needs("layers", _NO_LAYERS.format(space=name))(x)
     if SPACES[name] not in layers:
-        raise InputError(f"{target.name} has one layer, so that it has no {name!r}. Take 'inputs' or 'outputs'.")
+        raise InputError(f"{target.name} has only one layer, so it has no {name!r}. Use 'inputs' or 'outputs'.")
     return layers[SPACES[name]]
 
 
-_NO_LAYERS = "The space {space!r} is that of a torch target, and {{name}} is none{{why}}. Take 'inputs' or 'outputs'."
+_NO_LAYERS = "The space {space!r} needs a torch target, and {{name}} is not one{{why}}. Use 'inputs' or 'outputs'."
 
 
 def _numbers(target: Target, x) -> np.ndarray:
@@ -217,7 +219,7 @@ def _numbers(target: Target, x) -> np.ndarray:
             dense = np.asarray(x, dtype=np.float64)
     except (TypeError, ValueError) as error:
         raise InputError(
-            f"The features of {target.name} are not all numbers ({reason(error)}): they are not a space. Take 'outputs', or "
-            "give an array of your own to gl.risks.shapr."
+            f"Some features of {target.name} are not numbers ({reason(error)}), so distances are undefined. Use "
+            "'outputs', or pass an array to gl.risks.shapr."
         ) from error
     return dense.reshape(len(dense), -1)

@@ -91,7 +91,7 @@ def epsilon_of(noise: float, *, rate: float, steps: int, delta: float = 1e-5, ac
     if accountant not in ACCOUNTANTS:
         why = "there is no such accountant"
         if accountant == "gdp":
-            why = "its central limit may lie below the truth"
+            why = "its central limit may underestimate epsilon"
         raise ValueError(f"Expected accountant={accountant!r} to be 'prv' or 'rdp': {why}.")
     if not noise >= 0 or not 0 < rate <= 1 or steps < 1 or not 0 < delta < 1:
         raise ValueError(
@@ -132,7 +132,7 @@ def noise_for(
         raise ValueError(f"Expected epsilon={epsilon} in [{low:g}, {high:g}].")
     if 1 - (1 - rate) ** steps <= delta:
         raise InputError(
-            f"A record is looked at with a probability below delta={delta}: no noise is needed. Give a smaller one."
+            f"A record is sampled with a probability below delta={delta}, so no noise is needed. Use a smaller delta."
         )
     key = float(epsilon), float(rate), int(steps), float(delta)
     if key not in _CACHE:

@@ -43,7 +43,7 @@ class Claim:
         number("delta", self.delta, 0, 1, "[)")
         flag("gaussian", self.gaussian)
         if self.gaussian and self.delta == 0:
-            raise ValueError("Expected delta=0 to be above 0: at 0, Gaussian noise promises nothing.")
+            raise ValueError("Expected delta=0 to be above 0: Gaussian noise gives no guarantee at delta 0.")
 
 
 LARGEST_MU = 1000.0
@@ -63,7 +63,7 @@ def yeom(epsilon: float, delta: float = 0.0) -> float:
         0.10517
     """
     Claim(epsilon, delta)
-    return min(1.0, float(np.expm1(min(epsilon, 1.0))) + delta)  # from ln 2 on it says nothing
+    return min(1.0, float(np.expm1(min(epsilon, 1.0))) + delta)  # from ln 2 on the bound is vacuous
 
 
 def erlingsson(epsilon: float, delta: float = 0.0) -> float:
@@ -182,7 +182,7 @@ def gaussian_epsilon(mu: float, delta: float) -> float:
         (4.3772, 9.9973)
     """
     if not 0 < delta < 1:
-        raise ValueError(f"Expected delta={delta} in (0, 1): with delta 0, Gaussian noise promises nothing.")
+        raise ValueError(f"Expected delta={delta} in (0, 1): Gaussian noise gives no guarantee at delta 0.")
     if gaussian_delta(0.0, mu) <= delta:
         return 0.0
     high = 1.0
@@ -208,7 +208,7 @@ def gaussian_mu(epsilon: float, delta: float) -> float:
         1.0
     """
     if not 0 < delta < 1:
-        raise ValueError(f"Expected delta={delta} in (0, 1): with delta 0, Gaussian noise promises nothing.")
+        raise ValueError(f"Expected delta={delta} in (0, 1): Gaussian noise gives no guarantee at delta 0.")
     if gaussian_delta(epsilon, LARGEST_MU) <= delta:
         return LARGEST_MU
     return float(brentq(lambda mu: gaussian_delta(epsilon, mu) - delta, 0.0, LARGEST_MU, xtol=1e-12))

@@ -132,7 +132,7 @@ class _Runs:
 
     def prepared(self, scores: np.ndarray, member: np.ndarray) -> tuple[np.ndarray, np.ndarray, float]:
         if np.isnan(scores).any():
-            raise InputError("Every run must have a score: a run without one is not a trial.")
+            raise InputError("Some runs have no score. Every run must have one, because each run is a trial.")
         return scores, member, 1.0
 
     def candidates(self, member: np.ndarray) -> tuple[float, ...]:
@@ -187,7 +187,7 @@ class GaussianRuns(_Runs):
 
     def bound(self, scores: np.ndarray, member: np.ndarray, candidate: float, delta: float, level: float) -> float:
         if delta <= 0:
-            raise InputError("Gaussian noise promises nothing at delta 0: give a delta above it.")
+            raise InputError("Gaussian noise gives no guarantee at delta 0. Use a delta above 0.")
         fpr, fnr = self._bounded(scores, member, candidate, level)
         return gaussian_epsilon(max(float(-ndtri(fpr) - ndtri(fnr)), 0.0) if max(fpr, fnr) < 1 else 0.0, delta)
 
@@ -313,7 +313,7 @@ def epsilon_lower_bound(
     member = np.asarray(member)
     if scores.ndim != 1 or scores.shape != member.shape or member.dtype != bool:
         raise InputError(
-            f"Expected one score and one true or false for each, found scores shaped {scores.shape} and member shaped "
+            f"scores and member must have the same length, and member must be Boolean; found {scores.shape} and "
             f"{member.shape} of {member.dtype}."
         )
     if len(member) < 2:

@@ -96,7 +96,7 @@ class _Guessing:
     def prepared(self, scores: np.ndarray, member: np.ndarray) -> tuple[np.ndarray, np.ndarray, float]:
         """Places in the order of scores, membership, and the share of the level that is left.
 
-        Equal scores are put in an order that says nothing, and records without one into the middle, where guesses come last.
+        Ties are broken at random, and records without a score are ranked in the middle, where guesses come last.
         """
         rng = np.random.default_rng([self.seed, len(member)])
         selected = self.membership.selected(member, rng)
@@ -168,7 +168,7 @@ class OneRunCurve(_Guessing):
         if self.curve == "approximate":
             return approximate_epsilon(len(member), guessed, right, delta, level)
         if delta <= 0:
-            raise InputError("Gaussian noise promises nothing at delta 0: give a delta above it.")
+            raise InputError("Gaussian noise gives no guarantee at delta 0. Use a delta above 0.")
         return gaussian_epsilon(one_run_mu(len(member), guessed, right, level), delta)
 
 
@@ -179,7 +179,7 @@ def one_run_p_value(records: int, guessed: int, right: int, epsilon: float, delt
     0.05
     """
     if not 0 <= right <= guessed <= records:
-        raise ValueError(f"Expected right={right} of guessed={guessed} of records={records}.")
+        raise ValueError(f"Expected right={right} at most guessed={guessed}, and that at most records={records}.")
     if right == 0:
         return 1.0
     q = float(expit(epsilon))

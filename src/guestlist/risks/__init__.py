@@ -12,7 +12,7 @@ Examples:
     True
     >>> rows = gl.risks.predictive_values(case, ["mu", "memorisation"], ["lira_bayes"])
     >>> [row.risk for row in rows if isinstance(row, gl.risks.PredictiveValue)]
-    ['everybody', 'mu', 'memorisation']
+    ['all_members', 'mu', 'memorisation']
     >>> gl.risks.compare_risks(case, "mu", "memorisation", "lira_bayes").attack
     'lira_bayes'
     >>> repeats = [rows, rows]

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from guestlist._util import extra
+from guestlist._util import close_matches, extra
 from guestlist.defences import labels_tensor, tensor
 from guestlist.errors import InputError
 
@@ -137,8 +137,8 @@ def tracin(
     learning_rates = np.asarray(learning_rate, dtype=np.float64)
     if not modules or learning_rates.shape not in ((), (len(modules),)):
         raise InputError(
-            f"Expected one checkpoint or more, and a learning rate for all or for each: found {len(modules)} checkpoints and "
-            f"rates shaped {learning_rates.shape}."
+            f"Pass at least one checkpoint, and one learning rate for all or one for each; found {len(modules)} "
+            f"checkpoints and rates shaped {learning_rates.shape}."
         )
     rates = np.broadcast_to(learning_rates, len(modules)).tolist()
     states = [part.state_dict() for part in modules]
@@ -279,7 +279,9 @@ def _records(module, x, y, loss: str, name: str):
     if loss not in ("cross_entropy", "squared"):
         raise ValueError(f"Expected loss={loss!r} to be 'cross_entropy' or 'squared'.")
     if len(x) != len(y) or not len(x):
-        raise InputError(f"Expected {name} and its labels to hold as many records, one or more: {len(x)} and {len(y)}.")
+        raise InputError(
+            f"{name} and its labels must have the same number of records, at least one; found {len(x)} and {len(y)}."
+        )
     if loss == "squared":
         return tensor(x, module), tensor(y, module).flatten()
     return tensor(x, module), labels_tensor(y, module)
@@ -287,7 +289,7 @@ def _records(module, x, y, loss: str, name: str):
 
 def _tests(module, x_test, y_test, loss: str):
     if (x_test is None) != (y_test is None):
-        raise InputError("Give both x_test and y_test, or neither.")
+        raise InputError("x_test and y_test must be passed together. Pass both, or neither.")
     if x_test is None:
         return None
     return _records(module, x_test, y_test, loss, "x_test")
@@ -305,7 +307,8 @@ def _check_layers(module, layers: Sequence[str] | None) -> None:
     unknown = [name for name in layers or () if name not in available]
     if unknown or (layers is not None and not len(layers)):
         raise InputError(
-            f"Expected layers={list(layers or ())} to be among those with parameters: {', '.join(available)}."
+            f"layers={list(layers or ())} must be layers with parameters. Available names: "
+            f"{close_matches(next(iter(layers or ()), ''), available)}."
         )
 
 

@@ -99,13 +99,14 @@ def forgetting(case: Case, ids: Sequence[str]) -> pd.DataFrame:
     """
     if case.stand_ins is None or case.setting.predictions or "margin" not in case.stand_ins.values:
         raise InputError(
-            "A preview of forgetting needs references, and this audit has none that are compared on one record."
+            "A preview of forgetting needs reference models that were compared on single records, and this audit has "
+            "none. Audit again with references= (--references)."
         )
     names = case.records["id"].astype(str).to_numpy()
     members = np.flatnonzero(case.truth.member & case.truth.evaluated)
     unknown = sorted(set(ids) - set(names[members]))
     if unknown:
-        raise InputError(f"Expected ids of members, found {', '.join(unknown)}.")
+        raise InputError(f"{', '.join(unknown)} is not the id of a member. Check ids= (--ids).")
     leaving = members[np.isin(names[members], list(ids))]
     staying = np.setdiff1d(members, leaving)
     member = case.stand_ins.member
@@ -175,7 +176,8 @@ def leave_one_out(
         raise ValueError(f"Expected repeats={repeats} to be 1 or more.")
     if "p_y" not in target.scale.signal_names and target.scale.has_classes:
         raise InputError(
-            f"{target.name} tells labels alone: what it says of a record changes by too little to be measured."
+            f"{target.name} predicts only labels, so the effect of one record on its outputs cannot be measured. Use a "
+            "model with probabilities."
         )
     chosen = _chosen(data, rows, ids)
     outputs = query(target.predict, data.x)
@@ -217,15 +219,15 @@ def _columns(with_all: np.ndarray, without: np.ndarray, *, classes: bool) -> dic
 
 def _chosen(data: Data, rows: Sequence[int] | None, ids: Sequence[Any] | None) -> np.ndarray:
     if (rows is None) == (ids is None):
-        raise InputError("Whom shall it be trained without? Give rows=[0, 1, …], or ids=[…]: one training for each.")
+        raise InputError("No record to remove is named. Pass rows=[0, 1, …] or ids=[…]; each takes one training.")
     if ids is not None:
         names = list(map(str, data.ids))
         unknown = [name for name in map(str, ids) if name not in names]
         if unknown:
-            raise InputError(f"No member has the id {unknown[0]!r}; there are such as {names[0]!r}.")
+            raise InputError(f"No member has the id {unknown[0]!r}. Ids look like {names[0]!r}.")
         return np.array([names.index(name) for name in map(str, ids)], dtype=np.int64)
     positions = np.asarray(rows, dtype=np.int64)
     wrong = positions[(positions < 0) | (positions >= len(data))]
     if len(wrong):
-        raise InputError(f"There is no row {wrong[0]}: members have rows 0 to {len(data) - 1}.")
+        raise InputError(f"There is no row {wrong[0]}. Members have the rows 0 to {len(data) - 1}.")
     return positions

@@ -118,7 +118,7 @@ def leaf_risk(model, members, *, label: str | None = None, id: str | None = None
     check_readable({"members": data}, target.predict)
     leaf = query(leaves, data.x).leaf
     if not leaf.shape[1]:
-        raise InputError(f"{target.name} has no trees.")
+        raise InputError(f"{target.name} has no trees. Pass a fitted tree, forest or boosted trees.")
     risk = leaf_risk_of(leaf, np.ones(len(data), dtype=bool))
     return pd.DataFrame({"id": data.ids, "label": data.y, **risk._asdict()})
 
@@ -152,7 +152,7 @@ def shapr_of(
     """
     target = as_target(model)
     if not target.scale.has_classes:
-        raise InputError(f"{target.name} predicts values, and SHAPr is about classes.")
+        raise InputError(f"{target.name} predicts values, and SHAPr needs a classifier.")
     name = default_space(target) if space is None else space
     tables = {"members": members, "nonmembers": nonmembers}
     sides = {side: target.fitting(as_data(part, side=side, label=label, id=id), side) for side, part in tables.items()}

@@ -293,7 +293,10 @@ def compare_over_repeats(
     a, b = (_metric_values(repeats, name, attack, metric) for name in (first, second))
     for name, values in ((first, a), (second, b)):
         if len(values) == 0 or len(values) != len(repeats):
-            raise InputError(f"Not every repeat says what the risk {name!r} is worth against {attack!r}.")
+            raise InputError(
+                f"Some repeats have no predictive value of the risk {name!r} for the attack {attack!r}. Pass repeats that all "
+                "have it."
+            )
     gaps = (a - b)[~np.isnan(a - b)]
     return RiskComparison(
         first=first,

@@ -286,7 +286,7 @@ def calibration(
     error = error_of(confidence)
     risks, member, persons, _ = scored_records(risks, member, persons)
     if ((risks < 0) | (risks > 1)).any():
-        raise ValueError("Expected risks in [0, 1], found others: only probabilities can be calibrated.")
+        raise ValueError("Expected risks in [0, 1]: only probabilities can be calibrated.")
     if member.all() or not member.any():
         return Calibration((), WITHHELD)
     odds = _odds(member, prior)

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from guestlist._case import Case, has_labels
-from guestlist._util import read_table
+from guestlist._util import close_matches, read_table
 from guestlist.errors import InputError
 from guestlist.risks import memorisation, model_internal, score
 from guestlist.risks.memorisation import WithInterval
@@ -72,7 +72,7 @@ MIN_REFERENCES = 8
 RISKS: dict[str, Risk] = {
     "risk_score": Risk(
         risk=score.from_references,
-        summary="probability of membership, given the modified entropy and the class; learnt from references",
+        summary="probability of membership, given the modified entropy and the class; fitted on reference models",
         paper=SONG,
         cost="nothing",
         needs=("mentr",),
@@ -82,7 +82,7 @@ RISKS: dict[str, Risk] = {
     ),
     "risk_score_own": Risk(
         risk=score.from_target,
-        summary="the same, learnt from the target's own members and non-members: an upper bound",
+        summary="the same, fitted on the target's own members and non-members: an upper bound",
         paper=SONG,
         cost="nothing",
         fitted_on_target=True,
@@ -122,7 +122,7 @@ RISKS: dict[str, Risk] = {
         risk=model_internal.shapr_in("first_layer"),
         summary="Shapley value of a member for a 5-NN model of the first layer's activations",
         paper=DUDDU,
-        cost="nothing, once the evidence is there",
+        cost="nothing, once the evidence is collected",
         fitted_on_target=True,
         evidence="spaces",
         part="first_layer",
@@ -132,7 +132,7 @@ RISKS: dict[str, Risk] = {
         risk=model_internal.shapr_in("last_hidden"),
         summary="the same of the last hidden layer's",
         paper=DUDDU,
-        cost="nothing, once the evidence is there",
+        cost="nothing, once the evidence is collected",
         fitted_on_target=True,
         evidence="spaces",
         part="last_hidden",
@@ -142,7 +142,7 @@ RISKS: dict[str, Risk] = {
         risk=model_internal.shapr_in("inputs"),
         summary="the same of the features as they are",
         paper=DUDDU,
-        cost="nothing, once the evidence is there",
+        cost="nothing, once the evidence is collected",
         fitted_on_target=True,
         evidence="spaces",
         part="inputs",
@@ -150,14 +150,14 @@ RISKS: dict[str, Risk] = {
     ),
     "leverage": Risk(
         risk=model_internal.leverage_of_target,
-        summary="how far the answer follows the record's own label: exact in linear models, of a network's last layer",
+        summary="how strongly the output depends on the record's own label: exact in linear models; of a network, its last layer",
         paper="Dorseuil et al. 2026",
         cost="nothing",
         evidence="leverage",
     ),
     "loss_trace": Risk(
         risk=model_internal.loss_trace,
-        summary="interquartile range of the record's loss in the course of training",
+        summary="interquartile range of the record's loss during training",
         paper="Pollock et al. 2024",
         cost="nothing",
         evidence="loss_trace",
@@ -181,7 +181,7 @@ RISKS: dict[str, Risk] = {
     ),
     "memorisation": Risk(
         risk=memorisation.memorisation,
-        summary="how much likelier references are right about the record if they trained on it",
+        summary="increase in the probability that reference models are correct on the record if trained on it",
         paper="Feldman & Zhang 2020",
         cost="references",
         references=MIN_REFERENCES,
@@ -242,7 +242,10 @@ def _default_risks(case: Case) -> dict[str, np.ndarray | WithInterval]:
 def _computable_risks(case: Case, names: Sequence[str]) -> dict[str, np.ndarray | WithInterval]:
     unknown = [name for name in names if name not in RISKS]
     if unknown:
-        raise InputError(f"There is no risk {unknown[0]!r}; these are there: {', '.join(RISKS)}.")
+        raise InputError(
+            f"There is no risk {unknown[0]!r}. Available names: {close_matches(unknown[0], RISKS)}. List all with guestlist "
+            "show risks."
+        )
     return {name: RISKS[name].risk(case) for name in names if RISKS[name].possible(case)}
 
 
@@ -271,7 +274,7 @@ def requested_risks(case: Case, names: Sequence[str] | None = None) -> dict[str,
 def attack_scores(case: Case, attack: str) -> np.ndarray:
     """Return (records,) scores of an attack that was run; the error names those that were."""
     if attack not in case.scores:
-        raise InputError(f"Attack {attack!r} was not run; these were: {', '.join(case.scores) or 'none'}.")
+        raise InputError(f"Attack {attack!r} was not run. Available names: {close_matches(attack, case.scores)}.")
     return case.scores[attack]
 
 
@@ -290,7 +293,7 @@ def _required_inputs(row: Risk) -> str:
     return " and ".join(parts)
 
 
-EVERY_MEMBER = "everybody"  # the first row of every table of predictive values
+EVERY_MEMBER = "all_members"  # flags every member: the first row of every table of predictive values
 CustomScores = Mapping[str, "np.ndarray | pd.Series"]
 
 
@@ -304,7 +307,7 @@ def custom_values(case: Case, custom: CustomScores) -> dict[str, np.ndarray]:
     values_by_name = {}
     for name, values in custom.items():
         if name in RISKS or name == EVERY_MEMBER:
-            raise InputError(f"There is a risk called {name!r} already; give yours another name.")
+            raise InputError(f"There is a risk {name!r} already. Rename your column.")
         convert = _by_id if isinstance(values, pd.Series) else _by_position
         values_by_name[name] = convert(case, name, values)
     return values_by_name
@@ -325,12 +328,12 @@ def read_custom(path: str | Path) -> dict[str, pd.Series]:
     path = Path(path)
     table = read_table(path, text=["id"])
     if "id" not in table:
-        raise InputError(f"{path} has no column 'id'; it has {', '.join(map(str, table.columns))}.")
+        raise InputError(f"{path} has no column 'id'. Add the ids of the records in a column of this name.")
     columns = table.set_index(table["id"].astype(str)).drop(columns="id")
     scores = {str(name): _numeric_column(path, str(name), columns[name]) for name in columns}
     numeric = {name: values for name, values in scores.items() if values is not None}
     if not numeric:
-        raise InputError(f"{path} has no column of numbers beside 'id'.")
+        raise InputError(f"{path} has no numeric column apart from 'id'. Add a column of scores.")
     return numeric
 
 
@@ -340,7 +343,7 @@ def _numeric_column(path: Path, name: str, column: pd.Series) -> pd.Series | Non
     wrong = column[values.isna() & column.notna()]
     if len(wrong) and values.notna().any():
         raise InputError(
-            f"Column {name!r} of {path} holds {wrong.iloc[0]!r}, which is not a number; mend it, or leave it out."
+            f"Column {name!r} of {path} holds {wrong.iloc[0]!r}, which is not a number. Fix it, or drop the record."
         )
     if len(wrong) or column.empty:
         return None
@@ -351,9 +354,9 @@ def _by_id(case: Case, name: str, values: pd.Series) -> np.ndarray:
     ids = case.records["id"].astype(str)
     index = values.index.astype(str)
     if index.has_duplicates:
-        raise InputError(f"The scores {name!r} have the id {index[index.duplicated()][0]!r} twice; give each once.")
+        raise InputError(f"The scores {name!r} have the id {index[index.duplicated()][0]!r} twice. Use unique ids.")
     if not ids.isin(index).any():
-        raise InputError(f"No id of the scores {name!r} is one of the audit's, such as {ids.iloc[0]!r}.")
+        raise InputError(f"The scores {name!r} have no id of the audit. Ids look like {ids.iloc[0]!r}.")
     return pd.Series(values.to_numpy(dtype=np.float64), index).reindex(ids).to_numpy()
 
 
@@ -361,8 +364,8 @@ def _by_position(case: Case, name: str, values: np.ndarray) -> np.ndarray:
     array = np.asarray(values, dtype=np.float64)
     if array.shape != (len(case.records),):
         raise InputError(
-            f"Expected scores {name!r} shaped ({len(case.records)},), one for each row of case.records, found {array.shape}; "
-            "or give a pandas Series whose index are ids."
+            f"The scores {name!r} must have the shape ({len(case.records)},), one for each row of case.records; found "
+            f"{array.shape}. Or pass a pandas Series whose index holds ids."
         )
     return array
 
@@ -382,7 +385,7 @@ def members_by_risk(case: Case, names: Sequence[str] | None = None) -> pd.DataFr
     """
     values_by_risk = requested_risks(case, names)
     if not values_by_risk:
-        raise InputError("This audit has what none of the risks takes; see: guestlist show risks.")
+        raise InputError("No risk can be computed from this audit. guestlist show risks lists what each risk needs.")
     member = case.truth.member & case.truth.evaluated
     members = case.records[member].drop(columns=["class", "row"], errors="ignore")
     table = members.assign(**{f"risk_{name}": values[member] for name, values in values_by_risk.items()})

@@ -325,7 +325,10 @@ def try_custom_attacks(
         except Exception as error:
             if unmade and isinstance(error, MissingEvidenceError):
                 continue
-            raise InputError(f"Attack {name!r} failed on made-up signals ({reason(error)}).") from error
+            raise InputError(
+                f"Attack {name!r} failed on simulated signals ({reason(error)}). Fix the function, then run the self-test "
+                "again."
+            ) from error
         checked_scores(name, scores, labels.shape)
 
 

@@ -262,7 +262,7 @@ def _does_not_rise(where: str, known: Mean, traits: AttackTraits) -> str | None:
 
 def _falls(where: str, known: Mean, traits: AttackTraits) -> str | None:
     if known.value < 0.5 - known.doubt:
-        return f"falls with membership: AUC {known.value:.3f} {where}; is a sign inverted?"
+        return f"falls with membership: AUC {known.value:.3f} {where}. Check the sign of the score."
     return None
 
 
@@ -276,7 +276,7 @@ def _below_lira(share: Mean, traits: AttackTraits) -> str | None:
     if share.value < FLOOR - share.doubt:
         return (
             f"reaches {share.value:.0%} of the AUC of {LIKELIHOOD_RATIO} where outputs vary more on members than on non-members; "
-            f"at least {FLOOR:.0%} are expected: does it use one variance for IN and OUT references?"
+            f"at least {FLOOR:.0%} are expected. Check that it estimates separate variances for IN and OUT references."
         )
     return None
 
@@ -284,8 +284,8 @@ def _below_lira(share: Mean, traits: AttackTraits) -> str | None:
 def _flags_low_and_high(ordinary: Mean, traits: AttackTraits) -> str | None:
     if ordinary.value < 0.5 - ordinary.doubt:
         return (
-            f"falls with membership, AUC {ordinary.value:.3f}, where models are surer and steadier about members: does it call "
-            "margins on both sides, or take a spread that is not that of one record over models?"
+            f"falls with membership, AUC {ordinary.value:.3f}, where models have larger and less variable margins on members. "
+            "Check that it flags only large margins, and estimates the standard deviation of one record over models."
         )
     return None
 
@@ -293,8 +293,8 @@ def _flags_low_and_high(ordinary: Mean, traits: AttackTraits) -> str | None:
 def _misses_the_clearest(top: Mean, traits: AttackTraits) -> str | None:
     if top.value < 0.5 - top.doubt:
         return (
-            f"ranks non-members first: {top.value:.0%} of its highest scores are members' where models know a tenth of their "
-            "records by heart; is its spread taken over IN and OUT references together?"
+            f"ranks non-members first: {top.value:.0%} of its highest scores are members', where models memorise a tenth of "
+            "their records. Check that the standard deviation is not estimated over IN and OUT references together."
         )
     return None
 

@@ -152,7 +152,7 @@ def test_a_number_that_cannot_be_done_is_named_and_the_users_own_connection_stay
         if k == 5:
             os.kill(os.getpid(), signal.SIGKILL)
 
-    with pytest.raises(AuditError, match=r"could not do number 5, though it tried once .*what was collected is kept"):
+    with pytest.raises(AuditError, match=r"Task 5 failed on Ray .*results are kept"):
         run(errand(tmp_path / "b", die), tmp_path / "b", Ray(retries=0))
 
     found = Ray().run(errand(tmp_path), NUMBERS, POOL, tmp_path / WORK)
@@ -160,7 +160,7 @@ def test_a_number_that_cannot_be_done_is_named_and_the_users_own_connection_stay
     found.close()
     assert ray.is_initialized()
     assert ray.get(ray.remote(lambda: os.environ.get("MKL_NUM_THREADS")).remote()) is None
-    with pytest.raises(AuditError, match="connected to a Ray cluster already"):
+    with pytest.raises(AuditError, match="already connected to a Ray cluster"):
         run(errand(tmp_path), tmp_path, Ray("elsewhere:1"))
 
 
@@ -219,7 +219,7 @@ def test_a_head_that_dies_is_told_and_the_process_lives(ray, tmp_path):
     )
     shutil.rmtree(place, ignore_errors=True)
     assert found.returncode == 0, found.stderr
-    assert "has not answered for 1 seconds. What was collected before is kept." in found.stdout
+    assert "has not answered for 1 seconds" in found.stdout
     assert set(contents(tmp_path)) == {"1.npz"}
 
 

@@ -142,16 +142,16 @@ def pickle_task(task: Task) -> bytes:
         return cloudpickle.dumps(task)
     except Exception as error:
         raise AuditError(
-            f"What is to be done cannot be sent to other processes ({reason(error)}). Do it in this one: "
-            "engine=gl.Here() (--engine here)."
+            f"Cannot send the task to other processes ({reason(error)}). Run it in this process: engine=gl.Here() "
+            "(--engine here)."
         ) from error
 
 
 def load_error(error: Exception) -> AuditError:
     """Return the error for a task that a worker cannot load."""
     return AuditError(
-        f"What is to be done cannot be loaded in another process ({reason(error)}). Do it in this one: "
-        "engine=gl.Here() (--engine here)."
+        f"Cannot load the task in another process ({reason(error)}). Run it in this process: engine=gl.Here() (--engine "
+        "here)."
     )
 
 
@@ -161,7 +161,7 @@ def _picklable_error(error: Exception, k: int) -> Exception:
     try:
         pickle.loads(cloudpickle.dumps(error))
     except Exception:
-        return AuditError(f"Number {k} failed ({reason(error)}). What was collected before it is kept.")
+        return AuditError(f"Task {k} failed ({reason(error)}). Results of earlier tasks are kept; run again to resume.")
     error.add_note(f"It happened in another process:\n{text}")
     return error
 
@@ -183,8 +183,8 @@ def resolve_engine(engine: Engine | None, jobs: int | None) -> Engine:
         return Local(jobs)
     if jobs is not None:
         raise ValueError(
-            f"Expected either jobs={short_repr(jobs)} or engine={short_repr(engine)}; "
-            f"jobs is short for engine=gl.Local({short_repr(jobs)})."
+            f"jobs={short_repr(jobs)} and engine={short_repr(engine)} cannot be combined: jobs is short for "
+            f"engine=gl.Local({short_repr(jobs)}). Remove one of them."
         )
     if isinstance(engine, type) or not isinstance(engine, Engine):
         raise ValueError(f"Expected engine={short_repr(engine)} to be gl.Local(), gl.Here() or gl.Ray().")

@@ -80,7 +80,8 @@ class Local:
         is_integer = isinstance(self.jobs, int | np.integer) and not isinstance(self.jobs, bool)
         if not is_integer or self.jobs == 0 or self.jobs > MOST_JOBS:
             raise ValueError(
-                f"Expected jobs={short_repr(self.jobs)} to be a number of processes, {MOST_JOBS} at most, or -1 for one per core."
+                f"Expected jobs={short_repr(self.jobs)} to be a number of processes, at most {MOST_JOBS}, or -1 for one "
+                "per core."
             )
 
     def run(self, task: Task, numbers: Sequence[int], pool: Data, work: Path) -> Generator[Files]:

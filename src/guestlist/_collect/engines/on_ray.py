@@ -57,7 +57,7 @@ class Ray:
 
     def __post_init__(self):
         if not isinstance(self.retries, int) or self.retries < 0:
-            raise ValueError(f"Expected retries={self.retries!r} to be a whole number, 0 or more.")
+            raise ValueError(f"Expected retries={self.retries!r} to be an integer, 0 or more.")
 
     def run(self, task: Task, numbers: Sequence[int], pool: Data, work: Path) -> Generator[Files]:
         """Yield the files of every number."""
@@ -81,7 +81,7 @@ def _connected(ray, address: str | None) -> Iterator[None]:
         return
     if ray.is_initialized():
         raise AuditError(
-            f"This process is connected to a Ray cluster already. Leave address={address!r} (--address) out to use it."
+            f"This process is already connected to a Ray cluster. Omit address={address!r} (--address) to use it."
         )
     quiet = {"log_to_driver": False, "logging_level": logging.ERROR}
     address = address or os.environ.get("RAY_ADDRESS") or None
@@ -97,8 +97,8 @@ def _existing_cluster(ray, address: str, quiet: dict[str, Any]) -> Iterator[None
             ray.init(address=address, **quiet)
     except (OSError, ValueError, RuntimeError, ray.exceptions.RayError) as error:
         raise AuditError(
-            f"No Ray cluster answers at {address!r} ({error}). Start one with: ray start --head. Without an address, one is "
-            "started on this machine."
+            f"No Ray cluster answers at {address!r} ({error}). Start one with ray start --head, or omit the address to "
+            "start one on this machine."
         ) from error
     try:
         yield
@@ -228,8 +228,8 @@ class _Head:
 
     def _silent_error(self) -> AuditError:
         return AuditError(
-            f"The head node of the Ray cluster at {self.address} has not answered for {PATIENCE:.0f} seconds. What was "
-            "collected before is kept. Start the cluster again (ray start --head), and run the same audit again with its "
+            f"The head node of the Ray cluster at {self.address} has not answered for {PATIENCE:.0f} seconds. Results "
+            "collected so far are kept. Start the cluster again (ray start --head), then run the same audit with its "
             "address."
         )
 
@@ -240,9 +240,9 @@ def _fetch(ray, reference, k: int, retries: int) -> Files:
     except ray.exceptions.RayError as error:
         why = next(iter(str(getattr(error, "cause", None) or error).splitlines()), "")
         raise AuditError(
-            f"Ray could not do number {k}, though it tried {_times(1 + retries)} ({type(error).__name__}: {why}). Number {k} "
-            "is lost, what was collected is kept: run again. A full memory is the usual cause; guestlist, and whatever the "
-            "recipe imports, must be installed on every node."
+            f"Task {k} failed on Ray after {_times(1 + retries)} ({type(error).__name__}: {why}). Other results are kept; "
+            "run again to resume. The usual cause is too little memory. guestlist and everything the recipe imports must "
+            "be installed on every node."
         ) from error
     if isinstance(outcome, Exception):
         raise outcome

@@ -10,12 +10,12 @@ from guestlist._util import compact, count, decimal, percent, with_interval
 from guestlist.privacy import Claim, EpsilonBound
 
 EXCHANGEABLE = (
-    "What it allows holds where members and non-members were drawn from one pool by chance. Where they are different kinds of "
-    "people, an attack may tell them by that alone, and find more."
+    "This bound applies if members and non-members were drawn from one pool at random. If they differ in other ways, an attack "
+    "may separate them by that difference and exceed the bound."
 )
 NOT_EXCHANGEABLE = (
-    "What it allows does not hold in this game, which draws members and non-members from different kinds of people: an attack "
-    "may tell them by that alone, and find more, and the promise is kept all the same."
+    "This bound does not apply in this game, which draws members and non-members from different sources. An attack may separate "
+    "them by that difference and exceed the bound, although the claim holds."
 )
 
 
@@ -67,8 +67,8 @@ BELIEF = BoundTexts(
     not_contradicted="The claim of {claim} can still be believed, which does not show that it holds.",
     no_bound="After the scores of {whose} it can still be believed that ε{about} is 0, at δ = {delta:.3g}.",
     bound="After the scores of {whose} the belief that ε{about} is at least {epsilon}, at δ = {delta:.3g}, has a probability of "
-    "{share}. That is a credible bound, from Jeffreys' prior, and no proof: it is not promised that no more than one audit in "
-    "so many is wrong.",
+    "{share}. This is a credible bound from Jeffreys' prior, not a proof: its error rate over "
+    "audits is not guaranteed.",
     perfect="After {scores} the same would be believed of {epsilon}{paid}.",
     other_noise="",  # beliefs are about any noise
 )
