@@ -90,7 +90,7 @@ def test_the_demo_remembers_its_model_and_records(place, monkeypatch):
     monkeypatch.setattr("guestlist._audit.demo.demo_inputs", lambda: {"model": tree(), **small})
     monkeypatch.setattr("guestlist._audit.demo.QUICK", 2)
     shown = invoke("demo", "--quick", "--out", "audits/demo", "--jobs", "1", "--quiet")
-    assert len(shown.splitlines()) <= 27  # a tree has two attackers; the network of the demo has one
+    assert len(shown.splitlines()) <= 24  # a tree has two attackers; the network of the demo has one
     printed = pasted(shown)
     advice = "guestlist defend audits/demo"
     assert f"`{advice}`" in defence_step(gl.read_results("audits/demo"), Path("audits/demo"))

@@ -9,6 +9,7 @@ from example_results import leaking, quiet
 from guestlist import EXPORTS, Estimate
 from guestlist._findings.headline import FIXED, Headline
 from guestlist._report import terminal, wording
+from guestlist._report.first_screen import first_screen
 from guestlist._report.next_steps import next_steps
 from guestlist._report.page import report_page
 from guestlist._report.sections import headline
@@ -65,6 +66,24 @@ def test_the_file_holders_attack_is_no_sign_in_the_other_row():
     assert verdict_text(results).startswith("No evidence")
     assert verdict_texts(results)[1].startswith(f"{wording.FILE_HOLDER}: Yes, ")
     assert next_steps(results) != next_steps(quiet())  # a leak is acted on, whoever can use it
+
+
+def test_the_first_screen_names_the_attacker_only_where_two_were_tested():
+    both = first_screen(with_file_holder(leaking()))
+    assert [attacker.evidence.startswith("An attacker identifies") for attacker in both.attackers] == [True, True]
+    assert both.evidence.startswith("An attacker who holds the model file identifies about 58")
+    alone = first_screen(leaking())
+    assert alone.evidence == alone.attackers[0].evidence
+
+
+@pytest.mark.parametrize("verbose", [False, True])
+def test_each_verdict_in_the_terminal_starts_with_its_severity(verbose):
+    """The second attack finds nothing, so that the two severities differ."""
+    screen = first_screen(with_file_holder(leaking(), shown=False))
+    text = " ".join(terminal.summary(with_file_holder(leaking(), shown=False), verbose=verbose).split())
+    assert len({attacker.severity for attacker in screen.attackers}) == 2
+    for attacker in screen.attackers:
+        assert f"[{attacker.severity}] {attacker.who}: {attacker.verdict}" in text
 
 
 @pytest.mark.slow

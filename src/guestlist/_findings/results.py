@@ -192,7 +192,7 @@ class Results:
         >>> bool(auc.low < auc.value < auc.high)
         True
         >>> results.summary().splitlines()[0]
-        'Can training records of DecisionTreeClassifier be identified? Severity: low.'
+        'Can training records of DecisionTreeClassifier be identified?'
     """
 
     cover: Cover | None = None

@@ -135,6 +135,15 @@ class FirstScreen:
         worst = [attacker for attacker in self.attackers if attacker.severity == self.severity]
         return max(worst, key=lambda attacker: attacker.identified.low if attacker.identified else 0)
 
+    @property
+    def evidence(self) -> str:
+        """The evidence on the worst attacker; it names this attacker where two were tested."""
+        text = self.worst.evidence
+        if len(self.attackers) == 1:
+            return text
+        who = self.worst.who.replace("Someone", "attacker")
+        return text.replace("An attacker", f"An {who}").replace("an attacker", f"an {who}")
+
 
 def first_screen(results: Results, folder: Path | str | None = FOLDER_PLACEHOLDER) -> FirstScreen:
     """Collect the first screen.
@@ -196,19 +205,11 @@ def _attacker(results: Results, row: AttackerRow) -> Attacker:
         who=row.attacker,
         attack=wording.attack_title(row.attack),
         verdict=sentences[0],
-        evidence=_with_attacker(results, row, sentences[1]),
+        evidence=sentences[1],
         severity=row.severity,
         identified=identified,
         flagged=flagged,
     )
-
-
-def _with_attacker(results: Results, row: AttackerRow, evidence: str) -> str:
-    """Name the attacker in the evidence where two were tested."""
-    if results.file_holder is None:
-        return evidence
-    who = row.attacker.replace("Someone", "An attacker")
-    return evidence.replace("An attacker", who).replace("an attacker", f"{who[0].lower()}{who[1:]}")
 
 
 def _people(rate: Rate) -> People:

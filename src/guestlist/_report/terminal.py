@@ -56,9 +56,8 @@ def terminal_width() -> int:
 def _main_parts(results: Results, folder, width: int) -> list[str]:
     """Return the first screen of the report as text, with the basis of the verdict."""
     screen = first_screen(results, folder)
-    verdicts = [f"{attacker.verdict} {attacker.evidence}" for attacker in screen.attackers]
-    if len(verdicts) > 1:
-        verdicts = [f"{attacker.who}: {text}" for attacker, text in zip(screen.attackers, verdicts, strict=True)]
+    verdicts = [f"[{row.severity}] {row.who}: {row.verdict} {row.evidence}" for row in screen.attackers]
+    answer = [wording.question(results), *verdicts]
     warnings = [first_sentences(row.text) for row in screen.caveats]
     more = len(warnings) - MAX_WARNINGS
     if more > 0:
@@ -69,8 +68,7 @@ def _main_parts(results: Results, folder, width: int) -> list[str]:
     # The warnings above name the checks to resolve, and a command to run comes first.
     steps = sorted((step for step in screen.steps if not step.startswith(RESOLVE)), key=lambda step: "`" not in step)
     return [
-        f"{wording.question(results)} Severity: {screen.severity}.",
-        "\n".join([*(_filled(verdict, width) for verdict in verdicts), *(f"  {line}" for line in screen.picture)]),
+        "\n".join([*(_filled(text, width) for text in answer), *(f"  {line}" for line in screen.picture)]),
         _section("Before you rely on it", warnings, width),
         "\n".join(_bullets([*facts, wording.basis_sentence(results)], width)),
         _section("What to do", [first_sentences(step) for step in steps[:1]], width),
@@ -78,10 +76,11 @@ def _main_parts(results: Results, folder, width: int) -> list[str]:
 
 
 def _all_parts(results: Results, folder, width: int) -> list[str]:
+    attackers = first_screen(results, folder).attackers
     return [
         "\n".join(_filled(line, width) for line in wording.cover_lines(results)),
         wording.question(results),
-        *verdict_texts(results),
+        *(f"[{row.severity}] {text}" for row, text in zip(attackers, verdict_texts(results), strict=True)),
         _section("Before you rely on it", [row.text for row in diagnostics.caveats(results)], width),
         "\n".join(_bullets(_context(results), width)),
         _section("What to do", next_steps(results, folder), width),
