@@ -4,8 +4,6 @@
 labels, groups and ids into plain arrays. Nothing here knows about models.
 """
 
-from __future__ import annotations
-
 import copy
 import datetime
 from collections.abc import Mapping, Sequence
@@ -97,7 +95,7 @@ class Data:
     def __len__(self) -> int:
         return len(self.y)
 
-    def take(self, records: np.ndarray) -> Data:
+    def take(self, records: np.ndarray) -> "Data":
         """Return some of the records, by mask, position or slice."""
         records = _positions(records, len(self))
         groups = {name: values[records] for name, values in self.groups.items()}
@@ -116,7 +114,7 @@ class Data:
             fit_params=fit_params,
         )
 
-    def copied(self, records: np.ndarray | None = None) -> Data:
+    def copied(self, records: np.ndarray | None = None) -> "Data":
         """Copy all records, or some of them, for a model that may write on its input."""
         if records is None:
             return self.with_x(copied(self.x))

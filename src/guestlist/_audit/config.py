@@ -1,7 +1,5 @@
 """The options of an audit, validated once."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -68,7 +66,7 @@ class AuditConfig:
         progress: Progress | bool = True,
         about: About | None = None,
         **options: Any,
-    ) -> AuditConfig:
+    ) -> "AuditConfig":
         """Build a config from options as users pass them: ``jobs``, a flag as ``progress``, a cover in ``about``."""
         return cls(
             engine=resolve_engine(engine, jobs),

@@ -17,8 +17,6 @@ model, members, non-members
     report     results in the folder, then page, terminal, exports, gate
 """
 
-from __future__ import annotations
-
 import logging
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -295,7 +293,7 @@ def run_audit(inputs: Inputs, config: AuditConfig) -> Results:
         return grow_references(partial(_run, session), _recipe_interval_width, config.until)
 
 
-def _run(session: AuditSession, n_references: int) -> Results:
+def _run(session: "AuditSession", n_references: int) -> Results:
     """Audit with a number of reference models: collect, score, evaluate and report."""
     progress = session.config.progress
     case = session.collect(n_references)

@@ -1,7 +1,5 @@
 """Ridge regression of many labellings at once, with second-order terms; propensity scores to reweight non-members."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
@@ -28,7 +26,7 @@ class Terms(NamedTuple):
     values: np.ndarray
     unit: np.ndarray
 
-    def by_fold(self, x: np.ndarray, fold: np.ndarray) -> tuple[FoldTerms, ...]:
+    def by_fold(self, x: np.ndarray, fold: np.ndarray) -> "tuple[FoldTerms, ...]":
         """Prepare the terms to predict each fold from the others.
 
         Args:

@@ -1,7 +1,5 @@
 """Attack metrics and risks by group, pair of groups and class, and their correlation with the generalisation gap."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import combinations
@@ -374,7 +372,7 @@ class _Attack:
     at_fpr: np.ndarray
 
     @classmethod
-    def from_case(cls, case: Case, name: str) -> _Attack:
+    def from_case(cls, case: Case, name: str) -> "_Attack":
         scores = case.evaluated_scores[name]
         member = case.truth.member_evaluated
         best = np.full(len(scores), np.nan)

@@ -7,8 +7,6 @@ There are two rows. The headline is for someone who can query the model. Attacks
 the leaves of trees, have a separate row, chosen in the same way among themselves.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
@@ -149,12 +147,12 @@ def headline_rows(case: Case) -> tuple[str, ...]:
     return (first, second.name)
 
 
-def chosen(case: Case) -> Choice | None:
+def chosen(case: Case) -> "Choice | None":
     """Return the choice on stand-in targets; None with too few, or if no attack can be tried on them."""
     return _choose(case, _candidates(case))
 
 
-def _choose(case: Case, attacks: Mapping[str, Attack]) -> Choice | None:
+def _choose(case: Case, attacks: Mapping[str, Attack]) -> "Choice | None":
     stand_ins = case.of(sampled_stand_ins)
     if stand_ins is None or len(stand_ins.member) < MIN_STAND_INS:
         return None

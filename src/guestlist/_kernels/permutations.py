@@ -10,8 +10,6 @@ along the records (:class:`CyclicShifts`). Cyclic shifts form a group of permuta
 (Hemerik & Goeman 2018).
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -43,7 +41,7 @@ class Permutations(Protocol):
         In draw d, record i has the label ``labels[starts[d] + positions[i]]``.
         """
 
-    def within(self, records: np.ndarray) -> Permutations:
+    def within(self, records: np.ndarray) -> "Permutations":
         """Restrict the permutations to some of the records."""
 
 
@@ -67,7 +65,7 @@ class DensePermutations:
         draws, records = self.member.shape
         return np.ravel(self.member), np.arange(draws) * records, np.arange(records)
 
-    def within(self, records: np.ndarray) -> DensePermutations:
+    def within(self, records: np.ndarray) -> "DensePermutations":
         return DensePermutations(take_columns(self.member, records))
 
 
@@ -121,7 +119,7 @@ class CyclicShifts:
             raise ValueError("Expected membership permuted among all records, found several strata.")
         return np.tile(self.labels[0], 2), self.shifts[0], self.position
 
-    def within(self, records: np.ndarray) -> CyclicShifts:
+    def within(self, records: np.ndarray) -> "CyclicShifts":
         return replace(self, layer=self.layer[records], position=self.position[records])
 
 

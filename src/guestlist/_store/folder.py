@@ -14,8 +14,6 @@ A folder of different data, a different recipe or a different target is refused,
 a different path, audit or plan; see ``docs/folder.md``.
 """
 
-from __future__ import annotations
-
 import io
 import json
 import os
@@ -275,7 +273,7 @@ class Store:
             self._checked_files[path] = _CheckedFile(state, check_npz(path, provenance), set())
         return self._checked_files[path].names
 
-    def _unchanged_file(self, path: Path, provenance: dict[str, str]) -> _CheckedFile | None:
+    def _unchanged_file(self, path: Path, provenance: dict[str, str]) -> "_CheckedFile | None":
         """Return the result of the last check of a file, or None if the file has changed since."""
         checked = self._checked_files.get(path)
         if checked is not None and checked.state == _state(path, provenance):

@@ -1,7 +1,5 @@
 """Validate arguments where they enter; arguments for ``fit`` besides features and labels."""
 
-from __future__ import annotations
-
 import math
 import operator
 import os
@@ -156,7 +154,7 @@ class FitParams:
     options: Mapping[str, Any] = field(default_factory=dict)
     values: Mapping[str, np.ndarray] = field(default_factory=dict)
 
-    def take(self, records: np.ndarray) -> FitParams:
+    def take(self, records: np.ndarray) -> "FitParams":
         """Return the arguments for some of the records."""
         return FitParams(self.options, {name: values[records] for name, values in self.values.items()})
 

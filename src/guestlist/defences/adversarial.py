@@ -1,7 +1,5 @@
 """Defences trained against an attack classifier: adversarial regularisation and MemGuard."""
 
-from __future__ import annotations
-
 import hashlib
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
@@ -151,7 +149,7 @@ class MemGuard:
         with one_thread():  # more threads would slow down small networks
             return self._fitted(ask(data.x), ask(self.held_out.x), rng)
 
-    def _fitted(self, inside: np.ndarray, outside: np.ndarray, rng: np.random.Generator) -> Guarded:
+    def _fitted(self, inside: np.ndarray, outside: np.ndarray, rng: np.random.Generator) -> "Guarded":
         size = min(len(inside), len(outside))  # equal numbers, so that undecided means a probability of 0.5
         parts = [p[rng.permutation(len(p))[:size]] for p in (inside, outside)]
         answers = Data(np.sort(np.concatenate(parts), axis=1), np.repeat([1, 0], size))

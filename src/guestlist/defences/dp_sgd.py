@@ -1,7 +1,5 @@
 """DP-SGD and DP-Adam (Abadi et al. 2016): per-record clipping, Poisson batches and noise."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
@@ -179,7 +177,7 @@ def _factor(norms, clip: float):
     return clip / norms.clamp(min=clip)
 
 
-def _layer_gradients(layer, read, signal) -> _RowGradients | _SequenceGradients:
+def _layer_gradients(layer, read, signal) -> "_RowGradients | _SequenceGradients":
     """Return one layer's part of the gradients, from its input and backward signal."""
     from torch import nn
 
@@ -349,7 +347,7 @@ class DpSgd:
         """Train on (records, classes) probabilities instead of labels."""
         return last_module(self._steps(module, data.x, soft, rng))
 
-    def plain(self) -> DpSgd:
+    def plain(self) -> "DpSgd":
         """Return the same steps on the same batches, without clipping and noise."""
         return replace(self, noise=0.0, clip=inf)
 

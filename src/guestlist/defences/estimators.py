@@ -1,7 +1,5 @@
 """Recipes for estimators: refit as is, or with stronger regularisation."""
 
-from __future__ import annotations
-
 import inspect
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -36,7 +34,7 @@ class Refit:
             weight = weight * arguments[name]
         return self._fitted(model, data, rng, **{name: weight})
 
-    def plain(self) -> Refit:
+    def plain(self) -> "Refit":
         """Return itself: it has no defence."""
         return self
 

@@ -1,7 +1,5 @@
 """Evidence plans and the rows of the evidence table, with simulated evidence for self-tests."""
 
-from __future__ import annotations
-
 import shutil
 from collections.abc import Callable
 from dataclasses import Field, dataclass
@@ -49,7 +47,7 @@ class EvidenceType:
             fit, or the signals do.
     """
 
-    plan: type[Plan] | type[FromTarget]
+    plan: "type[Plan] | type[FromTarget]"
     view: type[Part]
     summary: str
     cost: str
@@ -61,7 +59,7 @@ class EvidenceType:
     default: bool = False
     default_scales: tuple[str, ...] = ()
     on_stand_ins: bool = False
-    simulate: Callable[[SimulatedModels, int], Any] | None = None
+    simulate: "Callable[[SimulatedModels, int], Any] | None" = None
     known_membership: Callable[[Any], np.ndarray] | None = None
     perfect_fit: Callable[[Any], Any] | None = None
 

@@ -1,7 +1,5 @@
 """Games that draw members independently, or as sets of given sizes."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import ClassVar
 

@@ -16,8 +16,6 @@ Where persons have several records, bounds for clusters (``persons.py``) replace
 threshold and for the members.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -72,7 +70,7 @@ class SortedScores:
     @classmethod
     def from_scores(
         cls, scores: np.ndarray, clusters: np.ndarray | None, weights: np.ndarray | None = None
-    ) -> SortedScores:
+    ) -> "SortedScores":
         """Sort scores; ``weights`` are numbers of records that each counts for, by default 1."""
         if clusters is None and weights is None:
             return cls(np.sort(scores), None)

@@ -6,8 +6,6 @@ the variance has two parts, one from drawing other records (or persons with seve
 targets. Targets are few, so the quantile is Student's with targets - 1 degrees of freedom.
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass, replace
 
@@ -193,7 +191,7 @@ class _Tails:
     members_above: np.ndarray  # (non-member pairs,) member pairs strictly above each
 
     @classmethod
-    def from_pairs(cls, pairs: _Pairs, fpr: float) -> _Tails:
+    def from_pairs(cls, pairs: _Pairs, fpr: float) -> "_Tails":
         def downwards(kind: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
             target, record = np.nonzero(kind)
             order = np.argsort(-pairs.scores[kind], kind="stable")
@@ -204,7 +202,7 @@ class _Tails:
         members_above = np.searchsorted(above, below, "left")
         return cls(fpr, nonmember_label, nonmember_target, member_label, member_target, members_above)
 
-    def unlinked(self, pairs: _Pairs, rng: np.random.Generator) -> _Tails:
+    def unlinked(self, pairs: _Pairs, rng: np.random.Generator) -> "_Tails":
         """The same pairs, with the persons renamed in each target, so that no two targets share records."""
         names = rng.permuted(np.tile(np.arange(pairs.n_clusters), (pairs.targets, 1)), axis=1)
         return replace(

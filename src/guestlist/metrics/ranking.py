@@ -1,7 +1,5 @@
 """Area under the ROC curve: DeLong intervals, paired differences, and comparisons within folds."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np
@@ -83,7 +81,7 @@ class ClusterCodes(NamedTuple):
     nonmember: np.ndarray | None
 
     @classmethod
-    def split(cls, clusters: np.ndarray | None, member: np.ndarray) -> ClusterCodes:
+    def split(cls, clusters: np.ndarray | None, member: np.ndarray) -> "ClusterCodes":
         if clusters is None:
             return cls(None, None)
         return cls(clusters[member], clusters[~member])
@@ -179,7 +177,7 @@ def auc_difference(
 
 
 def auc_difference_interval(
-    difference: float, variance: AucVariance, error: float, extra_variance: float = 0.0
+    difference: float, variance: "AucVariance", error: float, extra_variance: float = 0.0
 ) -> Estimate:
     """Return a difference of AUCs with its interval; ``extra_variance`` is added to that of the records."""
     half = 1 - unanimous_bound(variance.pairs, error / 2)

@@ -1,7 +1,5 @@
 """Leakage as a scorer for scikit-learn's cross-validation and searches."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,7 +10,7 @@ from guestlist.errors import InputError
 from guestlist.metrics.ranking import auc
 
 
-def leakage_scorer(x, y) -> LeakageScorer:
+def leakage_scorer(x, y) -> "LeakageScorer":
     """Return a scorer for ``cross_validate`` and ``GridSearchCV`` that measures leakage next to accuracy.
 
     The score is minus the AUC of the loss attack: -0.5 without leakage, -1 if the loss separates all members. It is a quick

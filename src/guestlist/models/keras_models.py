@@ -1,7 +1,5 @@
 """Keras 3 models as targets, with any backend: references are trained by ``clone_model`` and ``fit``."""
 
-from __future__ import annotations
-
 import json
 import warnings
 from collections.abc import Callable, Iterator
@@ -121,7 +119,7 @@ class KerasFit:
     steps: int | None = None
 
     @classmethod
-    def of(cls, model) -> KerasFit:
+    def of(cls, model) -> "KerasFit":
         """Return the training that a model remembers; a model from a file remembers none."""
         history = getattr(model, "history", None)
         if history is None or not getattr(history, "epoch", None):

@@ -1,7 +1,5 @@
 """Predictions of a model: the only input if the model itself is not available."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -108,7 +106,7 @@ class Predictions:
         for name, value in fields.items():
             object.__setattr__(self, name, value)
 
-    def take(self, records: np.ndarray) -> Predictions:
+    def take(self, records: np.ndarray) -> "Predictions":
         """Return some of the records, by position."""
         features = self.features
         if isinstance(features, pd.DataFrame):

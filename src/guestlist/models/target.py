@@ -1,7 +1,5 @@
 """The model under audit: its outputs, the training of its references, and its other capabilities."""
 
-from __future__ import annotations
-
 import functools
 import os
 import re
@@ -141,7 +139,7 @@ class Retraining(Protocol):
     @property
     def recipe(self) -> Any: ...
 
-    def __call__(self, recipe: Any, members: Data, rng: np.random.Generator) -> Target:
+    def __call__(self, recipe: Any, members: Data, rng: np.random.Generator) -> "Target":
         """Train a target on members, with a recipe that also trains its references.
 
         Args:

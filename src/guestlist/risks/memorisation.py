@@ -1,7 +1,5 @@
 """Memorisation, and mu with its stability: the effect of training on a record on the outputs of models."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import NamedTuple
@@ -104,11 +102,11 @@ class Effects:
         with np.errstate(divide="ignore"):  # no model on one side: the estimate is NaN, and so is its error
             return np.sqrt(1 / self.size + self.unbiased**2 / (2 * self.dof))
 
-    def with_tails(self, excess: float) -> Effects:
+    def with_tails(self, excess: float) -> "Effects":
         """Reduce the degrees of freedom for margins with heavier tails than normal, see :func:`tail_excess`."""
         return replace(self, dof=np.maximum(self.dof / excess, np.minimum(self.dof, MIN_DOF)))
 
-    def take(self, records: np.ndarray | slice) -> Effects:
+    def take(self, records: np.ndarray | slice) -> "Effects":
         return Effects(self.estimate[records], self.size[records], self.dof[records])
 
 
@@ -283,7 +281,7 @@ class _Grid:
     dof: float
 
     @classmethod
-    def over(cls, estimates: Effects) -> _Grid:
+    def over(cls, estimates: Effects) -> "_Grid":
         size = float(np.median(estimates.size))
         dof = float(np.median(estimates.dof))
         scale = np.sqrt(2 * dof)

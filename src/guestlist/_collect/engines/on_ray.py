@@ -4,8 +4,6 @@ The task and the records are put into the cluster once. Each number is a separat
 repeats only the numbers that it was working on.
 """
 
-from __future__ import annotations
-
 import logging
 import os
 import pickle
@@ -196,7 +194,7 @@ class _Head:
     silent_since: float | None = None
 
     @staticmethod
-    def connect(ray) -> _Head:
+    def connect(ray) -> "_Head":
         """Return the head of the connected cluster."""
         try:
             return _Head(ray, str(ray.get_runtime_context().gcs_address))

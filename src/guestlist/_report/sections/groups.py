@@ -1,7 +1,5 @@
 """Sections on groups: attack metrics and risks."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from itertools import groupby
