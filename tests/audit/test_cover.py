@@ -11,7 +11,7 @@ import guestlist as gl
 from guestlist import EXPORTS
 from guestlist._report.exports import plain
 from guestlist.cli import main
-from guestlist.cli.options import updated_stored_cover
+from guestlist.cli.common import updated_stored_cover
 
 SAID = {"title": "Loans, third release", "owner": "Risk", "dataset": "loans.csv", "purpose": "a review", "date": "May"}
 

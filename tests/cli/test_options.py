@@ -5,7 +5,7 @@ import pytest
 from click.testing import CliRunner
 
 from guestlist.cli import main
-from guestlist.cli.options import JobCount, NumberRange, PathType, WholeNumber
+from guestlist.cli.common import JobCount, NumberRange, PathType, WholeNumber
 
 BAD = ("nan", "inf", "-inf", "-1", "0", str(10**20), "", "1e400", "5 apples")
 

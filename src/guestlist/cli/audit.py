@@ -7,29 +7,32 @@ import click
 
 from guestlist import _collect, _store, models
 from guestlist.cli.common import (
-    as_json,
-    attacks,
-    evidence,
-    ignore,
-    jobs,
-    print_results,
-    progress_bar,
-    quiet,
-    show_warnings,
-    verbose,
-)
-from guestlist.cli.help import ATTACKS, INPUTS, REPORT, RUN, Command, option
-from guestlist.cli.options import (
+    ATTACKS,
+    INPUTS,
     MAX_REFERENCES,
     PATH,
     REFERENCES,
+    REPORT,
+    RUN,
     SHARE,
+    Command,
     WholeNumber,
+    as_json,
+    attacks,
     claim_from,
     claim_options,
     cover_from,
     cover_options,
+    evidence,
+    ignore,
+    jobs,
+    option,
+    print_results,
+    progress_bar,
+    quiet,
+    show_warnings,
     updated_stored_cover,
+    verbose,
 )
 from guestlist.cli.request import (
     evaluation_options,

@@ -10,9 +10,25 @@ import click
 
 from guestlist import _store
 from guestlist._util import decimal, interval, percent, single_line
-from guestlist.cli.common import as_json, print_json, short_path, show_warnings, verbose
-from guestlist.cli.help import ATTACKS, INPUTS, REPORT, RUN, Command, option
-from guestlist.cli.options import PATH, REFERENCES, SHARE, cover_from, cover_options, updated_stored_cover
+from guestlist.cli.common import (
+    ATTACKS,
+    INPUTS,
+    PATH,
+    REFERENCES,
+    REPORT,
+    RUN,
+    SHARE,
+    Command,
+    as_json,
+    cover_from,
+    cover_options,
+    option,
+    print_json,
+    short_path,
+    show_warnings,
+    updated_stored_cover,
+    verbose,
+)
 from guestlist.cli.request import (
     audit_arguments,
     evaluation_options,

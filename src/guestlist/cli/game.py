@@ -7,9 +7,31 @@ import click
 
 from guestlist import _collect, games
 from guestlist._util import close_matches, decimal, interval, single_line
-from guestlist.cli.common import address, as_json, build_engine, engine, jobs, print_json, quiet, short_path, verbose
-from guestlist.cli.help import ATTACKS, INPUTS, REPORT, RUN, Group, option
-from guestlist.cli.options import PATH, REFERENCES, SEED, SHARE, NumberRange, WholeNumber, cover_from, cover_options
+from guestlist.cli.common import (
+    ATTACKS,
+    INPUTS,
+    PATH,
+    REFERENCES,
+    REPORT,
+    RUN,
+    SEED,
+    SHARE,
+    Group,
+    NumberRange,
+    WholeNumber,
+    address,
+    as_json,
+    build_engine,
+    cover_from,
+    cover_options,
+    engine,
+    jobs,
+    option,
+    print_json,
+    quiet,
+    short_path,
+    verbose,
+)
 from guestlist.cli.show import show_table
 
 

@@ -8,9 +8,20 @@ from pathlib import Path
 import click
 
 from guestlist import _store
-from guestlist.cli.common import as_json, check_parent_folder, print_json, verbose
-from guestlist.cli.help import ATTACKS, INPUTS, REPORT, Command, option
-from guestlist.cli.options import FILE, PATH, NumberRange
+from guestlist.cli.common import (
+    ATTACKS,
+    FILE,
+    INPUTS,
+    PATH,
+    REPORT,
+    Command,
+    NumberRange,
+    as_json,
+    check_parent_folder,
+    option,
+    print_json,
+    verbose,
+)
 
 BEYOND_LIMIT = 1
 

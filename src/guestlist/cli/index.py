@@ -5,9 +5,17 @@ from pathlib import Path
 import click
 
 from guestlist import _store
-from guestlist.cli.common import as_json, check_parent_folder, print_json, short_path
-from guestlist.cli.help import REPORT, Command, option
-from guestlist.cli.options import FILE, PATH
+from guestlist.cli.common import (
+    FILE,
+    PATH,
+    REPORT,
+    Command,
+    as_json,
+    check_parent_folder,
+    option,
+    print_json,
+    short_path,
+)
 from guestlist.errors import InputError
 
 

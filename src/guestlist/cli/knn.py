@@ -9,9 +9,23 @@ import click
 
 from guestlist import _store
 from guestlist import knn as neighbours
-from guestlist.cli.common import as_json, check_table_path, print_json, write_table
-from guestlist.cli.help import INPUTS, REPORT, RUN, Group, option
-from guestlist.cli.options import FILE, JOBS, PATH, SEED, SHARE, WholeNumber
+from guestlist.cli.common import (
+    FILE,
+    INPUTS,
+    JOBS,
+    PATH,
+    REPORT,
+    RUN,
+    SEED,
+    SHARE,
+    Group,
+    WholeNumber,
+    as_json,
+    check_table_path,
+    option,
+    print_json,
+    write_table,
+)
 from guestlist.cli.show import show_table
 from guestlist.errors import InputError
 

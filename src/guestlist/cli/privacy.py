@@ -5,22 +5,34 @@ from typing import Any
 import click
 
 from guestlist import _collect, _store, _util, defences, games, privacy
-from guestlist.cli.common import address, as_json, build_engine, engine, jobs, print_json, quiet, show_warnings
-from guestlist.cli.help import ATTACKS, INPUTS, REPORT, RUN, Command, option
-from guestlist.cli.options import (
+from guestlist.cli.common import (
+    ATTACKS,
     DELTA_RANGE,
     EPSILON_RANGE,
+    INPUTS,
     MAX_NUMBER,
     PATH,
     REFERENCES,
+    REPORT,
+    RUN,
     SEED,
     SHARE,
+    Command,
     NumberRange,
     WholeNumber,
+    address,
+    as_json,
+    build_engine,
     claim_from,
     cover_from,
     cover_options,
+    engine,
     gaussian_noise,
+    jobs,
+    option,
+    print_json,
+    quiet,
+    show_warnings,
 )
 
 

@@ -7,9 +7,21 @@ import click
 
 from guestlist import _store
 from guestlist._util import close_matches, single_line
-from guestlist.cli.common import as_json, print_json, verbose
-from guestlist.cli.help import ATTACKS, INPUTS, REPORT, Command, option
-from guestlist.cli.options import FILE, PATH, SHARE, cover_options, updated_cover
+from guestlist.cli.common import (
+    ATTACKS,
+    FILE,
+    INPUTS,
+    PATH,
+    REPORT,
+    SHARE,
+    Command,
+    as_json,
+    cover_options,
+    option,
+    print_json,
+    updated_cover,
+    verbose,
+)
 from guestlist.cli.show import show_table
 from guestlist.errors import InputError
 

@@ -10,20 +10,26 @@ from typing import TYPE_CHECKING, Any
 
 from guestlist import _store, _util, models
 from guestlist.cli.common import (
+    ATTACKS,
+    INPUTS,
+    PATH,
+    RUN,
+    SEED,
+    SHARE,
     address,
     allow_pickle,
     attacks,
     build_engine,
+    claim_from,
     engine,
     evidence,
     ignore,
     jobs,
+    option,
     progress_bar,
     quiet,
     trust,
 )
-from guestlist.cli.help import ATTACKS, INPUTS, RUN, option
-from guestlist.cli.options import PATH, SEED, SHARE, claim_from
 from guestlist.errors import FolderError
 
 if TYPE_CHECKING:

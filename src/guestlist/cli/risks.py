@@ -7,9 +7,22 @@ import click
 
 from guestlist import _store, models
 from guestlist._util import single_line
-from guestlist.cli.common import allow_pickle, as_json, check_table_path, print_json, trust, write_table
-from guestlist.cli.help import ATTACKS, INPUTS, REPORT, Command, option
-from guestlist.cli.options import FILE, PATH, WholeNumber
+from guestlist.cli.common import (
+    ATTACKS,
+    FILE,
+    INPUTS,
+    PATH,
+    REPORT,
+    Command,
+    WholeNumber,
+    allow_pickle,
+    as_json,
+    check_table_path,
+    option,
+    print_json,
+    trust,
+    write_table,
+)
 from guestlist.cli.show import show_table
 
 TOP = 10

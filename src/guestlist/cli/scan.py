@@ -4,9 +4,7 @@ import sys
 
 import click
 
-from guestlist.cli.common import allow_pickle, as_json, print_json, trust
-from guestlist.cli.help import INPUTS, REPORT, Command, option
-from guestlist.cli.options import PATH
+from guestlist.cli.common import INPUTS, PATH, REPORT, Command, allow_pickle, as_json, option, print_json, trust
 from guestlist.cli.show import show_table
 
 STORES_MEMBERS = 1

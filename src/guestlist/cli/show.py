@@ -7,9 +7,7 @@ import click
 
 from guestlist import _store, defences, evidence, games, models
 from guestlist._util import single_line
-from guestlist.cli.common import as_json, print_json, progress_bar, quiet
-from guestlist.cli.help import ATTACKS, RUN, Command, option
-from guestlist.cli.options import NumberRange
+from guestlist.cli.common import ATTACKS, RUN, Command, NumberRange, as_json, option, print_json, progress_bar, quiet
 from guestlist.errors import InputError
 
 TABLES = (
