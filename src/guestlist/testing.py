@@ -19,11 +19,10 @@ import numpy as np
 import pandas as pd
 from scipy.stats import norm
 
+from guestlist._audit import audit
 from guestlist._audit.evaluate import evaluate
-from guestlist._audit.flow import audit
 from guestlist._case import Case, Check, Setting, Truth, score
-from guestlist._findings.headline import stand_in_targets
-from guestlist._findings.results import Results
+from guestlist._findings import Results, stand_in_targets
 from guestlist._views import Evidence, FullAnswersView, Rotation, Signals
 from guestlist.attacks import ATTACKS
 from guestlist.metrics import Estimate

@@ -18,7 +18,7 @@ from guestlist._audit.comparison import (
     side_of,
 )
 from guestlist._case import Cover, common_cover
-from guestlist._findings.results import Results
+from guestlist._findings import Results
 from guestlist._kernels import consecutive_codes, optional_take
 from guestlist._util import close_matches, short_repr
 from guestlist.errors import InputError

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from guestlist._case import Cover
-from guestlist._findings.results import Results
+from guestlist._findings import Results
 from guestlist._kernels import consecutive_codes
 from guestlist._store import to_json, write_json, write_text
 from guestlist.defences import Training
@@ -198,7 +198,7 @@ class Comparisons:
 
     def to_html(self, path: str | Path) -> Path:
         """Write the comparison as one self-contained page and return its path."""
-        from guestlist._report.comparison import comparison_page
+        from guestlist._report import comparison_page
 
         write_text(Path(path), comparison_page(self))
         return Path(path)

@@ -9,14 +9,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from guestlist._audit import AGAIN, PLAIN, AuditConfig, Candidate, Comparison, Difference, person_codes, run_audit
 from guestlist._audit.compare import compare
-from guestlist._audit.comparison import Comparison, Difference, person_codes
-from guestlist._audit.config import AuditConfig
-from guestlist._audit.defence_candidates import AGAIN, PLAIN, Candidate
-from guestlist._audit.flow import run_audit
 from guestlist._collect import Inputs, reset_rows
-from guestlist._findings.case_io import read_case
-from guestlist._findings.results import Results, read_results
+from guestlist._findings import Results, read_case, read_results
 from guestlist._kernels import consecutive_codes, optional_take
 from guestlist._store import from_json, open_store, read_json, text_digest, to_json, write_json
 from guestlist._util import describe, global_generators, one_thread, reason, stream

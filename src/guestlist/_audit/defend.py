@@ -9,21 +9,25 @@ from typing import Any, Literal
 
 import joblib
 
-from guestlist._audit.config import REFERENCES, AuditConfig
-from guestlist._audit.defence_candidates import PLAIN, Candidate, Situation, candidates
-from guestlist._audit.defence_results import (
+from guestlist._audit import (
     FPR,
+    PLAIN,
+    REFERENCES,
+    AuditConfig,
+    Candidate,
     DefenceRunner,
     Defended,
     Plain,
+    Situation,
+    candidates,
     compare_defences,
     pending_candidates,
+    run_audit,
     trained,
 )
-from guestlist._audit.flow import run_audit
 from guestlist._case import PRIOR, About, notes_of
 from guestlist._collect import Engine, Inputs, Local, Progress, UntilWidth, prepare
-from guestlist._findings.results import Results
+from guestlist._findings import Results
 from guestlist._store import audit_folder, folder_lock, from_json, open_store, read_json, to_json, write_json
 from guestlist.data import as_data
 from guestlist.defences import Recipe

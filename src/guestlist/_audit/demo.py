@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from guestlist._collect import Progress
-from guestlist._findings.results import Results
+from guestlist._findings import Results
 
 if TYPE_CHECKING:
     from sklearn.pipeline import Pipeline

@@ -8,6 +8,7 @@ from guestlist._case import Case, Scores
 from guestlist._collect import Progress
 from guestlist._diagnostics import table
 from guestlist._findings import (
+    Results,
     attacks,
     baseline,
     epsilon,
@@ -19,7 +20,6 @@ from guestlist._findings import (
     records,
     risk_distribution,
 )
-from guestlist._findings.results import Results
 from guestlist._util import one_thread
 
 FINDINGS: dict[str, Callable[[Case], object]] = {

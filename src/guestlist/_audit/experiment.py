@@ -9,11 +9,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from guestlist._audit.config import AuditConfig
-from guestlist._audit.experiment_summary import (
+from guestlist._audit import (
     ACCURACIES,
     ATTACKS,
     SHADOWS,
+    AuditConfig,
     Experiment,
     ExperimentSetting,
     Run,

@@ -307,7 +307,7 @@ class Experiment:
 
     def to_html(self, path: str | Path) -> Path:
         """Write the experiment as one self-contained page and return its path."""
-        from guestlist._report.experiment import experiment_page
+        from guestlist._report import experiment_page
 
         write_text(Path(path), experiment_page(self))
         return Path(path)

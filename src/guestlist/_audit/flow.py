@@ -27,7 +27,7 @@ from math import isfinite
 from pathlib import Path
 from typing import Any, Literal, TypeVar
 
-from guestlist._audit.config import REFERENCES, AuditConfig, claim_about
+from guestlist._audit import REFERENCES, AuditConfig, claim_about
 from guestlist._audit.evaluate import evaluate
 from guestlist._baseline.baseline import Baseline, cached_baseline
 from guestlist._case import PRIOR, About, Case, Check, Origin, Scores, score
@@ -56,8 +56,7 @@ from guestlist._diagnostics.table import (
     of_stored_members,
     of_twins,
 )
-from guestlist._findings.case_io import case_in
-from guestlist._findings.results import Results, write_results
+from guestlist._findings import Results, case_in, write_results
 from guestlist._store import Store, audit_folder, folder_lock, to_json
 from guestlist._util import one_thread
 from guestlist.attacks import Attack, select_attacks

@@ -20,10 +20,21 @@ from scipy.stats import norm
 
 from guestlist._case import CheckValue
 from guestlist._diagnostics.table import CHECKS, undermines_verdict
-from guestlist._findings.attacks import CHANCE, AttackResult
-from guestlist._findings.exposure import MAX_P_VALUE, top_k_ties
-from guestlist._findings.results import Demand, Gated, Limit, OpenCheck, Results, Sizes, Verdict, read_results
-from guestlist._findings.significance import SIGNIFICANCE_LEVEL
+from guestlist._findings import (
+    CHANCE,
+    MAX_P_VALUE,
+    SIGNIFICANCE_LEVEL,
+    AttackResult,
+    Demand,
+    Gated,
+    Limit,
+    OpenCheck,
+    Results,
+    Sizes,
+    Verdict,
+    read_results,
+    top_k_ties,
+)
 from guestlist._store import folder_lock, read_json, to_json, write_json
 from guestlist._util import close_matches, words
 from guestlist.attacks import ATTACKS, RULES
@@ -482,7 +493,7 @@ def assert_private(
         gated = _gated(audit, policy, limits, () if attacks is None else attacks, without_references, ignore)
     except AuditError as error:
         raise error.with_traceback(None) from None  # the message names the mistake, which is in the test
-    from guestlist._report.gate import gate_texts
+    from guestlist._report import gate_texts
 
     if not gated.passed:
         raise AssertionError("\n".join(["The audit exceeds its limits.", *gate_texts(gated)]))
@@ -493,7 +504,7 @@ def assert_private(
 
 def _report(check: OpenCheck) -> None:
     """Warn of an open check; of one that may be chance only in the log, as warnings may be errors."""
-    from guestlist._report.gate import open_check_text
+    from guestlist._report import open_check_text
 
     text = open_check_text(check)
     if check.code in CHECKS and CHECKS[check.code].by_chance:

@@ -8,12 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from guestlist._audit.config import REFERENCES, AuditConfig
-from guestlist._audit.flow import collect_case, run_audit
+from guestlist._audit import REFERENCES, AuditConfig, collect_case, run_audit
 from guestlist._case import PRIOR, About, Case, Origin
 from guestlist._collect import Engine, Inputs, Progress, UntilWidth, repeated_ids, with_description
-from guestlist._findings.epsilon import DELTA, Epsilon, epsilon_bound
-from guestlist._findings.results import Results
+from guestlist._findings import DELTA, Epsilon, Results, epsilon_bound
 from guestlist._store import to_json
 from guestlist._util import global_generators, one_thread, reason, stream
 from guestlist.attacks import select_attacks

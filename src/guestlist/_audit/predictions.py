@@ -13,15 +13,13 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from guestlist._audit.config import AuditConfig, claim_about
+from guestlist._audit import AuditConfig, claim_about, report
 from guestlist._audit.evaluate import evaluate
-from guestlist._audit.flow import report
 from guestlist._baseline.baseline import Baseline, cached_baseline
 from guestlist._case import PRIOR, About, Case, Check, Origin, score
 from guestlist._collect import Duplicates, repeated_ids
 from guestlist._diagnostics.table import of_duplicates, of_repeats
-from guestlist._findings.case_io import case_in
-from guestlist._findings.results import Results
+from guestlist._findings import Results, case_in
 from guestlist._store import PREDICTIONS, Manifest, Store, audit_folder, folder_lock, open_store, text_digest, to_json
 from guestlist._util import one_thread, short_repr, stream
 from guestlist.attacks import ATTACKS, Attack, check_attack_names, select_attacks

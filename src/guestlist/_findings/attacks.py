@@ -7,12 +7,13 @@ from functools import lru_cache
 import numpy as np
 
 from guestlist._case import PRIOR, Case
-from guestlist._findings import headline, hypothesis_tests
-from guestlist._findings.significance import (
+from guestlist._findings import (
     SIGNIFICANCE_LEVEL,
     AdjustedPValues,
     TestFamily,
     attack_p_values,
+    headline,
+    hypothesis_tests,
     is_significant,
 )
 from guestlist._kernels import best_threshold, count_unscored, six_digit_rows, six_digits

@@ -10,8 +10,7 @@ import numpy as np
 from guestlist._baseline.baseline import Baseline, read_baseline, read_cross_fitted
 from guestlist._case import PRIOR, Case, Check, Cover, Origin, Setting, Truth
 from guestlist._collect import UntilWidth
-from guestlist._findings.headline import stand_in_targets
-from guestlist._findings.records import OUTPUT_SIGNALS
+from guestlist._findings import OUTPUT_SIGNALS, stand_in_targets
 from guestlist._store import AT_ONCE, MANY_CELLS, PREDICTIONS, Store, from_json, open_store
 from guestlist._util import lazy_matrices, lazy_part
 from guestlist._views import NO_EVIDENCE, Evidence, Rotation

@@ -6,8 +6,7 @@ from pathlib import Path
 import numpy as np
 
 from guestlist._case import Case
-from guestlist._findings import headline
-from guestlist._findings.case_io import read_case
+from guestlist._findings import headline, read_case
 from guestlist._util import close_matches
 from guestlist.errors import InputError
 from guestlist.games import Provable, Split, Trials, game_of, is_iid

@@ -11,8 +11,7 @@ from scipy.stats import false_discovery_control
 
 from guestlist._case import Case
 from guestlist._collect import MIN_STAND_INS
-from guestlist._findings import headline, training_set
-from guestlist._findings.headline import evaluated_in_sample, sampled_stand_ins, tried
+from guestlist._findings import evaluated_in_sample, headline, sampled_stand_ins, training_set, tried
 from guestlist._kernels import rows_by_label, take_columns
 from guestlist.attacks import lira_bayes_offline
 from guestlist.metrics import conformal_p_values

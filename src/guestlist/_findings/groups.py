@@ -8,10 +8,7 @@ import numpy as np
 import pandas as pd
 
 from guestlist._case import Case, has_labels, signal_of
-from guestlist._findings import headline
-from guestlist._findings.attacks import CHANCE
-from guestlist._findings.records import group_columns
-from guestlist._findings.significance import SIGNIFICANCE_LEVEL, group_p_values, is_significant
+from guestlist._findings import CHANCE, SIGNIFICANCE_LEVEL, group_columns, group_p_values, headline, is_significant
 from guestlist._kernels import optional_take
 from guestlist._util import close_matches, stream
 from guestlist.errors import InputError

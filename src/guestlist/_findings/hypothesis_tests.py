@@ -7,8 +7,7 @@ import numpy as np
 from scipy.stats import binom, false_discovery_control
 
 from guestlist._case import Case
-from guestlist._findings import headline
-from guestlist._findings.significance import SHARES, SIGNIFICANCE_LEVEL
+from guestlist._findings import SHARES, SIGNIFICANCE_LEVEL, headline
 from guestlist._kernels import take_columns
 from guestlist._views import Signals
 from guestlist.attacks import Attack, population_p_value

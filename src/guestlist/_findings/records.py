@@ -18,8 +18,7 @@ import pandas as pd
 from scipy.special import stdtr
 
 from guestlist._case import Case, signal_of
-from guestlist._findings import exposure, headline, hypothesis_tests, training_set
-from guestlist._findings.exposure import MAX_P_VALUE, TopRanked, top_k_ties
+from guestlist._findings import MAX_P_VALUE, TopRanked, exposure, headline, hypothesis_tests, top_k_ties, training_set
 from guestlist._kernels import out_model_stats, take_columns
 from guestlist.metrics import conformal_p_values
 from guestlist.models import Labels

@@ -11,17 +11,33 @@ import pandas as pd
 
 from guestlist._baseline.baseline import Baseline
 from guestlist._case import Case, Check, CheckValue, Cover, Origin
-from guestlist._findings import headline, records
-from guestlist._findings.attacks import AgreementResult, AttackResult
-from guestlist._findings.baseline import Adjusted, GainOverBaseline
-from guestlist._findings.epsilon import Epsilon
-from guestlist._findings.exposure import ExposedPerson, Exposure
-from guestlist._findings.facts import Provenance, References, Subject
-from guestlist._findings.groups import GapCorrelation, GroupResult, GroupRisk, GroupRisks
-from guestlist._findings.headline import Headline, Sampling
-from guestlist._findings.hypothesis_tests import HypothesisTest, Level, PerRecordFpr
-from guestlist._findings.records import Exposed, ExposureSummary
-from guestlist._findings.risk_distribution import CalibratedScore, RiskDistribution
+from guestlist._findings import (
+    Adjusted,
+    AgreementResult,
+    AttackResult,
+    CalibratedScore,
+    Epsilon,
+    Exposed,
+    ExposedPerson,
+    Exposure,
+    ExposureSummary,
+    GainOverBaseline,
+    GapCorrelation,
+    GroupResult,
+    GroupRisk,
+    GroupRisks,
+    Headline,
+    HypothesisTest,
+    Level,
+    PerRecordFpr,
+    Provenance,
+    References,
+    RiskDistribution,
+    Sampling,
+    Subject,
+    headline,
+    records,
+)
 from guestlist._store import from_json, read_json, to_json, write_json, write_npy, write_parquet, write_text
 from guestlist._util import as_path, close_matches, path_error, path_exists, read_parquet
 from guestlist.data import Data
@@ -279,7 +295,7 @@ class Results:
         Args:
             verbose: Include the metrics of every attack, all checks and all limits.
         """
-        from guestlist._report.terminal import summary
+        from guestlist._report import summary
 
         return summary(self, verbose=verbose)
 
@@ -291,7 +307,7 @@ class Results:
             features: the members of the audit with their ids, to show the features of the most exposed; the audit folder
                 holds no features.
         """
-        from guestlist._report.page import report_page, with_features
+        from guestlist._report import report_page, with_features
 
         target = as_path("path", path)
         write_text(target, report_page(self if features is None else with_features(self, features)))
@@ -310,7 +326,7 @@ class Results:
     @property
     def plot(self):
         """Plots with matplotlib: ``.roc(ax=…)``, ``.exposure()``, ``.groups()`` and ``.comparison()`` return the Axes."""
-        from guestlist._report.plots import Plots
+        from guestlist._report import Plots
 
         return Plots(self)
 
@@ -318,7 +334,7 @@ class Results:
         return self.summary()
 
     def _repr_html_(self) -> str:
-        from guestlist._report.terminal import fragment
+        from guestlist._report import fragment
 
         return fragment(self)
 

@@ -6,8 +6,7 @@ import numpy as np
 from scipy.stats import rankdata, t
 
 from guestlist._case import Case
-from guestlist._findings import headline
-from guestlist._findings.headline import tried
+from guestlist._findings import headline, tried
 from guestlist._kernels import take_columns
 from guestlist._views import Rotation
 from guestlist.metrics import auc

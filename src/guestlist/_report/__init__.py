@@ -1,1 +1,8 @@
-"""The report: page, terminal, notebook and exports, rendered from results."""
+"""The report: page, terminal, notebook and exports, rendered from results.
+
+Names are loaded when first used; ``__init__.pyi`` lists them.
+"""
+
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -8,10 +8,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
 
-from guestlist._findings.attacks import AttackResult
-from guestlist._findings.results import Results
-from guestlist._report.templates import Section, fill_template
-from guestlist._report.wording import file_holder_attack, headline_attack
+from guestlist._findings import AttackResult, Results
+from guestlist._report import Section, file_holder_attack, fill_template, headline_attack
 from guestlist._util import count, decimal, percent, with_interval
 
 State = Literal["measured", "declared", "not tested"]

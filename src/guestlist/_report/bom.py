@@ -3,10 +3,15 @@
 import json
 from typing import Any
 
-from guestlist._findings.results import Results
-from guestlist._report.sections.answer import verdict_texts
-from guestlist._report.sections.facts import untested_sentences
-from guestlist._report.wording import LOWER_BOUND, headline_names, model_name, sanitize_results
+from guestlist._findings import Results
+from guestlist._report import (
+    LOWER_BOUND,
+    headline_names,
+    model_name,
+    sanitize_results,
+    untested_sentences,
+    verdict_texts,
+)
 from guestlist._util import percent
 from guestlist.metrics import Estimate
 

@@ -2,12 +2,20 @@
 
 from markupsafe import Markup
 
-from guestlist._audit.compare import LEVELS
-from guestlist._audit.comparison import AuditMetrics, Comparison, Comparisons, Difference
-from guestlist._report.charts import DASHES, MARKS, Axis, Chart, Series, interval_ends
-from guestlist._report.page import render_page
-from guestlist._report.templates import Section, render
-from guestlist._report.wording import privacy_guarantee, sanitize_value
+from guestlist._audit import LEVELS, AuditMetrics, Comparison, Comparisons, Difference
+from guestlist._report import (
+    DASHES,
+    MARKS,
+    Axis,
+    Chart,
+    Section,
+    Series,
+    interval_ends,
+    privacy_guarantee,
+    render,
+    render_page,
+    sanitize_value,
+)
 from guestlist._util import count, decimal, interval, percent
 from guestlist.metrics import Estimate
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from guestlist._case import Check
 from guestlist._diagnostics.table import CHECKS, changes_answer
-from guestlist._findings.results import Results
+from guestlist._findings import Results
 from guestlist._report import wording
 
 ORDER = ("issue", "ignored", "not run", "not applicable", "passed")  # issues first; what is collapsed comes last

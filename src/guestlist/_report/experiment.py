@@ -4,12 +4,9 @@ import math
 
 from markupsafe import Markup
 
-from guestlist._audit.experiment_summary import ACCURACIES, ATTACKS, SHADOWS, TARGET, Experiment
+from guestlist._audit import ACCURACIES, ATTACKS, SHADOWS, TARGET, Experiment
 from guestlist._case import Cover
-from guestlist._report.charts import Axis, Chart, Series, interval_ends
-from guestlist._report.page import render_page
-from guestlist._report.templates import Section, render
-from guestlist._report.wording import sanitize_value
+from guestlist._report import Axis, Chart, Section, Series, interval_ends, render, render_page, sanitize_value
 from guestlist._util import decimal, interval
 from guestlist.metrics import Estimate
 from guestlist.privacy import humphries

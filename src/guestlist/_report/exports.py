@@ -11,21 +11,27 @@ from typing import Any
 from urllib.parse import quote
 from xml.etree import ElementTree
 
-from guestlist._findings.results import Gated, Results
-from guestlist._report import diagnostics, gate, wording
-from guestlist._report.assessment import assessment_rows
-from guestlist._report.bom import cyclonedx
-from guestlist._report.first_screen import FirstScreen, first_screen
-from guestlist._report.gate import GateLine, gate_lines
+from guestlist._findings import Gated, Results
+from guestlist._report import (
+    SCHEMA_ID,
+    FirstScreen,
+    GateLine,
+    assessment_rows,
+    claim_sentences,
+    cyclonedx,
+    diagnostics,
+    gate,
+    gate_lines,
+    log_to_mlflow,
+    sanitize_results,
+    small_groups_sentence,
+    untested_sentences,
+    verdict_texts,
+    wording,
+)
+from guestlist._report.first_screen import first_screen
 from guestlist._report.latex import latex
 from guestlist._report.next_steps import next_steps
-from guestlist._report.schema import SCHEMA_ID
-from guestlist._report.sections.answer import verdict_texts
-from guestlist._report.sections.epsilon import claim_sentences
-from guestlist._report.sections.facts import untested_sentences
-from guestlist._report.sections.groups import small_groups_sentence
-from guestlist._report.tracking import log_to_mlflow
-from guestlist._report.wording import sanitize_results
 from guestlist._util import decimal, for_spreadsheets, percent, with_interval
 
 

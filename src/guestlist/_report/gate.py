@@ -4,9 +4,8 @@ import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from guestlist._findings.results import Demand, Gated, Limit, OpenCheck, Verdict
-from guestlist._report import diagnostics, wording
-from guestlist._report.wording import sanitize_value
+from guestlist._findings import Demand, Gated, Limit, OpenCheck, Verdict
+from guestlist._report import diagnostics, sanitize_value, wording
 from guestlist._util import count, decimal, with_interval
 
 MEASURE_NAMES = {"auc": "AUC", "advantage": "advantage"}

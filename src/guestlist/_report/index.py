@@ -9,13 +9,19 @@ from urllib.parse import quote
 
 from markupsafe import Markup
 
-from guestlist._findings.results import Gated, Results, read_results
-from guestlist._report import wording
+from guestlist._findings import Gated, Results, read_results
+from guestlist._report import (
+    ORDER,
+    AttackerRow,
+    Section,
+    attacker_rows,
+    displayed_rate,
+    render,
+    render_page,
+    sanitize_results,
+    wording,
+)
 from guestlist._report.first_screen import first_screen
-from guestlist._report.page import render_page
-from guestlist._report.severity import ORDER, AttackerRow, attacker_rows, displayed_rate
-from guestlist._report.templates import Section, render
-from guestlist._report.wording import sanitize_results
 from guestlist._util import decimal, interval, percent, reason, single_line
 from guestlist.errors import AuditError, InputError
 from guestlist.metrics import Estimate

@@ -3,8 +3,7 @@
 import math
 import re
 
-from guestlist._findings.attacks import AttackResult
-from guestlist._findings.results import Results
+from guestlist._findings import AttackResult, Results
 from guestlist._report.wording import headline_names, sanitize_results
 from guestlist._util import NO_NUMBER, decimal
 from guestlist.metrics import Estimate

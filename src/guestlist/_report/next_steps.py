@@ -5,9 +5,8 @@ import shlex
 from pathlib import Path
 
 from guestlist._case import Origin
-from guestlist._findings.results import Results
-from guestlist._report import diagnostics, wording
-from guestlist._report.sections.baseline import model_contribution
+from guestlist._findings import Results
+from guestlist._report import diagnostics, model_contribution, wording
 
 SUGGESTED_REFERENCES = 32
 FOLDER_PLACEHOLDER = "FOLDER"  # on a page, which may be read on another machine

@@ -10,11 +10,17 @@ from dataclasses import replace
 import pandas as pd
 
 from guestlist._case import Cover
-from guestlist._findings.results import Results
-from guestlist._report import wording
-from guestlist._report.assessment import assessment_section
-from guestlist._report.charts import Chart, chart_data
-from guestlist._report.first_screen import first_screen_section
+from guestlist._findings import Results
+from guestlist._report import (
+    Chart,
+    Section,
+    assessment_section,
+    chart_data,
+    first_screen_section,
+    render,
+    sanitize_results,
+    wording,
+)
 from guestlist._report.sections import (
     attacks,
     baseline,
@@ -26,8 +32,6 @@ from guestlist._report.sections import (
     hypothesis_tests,
     risks,
 )
-from guestlist._report.templates import Section, render
-from guestlist._report.wording import sanitize_results
 from guestlist._util import short_repr
 from guestlist.data import Data
 from guestlist.errors import InputError

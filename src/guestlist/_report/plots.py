@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from guestlist._findings.results import Results
+from guestlist._findings import Results
 from guestlist._report.wording import headline_names, sanitize_results
 from guestlist._util import extra
 from guestlist.errors import InputError

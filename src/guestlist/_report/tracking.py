@@ -5,7 +5,7 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from guestlist._findings.results import Results
+from guestlist._findings import Results
 from guestlist._report.wording import model_name, sanitize_results
 from guestlist._util import extra
 from guestlist.errors import InputError

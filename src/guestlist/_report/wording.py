@@ -2,9 +2,7 @@
 
 from typing import TypeVar
 
-from guestlist._findings.attacks import AttackResult
-from guestlist._findings.facts import Subject
-from guestlist._findings.results import Results
+from guestlist._findings import AttackResult, Results, Subject
 from guestlist._store import from_json, to_json
 from guestlist._util import compact, count, decimal, percent, single_line
 from guestlist.defences import Training

@@ -184,7 +184,7 @@ def _of_model(out: Path, options: dict):
 
 
 def _of_predictions(out: Path, options: dict):
-    from guestlist._audit.predictions import audit_predictions
+    from guestlist._audit import audit_predictions
 
     path = options["predictions"]
     names = ("scale", "label", "answer", "positive")

@@ -280,7 +280,7 @@ def claim_options(command):
     return command
 
 
-def claim_from(claimed: float | None, delta: float | None, gaussian_noise: bool) -> privacy.Claim | None:
+def claim_from(claimed: float | None, delta: float | None, gaussian_noise: bool) -> "privacy.Claim | None":
     """Build the claim from its options; None where none is given."""
     if claimed is None:
         if delta is not None or gaussian_noise:
@@ -325,7 +325,7 @@ def updated_cover(options: dict, cover: "Cover | None") -> "Cover | None":
     return replace(cover or Cover(), **changes)
 
 
-def updated_stored_cover(options: dict, store: _store.Store) -> "Cover | None":
+def updated_stored_cover(options: dict, store: "_store.Store") -> "Cover | None":
     """Return the stored cover of an audit updated by the options; None where no option is given."""
     from guestlist._case import Cover
 

@@ -41,8 +41,7 @@ from guestlist.cli.request import (
 from guestlist.cli.show import show_table
 
 if TYPE_CHECKING:
-    from guestlist._audit.defence_results import Defended, Row
-    from guestlist._audit.defend import Forecast
+    from guestlist._audit import Defended, Forecast, Row
 
 
 DEFAULT_REFERENCES = 32
@@ -99,9 +98,8 @@ def defend(context, folder, held_out, defences, out, references, fpr, estimate, 
     guestlist defend --model model.skops --members train.parquet \\
         --nonmembers holdout.parquet --label income
     """
-    from guestlist._audit.config import AuditConfig
+    from guestlist._audit import AuditConfig, estimate_runtime
     from guestlist._audit.defend import defend as defended
-    from guestlist._audit.defend import estimate_runtime
 
     folder = folder and folder.resolve()
     request, out, existing = _resolve_request(context, folder, out, options)

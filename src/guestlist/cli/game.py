@@ -204,9 +204,9 @@ def _build_game(game: type, *options):
 
 def _play(game, *, data, label, drop, out, seed, jobs, engine, address, quiet, verbose, as_json, **options) -> None:
 
+    from guestlist._audit import ExperimentSetting
     from guestlist._audit.experiment import experiment
-    from guestlist._audit.experiment_summary import ExperimentSetting
-    from guestlist._report.experiment import answer, game_description
+    from guestlist._report import answer, game_description
     from guestlist._util import read_table
     from guestlist.errors import InputError
 

@@ -101,8 +101,8 @@ def gate(
     guestlist gate audits/adult --max-tpr 0.05@0.01 --max-auc 0.6
     guestlist gate audits/adult --policy release.toml
     """
-    from guestlist._audit.gate import Policy, evaluate_policy, evaluate_policy_file, read_policy, write_gate
-    from guestlist._findings.results import read_results
+    from guestlist._audit import Policy, evaluate_policy, evaluate_policy_file, read_policy, write_gate
+    from guestlist._findings import read_results
     from guestlist._report import gate as words
 
     _check_paths(junit, sarif)
@@ -178,7 +178,7 @@ MAX_LINES = 10
 
 def _show(gated, words, show_ids: bool, verbose: bool) -> None:
     """Print the verdict and what fails; with ``verbose``, also what passes."""
-    from guestlist._report.wording import sanitize_value
+    from guestlist._report import sanitize_value
 
     gated = sanitize_value(type(gated), gated)  # names are what others wrote
     lines = words.gate_lines(gated)

@@ -32,7 +32,7 @@ def index(folder, out, as_json):
     \b
     guestlist index audits
     """
-    from guestlist._report.index import index_page, read_index
+    from guestlist._report import index_page, read_index
 
     found = read_index(folder)
     page = out or folder / "index.html"
@@ -49,7 +49,7 @@ def index(folder, out, as_json):
 
 def _check_replaceable(page: Path) -> None:
     """Refuse to replace a page that guestlist did not write."""
-    from guestlist._report.index import MARKER
+    from guestlist._report import MARKER
 
     if page.exists() and MARKER not in page.read_text("utf-8", errors="replace"):
         raise InputError(f"{page} is not a page of guestlist, and is not replaced. Choose another file with --out.")

@@ -93,9 +93,8 @@ def epsilon(folder, delta, claimed, gaussian_noise, attack, method, threshold, c
     guestlist must have drawn the members of the audit in FOLDER: create it with guestlist dp, with
     gl.play(gl.games.Canaries(), …) or gl.play(gl.games.Bernoulli(0.5), …), and many runs with gl.play_many.
     """
-    from guestlist._findings.case_io import read_case
-    from guestlist._findings.epsilon import DELTA, epsilon_bound
-    from guestlist._report.sections.epsilon import epsilon_verdict
+    from guestlist._findings import DELTA, epsilon_bound, read_case
+    from guestlist._report import epsilon_verdict
 
     methods: dict[str | None, privacy.BoundMethod | None] = {
         None: None,
@@ -223,7 +222,7 @@ def dp(data, label, drop, out, epsilon, delta, all_records, canaries, references
     with probability 0.5, and all other records are included. Add --noise 0 to see the result of the audit without noise.
     """
     from guestlist._audit.play import play
-    from guestlist._report.sections.epsilon import epsilon_verdict
+    from guestlist._report import epsilon_verdict
 
     progress = None
     if not options["quiet"] and not as_json:
@@ -271,7 +270,7 @@ def _records(path, label: str, drop) -> tuple[Any, int, list]:
     import numpy as np
     import pandas as pd
 
-    from guestlist._audit.experiment_summary import as_numbers
+    from guestlist._audit import as_numbers
     from guestlist.data import as_data
     from guestlist.errors import InputError
 

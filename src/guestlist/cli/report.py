@@ -42,8 +42,7 @@ def report(folder, out, features, verbose, **options):
 
     Title, owner, dataset, purpose and date are stored in FOLDER. Those you do not pass stay as they are.
     """
-    from guestlist._findings.facts import keep
-    from guestlist._findings.results import read_results
+    from guestlist._findings import keep, read_results
 
     results = read_results(folder)
     cover = updated_cover(options, results.cover)
@@ -69,7 +68,7 @@ def _members(folder: Path):
         _store.open_store(folder), "gl.read_results({folder}).to_html('report.html', features=gl.Data(x, y, ids=ids))"
     )
     if request.demo:
-        from guestlist._audit.demo import demo_inputs
+        from guestlist._audit import demo_inputs
 
         inputs = demo_inputs()
         return as_data(inputs["members"], side="members", label=inputs["label"])
@@ -92,8 +91,8 @@ def _members(folder: Path):
 @option(REPORT, "--out", type=FILE, help="File to write.  [default: stdout]")
 def export(folder, form, out):
     """Write the results of an audit for another tool."""
-    from guestlist._findings.results import read_results
-    from guestlist._report.exports import EXPORTS
+    from guestlist._findings import read_results
+    from guestlist._report import EXPORTS
 
     if form not in EXPORTS:
         raise InputError(
@@ -141,9 +140,9 @@ def compare(folders, fpr, pairs, out, verbose, as_json, **options):
     guestlist compare audits/plain audits/adv_reg audits/stopped \\
         --pair audits/adv_reg audits/stopped
     """
+    from guestlist._audit import short_names
     from guestlist._audit.compare import compare as compared
-    from guestlist._audit.compare import short_names
-    from guestlist._findings.results import read_results
+    from guestlist._findings import read_results
 
     paths = [str(folder) for folder in folders]
     if len(set(paths)) < len(paths):

@@ -35,7 +35,7 @@ from guestlist.errors import FolderError
 if TYPE_CHECKING:
     from guestlist._case import Cover
     from guestlist._collect import Engine, UntilWidth
-    from guestlist._findings.results import Results
+    from guestlist._findings import Results
     from guestlist._store import Store
 
 
@@ -198,7 +198,7 @@ def run_request(
     """Run the audit that a request describes, in a folder that stores the request."""
     claimed = claim_from(request.claimed, request.delta, request.gaussian_noise)
     check_tables(request)
-    from guestlist._audit.flow import audit
+    from guestlist._audit import audit
 
     arguments = audit_arguments(request, folder, options)
     arguments["about"]["cover"] = cover
@@ -253,7 +253,7 @@ def audit_arguments(request: Request, folder: Path, options: RunOptions) -> dict
 def _subject(request: Request, options: RunOptions) -> dict[str, Any]:
     """Return the model, its records and the column of their labels."""
     if request.demo:
-        from guestlist._audit.demo import demo_inputs
+        from guestlist._audit import demo_inputs
 
         return demo_inputs()
 

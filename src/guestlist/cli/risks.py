@@ -64,8 +64,7 @@ def risks(folder, risk, top, export, group, predictive_value, custom, as_json):
     guestlist risks audits/adult --group sex,race --top 10
     guestlist risks audits/adult --predictive-value --custom scores.csv
     """
-    from guestlist._findings.case_io import read_case
-    from guestlist._findings.groups import by_groups
+    from guestlist._findings import by_groups, read_case
 
     if group and predictive_value:
         raise click.UsageError("--group and --predictive-value cannot be combined. Omit one of them.")
@@ -110,9 +109,8 @@ def _members(folder: Path, case, names, top: int, export: Path | None):
 
     The first named risk ranks; without names the order is that of the report.
     """
-    from guestlist._findings.results import disagreements, members_by_exposure, read_results, report_table, with_risks
-    from guestlist._report.diagnostics import sentence
-    from guestlist._report.sections.risks import ranking_disagreements
+    from guestlist._findings import disagreements, members_by_exposure, read_results, report_table, with_risks
+    from guestlist._report import ranking_disagreements, sentence
     from guestlist.risks import members_by_risk, requested_risks
 
     results = None
@@ -156,8 +154,7 @@ def _show_members(listed, notes: list[str]) -> None:
 
 
 def _show_groups(group_risks) -> None:
-    from guestlist._report.sections.groups import group_differences, slice_name, too_small_sentence
-    from guestlist._report.sections.risks import group_contradictions
+    from guestlist._report import group_contradictions, group_differences, slice_name, too_small_sentence
 
     rows = [
         {
@@ -224,7 +221,7 @@ def forget(folder, ids, max_rows, as_json):
     \b
     guestlist forget audits/adult --ids 17,42
     """
-    from guestlist._findings.case_io import read_case
+    from guestlist._findings import read_case
     from guestlist.risks import forgetting
 
     pairs = forgetting(read_case(folder, scored=False), [part.strip() for part in ids.split(",")])

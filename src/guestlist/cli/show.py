@@ -41,7 +41,7 @@ def show(table, as_json):
 
 def show_table(rows: list[dict], drop: tuple[str, ...] = ()) -> None:
     """Print rows as a table that fits the terminal; columns in ``drop`` are omitted first."""
-    from guestlist._report.terminal import terminal_width, text_table
+    from guestlist._report import terminal_width, text_table
 
     click.echo(text_table(rows, width=terminal_width(), drop=drop))
 
@@ -146,7 +146,7 @@ def _risks() -> list[dict]:
 
 
 def _findings() -> list[dict]:
-    from guestlist._audit.evaluate import FINDINGS
+    from guestlist._audit import FINDINGS
 
     return [{"finding": name, "description": _first_line(find.__doc__)} for name, find in FINDINGS.items()]
 
@@ -166,7 +166,7 @@ def _checks() -> list[dict]:
 
 
 def _exports() -> list[dict]:
-    from guestlist._report.exports import EXPORTS
+    from guestlist._report import EXPORTS
 
     return [{"export": name, "description": row.summary, "file": row.suffix} for name, row in EXPORTS.items()]
 

@@ -13,7 +13,7 @@ import numpy as np
 from scipy.special import ndtr, ndtri
 from scipy.stats import binom
 
-from guestlist._findings.hypothesis_tests import count_flags
+from guestlist._findings import count_flags
 from guestlist.metrics import (
     Estimate,
     advantage,

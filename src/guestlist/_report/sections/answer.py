@@ -3,11 +3,8 @@
 import math
 
 from guestlist._diagnostics.attacks import reversed_cause
-from guestlist._findings.attacks import CHANCE, AttackResult, Rate
-from guestlist._findings.results import Results
-from guestlist._report import wording
-from guestlist._report.sections.baseline import baseline_verdict
-from guestlist._report.severity import LOW_FPR, identifying_rate
+from guestlist._findings import CHANCE, AttackResult, Rate, Results
+from guestlist._report import LOW_FPR, baseline_verdict, identifying_rate, wording
 from guestlist._util import count, decimal, interval, interval_in_people, people_base, percent, with_interval
 
 # How the answer begins, by the lower limit of the TPR at a low FPR.

@@ -5,13 +5,20 @@ from dataclasses import replace
 
 import numpy as np
 
-from guestlist._findings.attacks import AttackResult, Histogram, Rate
-from guestlist._findings.results import Results
-from guestlist._report import wording
-from guestlist._report.charts import Axis, Chart, Series, diagonal
-from guestlist._report.sections.epsilon import claim_text, exchangeability_clause, person_claim_text
-from guestlist._report.severity import LOW_FPR
-from guestlist._report.templates import Section, fill_template
+from guestlist._findings import AttackResult, Histogram, Rate, Results
+from guestlist._report import (
+    LOW_FPR,
+    Axis,
+    Chart,
+    Section,
+    Series,
+    claim_text,
+    diagonal,
+    exchangeability_clause,
+    fill_template,
+    person_claim_text,
+    wording,
+)
 from guestlist.privacy import allowed_tpr
 
 MAX_LISTED = 10  # attacks in the table

@@ -5,11 +5,8 @@ from typing import NamedTuple
 
 from guestlist._baseline.baseline import Baseline
 from guestlist._diagnostics.inputs import chance_sentence, inputs_text, split_advice
-from guestlist._findings.attacks import CHANCE, AttackResult
-from guestlist._findings.baseline import APART, FEW, FEWEST, UNSEEN, Adjusted
-from guestlist._findings.results import Results
-from guestlist._report import wording
-from guestlist._report.templates import Section, fill_template
+from guestlist._findings import APART, CHANCE, FEW, FEWEST, UNSEEN, Adjusted, AttackResult, Results
+from guestlist._report import Section, fill_template, wording
 from guestlist._util import compact, decimal, percent, with_interval
 from guestlist.metrics import Estimate
 

@@ -2,10 +2,8 @@
 
 from typing import NamedTuple
 
-from guestlist._findings.epsilon import REFUSED, Epsilon
-from guestlist._findings.results import Results
-from guestlist._report import wording
-from guestlist._report.templates import Section, fill_template
+from guestlist._findings import REFUSED, Epsilon, Results
+from guestlist._report import Section, fill_template, wording
 from guestlist._util import compact, count, decimal, percent, with_interval
 from guestlist.privacy import Claim, EpsilonBound
 

@@ -3,12 +3,8 @@
 import math
 from dataclasses import replace
 
-from guestlist._findings.facts import Subject
-from guestlist._findings.results import Results
-from guestlist._report import wording
-from guestlist._report.charts import Chart, Series
-from guestlist._report.sections.attacks import score_chart
-from guestlist._report.templates import Section, fill_template
+from guestlist._findings import Results, Subject
+from guestlist._report import Chart, Section, Series, fill_template, score_chart, wording
 from guestlist._util import compact, count, percent
 
 NOT_THE_TRAINING_SET = (

@@ -2,14 +2,18 @@
 
 import math
 
-from guestlist._findings.attacks import AttackResult, Rate
-from guestlist._findings.facts import Subject
-from guestlist._findings.headline import Sampling
-from guestlist._findings.results import Results
-from guestlist._report import diagnostics, gate, wording
-from guestlist._report.severity import RULE_NOTE, RULES
-from guestlist._report.templates import Section, fill_template
-from guestlist._report.wording import attacker_phrase, privacy_guarantee
+from guestlist._findings import AttackResult, Rate, Results, Sampling, Subject
+from guestlist._report import (
+    RULE_NOTE,
+    RULES,
+    Section,
+    attacker_phrase,
+    diagnostics,
+    fill_template,
+    gate,
+    privacy_guarantee,
+    wording,
+)
 from guestlist._util import compact, count, decimal, percent
 from guestlist.evidence import MODEL_FILE, QUERIES
 from guestlist.metrics import records_needed

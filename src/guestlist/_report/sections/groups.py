@@ -4,8 +4,8 @@ import math
 from collections.abc import Sequence
 from itertools import groupby
 
-from guestlist._findings.attacks import CHANCE
-from guestlist._findings.groups import (
+from guestlist._findings import (
+    CHANCE,
     CLASS,
     GROUP,
     PAIR,
@@ -14,12 +14,10 @@ from guestlist._findings.groups import (
     GroupRisk,
     GroupRisks,
     MeanRisk,
+    Results,
     TooSmall,
 )
-from guestlist._findings.results import Results
-from guestlist._report import wording
-from guestlist._report.charts import Axis, Chart, Series, interval_ends
-from guestlist._report.templates import Section, fill_template
+from guestlist._report import Axis, Chart, Section, Series, fill_template, interval_ends, wording
 from guestlist._util import compact, count, decimal, percent, with_interval
 from guestlist.metrics import Estimate
 from guestlist.risks import RECOMMENDED

@@ -4,15 +4,20 @@ import math
 from collections.abc import Sequence
 
 from guestlist._collect import MIN_STAND_INS
-from guestlist._findings.attacks import AttackResult
-from guestlist._findings.headline import FIXED, Headline, SameRecipe
-from guestlist._findings.results import Results
-from guestlist._report import wording
-from guestlist._report.charts import Axis, Chart, Series
-from guestlist._report.sections.answer import file_holder_sentences, verdict_sentences
-from guestlist._report.sections.attacks import roc_chart
-from guestlist._report.sections.epsilon import exchangeability_clause, person_claim_text
-from guestlist._report.templates import Section, fill_template
+from guestlist._findings import FIXED, AttackResult, Headline, Results, SameRecipe
+from guestlist._report import (
+    Axis,
+    Chart,
+    Section,
+    Series,
+    exchangeability_clause,
+    file_holder_sentences,
+    fill_template,
+    person_claim_text,
+    roc_chart,
+    verdict_sentences,
+    wording,
+)
 from guestlist._util import count, decimal, interval
 from guestlist.privacy import allowed_tpr
 

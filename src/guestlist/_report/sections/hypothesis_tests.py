@@ -2,11 +2,8 @@
 
 import math
 
-from guestlist._findings.hypothesis_tests import HypothesisTest, Level, PerRecordFpr
-from guestlist._findings.results import Results
-from guestlist._report import wording
-from guestlist._report.charts import Axis, Chart, Series, diagonal, interval_ends
-from guestlist._report.templates import Section, fill_template
+from guestlist._findings import HypothesisTest, Level, PerRecordFpr, Results
+from guestlist._report import Axis, Chart, Section, Series, diagonal, fill_template, interval_ends, wording
 from guestlist._util import count, interval, percent
 
 CALIBRATED = ""

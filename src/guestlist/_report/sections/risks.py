@@ -5,13 +5,19 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
-from guestlist._findings.groups import GroupRisks
-from guestlist._findings.results import REPORT, Results, contradictions
-from guestlist._findings.risk_distribution import CalibratedScore, RiskQuantiles
-from guestlist._report import wording
-from guestlist._report.charts import Axis, Chart, Series, diagonal, interval_ends
-from guestlist._report.sections.groups import interval_chart, slice_name
-from guestlist._report.templates import Section, fill_template
+from guestlist._findings import REPORT, CalibratedScore, GroupRisks, Results, RiskQuantiles, contradictions
+from guestlist._report import (
+    Axis,
+    Chart,
+    Section,
+    Series,
+    diagonal,
+    fill_template,
+    interval_chart,
+    interval_ends,
+    slice_name,
+    wording,
+)
 from guestlist._util import count, decimal, with_interval
 from guestlist.risks import RECOMMENDED, PredictiveValue
 
