@@ -16,8 +16,7 @@ from cyclonedx.validation.json import JsonStrictValidator
 from example_results import HOSTILE, hostile, leaking, predictions_only, quiet
 from guestlist import EXPORTS, Cover, InputError, Results
 from guestlist._report.assessment import assessment_rows
-from guestlist._report.exports import MLFLOW_FILES, SIGN_OFF, attack_table, markdown, plain
-from guestlist._report.latex import escape_latex
+from guestlist._report.exports import MLFLOW_FILES, SIGN_OFF, attack_table, escape_latex, markdown, plain
 from guestlist._report.schema import results_schema
 from guestlist._report.sections.answer import verdict_text
 from guestlist.cli import main

@@ -60,11 +60,11 @@ def show_progress(items: Iterable, *, total: int, what: str = "Training", wait: 
     console = _console()
     if not console.is_terminal:
         middle = max(1, total // 2)
-        shown = {middle} if wait else {middle, total}
+        reported_counts = {middle} if wait else {middle, total}
         start = time.monotonic()
 
         def show(done: int, line: str) -> None:
-            if done in shown and time.monotonic() - start >= wait:
+            if done in reported_counts and time.monotonic() - start >= wait:
                 console.print(line, highlight=False)
 
         yield from _lines(items, total, what, show)

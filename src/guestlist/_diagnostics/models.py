@@ -37,13 +37,13 @@ def of_consistency(consistency: Consistency | None) -> tuple[Check, ...]:
     return Check("GL130", *changed), Check("GL131", *batched)
 
 
-def of_stored_members(found: Scan | None) -> Check:
+def of_stored_members(scan: Scan | None) -> Check:
     """Check for members whose rows are stored in the model; None if the model was not searched."""
-    if found is None:
+    if scan is None:
         return Check("GL134", *NOT_RUN)
-    stored = len(found.row_ids)
-    where = ", ".join(part.path for part in found.parts if part.holds == ROWS)
-    return Check("GL134", *outcome(stored > 0, {"stored": stored, "members": found.n_members, "where": where}))
+    stored = len(scan.row_ids)
+    where = ", ".join(part.path for part in scan.parts if part.holds == ROWS)
+    return Check("GL134", *outcome(stored > 0, {"stored": stored, "members": scan.n_members, "where": where}))
 
 
 def chance_accuracy(case: Case) -> Outcome:

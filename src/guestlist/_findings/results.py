@@ -319,7 +319,7 @@ class Results:
         Returns:
             A ``tabular`` environment; the headline attacks come first, in bold.
         """
-        from guestlist._report.latex import latex
+        from guestlist._report import latex
 
         return latex(self)
 

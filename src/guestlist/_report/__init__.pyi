@@ -1,6 +1,8 @@
+from . import comparison as comparison
+from . import exports as exports
+from . import gate as gate
 from .assessment import assessment_rows as assessment_rows
 from .assessment import assessment_section as assessment_section
-from .bom import cyclonedx as cyclonedx
 from .charts import DASHES as DASHES
 from .charts import MARKS as MARKS
 from .charts import Axis as Axis
@@ -15,6 +17,7 @@ from .experiment import answer as answer
 from .experiment import experiment_page as experiment_page
 from .experiment import game_description as game_description
 from .exports import EXPORTS as EXPORTS
+from .exports import latex as latex
 from .first_screen import FirstScreen as FirstScreen
 from .first_screen import first_screen_section as first_screen_section
 from .gate import GateLine as GateLine

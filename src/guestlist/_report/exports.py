@@ -1,6 +1,7 @@
 """Exports for other tools: one row of ``EXPORTS`` each; and the gate as JUnit, SARIF and annotations."""
 
 import json
+import math
 import os
 import re
 from collections.abc import Callable
@@ -11,18 +12,20 @@ from typing import Any
 from urllib.parse import quote
 from xml.etree import ElementTree
 
-from guestlist._findings import Gated, Results
+from guestlist._findings import AttackResult, Gated, Results
 from guestlist._report import (
+    LOWER_BOUND,
     SCHEMA_ID,
     FirstScreen,
     GateLine,
     assessment_rows,
     claim_sentences,
-    cyclonedx,
     diagnostics,
     gate,
     gate_lines,
+    headline_names,
     log_to_mlflow,
+    model_name,
     sanitize_results,
     small_groups_sentence,
     untested_sentences,
@@ -30,9 +33,9 @@ from guestlist._report import (
     wording,
 )
 from guestlist._report.first_screen import first_screen
-from guestlist._report.latex import latex
 from guestlist._report.next_steps import next_steps
-from guestlist._util import decimal, for_spreadsheets, percent, with_interval
+from guestlist._util import NO_NUMBER, decimal, for_spreadsheets, percent, with_interval
+from guestlist.metrics import Estimate
 
 
 def markdown(results: Results) -> str:
@@ -118,9 +121,6 @@ def plain(text: str) -> str:
     return re.sub(r"([\\`*_{}\[\]<>#|~!&])", r"\\\1", text)
 
 
-LOWER_BOUND = "These numbers are a lower bound: a stronger attack may identify more records."
-
-
 def model_card(results: Results) -> str:
     """Write the model card section: question, result, method and limits."""
     results = sanitize_results(results)
@@ -204,6 +204,123 @@ def mlflow(results: Results) -> str:
 
 MLFLOW_FILES = ("markdown", "assessment", "json")
 SUITE = "guestlist gate"
+
+
+LATEX_ESCAPES = {
+    "\\": r"\textbackslash{}",
+    "~": r"\textasciitilde{}",
+    "^": r"\textasciicircum{}",
+    "<": r"\textless{}",
+    ">": r"\textgreater{}",
+    **{character: f"\\{character}" for character in "&%$#_{}"},
+}
+
+
+def latex(results: Results) -> str:
+    """Return one row per attack with AUC and TPR and their 95% confidence intervals; the headline attacks first, in bold."""
+    results = sanitize_results(results)
+    outcomes = results.outcomes or ()
+    rates: tuple[float, ...] = ()
+    if outcomes:
+        rates = tuple(rate.fpr for rate in outcomes[0].rates)
+    first = headline_names(results)
+    ordered = sorted(outcomes, key=lambda outcome: outcome.name not in first)
+    heads = ["Attack", "AUC", *(f"TPR at {100 * fpr:g}\\% FPR" for fpr in rates)]
+    lines = [
+        r"% needs \usepackage{booktabs}",
+        rf"\begin{{tabular}}{{l{'r' * (len(heads) - 1)}}}",
+        r"\toprule",
+        _latex_line(heads),
+        r"\midrule",
+        *(_latex_row(outcome, bold=outcome.name in first) for outcome in ordered),
+        r"\bottomrule",
+        r"\end{tabular}",
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def _latex_row(outcome: AttackResult, *, bold: bool) -> str:
+    name = escape_latex(outcome.name)
+    if bold:
+        name = rf"\textbf{{{name}}}"
+    return _latex_line([name, _latex_estimate(outcome.auc), *(_latex_estimate(rate.tpr) for rate in outcome.rates)])
+
+
+def _latex_estimate(estimate: Estimate) -> str:
+    if math.isnan(estimate.value):
+        return NO_NUMBER.replace("–", "--")
+    return f"{decimal(estimate.value)} ({decimal(estimate.low, -1)}--{decimal(estimate.high, 1)})"
+
+
+def _latex_line(cells: list[str]) -> str:
+    return " & ".join(cells) + r" \\"
+
+
+def escape_latex(text: str) -> str:
+    """Return text that LaTeX prints as it is."""
+    return re.sub(r"[\\~^<>&%$#_{}]", lambda match: LATEX_ESCAPES[match.group()], text)
+
+
+CYCLONEDX_VERSION = "1.6"
+CYCLONEDX_SCHEMA = "http://cyclonedx.org/schema/bom-1.6.schema.json"
+CYCLONEDX_MODEL = "model"
+
+
+def cyclonedx(results: Results) -> str:
+    """Return an ML-BOM: the model, its membership-privacy metrics, and the limits of the audit."""
+    results = sanitize_results(results)
+    component = {
+        "type": "machine-learning-model",
+        "bom-ref": CYCLONEDX_MODEL,
+        "name": model_name(results),
+        "description": " ".join(verdict_texts(results)),
+        "modelCard": {
+            "quantitativeAnalysis": {"performanceMetrics": _bom_metrics(results)},
+            "considerations": {"technicalLimitations": [LOWER_BOUND, *untested_sentences(results)]},
+        },
+    }
+    document = {
+        "$schema": CYCLONEDX_SCHEMA,
+        "bomFormat": "CycloneDX",
+        "specVersion": CYCLONEDX_VERSION,
+        "version": 1,
+        "metadata": {"tools": {"components": [_bom_tool(results)]}, "component": component},
+    }
+    return json.dumps(document, indent=1, ensure_ascii=False) + "\n"
+
+
+def _bom_tool(results: Results) -> dict[str, str]:
+    tool = {"type": "application", "name": "guestlist"}
+    if results.provenance is not None and "guestlist" in results.provenance.versions:
+        tool["version"] = results.provenance.versions["guestlist"]
+    return tool
+
+
+def _bom_metrics(results: Results) -> list[dict[str, Any]]:
+    """Return AUC and TPR of the headline attacks, and the accuracy of the model."""
+    metrics = []
+    for name in headline_names(results):
+        attack = results.attack(name)
+        metrics.append(_bom_metric("membership inference AUC", attack.auc, name))
+        metrics += [
+            _bom_metric(f"membership inference TPR at {percent(rate.fpr)} FPR", rate.tpr, name)
+            for rate in attack.rates
+            if rate.tpr.value == rate.tpr.value
+        ]
+    subject = results.subject
+    if subject is not None:
+        accuracies = {"training records": subject.accuracy_members, "other records": subject.accuracy_nonmembers}
+        metrics += [
+            {"type": "accuracy", "value": str(accuracy), "slice": name}
+            for name, accuracy in accuracies.items()
+            if accuracy is not None
+        ]
+    return metrics
+
+
+def _bom_metric(kind: str, estimate: Estimate, attack: str) -> dict[str, Any]:
+    bounds = {"lowerBound": str(estimate.low), "upperBound": str(estimate.high)}
+    return {"type": kind, "value": str(estimate.value), "slice": f"attack {attack}", "confidenceInterval": bounds}
 
 
 def junit(gated: Gated) -> str:

@@ -132,15 +132,15 @@ def read_index(folder: str | Path) -> AuditIndex:
     folder = Path(folder)
     if not folder.is_dir():
         raise InputError(f"There is no folder {folder}. Pass the folder that holds your audit folders.")
-    found = {path.parent for name in ("results.json", "manifest.json") for path in folder.rglob(name)}
+    folders = {path.parent for name in ("results.json", "manifest.json") for path in folder.rglob(name)}
     audits, broken = [], []
-    for path in sorted(found):
+    for path in sorted(folders):
         relative = path.relative_to(folder).as_posix()
         try:
             audits.append(_entry(relative, path))
         except Exception as error:  # one damaged folder must not hide the others, whatever is wrong with it
             broken.append(BrokenFolder(single_line(relative), single_line(_message(error, path))))
-    if not found:
+    if not folders:
         raise InputError(f"There is no audit below {folder}. Pass the folder that holds your audit folders.")
     audits.sort(key=lambda audit: audit.date, reverse=True)
     audits.sort(key=lambda audit: audit.name)

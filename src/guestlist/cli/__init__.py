@@ -9,12 +9,10 @@ from guestlist.cli.common import Commands
 from guestlist.cli.defend import defend
 from guestlist.cli.game import game
 from guestlist.cli.gate import gate
-from guestlist.cli.index import index
 from guestlist.cli.knn import knn
 from guestlist.cli.privacy import dp, epsilon
-from guestlist.cli.report import compare, export, report
-from guestlist.cli.risks import forget, risks, trees
-from guestlist.cli.scan import scan
+from guestlist.cli.report import compare, export, index, report
+from guestlist.cli.risks import forget, risks, scan, trees
 from guestlist.cli.show import selftest, show
 
 

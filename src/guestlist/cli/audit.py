@@ -5,7 +5,7 @@ from pathlib import Path
 
 import click
 
-from guestlist import _collect, _store, models
+from guestlist import _audit, _collect, _store, models
 from guestlist.cli.common import (
     ATTACKS,
     INPUTS,
@@ -184,7 +184,6 @@ def _of_model(out: Path, options: dict):
 
 
 def _of_predictions(out: Path, options: dict):
-    from guestlist._audit import audit_predictions
 
     path = options["predictions"]
     names = ("scale", "label", "answer", "positive")
@@ -193,7 +192,7 @@ def _of_predictions(out: Path, options: dict):
         member["member"] = options["member"]
     columns = {**{name: options[name] for name in names}, **member, "labelled": not options["no_labels"]}
     roles = {"group": options["group"], "id": options["id_"], "person": options["person"]}
-    return audit_predictions(
+    return _audit.audit_predictions(
         models.read_predictions(path, **columns, **roles, features=options["features"]),
         shadow=options["shadow"] and models.read_predictions(options["shadow"], **columns),
         attacks=options["attacks"] or None,
@@ -239,7 +238,6 @@ def collect(folder, references, until_width, at_most, verbose, as_json, **option
     guestlist collect audits/adult --references 128
     guestlist collect audits/adult --evidence distilled
     """
-
     if references is not None and until_width is not None:
         raise click.UsageError("--references and --until-width cannot be combined. Omit one of them.")
     requested = [references, until_width, *(options[name] for name in ("evidence", "attacks", "ignore"))]
@@ -264,7 +262,6 @@ def collect(folder, references, until_width, at_most, verbose, as_json, **option
 
 def _references(existing: int, references: int | None, until_width: float | None, at_most: int):
     """Return the total number of references, or the width until which to train."""
-
     if references is not None and references < existing:
         raise click.UsageError(
             f"--references {references} is less than the {existing} reference models of this audit. --references is the total "

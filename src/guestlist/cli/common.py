@@ -238,7 +238,6 @@ allow_pickle = option(
 
 def build_engine(engine: str | None, jobs: int | None, address: str | None):
     """Build the engine that ``--engine``, ``--jobs`` and ``--address`` describe."""
-
     if address is not None and engine != "ray":
         raise click.UsageError("--address is the address of a Ray cluster. Add --engine ray, or omit --address.")
     if jobs is not None and engine not in (None, "local"):
@@ -410,7 +409,6 @@ def check_parent_folder(path: Path) -> None:
 
 def write_table(path: Path, table) -> None:
     """Write a table; in a CSV file no text is read as a formula by a spreadsheet."""
-
     if path.suffix.lower() == ".parquet":
         _store.write_parquet(path, table)
     else:
@@ -419,7 +417,6 @@ def write_table(path: Path, table) -> None:
 
 def progress_bar(quiet: bool, what: str = "Training"):
     """Return a progress callback; None with ``--quiet``."""
-
     if quiet:
         return None
     return partial(_collect.show_progress, what=what)

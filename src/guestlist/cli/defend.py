@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from guestlist import _store
+from guestlist import _audit, _store
 from guestlist._util import decimal, interval, percent, single_line
 from guestlist.cli.common import (
     ATTACKS,
@@ -98,7 +98,6 @@ def defend(context, folder, held_out, defences, out, references, fpr, estimate, 
     guestlist defend --model model.skops --members train.parquet \\
         --nonmembers holdout.parquet --label income
     """
-    from guestlist._audit import AuditConfig, estimate_runtime
     from guestlist._audit.defend import defend as defended
 
     folder = folder and folder.resolve()
@@ -112,8 +111,8 @@ def defend(context, folder, held_out, defences, out, references, fpr, estimate, 
     if estimate:
         sets = {name: arguments.pop(name) for name in ("model", "members", "nonmembers", "population")}
         with show_warnings():
-            config = AuditConfig.from_options(references=references, **arguments)
-            forecast = estimate_runtime(
+            config = _audit.AuditConfig.from_options(references=references, **arguments)
+            forecast = _audit.estimate_runtime(
                 **sets, config=config, defences=defences or None, held_out=held_out, plain=folder
             )
         click.echo(forecast_text(forecast))
@@ -234,16 +233,16 @@ MAX_ROWS = 10
 def show_defences(result: Defended, fpr: float, verbose: bool) -> None:
     """Print the conclusions and the table of defences; by default the defences with the smallest leak."""
     judged = [row for row in result.rows if row.auc is not None and row.tpr is not None]
-    shown = judged
+    printed = judged
     if not verbose and len(judged) > MAX_ROWS:
-        shown = sorted(judged, key=lambda row: (not row.leaks_less, _auc(row)))[:MAX_ROWS]
+        printed = sorted(judged, key=lambda row: (not row.leaks_less, _auc(row)))[:MAX_ROWS]
     click.echo(single_line(_conclusion(result, len(judged))))
-    if shown:
+    if printed:
         click.echo()
-        show_table([_cells(row, fpr) for row in shown], drop=(f"TPR at {percent(fpr)} FPR", "its change"))
+        show_table([_cells(row, fpr) for row in printed], drop=(f"TPR at {percent(fpr)} FPR", "its change"))
         click.echo()
-    if len(shown) < len(judged):
-        click.echo(f"{len(judged) - len(shown)} more defences: add --verbose.")
+    if len(printed) < len(judged):
+        click.echo(f"{len(judged) - len(printed)} more defences: add --verbose.")
     for text in defence_notes(result, verbose):
         click.echo(single_line(text))
 

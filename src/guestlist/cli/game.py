@@ -5,7 +5,7 @@ from dataclasses import fields
 
 import click
 
-from guestlist import _collect, games
+from guestlist import _audit, _collect, _report, _util, games
 from guestlist._util import close_matches, decimal, interval, single_line
 from guestlist.cli.common import (
     ATTACKS,
@@ -144,7 +144,6 @@ def cluster(members, nonmembers, cluster, **options):
     guestlist game cluster --data adult.csv --label income \\
         --members 10000 --nonmembers 10000 --out games/adult
     """
-
     if cluster > 1:
         raise click.UsageError(f"--cluster {cluster} does not exist: every class has two clusters. Use 0 or 1.")
     _play(_build_game(games.Clusters, members, nonmembers, cluster), **options)
@@ -169,7 +168,6 @@ def bias(members, nonmembers, column, value, share, **options):
     guestlist game bias --data adult.csv --label income --column sex \\
         --value Male --share 0.9 --members 5000 --nonmembers 5000 --out games/men
     """
-
     _play(_build_game(games.Bias, column, value, share, members, nonmembers), **options)
 
 
@@ -188,7 +186,6 @@ def groups(members, nonmembers, column, members_from, nonmembers_from, **options
     guestlist game groups --data heart.csv --label disease \\
         --column hospital --members-from Cleveland --out games/heart
     """
-
     if members_from == nonmembers_from:
         raise click.UsageError(f"--members-from and --nonmembers-from are both {members_from!r}. Choose two sources.")
     _play(_build_game(games.Sources, column, members_from, nonmembers_from, members, nonmembers), **options)
@@ -204,13 +201,10 @@ def _build_game(game: type, *options):
 
 def _play(game, *, data, label, drop, out, seed, jobs, engine, address, quiet, verbose, as_json, **options) -> None:
 
-    from guestlist._audit import ExperimentSetting
     from guestlist._audit.experiment import experiment
-    from guestlist._report import answer, game_description
-    from guestlist._util import read_table
     from guestlist.errors import InputError
 
-    table = read_table(data)
+    table = _util.read_table(data)
     unknown = [name for name in (label, *drop) if name not in table.columns]
     if unknown:
         raise InputError(
@@ -218,11 +212,11 @@ def _play(game, *, data, label, drop, out, seed, jobs, engine, address, quiet, v
         )
     if options["average_of"] == "shadows" and not options["shadows"]:
         raise InputError("--average-of shadows needs shadow models. Add --shadows N with N of at least 1.")
-    names = {field.name for field in fields(ExperimentSetting)}
+    names = {field.name for field in fields(_audit.ExperimentSetting)}
     result = experiment(
         game,
         table.drop(columns=list(drop)),
-        ExperimentSetting(**{name: value for name, value in options.items() if name in names}),
+        _audit.ExperimentSetting(**{name: value for name, value in options.items() if name in names}),
         label=label,
         folder=out,
         seed=seed,
@@ -234,8 +228,8 @@ def _play(game, *, data, label, drop, out, seed, jobs, engine, address, quiet, v
     if as_json:
         print_json(result.to_dict())
         return
-    click.echo(single_line(game_description(result)))
-    for text in answer(result):
+    click.echo(single_line(_report.game_description(result)))
+    for text in _report.answer(result):
         click.echo(single_line(text))
     if verbose:
         show_table(

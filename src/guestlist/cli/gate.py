@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from guestlist import _store
+from guestlist import _audit, _findings, _report, _store
 from guestlist.cli.common import (
     ATTACKS,
     FILE,
@@ -101,10 +101,6 @@ def gate(
     guestlist gate audits/adult --max-tpr 0.05@0.01 --max-auc 0.6
     guestlist gate audits/adult --policy release.toml
     """
-    from guestlist._audit import Policy, evaluate_policy, evaluate_policy_file, read_policy, write_gate
-    from guestlist._findings import read_results
-    from guestlist._report import gate as words
-
     _check_paths(junit, sarif)
     if annotate and as_json:
         raise click.UsageError("--annotate cannot be combined with --json: both write to stdout.")
@@ -116,27 +112,27 @@ def gate(
                 "--policy cannot be combined with --max-*, --attack, --without-references or --ignore. Put them into the policy "
                 "file."
             )
-        gated = evaluate_policy_file(read_results(folder), read_policy(path))
-        write_gate(folder, gated)
+        gated = _audit.evaluate_policy_file(_findings.read_results(folder), _audit.read_policy(path))
+        _audit.write_gate(folder, gated)
         if (folder / "report.html").exists():  # it shows what is in the results
-            read_results(folder).to_html(folder / "report.html")
+            _findings.read_results(folder).to_html(folder / "report.html")
     else:
         if not limits:
             raise click.UsageError(
                 "gate needs a limit. Add --max-tpr, --max-auc or --max-advantage, or --policy FILE.toml."
             )
         try:
-            policy = Policy(**limits, without_references=without_references, ignore=ignore)
+            policy = _audit.Policy(**limits, without_references=without_references, ignore=ignore)
         except ValueError as error:
             raise click.UsageError(str(error)) from error
-        gated = evaluate_policy(read_results(folder), policy, attacks)
+        gated = _audit.evaluate_policy(_findings.read_results(folder), policy, attacks)
     _write(gated, junit, sarif, folder)
     if not show_ids:
         gated = replace(gated, verdicts=tuple(replace(verdict, drivers=()) for verdict in gated.verdicts))
     if as_json:
         print_json(_store.to_json(gated))
     else:
-        _show(gated, words, show_ids, verbose)
+        _show(gated, _report.gate, show_ids, verbose)
     if annotate:
         _annotate(gated)
     sys.exit(0 if gated.passed else BEYOND_LIMIT)
@@ -151,18 +147,16 @@ def _check_paths(junit: Path | None, sarif: Path | None) -> None:
 
 
 def _write(gated, junit: Path | None, sarif: Path | None, folder: Path) -> None:
-    from guestlist._report import exports
 
     if junit is not None:
-        _store.write_text(junit, exports.junit(gated))
+        _store.write_text(junit, _report.exports.junit(gated))
     if sarif is not None:
-        _store.write_text(sarif, exports.sarif(gated, _relative(folder / "results.json")))
+        _store.write_text(sarif, _report.exports.sarif(gated, _relative(folder / "results.json")))
 
 
 def _annotate(gated) -> None:
-    from guestlist._report import exports
 
-    click.echo(exports.annotations(gated), nl=False)
+    click.echo(_report.exports.annotations(gated), nl=False)
 
 
 def _relative(path: Path) -> Path:
@@ -178,17 +172,15 @@ MAX_LINES = 10
 
 def _show(gated, words, show_ids: bool, verbose: bool) -> None:
     """Print the verdict and what fails; with ``verbose``, also what passes."""
-    from guestlist._report import sanitize_value
-
-    gated = sanitize_value(type(gated), gated)  # names are what others wrote
+    gated = _report.sanitize_value(type(gated), gated)  # names are what others wrote
     lines = words.gate_lines(gated)
     failed = sum(line.state == "FAIL" for line in lines)
     passed = sum(line.state == "pass" for line in lines)
     click.echo(f"{words.gate_title(gated)} ({failed} failed, {passed} passed)")
-    shown = lines if verbose else [line for line in lines if line.state != "pass"][:MAX_LINES]
-    for line in shown:
+    printed = lines if verbose else [line for line in lines if line.state != "pass"][:MAX_LINES]
+    for line in printed:
         click.echo(line)
-    hidden = len(lines) - len(shown)
+    hidden = len(lines) - len(printed)
     if show_ids:
         for verdict in gated.verdicts:
             if words.drivers_phrase(verdict):

@@ -4,7 +4,7 @@ from typing import Any
 
 import click
 
-from guestlist import _collect, _store, _util, defences, games, privacy
+from guestlist import _audit, _collect, _findings, _report, _store, _util, defences, games, privacy
 from guestlist.cli.common import (
     ATTACKS,
     DELTA_RANGE,
@@ -93,9 +93,6 @@ def epsilon(folder, delta, claimed, gaussian_noise, attack, method, threshold, c
     guestlist must have drawn the members of the audit in FOLDER: create it with guestlist dp, with
     gl.play(gl.games.Canaries(), …) or gl.play(gl.games.Bernoulli(0.5), …), and many runs with gl.play_many.
     """
-    from guestlist._findings import DELTA, epsilon_bound, read_case
-    from guestlist._report import epsilon_verdict
-
     methods: dict[str | None, privacy.BoundMethod | None] = {
         None: None,
         "one-run": privacy.OneRun(),
@@ -110,20 +107,20 @@ def epsilon(folder, delta, claimed, gaussian_noise, attack, method, threshold, c
         "hold-out": privacy.HoldOut(),
         "median": privacy.Median(),
     }
-    case = read_case(folder)
+    case = _findings.read_case(folder)
     claim = case.setting.claimed
     if gaussian_noise and claimed is None:
         raise click.UsageError("--gaussian-noise describes a claimed epsilon. Add --claimed EPSILON.")
     if delta is None:
         if claim is None:
-            delta = DELTA
+            delta = _findings.DELTA
         else:
             delta = claim.delta
     if claimed is not None:
         claim = claim_from(claimed, delta, gaussian_noise)
     elif claim is not None and claim.delta != delta:  # a claim holds only at its own delta
         claim = None
-    result = epsilon_bound(
+    result = _findings.epsilon_bound(
         case,
         delta=delta,
         claimed=claim,
@@ -135,7 +132,7 @@ def epsilon(folder, delta, claimed, gaussian_noise, attack, method, threshold, c
     if as_json:
         print_json({**_store.to_json(result), "contradicted": result.contradicted})
     else:
-        click.echo(epsilon_verdict(result))
+        click.echo(_report.epsilon_verdict(result))
 
 
 MAX_CLASSES = 100  # more values than that are numbers, or names
@@ -222,7 +219,6 @@ def dp(data, label, drop, out, epsilon, delta, all_records, canaries, references
     with probability 0.5, and all other records are included. Add --noise 0 to see the result of the audit without noise.
     """
     from guestlist._audit.play import play
-    from guestlist._report import epsilon_verdict
 
     progress = None
     if not options["quiet"] and not as_json:
@@ -259,7 +255,7 @@ def dp(data, label, drop, out, epsilon, delta, all_records, canaries, references
         f"noise {recipe.noise:.3g} times the clip of {recipe.clip:g}{_guarantee_text(epsilon, delta, options['noise'])}."
     )
     assert results.epsilon is not None  # it was claimed
-    click.echo(epsilon_verdict(results.epsilon))
+    click.echo(_report.epsilon_verdict(results.epsilon))
     click.echo(f"Report: {page}")
 
 
@@ -270,7 +266,6 @@ def _records(path, label: str, drop) -> tuple[Any, int, list]:
     import numpy as np
     import pandas as pd
 
-    from guestlist._audit import as_numbers
     from guestlist.data import as_data
     from guestlist.errors import InputError
 
@@ -287,7 +282,7 @@ def _records(path, label: str, drop) -> tuple[Any, int, list]:
             f"Column {label!r} of {path} has {len(classes):,} different values; guestlist dp trains a classifier with 2 to "
             f"{MAX_CLASSES:,} classes. Choose another column with --label."
         )
-    x = np.ascontiguousarray(as_numbers(records.x), dtype=np.float32)
+    x = np.ascontiguousarray(_audit.as_numbers(records.x), dtype=np.float32)
     return replace(records, x=x), x.shape[1], classes
 
 

@@ -1,11 +1,11 @@
-"""Commands ``report``, ``export`` and ``compare``."""
+"""Commands ``report``, ``export``, ``compare`` and ``index``."""
 
 from dataclasses import replace
 from pathlib import Path
 
 import click
 
-from guestlist import _store
+from guestlist import _audit, _findings, _report, _store
 from guestlist._util import close_matches, single_line
 from guestlist.cli.common import (
     ATTACKS,
@@ -16,9 +16,11 @@ from guestlist.cli.common import (
     SHARE,
     Command,
     as_json,
+    check_parent_folder,
     cover_options,
     option,
     print_json,
+    short_path,
     updated_cover,
     verbose,
 )
@@ -42,12 +44,10 @@ def report(folder, out, features, verbose, **options):
 
     Title, owner, dataset, purpose and date are stored in FOLDER. Those you do not pass stay as they are.
     """
-    from guestlist._findings import keep, read_results
-
-    results = read_results(folder)
+    results = _findings.read_results(folder)
     cover = updated_cover(options, results.cover)
     if cover is not None and cover != results.cover:
-        keep(folder, cover)
+        _findings.keep(folder, cover)
         results = replace(results, cover=cover)
     members = None
     if features:
@@ -68,9 +68,7 @@ def _members(folder: Path):
         _store.open_store(folder), "gl.read_results({folder}).to_html('report.html', features=gl.Data(x, y, ids=ids))"
     )
     if request.demo:
-        from guestlist._audit import demo_inputs
-
-        inputs = demo_inputs()
+        inputs = _audit.demo_inputs()
         return as_data(inputs["members"], side="members", label=inputs["label"])
     return as_data(
         request.members, side="members", label=request.label, group=request.group, id=request.id, person=request.person
@@ -91,15 +89,12 @@ def _members(folder: Path):
 @option(REPORT, "--out", type=FILE, help="File to write.  [default: stdout]")
 def export(folder, form, out):
     """Write the results of an audit for another tool."""
-    from guestlist._findings import read_results
-    from guestlist._report import EXPORTS
-
-    if form not in EXPORTS:
+    if form not in _report.EXPORTS:
         raise InputError(
-            f"There is no export {form!r}. Available names: {close_matches(form, EXPORTS)}. List all with guestlist show "
+            f"There is no export {form!r}. Available names: {close_matches(form, _report.EXPORTS)}. List all with guestlist show "
             "exports."
         )
-    text = EXPORTS[form].text(read_results(folder))
+    text = _report.EXPORTS[form].text(_findings.read_results(folder))
     if out is None:
         click.echo(text, nl=False)
     else:
@@ -140,15 +135,13 @@ def compare(folders, fpr, pairs, out, verbose, as_json, **options):
     guestlist compare audits/plain audits/adv_reg audits/stopped \\
         --pair audits/adv_reg audits/stopped
     """
-    from guestlist._audit import short_names
     from guestlist._audit.compare import compare as compared
-    from guestlist._findings import read_results
 
     paths = [str(folder) for folder in folders]
     if len(set(paths)) < len(paths):
         raise click.UsageError("A folder is listed twice. List each folder once.")
-    names = dict(zip(paths, short_names(paths), strict=True))
-    audits = dict(zip(names.values(), map(read_results, folders), strict=True))
+    names = dict(zip(paths, _audit.short_names(paths), strict=True))
+    audits = dict(zip(names.values(), map(_findings.read_results, folders), strict=True))
     comparisons = compared(audits, fpr=fpr, pairs=_pairs(pairs, names))
     comparisons = replace(comparisons, cover=updated_cover(options, comparisons.cover))
     if out is not None:
@@ -175,34 +168,69 @@ MAX_ROWS = 12
 
 
 def _show(comparisons, verbose: bool) -> None:
-    from guestlist._report import comparison
 
     rows = []
     for pair in comparisons:
         for row in pair.differences:
             if not verbose and (row.metric, None) not in MAIN_METRICS and (row.metric, row.scope) not in MAIN_METRICS:
                 continue
-            first, second, difference, interval = comparison.difference_cells(pair, row)
+            first, second, difference, interval = _report.comparison.difference_cells(pair, row)
             rows.append(
                 {
                     "model": pair.second,
-                    "metric": comparison.metric_name(pair, row),
+                    "metric": _report.comparison.metric_name(pair, row),
                     "change": difference,
                     "95% CI": interval,
-                    "evidence": comparison.verdict(row),
+                    "evidence": _report.comparison.verdict(row),
                     "value": second,
                     "compared with": pair.first,
                     "its value": first,
                 }
             )
-    shown = rows if verbose else rows[:MAX_ROWS]
-    show_table(shown, drop=("its value", "value", "compared with"))
-    if len(shown) < len(rows):
-        click.echo(f"{len(rows) - len(shown)} more rows: add --verbose.")
+    printed = rows if verbose else rows[:MAX_ROWS]
+    show_table(printed, drop=("its value", "value", "compared with"))
+    if len(printed) < len(rows):
+        click.echo(f"{len(rows) - len(printed)} more rows: add --verbose.")
     if not verbose:
-        click.echo(comparison.TOGETHER)
+        click.echo(_report.comparison.TOGETHER)
         return
     for pair in comparisons:
-        sentences = f"{comparison.exposed_sentence(pair)} {comparison.risk_changes_sentence(pair)}"
+        sentences = f"{_report.comparison.exposed_sentence(pair)} {_report.comparison.risk_changes_sentence(pair)}"
         click.echo(single_line(f"{pair.second} compared with {pair.first}: {sentences}"))
-    click.echo(comparison.TOGETHER)
+    click.echo(_report.comparison.TOGETHER)
+
+
+@click.command(cls=Command)
+@click.argument("folder", type=PATH)
+@option(REPORT, "--out", type=FILE, help="File of the page. Links start from FOLDER.  [default: FOLDER/index.html]")
+@as_json
+def index(folder, out, as_json):
+    """Write one page over all audits below a folder.
+
+    The page lists every model with its latest severity, verdict, metrics, gate and date, and with the trend of audits that
+    share a name. Folders that cannot be read are listed with their error.
+
+    \b
+    guestlist index audits
+    """
+    audit_index = _report.read_index(folder)
+    page = out or folder / "index.html"
+    check_parent_folder(page)
+    _check_replaceable(page)
+    _store.write_text(page, _report.index_page(audit_index))
+    if as_json:
+        print_json(_store.to_json(audit_index))
+        return
+    counts = {
+        "Models": audit_index.models,
+        "Audits": audit_index.audits,
+        "Folders that cannot be read": audit_index.broken,
+    }
+    click.echo(" ".join(f"{name}: {len(rows)}." for name, rows in counts.items()))
+    click.echo(f"Index: {short_path(page)}")
+
+
+def _check_replaceable(page: Path) -> None:
+    """Refuse to replace a page that guestlist did not write."""
+    if page.exists() and _report.MARKER not in page.read_text("utf-8", errors="replace"):
+        raise InputError(f"{page} is not a page of guestlist, and is not replaced. Choose another file with --out.")

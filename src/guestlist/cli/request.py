@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from guestlist import _store, _util, models
+from guestlist import _audit, _store, _util, models
 from guestlist.cli.common import (
     ATTACKS,
     INPUTS,
@@ -198,11 +198,10 @@ def run_request(
     """Run the audit that a request describes, in a folder that stores the request."""
     claimed = claim_from(request.claimed, request.delta, request.gaussian_noise)
     check_tables(request)
-    from guestlist._audit import audit
 
     arguments = audit_arguments(request, folder, options)
     arguments["about"]["cover"] = cover
-    return audit(references=references, folder=folder, claimed=claimed, **arguments)
+    return _audit.audit(references=references, folder=folder, claimed=claimed, **arguments)
 
 
 def check_tables(request: Request) -> None:
@@ -253,9 +252,7 @@ def audit_arguments(request: Request, folder: Path, options: RunOptions) -> dict
 def _subject(request: Request, options: RunOptions) -> dict[str, Any]:
     """Return the model, its records and the column of their labels."""
     if request.demo:
-        from guestlist._audit import demo_inputs
-
-        return demo_inputs()
+        return _audit.demo_inputs()
 
     model = models.load_model(
         request.model,
@@ -287,7 +284,6 @@ def stored_request(store: Store, python_call: str) -> Request:
         store: Opened audit folder.
         python_call: Call for audits made from Python, with {folder} for the folder.
     """
-
     if store.manifest.about.get("demo"):
         return Request(model="", members="", nonmembers="", demo=True)
     if store.manifest.recipe == _store.PREDICTIONS:

@@ -1,11 +1,12 @@
-"""Commands ``risks``, ``forget`` and ``trees``."""
+"""Commands ``risks``, ``forget``, ``trees`` and ``scan``."""
 
 import json
+import sys
 from pathlib import Path
 
 import click
 
-from guestlist import _store, models
+from guestlist import _findings, _report, _store, models
 from guestlist._util import single_line
 from guestlist.cli.common import (
     ATTACKS,
@@ -64,8 +65,6 @@ def risks(folder, risk, top, export, group, predictive_value, custom, as_json):
     guestlist risks audits/adult --group sex,race --top 10
     guestlist risks audits/adult --predictive-value --custom scores.csv
     """
-    from guestlist._findings import by_groups, read_case
-
     if group and predictive_value:
         raise click.UsageError("--group and --predictive-value cannot be combined. Omit one of them.")
     if predictive_value and export is not None:
@@ -79,7 +78,7 @@ def risks(folder, risk, top, export, group, predictive_value, custom, as_json):
         raise click.UsageError("--custom is only used with --predictive-value. Add it, or omit --custom.")
     if export is not None:
         check_table_path(export)
-    case = read_case(folder)
+    case = _findings.read_case(folder)
     names = None
     if risk:
         names = _split_names(risk)
@@ -89,10 +88,10 @@ def risks(folder, risk, top, export, group, predictive_value, custom, as_json):
     listed = None
     notes: list[str] = []
     if not group or export is not None or top is not None:
-        listed, notes = _members(folder, case, names, top or TOP, export)
+        listed, notes = _ranked_members(folder, case, names, top or TOP, export)
     groups = None
     if group:
-        groups = by_groups(case, _split_names(group), names)
+        groups = _findings.by_groups(case, _split_names(group), names)
     if as_json:
         _as_json(listed, groups)
         for note in notes:  # the standard output is JSON
@@ -104,39 +103,38 @@ def risks(folder, risk, top, export, group, predictive_value, custom, as_json):
         _show_groups(groups)
 
 
-def _members(folder: Path, case, names, top: int, export: Path | None):
+def _ranked_members(folder: Path, case, names, top: int, export: Path | None):
     """Return the first members of the list and notes on disagreeing risks; export all members.
 
     The first named risk ranks; without names the order is that of the report.
     """
-    from guestlist._findings import disagreements, members_by_exposure, read_results, report_table, with_risks
-    from guestlist._report import ranking_disagreements, sentence
     from guestlist.risks import members_by_risk, requested_risks
 
     results = None
     if (folder / "results.json").exists():
-        results = read_results(folder)
-    records, attack = report_table(case, results)
+        results = _findings.read_results(folder)
+    records, attack = _findings.report_table(case, results)
     if names is None:
-        table = members_by_exposure(records, attack)
-        pairs = disagreements(table, order=True)
+        table = _findings.members_by_exposure(records, attack)
+        pairs = _findings.disagreements(table, order=True)
     else:
         table = members_by_risk(case, names)
-        in_order = members_by_exposure(with_risks(records, case, requested_risks(case, names)), attack)
-        pairs = [*disagreements(table, order=False), *disagreements(in_order, order=True)]
+        in_order = _findings.members_by_exposure(
+            _findings.with_risks(records, case, requested_risks(case, names)), attack
+        )
+        pairs = [*_findings.disagreements(table, order=False), *_findings.disagreements(in_order, order=True)]
     if export is not None:
         write_table(export, table)
         click.echo(f"{len(table)} members: {export}", err=True)
     doubt = results.check("GL129") if results is not None else None  # the report lists no one then
     doubts = []
     if doubt is not None and doubt.state == "issue":
-        doubts.append(f"GL129: {sentence(doubt)}")
-    return table.head(top), [*doubts, *ranking_disagreements(pairs)]
+        doubts.append(f"GL129: {_report.sentence(doubt)}")
+    return table.head(top), [*doubts, *_report.ranking_disagreements(pairs)]
 
 
 def _as_json(listed, groups) -> None:
     """Print one table as a list, and two under their names."""
-
     tables = {}
     if listed is not None:
         tables["members"] = json.loads(listed.to_json(orient="records"))
@@ -154,11 +152,10 @@ def _show_members(listed, notes: list[str]) -> None:
 
 
 def _show_groups(group_risks) -> None:
-    from guestlist._report import group_contradictions, group_differences, slice_name, too_small_sentence
 
     rows = [
         {
-            "group": slice_name(part),
+            "group": _report.slice_name(part),
             "members": part.members,
             "risk": risk.risk,
             "mean": risk.mean,
@@ -172,9 +169,9 @@ def _show_groups(group_risks) -> None:
         show_table(rows)
     kinds = dict.fromkeys(risk.kind for risk in group_risks.small)
     for sentence in (
-        *group_differences(group_risks),
-        *group_contradictions(group_risks),
-        *(too_small_sentence(group_risks, kind) for kind in kinds),
+        *_report.group_differences(group_risks),
+        *_report.group_contradictions(group_risks),
+        *(_report.too_small_sentence(group_risks, kind) for kind in kinds),
     ):
         click.echo(single_line(sentence))
 
@@ -221,10 +218,9 @@ def forget(folder, ids, max_rows, as_json):
     \b
     guestlist forget audits/adult --ids 17,42
     """
-    from guestlist._findings import read_case
     from guestlist.risks import forgetting
 
-    pairs = forgetting(read_case(folder, scored=False), [part.strip() for part in ids.split(",")])
+    pairs = forgetting(_findings.read_case(folder, scored=False), [part.strip() for part in ids.split(",")])
     significant = int(((pairs["p_adjusted"] <= 0.05) & (pairs["exposed"] > 0)).sum())
     top = pairs.head(max_rows)
     if as_json:
@@ -305,3 +301,54 @@ def trees(model, members, label, id_, max_rows, out, trust, allow_pickle, as_jso
     )
     if out is not None:
         click.echo(out)
+
+
+STORES_MEMBERS = 1
+
+
+@click.command(cls=Command)
+@click.argument("model", type=PATH)
+@option(
+    INPUTS, "--members", type=PATH, required=True, help="Records that the model was trained on: .csv, .tsv or .parquet."
+)
+@option(INPUTS, "--label", metavar="COLUMN", help="Column with the label.")
+@option(INPUTS, "--id", "id_", metavar="COLUMN", help="Column with the record id.  [default: row numbers]")
+@option(INPUTS, "--drop", metavar="COLUMN", multiple=True, help="Column that is not a feature. Repeatable.")
+@trust
+@allow_pickle
+@option(
+    REPORT, "--ids", "show_ids", is_flag=True, help="Print ids of the stored members. Do not use it in public logs."
+)
+@as_json
+def scan(model, members, label, id_, drop, trust, allow_pickle, show_ids, as_json):
+    """Search a model file for training records stored in it.
+
+    MODEL is a .skops, .onnx, .pt or .json file, or a pickle with --allow-pickle. The exit status is 1 if the file stores
+    members: whole rows, or categories and words that only one member has.
+
+    \b
+    guestlist scan model.skops --members train.parquet --label income
+    """
+    from guestlist.models.stored_records import scan
+
+    stored = scan(model, members, label=label, id=id_, drop=drop, trust=trust, allow_pickle=allow_pickle)
+    if as_json:
+        print_json(stored.document(ids=show_ids))
+    else:
+        click.echo(stored.summary())
+        if stored.parts:
+            show_table(
+                [
+                    {
+                        "attribute": row.path,
+                        "holds": row.holds,
+                        "stored": row.stored,
+                        "matched": row.matched,
+                        "members": f"{row.members} ({row.share:.1%})",
+                    }
+                    for row in stored.table.itertuples()
+                ]
+            )
+        if show_ids and stored.ids:
+            click.echo(single_line(f"Ids: {', '.join(stored.ids)}"))
+    sys.exit(STORES_MEMBERS if stored.parts else 0)

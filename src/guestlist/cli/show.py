@@ -5,7 +5,7 @@ from dataclasses import MISSING, Field, fields
 
 import click
 
-from guestlist import _store, defences, evidence, games, models
+from guestlist import _audit, _report, _store, datasets, defences, evidence, games, models
 from guestlist._util import single_line
 from guestlist.cli.common import ATTACKS, RUN, Command, NumberRange, as_json, option, print_json, progress_bar, quiet
 from guestlist.errors import InputError
@@ -41,9 +41,7 @@ def show(table, as_json):
 
 def show_table(rows: list[dict], drop: tuple[str, ...] = ()) -> None:
     """Print rows as a table that fits the terminal; columns in ``drop`` are omitted first."""
-    from guestlist._report import terminal_width, text_table
-
-    click.echo(text_table(rows, width=terminal_width(), drop=drop))
+    click.echo(_report.text_table(rows, width=_report.terminal_width(), drop=drop))
 
 
 def _attacks() -> list[dict]:
@@ -146,9 +144,8 @@ def _risks() -> list[dict]:
 
 
 def _findings() -> list[dict]:
-    from guestlist._audit import FINDINGS
 
-    return [{"finding": name, "description": _first_line(find.__doc__)} for name, find in FINDINGS.items()]
+    return [{"finding": name, "description": _first_line(find.__doc__)} for name, find in _audit.FINDINGS.items()]
 
 
 def _first_line(doc: str | None) -> str:
@@ -166,17 +163,15 @@ def _checks() -> list[dict]:
 
 
 def _exports() -> list[dict]:
-    from guestlist._report import EXPORTS
 
-    return [{"export": name, "description": row.summary, "file": row.suffix} for name, row in EXPORTS.items()]
+    return [{"export": name, "description": row.summary, "file": row.suffix} for name, row in _report.EXPORTS.items()]
 
 
 def _datasets() -> list[dict]:
-    from guestlist.datasets import DATASETS
 
     return [
         {"dataset": name, "description": row.summary, "label": row.label, "source": row.source}
-        for name, row in DATASETS.items()
+        for name, row in datasets.DATASETS.items()
     ]
 
 

@@ -14,10 +14,45 @@ from guestlist.data import Data
 from guestlist.errors import InputError
 from guestlist.evidence.plan import EvidenceType, begin_file, stored_arrays
 from guestlist.games import Split
-from guestlist.knn.shapr import shapr_of_members
 from guestlist.models import SPACES, Target, space_of
 
 FILE = "values.npz"
+
+
+SHAPR_K = 5
+
+
+def shapr(x, y, x_test, y_test, *, k: int = SHAPR_K, n_jobs: int = 1) -> np.ndarray:
+    """(members,) SHAPr: exact K-NN Shapley values, averaged over test records; at risk when above 0 (Duddu et al. 2022).
+
+    Args:
+        x, y: (members, dimensions) and (members,) positions of members in the space, and their classes.
+        x_test, y_test: the same of records that the target was not trained on.
+        k: neighbours that vote.
+        n_jobs: threads; -1 for all cores. Results do not depend on it.
+
+    >>> shapr([[0.0], [1.0], [2.0]], [1, 0, 1], [[0.1]], [1], k=1).round(4)
+    array([ 0.8333, -0.1667,  0.3333])
+
+    Returns:
+        (members,) values; at risk if above 0.
+    """
+    from guestlist.knn import Knn, knn_shapley  # imports numba
+
+    return knn_shapley(x, y, x_test, y_test, Knn(k), n_jobs=n_jobs)
+
+
+def shapr_of_members(space: np.ndarray, labels: np.ndarray, members: np.ndarray, tests: np.ndarray) -> np.ndarray:
+    """(records,) SHAPr of members, with other records as tests; NaN for all others.
+
+    Args:
+        space: (records, dimensions).
+        members, tests: (records,) masks.
+    """
+    values = np.full(len(labels), np.nan)
+    if members.any() and tests.any():
+        values[members] = shapr(space[members], labels[members], space[tests], labels[tests])
+    return values
 
 
 @dataclass(frozen=True)

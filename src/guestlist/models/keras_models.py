@@ -62,13 +62,13 @@ def keras_target(
     labels = None
     if scale.has_classes:
         labels = np.arange(max(columns, 2)) if classes is None else np.asarray(classes)
-    recipe = KerasFit.of(model) if train is None else as_recipe(train)
+    recipe = KerasFit.from_model(model) if train is None else as_recipe(train)
     can: dict[str, Callable] = {}
     cannot = {}
     if train is None and not getattr(model, "compiled", False):
         cannot["train"] = "it is not compiled, so its loss and optimiser are not known"
     else:
-        trainer = _Train(_clone(model), labels, scale, recipe, batch_size)
+        trainer = _Train(model=_clone(model), classes=labels, scale=scale, recipe=recipe, batch_size=batch_size)
         can = {"train": trainer, "retrain": RetrainKeras(trainer, name)}
         if labels is None:
             can["distil"] = SoftValueTrainer(trainer)
@@ -119,7 +119,7 @@ class KerasFit:
     steps: int | None = None
 
     @classmethod
-    def of(cls, model) -> "KerasFit":
+    def from_model(cls, model) -> "KerasFit":
         """Return the training that a model remembers; a model from a file remembers none."""
         history = getattr(model, "history", None)
         if history is None or not getattr(history, "epoch", None):

@@ -35,7 +35,7 @@ TORCH_SUFFIXES = (".pt", ".pth")
 
 
 @dataclass(frozen=True)
-class Part:
+class ModelPart:
     """An array, a table or a list of texts inside a model.
 
     Attributes:
@@ -51,7 +51,7 @@ class Part:
     values_of: str = ""
 
 
-def parts_of_file(path: str | Path, x: Any, *, trust: Sequence[str], allow_pickle: bool) -> Iterator[Part]:
+def parts_of_file(path: str | Path, x: Any, *, trust: Sequence[str], allow_pickle: bool) -> Iterator[ModelPart]:
     """Yield the parts of a model file.
 
     Args:
@@ -79,7 +79,7 @@ def parts_of_file(path: str | Path, x: Any, *, trust: Sequence[str], allow_pickl
     yield from parts_of(content, x)
 
 
-def parts_of(model: Any, x: Any) -> Iterator[Part]:
+def parts_of(model: Any, x: Any) -> Iterator[ModelPart]:
     """Yield the parts of a fitted model, a state dictionary or any other object.
 
     Args:
@@ -107,23 +107,23 @@ class _Walk:
     def __init__(self):
         self.visited: dict[int, Any] = {}  # the objects too, so that no address is used again
 
-    def visit(self, value: Any, path: str, records: tuple[Any, ...], depth: int) -> Iterator[Part]:
+    def visit(self, value: Any, path: str, records: tuple[Any, ...], depth: int) -> Iterator[ModelPart]:
         """Yield the parts of one object."""
         if isinstance(value, ATOMS) or depth > MAX_DEPTH or id(value) in self.visited:
             return
         self.visited[id(value)] = value
         if (content := _content(value)) is not None:
-            yield Part(path, content, records)
+            yield ModelPart(path, content, records)
             return
         values_of = _values_of(value)
         if values_of and _is_learnt(value, values_of):
-            yield Part(f"{path}.{values_of}_".lstrip("."), value, records, values_of)
-        given = _text_parameters(value)
-        for name, child, seen in _children(value, records):
-            if name in given or (values_of and name.removesuffix("_") == values_of):
+            yield ModelPart(f"{path}.{values_of}_".lstrip("."), value, records, values_of)
+        text_parameters = _text_parameters(value)
+        for name, child, child_records in _children(value, records):
+            if name in text_parameters or (values_of and name.removesuffix("_") == values_of):
                 continue
             separator = "" if not path or name.startswith("[") else "."
-            yield from self.visit(child, f"{path}{separator}{name}", seen, depth + 1)
+            yield from self.visit(child, f"{path}{separator}{name}", child_records, depth + 1)
 
 
 def _content(value: Any) -> Any:
@@ -251,10 +251,10 @@ def _nested_estimators(value: Any, records: tuple[Any, ...]) -> Iterator[tuple[s
     from sklearn.pipeline import Pipeline
 
     if isinstance(value, Pipeline):
-        seen = records
+        step_records = records
         for name, step in value.steps:
-            yield f"named_steps.{name}", step, seen
-            seen = (*seen, *_transformed(step, seen[-1]))
+            yield f"named_steps.{name}", step, step_records
+            step_records = (*step_records, *_transformed(step, step_records[-1]))
     elif isinstance(value, ColumnTransformer):
         for name, transformer, columns in getattr(value, "transformers_", ()):
             yield f"named_transformers_.{name}", transformer, (*records, *_columns(records[-1], columns))
@@ -299,9 +299,9 @@ def _state(value: Any) -> Iterator[tuple[str, Any]]:
         if isinstance(part, dict):
             yield from ((str(key), child) for key, child in part.items())
         elif isinstance(part, tuple):
-            for place, child in enumerate(part):
-                is_data = position == 1 and place == 0 and hasattr(value, "data")  # of scikit-learn's search trees
-                yield "data" if is_data else f"{('arguments', 'state')[position]}[{place}]", child
+            for index, child in enumerate(part):
+                is_data = position == 1 and index == 0 and hasattr(value, "data")  # of scikit-learn's search trees
+                yield "data" if is_data else f"{('arguments', 'state')[position]}[{index}]", child
 
 
 def _json_content(path: Path) -> Any:

@@ -78,11 +78,11 @@ class NativeBooster(BaseEstimator):
         return self
 
     def __repr__(self, N_CHAR_MAX: int = 700) -> str:
-        shown = [f"n_estimators={self.n_estimators}"]
+        settings = [f"n_estimators={self.n_estimators}"]
         for name in ("objective", "learning_rate", "max_depth", "num_leaves"):
             if name in self.params:
-                shown.append(f"{name}={self.params[name]!r}")
-        return f"{self.library}.train({', '.join(shown)})"
+                settings.append(f"{name}={self.params[name]!r}")
+        return f"{self.library}.train({', '.join(settings)})"
 
     @property
     def display_name(self) -> str:
@@ -280,17 +280,19 @@ class LightgbmBooster(NativeBooster):
 
         # The text form holds every parameter under its main name; a booster in memory only those that the user named.
         params = dict(lightgbm.Booster(model_str=booster.model_to_string()).params)
-        most = params.pop("num_iterations", 0)
+        max_rounds = params.pop("num_iterations", 0)
         stopped = bool(booster.best_iteration > 0 and params.pop("early_stopping_round", 0))
-        kept = {LIGHTGBM_NAMES.get(name, name): value for name, value in params.items() if name not in LIGHTGBM_DROPPED}
-        kept = {name: value for name, value in kept.items() if not name.endswith("_seed")}
+        settings = {
+            LIGHTGBM_NAMES.get(name, name): value for name, value in params.items() if name not in LIGHTGBM_DROPPED
+        }
+        settings = {name: value for name, value in settings.items() if not name.endswith("_seed")}
         if not booster.dump_model(num_iteration=1).get("objective"):
-            kept.pop("objective", None)
+            settings.pop("objective", None)
         rounds = booster.best_iteration if booster.best_iteration > 0 else booster.current_iteration()
-        model = cls(n_estimators=rounds, **kept)
+        model = cls(n_estimators=rounds, **settings)
         model._check_objective()
         if stopped or rounds < booster.current_iteration():
-            model.stopped_early = (rounds, most)
+            model.stopped_early = (rounds, max_rounds)
         return model._set_booster(booster)
 
     def _train(self, x, y: np.ndarray, sample_weight) -> Any:

@@ -23,7 +23,7 @@ from scipy.stats import binom
 from guestlist._util import count, percent, read_table, require, short_repr, single_line
 from guestlist.data import Data, as_data, column_names
 from guestlist.errors import InputError
-from guestlist.models.model_parts import Part, parts_of, parts_of_file
+from guestlist.models.model_parts import ModelPart, parts_of, parts_of_file
 
 TOLERANCE = 1e-6  # relative; a value stored as a 32-bit float differs by 6e-8
 MAX_CHANCE = 1e-6
@@ -191,8 +191,8 @@ def scan(
     else:
         name = type(model).__name__
         parts = parts_of(model, data.x)
-    found = tuple(part for part in map(_Search(data).part, parts) if part is not None)
-    return Scan(name=name, n_members=len(data), parts=found)
+    stored_parts = tuple(part for part in map(_Search(data).part, parts) if part is not None)
+    return Scan(name=name, n_members=len(data), parts=stored_parts)
 
 
 def search_estimator(model: Any, members: Data) -> Scan | None:
@@ -238,7 +238,7 @@ class _Search:
         self.data = data
         self.forms: dict[int, tuple[Any, _Form | None]] = {}  # by address, with the object that keeps it
 
-    def part(self, part: Part) -> StoredPart | None:
+    def part(self, part: ModelPart) -> StoredPart | None:
         """Return the members in one part; None if there are none."""
         if part.values_of == "categories":
             stored, matched, member = _in_categories(part, len(self.data))
@@ -250,7 +250,7 @@ class _Search:
             return self._in_rows(part)
         return self._stored(part, VALUES, stored, matched, member)
 
-    def _in_rows(self, part: Part) -> StoredPart | None:
+    def _in_rows(self, part: ModelPart) -> StoredPart | None:
         best = None
         for x in part.records:
             form = self._form(x)
@@ -258,9 +258,9 @@ class _Search:
                 continue
             for rows in form.readings(part.value):
                 matched, member = form.find(rows)
-                found = self._stored(part, ROWS, rows.shape[0], matched, member)
-                if found is not None and (best is None or len(found.ids) > len(best.ids)):
-                    best = found
+                candidate = self._stored(part, ROWS, rows.shape[0], matched, member)
+                if candidate is not None and (best is None or len(candidate.ids) > len(best.ids)):
+                    best = candidate
         return best
 
     def _form(self, x: Any) -> "_Form | None":
@@ -268,7 +268,7 @@ class _Search:
             self.forms[id(x)] = (x, _form_of(x))
         return self.forms[id(x)][1]
 
-    def _stored(self, part: Part, holds: str, stored: int, matched: int, member: np.ndarray) -> StoredPart | None:
+    def _stored(self, part: ModelPart, holds: str, stored: int, matched: int, member: np.ndarray) -> StoredPart | None:
         if not matched:
             return None
         ids = tuple(str(name) for name in np.asarray(self.data.ids)[member])
@@ -297,7 +297,7 @@ class _Search:
         return {value: position for value, position in owners.items() if position >= 0}
 
 
-def _in_categories(part: Part, records: int) -> tuple[int, int, np.ndarray]:
+def _in_categories(part: ModelPart, records: int) -> tuple[int, int, np.ndarray]:
     """Search the categories of an encoder, column by column, for values that one member has."""
     categories = part.value.categories_
     stored = sum(map(len, categories))
@@ -314,7 +314,7 @@ def _in_categories(part: Part, records: int) -> tuple[int, int, np.ndarray]:
     return stored, len(owners), np.unique(np.array(owners, dtype=np.intp))
 
 
-def _in_vocabulary(part: Part, records: int) -> tuple[int, int, np.ndarray]:
+def _in_vocabulary(part: ModelPart, records: int) -> tuple[int, int, np.ndarray]:
     """Search a vocabulary for words that occur in the text of one member only."""
     stored = len(part.value.vocabulary_)
     for x in reversed(part.records):
@@ -398,16 +398,16 @@ class _Form:
         nothing = 0, np.array([], dtype=np.intp)
         distinct, copies = _distinct(self._scaled(stored))
         match = self._equal(distinct)
-        found = match >= 0
-        if not found.any():
+        matches = match >= 0
+        if not matches.any():
             return nothing
-        informative = found.copy()
-        informative[found] = self._informative[match[found]]
+        informative = matches.copy()
+        informative[matches] = self._informative[match[matches]]
         if not informative.any():
             return nothing
         if binom.sf(informative.sum() - 1, len(match), self._chance) > MAX_CHANCE:
             return nothing
-        positions = np.flatnonzero(np.isin(self._place, match[informative]))
+        positions = np.flatnonzero(np.isin(self._distinct_index, match[informative]))
         return int(informative[copies].sum()), positions
 
     def _equal(self, stored: Any) -> np.ndarray:
@@ -464,7 +464,7 @@ class _Form:
         return self._distinct_members[0]
 
     @property
-    def _place(self) -> np.ndarray:
+    def _distinct_index(self) -> np.ndarray:
         return self._distinct_members[1]
 
     @cached_property
@@ -489,7 +489,7 @@ class _Form:
             return total, _dot(present, (share <= MAX_SHARE).astype(float))
         for column in range(self.width):
             values, value = np.unique(rows[:, column].astype(np.float32), return_inverse=True)
-            share = np.bincount(value[self._place], minlength=len(values)) / records
+            share = np.bincount(value[self._distinct_index], minlength=len(values)) / records
             total += np.log(share[value])
             rare += share[value] <= MAX_SHARE
         return total, rare
@@ -523,13 +523,13 @@ def _distinct(rows: Any) -> tuple[Any, np.ndarray]:
         rows.sort_indices()
         ends = list(zip(rows.indptr[:-1], rows.indptr[1:], strict=True))
         keys = [rows.indices[a:b].tobytes() + rows.data[a:b].tobytes() for a, b in ends]
-        place, _ = pd.factorize(np.array(keys, dtype=object))
-        first = np.unique(place, return_index=True)[1]
-        return rows[first], place
+        index, _ = pd.factorize(np.array(keys, dtype=object))
+        first = np.unique(index, return_index=True)[1]
+        return rows[first], index
     rows = np.ascontiguousarray(rows)
-    whole = rows.view(np.dtype((np.void, rows.dtype.itemsize * rows.shape[1]))).ravel()
-    _, first, place = np.unique(whole, return_index=True, return_inverse=True)
-    return rows[first], place.ravel()
+    as_bytes = rows.view(np.dtype((np.void, rows.dtype.itemsize * rows.shape[1]))).ravel()
+    _, first, index = np.unique(as_bytes, return_index=True, return_inverse=True)
+    return rows[first], index.ravel()
 
 
 def _dot(rows: Any, weights: np.ndarray) -> np.ndarray:

@@ -9,7 +9,7 @@ import pandas as pd
 from guestlist._case import Case
 from guestlist.data import as_data
 from guestlist.errors import InputError
-from guestlist.knn.shapr import SHAPR_K, shapr, shapr_of_members
+from guestlist.evidence.owner_values import SHAPR_K, shapr, shapr_of_members
 from guestlist.models import (
     as_target,
     check_finite,
