@@ -8,7 +8,7 @@ import click
 import pytest
 from click.testing import CliRunner
 
-from guestlist.cli import help as help_texts
+from guestlist.cli import common as help_texts
 from guestlist.cli import main
 
 HEAVY = ("numpy", "pandas", "scipy", "torch", "ray", "numba", "sklearn")

@@ -5,7 +5,7 @@ from dataclasses import MISSING, Field, fields
 
 import click
 
-from guestlist import _audit, _report, _store, datasets, defences, evidence, games, models
+from guestlist import _audit, _report, _store, defences, evidence, games, models
 from guestlist._util import single_line
 from guestlist.cli.common import ATTACKS, RUN, Command, NumberRange, as_json, option, print_json, progress_bar, quiet
 from guestlist.errors import InputError
@@ -91,7 +91,6 @@ def _evidence() -> list[dict]:
 
 
 def _defences() -> list[dict]:
-
     return [
         {
             "defence": name,
@@ -106,7 +105,6 @@ def _defences() -> list[dict]:
 
 
 def _games() -> list[dict]:
-
     return [
         {
             "game": name,
@@ -144,7 +142,6 @@ def _risks() -> list[dict]:
 
 
 def _findings() -> list[dict]:
-
     return [{"finding": name, "description": _first_line(find.__doc__)} for name, find in _audit.FINDINGS.items()]
 
 
@@ -163,15 +160,15 @@ def _checks() -> list[dict]:
 
 
 def _exports() -> list[dict]:
-
     return [{"export": name, "description": row.summary, "file": row.suffix} for name, row in _report.EXPORTS.items()]
 
 
 def _datasets() -> list[dict]:
+    from guestlist.datasets import DATASETS  # imports pandas
 
     return [
         {"dataset": name, "description": row.summary, "label": row.label, "source": row.source}
-        for name, row in datasets.DATASETS.items()
+        for name, row in DATASETS.items()
     ]
 
 
