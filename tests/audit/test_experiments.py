@@ -115,6 +115,24 @@ def test_the_average_of_shadows_keeps_its_folder_to_itself(tmp_path, snapshot):
         experiment(game, people[:300], others, label="y")
 
 
+@pytest.mark.slow
+def test_plain_shadows_are_the_same_for_every_epsilon(monkeypatch):
+    """At epsilon = infinity both types are plain models; elsewhere only ``plain`` trains without noise, and once."""
+    fitted, private = [], []
+    fit, dp = gl.defences.Fit.__call__, gl.defences.DpSgd.__call__
+    monkeypatch.setattr(gl.defences.Fit, "__call__", lambda *args: fitted.append(args) or fit(*args))
+    monkeypatch.setattr(gl.defences.DpSgd, "__call__", lambda *args: private.append(args) or dp(*args))
+    setting = replace(SMALL, epochs=2, shadows=3, validation=0)
+    people, game = drawn(500), gl.games.Sources("place", "north", members=110, nonmembers=110)
+    trained = {}
+    for name in ("private", "plain"):
+        fitted.clear(), private.clear()
+        experiment(game, people, replace(setting, shadow_training=name), label="y", engine=gl.Here(), progress=False)
+        trained[name] = (len(fitted), len(private))
+    # 2 repeats, 2 arms, and a target for each of 2 epsilons; 3 shadow models for each target, or for each arm.
+    assert trained == {"private": (16, 16), "plain": (4 + 12, 4)}
+
+
 def test_the_interval_is_students():
     values = [0.1, 0.3, 0.2, 0.6]
     low, high = mean_of(values)[1:]
@@ -208,6 +226,7 @@ def test_wrong_experiments_are_told(people, tmp_path, snapshot):
         {"delta": 0.0},
         {"average_of": "shadows"},
         {"average_of": "others", "shadows": 1},
+        {"shadow_training": "public"},
     ):
         with pytest.raises(ValueError, match="Expected"):
             ExperimentSetting(**wrong)

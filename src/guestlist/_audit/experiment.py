@@ -3,7 +3,7 @@
 import hashlib
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -12,6 +12,7 @@ import numpy as np
 from guestlist._audit import (
     ACCURACIES,
     ATTACKS,
+    PLAIN,
     SHADOWS,
     AuditConfig,
     Experiment,
@@ -241,6 +242,7 @@ class ExperimentRuns:
 
     Args:
         recipes: one for each epsilon.
+        latest_shadows: plain shadow models of the latest repeat, by arm: every epsilon uses the same ones.
     """
 
     game: Any
@@ -248,6 +250,7 @@ class ExperimentRuns:
     recipes: tuple[Recipe, ...]
     folder: Path
     seed: int
+    latest_shadows: dict[str, tuple[int, Shadows | None]] = field(default_factory=dict, repr=False, compare=False)
 
     @property
     def count(self) -> int:
@@ -291,22 +294,40 @@ class ExperimentRuns:
         classes, labels = np.unique(pool.y, return_inverse=True)
         known = replace(pool, y=labels)
 
-        def train(rows: np.ndarray, which: int) -> np.ndarray:
+        def train(rows: np.ndarray, recipe: Recipe, *key: int) -> np.ndarray:
             module = mlp(pool.x.shape[1], len(classes), hidden=self.setting.hidden)
             with one_thread():
-                trained = self.recipes[number](
-                    module, known.take(rows), stream(self.seed, "experiment", repeat, 2, number, ARMS.index(arm), which)
-                )
+                trained = recipe(module, known.take(rows), stream(self.seed, "experiment", repeat, *key))
                 return log_probabilities(trained, pool.x)
 
-        log_probs = train(split.members, 0)
+        def train_target_or_shadow(rows: np.ndarray, which: int) -> np.ndarray:
+            return train(rows, self.recipes[number], 2, number, ARMS.index(arm), which)
+
+        def train_plain_shadow(rows: np.ndarray, which: int) -> np.ndarray:
+            return train(rows, self.setting.recipe(math.inf, int(rows.sum())), 3, ARMS.index(arm), which)
+
+        def shadow_models() -> Shadows | None:
+            plain = self.setting.shadow_training == PLAIN
+            if plain and arm in self.latest_shadows and self.latest_shadows[arm][0] == repeat:
+                return self.latest_shadows[arm][1]
+            unused = _unused(parts, split.evaluated[0] | unseen, int(split.members.sum()), rng)
+            if not plain:
+                return train_shadows(
+                    lambda rows, shadow: train_target_or_shadow(rows, 1 + shadow),
+                    labels,
+                    unused,
+                    self.setting.shadows,
+                    rng,
+                )
+            trained = train_shadows(train_plain_shadow, labels, unused, self.setting.shadows, rng)
+            self.latest_shadows[arm] = (repeat, trained)
+            return trained
+
+        log_probs = train_target_or_shadow(split.members, 0)
         calls = None
         average = None
         if self.setting.shadows:
-            unused = _unused(parts, split.evaluated[0] | unseen, int(split.members.sum()), rng)
-            shadows = train_shadows(
-                lambda rows, shadow: train(rows, 1 + shadow), labels, unused, self.setting.shadows, rng
-            )
+            shadows = shadow_models()
             if self.setting.average_of == SHADOWS:
                 average = np.nan
             if shadows is not None:

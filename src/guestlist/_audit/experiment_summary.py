@@ -18,6 +18,7 @@ from guestlist.metrics import WITHHELD, Estimate
 from guestlist.privacy import NOISE_FOR
 
 TARGET, SHADOWS = AVERAGE_OF = ("target", "shadows")
+PRIVATE, PLAIN = SHADOW_TRAINING = ("private", "plain")
 
 
 @dataclass(frozen=True)
@@ -39,9 +40,11 @@ class ExperimentSetting:
         validation: Number of records, drawn like members, on which accuracy is measured.
         average_of: Model with the average training loss that is the threshold of ``average_threshold``: the ``target``, if
             its owner publishes the loss, or the ``shadows``, if the adversary does not know it.
+        shadow_training: ``private`` trains shadow models with the epsilon of the target; ``plain`` trains them without
+            differential privacy and uses the same ones for every epsilon, as Humphries et al. (2023) do.
 
     Raises:
-        ValueError: If a number is out of range, epsilons repeat, or ``average_of="shadows"`` without shadow models.
+        ValueError: If a number or a choice is out of range, epsilons repeat, or ``average_of="shadows"`` without shadow models.
 
     Examples:
         >>> setting = gl.ExperimentSetting(epsilons=(1.0, np.inf), repeats=5)
@@ -61,6 +64,7 @@ class ExperimentSetting:
     shadows: int = 0
     validation: int = 2500
     average_of: str = TARGET
+    shadow_training: str = PRIVATE
 
     def __post_init__(self):
         if not self.epsilons or any(not epsilon > 0 for epsilon in self.epsilons):
@@ -82,6 +86,10 @@ class ExperimentSetting:
             raise ValueError(f"Expected shadows={self.shadows} and validation={self.validation} to be 0 or more.")
         if self.average_of not in AVERAGE_OF:
             raise ValueError(f"Expected average_of={self.average_of!r} to be one of {', '.join(AVERAGE_OF)}.")
+        if self.shadow_training not in SHADOW_TRAINING:
+            raise ValueError(
+                f"Expected shadow_training={self.shadow_training!r} to be one of {', '.join(SHADOW_TRAINING)}."
+            )
         if self.average_of == SHADOWS and not self.shadows:
             raise ValueError(
                 f"Expected shadows={self.shadows} to be 1 or more: average_of='shadows' averages their training loss."
