@@ -1,10 +1,12 @@
-"""``python -m papers.systematic_evaluation table3``: a command per table or figure, ``page`` for the docs, ``all`` for both."""
+"""``python -m papers.systematic_evaluation table3``: a command per table or figure, ``page`` for the docs, ``all`` for both.
+
+Trained models are kept in ``audits/papers/systematic_evaluation``: a command that was stopped resumes.
+"""
 
 from __future__ import annotations
 
 import argparse
 import sys
-import tempfile
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -26,6 +28,7 @@ from papers.systematic_evaluation import (
     images,
     memguard,
     page,
+    recipe,
     references,
     rises,
     sensitivity,
@@ -34,7 +37,15 @@ from papers.systematic_evaluation import (
 )
 from papers.systematic_evaluation.data import location30
 from papers.systematic_evaluation.models import Setting
-from papers.systematic_evaluation.pairs import CIFAR, LOCATION, STUDIES, Study
+from papers.systematic_evaluation.pairs import (
+    CIFAR,
+    LOCATION,
+    PUBLIC,
+    PUBLIC_500,
+    PUBLIC_ADV_REG,
+    STUDIES,
+    Study,
+)
 from papers.systematic_evaluation.results import write
 
 REPEATS = 3
@@ -91,6 +102,8 @@ PAIR_COMMANDS = {
     "attack_networks": PairCommand(attack_networks.attack_networks, ("networks",), {LOCATION: 1}),
     "references": PairCommand(references.references, ("learnt",), {LOCATION: 1}),
     "figure4": PairCommand(calibrations.architectures, ("calibrated", "aligned"), {LOCATION: 1}),
+    "recipe": PairCommand(recipe.recipe, ("trained", "calibrated", "gaps", "calls"), {PUBLIC: 3, PUBLIC_500: 3}),
+    "released_adv_reg": PairCommand(defended.defended, ("attacked", "fitted"), {PUBLIC_ADV_REG: 5}),
     "figure7": PairCommand(sensitivity.sensitivity, ("removed", "ranked"), {LOCATION: 1}, WITHOUT),
 }
 
@@ -107,24 +120,20 @@ def main(
     setting = setting or Setting()
     if options.command in ("table4", "all"):
         start = time.perf_counter()
-        rows, learnt = memguard.accuracies(), memguard.networks()
+        tables = {
+            "accuracies": memguard.accuracies(),
+            "thresholds": thresholds.authors(),
+            "networks": memguard.networks(),
+        }
         sizes = {"Location30": {"members": 1000, "nonmembers": 1000}}
         once = {"count": 1, "of": "target and its shadow model"}
-        write(
-            "table4",
-            _spelt("table4"),
-            sizes,
-            once,
-            time.perf_counter() - start,
-            {"accuracies": rows, "networks": learnt},
-        )
-    with tempfile.TemporaryDirectory() as fleeting:
-        for name, command in COMMANDS.items():
-            if options.command in (name, "all"):
-                _train(name, command, setting, options.folder or Path(fleeting), options.repeats or REPEATS)
-        for name, figure in PAIR_COMMANDS.items():
-            if options.command in (name, "all"):
-                _pairs(name, figure, studies or STUDIES, options.folder or Path(fleeting), options.repeats)
+        write("table4", _spelt("table4"), sizes, once, time.perf_counter() - start, tables)
+    for name, command in COMMANDS.items():
+        if options.command in (name, "all"):
+            _train(name, command, setting, options.folder, options.repeats or REPEATS)
+    for name, figure in PAIR_COMMANDS.items():
+        if options.command in (name, "all"):
+            _pairs(name, figure, studies or STUDIES, options.folder, options.repeats)
     if options.command in ("page", "all"):
         page.page().write()
 
@@ -171,7 +180,12 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m papers.systematic_evaluation", description=__doc__)
     parser.add_argument("command", choices=["table4", *COMMANDS, *PAIR_COMMANDS, "page", "all"])
     parser.add_argument("--repeats", type=int, help="targets to train; fewer is quicker")
-    parser.add_argument("--folder", type=Path, help="keeps what was trained: it is not trained again")
+    parser.add_argument(
+        "--folder",
+        type=Path,
+        default=Path("audits/papers/systematic_evaluation"),
+        help="keeps trained models: they are not trained again",
+    )
     return parser
 
 

@@ -1,7 +1,8 @@
-"""Figures 3, 4, 11 and 12: are the risk score, and an attack network's output, the probabilities that they look like?"""
+"""Figures 3, 4 and 11: are the risk score, and an attack network's output, the probabilities that they look like?"""
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -10,7 +11,7 @@ import numpy as np
 import guestlist as gl
 from papers.systematic_evaluation.data import Records
 from papers.systematic_evaluation.models import percent
-from papers.systematic_evaluation.pairs import Network, Pair, Study, mentr, trained
+from papers.systematic_evaluation.pairs import SHADOW, Network, Pair, Study, mentr, trained
 from papers.systematic_evaluation.risk_scores import ESTIMATES, RISK
 from papers.systematic_evaluation.subjects import subjects
 
@@ -32,6 +33,7 @@ class Calibrated:
 
     Args:
         training: how the models were trained, or their architecture.
+        source: outputs from which the estimate was learnt.
         train_accuracy, test_accuracy: of the targets in per cent, on average.
         rmse: for each target (value, low, high), the root mean squared error over records with its 95 % interval.
         over_bins: for each target the same with every bin counted alike, however few records it holds.
@@ -41,6 +43,7 @@ class Calibrated:
 
     dataset: str
     training: str
+    source: str
     estimate: str
     train_accuracy: float
     test_accuracy: float
@@ -70,7 +73,10 @@ class Aligned:
 def validation(study: Study, records: Records, place: Path, *, repeats: int) -> tuple[list[Calibrated]]:
     """Figures 3 and 11: a row per way to train and estimate."""
     found = subjects(study, records, place, repeats=repeats)
-    return ([calibrated(study.name, name, kind, pairs) for name, pairs in found.items() for kind in ESTIMATES],)
+    rows = []
+    for (name, pairs), source, kind in itertools.product(found.items(), study.sources, ESTIMATES):
+        rows.append(calibrated(study.name, name, kind, [study.estimated(pair, source) for pair in pairs], source))
+    return (rows,)
 
 
 def architectures(
@@ -103,7 +109,7 @@ def aligned(dataset: str, training: str, pair: Pair) -> Aligned:
     return Aligned(dataset, training, *medians, gl.risks.calibration(risks, pair.target.member).rmse.value)
 
 
-def calibrated(dataset: str, training: str, kind: str, pairs: list[Pair]) -> Calibrated:
+def calibrated(dataset: str, training: str, kind: str, pairs: list[Pair], source: str = SHADOW) -> Calibrated:
     """A row from one pair or more."""
     estimates = [ESTIMATES[kind](pair) for pair in pairs]
     found = [gl.risks.calibration(risks, pair.target.member) for risks, pair in zip(estimates, pairs, strict=True)]
@@ -112,6 +118,7 @@ def calibrated(dataset: str, training: str, kind: str, pairs: list[Pair]) -> Cal
     return Calibrated(
         dataset,
         training,
+        source,
         kind,
         *accuracy,
         [tuple(map(float, one.rmse)) for one in found],

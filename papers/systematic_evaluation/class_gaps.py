@@ -1,7 +1,7 @@
 """Figure 8: classes that generalise badly have members at risk.
 
-A class has few records here, in the target and in its shadow, and both figures of a class are uncertain. Two more
-correlations tell how much that hides: of means over targets, and with scores that the target itself teaches.
+Three more correlations help to explain the size of the first: of means over targets, with scores estimated from all of the
+target's own records, and with scores estimated from half of them, as the released code does for Texas100.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import numpy as np
 from scipy.stats import pearsonr
 
 from papers.systematic_evaluation.data import Records
-from papers.systematic_evaluation.pairs import Pair, Study, correct
+from papers.systematic_evaluation.pairs import HALF, Pair, Study, correct
 from papers.systematic_evaluation.risk_scores import risk_scores
 from papers.systematic_evaluation.subjects import subjects
 
@@ -26,7 +26,9 @@ class Gaps:
         classes: that have members and non-members.
         correlation: for each target (value, low, high), Pearson's with its 95 % interval.
         averaged: the same of each class's means over the targets; NaN with one.
-        own: the same for each target with scores learnt from its own members and non-members.
+        own: the same for each target with scores estimated from its own members and non-members.
+        half: the same with scores of one half of its records that are estimated from the other half; empty where the study
+            has no attacker who knows half of them.
         gaps, risks: of the first target's classes, by rising gap: accuracy among members minus that among non-members, and
             the members' mean risk score.
     """
@@ -37,6 +39,7 @@ class Gaps:
     correlation: list[tuple[float, float, float]]
     averaged: tuple[float, float, float]
     own: list[tuple[float, float, float]]
+    half: list[tuple[float, float, float]]
     gaps: list[float]
     risks: list[float]
 
@@ -57,6 +60,7 @@ def class_gaps(study: Study, records: Records, place: Path, *, repeats: int) -> 
                 [_correlation(*one) for one in found],
                 _correlation(*np.mean(found, axis=0)) if len(found) > 1 else (float("nan"),) * 3,
                 [_correlation(*one) for one in own],
+                [_correlation(*by_class(study.estimated(pair, HALF))) for pair in pairs if HALF in study.sources],
                 gaps[order].tolist(),
                 risks[order].tolist(),
             )

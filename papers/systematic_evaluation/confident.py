@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -28,6 +29,7 @@ class Calls:
 
     dataset: str
     training: str
+    source: str
     threshold: float
     targets: int
     precision: float
@@ -38,12 +40,15 @@ class Calls:
 
 
 def confident(study: Study, records: Records, place: Path, *, repeats: int) -> tuple[list[Calls]]:
-    """A row per way to train and threshold."""
+    """A row per way to train, source of the score and threshold."""
     found = subjects(study, records, place, repeats=repeats)
-    return ([row for training, pairs in found.items() for row in _calls(study.name, training, pairs)],)
+    rows = []
+    for (training, pairs), source in itertools.product(found.items(), study.sources):
+        rows += _calls(study.name, training, source, [study.estimated(pair, source) for pair in pairs])
+    return (rows,)
 
 
-def _calls(dataset: str, training: str, pairs: list[Pair]) -> list[Calls]:
+def _calls(dataset: str, training: str, source: str, pairs: list[Pair]) -> list[Calls]:
     at = [gl.risks.at_thresholds(risk_scores(pair), pair.target.member, THRESHOLDS) for pair in pairs]
     rows = []
     for threshold, found in zip(THRESHOLDS, zip(*at, strict=True), strict=True):
@@ -51,5 +56,5 @@ def _calls(dataset: str, training: str, pairs: list[Pair]) -> list[Calls]:
         precision = percent(known) if known else (float("nan"), float("nan"))
         interval = 100 * found[0].precision.low, 100 * found[0].precision.high
         recall = percent([one.recall.value for one in found])
-        rows.append(Calls(dataset, training, threshold, len(pairs), *precision, interval, *recall))
+        rows.append(Calls(dataset, training, source, threshold, len(pairs), *precision, interval, *recall))
     return rows

@@ -1,6 +1,7 @@
 """Tables 1, 2 and 4: the attacks on models of our own, without a defence, with AdvReg or MemGuard, and stopped early.
 
-An adaptive attacker's shadow model has the target's defence. A naive one has a shadow without any.
+An adaptive attacker's shadow model has the target's defence. A naive one has a shadow model without any. A third one, that
+of the released AdvReg evaluation, knows half of the target's own records.
 """
 
 from __future__ import annotations
@@ -11,11 +12,22 @@ from pathlib import Path
 import guestlist as gl
 from papers.systematic_evaluation.data import Records
 from papers.systematic_evaluation.models import percent
-from papers.systematic_evaluation.pairs import EARLY, NO_DEFENCE, Pair, Study, as_probabilities, stopped
+from papers.systematic_evaluation.pairs import (
+    EARLY,
+    HALF,
+    NO_DEFENCE,
+    SHADOW,
+    Pair,
+    Study,
+    around,
+    as_probabilities,
+    half_known,
+    stopped,
+)
 from papers.systematic_evaluation.published import ATTACKS
 from papers.systematic_evaluation.subjects import own
 
-ADAPTIVE, NAIVE = "adaptive", "naive"
+ADAPTIVE, NAIVE, KNOWS_HALF = "adaptive", "naive", "knows half"
 
 
 @dataclass(frozen=True)
@@ -47,14 +59,26 @@ def defended(study: Study, records: Records, place: Path, *, repeats: int) -> tu
     found = own(study, records, place, repeats=repeats)
     plain = found[NO_DEFENCE]
     for training, pairs in found.items():
-        epochs = [study.epochs] * repeats
+        epochs, weighted = [study.epochs] * repeats, [[(1.0, pair)] for pair in pairs]
         if training == EARLY:
             epochs = [stopped(study, records, place, seed=seed)[0] for seed in range(repeats)]
-        reached = (percent([pair.accuracy[side] for pair in pairs])[0] for side in (0, 1))
+        if training == EARLY and study.interpolated:
+            weighted = [around(study, records, place, seed=seed) for seed in range(repeats)]
+        reached = (
+            percent([sum(weight * pair.accuracy[side] for weight, pair in parts) for parts in weighted])[0]
+            for side in (0, 1)
+        )
         fitted.append(Fitted(study.name, training, *reached, epochs))
-        attackers = {ADAPTIVE: pairs} | ({} if training == NO_DEFENCE else {NAIVE: _naive(pairs, plain)})
+        attackers = {KNOWS_HALF: _knows_half} if HALF in study.sources else {}
+        if SHADOW in study.sources:
+            attackers[ADAPTIVE] = _as_it_is
+            if training != NO_DEFENCE:
+                attackers[NAIVE] = _naive
         for attacker, known in attackers.items():
-            accuracies = [_accuracies(pair) for pair in known]
+            accuracies = [
+                _interpolated([(weight, known(pair, other)) for weight, pair in parts])
+                for parts, other in zip(weighted, plain, strict=True)
+            ]
             rows += [
                 Attacked(study.name, training, attacker, name, *percent([one[name] for one in accuracies]))
                 for name in ATTACKS
@@ -62,12 +86,22 @@ def defended(study: Study, records: Records, place: Path, *, repeats: int) -> tu
     return rows, fitted
 
 
-def _naive(pairs: list[Pair], plain: list[Pair]) -> list[Pair]:
-    """The same targets beside shadows without a defence, which answer on the same scale."""
-    return [
-        Pair(pair.target, as_probabilities(other.shadow) if pair.target.scale.hides_logits else other.shadow)
-        for pair, other in zip(pairs, plain, strict=True)
-    ]
+def _interpolated(parts: list[tuple[float, Pair]]) -> dict[str, float]:
+    found = [(weight, _accuracies(pair)) for weight, pair in parts]
+    return {name: sum(weight * accuracy[name] for weight, accuracy in found) for name in ATTACKS}
+
+
+def _as_it_is(pair: Pair, plain: Pair) -> Pair:
+    return pair
+
+
+def _knows_half(pair: Pair, plain: Pair) -> Pair:
+    return pair if pair.positions is not None else half_known(pair)
+
+
+def _naive(pair: Pair, plain: Pair) -> Pair:
+    """The same target with a shadow model without a defence, whose outputs are on the same scale."""
+    return Pair(pair.target, as_probabilities(plain.shadow) if pair.target.scale.hides_logits else plain.shadow)
 
 
 def _accuracies(pair: Pair) -> dict[str, float]:

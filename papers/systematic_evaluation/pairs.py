@@ -1,7 +1,7 @@
-"""A target and a shadow model of its size, each with members and non-members of its own, and what both answer.
+"""A target and a shadow model, each with its own members and non-members, and the outputs of both.
 
-The paper's attacks and its privacy risk score are learnt from one such shadow model. Nearly everything in the paper is a
-function of the two sets of answers; what was trained is kept in a folder and not trained again.
+The paper estimates its attacks and its privacy risk score from one such shadow model, or from a known half of the target's
+own records. Nearly everything in the paper is a function of these outputs; trained models are kept in a folder.
 """
 
 from __future__ import annotations
@@ -13,9 +13,18 @@ from pathlib import Path
 import numpy as np
 
 import guestlist as gl
+from papers.location import EPOCHS, sgd
+from papers.systematic_evaluation.adv_reg import ReleasedAdvReg
 from papers.systematic_evaluation.data import Records, cifar100, location30, published_answers
 
 LOCATION, CIFAR = "Location30", "CIFAR100 features"
+# Location30 with the public recipes: of the released MemGuard code, with two sizes of shadow models, and of the AdvReg code.
+PUBLIC, PUBLIC_500, PUBLIC_ADV_REG = (
+    "Location30, SGD",
+    "Location30, SGD, shadow of 500",
+    "Location30, released AdvReg",
+)
+SHADOW, HALF = "shadow model", "half of the target's records"
 NO_DEFENCE, ADV_REG, EARLY, MEMGUARD = "no defence", "AdvReg", "early stopping", "MemGuard"
 # By depth: the paper drops the last hidden layer, or adds a wide one.
 HIDDEN = {3: (1024, 512, 256), 4: (1024, 512, 256, 128), 5: (2048, 1024, 512, 256, 128)}
@@ -38,17 +47,33 @@ class Network:
         return f"{self.activation}, {self.width:g}, {self.depth}"
 
 
+def adam(epochs: int) -> gl.defences.Fit:
+    return gl.defences.Fit(epochs=epochs)
+
+
+def large_batches(epochs: int) -> gl.defences.Fit:
+    """Return the recipe of the released AdvReg code: Adam with rate 0.001 and batches of 128."""
+    return gl.defences.Fit(epochs=epochs, batch_size=128)
+
+
 @dataclass(frozen=True)
 class Study:
     """A dataset, and how models of it are trained.
 
     Args:
         load: the records.
-        members: of the target; it has as many non-members, and the shadow has as many of each.
-        epochs: until the members are learnt by heart.
-        steps: epochs at which models are looked at on the way, the last of them included.
+        members: of the target; it has the same number of non-members.
+        epochs: of a full training.
+        steps: epochs after which models are kept, the last one included.
         network: of all models but those of Figure 4.
-        memguard: whether MemGuard is tried.
+        recipe: number of epochs to a training recipe.
+        defences: those that are tried.
+        adv_reg: held-out records to the objective of AdvReg.
+        shadow_members: of the shadow model, and the number of its non-members; None for the same number as the target, 0
+            for no shadow model.
+        interpolated: whether Table 2 interpolates early stopping between epochs, to the test accuracy of AdvReg.
+        sources: outputs from which thresholds and scores are estimated: of a shadow model, or of the target for the half of
+            its records that the attacker knows.
     """
 
     name: str
@@ -57,30 +82,79 @@ class Study:
     epochs: int
     steps: tuple[int, ...]
     network: Network = Network()
-    memguard: bool = False
+    recipe: Callable[[int], gl.defences.Fit] = adam
+    defences: tuple[str, ...] = (ADV_REG, EARLY)
+    adv_reg: Callable[[gl.Data], object] = gl.defences.AdvReg
+    interpolated: bool = False
+    shadow_members: int | None = None
+    sources: tuple[str, ...] = (SHADOW,)
 
     def __post_init__(self) -> None:
         if self.epochs not in self.steps:
             raise ValueError(f"Expected epochs={self.epochs} to be one of steps={self.steps}.")
 
+    @property
+    def data(self) -> str:
+        """Name of the dataset: its studies share targets."""
+        return self.name.split(",")[0]
 
+    def members_of(self, number: int) -> int:
+        """Return the number of members of the target (0) or of the shadow model (1)."""
+        return self.members if number == 0 or self.shadow_members is None else self.shadow_members
+
+    def estimated(self, pair: Pair, source: str) -> Pair:
+        """Return a pair whose attacks are estimated from one source."""
+        return half_known(pair) if source == HALF and pair.positions is None else pair
+
+    def fit(self, epochs: int | None = None) -> gl.defences.Fit:
+        return self.recipe(epochs or self.epochs)
+
+
+_PUBLIC = Study(
+    PUBLIC, location30, members=1000, epochs=EPOCHS, steps=(EPOCHS,), recipe=sgd, defences=(), sources=(SHADOW, HALF)
+)
 STUDIES = {
-    LOCATION: Study(LOCATION, location30, members=1000, epochs=20, steps=(1, 2, 3, 4, 5, 6, 8, 12, 20), memguard=True),
+    LOCATION: Study(
+        LOCATION,
+        location30,
+        members=1000,
+        epochs=20,
+        steps=(1, 2, 3, 4, 5, 6, 8, 12, 20),
+        defences=(ADV_REG, EARLY, MEMGUARD),
+    ),
     CIFAR: Study(CIFAR, cifar100, members=5000, epochs=12, steps=(1, 2, 3, 4, 6, 8, 12)),
+    PUBLIC: _PUBLIC,
+    PUBLIC_500: replace(_PUBLIC, name=PUBLIC_500, shadow_members=500, sources=(SHADOW,)),
+    PUBLIC_ADV_REG: Study(
+        PUBLIC_ADV_REG,
+        location30,
+        members=1000,
+        epochs=20,
+        steps=(1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 16, 20),
+        network=Network("Tanh"),
+        recipe=large_batches,
+        adv_reg=ReleasedAdvReg,
+        interpolated=True,
+        shadow_members=0,
+        sources=(HALF,),
+    ),
 }
 
 
 @dataclass(frozen=True)
 class Pair:
-    """What the two models answered about their own members and non-members.
+    """Outputs of the target for the records that are attacked, and outputs from which attacks are estimated.
 
     Args:
-        hidden: (records, units) the target's last hidden layer; None for answers that others published.
+        shadow: outputs of the shadow model for its own members and non-members, or of the target for known records.
+        hidden: (records, units) the target's last hidden layer; None for outputs that others published.
+        positions: (records,) positions of the attacked records among those of the target; None for all of them.
     """
 
     target: gl.Predictions
     shadow: gl.Predictions
     hidden: np.ndarray | None = None
+    positions: np.ndarray | None = None
 
     @property
     def accuracy(self) -> tuple[float, float]:
@@ -113,29 +187,35 @@ def trained(
     """
     epochs, network = epochs or study.epochs, network or study.network
 
-    def path(of: str, after: int) -> Path:
-        name = f"{study.name}-{study.members}-{network}-{of}-{after}-{seed}-{draw}"
-        return place / f"{name}.npz".replace(" ", "")
+    def path(number: int, of: str, after: int) -> Path:
+        recipe = study.fit(after)
+        sizes = f"{study.members}-{study.members_of(number)}"
+        how = f"{network}-{recipe.optimizer}-{recipe.batch_size}-{of}-{after}-{seed}-{draw}"
+        return place / f"{study.data}-{SIDES[number]}-{sizes}-{how}.npz".replace(" ", "")
 
-    if not path(training, epochs).exists():
-        place.mkdir(parents=True, exist_ok=True)
-        how = NO_DEFENCE if training == MEMGUARD else training
-        # Fewer epochs are the first of more: one training gives all steps.
-        steps = study.steps if (network, draw) == (study.network, 0) and epochs in study.steps else (epochs,)
-        courses = [_course(study, records, how, network, steps, seed, draw, number) for number in range(len(SIDES))]
-        for ((of, after), first), (_, second) in zip(*map(list, courses), strict=True):
-            aside = path(of, after).with_suffix(".tmp.npz")
-            said = zip(SIDES, (first, second), strict=True)
-            np.savez(aside, **{f"{name}_{part}": values for name, parts in said for part, values in parts.items()})
-            aside.rename(path(of, after))
-    scale = gl.models.Probabilities() if training == MEMGUARD else gl.models.Logits()
-    with np.load(path(training, epochs), allow_pickle=False) as file:
-        member = np.arange(2 * study.members) < study.members
-        both = (
-            gl.Predictions(file[f"{name}_answers"].astype(np.float64), file[f"{name}_labels"], member, scale=scale)
-            for name in SIDES
-        )
-        return Pair(*both, hidden=file["target_hidden"])
+    def outputs(number: int) -> dict[str, np.ndarray]:
+        if not path(number, training, epochs).exists():
+            place.mkdir(parents=True, exist_ok=True)
+            how = NO_DEFENCE if training == MEMGUARD else training
+            # Fewer epochs are the first of more: one training gives all steps.
+            steps = study.steps if (network, draw) == (study.network, 0) and epochs in study.steps else (epochs,)
+            for (of, after), parts in _course(study, records, how, network, steps, seed, draw, number):
+                aside = path(number, of, after).with_suffix(".tmp.npz")
+                np.savez(aside, **parts)
+                aside.rename(path(number, of, after))
+        with np.load(path(number, training, epochs), allow_pickle=False) as file:
+            return dict(file)
+
+    def predictions(number: int) -> gl.Predictions:
+        part = outputs(number)
+        member = np.arange(len(part["labels"])) < study.members_of(number)
+        scale = gl.models.Probabilities() if training == MEMGUARD else gl.models.Logits()
+        return gl.Predictions(part["answers"].astype(np.float64), part["labels"], member, scale=scale)
+
+    target, hidden = predictions(0), outputs(0)["hidden"]
+    if study.shadow_members == 0:
+        return half_known(Pair(target, target, hidden))
+    return Pair(target, predictions(1), hidden)
 
 
 def stopped(study: Study, records: Records, place: Path, *, seed: int) -> tuple[int, Pair]:
@@ -146,19 +226,53 @@ def stopped(study: Study, records: Records, place: Path, *, seed: int) -> tuple[
     return epochs, pairs[epochs]
 
 
+def around(study: Study, records: Records, place: Path, *, seed: int) -> list[tuple[float, Pair]]:
+    """Return the steps of plain training before and after it first reaches the test accuracy of AdvReg, with weights.
+
+    The weights sum to 1 and interpolate the test accuracy. There is one step if the first has that accuracy or none does.
+    """
+    wanted = trained(study, records, place, seed=seed, training=ADV_REG).accuracy[1]
+    pairs = [trained(study, records, place, seed=seed, epochs=epochs) for epochs in study.steps]
+    reached = [pair.accuracy[1] for pair in pairs]
+    after = next((k for k, accuracy in enumerate(reached) if accuracy >= wanted), len(pairs) - 1)
+    if after == 0 or reached[after] < wanted:
+        return [(1.0, pairs[after])]
+    weight = (wanted - reached[after - 1]) / (reached[after] - reached[after - 1])
+    return [(1 - weight, pairs[after - 1]), (weight, pairs[after])]
+
+
+def half_known(pair: Pair) -> Pair:
+    """Return the attacker of the released AdvReg evaluation, who knows a random half of the target's own records.
+
+    That code estimates thresholds and risk scores from the target's outputs for one half of its members and non-members, and
+    attacks the other half; it trains no shadow model.
+    """
+    member, rng = pair.target.member, np.random.default_rng(0)
+    sets = [rng.permutation(np.flatnonzero(of)) for of in (member, ~member)]
+    known, unknown = (np.concatenate([rows[k::2] for rows in sets]) for k in (0, 1))
+    hidden = None if pair.hidden is None else pair.hidden[unknown]
+    return Pair(_rows(pair.target, unknown), _rows(pair.target, known), hidden, unknown)
+
+
+def _rows(said: gl.Predictions, rows: np.ndarray) -> gl.Predictions:
+    return replace(said, answers=said.answers[rows], labels=said.labels[rows], member=said.member[rows])
+
+
 def side(study: Study, records: Records, seed: int, number: int) -> np.ndarray:
-    """(2 × members,) rows of model ``number``: its members, then its non-members; no model shares any with another."""
+    """(2 × members,) rows of model ``number``: its members, then its non-members; no two models share any."""
     asked = 2 * study.members
     if asked * len(SIDES) > len(records.x):
         raise gl.InputError(
             f"Expected members={study.members} to be at most a quarter of the {len(records.x)} records: the target and "
             "its shadow have members and non-members of their own."
         )
-    return np.random.default_rng(seed).permutation(len(records.x))[number * asked : (number + 1) * asked]
+    rows = np.random.default_rng(seed).permutation(len(records.x))[number * asked : (number + 1) * asked]
+    count = study.members_of(number)
+    return np.concatenate([rows[:count], rows[study.members : study.members + count]])
 
 
 def held_out(study: Study, records: Records, seed: int, number: int) -> gl.Data:
-    """Records that neither model trains on or is asked about, for the defences of model ``number`` alone."""
+    """Records that neither model trains on or is asked about, for the defences of model ``number`` only."""
     rest = np.random.default_rng(seed).permutation(len(records.x))[2 * study.members * len(SIDES) :]
     rows = np.array_split(rest, len(SIDES))[number][: study.members]
     if not len(rows):
@@ -169,10 +283,10 @@ def held_out(study: Study, records: Records, seed: int, number: int) -> gl.Data:
     return gl.Data(records.x[rows], records.y[rows])
 
 
-def fitted(records: Records, rows: np.ndarray, network: Network, epochs: int, seed: list[int]):
-    """A module trained on some records, without a defence."""
+def fitted(study: Study, records: Records, rows: np.ndarray, seed: list[int], epochs: int | None = None):
+    """A module of the study, trained on some records without a defence."""
     data = gl.Data(records.x[rows], records.y[rows])
-    return gl.defences.Fit(epochs=epochs)(_module(records, network), data, np.random.default_rng(seed))
+    return study.fit(epochs)(_module(records, study.network), data, np.random.default_rng(seed))
 
 
 def logits(module, x: np.ndarray) -> np.ndarray:
@@ -190,7 +304,7 @@ def correct(said: gl.Predictions) -> np.ndarray:
 
 
 def memguard(held_out: gl.Data) -> gl.defences.MemGuard:
-    """The way to answer that is tried, as it comes."""
+    """Return MemGuard with default options."""
     return gl.defences.MemGuard(held_out)
 
 
@@ -212,15 +326,18 @@ def _course(
     """What model ``number`` answers after each step; and, without a defence, what MemGuard makes of it in the end."""
     rows = side(study, records, seed, number)
     x, y = records.x[rows], records.y[rows]
-    inside = gl.Data(x[: study.members], y[: study.members])
-    objective = gl.defences.AdvReg(held_out(study, records, seed, number)) if training == ADV_REG else None
-    fit = gl.defences.Fit(epochs=max(steps), objective=objective)
+    count = study.members_of(number)
+    inside = gl.Data(x[:count], y[:count])
+    fit = study.fit(max(steps))
+    if training == ADV_REG:
+        fit = replace(fit, objective=study.adv_reg(held_out(study, records, seed, number)))
     rng = np.random.default_rng([seed, number, draw] if draw else [seed, number])
     for epoch, module in enumerate(fit.epochs_of(_module(records, network), inside, rng), start=1):
         if epoch in steps:
             kept = {"labels": y, "hidden": _last_hidden(module, x)}
             yield (training, epoch), {"answers": logits(module, x).astype(np.float32), **kept}
-            if study.memguard and (training, network, draw, epoch) == (NO_DEFENCE, study.network, 0, study.epochs):
+            plain = (training, network, draw, epoch) == (NO_DEFENCE, study.network, 0, study.epochs)
+            if MEMGUARD in study.defences and plain:
                 guard = memguard(held_out(study, records, seed, number))
                 defended = gl.models.answering(gl.torch_target(module), guard, members=(inside.x, inside.y), seed=seed)
                 yield (MEMGUARD, epoch), {"answers": defended.predict(x), **kept}

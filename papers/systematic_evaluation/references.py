@@ -48,9 +48,9 @@ def references(study: Study, records: Records, place: Path, *, repeats: int) -> 
 def _errors(study: Study, records: Records, folder: Path, seed: int, count: int) -> dict[str, tuple]:
     rows = side(study, records, seed, 0)
     members, nonmembers = rows[: study.members], rows[study.members :]
-    module = fitted(records, members, study.network, study.epochs, [seed, 0])
+    module = fitted(study, records, members, [seed, 0])
     results = gl.audit(
-        gl.torch_target(module, train=gl.defences.Fit(epochs=study.epochs)),
+        gl.torch_target(module, train=study.fit()),
         (records.x[members], records.y[members]),
         (records.x[nonmembers], records.y[nonmembers]),
         references=count,

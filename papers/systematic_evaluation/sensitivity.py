@@ -21,7 +21,7 @@ from papers.systematic_evaluation.risk_scores import risk_scores
 
 SMALLEST = 1e-10  # entropies below it count as this, as in the risk score
 WITH = 2  # models trained anew on all members
-MEMBERS = 12  # that are left out, each of models of its own
+MEMBERS = 12  # that are removed, each from its own models
 _WITHOUT, _WITH = 10, 11  # streams of the seeds; a target and its shadow have 0 and 1
 
 
@@ -57,17 +57,19 @@ def sensitivity(
 ) -> tuple[list[Removed], list[Ranked]]:
     """Members spread evenly over the ranks of the first target's risk scores, each left out of ``repeats`` models."""
     pair, rows = trained(study, records, place, seed=0), side(study, records, 0, 0)
-    inside = rows[: study.members]
-    risks, own = risk_scores(pair)[: study.members], _log(mentr(pair.target)[: study.members])
-    order = np.argsort(risks, kind="stable")
-    chosen = order[np.linspace(0, len(order) - 1, min(members or MEMBERS, len(order))).round().astype(int)]
+    inside, member = rows[: study.members], pair.target.member
+    positions = np.arange(len(rows)) if pair.positions is None else pair.positions
+    attacked, scores, entropies = positions[member], risk_scores(pair)[member], _log(mentr(pair.target)[member])
+    order = np.argsort(scores, kind="stable")
+    taken = order[np.linspace(0, len(order) - 1, min(members or MEMBERS, len(order))).round().astype(int)]
+    chosen, risks, own = attacked[taken], scores[taken], entropies[taken]
     anew = np.mean([_said(study, records, inside, inside[chosen], [0, _WITH, k]) for k in range(WITH)], axis=0)
     found = []
-    for place_of, chance in zip(chosen, anew - own[chosen], strict=True):
+    for place_of, risk, before, with_it in zip(chosen, risks, own, anew, strict=True):
         rest = np.delete(inside, place_of)
         seeds = ([0, _WITHOUT, int(place_of), k] for k in range(repeats))
         without = np.mean([_said(study, records, rest, inside[[place_of]], seed) for seed in seeds])
-        found.append(Removed(study.name, float(risks[place_of]), float(without - own[place_of]), float(chance)))
+        found.append(Removed(study.name, float(risk), float(without - before), float(with_it - before)))
     return found, _ranked(study.name, found, repeats)
 
 
@@ -87,7 +89,7 @@ def _ranked(dataset: str, found: list[Removed], models: int) -> list[Ranked]:
 
 def _said(study: Study, records: Records, training: np.ndarray, asked: np.ndarray, seed: list[int]) -> np.ndarray:
     """(asked,) logarithms of the modified entropies that a model trained on some rows gives others."""
-    module = fitted(records, training, study.network, study.epochs, seed)
+    module = fitted(study, records, training, seed)
     return _log(gl.models.Logits().signals(logits(module, records.x[asked]), records.y[asked])["mentr"])
 
 

@@ -7,11 +7,10 @@ from pathlib import Path
 from guestlist.datasets import local
 from papers.systematic_evaluation.data import PREDICTIONS, Records
 from papers.systematic_evaluation.pairs import (
-    ADV_REG,
     EARLY,
     LOCATION,
-    MEMGUARD,
     NO_DEFENCE,
+    PUBLIC,
     Pair,
     Study,
     published,
@@ -24,19 +23,19 @@ AUTHORS, AUTHORS_MEMGUARD = "authors' model", "authors' model, MemGuard"
 
 def own(study: Study, records: Records, place: Path, *, repeats: int) -> dict[str, list[Pair]]:
     """Name of a way to train, or to answer, to a pair for each target of ours."""
-    found = {
-        training: [trained(study, records, place, seed=seed, training=training) for seed in range(repeats)]
-        for training in (NO_DEFENCE, ADV_REG)
-    }
-    found[EARLY] = [stopped(study, records, place, seed=seed)[1] for seed in range(repeats)]
-    if study.memguard:
-        found[MEMGUARD] = [trained(study, records, place, seed=seed, training=MEMGUARD) for seed in range(repeats)]
+    seeds = range(repeats)
+    found = {NO_DEFENCE: [trained(study, records, place, seed=seed) for seed in seeds]}
+    for defence in study.defences:
+        if defence == EARLY:
+            found[EARLY] = [stopped(study, records, place, seed=seed)[1] for seed in seeds]
+        else:
+            found[defence] = [trained(study, records, place, seed=seed, training=defence) for seed in seeds]
     return found
 
 
 def subjects(study: Study, records: Records, place: Path, *, repeats: int) -> dict[str, list[Pair]]:
     """The same, and on Location30 the authors' models, which are there once."""
     found = own(study, records, place, repeats=repeats)
-    if study.name != LOCATION or local(PREDICTIONS) is None:
+    if study.name not in (LOCATION, PUBLIC) or local(PREDICTIONS) is None:
         return found
     return found | {AUTHORS: [published(defended=False)], AUTHORS_MEMGUARD: [published(defended=True)]}

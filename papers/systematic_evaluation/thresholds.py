@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import dataclass
 from pathlib import Path
 
 import guestlist as gl
 from papers.systematic_evaluation.data import Records
 from papers.systematic_evaluation.models import percent
-from papers.systematic_evaluation.pairs import MEMGUARD, Pair, Study
+from papers.systematic_evaluation.pairs import LOCATION, MEMGUARD, NO_DEFENCE, SHADOW, Pair, Study, published
 from papers.systematic_evaluation.published import METRICS
 from papers.systematic_evaluation.subjects import own
 
@@ -36,20 +37,33 @@ class Gain:
 
 @dataclass(frozen=True)
 class Trained:
-    """The gains on models that were trained in one way."""
+    """The gains on models that were trained in one way, with thresholds from one source."""
 
     dataset: str
     training: str
+    source: str
     gains: list[Gain]
 
 
 def comparison(study: Study, records: Records, place: Path, *, repeats: int) -> tuple[list[Trained]]:
-    """A row per way to train, over ``repeats`` targets."""
+    """A row per way to train and source of thresholds, over the targets."""
     found = own(study, records, place, repeats=repeats)
     found.pop(MEMGUARD, None)  # the paper's table is about ways to train
-    return (
-        [Trained(study.name, training, gains([_audited(pair) for pair in pairs])) for training, pairs in found.items()],
-    )
+    rows = []
+    for (training, pairs), source in itertools.product(found.items(), study.sources):
+        rows.append(
+            Trained(study.name, training, source, gains([_audited(study.estimated(pair, source)) for pair in pairs]))
+        )
+    return (rows,)
+
+
+def authors() -> list[Trained]:
+    """Return the gains on the authors' own outputs, without a defence and with MemGuard."""
+    names = {NO_DEFENCE: False, MEMGUARD: True}
+    return [
+        Trained(LOCATION, training, SHADOW, gains([_audited(published(defended=defended))]))
+        for training, defended in names.items()
+    ]
 
 
 def gains(found: list[gl.Results]) -> list[Gain]:

@@ -2,10 +2,12 @@
 
 import json
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from papers.systematic_evaluation import (
+    adv_reg,
     attack_networks,
     calibrations,
     class_gaps,
@@ -28,6 +30,7 @@ from papers.systematic_evaluation.data import FEATURES, PREDICTIONS, Records, ci
 
 import guestlist as gl
 from guestlist import InputError
+from papers import location
 
 torch = pytest.importorskip("torch")
 
@@ -58,7 +61,15 @@ def clusters() -> Records:
 
 def small(name: str = "clusters") -> pairs.Study:
     network = pairs.Network(width=1 / 16, depth=3)
-    return pairs.Study(name, clusters, members=MEMBERS, epochs=40, steps=(4, 20, 40), network=network)
+    return pairs.Study(
+        name,
+        clusters,
+        members=MEMBERS,
+        epochs=40,
+        steps=(4, 20, 40),
+        network=network,
+        sources=(pairs.SHADOW, pairs.HALF),
+    )
 
 
 @pytest.fixture(scope="module")
@@ -96,7 +107,7 @@ def test_what_was_trained_is_not_trained_again(pair, place, monkeypatch):
 def test_steps_are_those_of_one_training(pair, place):
     """What is kept on the way is what a training that ends there gives."""
     records, rows = clusters(), pairs.side(small(), clusters(), 0, 0)
-    module = pairs.fitted(records, rows[:MEMBERS], small().network, 4, [0, 0])
+    module = pairs.fitted(small(), records, rows[:MEMBERS], [0, 0], epochs=4)
     kept = pairs.trained(small(), records, place, seed=0, epochs=4)
     np.testing.assert_array_equal(kept.target.answers, pairs.logits(module, records.x[rows]))
     with pytest.raises(ValueError, match="epochs=5 to be one of steps"):
@@ -114,6 +125,87 @@ def test_defences_have_records_that_no_model_is_asked_about():
         pairs.held_out(study, Records(records.x[: 4 * MEMBERS], records.y[: 4 * MEMBERS]), 0, 0)
 
 
+def test_half_of_the_targets_records_are_known_and_the_others_attacked(pair):
+    half = pairs.half_known(pair)
+    parts = [half.target, half.shadow]
+    assert [part.member.sum() for part in parts] == [MEMBERS // 2, MEMBERS // 2]
+    assert [len(part.member) for part in parts] == [MEMBERS, MEMBERS]
+    rows = {bytes(row) for part in parts for row in part.answers}
+    assert rows == {bytes(row) for row in pair.target.answers}, "outputs of the target only, each once"
+    assert (half.target.answers == pair.target.answers[half.positions]).all()
+    assert (half.hidden == pair.hidden[half.positions]).all()
+
+
+def test_a_study_without_a_shadow_model_attacks_half_of_the_records(place):
+    study = replace(small(), shadow_members=0, sources=(pairs.HALF,))
+    half = pairs.trained(study, clusters(), place, seed=0)
+    expected = pairs.half_known(pairs.trained(small(), clusters(), place, seed=0))
+    assert half.target.answers.tobytes() == expected.target.answers.tobytes()
+    assert study.estimated(half, pairs.HALF) is half
+
+
+def test_a_smaller_shadow_trains_on_some_of_the_same_records(place):
+    study, records = replace(small(), shadow_members=MEMBERS // 2), clusters()
+    few, many = (pairs.side(one, records, 0, 1) for one in (study, small()))
+    assert few.tolist() == [*many[: MEMBERS // 2], *many[MEMBERS : MEMBERS + MEMBERS // 2]]
+    pair = pairs.trained(study, records, place, seed=0)
+    assert pair.shadow.member.tolist() == [True] * (MEMBERS // 2) + [False] * (MEMBERS // 2)
+    assert pair.target.answers.tobytes() == pairs.trained(small(), records, place, seed=0).target.answers.tobytes()
+
+
+def test_a_smaller_loss_is_a_smaller_step():
+    """SGD with the released schedule equals a loop with torch's own scheduler."""
+    rng = np.random.default_rng(0)
+    data, module = gl.Data(rng.normal(size=(4, 3)).astype(np.float32), np.array([0, 1, 0, 1])), gl.defences.mlp(3, 2)
+    recipe = replace(location.sgd(3), objective=location.SmallerSteps(2), batch_size=4, learning_rate=0.5)
+    after = recipe.checkpoints(module, data, np.random.default_rng(1))[-1]
+    by_hand = replace(recipe, objective=None).checkpoints(module, data, np.random.default_rng(1))[1]
+    optimizer = torch.optim.SGD(by_hand.parameters(), lr=0.05)
+    torch.nn.functional.cross_entropy(by_hand(torch.as_tensor(data.x)), torch.as_tensor(data.y)).backward()
+    optimizer.step()
+    for first, second in zip(after.parameters(), by_hand.parameters(), strict=True):
+        torch.testing.assert_close(first, second)
+    assert location.sgd().epochs == 200
+    assert location.sgd().objective == location.SmallerSteps(150, 0.1)
+
+
+def test_adv_reg_alternates_as_released(monkeypatch):
+    """One plain epoch, then 52 batches of the classifier for 2 of the model; a weight of 0 is plain training."""
+    steps = []
+    original = torch.optim.Adam.step
+    monkeypatch.setattr(torch.optim.Adam, "step", lambda self, *args: steps.append(self) or original(self, *args))
+    records = clusters()
+    data, others = gl.Data(records.x[:80], records.y[:80]), gl.Data(records.x[80:120], records.y[80:120])
+    module = gl.defences.mlp(30, CLASSES, hidden=(8,))
+    plain = gl.defences.Fit(epochs=3, batch_size=20)
+    trained = {
+        weight: replace(plain, objective=adv_reg.ReleasedAdvReg(others, weight=weight))(
+            module, data, np.random.default_rng(0)
+        )
+        for weight in (0.0, 3.0)
+    }
+    assert len(steps) == 2 * (5 * 4 + 52 * (2 * 4) // 2), (
+        "5 passes first; 2 epochs of 4 batches follow, for each weight"
+    )
+    expected = plain(module, data, np.random.default_rng(0))
+    same, other = (
+        all(torch.equal(a, b) for a, b in zip(trained[weight].parameters(), expected.parameters(), strict=True))
+        for weight in (0.0, 3.0)
+    )
+    assert same
+    assert not other
+
+
+def test_early_stopping_is_interpolated_to_the_accuracy_of_adv_reg(monkeypatch):
+    def trained(study, records, place, *, seed, training=pairs.NO_DEFENCE, epochs=None):
+        return SimpleNamespace(accuracy=(1.0, 0.5 if training == pairs.ADV_REG else {4: 0.4, 20: 0.6, 40: 0.3}[epochs]))
+
+    monkeypatch.setattr(pairs, "trained", trained)
+    (first, before), (second, after) = pairs.around(small(), None, None, seed=0)
+    assert (first, second) == pytest.approx((0.5, 0.5))
+    assert (before.accuracy[1], after.accuracy[1]) == (0.4, 0.6)
+
+
 @pytest.mark.slow
 def test_training_stops_where_the_test_accuracy_is_nearest_to_that_with_adv_reg(place):
     study, records = small(), clusters()
@@ -125,12 +217,13 @@ def test_training_stops_where_the_test_accuracy_is_nearest_to_that_with_adv_reg(
 
 
 GUARDED = ("nn_nasr", "class_mentr")
+ALL = (pairs.ADV_REG, pairs.EARLY, pairs.MEMGUARD)
 
 
 @pytest.fixture(scope="module")
 def guarded(place):
     """A smaller study with MemGuard, which takes long for each answer, and its tables of defences."""
-    study = replace(small("guarded"), members=40, epochs=20, steps=(2, 20), memguard=True)
+    study = replace(small("guarded"), members=40, epochs=20, steps=(2, 20), defences=ALL)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(defended, "ATTACKS", GUARDED)
         patch.setattr(
@@ -147,7 +240,7 @@ def test_a_naive_attacker_has_a_shadow_without_a_defence(guarded, place):
     assert [row.training for row in fitted] == [pairs.NO_DEFENCE, pairs.ADV_REG, pairs.EARLY, pairs.MEMGUARD]
     assert [row.epochs for row in fitted][::3] == [[20], [20]]
     cells = {(row.training, row.attacker, row.attack): row.accuracy for row in rows}
-    assert len(cells) == 7 * len(GUARDED)
+    assert len(cells) == (4 + 3 + 4) * len(GUARDED), "adaptive; naive, with a defence; and one that knows half"
     plain, guard = (
         pairs.trained(study, clusters(), place, seed=0, training=name) for name in (pairs.NO_DEFENCE, pairs.MEMGUARD)
     )
@@ -160,7 +253,9 @@ def test_a_naive_attacker_has_a_shadow_without_a_defence(guarded, place):
 
 def test_gains_are_taken_target_by_target(place):
     [rows] = thresholds.comparison(small(), clusters(), place, repeats=1)
-    assert [row.training for row in rows] == [pairs.NO_DEFENCE, pairs.ADV_REG, pairs.EARLY]
+    trainings = [pairs.NO_DEFENCE, pairs.ADV_REG, pairs.EARLY]
+    sources = [pairs.SHADOW, pairs.HALF]
+    assert [(row.training, row.source) for row in rows] == [(name, source) for name in trainings for source in sources]
     assert all(gain.gain == pytest.approx(gain.per_class - gain.single) for row in rows for gain in row.gains)
 
 
@@ -277,9 +372,9 @@ def test_gaps_of_classes(pair):
 def test_sensitivity_takes_members_of_all_risks_and_trains_without_them(pair, place, monkeypatch):
     trained_on = []
 
-    def fitted(records, rows, *arguments):
+    def fitted(study, records, rows, seed):
         trained_on.append(set(rows.tolist()))
-        return original(records, rows, *arguments)
+        return original(study, records, rows, seed)
 
     original = sensitivity.fitted
     monkeypatch.setattr(sensitivity, "fitted", fitted)
