@@ -24,15 +24,18 @@ def main(arguments: list[str] | None = None) -> None:
     options = _parser().parse_args(arguments)
     for name in ALL:
         if options.command in (name, "all"):
-            run(name, options.repeats, Path(options.folder), options.jobs)
+            run(name, options.repeats, Path(options.folder), options.jobs, games=options.games)
     if options.command in ("page", "all"):
         page.page().write()
 
 
-def run(name: str, repeats: int = REPEATS, place: Path = Path(), jobs: int = 1, **more) -> None:
-    """Run a figure and write its result.
+def run(
+    name: str, repeats: int = REPEATS, place: Path = Path(), jobs: int = 1, *, games: int | None = None, **more
+) -> None:
+    """Run a figure and write its result after every game.
 
     Args:
+        games: number of games of the figure, from the first; None for all.
         more: options of ``ExperimentSetting``, and ``smaller``, for a quick try.
     """
     start, smaller, there = time.process_time(), more.pop("smaller", 1), _runs(place / name)
@@ -43,12 +46,14 @@ def run(name: str, repeats: int = REPEATS, place: Path = Path(), jobs: int = 1, 
         return
     found, sizes = [], {}
     tables = {table: TABLES[table]() for table in {played.table for played in FIGURES[name]}}
-    for played in FIGURES[name]:
+    command = f"python -m papers.data_dependencies {name} --repeats {repeats}" + (f" --games {games}" if games else "")
+    for played in FIGURES[name][:games]:
         table = tables[played.table]
         sizes[played.table] = {"records": len(table.frame), "features": table.features}
-        setting = gl.ExperimentSetting(repeats=repeats, shadows=played.shadows, **more)
+        setting = gl.ExperimentSetting(
+            repeats=repeats, shadows=played.shadows, shadow_training=played.shadow_training, **more
+        )
         found += rows(played, table, setting, place / name, jobs, smaller)
-        command = f"python -m papers.data_dependencies {name} --repeats {repeats}"
         seconds, every = time.process_time() - start, _runs(place / name)
         # Of a figure that was stopped and goes on, the runs that were there took as long as those that were made now.
         seconds *= every / max(every - there, 1)
@@ -63,6 +68,7 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("command", choices=[*ALL, "page", "all"])
     parser.add_argument("--repeats", type=int, default=REPEATS)
+    parser.add_argument("--games", type=int, help="number of games of a figure, from the first (default: all)")
     parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--folder", default="audits/papers/data_dependencies")
     return parser
