@@ -996,7 +996,7 @@ def _recipe(result: dict) -> Part:
         Panel("Figures 3 and 11", right, Axes(y=(0, 0.35), names=names, y_label="RMSE")),
     ]
     tables = {
-        "recipe_thresholds.csv": csv_table(_gain_rows(result["trained"])),
+        "recipe.csv": csv_table(_gain_rows(result["trained"])),
         "recipe_calibration.csv": csv_table(result["calibrated"]),
         "recipe_classes.csv": csv_table(result["gaps"], skip=("gaps", "risks")),
         "recipe_calls.csv": csv_table(result["calls"]),
