@@ -60,14 +60,14 @@ def defence_table() -> str:
 
 def framework_table() -> str:
     """Return the table of frameworks, in Markdown. Output defences and a choice of members serve every framework."""
-    rows = ["| framework | pass | references | defences | white box | DP training |", "| --- " * 6 + "|"]
+    rows = ["| framework | pass | references | defences | white box | DP training | devices |", "| --- " * 7 + "|"]
     any_model = [row for row in DEFENCES.values() if row.trains.startswith("any ")]
     for name, framework in FRAMEWORKS.items():
         own = [row for row in DEFENCES.values() if row.trains == framework.model_type]
         private = any(hasattr(row.recipe, "privacy") for row in own)
         rows.append(
             f"| {name} | {framework.models} | {framework.references} | {len(own) + len(any_model)} "
-            f"| {_yes(framework.white_box)} | {_yes(private)} |"
+            f"| {_yes(framework.white_box)} | {_yes(private)} | {framework.devices} |"
         )
     return "\n".join(rows)
 

@@ -216,7 +216,7 @@ def best_gap(loss: np.ndarray, member: np.ndarray, nonmember: np.ndarray) -> flo
 
 def log_probabilities(module, x) -> np.ndarray:
     """Return (records, classes) log-probabilities of a torch module with logit outputs."""
-    return answered(module, tensor(x, module)).double().log_softmax(dim=1).numpy()
+    return answered(module, tensor(x, module)).cpu().double().log_softmax(dim=1).numpy()
 
 
 CONFIDENCE = 0.95

@@ -58,7 +58,7 @@ from guestlist._diagnostics.table import (
 )
 from guestlist._findings import Results, case_in, write_results
 from guestlist._store import Store, audit_folder, folder_lock, to_json
-from guestlist._util import one_thread
+from guestlist._util import collect_notes, one_thread
 from guestlist.attacks import Attack, select_attacks
 from guestlist.defences import Recipe
 from guestlist.errors import AuditWarning, InputError
@@ -377,12 +377,14 @@ def open_session(inputs: Inputs, config: AuditConfig, input_checks: tuple[Check,
     _check_references(inputs, config)
     plans = default_plans(config.evidence, target, inputs.pool, inputs.split)
     _check_attacks(inputs, config, plans)
-    outputs, consistency = query_target(target, inputs.pool)
+    with collect_notes() as notes:
+        outputs, consistency = query_target(target, inputs.pool)
     if config.folder is None or not (Path(config.folder) / "manifest.json").exists():
         check_rare_categories(inputs, config.min_references, config.seed)
     with audit_folder(config.folder) as path, folder_lock(path):
         about = {**_claimed(target, config), **config.about}
         store = store_of_inputs(inputs, path, references=config.min_references, seed=config.seed, about=about)
+        store.add_devices("target", notes.get("devices", ()))
         evidence_names = frozenset(collected_types(store) | {plan.name for plan in plans})
         context = open_context(
             store,

@@ -13,9 +13,9 @@ import numpy as np
 
 from guestlist._collect.engines.engine import Engine, Files, Progress, Task, clear_work, run_all
 from guestlist._store import Store, model_path, remove_partial_files
-from guestlist._util import global_generators, integer, number, one_thread, reason, stream
+from guestlist._util import Notes, global_generators, integer, number, one_thread, reason, stream
 from guestlist.data import Data
-from guestlist.errors import AuditError, FolderError, InputError
+from guestlist.errors import AuditError, AuditWarning, FolderError, InputError
 from guestlist.games import draw
 from guestlist.models import Predict, Scale, Target, Trainer, answers, model_code, row_blocks, unchanged
 from guestlist.models.input_checks import asked_about
@@ -246,7 +246,24 @@ class CollectContext:
     def run(self, task: Task, numbers: list[int]) -> None:
         """Run a task for these numbers and write its files."""
         store = self.store
-        run_all(task, numbers, self.pool, store.folder, engine=self.engine, progress=self.progress, write=store.write)
+        messages: set[str] = set()
+
+        def add_notes(folder: str, notes: Notes) -> None:
+            store.add_devices("references" if folder == "signals" else folder, notes.get("devices", ()))
+            messages.update(notes.get("warnings", ()))
+
+        run_all(
+            task,
+            numbers,
+            self.pool,
+            store.folder,
+            engine=self.engine,
+            progress=self.progress,
+            write=store.write,
+            notes=add_notes,
+        )
+        for message in sorted(messages):
+            warnings.warn(message, AuditWarning, stacklevel=2)
 
     def with_references(self, count: int) -> CollectContext:
         """Plan references: their training sets are drawn and written before they are trained."""

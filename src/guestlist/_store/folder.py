@@ -364,11 +364,22 @@ class Store:
             game = json.dumps(dict(self.manifest.game), sort_keys=True)
         return {**self._audit_provenance(SPLIT), "game": game}
 
+    def add_devices(self, what: str, names: Collection[str]) -> None:
+        """Add devices to the notes in the manifest: those on which the target, references or evidence ran."""
+        devices = self.manifest.about.get("devices", {})
+        known = set(devices.get(what, ()))
+        if not known.issuperset(names):
+            devices = {**devices, what: sorted(known.union(names))}
+            self._change_manifest(about={**self.manifest.about, "devices": dict(sorted(devices.items()))})
+
     def _write_digest(self, name: str, content: str) -> None:
         """Write the digest of a file into the manifest."""
         if self.manifest.files.get(name) != content:
-            self.manifest = replace(self.manifest, files={**self.manifest.files, name: content})
-            write_manifest(self.folder / "manifest.json", self.manifest)
+            self._change_manifest(files={**self.manifest.files, name: content})
+
+    def _change_manifest(self, **changes: Any) -> None:
+        self.manifest = replace(self.manifest, **changes)
+        write_manifest(self.folder / "manifest.json", self.manifest)
 
     def _name(self, path: Path) -> str:
         return path.relative_to(self.folder).as_posix()

@@ -24,7 +24,11 @@ from .lazy import lazy_part as lazy_part
 from .lazy import lazy_rows as lazy_rows
 from .lazy import lazy_take as lazy_take
 from .lazy import read_only as read_only
+from .reproducibility import DEVICE as DEVICE
+from .reproducibility import Notes as Notes
+from .reproducibility import collect_notes as collect_notes
 from .reproducibility import global_generators as global_generators
+from .reproducibility import note as note
 from .reproducibility import one_thread as one_thread
 from .reproducibility import stream as stream
 from .tables import WIDTH as WIDTH

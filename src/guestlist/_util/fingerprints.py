@@ -54,12 +54,12 @@ def describe(value) -> str:
 def described(recipe) -> str:
     """The identity of a dataclass: its class with module and version (and source, if it is the user's own), every option.
 
-    A recipe that is a frozen dataclass may say ``def describe(self): return described(self)``.
+    A recipe that is a frozen dataclass may say ``def describe(self): return described(self)``. Fields with ``compare=False``,
+    such as the device that trains, are not part of the identity.
     """
-    names = [field.name for field in fields(recipe)]
-    extra = set(getattr(recipe, "__dict__", ())) - set(
-        names
-    )  # attributes that its creator set in addition to the fields
+    names = [field.name for field in fields(recipe) if field.compare]
+    # Attributes that its creator set in addition to the fields.
+    extra = set(getattr(recipe, "__dict__", ())) - {field.name for field in fields(recipe)}
     names += sorted(name for name in extra if not _is_remembered(recipe, name))
     options = ", ".join(f"{name}={describe(getattr(recipe, name))}" for name in names)
     return f"{_class(type(recipe))}({options})"

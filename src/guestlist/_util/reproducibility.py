@@ -1,9 +1,10 @@
-"""Random streams and single-threaded execution, so that results are bitwise reproducible."""
+"""Random streams and single-threaded execution, so that results are bitwise reproducible; notes on where models ran."""
 
 import random
 import sys
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
+from contextvars import ContextVar
 from functools import lru_cache
 
 import numpy as np
@@ -61,7 +62,10 @@ def global_generators(rng: np.random.Generator) -> Iterator[None]:
 
 @contextmanager
 def one_thread() -> Iterator[None]:
-    """Limit the loaded frameworks and the libraries below NumPy to one thread, for bitwise reproducible results."""
+    """Limit the loaded frameworks and the libraries below NumPy to one thread, for bitwise reproducible results.
+
+    Frameworks also use deterministic algorithms on accelerators.
+    """
     with ExitStack() as stack:
         for framework in loaded_frameworks():
             if framework.limit_threads is not None:
@@ -74,3 +78,28 @@ def one_thread() -> Iterator[None]:
 def _libraries(_modules: int) -> ThreadpoolController:
     """Return the libraries with threads; the search takes milliseconds, so it is repeated only after new imports."""
     return ThreadpoolController()
+
+
+# Environment variable with the device of a process. Engines set it in the processes that they start.
+DEVICE = "GUESTLIST_DEVICE"
+
+Notes = dict[str, set[str]]
+_notes: ContextVar[Notes | None] = ContextVar("notes", default=None)
+
+
+def note(topic: str, text: str) -> None:
+    """Add a note to those of the current task: ``devices`` that it used, or ``warnings``."""
+    notes = _notes.get()
+    if notes is not None:
+        notes.setdefault(topic, set()).add(text)
+
+
+@contextmanager
+def collect_notes() -> Iterator[Notes]:
+    """Collect the notes of one task, by topic."""
+    notes: Notes = {}
+    token = _notes.set(notes)
+    try:
+        yield notes
+    finally:
+        _notes.reset(token)

@@ -42,6 +42,16 @@ from .regularisers import LabelSmoothing as LabelSmoothing
 from .regularisers import RelaxLoss as RelaxLoss
 from .table import DEFENCES as DEFENCES
 from .table import Defence as Defence
+from .torch_devices import AUTO as AUTO
+from .torch_devices import Batches as Batches
+from .torch_devices import accelerators as accelerators
+from .torch_devices import deterministic_algorithms as deterministic_algorithms
+from .torch_devices import device_of as device_of
+from .torch_devices import note_device as note_device
+from .torch_devices import on_cpu as on_cpu
+from .torch_devices import on_device as on_device
+from .torch_devices import prefer_device as prefer_device
+from .torch_devices import torch_device as torch_device
 from .torch_training import Fit as Fit
 from .torch_training import Objective as Objective
 from .torch_training import answered as answered

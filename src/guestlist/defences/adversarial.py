@@ -60,9 +60,10 @@ class AdvReg:
         x = tensor(self.held_out.x, start.module)
         y = labels_tensor(self.held_out.y, start.module)
         classes = answered(start.module, x[:1]).shape[1]
-        with torch.random.fork_rng(devices=[]):  # later draws must not depend on the classifier
+        devices = [start.x.device] if start.x.is_cuda else []
+        with torch.random.fork_rng(devices=devices):  # later draws must not depend on the classifier
             torch.manual_seed(int(start.rng.integers(2**63)))
-            attack = mlp(2 * classes, 1, hidden=self.hidden).to(start.x.dtype)
+            attack = mlp(2 * classes, 1, hidden=self.hidden).to(start.x.dtype).to(start.x.device)
         optimizer = torch.optim.Adam(attack.parameters(), lr=self.learning_rate)
 
         def odds(answers, labels):
@@ -153,7 +154,8 @@ class MemGuard:
         size = min(len(inside), len(outside))  # equal numbers, so that undecided means a probability of 0.5
         parts = [p[rng.permutation(len(p))[:size]] for p in (inside, outside)]
         answers = Data(np.sort(np.concatenate(parts), axis=1), np.repeat([1, 0], size))
-        network = self.classifier(mlp(answers.x.shape[1], 2, hidden=self.hidden), answers, rng)
+        # The search for noise is small, and runs on the CPU.
+        network = self.classifier(mlp(answers.x.shape[1], 2, hidden=self.hidden), answers, rng).cpu()
         seed = int(rng.integers(2**63))
         return Guarded(network=network, budget=self.budget, steps=self.steps, rate=self.rate, seed=seed)
 

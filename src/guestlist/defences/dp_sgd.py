@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from functools import partial
 from math import inf, isinf
 from typing import Any, Literal
 
@@ -10,8 +11,9 @@ import numpy as np
 
 from guestlist._util import described
 from guestlist.data import Data
+from guestlist.defences.torch_devices import AUTO, FUSED, Batches, device_of
 from guestlist.defences.torch_training import (
-    fresh,
+    begin_training,
     labels_for,
     last_module,
     loss_of,
@@ -291,6 +293,7 @@ class DpSgd:
         optimizer: ``sgd`` or ``adam``.
         momentum: Momentum of SGD.
         loss: ``cross_entropy`` for classes; ``squared`` for a module with one output that predicts numbers.
+        device: Device that trains, as for ``Fit``.
 
     Raises:
         ValueError: If an option is unknown or out of range.
@@ -305,6 +308,7 @@ class DpSgd:
     optimizer: Literal["sgd", "adam"] = "sgd"
     momentum: float = 0.0
     loss: Literal["cross_entropy", "squared"] = "cross_entropy"
+    device: str = field(default=AUTO, compare=False)
 
     def __post_init__(self):
         if self.optimizer not in ("adam", "sgd"):
@@ -359,8 +363,7 @@ class DpSgd:
         import torch
 
         check_clippable(module)
-        torch.manual_seed(int(rng.integers(2**63)))
-        module = fresh(module)
+        module, device = begin_training(module, self.device, rng)
         x = tensor(x, module)
         y = labels_for(self.loss, y, module)
         if not _all_finite(x):
@@ -376,11 +379,20 @@ class DpSgd:
             parameter.grad = torch.empty_like(parameter)
         fast = trusted(module, self._losses, x, y)
         module.train()
+        batches = Batches(device, size=len(y))
+
+        def sums_of(batch, part: slice):
+            """Return the sums of clipped gradients of a part of a batch."""
+            rows = batch[part]
+            return clipped_sums(module, self._losses, take_rows(x, rows), take_rows(y, rows), self.clip, fast=fast).sums
+
         for drawn in poisson_batches(len(y), self.rate, self.steps, rng):
-            rows = torch.as_tensor(drawn)
-            sums = clipped_sums(module, self._losses, take_rows(x, rows), take_rows(y, rows), self.clip, fast=fast).sums
-            for parameter, total in zip(parameters, sums, strict=True):
-                _fill_with_noise(parameter.grad, deviation / expected).add_(total, alpha=1 / expected)
+            rows = torch.as_tensor(drawn, device=device)
+            parts = batches.map(partial(sums_of, rows), len(rows))
+            for parameter, *totals in zip(parameters, *parts, strict=True):
+                _fill_with_noise(parameter.grad, deviation / expected)
+                for total in totals:
+                    parameter.grad.add_(total, alpha=1 / expected)
             optimizer.step()
             yield module
 
@@ -394,7 +406,7 @@ class DpSgd:
         options: dict[str, Any] = {"lr": self.learning_rate, "weight_decay": self.weight_decay}
         if self.optimizer == "sgd":
             return torch.optim.SGD(trained_parameters(module), momentum=self.momentum, **options)
-        return torch.optim.Adam(trained_parameters(module), fused=True, **options)
+        return torch.optim.Adam(trained_parameters(module), fused=device_of(module).type in FUSED, **options)
 
 
 def _fill_with_noise(gradient, deviation: float):
@@ -408,7 +420,7 @@ def _all_finite(x) -> bool:
     """Return whether all values are finite. The sum takes a quarter of the time, but may overflow."""
     import torch
 
-    return bool(torch.isfinite(x.sum(dtype=torch.float64))) or bool(torch.isfinite(x).all())
+    return bool(torch.isfinite(x.sum())) or bool(torch.isfinite(x).all())
 
 
 def poisson_batches(records: int, rate: float, steps: int, rng: np.random.Generator) -> Iterator[np.ndarray]:

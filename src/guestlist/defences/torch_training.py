@@ -5,7 +5,8 @@ from __future__ import annotations
 import copy
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from functools import partial
 from itertools import pairwise
 from typing import Any, ClassVar, Literal, NamedTuple, Protocol, runtime_checkable
 
@@ -13,6 +14,7 @@ import numpy as np
 
 from guestlist._util import described, extra, integer, number
 from guestlist.data import Data
+from guestlist.defences.torch_devices import AUTO, FUSED, Batches, device_of, note_device, on_cpu, torch_device
 from guestlist.errors import InputError
 
 
@@ -140,6 +142,8 @@ class Fit:
         momentum: Momentum of SGD; AdamW has its own.
         loss: ``cross_entropy`` for classes; ``squared`` for a module with one output that predicts numbers.
         objective: Objective to minimise instead of the loss, such as ``LabelSmoothing(0.1)``.
+        device: Device that trains, such as ``cuda:1``; ``auto`` is an accelerator if there is one, see
+            :func:`torch_device`. It is not part of the recipe's identity.
 
     Raises:
         ValueError: If an option is unknown or out of range, or the objective does not fit the loss.
@@ -153,6 +157,7 @@ class Fit:
     momentum: float = 0.0
     loss: Literal["cross_entropy", "squared"] = "cross_entropy"
     objective: Objective | None = None
+    device: str = field(default=AUTO, compare=False)
 
     def __post_init__(self):
         if self.optimizer not in ("adamw", "sgd"):
@@ -213,11 +218,11 @@ class Fit:
         """Yield the module after each epoch."""
         import torch
 
-        torch.manual_seed(int(rng.integers(2**63)))
-        module = fresh(module)
+        module, device = begin_training(module, self.device, rng)
         x = tensor(x, module)
         y = labels_for(self.loss, y, module)
-        if x.ndim == 4:  # convolutions are about twice as fast if the channels of an image are adjacent in memory
+        if x.ndim == 4 and device.type in FUSED:
+            # Convolutions are about twice as fast if the channels of an image are adjacent in memory.
             module = module.to(memory_format=torch.channels_last)
             x = x.contiguous(memory_format=torch.channels_last)
         optimizer = self._optimizer(module)
@@ -226,13 +231,25 @@ class Fit:
             # An objective has its own random stream: one of weight 0 is identical to plain training.
             start = Start(module=module, x=x, y=y, loss=self._loss, rng=rng.spawn(1)[0])
             loss = self.objective.begin(start)
+
+        def add_gradients(rows, size: int, epoch: int) -> None:
+            """Add the gradient of a batch, from parts of at most ``size`` records."""
+            optimizer.zero_grad()
+            for part in rows.split(size):
+                batch = Batch(take_rows(x, part), take_rows(y, part), epoch)
+                value = loss(module(take_rows(x, part)), batch)  # a second copy: a module may work in place
+                if len(part) < len(rows):
+                    value = value * (len(part) / len(rows))
+                value.backward()
+
         module.train()
+        n_batches = max(1, round(len(y) / self.batch_size))
+        batches = Batches(device, size=-(-len(y) // n_batches))
         for epoch in range(self.epochs):
-            order = torch.as_tensor(rng.permutation(len(y)))
-            for rows in order.tensor_split(max(1, round(len(y) / self.batch_size))):
-                optimizer.zero_grad()
-                batch = Batch(take_rows(x, rows), take_rows(y, rows), epoch)
-                loss(module(take_rows(x, rows)), batch).backward()  # a second copy: a module may work in place
+            order = torch.as_tensor(rng.permutation(len(y)), device=device)
+            for rows in order.tensor_split(n_batches):
+                while not batches.fits(partial(add_gradients, rows, batches.size, epoch), len(rows)):
+                    pass
                 optimizer.step()
             yield module
 
@@ -246,7 +263,7 @@ class Fit:
         if self.optimizer == "sgd":
             return torch.optim.SGD(trained_parameters(module), momentum=self.momentum, **options)
         # The fused optimizer makes one pass; a dozen small passes would take a third of the training time.
-        return torch.optim.AdamW(trained_parameters(module), fused=True, **options)
+        return torch.optim.AdamW(trained_parameters(module), fused=device_of(module).type in FUSED, **options)
 
 
 def last_module(modules: Iterator) -> Any:
@@ -273,12 +290,12 @@ def labels_for(loss: str, y, module):
 
 def probabilities(module, x, temperature: float = 1.0) -> np.ndarray:
     """Return (records, classes) the probabilities of a trained module."""
-    return (answered(module, tensor(x, module)).double() / temperature).softmax(dim=1).numpy()
+    return (answered(module, tensor(x, module)).cpu().double() / temperature).softmax(dim=1).numpy()
 
 
 def goodness(module, x, y, loss: str = "cross_entropy") -> float:
     """Return the accuracy of a module; minus the mean squared error if it predicts numbers."""
-    answers = answered(module, tensor(x, module))
+    answers = answered(module, tensor(x, module)).cpu()
     if loss == "squared":
         return -float(np.square(answers.flatten().numpy() - np.asarray(y, dtype=np.float64)).mean())
     return float((answers.argmax(dim=1).numpy() == np.asarray(y)).mean())
@@ -302,6 +319,16 @@ def answered(module, x):
         outputs = module(x)
     module.train(training)
     return outputs
+
+
+def begin_training(module, device, rng: np.random.Generator) -> tuple[Any, Any]:
+    """Return a copy with fresh parameters on a device, and the device; the parameters are the same on every device."""
+    import torch
+
+    chosen = torch_device(device)
+    torch.manual_seed(int(rng.integers(2**63)))
+    note_device(chosen)
+    return fresh(on_cpu(module)).to(chosen), chosen
 
 
 def fresh(module):
@@ -337,7 +364,7 @@ def take_rows(x, rows):
 
 
 def tensor(x, module):
-    """Return a copy of the records in the module's floating-point type: they may be mapped from a file.
+    """Return a copy of the records in the module's floating-point type, on its device: they may be mapped from a file.
 
     Args:
         x: (records, …) features.
@@ -348,11 +375,11 @@ def tensor(x, module):
     """
     import torch
 
-    return torch.as_tensor(np.array(x)).to(_dtype(module))
+    return torch.as_tensor(np.array(x)).to(_dtype(module)).to(device_of(module))
 
 
 def labels_tensor(y, module):
-    """Return positions of classes as integers, soft labels in the module's floating-point type.
+    """Return positions of classes as integers, soft labels in the module's floating-point type, on its device.
 
     Args:
         y: (records,) positions of classes, or (records, classes) soft labels.
@@ -366,7 +393,7 @@ def labels_tensor(y, module):
     y = np.array(y)
     if y.ndim == 2:
         return tensor(y, module)
-    return torch.as_tensor(y.astype(np.int64))
+    return torch.as_tensor(y.astype(np.int64)).to(device_of(module))
 
 
 def _dtype(module):

@@ -38,8 +38,8 @@ from .target import function_target as function_target
 from .target import model_code as model_code
 from .target import numpy_defaults as numpy_defaults
 from .target import query as query
+from .target import train_target as train_target
 from .target import unchanged as unchanged
-from .training import train_target as train_target
 from .white_box import SPACES as SPACES
 from .white_box import default_space as default_space
 from .white_box import space_of as space_of

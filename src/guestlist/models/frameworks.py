@@ -46,7 +46,9 @@ class Framework:
             for recipes that return estimators.
         describe: ``(model) -> str`` that identifies an untrained model across processes, as part of the audit's fingerprint.
         seed: ``(seed) -> context`` that seeds the framework's global generator and restores it afterwards.
-        limit_threads: ``() -> context`` in which the framework uses one thread.
+        limit_threads: ``() -> context`` in which the framework uses one thread, and deterministic algorithms.
+        accelerators: ``() -> list[str]`` with the names of the accelerators that guestlist can train on.
+        devices: Devices of queries and references, for the docs.
         suffixes: Suffixes of model files.
         load: ``(path, *, trust, allow_pickle, scale, classes)`` that returns the model or target in such a file.
     """
@@ -63,6 +65,8 @@ class Framework:
     describe: Callable[[Any], str] = Lazy("guestlist._util.fingerprints:describe")
     seed: Callable[[int], AbstractContextManager] | None = None
     limit_threads: Callable[[], AbstractContextManager] | None = None
+    accelerators: Callable[[], list[str]] | None = None
+    devices: str = "CPU"
     suffixes: tuple[str, ...] = ()
     load: Callable[..., Any] | None = None
 
@@ -101,6 +105,7 @@ FRAMEWORKS: dict[str, Framework] = {
         model_type="Keras model",
         models="any model with one output",
         references="`clone_model` and `fit`",
+        devices="those of its backend",
         packages=("keras",),
         methods=("fit", "predict", "get_layer"),
         query=Lazy("guestlist.models.keras_models:query_keras"),
@@ -119,6 +124,8 @@ FRAMEWORKS: dict[str, Framework] = {
         describe=Lazy("guestlist.models.torch_modules:describe_module"),
         seed=Lazy("guestlist.models.torch_modules:seed_torch"),
         limit_threads=Lazy("guestlist.models.torch_modules:one_torch_thread"),
+        accelerators=Lazy("guestlist.defences.torch_devices:accelerators"),
+        devices="CPU, CUDA, MPS, XPU",
     ),
     "onnx": Framework(
         model_type="ONNX file",
@@ -133,6 +140,7 @@ FRAMEWORKS: dict[str, Framework] = {
         model_type="function",
         models="`gl.function_target(predict, …)`",
         references="`train=`, a function",
+        devices="those of your function",
         methods=("__call__",),
         advice="Wrap a function, and name its columns, with gl.function_target(predict, classes=..., train=...).",
     ),

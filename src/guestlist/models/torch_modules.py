@@ -1,5 +1,7 @@
 """Torch modules as targets. Torch is imported only when used."""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -9,7 +11,24 @@ import numpy as np
 
 from guestlist._util import describe, extra
 from guestlist.data import Data, encode
-from guestlist.defences import Recipe, as_recipe, check_attacker, tensor, training_of, without_defence
+from guestlist.defences import (
+    AUTO,
+    Batches,
+    Recipe,
+    accelerators,
+    as_recipe,
+    check_attacker,
+    deterministic_algorithms,
+    device_of,
+    note_device,
+    on_cpu,
+    on_device,
+    prefer_device,
+    tensor,
+    torch_device,
+    training_of,
+    without_defence,
+)
 from guestlist.errors import InputError
 from guestlist.models.frameworks import FRAMEWORKS
 from guestlist.models.input_checks import check_sides
@@ -32,6 +51,7 @@ def torch_target(
     recipe: str | None = None,
     name: str | None = None,
     attacker: str = "adaptive",
+    device: str = AUTO,
 ) -> Target:
     """Return a target from a torch module that outputs logits, or that predicts one number. It needs the extra ``torch``.
 
@@ -55,13 +75,15 @@ def torch_target(
         name: Name in reports; by default that of the module's class.
         attacker: ``adaptive`` trains references with ``train``, since an attacker may know the defence; ``naive`` does not
             know it, and trains with ``train.plain()``.
+        device: Device that queries the module and trains references, such as ``cuda:1``. By default the module is queried on
+            its own device, and ``Fit`` and other recipes train references on an accelerator if there is one.
 
     Returns:
         The target, for ``audit`` and the other entry points.
 
     Raises:
         InputError: If ``module`` is not a torch module, or torch is not installed.
-        ValueError: If the scale is not ``logits`` or ``values``.
+        ValueError: If the scale is not ``logits`` or ``values``, or there is no such device.
 
     Examples:
         >>> import torch
@@ -97,11 +119,17 @@ def torch_target(
         _check_checkpoints(checkpoints)
     if untrained is None:
         untrained = module
+    untrained = on_cpu(untrained)
+    if device != AUTO and torch_device(device) != device_of(module):
+        module = on_device(module, torch_device(device))
     if scale.has_classes and len(labels) == 2:
         module = two_logits(module)
         untrained = two_logits(untrained)
         checkpoints = [two_logits(checkpoint) for checkpoint in checkpoints]
-    can, cannot = _capabilities(module, untrained, labels, reference_recipe, distil, batch_size)
+    trainer = None
+    if reference_recipe is not None:
+        trainer = _Train(untrained, labels, reference_recipe, batch_size, device)
+    can, cannot = _capabilities(module, trainer, labels, distil, batch_size)
     if len(checkpoints):
         can["checkpoints"] = _CheckpointOutputs(tuple(checkpoints), batch_size)
     if target_recipe is not None:
@@ -114,6 +142,7 @@ def torch_target(
             distil=distil,
             text=recipe,
             name=name,
+            device=device,
         )
     if recipe is None:
         recipe = _recipe(untrained, reference_recipe, distil)
@@ -161,26 +190,30 @@ def retrain_module(
 
 @contextmanager
 def seed_torch(seed: int) -> Iterator[None]:
-    """Seed torch's global generator, and restore it afterwards."""
+    """Seed torch's global generators, and restore those of the CPU and of CUDA afterwards."""
     import torch
 
     state = torch.get_rng_state()
+    cuda_states = torch.cuda.get_rng_state_all() if torch.cuda.is_initialized() else []
     torch.manual_seed(seed)
     try:
         yield
     finally:
         torch.set_rng_state(state)
+        if cuda_states:
+            torch.cuda.set_rng_state_all(cuda_states)
 
 
 @contextmanager
 def one_torch_thread() -> Iterator[None]:
-    """Let torch use one thread."""
+    """Let torch use one thread, and deterministic algorithms on accelerators."""
     import torch
 
     threads = torch.get_num_threads()
     torch.set_num_threads(1)
     try:
-        yield
+        with deterministic_algorithms():
+            yield
     finally:
         torch.set_num_threads(threads)
 
@@ -197,20 +230,24 @@ def _reference_recipe(attacker: str, recipe: Recipe | None) -> Recipe | None:
     return without_defence(recipe)
 
 
-def _capabilities(module, untrained, labels, recipe, distil, batch_size) -> tuple[dict[str, Callable], dict[str, str]]:
+def _capabilities(
+    module, trainer: _Train | None, labels, distil: Callable | None, batch_size: int
+) -> tuple[dict[str, Callable], dict[str, str]]:
     """Return the capabilities of a target, and the reasons for those that it lacks."""
     last_layer = LastLayer(module, _Outputs(module, batch_size), batch_size, labels is not None)
     can: dict[str, Callable] = {"layers": TorchLayers(module, batch_size), "leverage": last_layer}
     cannot: dict[str, str] = {}
-    if recipe is not None:
-        can["train"] = _Train(untrained, labels, recipe, batch_size)
+    if trainer is not None:
+        can["train"] = trainer
     if distil is not None:
         can["distil"] = _Distil(distil, labels, batch_size)
-    elif labels is None and recipe is not None:
-        can["distil"] = SoftValueTrainer(can["train"])
-    elif hasattr(recipe, "distil"):
-        can["distil"] = _DistilByRecipe(untrained, recipe, batch_size)
-    elif recipe is not None:
+    elif trainer is None:
+        pass
+    elif labels is None:
+        can["distil"] = SoftValueTrainer(trainer)
+    elif hasattr(trainer.recipe, "distil"):
+        can["distil"] = trainer.distil
+    else:
         cannot["distil"] = "its training does not take any"
     if labels is None:
         cannot["white_box"] = "it predicts values, and the white box looks at losses of classes"
@@ -256,14 +293,20 @@ class _Outputs:
     def __call__(self, x) -> np.ndarray:
         import torch
 
+        device = device_of(self.module)
+        note_device(device)
+
+        def outputs(rows: slice):
+            return self.module(tensor(x[rows], self.module)).cpu()
+
         training = self.module.training
         self.module.eval()
-        with torch.no_grad():
-            parts = [
-                self.module(tensor(x[i : i + self.batch_size], self.module)) for i in range(0, len(x), self.batch_size)
-            ]
-        self.module.train(training)  # the user's module is left as it was
-        return torch.cat(parts).to(torch.float64).cpu().numpy()
+        try:
+            with torch.no_grad():
+                parts = Batches(device, self.batch_size).map(outputs, len(x))
+        finally:
+            self.module.train(training)  # the user's module is left as it was
+        return torch.cat(parts).to(torch.float64).numpy()
 
 
 @dataclass(frozen=True)
@@ -285,11 +328,26 @@ class _Train:
     classes: np.ndarray | None
     recipe: Recipe
     batch_size: int
+    device: str
 
     def __call__(self, data: Data, rng: np.random.Generator) -> Predict:
         if self.classes is not None and not getattr(self.recipe, "given_labels", False):
             data = data.changed(y=encode(data.y, self.classes))
-        return _predict_function(self.recipe(self.module, data, rng), self.classes, self.batch_size)
+        with prefer_device(self.device):
+            trained = self.recipe(self.module, data, rng)
+        return _predict_function(trained, self.classes, self.batch_size)
+
+    def distil(self, data: Data, soft: np.ndarray, rng: np.random.Generator) -> Predict:
+        """Train one model on soft labels, with a recipe that supports them."""
+        recipe: Any = self.recipe
+        with prefer_device(self.device):
+            trained = recipe.distil(self.module, data, soft, rng)
+        return _predict_function(trained, None, self.batch_size)
+
+    @property
+    def uses_accelerator(self) -> bool:
+        """True if references may be trained on an accelerator of this machine, so that few of them fit at once."""
+        return self.device != "cpu" and bool(accelerators())
 
 
 @dataclass(frozen=True)
@@ -304,6 +362,7 @@ class RetrainModule:
     distil: Callable | None = None
     text: str | None = None
     name: str | None = None
+    device: str = AUTO
     trains: ClassVar[str] = "torch module"
 
     def __call__(self, recipe, members: Data, rng: np.random.Generator) -> Target:
@@ -313,8 +372,10 @@ class RetrainModule:
             chosen = recipe
         if self.classes is not None and not getattr(chosen, "given_labels", False):
             members = replace(members, y=encode(members.y, self.classes))
+        with prefer_device(self.device):
+            trained = chosen(self.model, members, rng)
         return torch_target(
-            chosen(self.model, members, rng),
+            trained,
             classes=self.classes,
             train=chosen,
             distil=self.distil if recipe is None else None,  # the user's function belongs to the user's training
@@ -323,19 +384,8 @@ class RetrainModule:
             batch_size=self.batch_size,
             recipe=retrained_text(self.text, recipe),
             name=self.name,
+            device=self.device,
         )
-
-
-@dataclass(frozen=True)
-class _DistilByRecipe:
-    """Train one model on soft labels, with a recipe that supports them."""
-
-    module: Any
-    recipe: Any
-    batch_size: int
-
-    def __call__(self, data: Data, soft: np.ndarray, rng: np.random.Generator) -> Predict:
-        return _predict_function(self.recipe.distil(self.module, data, soft, rng), None, self.batch_size)
 
 
 @dataclass(frozen=True)

@@ -77,14 +77,14 @@ def gradient_norms(module, x, labels: np.ndarray) -> np.ndarray:
         logits = functional_call(module, {**trained, **fixed}, (record[None],))
         return torch.nn.functional.cross_entropy(logits, label[None])
 
-    targets = torch.as_tensor(np.asarray(labels, dtype=np.int64))
+    targets = torch.as_tensor(np.asarray(labels, dtype=np.int64), device=x.device)
     try:
         gradients = vmap(grad(own_loss), in_dims=(None, 0, 0))(trained, x, targets)
     except RuntimeError as error:
         raise InputError(
             f"Torch cannot compute this module's gradients record by record ({reason(error)}). Remove 'white_box'."
         ) from error
-    squares = {name: part.to(torch.float64).flatten(1).square().sum(1) for name, part in gradients.items()}
+    squares = {name: part.cpu().to(torch.float64).flatten(1).square().sum(1) for name, part in gradients.items()}
     return torch.stack([sum(squares[name] for name in group).sqrt() for group in groups.values()], dim=1).numpy()
 
 
@@ -99,7 +99,7 @@ def _hidden_and_logits(module, x) -> tuple[np.ndarray, np.ndarray]:
     hidden, raw = (part.flatten(1) for part in (inputs[-1], x))
     if hidden.shape == raw.shape and torch.equal(hidden, raw.to(hidden.dtype)):
         hidden = hidden[:, :0]
-    return hidden.to(torch.float64).numpy(), logits.to(torch.float64).numpy()
+    return hidden.cpu().to(torch.float64).numpy(), logits.cpu().to(torch.float64).numpy()
 
 
 @dataclass(frozen=True)
@@ -122,7 +122,7 @@ class TorchLayers:
             parts = []
             for start in range(0, len(x), self.batch_size):
                 inputs, _ = inputs_of_layers(self.module, tensor(x[start : start + self.batch_size], self.module))
-                parts.append([inputs[1], inputs[-1]] if len(inputs) > 1 else [])
+                parts.append([inputs[1].cpu(), inputs[-1].cpu()] if len(inputs) > 1 else [])
         finally:
             self.module.train(training)  # the user's module is left as it was
         activations = (torch.cat([part.flatten(1) for part in layer]) for layer in zip(*parts, strict=True))

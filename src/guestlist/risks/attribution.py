@@ -159,9 +159,9 @@ def tracin(
     )
     with _quietly():
         if tests is None:
-            return estimator.self_influence(_loader(members, _batch(module))).numpy().astype(np.float64)
+            return estimator.self_influence(_loader(members, _batch(module))).cpu().numpy().astype(np.float64)
         values = estimator.influence(_loader(tests, _batch(module)), aggregate=True)
-    return values.flatten().numpy().astype(np.float64) / len(tests[1])
+    return values.flatten().cpu().numpy().astype(np.float64) / len(tests[1])
 
 
 def _captum() -> Any:
@@ -220,7 +220,7 @@ def _at_once(module, layers: Sequence[str] | None) -> bool:
 def _embedded(estimator, records, module) -> Iterator[np.ndarray]:
     """Yield batches of records as captum embeds them: the influence of one on another is their product."""
     for batch in _loader(records, _batch(module)):
-        yield estimator.compute_intermediate_quantities(tuple(batch)).numpy().astype(np.float64)
+        yield estimator.compute_intermediate_quantities(tuple(batch)).cpu().numpy().astype(np.float64)
 
 
 def _on_average(root, module, names: list[str], members, tests, loss: str) -> np.ndarray:
@@ -254,7 +254,7 @@ def _on_average(root, module, names: list[str], members, tests, loss: str) -> np
         def batch_losses(values, x=x, y=y):
             return losses(functional_call(module, values, (x,)), y)
 
-        slopes.append(jvp(batch_losses, (chosen,), (ways,))[1].detach().numpy())
+        slopes.append(jvp(batch_losses, (chosen,), (ways,))[1].detach().cpu().numpy())
     return np.concatenate(slopes).astype(np.float64)
 
 

@@ -15,7 +15,7 @@ from errands import NUMBERS, POOL, alive, check_nothing_is_left, contents, erran
 from guestlist import AuditError, Here, InputError, Local
 from guestlist._collect.engines.engine import WORK
 from guestlist._collect.engines.local import TRIES
-from guestlist._util import reproducibility
+from guestlist._util import DEVICE, reproducibility
 
 pytestmark = pytest.mark.slow  # processes are started, or networks trained
 
@@ -26,6 +26,23 @@ def test_the_same_bits_on_every_engine(engine, expected, tmp_path):
     assert contents(tmp_path) == expected
     assert len(workers(tmp_path)) == (0 if engine.jobs == 1 else engine.jobs)
     check_nothing_is_left(tmp_path)
+
+
+def test_each_process_has_its_device_also_after_a_loss(tmp_path):
+    folder = tmp_path / "devices"
+    folder.mkdir()
+
+    def before(k):
+        (folder / f"{os.environ[DEVICE]}-{os.getpid()}").touch()
+        if k == 3 and not (tmp_path / "killed").exists():
+            (tmp_path / "killed").touch()
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    run(errand(tmp_path, before), tmp_path, Local(devices=["cuda:0", "cuda:1"]))
+    names = sorted(path.name.partition("-")[0] for path in folder.iterdir())
+    assert len(names) == 3
+    assert set(names) == {"cuda:0", "cuda:1"}
+    assert DEVICE not in os.environ
 
 
 def test_one_number_is_done_here(tmp_path):

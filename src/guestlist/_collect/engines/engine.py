@@ -19,7 +19,7 @@ import cloudpickle
 import numpy as np
 
 from guestlist._store import write_npz
-from guestlist._util import reason, short_repr
+from guestlist._util import Notes, collect_notes, reason, short_repr
 from guestlist.data import Data
 from guestlist.errors import AuditError
 from guestlist.models import unchanged
@@ -30,7 +30,7 @@ Files = Mapping[Path, Mapping[str, np.ndarray]]
 # Private folder in which an engine may put the records while it runs.
 WORK = ".work"
 
-# Environment in which libraries that are loaded later use one thread.
+# Environment in which libraries that are loaded later use one thread, and CUDA computes the same in every run.
 ONE_THREAD = dict.fromkeys(
     (
         "OMP_NUM_THREADS",
@@ -42,7 +42,10 @@ ONE_THREAD = dict.fromkeys(
         "NUMBA_NUM_THREADS",
     ),
     "1",
-)
+) | {"CUBLAS_WORKSPACE_CONFIG": ":4096:8"}
+
+# Entry of the files of a number that holds the notes of its task; the driver does not write it as a file.
+NOTES = Path("notes")
 
 
 class Task(Protocol):
@@ -92,12 +95,14 @@ def run_all(
     engine: Engine,
     progress: Progress | None = None,
     write: Callable[[Path, Mapping[str, np.ndarray]], None] = lambda path, arrays: write_npz(path, **arrays),
+    notes: Callable[[str, Notes], None] = lambda _folder, _notes: None,
 ) -> None:
     """Compute and write the files of every number.
 
     Args:
         folder: Audit folder; an engine may put the records there while it runs.
         write: Writes one file atomically.
+        notes: Receives the name of the folder of a task's files, and its notes, such as the device that it used.
         progress: Wraps an iterable and takes ``total=``, as ``tqdm`` does.
     """
     if not numbers:
@@ -105,7 +110,7 @@ def run_all(
     # Closed at once, also if the progress fails: otherwise processes run as long as the traceback exists.
     with (
         closing(engine.run(task, numbers, pool, folder / WORK)) as computed,
-        closing(_written(computed, write)) as finished,
+        closing(_written(computed, write, notes)) as finished,
     ):
         for _ in progress(finished, total=len(numbers)) if progress else finished:
             pass
@@ -119,8 +124,11 @@ def clear_work(folder: Path) -> None:
 def compute_files(task: Task, k: int, pool: Data) -> Files:
     """Compute the files of one number; an unexpected error gets a note with the number."""
     try:
-        with unchanged(pool, f"Model {k}"):
-            return task.files(k, pool)
+        with unchanged(pool, f"Model {k}"), collect_notes() as notes:
+            files = task.files(k, pool)
+        if not notes:
+            return files
+        return {**files, NOTES: {topic: np.array(sorted(texts)) for topic, texts in notes.items()}}
     except AuditError:
         raise
     except Exception as error:
@@ -166,10 +174,17 @@ def _picklable_error(error: Exception, k: int) -> Exception:
     return error
 
 
-def _written(computed: Iterable[Files], write: Callable[[Path, Mapping[str, np.ndarray]], None]) -> Generator[Files]:
+def _written(
+    computed: Iterable[Files],
+    write: Callable[[Path, Mapping[str, np.ndarray]], None],
+    notes: Callable[[str, Notes], None],
+) -> Generator[Files]:
     for files in computed:
-        for path, arrays in files.items():
-            write(path, arrays)
+        paths = [path for path in files if path != NOTES]
+        for path in paths:
+            write(path, files[path])
+        if NOTES in files:
+            notes(paths[0].parent.name, {topic: set(texts.tolist()) for topic, texts in files[NOTES].items()})
         yield files
 
 

@@ -32,13 +32,16 @@ from guestlist._collect.engines.engine import (
     load_error,
     pickle_task,
 )
-from guestlist._util import short_repr
+from guestlist._util import DEVICE, short_repr
 from guestlist.data import Data
 from guestlist.errors import AuditError, write_error
+from guestlist.models import loaded_frameworks
 
 # Number of attempts if the process of a number dies.
 TRIES = 2
 MOST_JOBS = 1024
+# Largest number of processes that share an accelerator if the user does not choose it: each needs memory of its own there.
+SHARED = 4
 # Seconds that a process without work may take to end.
 PATIENCE = 5.0
 # Seconds between two checks for processes that died without a message.
@@ -64,17 +67,22 @@ class Local:
     """Engine that trains models in processes on this machine; the default.
 
     Attributes:
-        jobs: Number of processes; -1 for one per core. With 1, the work runs in this process.
+        jobs: Number of processes; -1 for one per core, or for one per device. With 1, the work runs in this process.
+        devices: Names of the torch devices of the processes, such as ``["cuda:0", "cuda:1"]``, assigned in turn. By default all
+            accelerators, each shared by at most 4 processes.
 
     Raises:
-        ValueError: If ``jobs`` is not a number of processes.
+        ValueError: If ``jobs`` is not a number of processes, or ``devices`` are not names.
 
     Examples:
         >>> gl.Local(jobs=2)  # pass it as engine=; jobs=2 is short for it
-        Local(jobs=2)
+        Local(jobs=2, devices=())
+        >>> gl.Local(devices=["cuda:0", "cuda:1"], jobs=4)  # two processes on each device
+        Local(jobs=4, devices=('cuda:0', 'cuda:1'))
     """
 
     jobs: int = -1
+    devices: Sequence[str] = ()
 
     def __post_init__(self):
         is_integer = isinstance(self.jobs, int | np.integer) and not isinstance(self.jobs, bool)
@@ -83,15 +91,21 @@ class Local:
                 f"Expected jobs={short_repr(self.jobs)} to be a number of processes, at most {MOST_JOBS}, or -1 for one "
                 "per core."
             )
+        if isinstance(self.devices, str) or not all(isinstance(name, str) for name in self.devices):
+            raise ValueError(
+                f"Expected devices={short_repr(self.devices)} to be a list of names, such as ['cuda:0', 'cuda:1']."
+            )
+        object.__setattr__(self, "devices", tuple(self.devices))
 
     def run(self, task: Task, numbers: Sequence[int], pool: Data, work: Path) -> Generator[Files]:
         """Yield the files of every number."""
-        count = min(joblib.effective_n_jobs(self.jobs), len(numbers))
-        if count <= 1:
+        devices, count = self._devices_and_count(task)
+        count = min(count, len(numbers))
+        if count <= 1 and not self.devices:
             yield from Here().run(task, numbers, pool, work)
             return
         work = work.absolute()
-        crew = _Crew(work / _ORDER)
+        crew = _Crew(work / _ORDER, devices)
         try:
             with _explained(work):
                 work.mkdir(mode=0o700, parents=True)
@@ -105,6 +119,16 @@ class Local:
                 crew.end()
             finally:
                 shutil.rmtree(work, ignore_errors=True)
+
+    def _devices_and_count(self, task: Task) -> tuple[Sequence[str], int]:
+        """Return the devices that processes use in turn, and the number of processes."""
+        jobs = joblib.effective_n_jobs(self.jobs)
+        if self.devices:
+            return self.devices, len(self.devices) if self.jobs < 0 else jobs
+        if not getattr(getattr(task, "train", None), "uses_accelerator", False):
+            return (), jobs
+        devices = [name for row in loaded_frameworks() if row.accelerators is not None for name in row.accelerators()]
+        return devices, min(jobs, SHARED * len(devices)) if self.jobs < 0 else jobs
 
 
 ALL_CORES = Local()
@@ -164,14 +188,19 @@ def _loss_message(k: int, status: int) -> str:
 class _Crew:
     """Processes of one run, and an inbox of pairs (process, message); a message of None: the process died."""
 
-    def __init__(self, order: Path):
+    def __init__(self, order: Path, devices: Sequence[str] = ()):
         self.processes: list[_Process] = []
         self.inbox: SimpleQueue[tuple[_Process, bytes | None]] = SimpleQueue()
         self._order = order
+        self._devices = devices
 
     def start(self, count: int) -> None:
-        for _ in range(count):  # One by one: if one cannot be started, those before it are ended.
-            self.processes.append(_Process(self._order, self.inbox))
+        for number in range(count):  # One by one: if one cannot be started, those before it are ended.
+            self._start_on(self._devices[number % len(self._devices)] if self._devices else None)
+
+    def _start_on(self, device: str | None) -> _Process:
+        self.processes.append(_Process(self._order, self.inbox, device))
+        return self.processes[-1]
 
     def next_message(self) -> tuple[_Process, bytes | None]:
         while True:
@@ -187,8 +216,7 @@ class _Crew:
 
     def replace(self, dead: _Process) -> _Process:
         self.dismiss(dead)
-        self.start(1)
-        return self.processes[-1]
+        return self._start_on(dead.device)
 
     def end(self) -> None:
         for process in self.processes:
@@ -200,14 +228,18 @@ class _Crew:
 class _Process:
     """An interpreter that computes the files of one number at a time."""
 
-    def __init__(self, order: Path, inbox: SimpleQueue):
+    def __init__(self, order: Path, inbox: SimpleQueue, device: str | None):
         self.number: int | None = None
+        self.device = device
+        environment = {**os.environ, **ONE_THREAD}
+        if device is not None:
+            environment[DEVICE] = device
         self._finishing = False
         self._child = subprocess.Popen(
             [get_executable(), "-c", _START, str(order)],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
-            env={**os.environ, **ONE_THREAD},
+            env=environment,
             # A separate group: Ctrl-C reaches only the driver, and processes that a model has started end with it.
             process_group=0 if os.name == "posix" else None,
         )

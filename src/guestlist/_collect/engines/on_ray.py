@@ -19,7 +19,7 @@ from typing import Any
 
 from guestlist._collect.engines.engine import ONE_THREAD, Files, Task, compute_or_error, load_error, pickle_task
 from guestlist._store import temporary_folder
-from guestlist._util import extra, preserve_handlers
+from guestlist._util import extra, number, preserve_handlers
 from guestlist.data import Data
 from guestlist.errors import AuditError
 
@@ -40,9 +40,10 @@ class Ray:
         address: Address of the cluster: ``host:port``, ``ray://host:port``, or ``auto`` for one that runs on this machine. By
             default the one that this process is connected to, or that $RAY_ADDRESS names; otherwise a new one on this machine.
         retries: Number of times that a training is repeated if its worker or node is lost.
+        num_gpus: Number of GPUs of each task; 0.25 lets four tasks share one. With 0, tasks train on the CPU.
 
     Raises:
-        ValueError: If ``retries`` is not an integer of 0 or more.
+        ValueError: If ``retries`` is not an integer of 0 or more, or ``num_gpus`` is negative.
 
     Examples:
         >>> engine = gl.Ray("ray://head:10001", retries=5)  # pass it as engine=; it connects when models are trained
@@ -52,17 +53,20 @@ class Ray:
 
     address: str | None = None
     retries: int = 3
+    num_gpus: float = 0
 
     def __post_init__(self):
         if not isinstance(self.retries, int) or self.retries < 0:
             raise ValueError(f"Expected retries={self.retries!r} to be an integer, 0 or more.")
+        number("num_gpus", self.num_gpus, 0, ends="[)")
 
     def run(self, task: Task, numbers: Sequence[int], pool: Data, work: Path) -> Generator[Files]:
         """Yield the files of every number."""
         ray = _ray()
         with _connected(ray, self.address):
+            _check_gpus(ray, self.num_gpus)
             shared = ray.put((pickle_task(task), pool))
-            yield from _results(ray, shared, numbers, self.retries)
+            yield from _results(ray, shared, numbers, self.retries, self.num_gpus)
 
 
 def _ray() -> Any:
@@ -154,9 +158,20 @@ def _environment(settings: dict[str, str]) -> Iterator[None]:
                 os.environ[name] = value
 
 
-def _results(ray, shared, numbers: Sequence[int], retries: int) -> Generator[Files]:
+def _check_gpus(ray, num_gpus: float) -> None:
+    """Raise if no node has the GPUs of a task: Ray itself would wait for one forever."""
+    largest = max((node["Resources"].get("GPU", 0.0) for node in ray.nodes() if node["Alive"]), default=0.0)
+    if num_gpus > largest:
+        raise AuditError(
+            f"Each task needs {num_gpus:g} GPUs (num_gpus), but the largest node of the Ray cluster has {largest:g}. Add a "
+            "node, or set a smaller num_gpus."
+        )
+
+
+def _results(ray, shared, numbers: Sequence[int], retries: int, num_gpus: float) -> Generator[Files]:
     compute = ray.remote(_compute).options(
         num_cpus=1,
+        num_gpus=num_gpus,
         max_retries=retries,
         runtime_env={"env_vars": ONE_THREAD},  # separate workers: the user's other tasks keep their threads
     )
