@@ -46,7 +46,7 @@ def games(canaries: int) -> dict[str, Any]:
 
 def pool(records: int) -> gl.Data:
     table = load("adult").sample(records, random_state=0)
-    x = gl.as_numbers(table.drop(columns=["income", "split"], errors="ignore")).to_numpy(dtype=np.float32)
+    x = gl.datasets.as_numbers(table.drop(columns=["income", "split"], errors="ignore")).to_numpy(dtype=np.float32)
     return gl.Data(x, (table["income"].astype(str) == sorted(table["income"].astype(str).unique())[0]).to_numpy(int))
 
 

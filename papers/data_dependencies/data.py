@@ -136,7 +136,7 @@ def _adult() -> pd.DataFrame:
 def _made(name: str, table: pd.DataFrame, label: str, *, once: bool = True) -> Table:
     """Numbers, label and source; equal rows once where the paper's sizes say so."""
     beside = [column for column in ("source",) if column in table.columns]
-    numbers = gl.as_numbers(table.drop(columns=[label, *beside]))
+    numbers = gl.datasets.as_numbers(table.drop(columns=[label, *beside]))
     features = numbers.shape[1]
     frame = numbers.assign(**{LABEL: table[label].astype(str), **{column: table[column] for column in beside}})
     return Table(name, features, (frame.drop_duplicates() if once else frame).reset_index(drop=True))

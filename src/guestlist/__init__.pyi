@@ -18,7 +18,6 @@ from ._audit.evaluate import FINDINGS as FINDINGS
 from ._audit.experiment import experiment as experiment
 from ._audit.experiment_summary import Experiment as Experiment
 from ._audit.experiment_summary import ExperimentSetting as ExperimentSetting
-from ._audit.experiment_summary import as_numbers as as_numbers
 from ._audit.flow import audit as audit
 from ._audit.flow import collect as collect
 from ._audit.gate import assert_private as assert_private
@@ -32,6 +31,7 @@ from ._collect.engines.local import Local as Local
 from ._collect.engines.on_ray import Ray as Ray
 from ._collect.progress import show_progress as show_progress
 from ._collect.references import UntilWidth as UntilWidth
+from ._collect.references import WithinMinutes as WithinMinutes
 from ._diagnostics.table import CHECKS as CHECKS
 from ._findings.case_io import read_case as read_case
 from ._findings.epsilon import epsilon_bound as epsilon_bound
@@ -49,7 +49,6 @@ from .models.estimators import estimator_target as estimator_target
 from .models.files import onnx_target as onnx_target
 from .models.prediction_files import read_predictions as read_predictions
 from .models.predictions import Predictions as Predictions
-from .models.stored_records import Scan as Scan
 from .models.stored_records import scan as scan
 from .models.torch_modules import torch_target as torch_target
 from .privacy import Claim as Claim

@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 
 from guestlist._baseline.baseline import Baseline, CrossFitted
-from guestlist._collect import Progress, UntilWidth
+from guestlist._collect import Progress, TimeSpent, UntilWidth
 from guestlist._kernels import frozen_take
 from guestlist._util import one_thread, short_repr
 from guestlist._views import NO_EVIDENCE, Evidence, Rotation, Signals
@@ -174,6 +174,7 @@ class Setting:
         answers: (records, classes) outputs of the target; with more than two classes (records, 1), the largest output.
         predictions: whether the audit has only predictions: no model, and no features.
         until: requested interval width, if reference models were trained until it was reached.
+        spent: outcome of a budget of minutes, if the audit had one.
         drawn: whether guestlist drew the members from one pool.
         training: description of the target's training, as far as it is known.
         game: name and options of the game that drew the training sets.
@@ -192,6 +193,7 @@ class Setting:
     answers: np.ndarray | None = None
     predictions: bool = False
     until: UntilWidth | None = None
+    spent: TimeSpent | None = None
     drawn: bool = False
     training: Training | None = None
     game: Mapping[str, Any] = field(default_factory=dict)

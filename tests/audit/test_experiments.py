@@ -10,7 +10,7 @@ import pytest
 from scipy.stats import sem, t
 
 import guestlist as gl
-from guestlist import ExperimentSetting, InputError, as_numbers, experiment
+from guestlist import ExperimentSetting, InputError, experiment
 from guestlist._audit.experiment import Shadows, shadow_predictions, train_shadows, unused_records
 from guestlist._audit.experiment_summary import (
     ACCURACIES,
@@ -22,6 +22,7 @@ from guestlist._audit.experiment_summary import (
     measures,
     summarise_runs,
 )
+from guestlist.datasets import as_numbers
 from guestlist.errors import FolderError
 
 pytest.importorskip("torch")

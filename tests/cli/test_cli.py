@@ -61,6 +61,36 @@ def test_audit_prints_an_answer_and_writes_a_report(audited):
     assert {p.name for p in out.iterdir() if not p.name.startswith(".")} == expected
 
 
+def test_minutes_train_at_most_the_requested_number_and_collect_adds_more(files, tmp_path):
+    options = ["--attack", "base", "--jobs", 1, "--json"]
+    first = guestlist(
+        "audit", "--model", files / "model.skops", "--members", files / "train.parquet", "--nonmembers", files / "holdout.csv",
+        "--label", "income", "--no-baseline", "--minutes", 60, "--references", 2, "--out", tmp_path, *options,
+    )  # fmt: skip
+    references = json.loads(first.stdout)["references"]
+    assert (references["count"], references["minutes"]) == (2, 60)
+    assert references["seconds_per_model"] > 0
+    more = guestlist("collect", tmp_path, "--minutes", 60, "--seconds-per-model", 1, "--references", 3, *options)
+    assert json.loads(more.stdout)["references"]["count"] == 3
+
+
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        ([*MODEL, "--minutes", 0], "not in the range"),
+        ([*MODEL, "--minutes", 5, "--references", 0], "--minutes cannot be combined with --references 0"),
+        ([*MODEL, "--seconds-per-model", 5], "only used with --minutes"),
+        (["audit", "--predictions", "p.npz", "--minutes", 5], "--minutes cannot be used with --predictions"),
+        (["collect", "f", "--minutes", 5, "--until-width", 0.1], "--minutes and --until-width cannot be combined"),
+        (["collect", "f", "--references", 5, "--seconds-per-model", 1], "only used with --minutes"),
+    ],
+)
+def test_options_of_minutes_that_do_not_fit_together(wrong, message):
+    found = guestlist(*wrong)
+    assert found.exit_code == 2
+    assert message in " ".join(found.stderr.split())
+
+
 def test_no_raw_feature_is_in_the_folder_or_the_report(audited, blobs):
     """Ids, labels, groups and scores are kept; the features are not."""
     out, _ = audited

@@ -9,8 +9,8 @@ import skops.io
 from click.testing import CliRunner
 from sklearn.neighbors import KNeighborsClassifier
 
+from guestlist._util import duration
 from guestlist.cli import main
-from guestlist.cli.defend import duration
 
 QUICK = ("--attack", "loss", "--references", 2, "--jobs", 1, "--quiet", "--no-baseline")
 

@@ -7,6 +7,7 @@ from .comparison import Difference as Difference
 from .comparison import person_codes as person_codes
 from .config import REFERENCES as REFERENCES
 from .config import AuditConfig as AuditConfig
+from .config import References as References
 from .config import claim_about as claim_about
 from .defence_candidates import AGAIN as AGAIN
 from .defence_candidates import PLAIN as PLAIN
@@ -32,7 +33,6 @@ from .experiment_summary import TARGET as TARGET
 from .experiment_summary import Experiment as Experiment
 from .experiment_summary import ExperimentSetting as ExperimentSetting
 from .experiment_summary import Run as Run
-from .experiment_summary import as_numbers as as_numbers
 from .experiment_summary import log_probabilities as log_probabilities
 from .experiment_summary import measures as measures
 from .experiment_summary import summarise_runs as summarise_runs

@@ -6,7 +6,16 @@ from pathlib import Path
 from typing import Any, Literal
 
 from guestlist._case import PRIOR, About, notes_of
-from guestlist._collect import Engine, Progress, UntilWidth, check_about, check_folder, progress_of, resolve_engine
+from guestlist._collect import (
+    Engine,
+    Progress,
+    UntilWidth,
+    WithinMinutes,
+    check_about,
+    check_folder,
+    progress_of,
+    resolve_engine,
+)
 from guestlist._diagnostics.table import check_codes
 from guestlist._util import flag, integer, number
 from guestlist.evidence import check_plans
@@ -16,6 +25,7 @@ from guestlist.privacy import Claim
 REFERENCES = 32
 # The split is a table of models and records that must fit into memory.
 MAX_REFERENCES = 100_000
+References = int | UntilWidth | WithinMinutes
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -32,7 +42,7 @@ class AuditConfig:
     person: str | None = None
     duplicates: Literal["warn", "drop"] = "warn"
     fit_params: Mapping[str, Any] | None = None
-    references: int | UntilWidth = REFERENCES
+    references: References = REFERENCES
     attacks: Sequence[str | Callable] | None = None
     evidence: Sequence[AnyPlan] = ()
     folder: str | Path | None = None
@@ -48,7 +58,7 @@ class AuditConfig:
     def __post_init__(self):
         if self.claimed is not None and not isinstance(self.claimed, Claim):
             raise ValueError(f"claimed={self.claimed!r} is not a claim. Pass claimed=gl.Claim(epsilon=…, delta=…).")
-        integer("references", self.min_references, high=MAX_REFERENCES)
+        integer("references", self.max_references, high=MAX_REFERENCES)
         integer("seed", self.seed)
         number("prior", self.prior, 0, 1)
         flag("baseline", self.baseline)
@@ -80,7 +90,30 @@ class AuditConfig:
         """Number of reference models to train at first."""
         if isinstance(self.references, UntilWidth):
             return self.references.start
+        if isinstance(self.references, WithinMinutes):
+            return 1
         return self.references
+
+    @property
+    def max_references(self) -> int:
+        """Largest number of reference models."""
+        if isinstance(self.references, UntilWidth | WithinMinutes):
+            return self.references.at_most
+        return self.references
+
+    @property
+    def checked_references(self) -> int:
+        """Number of reference models that the attacks are checked against before any is trained."""
+        if isinstance(self.references, WithinMinutes):
+            return self.references.at_most
+        return self.min_references
+
+    @property
+    def budget(self) -> WithinMinutes | None:
+        """Minutes that the audit may take; None without a limit."""
+        if isinstance(self.references, WithinMinutes):
+            return self.references
+        return None
 
     @property
     def until(self) -> UntilWidth | None:

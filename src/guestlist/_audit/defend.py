@@ -7,8 +7,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
-import joblib
-
 from guestlist._audit import (
     FPR,
     PLAIN,
@@ -18,6 +16,7 @@ from guestlist._audit import (
     DefenceRunner,
     Defended,
     Plain,
+    References,
     Situation,
     candidates,
     compare_defences,
@@ -26,7 +25,7 @@ from guestlist._audit import (
     trained,
 )
 from guestlist._case import PRIOR, About, notes_of
-from guestlist._collect import Engine, Inputs, Local, Progress, UntilWidth, prepare
+from guestlist._collect import Engine, Inputs, Progress, jobs_of, prepare
 from guestlist._findings import Results
 from guestlist._store import audit_folder, folder_lock, from_json, open_store, read_json, to_json, write_json
 from guestlist.data import as_data
@@ -88,13 +87,6 @@ def forecast(pending: Sequence[Candidate], references: int, times: Times, engine
         times=times,
         jobs=jobs_of(engine),
     )
-
-
-def jobs_of(engine: Engine) -> int:
-    """Return the number of models that an engine trains in parallel; 1 if only the engine knows."""
-    if isinstance(engine, Local):
-        return int(joblib.effective_n_jobs(engine.jobs))
-    return 1
 
 
 class Clock:
@@ -310,8 +302,8 @@ def estimate_runtime(
     return forecast(plan, references, Times(seconds, None), config.engine, plain=max(0, references - existing))
 
 
-def _check_references(references: int | UntilWidth) -> int:
-    """Return a fixed number of reference models; refuse ``UntilWidth``."""
+def _check_references(references: References) -> int:
+    """Return a fixed number of reference models; refuse others."""
     if not isinstance(references, int):
         raise ValueError(
             f"references={references} must be an integer: all audits of gl.defend have the same number of reference "

@@ -18,7 +18,6 @@ from guestlist._audit import (
     Experiment,
     ExperimentSetting,
     Run,
-    as_numbers,
     log_probabilities,
     measures,
     summarise_runs,
@@ -38,6 +37,7 @@ from guestlist._store import (
 from guestlist._util import one_thread, stream
 from guestlist.attacks import ROWS, balanced, hashes, learn, sorted_features
 from guestlist.data import Data, as_data, without_groups
+from guestlist.datasets import as_numbers
 from guestlist.defences import Recipe, mlp
 from guestlist.errors import FolderError, InputError
 from guestlist.games import (

@@ -117,52 +117,6 @@ class ExperimentSetting:
         )
 
 
-def as_numbers(table: pd.DataFrame) -> pd.DataFrame:
-    """Convert every column to numbers from 0 to 1.
-
-    Numbers are scaled from the smallest to the largest value; missing numbers become the mean. A categorical column with two
-    values becomes one column of 0 and 1; with more values, one column per value. Missing categories become the most frequent.
-
-    Args:
-        table: Numeric and categorical columns; text is categorical.
-
-    Returns:
-        A table of floats with the same index.
-
-    Examples:
-        >>> import pandas as pd
-        >>> gl.as_numbers(pd.DataFrame({"age": [20, 30, 40], "sex": ["f", "m", "f"]})).to_numpy().tolist()
-        [[0.0, 0.0], [0.5, 1.0], [1.0, 0.0]]
-    """
-    columns: dict[str, np.ndarray] = {}
-    for name in table.columns:
-        values = table[name]
-        if pd.api.types.is_numeric_dtype(values):
-            columns[str(name)] = _scaled(values)
-        else:
-            columns |= _indicators(str(name), values)
-    return pd.DataFrame(columns, index=table.index)
-
-
-def _scaled(values: pd.Series) -> np.ndarray:
-    numbers = values.astype("float64")
-    numbers = numbers.fillna(numbers.mean() if numbers.notna().any() else 0.0).to_numpy()
-    low = numbers.min()
-    high = numbers.max()
-    if high > low:
-        return (numbers - low) / (high - low)
-    return np.zeros(len(numbers))
-
-
-def _indicators(name: str, values: pd.Series) -> dict[str, np.ndarray]:
-    values = values.astype(object)
-    known = values.dropna()
-    filled = (values.fillna(known.mode().iloc[0]) if len(known) else values.fillna("")).astype(str)
-    categories = sorted(filled.unique())
-    columns = categories[1:] if len(categories) == 2 else categories
-    return {f"{name}={value}": (filled == value).to_numpy(dtype=float) for value in columns}
-
-
 ATTACKS = ("average_threshold", "optimal_threshold", "shadow")
 ACCURACIES = ("members", "nonmembers", "validation")
 

@@ -25,27 +25,33 @@ from dataclasses import dataclass, replace
 from functools import partial
 from math import isfinite
 from pathlib import Path
+from time import monotonic
 from typing import Any, Literal, TypeVar
 
-from guestlist._audit import REFERENCES, AuditConfig, claim_about
+from guestlist._audit import REFERENCES, AuditConfig, References, claim_about
 from guestlist._audit.evaluate import evaluate
 from guestlist._baseline.baseline import Baseline, cached_baseline
 from guestlist._case import PRIOR, About, Case, Check, Origin, Scores, score
 from guestlist._collect import (
+    EVALUATION_SHARE,
     NO_STAND_INS,
     CollectContext,
     Engine,
     Inputs,
     Progress,
-    UntilWidth,
+    TimeSpent,
+    WithinMinutes,
     check_rare_categories,
     evaluation_progress,
     grow_references,
+    jobs_of,
     open_context,
     prepare,
     query_target,
+    replan_references,
     store_of_inputs,
     train_references,
+    train_within,
 )
 from guestlist._diagnostics.table import (
     CHECKS,
@@ -94,7 +100,7 @@ def audit(
     group: str | Sequence[str] = (),
     id: str | None = None,
     person: str | None = None,
-    references: int | UntilWidth | None = None,
+    references: References | None = None,
     attacks: Sequence[str | Callable] | None = None,
     evidence: Sequence[AnyPlan] = (),
     folder: str | Path | None = None,
@@ -126,7 +132,8 @@ def audit(
         person: Column with person identifiers, if people have several records. Intervals then count persons, and reference
             models train on all records of a person or none.
         references: Number of reference models; by default 32, or 0 if the training recipe is unknown. 0 runs only the attacks
-            that need none; ``UntilWidth(0.05)`` trains until the interval of the recipe's AUC is that narrow.
+            that need none; ``UntilWidth(0.05)`` trains until the interval of the recipe's AUC is that narrow;
+            ``WithinMinutes(10)`` trains those that fit into this time.
         attacks: Names from ``ATTACKS``, combinations such as ``union(loss,lira)``, or functions ``(signals) -> scores``; by
             default all that can run.
         evidence: Evidence that some attacks need besides reference models, such as ``Distilled(models=64)``; see ``guestlist
@@ -217,7 +224,7 @@ def collect(
     group: str | Sequence[str] = (),
     id: str | None = None,
     person: str | None = None,
-    references: int | None = None,
+    references: int | WithinMinutes | None = None,
     evidence: Sequence[AnyPlan] = (),
     seed: int = 0,
     jobs: int | None = None,
@@ -238,7 +245,8 @@ def collect(
         model, members, nonmembers, population: As for ``audit``.
         folder: Folder that the collected data is written to.
         label, group, id, person, evidence, seed: As for ``audit``.
-        references: Number of reference models; by default 32, or 0 if the training recipe is unknown.
+        references: Number of reference models; by default 32, or 0 if the training recipe is unknown. ``WithinMinutes(10)``
+            trains those that fit into this time.
         jobs, engine, duplicates, baseline, progress: As for ``audit``.
         about, train, fit_params, name: As for ``audit``.
 
@@ -285,11 +293,14 @@ def collect(
 
 def run_audit(inputs: Inputs, config: AuditConfig) -> Results:
     """Collect, score, evaluate and report; work that the folder already holds is not repeated."""
+    start = monotonic()
     input_checks = _check_inputs(inputs, config)
     with numpy_defaults(), open_session(inputs, config, input_checks) as session:
-        if config.until is None:
-            return _run(session, config.min_references)
-        return grow_references(partial(_run, session), _recipe_interval_width, config.until)
+        if config.until is not None:
+            return grow_references(partial(_run, session), _recipe_interval_width, config.until)
+        if config.budget is not None:
+            session = session.spend(inputs, config.budget, start)
+        return _run(session, session.references)
 
 
 def _run(session: "AuditSession", n_references: int) -> Results:
@@ -319,9 +330,12 @@ def report(results: Results, scores: Scores, folder: Path, user_folder: str | Pa
 
 def collect_case(inputs: Inputs, config: AuditConfig, use: Callable[[Case], T]) -> T:
     """Collect a case and return the result of ``use(case)``; a temporary folder exists only until then."""
+    start = monotonic()
     input_checks = _check_inputs(inputs, config)
     with numpy_defaults(), open_session(inputs, config, input_checks) as session:
-        return use(session.collect(config.min_references))
+        if config.budget is not None:
+            session = session.spend(inputs, config.budget, start)
+        return use(session.collect(session.references))
 
 
 @dataclass(frozen=True)
@@ -331,40 +345,84 @@ class AuditSession:
     Args:
         context: the folder, the target and the records.
         config: the options of the audit.
-        attacks: name to attack.
         plans: evidence to collect, including the evidence that an earlier run began.
         target_evidence: evidence read directly from the target.
         evidence_names: names of all evidence that the case will hold.
         baseline: result of the model-free baseline.
         checks: diagnostics of the inputs and of the target's outputs.
+        spent: outcome of a budget of minutes; None without one, or before it is spent.
     """
 
     context: CollectContext
     config: AuditConfig
-    attacks: Mapping[str, Attack]
     plans: Sequence[Any]
     target_evidence: Mapping[str, Any]
     evidence_names: frozenset[str]
     baseline: Baseline | None
     checks: tuple[Check, ...] = ()
+    spent: TimeSpent | None = None
+
+    @property
+    def references(self) -> int:
+        """Number of reference models to train: the requested number, or those that the minutes allow."""
+        if self.spent is not None:
+            return self.spent.references
+        return self.config.min_references
 
     def collect(self, n_references: int) -> Case:
         """Collect everything that is missing and return the case with this number of reference models."""
-        context = self.context.with_references(n_references)
-        # Evidence comes before the references: some plans train them and store more of their outputs.
-        collect_evidence(self.plans, context)
-        train_references(context)
+        attacks = self.select_attacks(n_references)
+        self.train(n_references)
         return case_in(
-            context.store,
-            self.attacks,
+            self.context.store,
+            attacks,
             references=n_references,
             prior=self.config.prior,
-            evidence=read_evidence(context.store, self.evidence_names, self.target_evidence),
+            evidence=read_evidence(self.context.store, self.evidence_names, self.target_evidence),
             checks=self.checks,
             ignore=tuple(self.config.ignore),
             until=self.config.until,
+            spent=self.spent,
             baseline=self.baseline,
         )
+
+    def select_attacks(self, n_references: int) -> dict[str, Attack]:
+        """Select the attacks that run with this number of reference models."""
+        signal_names = self.context.target.scale.signal_names
+        return select_attacks(self.config.attacks, n_references, self.evidence_names, missing_evidence(), signal_names)
+
+    def train(self, n_references: int) -> int:
+        """Collect missing evidence and train missing reference models; return the number of models trained."""
+        context = self.context.with_references(n_references)
+        before = len(context.store.models())
+        # Evidence comes before the references: some plans train them and store more of their outputs.
+        collect_evidence(self.plans, context)
+        train_references(context)
+        return len(context.store.models()) - before
+
+    def spend(self, inputs: Inputs, budget: WithinMinutes, start: float) -> "AuditSession":
+        """Train the reference models that fit into the minutes since ``start``, and return the session with the outcome."""
+        store = self.context.store
+        existing = _trained_in_order(store)
+        self.train(existing)  # Evidence that needs no reference models is not part of the time of one of them.
+
+        def replan(references: int) -> int:
+            # Evidence that holds outputs of reference models keeps them.
+            if "full_answers" not in self.evidence_names:
+                replan_references(store, inputs, references)
+            return _trained_in_order(store)
+
+        spent = train_within(
+            budget,
+            self.train,
+            replan,
+            existing=existing,
+            jobs=jobs_of(self.config.engine),
+            elapsed=lambda: monotonic() - start,
+        )
+        if not spent.references:
+            _warn_too_short(budget)
+        return replace(self, spent=spent)
 
 
 @contextmanager
@@ -380,7 +438,7 @@ def open_session(inputs: Inputs, config: AuditConfig, input_checks: tuple[Check,
     with collect_notes() as notes:
         outputs, consistency = query_target(target, inputs.pool)
     if config.folder is None or not (Path(config.folder) / "manifest.json").exists():
-        check_rare_categories(inputs, config.min_references, config.seed)
+        check_rare_categories(inputs, config.checked_references, config.seed)
     with audit_folder(config.folder) as path, folder_lock(path):
         about = {**_claimed(target, config), **config.about}
         store = store_of_inputs(inputs, path, references=config.min_references, seed=config.seed, about=about)
@@ -400,9 +458,6 @@ def open_session(inputs: Inputs, config: AuditConfig, input_checks: tuple[Check,
         session = AuditSession(
             context=context,
             config=config,
-            attacks=select_attacks(
-                config.attacks, config.min_references, evidence_names, missing_evidence(), target.scale.signal_names
-            ),
             plans=resume_plans(store, plans),
             target_evidence=evidence_from_target(plans, target, inputs.pool, inputs.split),
             evidence_names=evidence_names,
@@ -433,7 +488,8 @@ def _check_attacks(inputs: Inputs, config: AuditConfig, plans: Sequence[AnyPlan]
     # The folder may already hold evidence of any stored type.
     possible = planned | {name for name, kind in EVIDENCE.items() if kind.stored}
     signal_names = inputs.target.scale.signal_names
-    attacks = select_attacks(config.attacks, config.min_references, possible, missing_evidence(), signal_names)
+    n_references = config.checked_references
+    attacks = select_attacks(config.attacks, n_references, possible, missing_evidence(), signal_names)
     if config.until is not None and not any(attack.on_stand_ins and not attack.oracle for attack in attacks.values()):
         raise InputError(NO_STAND_INS)
     custom = {name: attack for name, attack in attacks.items() if attack.custom}
@@ -441,14 +497,34 @@ def _check_attacks(inputs: Inputs, config: AuditConfig, plans: Sequence[AnyPlan]
         try_custom_attacks(
             custom,
             inputs.target.classes_of(inputs.pool.y),
-            config.min_references,
+            n_references,
             signal_names,
             inputs.split.population,
             unmade=any(EVIDENCE[name].simulate is None for name in planned - owner_evidence()),
         )
 
 
-def _choose_references(target: Target, requested: int | UntilWidth | None) -> int | UntilWidth:
+def _trained_in_order(store: Store) -> int:
+    """Return the number of reference models that were trained without a gap in their numbers."""
+    trained = set(store.models())
+    count = 0
+    while count + 1 in trained:
+        count += 1
+    return count
+
+
+def _warn_too_short(budget: WithinMinutes) -> None:
+    """Warn that no reference model fits into the minutes."""
+    warnings.warn(
+        f"No reference model fits into {budget.minutes:g} minutes: one takes {budget.seconds_per_model:g} s, and "
+        f"{EVALUATION_SHARE:.0%} of the time is kept for the evaluation. Only attacks that need no reference models run. "
+        "Increase minutes= (--minutes).",
+        AuditWarning,
+        stacklevel=5,
+    )
+
+
+def _choose_references(target: Target, requested: References | None) -> References:
     """Return the requested number of reference models, or the default; warn if the target has no training recipe."""
     if requested is not None:
         return requested

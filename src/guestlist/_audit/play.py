@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from guestlist._audit import REFERENCES, AuditConfig, collect_case, run_audit
+from guestlist._audit import REFERENCES, AuditConfig, References, collect_case, run_audit
 from guestlist._case import PRIOR, About, Case, Origin
-from guestlist._collect import Engine, Inputs, Progress, UntilWidth, repeated_ids, with_description
+from guestlist._collect import Engine, Inputs, Progress, repeated_ids, with_description
 from guestlist._findings import DELTA, Epsilon, Results, epsilon_bound
 from guestlist._store import to_json
 from guestlist._util import global_generators, one_thread, reason, stream
@@ -37,7 +37,7 @@ def play(
     group: str | Sequence[str] = (),
     id: str | None = None,
     person: str | None = None,
-    references: int | UntilWidth = REFERENCES,
+    references: References = REFERENCES,
     attacks: Sequence[str | Callable] | None = None,
     evidence: Sequence[AnyPlan] = (),
     folder: str | Path | None = None,
@@ -67,7 +67,7 @@ def play(
         classes: Labels that the outputs of a torch module refer to; by default 0, 1, ….
         scale: ``logits``, or ``values`` for a torch module that predicts a number.
         label, group, id, person, attacks, evidence, folder: As for ``audit``.
-        references: Number of reference models, or ``UntilWidth``, as for ``audit``.
+        references: Number of reference models, ``UntilWidth`` or ``WithinMinutes``, as for ``audit``.
         seed, jobs, engine, prior, ignore, claimed, progress, about: As for ``audit``.
 
     Returns:
@@ -109,7 +109,7 @@ def play(
         raise InputError(
             f"{type(game).__name__} trains many models, each a separate trial. Use gl.play_many instead of gl.play."
         )
-    select_attacks(attacks, config.min_references, EVIDENCE)  # a misspelt name is found before anything is trained
+    select_attacks(attacks, config.checked_references, EVIDENCE)  # a misspelt name is found before anything is trained
     groups = column_names("group", group)
     needed = tuple(dict.fromkeys((*groups, *hidden_columns(game))))
     records = without_groups(

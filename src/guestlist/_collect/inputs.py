@@ -11,7 +11,17 @@ import numpy as np
 import pandas as pd
 
 from guestlist._collect.references import is_unknown_category
-from guestlist._store import Manifest, Store, fingerprint, open_store, row_hashes, text_digest, to_json, write_manifest
+from guestlist._store import (
+    Manifest,
+    Store,
+    fingerprint,
+    model_path,
+    open_store,
+    row_hashes,
+    text_digest,
+    to_json,
+    write_manifest,
+)
 from guestlist._util import as_path, choice, names_ending, one_thread, short_repr, split_by_side, stream
 from guestlist.data import Data, as_data, column_names, concatenate, ordered_like
 from guestlist.defences import Refit
@@ -258,6 +268,19 @@ def _new_game(inputs: Inputs, references: int) -> Mapping[str, Any]:
     members = int(inputs.split.members.sum())
     nonmembers = int(inputs.split.nonmembers.sum())
     return options_of(matching_sides(members, nonmembers, len(inputs.pool), references))
+
+
+def replan_references(store: Store, inputs: Inputs, references: int) -> None:
+    """Draw reference models by the game for this number; those that were drawn by another game are removed."""
+    game = _new_game(inputs, references)
+    if game == store.manifest.game:
+        return
+    for k in store.models():
+        if k:
+            model_path(store.folder, k).unlink()
+    store.write_split(inputs.split)
+    store.manifest = replace(store.manifest, game=game)
+    write_manifest(store.folder / "manifest.json", store.manifest)
 
 
 def _write_or_check_split(store: Store, split: Split) -> None:

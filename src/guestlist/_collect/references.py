@@ -425,6 +425,112 @@ class TrainReference:
         return f" ({rows.sum()} records, {rarest} of its rarest class)"
 
 
+SHORTEST = 1e-3  # seconds of a round; a clock may not resolve less
+# Share of the minutes that is kept for scoring and evaluation.
+EVALUATION_SHARE = 0.15
+
+
+@dataclass(frozen=True)
+class WithinMinutes:
+    """Train the reference models that fit into a number of minutes.
+
+    guestlist trains one reference model, times it, and then trains more in rounds. Each round uses at most half of the time
+    that remains, and 15% of the time is kept for the evaluation. Every run has its own minutes: run again with the same folder
+    to add reference models.
+
+    Attributes:
+        minutes: Minutes for the whole audit, from the first query of the target on.
+        at_most: Largest number of reference models.
+        seconds_per_model: Seconds of one training, if you know them. Otherwise the first reference model is trained even if
+            the time is too short for it.
+
+    Raises:
+        ValueError: If a number is out of range.
+
+    Examples:
+        >>> model, members, nonmembers = gl.testing.small_model()
+        >>> budget = gl.WithinMinutes(10, at_most=8)
+        >>> results = gl.audit(model, members, nonmembers, references=budget, attacks=["lira"], baseline=False, jobs=1)
+        >>> results.references.count, results.references.minutes
+        (8, 10)
+    """
+
+    minutes: float
+    at_most: int = 128
+    seconds_per_model: float | None = None
+
+    def __post_init__(self):
+        number("minutes", self.minutes, 0)
+        integer("at_most", self.at_most, 1)
+        if self.seconds_per_model is not None:
+            number("seconds_per_model", self.seconds_per_model, 0)
+
+    @property
+    def training_seconds(self) -> float:
+        """Seconds for everything but the evaluation."""
+        return 60 * self.minutes * (1 - EVALUATION_SHARE)
+
+
+@dataclass(frozen=True)
+class TimeSpent:
+    """Outcome of a budget of minutes.
+
+    Attributes:
+        minutes: The budget.
+        references: Number of reference models, including those of earlier runs.
+        seconds_per_model: Elapsed seconds for each further model, with the models that are trained in parallel.
+    """
+
+    minutes: float
+    references: int
+    seconds_per_model: float
+
+
+def train_within(
+    budget: WithinMinutes,
+    train: Callable[[int], int],
+    replan: Callable[[int], int],
+    *,
+    existing: int,
+    jobs: int,
+    elapsed: Callable[[], float],
+) -> TimeSpent:
+    """Train reference models in rounds until the minutes are spent.
+
+    Args:
+        budget: The minutes.
+        train: Trains the missing models up to a number, and returns how many it trained.
+        replan: Called with the number of models that is expected to fit, once, if the audit had none. Returns how many of the
+            trained ones remain.
+        existing: Number of reference models that the audit has.
+        jobs: Number of models that are trained in parallel.
+        elapsed: Returns the seconds since the audit began.
+    """
+    count = min(existing, budget.at_most)
+    per_model = None
+    if budget.seconds_per_model is not None:
+        per_model = budget.seconds_per_model / jobs
+    planned = existing > 0
+    while count < budget.at_most:
+        size = 1
+        if per_model is not None:
+            fitting = int((budget.training_seconds - elapsed()) / per_model)
+            if not planned:
+                planned = True
+                count = replan(min(budget.at_most, count + max(fitting, 0)))
+            if fitting < jobs:
+                break
+            size = max(jobs, fitting // 2 // jobs * jobs)
+        size = min(size, budget.at_most - count)
+        before = elapsed()
+        trained = train(count + size)
+        count += size
+        if trained:
+            # A round of fewer models than jobs takes as long as one of this number.
+            per_model = max(elapsed() - before, SHORTEST) / max(trained, jobs)
+    return TimeSpent(budget.minutes, count, per_model or 0.0)
+
+
 # With fewer references than this, stand-in targets have too few of their own to compare attacks.
 MIN_STAND_INS = 8
 GROWTH = 1.5

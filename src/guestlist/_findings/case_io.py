@@ -9,7 +9,7 @@ import numpy as np
 
 from guestlist._baseline.baseline import Baseline, read_baseline, read_cross_fitted
 from guestlist._case import PRIOR, Case, Check, Cover, Origin, Setting, Truth
-from guestlist._collect import UntilWidth
+from guestlist._collect import TimeSpent, UntilWidth
 from guestlist._findings import OUTPUT_SIGNALS, stand_in_targets
 from guestlist._store import AT_ONCE, MANY_CELLS, PREDICTIONS, Store, from_json, open_store
 from guestlist._util import lazy_matrices, lazy_part
@@ -90,6 +90,7 @@ def case_in(
     checks: tuple[Check, ...] = (),
     ignore: tuple[str, ...] = (),
     until: UntilWidth | None = None,
+    spent: TimeSpent | None = None,
     baseline: Baseline | None = None,
 ) -> Case:
     """Return the audit in a folder as a case to evaluate.
@@ -99,6 +100,7 @@ def case_in(
         evidence: evidence about the target beyond its signals.
         checks: outcomes of checks that ran before the collection.
         until: requested interval width, if references were trained until it was reached.
+        spent: outcome of a budget of minutes, if the audit had one.
         baseline: result of the model-free baseline.
     """
     needed = {signal for attack in attacks.values() for signal in attack.needs} | set(OUTPUT_SIGNALS)
@@ -113,7 +115,7 @@ def case_in(
     answers = store.answers()
     if answers is not None and answers.shape[1] > 2:
         answers = answers.max(axis=1, keepdims=True)  # The outputs of many classes are large.
-    setting = _setting(store, answers, until)
+    setting = replace(_setting(store, answers), until=until, spent=spent)
     owner = evidence.without(*(name for name in evidence.parts if name not in owners))
     cross_fitted = None if baseline is None else read_cross_fitted(store)
     view = rotation.facing(0)
@@ -179,7 +181,7 @@ def read_case(folder: str | Path, references: int | None = None, *, scored: bool
     return case
 
 
-def _setting(store: Store, answers: np.ndarray | None, until: UntilWidth | None) -> Setting:
+def _setting(store: Store, answers: np.ndarray | None) -> Setting:
     known = store.manifest
     return Setting(
         name=str(known.about.get("name", "model")),
@@ -190,7 +192,6 @@ def _setting(store: Store, answers: np.ndarray | None, until: UntilWidth | None)
         fingerprints={"data": known.data, "recipe": known.recipe, "seed": str(known.seed)},
         answers=answers,
         predictions=known.recipe == PREDICTIONS,
-        until=until,
         drawn=bool(known.about.get("drawn", False)),
         training=_note(known.about, "training", Training),
         game=known.game,

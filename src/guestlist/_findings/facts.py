@@ -91,12 +91,17 @@ def _fit(case: Case) -> dict[str, float | None]:
 
 @dataclass(frozen=True)
 class References:
-    """Number of reference models and mean number of records that they trained on."""
+    """Number of reference models and mean number of records that they trained on.
+
+    ``minutes`` and ``seconds_per_model`` are those of an audit with a budget of minutes. Other audits do not depend on a clock.
+    """
 
     count: int
     records: float
     rate: float
     seed: int
+    minutes: float | None = None
+    seconds_per_model: float | None = None
 
 
 def find_references(case: Case) -> References | None:
@@ -105,7 +110,11 @@ def find_references(case: Case) -> References | None:
     if not view.references:
         return None
     records = float(view.reference_member.sum(axis=1).mean())
-    return References(view.references, records, case.setting.rate, case.setting.seed)
+    references = References(view.references, records, case.setting.rate, case.setting.seed)
+    spent = case.setting.spent
+    if spent is None:
+        return references
+    return replace(references, minutes=spent.minutes, seconds_per_model=spent.seconds_per_model)
 
 
 _PACKAGES = ("guestlist", "numpy", "scipy", "scikit-learn", "pandas")

@@ -7,10 +7,13 @@ from pathlib import Path
 from guestlist._case import Origin
 from guestlist._findings import Results
 from guestlist._report import diagnostics, model_contribution, wording
+from guestlist._util import duration
 
 SUGGESTED_REFERENCES = 32
 FOLDER_PLACEHOLDER = "FOLDER"  # on a page, which may be read on another machine
 MAX_STEPS = 3
+# Numbers at which an audit gains most: other attacks run, or the choice of the headline attack and single records improve.
+NUMBERS_OF_REFERENCES = (2, 4, 8, 32, 128)
 RESOLVE = "Resolve"
 DECIDE = "Decide whether membership is sensitive in itself."
 RUN_BASELINE = (
@@ -28,6 +31,14 @@ def next_steps(results: Results, folder: Path | str | None = FOLDER_PLACEHOLDER)
         results: Results of an audit.
         folder: Audit folder, for commands that can be pasted; None if the audit has none.
     """
+    steps = _steps(results, folder)
+    more_time = more_time_step(results, folder)
+    if more_time and wording.headline_attack(results) is not None:
+        return (*steps, more_time)
+    return steps
+
+
+def _steps(results: Results, folder: Path | str | None) -> tuple[str, ...]:
     attack = wording.headline_attack(results)
     if attack is None:
         return ()
@@ -90,11 +101,35 @@ def references_step(results: Results, folder: Path | str | None) -> str:
             "(--shadow)."
         )
     if origin.source in ("command", "demo") and origin.trains:
-        command = f"guestlist collect {_for_shell(folder)} --references {SUGGESTED_REFERENCES}{_flags(origin)}"
-        return f"Add reference models: `{command}`"
+        return f"Add reference models: {_more_references(results, folder, SUGGESTED_REFERENCES)}"
     call = _call("gl.audit", results, origin, folder, "folder", references=SUGGESTED_REFERENCES)
     train = wording.only_if(not origin.trains, ", where train is your function (data, rng) -> model")
     return f"Add reference models: `{call}`{train}"
+
+
+def more_time_step(results: Results, folder: Path | str | None) -> str:
+    """Return the number of reference models that fitted into the minutes, and the time of more; empty without a budget."""
+    references = results.references
+    if references is None or references.minutes is None or references.seconds_per_model is None:
+        return ""
+    minutes = f"{references.minutes:g} minute{wording.only_if(references.minutes != 1, 's')}"
+    fitted = f"{wording.counted(references.count, 'reference model')} fitted into {minutes}."
+    larger = [number for number in NUMBERS_OF_REFERENCES if number > references.count]
+    if not larger:
+        return fitted
+    number = larger[0]
+    seconds = (number - references.count) * references.seconds_per_model
+    return f"{fitted} {number} would take about {duration(max(seconds, 1))} more: {_more_references(results, folder, number)}."
+
+
+def _more_references(results: Results, folder: Path | str | None, number: int) -> str:
+    """Return the command or call that adds reference models to an audit."""
+    origin = results.origin or Origin("unknown")
+    if origin.source in ("command", "demo"):
+        return f"`guestlist collect {_for_shell(folder)} --references {number}{_flags(origin)}`"
+    if origin.source == "game":
+        return f"`gl.play(…, references={number})` with the same folder"
+    return f"`{_call('gl.audit', results, origin, folder, 'folder', references=number)}`"
 
 
 def _call(

@@ -11,7 +11,7 @@ from guestlist._findings.attacks import AttackResult
 from guestlist._findings.results import Results
 from guestlist._report import diagnostics, wording
 from guestlist._report.first_screen import first_screen
-from guestlist._report.next_steps import RESOLVE, next_steps
+from guestlist._report.next_steps import RESOLVE, more_time_step, next_steps
 from guestlist._report.sections.answer import verdict_texts
 from guestlist._report.sections.baseline import baseline_sentence, gain_sentence, weighted_sentence
 from guestlist._report.sections.epsilon import epsilon_verdict
@@ -70,7 +70,7 @@ def _main_parts(results: Results, folder, width: int) -> list[str]:
     return [
         "\n".join([*(_filled(text, width) for text in answer), *(f"  {line}" for line in screen.picture)]),
         _section("Before you rely on it", warnings, width),
-        "\n".join(_bullets([*facts, wording.basis_sentence(results)], width)),
+        "\n".join(_bullets([*facts, wording.basis_sentence(results), more_time_step(results, folder)], width)),
         _section("What to do", [first_sentences(step) for step in steps[:1]], width),
     ]
 

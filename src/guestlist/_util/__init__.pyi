@@ -52,6 +52,7 @@ from .text import close_matches as close_matches
 from .text import compact as compact
 from .text import count as count
 from .text import decimal as decimal
+from .text import duration as duration
 from .text import for_spreadsheets as for_spreadsheets
 from .text import interval as interval
 from .text import interval_in_people as interval_in_people

@@ -147,6 +147,19 @@ def compact(value: float | str) -> str:
     return f"{value:.1e}"
 
 
+def duration(seconds: float) -> str:
+    """Format a duration: ``40 s``, ``12 min``, ``3.5 h``.
+
+    >>> duration(40), duration(700), duration(12_600)
+    ('40 s', '12 min', '3.5 h')
+    """
+    if seconds < 120:
+        return f"{seconds:.0f} s"
+    if seconds < 7200:
+        return f"{seconds / 60:.0f} min"
+    return f"{seconds / 3600:.1f} h"
+
+
 def interval(estimate: Estimate, form: NumberFormat = decimal) -> str:
     """Format the ends of an interval, rounded outwards: ``0.690 to 0.741``; empty where the estimate is withheld."""
     if math.isnan(estimate.value):

@@ -1,5 +1,7 @@
 """Commands ``audit``, ``collect`` and ``demo``."""
 
+from __future__ import annotations
+
 from dataclasses import replace
 from pathlib import Path
 
@@ -9,6 +11,7 @@ from guestlist import _audit, _collect, _store, models
 from guestlist.cli.common import (
     ATTACKS,
     INPUTS,
+    MAX_NUMBER,
     MAX_REFERENCES,
     PATH,
     REFERENCES,
@@ -16,6 +19,7 @@ from guestlist.cli.common import (
     RUN,
     SHARE,
     Command,
+    NumberRange,
     WholeNumber,
     as_json,
     attacks,
@@ -42,6 +46,19 @@ from guestlist.cli.request import (
     run_request,
     stored_request,
     subject_options,
+)
+
+minutes = option(
+    ATTACKS,
+    "--minutes",
+    type=NumberRange(0, MAX_NUMBER),
+    help="Minutes for this run. Trains the reference models that fit, at most --references.  [default maximum: 128]",
+)
+seconds_per_model = option(
+    ATTACKS,
+    "--seconds-per-model",
+    type=NumberRange(0, MAX_NUMBER),
+    help="With --minutes: seconds of one training, if you know them.  [default: measured on the first reference model]",
 )
 
 
@@ -107,6 +124,8 @@ from guestlist.cli.request import (
     type=REFERENCES,
     help="Number of reference models to train.  [default: 32, or 0 for a model that cannot be retrained, e.g. .onnx]",
 )
+@minutes
+@seconds_per_model
 @evaluation_options
 @claim_options
 @cover_options
@@ -157,6 +176,8 @@ FOR_MODELS = (
     "engine",
     "address",
     "jobs",
+    "minutes",
+    "seconds_per_model",
 )
 
 NO_REFERENCES = (
@@ -178,9 +199,24 @@ def _refuse_unused(predictions: bool, options: dict) -> None:
 
 
 def _of_model(out: Path, options: dict):
-    return run_request(
-        request_from(options), out, options["references"], run_options_from(options), cover_from(options)
-    )
+    references = options["references"]
+    if options["minutes"] is not None:
+        references = _within_minutes(options["minutes"], options["seconds_per_model"], options["references"])
+    elif options["seconds_per_model"] is not None:
+        raise click.UsageError(ONLY_WITH_MINUTES)
+    return run_request(request_from(options), out, references, run_options_from(options), cover_from(options))
+
+
+ONLY_WITH_MINUTES = "--seconds-per-model is only used with --minutes. Add --minutes, or omit it."
+
+
+def _within_minutes(minutes: float, seconds_per_model: float | None, at_most: int | None) -> _collect.WithinMinutes:
+    """Return the budget of minutes; a number of references is its maximum."""
+    if at_most is None:
+        return _collect.WithinMinutes(minutes, seconds_per_model=seconds_per_model)
+    if not at_most:
+        raise click.UsageError("--minutes cannot be combined with --references 0. Omit one of them.")
+    return _collect.WithinMinutes(minutes, at_most, seconds_per_model)
 
 
 def _of_predictions(out: Path, options: dict):
@@ -214,6 +250,8 @@ def _of_predictions(out: Path, options: dict):
     type=SHARE,
     help="Width of the AUC's confidence interval, for models trained this way, at which training stops.",
 )
+@minutes
+@seconds_per_model
 @evidence
 @attacks
 @option(
@@ -229,26 +267,34 @@ def _of_predictions(out: Path, options: dict):
 @run_options
 @verbose
 @as_json
-def collect(folder, references, until_width, at_most, verbose, as_json, **options):
+def collect(folder, references, until_width, minutes, seconds_per_model, at_most, verbose, as_json, **options):
     """Add reference models or other evidence to an audit.
 
     The audit in FOLDER is then evaluated again, with the attacks of --attack if you name some.
 
     \b
     guestlist collect audits/adult --references 128
+    guestlist collect audits/adult --minutes 10
     guestlist collect audits/adult --evidence distilled
     """
     if references is not None and until_width is not None:
         raise click.UsageError("--references and --until-width cannot be combined. Omit one of them.")
-    requested = [references, until_width, *(options[name] for name in ("evidence", "attacks", "ignore"))]
+    if minutes is not None and until_width is not None:
+        raise click.UsageError("--minutes and --until-width cannot be combined. Omit one of them.")
+    if minutes is None and seconds_per_model is not None:
+        raise click.UsageError(ONLY_WITH_MINUTES)
+    requested = [references, until_width, minutes, *(options[name] for name in ("evidence", "attacks", "ignore"))]
     if not any(value not in (None, ()) for value in requested):
         raise click.UsageError(
-            "Nothing to collect. Add --references N, --until-width WIDTH, --evidence NAME, --attack NAME or --ignore CODE."
+            "Nothing to collect. Add --references N, --minutes N, --until-width WIDTH, --evidence NAME, --attack NAME or "
+            "--ignore CODE."
         )
     folder = folder.resolve()
     store = _store.open_store(folder)
     request = stored_request(store, "gl.audit(model, members, nonmembers, folder={folder}, references=…)")
     count = _references(max(store.models(), default=0), references, until_width, at_most)
+    if minutes is not None:
+        count = _within_minutes(minutes, seconds_per_model, references)
     request = replace(
         request,
         attacks=options["attacks"] or _with_attacks_for(options["evidence"], request.attacks),

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from guestlist import _audit, _store
-from guestlist._util import decimal, interval, percent, single_line
+from guestlist._util import decimal, duration, interval, percent, single_line
 from guestlist.cli.common import (
     ATTACKS,
     INPUTS,
@@ -212,19 +212,6 @@ def forecast_text(forecast: Forecast) -> str:
         f"Estimated time: about {duration(forecast.seconds)}. {forecast.models} models to train, {times.training:.2g} s each "
         f"without a defence, {schedule}; {evaluation}. Defences that change the training time are estimated roughly."
     )
-
-
-def duration(seconds: float) -> str:
-    """Format a duration: ``40 s``, ``12 min``, ``3.5 h``.
-
-    >>> duration(40), duration(700), duration(12_600)
-    ('40 s', '12 min', '3.5 h')
-    """
-    if seconds < 120:
-        return f"{seconds:.0f} s"
-    if seconds < 7200:
-        return f"{seconds / 60:.0f} min"
-    return f"{seconds / 3600:.1f} h"
 
 
 MAX_ROWS = 10

@@ -4,7 +4,7 @@ from typing import Any
 
 import click
 
-from guestlist import _audit, _collect, _findings, _report, _store, _util, defences, games, privacy
+from guestlist import _collect, _findings, _report, _store, _util, defences, games, privacy
 from guestlist.cli.common import (
     ATTACKS,
     DELTA_RANGE,
@@ -267,6 +267,7 @@ def _records(path, label: str, drop) -> tuple[Any, int, list]:
     import pandas as pd
 
     from guestlist.data import as_data
+    from guestlist.datasets import as_numbers
     from guestlist.errors import InputError
 
     _util.check_columns(path, (label, *drop), side=str(path))
@@ -282,7 +283,7 @@ def _records(path, label: str, drop) -> tuple[Any, int, list]:
             f"Column {label!r} of {path} has {len(classes):,} different values; guestlist dp trains a classifier with 2 to "
             f"{MAX_CLASSES:,} classes. Choose another column with --label."
         )
-    x = np.ascontiguousarray(_audit.as_numbers(records.x), dtype=np.float32)
+    x = np.ascontiguousarray(as_numbers(records.x), dtype=np.float32)
     return replace(records, x=x), x.shape[1], classes
 
 

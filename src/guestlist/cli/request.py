@@ -33,8 +33,9 @@ from guestlist.cli.common import (
 from guestlist.errors import FolderError
 
 if TYPE_CHECKING:
+    from guestlist._audit import References
     from guestlist._case import Cover
-    from guestlist._collect import Engine, UntilWidth
+    from guestlist._collect import Engine
     from guestlist._findings import Results
     from guestlist._store import Store
 
@@ -193,7 +194,7 @@ def run_options_from(options: dict) -> RunOptions:
 
 
 def run_request(
-    request: Request, folder: Path, references: int | UntilWidth | None, options: RunOptions, cover: Cover | None = None
+    request: Request, folder: Path, references: References | None, options: RunOptions, cover: Cover | None = None
 ) -> Results:
     """Run the audit that a request describes, in a folder that stores the request."""
     claimed = claim_from(request.claimed, request.delta, request.gaussian_noise)

@@ -8,6 +8,6 @@ Examples:
     (1797, True)
 """
 
-from guestlist.datasets.table import DATA_VARIABLE, DATASETS, Dataset, load, local
+from guestlist.datasets.table import DATA_VARIABLE, DATASETS, Dataset, as_numbers, load, local
 
-__all__ = ["DATASETS", "DATA_VARIABLE", "Dataset", "load", "local"]
+__all__ = ["DATASETS", "DATA_VARIABLE", "Dataset", "as_numbers", "load", "local"]

@@ -66,7 +66,7 @@ class Scan:
         >>> from sklearn.neighbors import KNeighborsClassifier
         >>> model, members, nonmembers = gl.testing.small_model()
         >>> found = gl.scan(KNeighborsClassifier().fit(*members), members)
-        >>> isinstance(found, gl.Scan), found.n_members
+        >>> isinstance(found, gl.models.Scan), found.n_members
         (True, 200)
         >>> found.table["path"].tolist()
         ['_fit_X']

@@ -25,6 +25,7 @@ import numpy as np
 
 from guestlist._collect.engines.engine import (
     ONE_THREAD,
+    Engine,
     Files,
     Here,
     Task,
@@ -132,6 +133,13 @@ class Local:
 
 
 ALL_CORES = Local()
+
+
+def jobs_of(engine: Engine) -> int:
+    """Return the number of models that an engine trains in parallel; 1 if only the engine knows."""
+    if isinstance(engine, Local):
+        return int(joblib.effective_n_jobs(engine.jobs))
+    return 1
 
 
 @contextmanager

@@ -1,0 +1,1 @@
+"""Audits of models that are expensive to retrain: few reference models, or a budget of minutes."""
