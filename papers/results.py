@@ -47,6 +47,14 @@ def read(path: Path) -> dict | None:
     return json.loads(path.read_text("utf-8")) if path.exists() else None
 
 
+def expected(name: str, path: Path) -> str:
+    """Return how long a command took when its committed result was made."""
+    result = read(path)
+    if result is None:
+        return f"{name}: no committed result, so the time is unknown."
+    return f"{name}: about {result['seconds']:,.0f} s, as the committed result took ({result['command']})."
+
+
 def _plain(value):
     """Numbers rounded, and NaN as null, which JSON has."""
     if isinstance(value, dict):

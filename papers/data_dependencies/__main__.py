@@ -1,6 +1,7 @@
 """``python -m papers.data_dependencies figure6``: a command per figure, ``page`` for the docs, ``all`` for everything.
 
-Every run is kept in ``audits/papers/data_dependencies``: a figure that was stopped goes on where it was.
+Every run is kept in ``audits/papers/data_dependencies``: a figure that was stopped resumes. Each command first prints how
+long it is expected to take.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from papers.data_dependencies import page
 from papers.data_dependencies.bounds import bounds
 from papers.data_dependencies.data import TABLES
 from papers.data_dependencies.figures import FIGURES, rows
-from papers.data_dependencies.results import write
+from papers.data_dependencies.results import expected, write
 
 REPEATS = 10
 ALL = ("figure1", *FIGURES)
@@ -24,6 +25,7 @@ def main(arguments: list[str] | None = None) -> None:
     options = _parser().parse_args(arguments)
     for name in ALL:
         if options.command in (name, "all"):
+            print(expected(name), flush=True)
             run(name, options.repeats, Path(options.folder), options.jobs, games=options.games)
     if options.command in ("page", "all"):
         page.page().write()
@@ -65,12 +67,14 @@ def _runs(folder: Path) -> int:
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = argparse.ArgumentParser(prog="python -m papers.data_dependencies", description=__doc__)
     parser.add_argument("command", choices=[*ALL, "page", "all"])
-    parser.add_argument("--repeats", type=int, default=REPEATS)
+    parser.add_argument("--repeats", type=int, default=REPEATS, help="repeats of every game (default: %(default)s)")
     parser.add_argument("--games", type=int, help="number of games of a figure, from the first (default: all)")
-    parser.add_argument("--jobs", type=int, default=1)
-    parser.add_argument("--folder", default="audits/papers/data_dependencies")
+    parser.add_argument("--jobs", type=int, default=1, help="processes (default: %(default)s)")
+    parser.add_argument(
+        "--folder", default="audits/papers/data_dependencies", help="keeps every run (default: %(default)s)"
+    )
     return parser
 
 

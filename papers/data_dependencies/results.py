@@ -19,3 +19,8 @@ def write(name: str, command: str, sizes: dict, repeats: int, seconds: float, ta
 def read(name: str) -> dict | None:
     """The result of a command, or None where it has not been run."""
     return results.read(FOLDER / f"{name}.json")
+
+
+def expected(name: str) -> str:
+    """Return how long a command is expected to take."""
+    return results.expected(name, FOLDER / f"{name}.json")

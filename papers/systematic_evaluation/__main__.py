@@ -1,6 +1,7 @@
 """``python -m papers.systematic_evaluation table3``: a command per table or figure, ``page`` for the docs, ``all`` for both.
 
-Trained models are kept in ``audits/papers/systematic_evaluation``: a command that was stopped resumes.
+Trained models are kept in ``audits/papers/systematic_evaluation``: a command that was stopped resumes. Each command first
+prints how long it is expected to take.
 """
 
 from __future__ import annotations
@@ -46,7 +47,7 @@ from papers.systematic_evaluation.pairs import (
     STUDIES,
     Study,
 )
-from papers.systematic_evaluation.results import write
+from papers.systematic_evaluation.results import expected, write
 
 REPEATS = 3
 
@@ -119,10 +120,12 @@ def main(
     options = _parser().parse_args(arguments)
     setting = setting or Setting()
     if options.command in ("table4", "all"):
+        print(expected("table4"), flush=True)
         start = time.perf_counter()
         tables = {
             "accuracies": memguard.accuracies(),
             "thresholds": thresholds.authors(),
+            "sources": class_gaps.authors(),
             "networks": memguard.networks(),
         }
         sizes = {"Location30": {"members": 1000, "nonmembers": 1000}}
@@ -130,9 +133,11 @@ def main(
         write("table4", _spelt("table4"), sizes, once, time.perf_counter() - start, tables)
     for name, command in COMMANDS.items():
         if options.command in (name, "all"):
+            print(expected(name), flush=True)
             _train(name, command, setting, options.folder, options.repeats or REPEATS)
     for name, figure in PAIR_COMMANDS.items():
         if options.command in (name, "all"):
+            print(expected(name), flush=True)
             _pairs(name, figure, studies or STUDIES, options.folder, options.repeats)
     if options.command in ("page", "all"):
         page.page().write()

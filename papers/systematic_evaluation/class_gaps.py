@@ -6,14 +6,26 @@ target's own records, and with scores estimated from half of them, as the releas
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
 from scipy.stats import pearsonr
 
+import guestlist as gl
 from papers.systematic_evaluation.data import Records
-from papers.systematic_evaluation.pairs import HALF, Pair, Study, correct
+from papers.systematic_evaluation.pairs import (
+    HALF,
+    MEMGUARD,
+    NO_DEFENCE,
+    SHADOW,
+    Pair,
+    Study,
+    correct,
+    half_known,
+    published,
+)
 from papers.systematic_evaluation.risk_scores import risk_scores
 from papers.systematic_evaluation.subjects import subjects
 
@@ -66,6 +78,33 @@ def class_gaps(study: Study, records: Records, place: Path, *, repeats: int) -> 
             )
         )
     return (rows,)
+
+
+@dataclass(frozen=True)
+class Sourced:
+    """Risk scores of the authors' own outputs, by the outputs that they are estimated from.
+
+    Args:
+        correlation: of classes' gaps and mean scores (value, low, high), Pearson's with its 95 % interval.
+        rmse: of the score (value, low, high), over records, with its 95 % interval.
+    """
+
+    training: str
+    source: str
+    correlation: tuple[float, float, float]
+    rmse: tuple[float, float, float]
+
+
+def authors() -> list[Sourced]:
+    """A row per defence and source."""
+    rows = []
+    for training, source in itertools.product((NO_DEFENCE, MEMGUARD), (SHADOW, HALF)):
+        pair = published(defended=training == MEMGUARD)
+        if source == HALF:
+            pair = half_known(pair)
+        rmse = gl.risks.calibration(risk_scores(pair), pair.target.member).rmse
+        rows.append(Sourced(training, source, _correlation(*by_class(pair)), tuple(map(float, rmse))))
+    return rows
 
 
 def by_class(pair: Pair) -> tuple[np.ndarray, np.ndarray]:

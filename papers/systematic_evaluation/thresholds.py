@@ -9,7 +9,17 @@ from pathlib import Path
 import guestlist as gl
 from papers.systematic_evaluation.data import Records
 from papers.systematic_evaluation.models import percent
-from papers.systematic_evaluation.pairs import LOCATION, MEMGUARD, NO_DEFENCE, SHADOW, Pair, Study, published
+from papers.systematic_evaluation.pairs import (
+    HALF,
+    LOCATION,
+    MEMGUARD,
+    NO_DEFENCE,
+    SHADOW,
+    Pair,
+    Study,
+    half_known,
+    published,
+)
 from papers.systematic_evaluation.published import METRICS
 from papers.systematic_evaluation.subjects import own
 
@@ -58,12 +68,14 @@ def comparison(study: Study, records: Records, place: Path, *, repeats: int) -> 
 
 
 def authors() -> list[Trained]:
-    """Return the gains on the authors' own outputs, without a defence and with MemGuard."""
-    names = {NO_DEFENCE: False, MEMGUARD: True}
-    return [
-        Trained(LOCATION, training, SHADOW, gains([_audited(published(defended=defended))]))
-        for training, defended in names.items()
-    ]
+    """Return the gains on the authors' own outputs, without a defence and with MemGuard, by the source of thresholds."""
+    rows = []
+    for training, source in itertools.product((NO_DEFENCE, MEMGUARD), (SHADOW, HALF)):
+        pair = published(defended=training == MEMGUARD)
+        if source == HALF:
+            pair = half_known(pair)
+        rows.append(Trained(LOCATION, training, source, gains([_audited(pair)])))
+    return rows
 
 
 def gains(found: list[gl.Results]) -> list[Gain]:

@@ -10,6 +10,7 @@ import pytest
 from papers.__main__ import main
 from papers.pages import DOCS, MOST_ROWS, MOST_WORDS, csv_table, table, verdict, words
 from papers.pictures import COLOURS, Axes, Panel, Series, picture, round_ticks
+from papers.results import expected
 
 from papers import overview
 
@@ -97,6 +98,13 @@ def test_help_lists_the_rows_with_their_times(capsys):
     printed = capsys.readouterr().out
     assert re.search(r"Table I: .* \(reduced, agreement \w+, [\d,]+ s\)", printed)
     assert "Figure 8: Texas hospital discharges, by health region (not possible)" in printed
+
+
+def test_commands_say_how_long_they_take(tmp_path):
+    path = tmp_path / "table1.json"
+    assert expected("table1", path) == "table1: no committed result, so the time is unknown."
+    path.write_text('{"seconds": 1234.5, "command": "python -m papers.x table1"}')
+    assert expected("table1", path).startswith("table1: about 1,234 s, ")
 
 
 def test_words_leave_out_code_tables_and_captions():
