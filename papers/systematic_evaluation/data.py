@@ -6,12 +6,16 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 
 import guestlist as gl
 from guestlist.datasets import DATA_VARIABLE, load, local
 
 PREDICTIONS = "location30_predictions.npz"
 FEATURES = "cifar100_features.npz"
+# Files of Shokri et al. (2017), as their authors published them; we have no copies.
+PURCHASE = ("dataset_purchase",)
+TEXAS = ("texas/100/feats", "texas/100/labels")
 
 
 @dataclass(frozen=True)
@@ -42,6 +46,18 @@ def cifar100() -> Records:
         x, y = (np.concatenate([file[f"{part}_train"], file[f"{part}_test"]]) for part in "xy")
     x = x.astype(np.float32)
     return Records(x / x.std(), y.astype(int))
+
+
+def purchase100() -> Records:
+    """Shopping records with 600 items and 100 classes: a line per record, the class (from 1), then 0 or 1 per item."""
+    table = pd.read_csv(_path(PURCHASE[0]), header=None).to_numpy()
+    return Records(table[:, 1:].astype(np.float32), table[:, 0].astype(int) - 1)
+
+
+def texas100() -> Records:
+    """Hospital stays with 6,169 features and 100 procedures: a line per record in each of two files, classes from 1."""
+    features, labels = (pd.read_csv(_path(name), header=None).to_numpy() for name in TEXAS)
+    return Records(features.astype(np.float32), labels[:, 0].astype(int) - 1)
 
 
 def published_answers(which: str, *, defended: bool) -> gl.Predictions:

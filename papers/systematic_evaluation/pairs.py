@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -15,9 +16,10 @@ import numpy as np
 import guestlist as gl
 from papers.location import EPOCHS, sgd
 from papers.systematic_evaluation.adv_reg import ReleasedAdvReg
-from papers.systematic_evaluation.data import Records, cifar100, location30, published_answers
+from papers.systematic_evaluation.data import Records, cifar100, location30, published_answers, purchase100, texas100
 
 LOCATION, CIFAR = "Location30", "CIFAR100 features"
+PURCHASE, TEXAS = "Purchase100", "Texas100"  # run where a user has the data
 # Location30 with the public recipes: of the released MemGuard code, with two sizes of shadow models, and of the AdvReg code.
 PUBLIC, PUBLIC_500, PUBLIC_ADV_REG = (
     "Location30, SGD",
@@ -113,6 +115,19 @@ class Study:
 _PUBLIC = Study(
     PUBLIC, location30, members=1000, epochs=EPOCHS, steps=(EPOCHS,), recipe=sgd, defences=(), sources=(SHADOW, HALF)
 )
+_RELEASED = Study(
+    PUBLIC_ADV_REG,
+    location30,
+    members=1000,
+    epochs=20,
+    steps=(1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 16, 20),
+    network=Network("Tanh"),
+    recipe=large_batches,
+    adv_reg=ReleasedAdvReg,
+    interpolated=True,
+    shadow_members=0,
+    sources=(HALF,),
+)
 STUDIES = {
     LOCATION: Study(
         LOCATION,
@@ -125,18 +140,14 @@ STUDIES = {
     CIFAR: Study(CIFAR, cifar100, members=5000, epochs=12, steps=(1, 2, 3, 4, 6, 8, 12)),
     PUBLIC: _PUBLIC,
     PUBLIC_500: replace(_PUBLIC, name=PUBLIC_500, shadow_members=500, sources=(SHADOW,)),
-    PUBLIC_ADV_REG: Study(
-        PUBLIC_ADV_REG,
-        location30,
-        members=1000,
-        epochs=20,
-        steps=(1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 16, 20),
-        network=Network("Tanh"),
-        recipe=large_batches,
-        adv_reg=ReleasedAdvReg,
-        interpolated=True,
-        shadow_members=0,
-        sources=(HALF,),
+    PUBLIC_ADV_REG: _RELEASED,
+    PURCHASE: replace(_RELEASED, name=PURCHASE, load=purchase100, members=19_732),
+    TEXAS: replace(
+        _RELEASED,
+        name=TEXAS,
+        load=texas100,
+        members=10_000,
+        adv_reg=partial(ReleasedAdvReg, weight=10.0, attack_batches=50, learning_rate=1e-3),
     ),
 }
 

@@ -16,7 +16,14 @@ from papers.systematic_evaluation import (
     white_box,
 )
 from papers.systematic_evaluation.__main__ import COMMANDS, PAIR_COMMANDS, main
-from papers.systematic_evaluation.data import PREDICTIONS, Records, location30, published_answers
+from papers.systematic_evaluation.data import (
+    PREDICTIONS,
+    Records,
+    location30,
+    published_answers,
+    purchase100,
+    texas100,
+)
 
 from guestlist import InputError
 
@@ -49,6 +56,20 @@ def test_the_authors_answers_give_their_table(real_data, monkeypatch):
     rows = memguard.accuracies()
     assert len(rows) == 8
     assert all(row.accuracy == row.paper for row in rows)
+
+
+def test_purchase100_and_texas100_are_read_from_files_in_the_published_format(monkeypatch, tmp_path):
+    (tmp_path / "texas" / "100").mkdir(parents=True)
+    (tmp_path / "dataset_purchase").write_text("3,0,1,1\n100,1,0,0\n")
+    (tmp_path / "texas" / "100" / "feats").write_text("0,1\n1,1\n")
+    (tmp_path / "texas" / "100" / "labels").write_text("1\n100\n")
+    monkeypatch.setenv("GUESTLIST_DATA", str(tmp_path))
+    purchase, texas = purchase100(), texas100()
+    assert (purchase.x.tolist(), purchase.y.tolist()) == ([[0, 1, 1], [1, 0, 0]], [2, 99])
+    assert (texas.x.tolist(), texas.y.tolist()) == ([[0, 1], [1, 1]], [0, 99])
+    monkeypatch.setenv("GUESTLIST_DATA", str(tmp_path / "texas"))
+    with pytest.raises(InputError, match=r"dataset_purchase is not in \$GUESTLIST_DATA"):
+        purchase100()
 
 
 def test_missing_data_is_said(monkeypatch, tmp_path):
