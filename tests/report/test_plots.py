@@ -1,8 +1,10 @@
 """Plots: the data drawn are those of the results."""
 
 import sys
+from dataclasses import replace
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from example_results import hostile, leaking, quiet
@@ -41,14 +43,34 @@ def test_roc_draws_the_attacks_that_were_named(ax):
     assert [line.get_label() for line in ax.get_lines()] == ["loss", "entropy", "guessing"]
 
 
+def with_gaps():
+    """Results with six records: five members, of which two are flagged, and one of these has an infinite gap."""
+    records = pd.DataFrame(
+        {
+            "member": [True, True, True, True, True, False],
+            "gap": [-1.0, 0.0, 1.0, 4.0, np.inf, 9.0],
+            "flagged": [False, False, False, True, True, False],
+        }
+    )
+    return replace(leaking(), records=records)
+
+
 @pytest.mark.slow
-def test_exposure_draws_the_two_histograms(ax):
-    leaking().plot.exposure(ax)
-    histogram = leaking().attack("lira").histogram
-    nonmembers, members = (patch.get_data() for patch in ax.patches)
-    np.testing.assert_array_equal(nonmembers.values, histogram.nonmembers)
-    np.testing.assert_array_equal(members.values, histogram.members)
-    np.testing.assert_array_equal(members.edges, histogram.edges)
+def test_exposure_draws_every_member_and_marks_those_that_are_flagged(ax):
+    with_gaps().plot.exposure(ax)
+    unmarked, marked = ax.containers
+    counts = np.array([bar.get_height() for bar in unmarked]), np.array([bar.get_height() for bar in marked])
+    edges = np.array([bar.get_x() for bar in unmarked])
+    assert (counts[0].sum(), counts[1].sum()) == (3, 2)
+    assert edges[counts[0] > 0] == pytest.approx([-1, 0, 1], abs=5 / 40)
+    assert np.flatnonzero(counts[1]).tolist() == [len(counts[1]) - 1]  # infinite as well as 4, the largest finite gap
+    assert {bar.get_hatch() for bar in marked} == {"////"}
+    assert [text.get_text() for text in ax.get_legend().get_texts()] == ["members (3)", "flagged members (2)"]
+
+
+def test_exposure_needs_records_with_references(ax):
+    with pytest.raises(InputError, match="references="):
+        leaking().plot.exposure(ax)
 
 
 @pytest.mark.slow
@@ -64,7 +86,7 @@ def test_each_row_has_its_value_and_interval(ax, name):
 
 @pytest.mark.slow
 def test_without_axes_each_plot_makes_new_ones_and_hostile_names_are_drawn():
-    for name in ("roc", "exposure", "groups", "comparison"):
+    for name in ("roc", "groups", "comparison"):
         axes = getattr(hostile().plot, name)()
         axes.figure.canvas.draw()
 

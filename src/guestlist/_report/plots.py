@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 CHANCE: dict[str, Any] = {"color": "0.6", "linewidth": 1, "linestyle": "--"}
+BINS = 40
 SMALLEST_RATE = 1e-4  # left end of the logarithmic axis of a ROC curve
 
 
@@ -55,7 +56,10 @@ class Plots:
         return ax
 
     def exposure(self, ax: Axes | None = None) -> Axes:
-        """Draw the scores of members and of non-members under the headline attack, as shares of each set.
+        """Draw a histogram of the members' exposure, with flagged members marked.
+
+        The exposure is the column ``gap`` of ``results.records``: the number of standard deviations by which the record scores
+        above its scores under models that were not trained on it.
 
         Args:
             ax: Axes to draw on; by default new ones.
@@ -63,16 +67,26 @@ class Plots:
         Returns:
             The Axes.
         """
-        results = sanitize_results(self.results)
-        if results.headline is None or not results.outcomes:
+        records = self.results.records
+        if records is None or "gap" not in records:
             raise InputError(
-                "results.plot.exposure needs a headline attack, and these results have none. Run the audit again."
+                "results.plot.exposure needs a table of records with reference models. Read the results of an audit folder with "
+                "gl.read_results, or audit with references= (--references)."
             )
         ax = _axes(ax, "results.plot.exposure")
-        histogram = results.attack(results.headline.name).histogram
-        ax.stairs(histogram.nonmembers, histogram.edges, fill=True, alpha=0.4, label="non-members")
-        ax.stairs(histogram.members, histogram.edges, linewidth=1.5, label="members")
-        ax.set(xlabel=f"Score of {_text(results.headline.name)}", ylabel="Share of records")
+        members = records[records["member"].to_numpy(bool) & records["gap"].notna()]
+        gaps = members["gap"].to_numpy(float)
+        finite = gaps[np.isfinite(gaps)]
+        if len(finite):  # an infinite gap is drawn in the last bin
+            gaps = np.clip(gaps, finite.min(), finite.max())
+        flagged = np.zeros(len(gaps), dtype=bool)
+        if "flagged" in members:
+            flagged = members["flagged"].to_numpy(bool)
+        labels = [f"members ({(~flagged).sum()})", f"flagged members ({flagged.sum()})"]
+        _, _, (_, marked) = ax.hist([gaps[~flagged], gaps[flagged]], bins=BINS, stacked=True, label=labels)
+        for bar in marked:
+            bar.set_hatch("////")
+        ax.set(xlabel="Exposure (standard deviations above models not trained on the record)", ylabel="Members")
         ax.legend()
         return ax
 
