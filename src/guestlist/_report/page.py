@@ -118,7 +118,7 @@ def render_page(
         policy=_security_policy(script),
         # These three come from this package, or were escaped above, and are not HTML.
         script=Markup(script),
-        style=Markup(_resource("page.css")),
+        style=Markup(f"{_resource('page.css')}{_print_header((cover and cover.title) or f'{title} {name}')}"),
         charts=Markup(json_for_script({id: chart_data(chart) for id, chart in _all_charts(sections).items()})),
     )
 
@@ -149,6 +149,17 @@ def _security_policy(script: str) -> str:
         f"default-src 'none'; script-src 'sha256-{digest}'; "
         "style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'"
     )
+
+
+MAX_HEADER = 90  # letters that fit above a printed page
+
+
+def _print_header(title: str) -> str:
+    """Return the style rule that prints the title at the top of each page; no letter of it can end the rule."""
+    if len(title) > MAX_HEADER:
+        title = f"{title[: MAX_HEADER - 1]}…"
+    text = "".join(letter if letter.isascii() and letter.isalnum() else f"\\{ord(letter):06x}" for letter in title)
+    return f'@page {{ @top-left {{ content: "{text}"; }} }}\n'
 
 
 def _resource(name: str) -> str:
