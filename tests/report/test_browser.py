@@ -3,13 +3,13 @@
 import csv
 import math
 import re
-import shutil
 from dataclasses import replace
 
 import numpy as np
 import pytest
 from benchmarks.honesty.compare import two
 from tests.report.test_file_holder import with_file_holder
+from tests.report.test_index import written
 
 import guestlist as gl
 from example_results import HOSTILE, hostile, leaking, predictions_only, quiet
@@ -19,15 +19,12 @@ from guestlist._report.charts import WIDE, Canvas
 from guestlist._report.comparison import comparison_page
 from guestlist._report.experiment import experiment_page
 from guestlist._report.first_screen import first_screen
-from guestlist._report.page import page_charts, report_page
+from guestlist._report.index import index_page, read_index
+from guestlist._report.page import page_charts
+from guestlist._report.severity import HIGH, MODERATE, ORDER
 from pages import FORMULAS, NO_FORMULAS
 
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
-
-pytestmark = [
-    pytest.mark.slow,
-    pytest.mark.skipif(CHROMIUM is None, reason="there is no chromium on this machine (Debian: apt install chromium)"),
-]
+pytestmark = pytest.mark.slow
 
 
 def with_risks():
@@ -61,39 +58,6 @@ def experiment():
     ]
     game = {"name": "Sources", "column": HOSTILE, "members_from": "north"}
     return replace(summarise_runs(game, setting, runs), cover=gl.Cover(title="Wards <b>", owner="Risk"))
-
-
-@pytest.fixture(scope="module")
-def browser():
-    sync_api = pytest.importorskip("playwright.sync_api")
-    with sync_api.sync_playwright() as playwright:
-        # As root a browser has no sandbox of its own to drop into.
-        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
-        yield browser
-        browser.close()
-
-
-@pytest.fixture(scope="module")
-def opened(browser, tmp_path_factory):
-    """Results to their page in a tab; at the end, that no page said or asked for anything."""
-    said, asked, paths = [], [], []
-
-    def open_page(results, width=1200, made=report_page, dark=False):
-        path = tmp_path_factory.mktemp("page") / "report.html"
-        path.write_text(made(results), "utf-8")
-        paths.append(path.as_uri())
-        scheme = "dark" if dark else "light"
-        tab = browser.new_page(viewport={"width": width, "height": 900}, color_scheme=scheme)
-        tab.on("console", lambda message: said.append(message.text))
-        tab.on("pageerror", lambda error: said.append(str(error)))
-        tab.on("dialog", lambda dialog: said.append(dialog.message))
-        tab.on("request", lambda request: asked.append(request.url))
-        tab.goto(path.as_uri())
-        return tab
-
-    yield open_page
-    assert said == []
-    assert [url for url in asked if not url.startswith("blob:")] == paths
 
 
 OPEN_ALL = "document.querySelectorAll('details').forEach((part) => { part.open = true; })"
@@ -272,6 +236,49 @@ def test_hostile_text_runs_nothing(opened):
     tab.locator(".tools input").first.fill(HOSTILE[:8])
     assert column(tab, "Record")
     tab.wait_for_timeout(100)  # an image that is not there would have called by now: see what every page said
+
+
+def relative_luminance(colour):
+    """Return the luminance of an rgb() colour by WCAG 2."""
+    parts = [int(part) / 255 for part in re.findall(r"\d+", colour)[:3]]
+    linear = [part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts]
+    return float(np.dot((0.2126, 0.7152, 0.0722), linear))
+
+
+@pytest.mark.parametrize("dark", [False, True])
+def test_severities_differ_in_lightness_and_in_their_mark(opened, dark):
+    tab = opened(leaking(), dark=dark)
+    badge = "getComputedStyle(document.querySelector('.badge'), {}).{}"
+    colours, marks = {}, {}
+    for severity in ORDER:
+        tab.evaluate(f"document.querySelector('.verdict').className = 'verdict severity-{severity.replace(' ', '-')}'")
+        colours[severity] = relative_luminance(tab.evaluate(badge.format("null", "backgroundColor")))
+        marks[severity] = tab.evaluate(badge.format("'::before'", "content"))
+    lighter, darker = max(colours[HIGH], colours[MODERATE]), min(colours[HIGH], colours[MODERATE])
+    assert (lighter + 0.05) / (darker + 0.05) > 1.8
+    assert len(set(marks.values())) == len(ORDER)
+
+
+def test_flagged_others_have_no_colour_of_a_set(opened):
+    """Blue stands for non-members in charts, and wrongly flagged records are errors."""
+    tab = opened(leaking())
+    fill = "getComputedStyle(document.querySelector('.icons.nonmember .full')).fill"
+    assert tab.evaluate(fill) == tab.evaluate("getComputedStyle(document.body).color")
+
+
+def test_an_index_fits_a_narrow_screen_and_shows_hostile_names_as_text(opened, tmp_path):
+    name = "<img src=x onerror=alert(1)>\"'&javascript:"
+    written(tmp_path / "loan 1", leaking(), name="loan", date="2026-01-10")
+    written(tmp_path / "loan 2", quiet(), name="loan", date="2026-03-02")
+    written(tmp_path / name, hostile(), name=name)
+    tab = opened(read_index(tmp_path), width=390, made=index_page)
+    assert tab.evaluate("document.documentElement.scrollWidth") <= 390
+    assert name in tab.locator("#models-note ~ .wide th bdi").all_inner_texts()
+    assert tab.locator("img").count() == 0
+    assert tab.locator(".strip circle").count() == 2
+    tab.wait_for_timeout(100)  # an image that is not there would have called by now: the fixture reads the console
+    wide = opened(read_index(tmp_path), width=1280, made=index_page)
+    assert wide.evaluate("document.documentElement.scrollWidth") <= 1280
 
 
 def test_a_comparison_fits_a_narrow_screen(opened):

@@ -20,7 +20,7 @@ CNIL = "CNIL recommendations on AI"
 NIST_AML = "NIST AI 100-2"
 NIST_DP = "NIST SP 800-226"
 AISVS = "OWASP AISVS 1.0"
-SATRE = "SATRE"
+SATRE = "SATRE 2.0"
 AI_ACT = "EU AI Act (2024/1689)"
 
 
@@ -245,9 +245,10 @@ REQUIREMENTS: tuple[Requirement, ...] = (
     Requirement(AISVS, "C11.3", "Do attack simulations stay close to guessing?", _identification),
     Requirement(AISVS, "C11.3", "Is training differentially private, with a documented ε?", _privacy_guarantee),
     Requirement(AISVS, "C11.4", "Is model inversion limited?", _outside_scope),
-    Requirement(SATRE, "3.3 Output management", "Is there a statistical basis for the release?", _identification),
-    Requirement(SATRE, "3.3 Output management", "Is an output tested that no one can check by hand?", _attack_effort),
-    Requirement(SATRE, "3.3 Output management", "Is the check automated, with limits?", _limits),
+    Requirement(SATRE, "3.3.06", "Is there a statistical basis for the release?", _identification),
+    Requirement(SATRE, "3.3.07", "Is a model tested, which no one can check by hand?", _attack_effort),
+    Requirement(SATRE, "3.3.08", "Are checks partly automated, with limits?", _limits),
+    Requirement(SATRE, "3.3.09", "Is there a machine-readable record of the checks?", _record),
     Requirement(AI_ACT, "Article 15", "Is the system tested against confidentiality attacks?", _attack_effort),
     Requirement(AI_ACT, "Article 15", "Is the accuracy declared?", _fit),
     Requirement(AI_ACT, "Annex IV", "Are purpose and training data described?", _purpose),

@@ -45,7 +45,7 @@ def markdown(results: Results) -> str:
     parts = [
         f"# {plain(wording.question(results))}",
         _cover(results),
-        f"**Severity: {screen.severity}.** {plain(screen.rule.capitalize())}.",
+        f"**Severity: {screen.severity}** ({plain(screen.rule)}).",
         *(plain(text) for text in verdict_texts(results)),
         _picture(screen),
         _caveats(results),
@@ -150,6 +150,12 @@ STATES = "Measured: by this audit. Declared: by the model owner. Not tested: thi
 SIGN_OFF = ("Name", "Role", "Decision", "Date")
 
 
+OUR_READING = (
+    "The questions are our reading in our own words, not legal advice. Clause numbers may differ in other editions; the "
+    "documents themselves decide."
+)
+
+
 def assessment(results: Results) -> str:
     """Map the results to guidance and standards, and end with a block to sign."""
     results = sanitize_results(results)
@@ -160,7 +166,7 @@ def assessment(results: Results) -> str:
         _cover(results),
         *(plain(text) for text in verdict_texts(results)),
         _caveats(results),
-        f"{STATES} The questions are our own words; the documents themselves decide. This is not legal advice.",
+        f"{STATES} {OUR_READING}",
     ]
     for standard in dict.fromkeys(row.standard for row in rows):
         cells = [

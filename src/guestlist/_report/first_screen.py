@@ -11,7 +11,6 @@ from guestlist._report.next_steps import FOLDER_PLACEHOLDER, next_steps
 from guestlist._report.sections.answer import file_holder_sentences, verdict_sentences
 from guestlist._report.severity import (
     CANNOT_TELL,
-    NONE_FOUND,
     RULES,
     AttackerRow,
     attacker_rows,
@@ -23,6 +22,8 @@ from guestlist._report.templates import Section, fill_template
 from guestlist._util import compact, decimal, interval, interval_in_people, percent
 
 QUESTION = "Can training records be identified?"
+IDENTIFIED_MEANS = "Identified: an attacker who holds the record correctly recognises it as training data."
+NOT_BETTER = "no better than guessing was shown"
 PEOPLE = 100
 ROW = 25  # icons in a row of text
 SYMBOLS = {"full": "●", "half": "◐", "empty": "○"}
@@ -61,6 +62,11 @@ class People:
         return symbols[PEOPLE // ROW // 2 :: PEOPLE // ROW]
 
     @property
+    def caption(self) -> str:
+        """The number and the meaning of half-filled icons: ``8 of 100 identified; half-filled: 5 to 11``."""
+        return f"{self.number} of {PEOPLE} identified; half-filled: {self.low} to {self.high}"
+
+    @property
     def text(self) -> str:
         """The number with its interval: ``8 (5 to 11)``."""
         if self.low == self.number == self.high:
@@ -80,6 +86,7 @@ class Attacker:
         severity: Severity of the leak to this attacker.
         identified: Members identified, among 100; None where that is not estimated.
         flagged: Non-members wrongly flagged, among 100.
+        beats_guessing: Evidence that the attack does better than guessing, whatever the cause.
     """
 
     who: str
@@ -89,11 +96,7 @@ class Attacker:
     severity: str
     identified: People | None
     flagged: People | None
-
-    @property
-    def leaks(self) -> bool:
-        """Evidence that this attacker does better than guessing."""
-        return self.severity not in (NONE_FOUND, CANNOT_TELL)
+    beats_guessing: bool = False
 
 
 @dataclass(frozen=True)
@@ -169,7 +172,8 @@ def first_screen_section(results: Results) -> Section:
     folder: Path | str = FOLDER_PLACEHOLDER
     if results.folder is not None:
         folder = results.folder
-    body = fill_template("answer.html", screen=first_screen(results, folder))
+    screen = first_screen(results, folder)
+    body = fill_template("answer.html", screen=screen, identified_means=IDENTIFIED_MEANS, not_better=NOT_BETTER)
     return Section("question", QUESTION, body, css_class="answer")
 
 
@@ -209,6 +213,7 @@ def _attacker(results: Results, row: AttackerRow) -> Attacker:
         severity=row.severity,
         identified=identified,
         flagged=flagged,
+        beats_guessing=row.attack.beats_guessing,
     )
 
 
@@ -244,7 +249,7 @@ def _flagged_fact(results: Results) -> str:
 def _cause(results: Results) -> str:
     baseline = results.baseline
     if baseline is None:
-        return "Not tested: whether the sets differ without the model."
+        return "Not tested. The sets may differ without the model."
     if baseline.significant:
         return (
             f"The two sets differ without the model (AUC {decimal(baseline.auc)}, p = {compact(baseline.p_value)}). Compare "
@@ -260,7 +265,9 @@ def _retraining(results: Results) -> str:
     """Compare this model with models trained the same way."""
     headline = results.headline
     attack = wording.headline_attack(results)
-    if headline is None or attack is None:
+    if (
+        headline is None or attack is None or results.file_holder is not None
+    ):  # with two attackers there would be two answers
         return ""
     for code in ("GL129", "GL118", "GL105"):
         check = results.check(code)

@@ -21,7 +21,7 @@ RUN_BASELINE = (
 )
 MORE_RECORDS = "Audit more records: four times as many halve the smallest leak that the audit can detect."
 SAME_SOURCE = "Repeat the audit with members and non-members drawn at random from one source."
-REVIEW_EXPOSED = "Review the most exposed records and groups below."
+REVIEW_EXPOSED = "Review the most exposed records."
 
 
 def next_steps(results: Results, folder: Path | str | None = FOLDER_PLACEHOLDER) -> tuple[str, ...]:
@@ -45,7 +45,7 @@ def _steps(results: Results, folder: Path | str | None) -> tuple[str, ...]:
     steps = []
     codes = [row.code for row in diagnostics.caveats(results)]
     if codes:
-        steps.append(f"{RESOLVE} {wording.and_joined(codes)} first: see Diagnostics.")
+        steps.append(f"{RESOLVE} {wording.and_joined(codes)} first.")
     has_references = results.references is not None
     second = wording.file_holder_attack(results)
     leaks = attack.beats_guessing or (second is not None and second.beats_guessing)

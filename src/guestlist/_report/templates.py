@@ -1,6 +1,7 @@
 """Templates filled with everything escaped, and the sections they fill."""
 
 import math
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -10,6 +11,8 @@ from markupsafe import Markup, escape
 from guestlist._report.charts import Chart, draw_chart, swatch
 from guestlist._util import compact, count, decimal, interval, percent
 from guestlist.metrics import Estimate
+
+AUC_MEANS = "Probability that a random member scores above a random non-member: 0.5 is guessing, 1 is certain."
 
 
 def render(template: str, **content) -> str:
@@ -39,6 +42,16 @@ def with_code(text: str) -> Markup:
     return Markup("").join(parts)
 
 
+def with_terms(text: str) -> Markup:
+    """Return text in which the first AUC is explained on hover, everything escaped.
+
+    >>> with_terms("AUC < 1").startswith('<abbr title="Probability')
+    True
+    """
+    term = Markup('<abbr title="{}">AUC</abbr>').format(AUC_MEANS)
+    return Markup(re.sub(r"\bAUC\b", lambda match: term, str(escape(text)), count=1))
+
+
 @lru_cache(maxsize=1)
 def _environment():
     from jinja2 import Environment, PackageLoader, StrictUndefined
@@ -50,9 +63,9 @@ def _environment():
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    filters = (count, percent, decimal, compact, interval, draw_chart, swatch, with_code)
+    filters = (count, percent, decimal, compact, interval, draw_chart, swatch, with_code, with_terms)
     environment.filters |= {function.__name__: function for function in filters}
-    environment.globals |= {"decimal": decimal, "percent": percent, "whisker": whisker}
+    environment.globals |= {"decimal": decimal, "percent": percent, "whisker": whisker, "auc_means": AUC_MEANS}
     return environment
 
 

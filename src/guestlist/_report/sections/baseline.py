@@ -10,6 +10,10 @@ from guestlist._report import Section, fill_template, wording
 from guestlist._util import compact, decimal, percent, with_interval
 from guestlist.metrics import Estimate
 
+NOT_TESTED = (
+    "Not tested. The audit did not compare the two sets without the model, so a difference between them may explain the "
+    "result."
+)
 NO_FEATURES = "The baseline had no features, so it misses differences in them. Pass them with features= (--features)."
 
 
@@ -25,13 +29,11 @@ class WeightingRow(NamedTuple):
     rates: dict[float, Estimate]
 
 
-def baseline_section(results: Results) -> Section | None:
-    """Render the model-free baseline; None where it was not run."""
-    if results.baseline is None:
-        return None
+def baseline_section(results: Results) -> Section:
+    """Render the model-free baseline, or report that the cause was not tested."""
     body = fill_template(
         "blind.html",
-        verdict=baseline_sentence(results),
+        verdict=baseline_sentence(results) or NOT_TESTED,
         gain=gain_sentence(results),
         weighted=weighted_sentence(results),
         rows=_rows(results),
