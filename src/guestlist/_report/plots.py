@@ -83,8 +83,8 @@ class Plots:
         if "flagged" in members:
             flagged = members["flagged"].to_numpy(bool)
         labels = [f"members ({(~flagged).sum()})", f"flagged members ({flagged.sum()})"]
-        _, _, (_, marked) = ax.hist([gaps[~flagged], gaps[flagged]], bins=BINS, stacked=True, label=labels)
-        for bar in marked:
+        bars: Any = ax.hist([gaps[~flagged], gaps[flagged]], bins=BINS, stacked=True, label=labels)[2]
+        for bar in bars[1]:
             bar.set_hatch("////")
         ax.set(xlabel="Exposure (standard deviations above models not trained on the record)", ylabel="Members")
         ax.legend()
