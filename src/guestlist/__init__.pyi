@@ -14,6 +14,7 @@ from ._audit.comparison import Comparison as Comparison
 from ._audit.comparison import Comparisons as Comparisons
 from ._audit.defence_results import Defended as Defended
 from ._audit.defend import defend as defend
+from ._audit.estimate import estimate as estimate
 from ._audit.evaluate import FINDINGS as FINDINGS
 from ._audit.experiment import experiment as experiment
 from ._audit.experiment_summary import Experiment as Experiment

@@ -74,9 +74,28 @@ def test_minutes_train_at_most_the_requested_number_and_collect_adds_more(files,
     assert json.loads(more.stdout)["references"]["count"] == 3
 
 
+def test_an_estimate_prints_the_duration_and_writes_nothing(files, tmp_path):
+    subject = (
+        "--model",
+        files / "model.skops",
+        "--members",
+        files / "train.parquet",
+        "--nonmembers",
+        files / "holdout.csv",
+    )
+    options = ("--label", "income", "--references", 8, "--jobs", 1, "--seconds-per-model", 60, "--out", tmp_path / "a")
+    found = guestlist("audit", *subject, *options, "--estimate")
+    assert "Estimated time: about 8 min." in found.stdout
+    document = json.loads(guestlist("audit", *subject, *options, "--estimate", "--json").stdout)
+    assert document["references"] == 8
+    assert document["seconds"] > 480
+    assert not (tmp_path / "a").exists()
+
+
 @pytest.mark.parametrize(
     ("wrong", "message"),
     [
+        ([*MODEL, "--minutes", 5, "--estimate"], "--estimate and --minutes cannot be combined"),
         ([*MODEL, "--minutes", 0], "not in the range"),
         ([*MODEL, "--minutes", 5, "--references", 0], "--minutes cannot be combined with --references 0"),
         ([*MODEL, "--seconds-per-model", 5], "only used with --minutes"),

@@ -23,8 +23,10 @@ from .defence_results import compare_defences as compare_defences
 from .defence_results import pending_candidates as pending_candidates
 from .defence_results import trained as trained
 from .defend import Forecast as Forecast
+from .defend import Times as Times
 from .defend import estimate_runtime as estimate_runtime
 from .demo import demo_inputs as demo_inputs
+from .estimate import estimate as estimate
 from .evaluate import FINDINGS as FINDINGS
 from .experiment_summary import ACCURACIES as ACCURACIES
 from .experiment_summary import ATTACKS as ATTACKS
@@ -37,6 +39,8 @@ from .experiment_summary import log_probabilities as log_probabilities
 from .experiment_summary import measures as measures
 from .experiment_summary import summarise_runs as summarise_runs
 from .flow import audit as audit
+from .flow import check_plan as check_plan
+from .flow import choose_references as choose_references
 from .flow import collect_case as collect_case
 from .flow import report as report
 from .flow import run_audit as run_audit

@@ -189,7 +189,7 @@ def audit(
         group=group,
         id=id,
         person=person,
-        references=_choose_references(target, references),
+        references=choose_references(target, references),
         attacks=attacks,
         evidence=evidence,
         folder=folder,
@@ -271,7 +271,7 @@ def collect(
         group=group,
         id=id,
         person=person,
-        references=_choose_references(target, references),
+        references=choose_references(target, references),
         evidence=evidence,
         folder=folder,
         seed=seed,
@@ -432,7 +432,7 @@ def open_session(inputs: Inputs, config: AuditConfig, input_checks: tuple[Check,
     Whatever can be refused is refused before a folder is created.
     """
     target = inputs.target
-    _check_references(inputs, config)
+    check_plan(inputs, config)
     plans = default_plans(config.evidence, target, inputs.pool, inputs.split)
     _check_attacks(inputs, config, plans)
     with collect_notes() as notes:
@@ -468,7 +468,7 @@ def open_session(inputs: Inputs, config: AuditConfig, input_checks: tuple[Check,
         yield session
 
 
-def _check_references(inputs: Inputs, config: AuditConfig) -> None:
+def check_plan(inputs: Inputs, config: AuditConfig) -> None:
     """Raise if the target cannot train the reference models, or the planned evidence does not fit the target."""
     target = inputs.target
     if config.min_references:
@@ -524,7 +524,7 @@ def _warn_too_short(budget: WithinMinutes) -> None:
     )
 
 
-def _choose_references(target: Target, requested: References | None) -> References:
+def choose_references(target: Target, requested: References | None) -> References:
     """Return the requested number of reference models, or the default; warn if the target has no training recipe."""
     if requested is not None:
         return requested

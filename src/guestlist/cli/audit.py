@@ -31,6 +31,7 @@ from guestlist.cli.common import (
     ignore,
     jobs,
     option,
+    print_json,
     print_results,
     progress_bar,
     quiet,
@@ -39,6 +40,8 @@ from guestlist.cli.common import (
     verbose,
 )
 from guestlist.cli.request import (
+    audit_arguments,
+    check_tables,
     evaluation_options,
     request_from,
     run_options,
@@ -53,12 +56,6 @@ minutes = option(
     "--minutes",
     type=NumberRange(0, MAX_NUMBER),
     help="Minutes for this run. Trains the reference models that fit, at most --references.  [default maximum: 128]",
-)
-seconds_per_model = option(
-    ATTACKS,
-    "--seconds-per-model",
-    type=NumberRange(0, MAX_NUMBER),
-    help="With --minutes: seconds of one training, if you know them.  [default: measured on the first reference model]",
 )
 
 
@@ -125,7 +122,13 @@ seconds_per_model = option(
     help="Number of reference models to train.  [default: 32, or 0 for a model that cannot be retrained, e.g. .onnx]",
 )
 @minutes
-@seconds_per_model
+@option(
+    ATTACKS,
+    "--seconds-per-model",
+    type=NumberRange(0, MAX_NUMBER),
+    help="With --minutes or --estimate: seconds of one training, if you know them.  [default: measured on one model]",
+)
+@option(RUN, "--estimate", is_flag=True, help="Print the expected duration only; trains one model to measure it.")
 @evaluation_options
 @claim_options
 @cover_options
@@ -156,6 +159,9 @@ def audit(out, verbose, as_json, **options):
         raise click.UsageError(f"--model needs records to audit it with. Add {' and '.join(missing)}.")
     out = (out or Path("audits") / (model or predictions).stem).resolve()
     with show_warnings():
+        if options["estimate"]:
+            _print_estimate(out, options, as_json)
+            return
         if model is None:
             results = _of_predictions(out, options)
         else:
@@ -178,6 +184,7 @@ FOR_MODELS = (
     "jobs",
     "minutes",
     "seconds_per_model",
+    "estimate",
 )
 
 NO_REFERENCES = (
@@ -207,7 +214,25 @@ def _of_model(out: Path, options: dict):
     return run_request(request_from(options), out, references, run_options_from(options), cover_from(options))
 
 
-ONLY_WITH_MINUTES = "--seconds-per-model is only used with --minutes. Add --minutes, or omit it."
+def _print_estimate(out: Path, options: dict, as_json: bool) -> None:
+    """Print how long the audit would take."""
+    if options["minutes"] is not None:
+        raise click.UsageError("--estimate and --minutes cannot be combined. Omit one of them.")
+    request = request_from(options)
+    check_tables(request)
+    arguments = audit_arguments(request, out, run_options_from(options))
+    for name in ("attacks", "prior", "ignore", "baseline", "progress", "about"):
+        del arguments[name]  # They change the duration little, or not at all.
+    estimated = _audit.estimate(
+        **arguments, references=options["references"], seconds_per_model=options["seconds_per_model"]
+    )
+    if as_json:
+        print_json({**_store.to_json(estimated), "seconds": estimated.seconds})
+        return
+    click.echo(str(estimated))
+
+
+ONLY_WITH_MINUTES = "--seconds-per-model is only used with --minutes or --estimate. Add one of them, or omit it."
 
 
 def _within_minutes(minutes: float, seconds_per_model: float | None, at_most: int | None) -> _collect.WithinMinutes:
@@ -251,7 +276,12 @@ def _of_predictions(out: Path, options: dict):
     help="Width of the AUC's confidence interval, for models trained this way, at which training stops.",
 )
 @minutes
-@seconds_per_model
+@option(
+    ATTACKS,
+    "--seconds-per-model",
+    type=NumberRange(0, MAX_NUMBER),
+    help="With --minutes: seconds of one training, if you know them.  [default: measured on one model]",
+)
 @evidence
 @attacks
 @option(
@@ -282,7 +312,7 @@ def collect(folder, references, until_width, minutes, seconds_per_model, at_most
     if minutes is not None and until_width is not None:
         raise click.UsageError("--minutes and --until-width cannot be combined. Omit one of them.")
     if minutes is None and seconds_per_model is not None:
-        raise click.UsageError(ONLY_WITH_MINUTES)
+        raise click.UsageError("--seconds-per-model is only used with --minutes. Add --minutes, or omit it.")
     requested = [references, until_width, minutes, *(options[name] for name in ("evidence", "attacks", "ignore"))]
     if not any(value not in (None, ()) for value in requested):
         raise click.UsageError(

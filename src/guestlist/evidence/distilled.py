@@ -19,6 +19,7 @@ from guestlist.data import Data
 from guestlist.errors import InputError
 from guestlist.evidence.plan import (
     EvidenceType,
+    Work,
     begin_plan,
     check_counts,
     evidence_folder,
@@ -136,6 +137,7 @@ EVIDENCE_TYPE = EvidenceType(
     view=ModelsView,
     summary="models trained on the target's outputs",
     cost="trains the requested number of models",
+    work=lambda plan, split: Work(trainings=plan.models),
     missing="needs models distilled from the target.",
     simulate=partial(models_without, purpose=1),
 )

@@ -18,6 +18,7 @@ from guestlist.errors import InputError
 from guestlist.evidence.plan import (
     EvidenceType,
     SimulatedModels,
+    Work,
     answers_of_margin,
     begin_plan,
     evidence_folder,
@@ -107,6 +108,7 @@ EVIDENCE_TYPE = EvidenceType(
     view=FullAnswersView,
     summary="outputs of reference models for every class",
     cost="trains existing reference models again; disk space for every class",
+    work=lambda plan, split: Work(),
     missing="needs the outputs of reference models for every class.",
     simulate=_simulate,
 )

@@ -22,7 +22,15 @@ from guestlist._util import stream
 from guestlist._views import ModelsView
 from guestlist.data import Data
 from guestlist.errors import InputError
-from guestlist.evidence.plan import EvidenceType, begin_plan, check_counts, evidence_folder, models_without, plan_of
+from guestlist.evidence.plan import (
+    EvidenceType,
+    Work,
+    begin_plan,
+    check_counts,
+    evidence_folder,
+    models_without,
+    plan_of,
+)
 from guestlist.games import Split
 from guestlist.models import Predict, Target, Trainer
 
@@ -164,6 +172,14 @@ def _chosen(ids: np.ndarray, split: Split, records: int, named: tuple[str, ...],
     return chosen
 
 
+def _number_left_out(plan: LeftOut, split: Split) -> int:
+    """Return the number of records that models are trained without."""
+    if plan.ids:
+        return len(plan.ids)
+    sides = (split.members & split.evaluated[0], split.nonmembers)
+    return sum(min(plan.records, int(side.sum())) for side in sides)
+
+
 def _by_record(store: Store, chosen: np.ndarray) -> dict[int, dict[str, np.ndarray]]:
     """Read the signals of each chosen record that has some."""
     folder = evidence_folder(store, LeftOut.name)
@@ -185,6 +201,7 @@ EVIDENCE_TYPE = EvidenceType(
     view=ModelsView,
     summary="models trained without single records",
     cost="trains the requested number of models for every chosen record",
+    work=lambda plan, split: Work(trainings=plan.models * _number_left_out(plan, split)),
     missing="needs models trained without the record.",
     attacker="knows all other members",
     simulate=partial(models_without, purpose=2),

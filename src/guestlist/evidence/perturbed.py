@@ -17,6 +17,7 @@ from guestlist.errors import InputError
 from guestlist.evidence.plan import (
     EvidenceType,
     SimulatedModels,
+    Work,
     begin_plan,
     check_counts,
     evidence_folder,
@@ -343,6 +344,7 @@ EVIDENCE_TYPE = EvidenceType(
     view=PerturbedView,
     summary="the target's labels of perturbed records",
     cost="queries the target once per copy",
+    work=lambda plan, split: Work(queries=plan.copies),
     missing="needs the target's labels of perturbed records.",
     default_scales=("labels",),
     simulate=_simulate,

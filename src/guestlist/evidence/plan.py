@@ -4,7 +4,7 @@ import shutil
 from collections.abc import Callable
 from dataclasses import Field, dataclass
 from pathlib import Path
-from typing import Any, ClassVar, Literal, Protocol, TypeVar, runtime_checkable
+from typing import Any, ClassVar, Literal, NamedTuple, Protocol, TypeVar, runtime_checkable
 
 import numpy as np
 from scipy.special import expit
@@ -20,6 +20,24 @@ from guestlist.models import Target
 Access = Literal["queries", "model file"]
 QUERIES: Access = "queries"
 MODEL_FILE: Access = "model file"
+
+
+class Work(NamedTuple):
+    """Work of collecting evidence, for estimates of its duration.
+
+    Args:
+        trainings: Number of models to train like the target.
+        queries: Number of queries about all records.
+        seconds: Seconds of other work, roughly.
+    """
+
+    trainings: int = 0
+    queries: float = 0
+    seconds: float = 0
+
+
+def _one_query(plan: Any, split: Split) -> Work:
+    return Work(queries=1)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -43,6 +61,7 @@ class EvidenceType:
         on_stand_ins: Whether stand-in targets share it, because they are models of the same type.
         simulate: Function from a simulation and the number of a model to a view; None if it cannot be simulated.
         known_membership: Function from a view to (records,) true for those with known membership, which attacks do not score.
+        work: Function from a plan and the split to the work of collecting it; by default one query about all records.
         perfect_fit: Function from a view to that of a target that fits every record perfectly. None if it does not measure the
             fit, or the signals do.
     """
@@ -61,6 +80,7 @@ class EvidenceType:
     on_stand_ins: bool = False
     simulate: "Callable[[SimulatedModels, int], Any] | None" = None
     known_membership: Callable[[Any], np.ndarray] | None = None
+    work: Callable[[Any, Split], Work] = _one_query
     perfect_fit: Callable[[Any], Any] | None = None
 
     @property

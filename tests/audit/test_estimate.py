@@ -1,0 +1,84 @@
+"""Estimates of the duration of an audit."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from sklearn.linear_model import LogisticRegression
+
+import guestlist as gl
+from guestlist._audit.estimate import evaluation_seconds
+from guestlist.evidence import Distilled, FullAnswers, LeftOut, Perturbed, Quantiles
+
+LOAD = Path(__file__).parents[2] / "benchmarks" / "load" / "results.json"
+
+
+@pytest.fixture(scope="module")
+def linear(blobs):
+    return LogisticRegression().fit(*blobs[0])
+
+
+def test_models_share_the_jobs(linear, blobs):
+    two = gl.estimate(linear, *blobs, references=8, jobs=2, seconds_per_model=60)
+    assert (two.references, two.seconds_per_model, two.jobs) == (8, 60, 2)
+    assert two.seconds == pytest.approx(two.queries + 240 + two.evaluation + sum(two.evidence.values()))
+    one = gl.estimate(linear, *blobs, references=1, jobs=2, seconds_per_model=60)
+    assert one.forecast.seconds - one.evaluation == 60  # one model is trained by one process
+
+
+def test_evidence_is_counted_in_trainings_and_queries(linear, blobs):
+    plans = [Distilled(models=3), LeftOut(records=2, models=5), FullAnswers(), Perturbed(10), Quantiles(level=0.5)]
+    estimated = gl.estimate(linear, *blobs, references=4, evidence=plans, jobs=1, seconds_per_model=10)
+    assert estimated.evidence["distilled"] == 30
+    assert estimated.evidence["left_out"] == 2 * 2 * 5 * 10  # two members and two non-members
+    assert estimated.evidence["full_answers"] == 0  # its reference models are trained anyway
+    assert estimated.evidence["perturbed"] == pytest.approx(10 * estimated.queries)
+    assert "leverage" in estimated.evidence  # collected by default
+
+
+def test_one_model_is_trained_and_nothing_is_stored(linear, blobs, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    sizes = []
+
+    def train(data, rng):
+        sizes.append(len(data))
+        return LogisticRegression().fit(data.x, data.y)
+
+    estimated = gl.estimate(linear, *blobs, references=16, train=train, jobs=1)
+    assert len(sizes) == 1
+    assert abs(sizes[0] - len(blobs[0][1])) < 50
+    assert estimated.seconds_per_model > 0
+    gl.estimate(linear, *blobs, references=16, train=train, jobs=1, seconds_per_model=1)
+    gl.estimate(linear, *blobs, references=0, train=train, jobs=1)
+    assert len(sizes) == 1  # known, or not needed
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_the_text_lists_every_part(linear, blobs):
+    text = str(gl.estimate(linear, *blobs, references=32, jobs=2, seconds_per_model=600, evidence=[Perturbed(2)]))
+    assert text.startswith("Estimated time: about 2.7 h.\n  Queries of the model: ")
+    assert "\n  32 reference models: 2.7 h (10 min each, 2 in parallel)\n  Evidence perturbed: " in text
+    assert text.endswith("\n  Evaluation: 4 s, from a benchmark")
+
+
+def test_the_evaluation_is_that_of_the_benchmark():
+    measured = json.loads(LOAD.read_text("utf-8"))
+    rows = [row for name in ("references", "records") for row in measured[name]]
+    estimated = [evaluation_seconds(row["records"], row["references"]) for row in rows]
+    np.testing.assert_allclose(estimated, [row["CPU seconds"] for row in rows], rtol=0.2)
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [{"references": gl.WithinMinutes(1)}, {"references": -1}, {"seconds_per_model": 0}, {"seconds_per_model": "1"}],
+)
+def test_wrong_options_are_refused(linear, blobs, wrong):
+    with pytest.raises(ValueError, match=r"references=|seconds_per_model="):
+        gl.estimate(linear, *blobs, **wrong)
+
+
+def test_a_model_without_a_recipe_is_refused(blobs):
+    target = gl.function_target(lambda x: np.full((len(x), 3), 1 / 3), classes=[0, 1, 2])
+    with pytest.raises(gl.InputError, match="no recipe"):
+        gl.estimate(target, *blobs, references=4)
