@@ -26,6 +26,7 @@ TERMS = """## Terms
 
 `python -m papers --pages` writes this page and the papers' pages from the committed results, without running anything.
 `python -m papers --help` lists all rows with the time that each run took.
+`python -m papers.datasets RAW --out DATA` makes the COMPAS, heart disease, student and census tables from the files of their sources.
 """  # noqa: E501
 
 
