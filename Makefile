@@ -11,16 +11,20 @@ ifneq ($(wildcard ../shared/data),)
 export GUESTLIST_DATA ?= $(abspath ../shared/data)
 endif
 
-.PHONY: demo test quick lint lowest pythons bench papers docs clean
+.PHONY: demo test quick long lint lowest pythons bench papers docs clean
 
 demo: $(CORE)
 	$(BIN)/guestlist demo --out audits/demo
 
 # Tests run side by side: threads of each would only wait for those of the others.
-test quick: export OMP_NUM_THREADS = 1
+test quick long: export OMP_NUM_THREADS = 1
 
 test: $(DEV) lint
-	$(BIN)/python -m pytest -n $(JOBS) --dist worksteal
+	$(BIN)/python -m pytest -n $(JOBS) --dist worksteal -m "not long"
+
+# Every night and before a release: the same tests with more settings and repetitions.
+long: $(DEV)
+	$(BIN)/python -m pytest -n $(JOBS) --dist worksteal -m long
 
 # What takes less than two minutes in all: for every commit.
 quick: $(DEV)

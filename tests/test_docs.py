@@ -209,7 +209,7 @@ def test_the_page_about_exposed_records_runs(tmp_path, monkeypatch):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         ran = run_page(ROOT / "docs" / "exposed.md", tmp_path)
-    assert len(ran) == 4
+    assert len(ran) == 5
     assert "assert " in ran[-1]
 
 

@@ -151,6 +151,7 @@ def test_resumed_after_a_file_was_lost_the_bytes_are_the_same(tmp_path):
 
 
 @pytest.mark.slow
+@pytest.mark.long
 def test_one_and_two_jobs_give_the_same_bytes(tree, blobs, tmp_path):
     for jobs in (1, 2):
         gl.audit(

@@ -101,6 +101,7 @@ def test_answers_keep_up_with_references_that_grow(network, blobs, tmp_path):
 
 
 @pytest.mark.slow
+@pytest.mark.long
 def test_one_and_two_jobs_give_the_same_bytes(tree, blobs, tmp_path):
     for jobs in (1, 2):
         run(tree, blobs, tmp_path / str(jobs), jobs=jobs, attacks=["loss"])

@@ -141,6 +141,7 @@ def test_resumed_after_files_were_lost_the_bytes_are_the_same(tmp_path):
 
 
 @pytest.mark.slow
+@pytest.mark.long
 def test_one_and_two_jobs_give_the_same_bytes(tree, blobs, tmp_path):
     for jobs in (1, 2):
         plan = gl.evidence.LeftOut(records=4, models=2)
@@ -237,6 +238,7 @@ def test_a_nearest_neighbour_is_seen_to_miss_itself(blobs):
 
 
 @pytest.mark.slow
+@pytest.mark.long
 def test_killed_at_random_moments_and_resumed_it_ends_with_the_same_bytes(tmp_path, monkeypatch):
     """Killed with two processes that train, and resumed with one: how many there are changes no byte."""
     code = (

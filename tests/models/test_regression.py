@@ -226,6 +226,7 @@ def test_an_audit_of_a_regressor_is_resumed_and_grows(forest, diabetes, tmp_path
 
 
 @pytest.mark.slow
+@pytest.mark.long
 def test_one_and_two_jobs_give_the_same_numbers(forest, diabetes):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", gl.AuditWarning)

@@ -221,7 +221,7 @@ SHIPPED = [name for name, attack in ATTACKS.items() if not attack.evidence or EV
 
 @pytest.mark.slow
 def test_everything_that_is_shipped_is_calibrated():
-    found = selftest([name for name in SHIPPED if name not in NETWORKS], scale=0.15)
+    found = selftest([name for name in SHIPPED if name not in NETWORKS], scale=0.05)
     assert len(found.attacks) == len(SHIPPED) - len(NETWORKS)
     assert {check.name: check.problems for check in found.attacks if check.problems} == {}
     assert [check.name for check in found.intervals if not check.calibrated] == []

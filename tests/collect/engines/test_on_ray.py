@@ -51,6 +51,7 @@ def cluster(ray):
 
 
 @pytest.mark.slow
+@pytest.mark.long
 def test_a_node_that_is_killed_costs_only_its_own_numbers(ray, cluster, expected, tmp_path):
     node = cluster.add_node(num_cpus=1)
     lost = node.node_id
@@ -77,6 +78,7 @@ def test_a_node_that_is_killed_costs_only_its_own_numbers(ray, cluster, expected
 
 
 @pytest.mark.slow
+@pytest.mark.long
 def test_an_audit_from_the_command_line_is_the_same_bytes(cluster, tree, blobs, tmp_path):
     skops.io.dump(tree, tmp_path / "model.skops")
     for name, (x, y) in zip(("train", "holdout"), blobs, strict=True):
@@ -121,6 +123,7 @@ def test_the_same_bits_and_a_worker_that_is_killed_costs_only_its_own_number(exp
 
 
 @pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.usefixtures("connected")
 def test_a_model_that_writes_on_its_input_gets_a_copy(blobs, tmp_path):
     """Records lie in memory that all workers of a node share, and that none may write on."""
@@ -165,6 +168,7 @@ def test_a_number_that_cannot_be_done_is_named_and_the_users_own_connection_stay
 
 
 @pytest.mark.slow
+@pytest.mark.long
 def test_ctrl_c_ends_a_cluster_that_was_started_for_the_work(ray, expected, tmp_path, monkeypatch):
     monkeypatch.delenv("RAY_ADDRESS", raising=False)
     before = set(Path("/tmp").glob("guestlist-ray-*"))
@@ -206,6 +210,7 @@ except AuditError as error:
 
 
 @pytest.mark.slow
+@pytest.mark.long
 def test_a_head_that_dies_is_told_and_the_process_lives(ray, tmp_path):
     """Ray would end the process without a word of ours, 60 seconds later."""
     place = tempfile.mkdtemp(dir="/tmp")
