@@ -18,18 +18,18 @@ def fill_leave_block_out_moments(values, mask, order, blocks, count, mean, squar
         blocks: (models,) Block number of each model.
     """
     models, records = values.shape
-    pivot, n, m, s = np.empty((4, RECORDS_PER_BATCH))
+    pivot = np.empty(RECORDS_PER_BATCH)
+    n = np.empty(RECORDS_PER_BATCH)
+    m = np.empty(RECORDS_PER_BATCH)
+    s = np.empty(RECORDS_PER_BATCH)
     for first in range(0, records, RECORDS_PER_BATCH):
         last = min(first + RECORDS_PER_BATCH, records)
-        size = last - first
         # Row slices let the compiler see that indices stay within bounds.
-        pivot[:] = 0.0
-        n[:] = np.inf
+        _fill(pivot, 0.0)
+        _fill(n, np.inf)
         for k in range(models):
             _nearest_to_zero(values[k][first:last], mask[k][first:last], pivot, n)  # Huge means would cost digits.
-        n[:] = 0.0
-        m[:] = 0.0
-        s[:] = 0.0
+        _clear_moments(n, m, s)
         start = 0
         while start < models:  # moments of the blocks before each block
             stop = start
@@ -37,16 +37,14 @@ def fill_leave_block_out_moments(values, mask, order, blocks, count, mean, squar
                 stop += 1
             for position in range(start, stop):
                 k = order[position]
-                count[k][first:last] = n[:size]
-                mean[k][first:last] = m[:size]
-                squares[k][first:last] = s[:size]
+                _copy(n, count[k][first:last])
+                _copy(m, mean[k][first:last])
+                _copy(s, squares[k][first:last])
             for position in range(start, stop):
                 k = order[position]
                 _add_model(values[k][first:last], mask[k][first:last], pivot, n, m, s)
             start = stop
-        n[:] = 0.0
-        m[:] = 0.0
-        s[:] = 0.0
+        _clear_moments(n, m, s)
         stop = models
         while stop > 0:  # merged with those of the blocks after it, from the other end
             start = stop - 1
@@ -61,7 +59,27 @@ def fill_leave_block_out_moments(values, mask, order, blocks, count, mean, squar
             stop = start
 
 
-@njit(cache=True, inline="always")
+# Loops, because numba compiles an assignment to a slice much more slowly.
+@njit(cache=True)
+def _fill(array, value):  # pragma: no cover: compiled
+    for i in range(len(array)):
+        array[i] = value
+
+
+@njit(cache=True)
+def _copy(source, array):  # pragma: no cover: compiled
+    for i in range(len(array)):
+        array[i] = source[i]
+
+
+@njit(cache=True)
+def _clear_moments(n, m, s):  # pragma: no cover: compiled
+    _fill(n, 0.0)
+    _fill(m, 0.0)
+    _fill(s, 0.0)
+
+
+@njit(cache=True)
 def _nearest_to_zero(values, mask, nearest, smallest):  # pragma: no cover: compiled
     """Keep the selected value of smallest magnitude; subtracting it never costs another value a digit."""
     for i in range(len(values)):
@@ -71,7 +89,7 @@ def _nearest_to_zero(values, mask, nearest, smallest):  # pragma: no cover: comp
         smallest[i] = min(size, smallest[i])
 
 
-@njit(cache=True, inline="always", error_model="numpy")
+@njit(cache=True, error_model="numpy")
 def _add_model(values, mask, pivot, n, m, s):  # pragma: no cover: compiled
     """Add one model to running moments (Welford 1962)."""
     for i in range(len(values)):  # Without branches, because membership is random and cannot be predicted.
@@ -82,7 +100,7 @@ def _add_model(values, mask, pivot, n, m, s):  # pragma: no cover: compiled
         s[i] += deviation * (value - m[i])
 
 
-@njit(cache=True, inline="always", error_model="numpy")
+@njit(cache=True, error_model="numpy")
 def _merge_moments(count, mean, squares, pivot, n, m, s):  # pragma: no cover: compiled
     """Merge the moments of two disjoint sets of models (Chan et al. 1979) and add the pivot to the mean.
 

@@ -68,7 +68,8 @@ def leave_block_out_thresholds(
     block = block[order].astype(np.int64)
     edges = _chunk_edges(scores, chunk)
     counts = _chunk_counts(member, block, edges, blocks)
-    return _scan_chunks(scores, member, block, edges, counts)
+    # Sums over an axis take numba seconds to compile.
+    return _scan_chunks(scores, member, block, edges, counts, counts.sum(axis=2), counts.sum(axis=1))
 
 
 def _chunk_edges(scores: np.ndarray, chunk: int) -> np.ndarray:
@@ -89,15 +90,17 @@ def _chunk_counts(member: np.ndarray, block: np.ndarray, edges: np.ndarray, bloc
 
 
 @njit(cache=True)
-def _scan_chunks(scores, member, block, edges, counts):  # pragma: no cover: compiled
+def _scan_chunks(scores, member, block, edges, counts, per_chunk, per_block):  # pragma: no cover: compiled
     chunks, blocks = counts.shape[1:]
-    per_chunk = counts.sum(axis=2)
-    inside = counts[1].sum(axis=0)
-    outside = counts[0].sum(axis=0)
+    outside = 0
+    inside = 0
+    for b in range(blocks):
+        outside += per_block[0, b]
+        inside += per_block[1, b]
     best = np.full(blocks, np.nan)
     for b in range(blocks):
-        n1 = inside.sum() - inside[b]
-        n0 = outside.sum() - outside[b]
+        n1 = inside - per_block[1, b]
+        n0 = outside - per_block[0, b]
         if n1 == 0 or n0 == 0:
             continue
         gain = 0
