@@ -168,6 +168,9 @@ def test_the_row_of_plain_shadow_models_compares_them_with_private_ones(monkeypa
     del made["figure2_shadow"]
     [row] = page.PARTS["figure2_private"](made["figure2_private"]).rows
     assert row.detail.endswith("trained with the target's ε (paper: plain)")
+    made["figure2_private"]["rows"] = [small_row(0.0, epsilon=0.1, attack="shadow")]
+    [row] = page.PARTS["figure2_private"](made["figure2_private"]).rows
+    assert row.agrees == "open", "private shadow models cannot decide about plain ones"
 
 
 def test_the_page_says_neutrally_how_members_of_one_gender_differ_from_the_control():
