@@ -33,6 +33,7 @@ from guestlist._util import (
     without_index,
 )
 from guestlist.errors import InputError
+from guestlist.models.frameworks import framework_of
 
 MISSING = "(missing)"  # the group of records that have none
 SPARSE = (
@@ -150,7 +151,7 @@ def as_data(
 
     Args:
         source: ``Data``; ``(x, y)`` with arrays, DataFrames, or one text per record; a pandas or polars table, or the path of a
-            CSV or Parquet file, holding the label in column ``label``.
+            CSV or Parquet file, holding the label in column ``label``; a torch ``Dataset`` or ``DataLoader``.
         side: ``members``, ``nonmembers`` or ``population``; used in messages and in made-up ids.
         label, group, id, person: names of columns. The label, id and person columns are not features; group columns
             stay features (a model that was fitted without them does not get them).
@@ -229,6 +230,9 @@ def _data_of(source, *, side: str, label: str | None, group: Sequence[str], id: 
         return source
     if isinstance(source, (str, Path)):
         source = read_table(source, text=[name for name in (id, person) if name is not None])
+    framework = framework_of(source)
+    if framework is not None and framework.records is not None:
+        source = framework.records(source, label)
     if isinstance(source, tuple):
         if len(source) != 2:
             raise InputError(f"{side} must be a tuple (x, y); found a tuple of {len(source)}.")

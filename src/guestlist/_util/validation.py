@@ -82,6 +82,8 @@ def array(name: str, values: Any) -> np.ndarray:
         raise ValueError(f"Expected {name} as a dense array, found a sparse one. Pass {name}.toarray().")
     if np.ma.isMaskedArray(values) and np.ma.getmaskarray(values).any():
         raise ValueError(f"Expected {name} without masked values. Fill them, or drop these records.")
+    if hasattr(values, "detach") and hasattr(values, "cpu"):  # a tensor may need gradients, or be on another device
+        values = values.detach().cpu()
     try:
         return np.asarray(values)
     except Exception as error:  # a user's class can raise anything; ragged lists raise too

@@ -56,6 +56,7 @@ from .torch_training import Fit as Fit
 from .torch_training import Objective as Objective
 from .torch_training import answered as answered
 from .torch_training import cnn as cnn
+from .torch_training import evaluation_mode as evaluation_mode
 from .torch_training import labels_tensor as labels_tensor
 from .torch_training import mlp as mlp
 from .torch_training import tensor as tensor

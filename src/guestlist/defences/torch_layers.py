@@ -1,8 +1,11 @@
-"""Torch modules: Glorot initialisation (Glorot & Bengio 2010), and one output for two classes.
+"""Torch modules: Glorot initialisation (Glorot & Bengio 2010), several inputs, and one output for two classes.
 
 Imported only when torch is used. Torch's default initialisation starts smaller: a network of several layers, with few records
 and epochs, learns less. The layers remain torch's own classes, because Opacus and Captum recognise layers by their class.
 """
+
+from math import prod
+from typing import Any, NamedTuple
 
 import torch
 from torch import nn
@@ -26,6 +29,60 @@ def initialised(*layers: nn.Module) -> Network:
     network = Network(*layers)
     network.reset_parameters()
     return network
+
+
+class InputPart(NamedTuple):
+    """One of several inputs of a module: its name, the shape of one record, and its type unless it is floating-point."""
+
+    name: str | None
+    shape: tuple[int, ...]
+    dtype: torch.dtype | None
+
+
+class SeveralInputs(torch.nn.Module):
+    """Module that reads (records, columns) numbers and passes them on as several inputs, by position or by name.
+
+    It returns the logits of models that return more, such as those of Hugging Face.
+    """
+
+    def __init__(self, module: torch.nn.Module, parts: tuple[InputPart, ...]):
+        super().__init__()
+        self.module = module
+        self.parts = parts
+
+    def forward(self, x):
+        floating = next((p.dtype for p in self.module.parameters() if p.is_floating_point()), torch.float32)
+        sizes = [prod(part.shape) for part in self.parts]
+        if x.ndim != 2 or x.shape[1] != sum(sizes):
+            raise InputError(
+                f"The module reads {sum(sizes)} numbers per record, as example= shows; found records shaped {tuple(x.shape[1:])}."
+            )
+        inputs = [
+            columns.reshape(len(x), *part.shape).to(part.dtype or floating)
+            for columns, part in zip(x.split(sizes, dim=1), self.parts, strict=True)
+        ]
+        named = {part.name: value for part, value in zip(self.parts, inputs, strict=True) if part.name is not None}
+        if named:
+            return logits_of(self.module(**named))
+        return logits_of(self.module(*inputs))
+
+
+def logits_of(outputs: Any):
+    """Return the logits among several outputs: those with that name, or else the first."""
+    if hasattr(outputs, "logits"):
+        return outputs.logits
+    if isinstance(outputs, dict):
+        return outputs["logits"]
+    if isinstance(outputs, tuple):
+        return outputs[0]
+    return outputs
+
+
+def unwrapped(module):
+    """Return the user's module inside those that guestlist adds."""
+    while isinstance(module, TwoLogits | SeveralInputs):
+        module = module.module
+    return module
 
 
 class TwoLogits(torch.nn.Module):
@@ -57,6 +114,6 @@ def outputs_of(module) -> int | None:
 
 def two_logits(module):
     """Return the module, with a second logit if it has one output."""
-    if outputs_of(module) == 1 and not isinstance(module, TwoLogits):
+    if not isinstance(module, TwoLogits) and outputs_of(module) == 1:
         return TwoLogits(module)
     return module

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import pairwise
@@ -313,12 +314,27 @@ def answered(module, x):
     """
     import torch
 
-    training = module.training
+    with evaluation_mode(module), torch.no_grad():
+        return module(x)
+
+
+@contextmanager
+def evaluation_mode(module) -> Iterator[None]:
+    """Put a module into evaluation mode, and restore the mode of each of its parts afterwards.
+
+    Args:
+        module: Torch module.
+
+    Yields:
+        Nothing.
+    """
+    modes = [(part, part.training) for part in module.modules()]
     module.eval()
-    with torch.no_grad():
-        outputs = module(x)
-    module.train(training)
-    return outputs
+    try:
+        yield
+    finally:
+        for part, training in modes:
+            part.training = training
 
 
 def begin_training(module, device, rng: np.random.Generator) -> tuple[Any, Any]:

@@ -50,6 +50,7 @@ class Framework:
         accelerators: ``() -> list[str]`` with the names of the accelerators that guestlist can train on.
         devices: Devices of queries and references, for the docs.
         suffixes: Suffixes of model files.
+        records: ``(source, label) -> (x, y)`` that reads the framework's own collections of records.
         load: ``(path, *, trust, allow_pickle, scale, classes)`` that returns the model or target in such a file.
     """
 
@@ -69,6 +70,7 @@ class Framework:
     devices: str = "CPU"
     suffixes: tuple[str, ...] = ()
     load: Callable[..., Any] | None = None
+    records: Callable[..., Any] | None = None
 
     def recognises(self, model: Any) -> bool:
         """Return whether a model belongs to this framework, without importing the framework."""
@@ -126,6 +128,7 @@ FRAMEWORKS: dict[str, Framework] = {
         limit_threads=Lazy("guestlist.models.torch_modules:one_torch_thread"),
         accelerators=Lazy("guestlist.defences.torch_devices:accelerators"),
         devices="CPU, CUDA, MPS, XPU",
+        records=Lazy("guestlist.models.torch_data:read_dataset"),
     ),
     "onnx": Framework(
         model_type="ONNX file",

@@ -66,7 +66,7 @@ def parts_of_file(path: str | Path, x: Any, *, trust: Sequence[str], allow_pickl
     if suffix == ".onnx":
         content = _onnx_content(path)
     elif suffix in TORCH_SUFFIXES:
-        content = _torch_content(path)
+        content = torch_content(path)
     elif suffix == ".json":
         content = _json_content(path)
     elif suffix in (".skops", ".pkl", ".pickle", ".joblib"):
@@ -311,7 +311,7 @@ def _json_content(path: Path) -> Any:
         raise InputError(f"Cannot read {path} as JSON ({reason(error)}). Save the model again.") from error
 
 
-def _torch_content(path: Path) -> Any:
+def torch_content(path: Path) -> Any:
     torch = extra("torch", "A model in a torch file")
     try:
         return torch.load(path, map_location="cpu", weights_only=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
@@ -20,6 +21,7 @@ from guestlist.defences import (
     check_attacker,
     deterministic_algorithms,
     device_of,
+    evaluation_mode,
     note_device,
     on_cpu,
     on_device,
@@ -35,6 +37,7 @@ from guestlist.models.input_checks import check_sides
 from guestlist.models.leverage import LastLayer
 from guestlist.models.scales import Scale, as_scale
 from guestlist.models.target import Predict, Reads, SoftValueTrainer, Target, retrained_text
+from guestlist.models.torch_data import input_parts, load_weights
 from guestlist.models.white_box import TorchLayers, TorchWhiteBox
 
 
@@ -52,6 +55,8 @@ def torch_target(
     name: str | None = None,
     attacker: str = "adaptive",
     device: str = AUTO,
+    weights: str | Path | None = None,
+    example: Any = None,
 ) -> Target:
     """Return a target from a torch module that outputs logits, or that predicts one number. It needs the extra ``torch``.
 
@@ -68,8 +73,8 @@ def torch_target(
         scale: ``logits``, or ``values`` for regression: then train with ``Fit(loss="squared")``.
         untrained: Module that the recipe trains copies of; by default ``module``, of which a recipe that draws fresh
             parameters uses only the structure.
-        checkpoints: Copies of the module during training, for example from ``Fit().checkpoints(module, data, rng)``; some
-            risks read the course of the losses.
+        checkpoints: Copies of the module during training, for example from ``Fit().checkpoints(module, data, rng)``, or files
+            with their weights; some risks read the course of the losses.
         batch_size: Number of records in one query.
         recipe: Text that identifies ``train`` across runs; by default its settings or its source code.
         name: Name in reports; by default that of the module's class.
@@ -77,6 +82,8 @@ def torch_target(
             know it, and trains with ``train.plain()``.
         device: Device that queries the module and trains references, such as ``cuda:1``. By default the module is queried on
             its own device, and ``Fit`` and other recipes train references on an accelerator if there is one.
+        weights: File with the trained weights of the module, opened with ``weights_only=True``, so that none of its code runs.
+        example: Item of your ``Dataset``, such as ``dataset[0]``, if the module reads several inputs or a dictionary.
 
     Returns:
         The target, for ``audit`` and the other entry points.
@@ -100,6 +107,13 @@ def torch_target(
 
     if not isinstance(module, torch.nn.Module):
         raise InputError(f"Expected a torch.nn.Module, found {type(module).__name__}.")
+    display_name = name or _name(module)
+    checkpoints = [
+        load_weights(module, checkpoint) if isinstance(checkpoint, str | Path) else checkpoint
+        for checkpoint in checkpoints
+    ]
+    if weights is not None:
+        module = load_weights(module, weights)
     scale = as_scale(scale)
     if scale.name not in ("logits", "values"):
         raise ValueError(
@@ -114,12 +128,13 @@ def torch_target(
         labels = _labels(module, classes)
     else:
         labels = classes
-    display_name = name or _name(module)
     if len(checkpoints):
         _check_checkpoints(checkpoints)
     if untrained is None:
         untrained = module
     untrained = on_cpu(untrained)
+    parts = None if example is None else input_parts(example)
+    module, untrained, *checkpoints = [_reading(parts, part) for part in (module, untrained, *checkpoints)]
     if device != AUTO and torch_device(device) != device_of(module):
         module = on_device(module, torch_device(device))
     if scale.has_classes and len(labels) == 2:
@@ -128,8 +143,15 @@ def torch_target(
         checkpoints = [two_logits(checkpoint) for checkpoint in checkpoints]
     trainer = None
     if reference_recipe is not None:
-        trainer = _Train(untrained, labels, reference_recipe, batch_size, device)
-    can, cannot = _capabilities(module, trainer, labels, distil, batch_size)
+        trainer = _Train(
+            module=untrained,
+            classes=labels,
+            recipe=reference_recipe,
+            batch_size=batch_size,
+            device=device,
+            parts=parts,
+        )
+    can, cannot = _capabilities(module, trainer, labels, distil, batch_size, parts)
     if len(checkpoints):
         can["checkpoints"] = _CheckpointOutputs(tuple(checkpoints), batch_size)
     if target_recipe is not None:
@@ -143,6 +165,7 @@ def torch_target(
             text=recipe,
             name=name,
             device=device,
+            example=example,
         )
     if recipe is None:
         recipe = _recipe(untrained, reference_recipe, distil)
@@ -231,7 +254,7 @@ def _reference_recipe(attacker: str, recipe: Recipe | None) -> Recipe | None:
 
 
 def _capabilities(
-    module, trainer: _Train | None, labels, distil: Callable | None, batch_size: int
+    module, trainer: _Train | None, labels, distil: Callable | None, batch_size: int, parts: tuple[Any, ...] | None
 ) -> tuple[dict[str, Callable], dict[str, str]]:
     """Return the capabilities of a target, and the reasons for those that it lacks."""
     last_layer = LastLayer(module, _Outputs(module, batch_size), batch_size, labels is not None)
@@ -240,7 +263,7 @@ def _capabilities(
     if trainer is not None:
         can["train"] = trainer
     if distil is not None:
-        can["distil"] = _Distil(distil, labels, batch_size)
+        can["distil"] = _Distil(distil, labels, batch_size, parts)
     elif trainer is None:
         pass
     elif labels is None:
@@ -299,13 +322,8 @@ class _Outputs:
         def outputs(rows: slice):
             return self.module(tensor(x[rows], self.module)).cpu()
 
-        training = self.module.training
-        self.module.eval()
-        try:
-            with torch.no_grad():
-                parts = Batches(device, self.batch_size).map(outputs, len(x))
-        finally:
-            self.module.train(training)  # the user's module is left as it was
+        with evaluation_mode(self.module), torch.no_grad():
+            parts = Batches(device, self.batch_size).map(outputs, len(x))
         return torch.cat(parts).to(torch.float64).numpy()
 
 
@@ -329,20 +347,21 @@ class _Train:
     recipe: Recipe
     batch_size: int
     device: str
+    parts: tuple[Any, ...] | None
 
     def __call__(self, data: Data, rng: np.random.Generator) -> Predict:
         if self.classes is not None and not getattr(self.recipe, "given_labels", False):
             data = data.changed(y=encode(data.y, self.classes))
         with prefer_device(self.device):
             trained = self.recipe(self.module, data, rng)
-        return _predict_function(trained, self.classes, self.batch_size)
+        return _predict_function(trained, self.classes, self.batch_size, self.parts)
 
     def distil(self, data: Data, soft: np.ndarray, rng: np.random.Generator) -> Predict:
         """Train one model on soft labels, with a recipe that supports them."""
         recipe: Any = self.recipe
         with prefer_device(self.device):
             trained = recipe.distil(self.module, data, soft, rng)
-        return _predict_function(trained, None, self.batch_size)
+        return _predict_function(trained, None, self.batch_size, self.parts)
 
     @property
     def uses_accelerator(self) -> bool:
@@ -363,6 +382,7 @@ class RetrainModule:
     text: str | None = None
     name: str | None = None
     device: str = AUTO
+    example: Any = None
     trains: ClassVar[str] = "torch module"
 
     def __call__(self, recipe, members: Data, rng: np.random.Generator) -> Target:
@@ -385,6 +405,7 @@ class RetrainModule:
             recipe=retrained_text(self.text, recipe),
             name=self.name,
             device=self.device,
+            example=self.example,
         )
 
 
@@ -395,27 +416,37 @@ class _Distil:
     train: Callable
     classes: np.ndarray | None
     batch_size: int
+    parts: tuple[Any, ...] | None
 
     def __call__(self, data: Data, soft: np.ndarray, rng: np.random.Generator) -> Predict:
-        return _predict_function(self.train(data, soft, rng), self.classes, self.batch_size)
+        return _predict_function(self.train(data, soft, rng), self.classes, self.batch_size, self.parts)
 
 
-def _predict_function(trained, classes: np.ndarray | None, batch_size: int) -> Predict:
+def _reading(parts: tuple[Any, ...] | None, module) -> Any:
+    """Return the module, in a form that reads its several inputs from one array."""
+    from guestlist.defences.torch_layers import SeveralInputs, TwoLogits
+
+    if parts is None or isinstance(module, SeveralInputs | TwoLogits):
+        return module
+    return SeveralInputs(module, parts)
+
+
+def _predict_function(trained, classes: np.ndarray | None, batch_size: int, parts: tuple[Any, ...] | None) -> Predict:
     """Return the function that queries a trained module; any other object is such a function itself."""
     from guestlist.defences.torch_layers import two_logits
 
     if not hasattr(trained, "state_dict"):
         return trained
+    trained = _reading(parts, trained)
     if classes is not None and len(classes) == 2:  # a user's function may have made one with one output
         trained = two_logits(trained)
     return _Outputs(trained, batch_size)
 
 
 def _name(module) -> str:
+    from guestlist.defences.torch_layers import unwrapped
 
-    from guestlist.defences.torch_layers import TwoLogits
-
-    return type(module.module if isinstance(module, TwoLogits) else module).__name__
+    return type(unwrapped(module)).__name__
 
 
 def _labels(module, classes) -> np.ndarray:

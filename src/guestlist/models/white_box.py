@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 
 from guestlist._util import reason
-from guestlist.defences import tensor
+from guestlist.defences import evaluation_mode, tensor
 from guestlist.errors import InputError
 from guestlist.models.scales import cross_entropy, margin
 from guestlist.models.target import Target, WhiteBoxFeatures, answers
@@ -25,12 +25,8 @@ class TorchWhiteBox:
     module: Any
 
     def __call__(self, x, labels: np.ndarray) -> WhiteBoxFeatures:
-        training = self.module.training
-        self.module.eval()
-        try:
+        with evaluation_mode(self.module):
             norms, hidden, logits = self._batches(x, labels)
-        finally:
-            self.module.train(training)  # the user's module is left as it was
         components = principal_components(hidden, WIDEST)
         ordered = -np.sort(-logits, axis=1)[:, :WIDEST]
         columns = {f"gradient of {layer}": norms[:, i] for i, layer in enumerate(layers(self.module))}
@@ -116,15 +112,11 @@ class TorchLayers:
     def __call__(self, x) -> dict[str, np.ndarray]:
         import torch
 
-        training = self.module.training
-        self.module.eval()
-        try:
-            parts = []
+        parts = []
+        with evaluation_mode(self.module):
             for start in range(0, len(x), self.batch_size):
                 inputs, _ = inputs_of_layers(self.module, tensor(x[start : start + self.batch_size], self.module))
                 parts.append([inputs[1].cpu(), inputs[-1].cpu()] if len(inputs) > 1 else [])
-        finally:
-            self.module.train(training)  # the user's module is left as it was
         activations = (torch.cat([part.flatten(1) for part in layer]) for layer in zip(*parts, strict=True))
         return {
             name: part.to(torch.float64).numpy()
