@@ -16,6 +16,7 @@ NEEDS = {
     "native_boosters": (("xgboost", "lightgbm"), "lightgbm.Booster"),
     "catboost_categories": (("catboost",), "town"),
     "torch_network": (("torch",), "Sequential"),
+    "torch_dataset": (("torch",), "Network"),
     "text_pipeline": ((), "TfidfVectorizer"),
     "onnx_file": (("onnxruntime", "onnx", "skl2onnx"), "digits.onnx"),
     "predictions_from_r": ((), "of predictions be"),
