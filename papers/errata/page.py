@@ -20,7 +20,7 @@ PAPERS = {
 INTRODUCTION = """# Errata of the founding papers
 
 This page lists errors in the five papers that guestlist [reproduces](papers.md).
-A table contradicts another one, the text contradicts its table, or a formula differs from its enumeration.
+A table contradicts another one, the text contradicts its table or the released code, or a formula differs from its enumeration.
 The errors are in the versions that we have, some of them preprints. None overturns a paper.
 `python -m papers.errata page` recomputes the numbers and writes this page.
 """
