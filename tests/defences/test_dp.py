@@ -136,7 +136,10 @@ def one_by_one(module, x, y, clip):
 
 @pytest.mark.parametrize("name", MODULES)
 @pytest.mark.parametrize("share", [0.3, 1.0, 2.0])
-def test_clipping_equals_a_loop_over_records(name, share):
+@pytest.mark.parametrize("kept", [0, 2**25], ids=["computed twice", "kept"])
+def test_clipping_equals_a_loop_over_records(name, share, kept, monkeypatch):
+    monkeypatch.setattr("guestlist.defences.dp_sgd.MAX_KEPT", kept)
+    monkeypatch.setattr("guestlist.defences.dp_sgd.RECORDS_PER_SUM", 3)
     module, x, y, known = made(name)
     _, norms = one_by_one(module, x, y, 1.0)
     clip = share * float(np.median(norms))  # some are cut, all, or hardly any

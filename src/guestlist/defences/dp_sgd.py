@@ -225,27 +225,57 @@ class _RowGradients:
             yield self.layer.bias, scaled.sum(dim=0)
 
 
-@dataclass(frozen=True)
-class _SequenceGradients:
-    """Gradients of a layer with several positions: ``read`` (records, positions, inputs), ``signal`` likewise."""
+MAX_KEPT = 2**25  # numbers of one layer's per-record gradients that are kept between norms and sums: 128 MiB
+RECORDS_PER_SUM = 32  # The gradients of these records fit in the cache.
 
-    layer: Any
-    read: Any
-    signal: Any
+
+class _SequenceGradients:
+    """Gradients of a layer with several positions: ``read`` (records, positions, inputs), ``signal`` likewise.
+
+    The gradients of all records are computed once if they fit into memory, and otherwise for norms and for sums.
+    """
+
+    def __init__(self, layer, read, signal):
+        self.layer = layer
+        self.read = read
+        self.signal = signal
+        self.kept = None
+        if len(read) * layer.weight.numel() <= MAX_KEPT:
+            self.kept = self._gradients()
+
+    def _gradients(self):
+        """Return (records, outputs, inputs) gradients of the weight."""
+        return self.signal.transpose(1, 2) @ self.read
 
     def squares(self):
         """Return (records,) squared norms of the gradients of weight and bias."""
-        weight = (self.signal.transpose(1, 2) @ self.read).square().sum(dim=(1, 2))
+        gradients = self._gradients() if self.kept is None else self.kept
+        weight = gradients.square().sum(dim=(1, 2))
         if self.layer.bias is None:
             return weight
         return weight + self.signal.sum(dim=1).square().sum(dim=1)
 
     def sums(self, factor) -> Iterator[tuple[Any, Any]]:
         """Yield each parameter with its sum of gradients, each scaled by the factor of its record."""
-        scaled = (self.signal * factor[:, None, None]).flatten(0, 1)
-        yield self.layer.weight, (scaled.T @ self.read.flatten(0, 1)).view_as(self.layer.weight)
+        if self.kept is None:
+            scaled = (self.signal * factor[:, None, None]).flatten(0, 1)
+            weight = scaled.T @ self.read.flatten(0, 1)
+        else:
+            weight = _weighted_sum(factor, self.kept)
+        yield self.layer.weight, weight.view_as(self.layer.weight)
         if self.layer.bias is not None:
-            yield self.layer.bias, scaled.sum(dim=0)
+            yield self.layer.bias, factor @ self.signal.sum(dim=1)
+
+
+def _weighted_sum(factor, gradients):
+    """Return the sum of (records, outputs, inputs) gradients, each times the factor of its record."""
+    import torch
+
+    total = torch.zeros_like(gradients[0])
+    for first in range(0, len(factor), RECORDS_PER_SUM):
+        rows = slice(first, first + RECORDS_PER_SUM)
+        total += torch.tensordot(factor[rows], gradients[rows], dims=1)
+    return total
 
 
 @contextmanager
