@@ -85,22 +85,6 @@ def uncalibrated(case: Case) -> Outcome:
     return outcome(rmse.low > MAX_RMSE, values)
 
 
-def _same_distilled(v: Values) -> str:
-    return (
-        f"The models distilled from the target give equal outputs for {v['same']} of {v['records']} records: training has "
-        "no randomness, and all of them train on the same records. The p-values of attack D have no meaning then."
-    )
-
-
-def _same_left_out(v: Values) -> str:
-    return (
-        f"The models trained without a record give equal outputs for {v['same']} of {v['records']} records: training has "
-        "no randomness. An attacker who knows all members but one can train the model with and without the last one and "
-        "see which is the target, so attack L is right about every record. This holds for every deterministic training "
-        "and does not describe weaker attackers."
-    )
-
-
 def _useless_quantiles(v: Values) -> str:
     reason = "it predicts one value for all records"
     if "loss" in v:
@@ -111,13 +95,6 @@ def _useless_quantiles(v: Values) -> str:
     return (
         f"The quantile regression predicts non-members no better than a constant: {reason}. The attack 'quantile' "
         "therefore compares every record with the same value, as a global threshold does."
-    )
-
-
-def _alone(v: Values) -> str:
-    return (
-        f"{v['alone']} of {v['members']} members are alone in their leaf in more than half of the trees. The predictions "
-        "of those leaves were fitted on one record, and the model file reveals it."
     )
 
 
@@ -212,8 +189,26 @@ def _gap(v: Values) -> str:
 
 
 ATTACK_RESULTS = (
-    Diagnostic(code="GL107", title="distilled models that do not differ", message=_same_distilled, rule=same_distilled),
-    Diagnostic(code="GL108", title="left-out models that do not differ", message=_same_left_out, rule=same_left_out),
+    Diagnostic(
+        code="GL107",
+        title="distilled models that do not differ",
+        message=(
+            "The models distilled from the target give equal outputs for {same} of {records} records: training has "
+            "no randomness, and all of them train on the same records. The p-values of attack D have no meaning then."
+        ),
+        rule=same_distilled,
+    ),
+    Diagnostic(
+        code="GL108",
+        title="left-out models that do not differ",
+        message=(
+            "The models trained without a record give equal outputs for {same} of {records} records: training has "
+            "no randomness. An attacker who knows all members but one can train the model with and without the last one and "
+            "see which is the target, so attack L is right about every record. This holds for every deterministic training "
+            "and does not describe weaker attackers."
+        ),
+        rule=same_left_out,
+    ),
     Diagnostic(
         code="GL109",
         title="quantile regression no better than a constant",
@@ -223,7 +218,10 @@ ATTACK_RESULTS = (
     Diagnostic(
         code="GL110",
         title="members alone in leaves",
-        message=_alone,
+        message=(
+            "{alone} of {members} members are alone in their leaf in more than half of the trees. The predictions "
+            "of those leaves were fitted on one record, and the model file reveals it."
+        ),
         remedy="Larger leaves or shallower trees hide single records (min_samples_leaf, max_depth, min_child_weight).",
         rule=members_alone_in_leaves,
     ),

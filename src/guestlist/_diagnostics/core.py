@@ -44,11 +44,6 @@ def clear(values: Values) -> bool:
     return float(values["p_value"]) <= MAX_CLEAR_P
 
 
-def no_remedy(values: Values) -> str:
-    """Return no advice."""
-    return ""
-
-
 @dataclass(frozen=True)
 class Diagnostic:
     """One row of ``CHECKS``.
@@ -56,7 +51,7 @@ class Diagnostic:
     Attributes:
         code: Stable identifier, such as ``GL104``; a heading in ``docs/checks_*.md``.
         title: Short name for people.
-        message: Text of an issue, from the values that the rule measured.
+        message: Text of an issue: a template with the names of the values that the rule measured, or a function of them.
         remedy: Advice, from the same values or as a constant text.
         rule: Function from a case to the outcome. None: the outcome is known before there is a case, from the inputs.
         by_chance: Whether the rule is a statistical test, which also warns now and then if nothing is wrong.
@@ -66,8 +61,8 @@ class Diagnostic:
 
     code: str
     title: str
-    message: Callable[[Values], str]
-    remedy: Callable[[Values], str] | str = no_remedy
+    message: Callable[[Values], str] | str
+    remedy: Callable[[Values], str] | str = ""
     rule: Callable[[Case], Outcome] | None = None
     by_chance: bool = False
     changes: Callable[[Values], bool] = never
@@ -75,5 +70,6 @@ class Diagnostic:
 
     def text(self, values: Values) -> str:
         """Return the message of an issue, followed by the remedy."""
+        message = self.message.format_map(values) if isinstance(self.message, str) else self.message(values)
         remedy = self.remedy if isinstance(self.remedy, str) else self.remedy(values)
-        return f"{self.message(values)} {remedy}".strip()
+        return f"{message} {remedy}".strip()

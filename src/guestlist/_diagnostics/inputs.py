@@ -96,20 +96,6 @@ def _dropped(v: Values) -> str:
     return f"{v['duplicates']} of {v['nonmembers']} non-members were dropped because they {reason}."
 
 
-def _repeated_names(v: Values) -> str:
-    return (
-        f"{v['records']} records have {v['names']} different ids. If an id identifies a person, the records of one person "
-        "are not independent, and every confidence interval here is too narrow. Pass the column as person= (--person)."
-    )
-
-
-def _copies(v: Values) -> str:
-    return (
-        f"{v['copies']} of {v['members']} members equal another member in features and label. A reference model trained "
-        "without one of them may train on its copy, so attacks may underestimate the leak."
-    )
-
-
 def _in_population(v: Values) -> str:
     repeated = (
         f"{v['twins']} of {v['asked']} members and non-members are also in the population, with the same features and "
@@ -131,13 +117,6 @@ def _near_duplicates(v: Values) -> str:
         f"{percent(v['share'])} of the {v['nonmembers']} non-members tested are nearer to one member than 19 of 20 "
         f"members are to each other (p = {v['p_value']:.2g}). The model's outputs for near-duplicates are similar, so the "
         "audit underestimates the leak."
-    )
-
-
-def _no_labels(v: Values) -> str:
-    return (
-        "The predictions were audited without labels, so only attacks that need no labels were run. An attacker who "
-        "knows a record usually knows its label too: an audit with labels may detect a leak that this one missed."
     )
 
 
@@ -226,14 +205,20 @@ INPUTS = (
     Diagnostic(
         code="GL114",
         title="several records with one name",
-        message=_repeated_names,
+        message=(
+            "{records} records have {names} different ids. If an id identifies a person, the records of one person "
+            "are not independent, and every confidence interval here is too narrow. Pass the column as person= (--person)."
+        ),
         changes=always,
         undermines=always,
     ),
     Diagnostic(
         code="GL115",
         title="repeated members",
-        message=_copies,
+        message=(
+            "{copies} of {members} members equal another member in features and label. A reference model trained "
+            "without one of them may train on its copy, so attacks may underestimate the leak."
+        ),
         remedy="If the training oversamples, do this in the recipe, and pass each record once.",
         changes=always,
         undermines=many_copies,
@@ -255,7 +240,17 @@ INPUTS = (
         changes=always,
         undermines=clear,
     ),
-    Diagnostic(code="GL122", title="no labels", message=_no_labels, rule=no_labels, changes=always, undermines=always),
+    Diagnostic(
+        code="GL122",
+        title="no labels",
+        message=(
+            "The predictions were audited without labels, so only attacks that need no labels were run. An attacker who "
+            "knows a record usually knows its label too: an audit with labels may detect a leak that this one missed."
+        ),
+        rule=no_labels,
+        changes=always,
+        undermines=always,
+    ),
     Diagnostic(
         code="GL119",
         title="the two sets differ without the model",

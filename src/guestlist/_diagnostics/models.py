@@ -98,49 +98,6 @@ def _chance(v: Values) -> str:
     )
 
 
-def _saturation(v: Values) -> str:
-    return (
-        f"{v['share']:.0%} of the target's outputs are exactly 1 for one class: its probabilities are rounded or take few "
-        "values. This hides differences from the audit, but not from an attacker who sees the logits."
-    )
-
-
-def _labels_alone(v: Values) -> str:
-    return (
-        "The model predicts a class without a probability. Only attacks that read labels were run: they test whether the "
-        "label is correct, and whether it stays correct for slightly perturbed records. An attacker with the model file "
-        "may identify more."
-    )
-
-
-def _one_probability(v: Values) -> str:
-    return (
-        f"The model's output for the second class lies between 0 and 1 for all {v['records']} records, and guestlist "
-        "reads it as a logit."
-    )
-
-
-def _changing(v: Values) -> str:
-    return (
-        f"The model is not deterministic: queried twice about the same {v['records']} records, it returned different outputs "
-        f"for {v['changed']} of them. The noise can hide a leak from this audit, and an attacker can average over many queries."
-    )
-
-
-def _batched(v: Values) -> str:
-    return (
-        f"The model's outputs depend on the batch: of {v['records']} records, {v['differ']} have different outputs when they are "
-        "queried with all other records. Attacks compare outputs record by record and may miss a leak."
-    )
-
-
-def _stored(v: Values) -> str:
-    return (
-        f"The model stores the rows of {v['stored']} of {v['members']} members ({v['where']}). Anyone who holds the model file "
-        "can read them."
-    )
-
-
 def known_before(case: Case) -> Outcome:
     """Return "not applicable": an issue is recorded before there is a case."""
     return NOT_APPLICABLE
@@ -156,12 +113,32 @@ OUTPUTS = (
         changes=always,
         undermines=always,
     ),
-    Diagnostic(code="GL104", title="saturated outputs", message=_saturation, rule=saturation),
-    Diagnostic(code="GL127", title="labels only", message=_labels_alone, rule=labels_alone),
+    Diagnostic(
+        code="GL104",
+        title="saturated outputs",
+        message=(
+            "{share:.0%} of the target's outputs are exactly 1 for one class: its probabilities are rounded or take few "
+            "values. This hides differences from the audit, but not from an attacker who sees the logits."
+        ),
+        rule=saturation,
+    ),
+    Diagnostic(
+        code="GL127",
+        title="labels only",
+        message=(
+            "The model predicts a class without a probability. Only attacks that read labels were run: they test whether the "
+            "label is correct, and whether it stays correct for slightly perturbed records. An attacker with the model file "
+            "may identify more."
+        ),
+        rule=labels_alone,
+    ),
     Diagnostic(
         code="GL128",
         title="logit that looks like a probability",
-        message=_one_probability,
+        message=(
+            "The model's output for the second class lies between 0 and 1 for all {records} records, and guestlist "
+            "reads it as a logit."
+        ),
         remedy=(
             "If the module ends in a sigmoid, remove it: it hides information from the attacks, and reference models are "
             "trained with the wrong loss."
@@ -172,7 +149,10 @@ OUTPUTS = (
     Diagnostic(
         code="GL130",
         title="outputs that change between queries",
-        message=_changing,
+        message=(
+            "The model is not deterministic: queried twice about the same {records} records, it returned different outputs "
+            "for {changed} of them. The noise can hide a leak from this audit, and an attacker can average over many queries."
+        ),
         remedy="Put the model into evaluation mode, or fix its random seed, and audit again.",
         changes=always,
         undermines=always,
@@ -180,7 +160,10 @@ OUTPUTS = (
     Diagnostic(
         code="GL131",
         title="outputs that depend on the batch",
-        message=_batched,
+        message=(
+            "The model's outputs depend on the batch: of {records} records, {differ} have different outputs when they are "
+            "queried with all other records. Attacks compare outputs record by record and may miss a leak."
+        ),
         remedy=(
             "Put the model into evaluation mode (batch normalisation), compute scaling on the training records, and audit again."
         ),
@@ -190,7 +173,10 @@ OUTPUTS = (
     Diagnostic(
         code="GL134",
         title="members stored in the model",
-        message=_stored,
+        message=(
+            "The model stores the rows of {stored} of {members} members ({where}). Anyone who holds the model file "
+            "can read them."
+        ),
         remedy="Do not share the model file, or use a model that stores no training records.",
         rule=known_before,
         changes=always,
@@ -319,10 +305,6 @@ def _sizes_remedy(v: Values) -> str:
     return "Train the shadow model on the same number of records as the target." if v.get("predictions") else ""
 
 
-def _copies(v: Values) -> str:
-    return f"{v['copies']} of {v['references']} reference models have exactly the target's outputs for every record."
-
-
 def _width(v: Values) -> str:
     reason = "More reference models would hardly narrow it; more members and non-members would"
     if float(v["references"]) >= float(v["at_most"]):
@@ -330,14 +312,6 @@ def _width(v: Values) -> str:
     return (
         f"The confidence interval of the recipe's AUC is {v['width']:.3f} wide with {v['references']} reference models; "
         f"{v['wanted']:g} was requested. {reason}."
-    )
-
-
-def _unlike(v: Values) -> str:
-    return (
-        f"On records that neither was trained on, the target's outputs differ from those of its {v['references']} "
-        f"reference models (p = {v['p_value']:.2g}). The target may have been trained by a different recipe, or on some "
-        "of the non-members or their duplicates. Attacks that use these reference models may underestimate the leak."
     )
 
 
@@ -371,16 +345,12 @@ def _other_training_set(v: Values) -> str:
     )
 
 
-def _weights(v: Values) -> str:
-    return "The target was fitted with sample_weight, and the reference models were not: guestlist does not know the weights."
-
-
 REFERENCES = (
     Diagnostic(code="GL105", title="references of a different size", message=_sizes, remedy=_sizes_remedy, rule=sizes),
     Diagnostic(
         code="GL106",
         title="references that are copies",
-        message=_copies,
+        message="{copies} of {references} reference models have exactly the target's outputs for every record.",
         remedy=(
             "Check that the recipe trains each reference model from scratch; otherwise attacks on them detect nothing."
         ),
@@ -392,7 +362,11 @@ REFERENCES = (
     Diagnostic(
         code="GL118",
         title="target unlike its references",
-        message=_unlike,
+        message=(
+            "On records that neither was trained on, the target's outputs differ from those of its {references} "
+            "reference models (p = {p_value:.2g}). The target may have been trained by a different recipe, or on some "
+            "of the non-members or their duplicates. Attacks that use these reference models may underestimate the leak."
+        ),
         rule=unlike_references,
         by_chance=True,
         changes=always,
@@ -416,7 +390,9 @@ REFERENCES = (
     Diagnostic(
         code="GL133",
         title="references without sample weights",
-        message=_weights,
+        message=(
+            "The target was fitted with sample_weight, and the reference models were not: guestlist does not know the weights."
+        ),
         remedy=(
             "Pass them to gl.audit, with one array for each set of records: fit_params={'sample_weight': (members_weight, "
             "nonmembers_weight)}. Until then, differences between target and references may be due to the weights."
