@@ -102,9 +102,7 @@ class Data:
         groups = {name: values[records] for name, values in self.groups.items()}
         persons, marked = (None if values is None else values[records] for values in (self.persons, self.marked))
         ids: Any = lazy_take(vars(self)["ids"], records)
-        fit_params = None
-        if self.fit_params is not None:
-            fit_params = self.fit_params.take(records)
+        fit_params = None if self.fit_params is None else self.fit_params.take(records)
         return Data(
             x=_rows(self.x, records),
             y=self.y[records],
@@ -369,10 +367,7 @@ def _from_arrays(x, y, *, side: str, group: Sequence[str], id: str | None, perso
         if isinstance(x, pd.Series):
             named = _own_index(x)
         x = _array(x, side)
-    if _is_frame(y):
-        y = _labels(_to_pandas(y, side))
-    else:
-        y = _plain(y, f"the labels of {side}")
+    y = _labels(_to_pandas(y, side)) if _is_frame(y) else _plain(y, f"the labels of {side}")
     y = _hashable_labels(y, side)
     if y.ndim == 2 and y.shape[1] == 1:
         y = y[:, 0]
@@ -476,10 +471,7 @@ def _hashable_labels(y: np.ndarray, side: str) -> np.ndarray:
 
 def _check_levels(table: pd.DataFrame, side: str) -> None:
     if isinstance(table.columns, pd.MultiIndex):
-        if len(table.columns):
-            first = short_repr(tuple(table.columns[0]))
-        else:
-            first = "none"
+        first = short_repr(tuple(table.columns[0])) if len(table.columns) else "none"
         raise InputError(f"{side} has column names with several levels ({first}). Rename the columns to single names.")
 
 

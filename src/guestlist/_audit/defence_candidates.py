@@ -230,10 +230,7 @@ def candidates(situation: Situation, defences: Sequence[str] | Mapping[str, Any]
     Args:
         defences: names of rows; or names to user-defined recipes, output defences and removals; by default all that fit.
     """
-    if "retrain" in situation.target.can:
-        again = [Candidate(AGAIN, AGAIN)]
-    else:
-        again = []
+    again = [Candidate(AGAIN, AGAIN)] if "retrain" in situation.target.can else []
     if isinstance(defences, Mapping):
         user_defined = [_user_defined(name, method) for name, method in defences.items()]
         _check_folders(user_defined)

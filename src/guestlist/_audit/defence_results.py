@@ -169,9 +169,7 @@ class DefenceRunner:
             return Removed(int(removed.sum()), candidate.method.risk, detected)
         pool = inputs.pool.take(removed)
         after = np.asarray(query(target.predict, pool.x)).argmax(axis=1) == target.classes_of(pool.y)
-        clusters = None
-        if pool.persons is not None:
-            clusters = consecutive_codes(pool.persons)
+        clusters = None if pool.persons is None else consecutive_codes(pool.persons)
         right = (clustered_proportion(some, clusters=clusters) for some in (gone["correct"].to_numpy() > 0, after))
         return Removed(int(removed.sum()), candidate.method.risk, detected, *right)
 

@@ -296,9 +296,7 @@ def estimate_runtime(
         candidate for candidate in candidates(_situation(inputs, held_out, config), defences) if not candidate.unfit
     ]
     seconds, _ = time_of_training(inputs, config.seed)
-    existing = 0
-    if plain is not None:
-        existing = _reference_count(Path(plain))
+    existing = 0 if plain is None else _reference_count(Path(plain))
     return forecast(plan, references, Times(seconds, None), config.engine, plain=max(0, references - existing))
 
 

@@ -344,10 +344,7 @@ def _unused(parts: Parts, taken: np.ndarray, max_records: int, rng: np.random.Ge
 
 def _pool(game: Mixture, data, label: str | None) -> Data:
     records = without_groups(as_data(data, side="data", label=label, group=hidden_columns(game)), hidden_columns(game))
-    if hasattr(records.x, "columns"):
-        x = as_numbers(records.x)
-    else:
-        x = np.asarray(records.x)
+    x = as_numbers(records.x) if hasattr(records.x, "columns") else np.asarray(records.x)
     if x.ndim != 2:
         raise InputError(f"Features must have the shape (records, features); found {x.shape}. Flatten them first.")
     return replace(records, x=np.ascontiguousarray(x, dtype=np.float32))

@@ -530,9 +530,7 @@ def choose_references(target: Target, requested: References | None) -> Reference
         return requested
     if "train" in target.can:
         return REFERENCES
-    why = ""
-    if target.cannot.get("train"):
-        why = f" ({target.cannot['train']})"
+    why = f" ({target.cannot['train']})" if target.cannot.get("train") else ""
     warnings.warn(
         f"{target.name} has no recipe to train reference models by{why}. Only attacks that need no references run, which usually "
         "identify fewer records. Pass train=, a function (data, rng) -> model, to gl.audit in Python; or references=0 "

@@ -263,9 +263,7 @@ def _estimate(results: Results, outcome: AttackResult, limit: Limit) -> Estimate
         )
     scores = records[f"score_{outcome.name}"].to_numpy()
     member = records["member"].to_numpy()
-    persons = None
-    if "person" in records:
-        persons = records["person"].to_numpy()
+    persons = records["person"].to_numpy() if "person" in records else None
     return tpr_at_fpr(scores, member, limit.fpr, clusters=persons)
 
 
@@ -521,10 +519,7 @@ def _gated(
     without_references: bool,
     ignore: str | Sequence[str],
 ) -> Gated:
-    if isinstance(audit, Results):
-        results = audit
-    else:
-        results = read_results(Path(audit))
+    results = audit if isinstance(audit, Results) else read_results(Path(audit))
     if policy is not None:
         if any(limit not in (None, ()) for limit in limits.values()) or attacks or without_references or ignore:
             raise InputError(

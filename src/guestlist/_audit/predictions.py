@@ -137,9 +137,7 @@ def _collect(inputs: PredictionInputs, config: AuditConfig, folder: Path) -> Cas
     origin = to_json(Origin("predictions"))
     store = _store(inputs, folder, {"origin": origin, **claim_about(config.claimed), **config.about})
     collected = read_evidence(store, inputs.evidence)
-    baseline = None
-    if config.baseline:
-        baseline = _baseline(inputs.target, store)
+    baseline = _baseline(inputs.target, store) if config.baseline else None
     return case_in(
         store,
         inputs.attacks,
@@ -183,9 +181,7 @@ def _baseline(target: Predictions, store: Store) -> Baseline | None:
     if not target.labelled and target.features is None and not target.groups:
         return None
     evaluated = target.take(store.pool["row"].to_numpy()[store.split.evaluated[0]])  # in the order of the pool
-    labels = None
-    if evaluated.labelled:
-        labels = evaluated.labels
+    labels = evaluated.labels if evaluated.labelled else None
     values = not evaluated.scale.has_classes
     with one_thread():  # identical results on any number of cores
         return cached_baseline(store, evaluated.features, labels, evaluated.groups, evaluated.persons, values=values)
@@ -279,9 +275,7 @@ def _labels(part: Predictions, classes: np.ndarray) -> np.ndarray:
 def _checks(target: Predictions) -> tuple[Check, ...]:
     """Return checks of repeated ids and of persons in both sets; predictions have no features to compare."""
     if target.persons is None:
-        repeats = None
-        if target.ids is not None:
-            repeats = repeated_ids(target.ids)
+        repeats = None if target.ids is None else repeated_ids(target.ids)
         return of_repeats(repeats)
     both = np.isin(target.persons, target.persons[target.member]) & ~target.member
     n_persons = len(set(target.persons[both]))

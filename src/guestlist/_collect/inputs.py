@@ -149,9 +149,7 @@ def _drop_duplicates(
 ) -> tuple[np.ndarray, Duplicates]:
     """Return the (records,) mask of those that stay, and counts of non-members that are also members."""
     again = input_checks.members_again(hashes, persons, member, outside)
-    both = None
-    if persons is not None:
-        both = len(set(persons[member]) & set(persons[outside]))
+    both = None if persons is None else len(set(persons[member]) & set(persons[outside]))
     counts = Duplicates(int(again.sum()), int(outside.sum()), choice == "drop", both)
     if choice == "warn":
         input_checks.check_not_the_same(again[outside])

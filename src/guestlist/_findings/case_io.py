@@ -107,9 +107,7 @@ def case_in(
     owners = owner_evidence()
     split = store.split
     rotation = rotation_from_store(store, evidence.without(*owners), references, needed)
-    stand_ins = None
-    if len(rotation.member) > 2:
-        stand_ins = stand_in_targets(rotation)
+    stand_ins = stand_in_targets(rotation) if len(rotation.member) > 2 else None
     models = [k for k in store.models() if references is None or k <= references]
     truth = Truth(split.members, split.evaluated[0], split.take(models))
     answers = store.answers()

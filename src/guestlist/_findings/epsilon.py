@@ -220,10 +220,7 @@ def epsilon_bound(
             "gl.privacy.epsilon_lower_bound."
         )
     method = replace(method, membership=membership_of(case))
-    if attack is None:
-        name = case.of(headline.find).name
-    else:
-        name = _known(case, attack)
+    name = case.of(headline.find).name if attack is None else _known(case, attack)
     if case.attacks[name].evidence in OTHERS_KNOWN:
         raise NoBoundError(OTHERS_KNOWN[case.attacks[name].evidence])
     scores = case.scores[name][case.truth.evaluated]

@@ -326,8 +326,5 @@ def _has_small_p_value(person: ExposedPerson) -> bool:
 
 
 def _sort_key(person: ExposedPerson) -> tuple[float, float, NaturalKey]:
-    if person.p_among_models is None:
-        p_among_models = 1.0
-    else:
-        p_among_models = person.p_among_models
+    p_among_models = 1.0 if person.p_among_models is None else person.p_among_models
     return p_among_models, -person.mean_rank, natural_key(person.person)

@@ -406,9 +406,7 @@ class Sampling:
 def find_sampling(case: Case) -> Sampling | None:
     """Report what was computed on part of the records; None if everything used all records."""
     chosen = case.of(sample)
-    attack_sample = None
-    if chosen is not None:
-        attack_sample = len(chosen)
+    attack_sample = None if chosen is None else len(chosen)
     sampling = Sampling(
         records=len(case.records),
         attack_sample=attack_sample,

@@ -71,10 +71,7 @@ def find_risk_distribution(case: Case) -> RiskDistribution | None:
 def _quantiles_of(risk: str, group: Mapping[str, str], values: np.ndarray) -> RiskQuantiles:
     known = values[~np.isnan(values)]
     # Quantiles are values of records: interpolation between infinite values is undefined.
-    if len(known):
-        quantiles = np.quantile(known, LEVELS, method="closest_observation")
-    else:
-        quantiles = ()
+    quantiles = np.quantile(known, LEVELS, method="closest_observation") if len(known) else ()
     return RiskQuantiles(risk, group, len(known), tuple(float(quantile) for quantile in quantiles))
 
 

@@ -215,22 +215,13 @@ def leverage(
         raise ValueError(f"Expected x shaped {x.shape} to be (records, features), with one record or more.")
     if not penalty >= 0:
         raise ValueError(f"Expected penalty={penalty} to be 0 or more.")
-    if member is None:
-        member = np.ones(len(x), dtype=bool)
-    else:
-        member = np.asarray(member)
-    if weight is None:
-        weight = np.ones(len(x))
-    else:
-        weight = np.asarray(weight, dtype=np.float64)
+    member = np.ones(len(x), dtype=bool) if member is None else np.asarray(member)
+    weight = np.ones(len(x)) if weight is None else np.asarray(weight, dtype=np.float64)
     # An unpenalised intercept is equivalent to centred features plus the share of each record in the mean.
     total = weight[member].sum()
     if total == 0:  # All weights are 0 if a model is certain of every member.
         return np.zeros(len(x))
-    if intercept:
-        centre = weight[member] @ x[member] / total
-    else:
-        centre = np.zeros(x.shape[1])
+    centre = weight[member] @ x[member] / total if intercept else np.zeros(x.shape[1])
     rows = np.sqrt(weight)[:, None] * (x - centre)
     values = _inverse_norm(rows, rows[member], penalty) + (weight / total if intercept else 0.0)
     return np.where(member, np.minimum(values, 1.0), _if_added(values))

@@ -93,10 +93,7 @@ class CyclicShifts:
     def _sum(self, weights: np.ndarray) -> np.ndarray:
         totals = np.zeros(self.shifts.shape[1])
         for number, (labels, shifts) in enumerate(zip(self.labels, self.shifts, strict=True)):
-            if len(self.labels) == 1:
-                rows = slice(None)
-            else:
-                rows = self.layer == number
+            rows = slice(None) if len(self.labels) == 1 else self.layer == number
             position = self.position[rows]
             if len(position):
                 unit_weights = np.bincount(position, weights[rows], minlength=len(labels))
@@ -140,16 +137,10 @@ def permutations(
         clusters: (records,) Person of each record. A person's records with the same label change labels together.
         strata: (records,) Labels are permuted within each stratum; one of a person's records decides for all.
     """
-    if clusters is None:
-        units = np.arange(len(member))
-    else:
-        units = 2 * clusters + member
+    units = np.arange(len(member)) if clusters is None else 2 * clusters + member
     _, first, unit = np.unique(units, return_index=True, return_inverse=True)
     labels = member[first]
-    if strata is None:
-        layers = np.zeros(len(labels), dtype=int)
-    else:
-        layers = strata[first]
+    layers = np.zeros(len(labels), dtype=int) if strata is None else strata[first]
     if needs_shifts(len(member), draws):
         yield _cyclic_shifts(labels, unit, layers, draws, rng)
         return

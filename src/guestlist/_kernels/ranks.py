@@ -179,10 +179,7 @@ def class_ecdf(
         labels: (records,) Classes.
         rows: Records that the columns of ``others`` and ``member`` belong to; by default all.
     """
-    if rows is None:
-        reference_labels = labels
-    else:
-        reference_labels = labels[rows]
+    reference_labels = labels if rows is None else labels[rows]
     columns_of = {int(reference_labels[columns[0]]): columns for columns in rows_by_label(reference_labels)}
 
     def within(records: np.ndarray) -> np.ndarray:

@@ -130,9 +130,7 @@ def _attack_effort(results: Results) -> Answer:
     """Report the number of attacks and reference models."""
     if not results.outcomes:
         return NOT_TESTED
-    references = 0
-    if results.references is not None:
-        references = results.references.count
+    references = 0 if results.references is None else results.references.count
     return Answer(
         "measured", f"{count(len(results.outcomes))} attacks, {count(references)} reference models", "outcomes"
     )
@@ -192,9 +190,7 @@ def _limits(results: Results) -> Answer:
     """Report whether the model keeps the limits of a policy."""
     if results.gate is None:
         return NOT_TESTED
-    verdict = "passed"
-    if not results.gate.passed:
-        verdict = "not passed"
+    verdict = "passed" if results.gate.passed else "not passed"
     return Answer("measured", f"policy {verdict}", "gate")
 
 
@@ -208,9 +204,7 @@ def _record(results: Results) -> Answer:
 
 def _purpose(results: Results) -> Answer:
     """Report the purpose, the data and the owner on the cover."""
-    entries = {}
-    if results.cover is not None:
-        entries = results.cover.entries()
+    entries = {} if results.cover is None else results.cover.entries()
     stated = [f"{name}: {entries[name]}" for name in ("purpose", "dataset", "owner") if name in entries]
     if not stated:
         return NOT_TESTED

@@ -382,9 +382,7 @@ def _bent(canvas: Canvas, points: Points) -> Points:
 
 def _within(canvas: Canvas, start, end, pieces: int) -> Points:
     """Return points of a segment at equal distances on the drawing along its logarithmic axis."""
-    which = 1
-    if canvas.chart.x.log:
-        which = 0
+    which = 0 if canvas.chart.x.log else 1
     ends = (canvas.x, canvas.y)[which]
     low, high = (math.log(min(max(point[which], min(ends)), max(ends))) for point in (start, end))
     if start[which] == end[which]:
@@ -451,10 +449,7 @@ def _bars(canvas: Canvas, series: Series) -> str:
     thin = series.bar < 3
     parts = []
     for i, x in enumerate(series.x):
-        if series.y:
-            y = series.y[i]
-        else:
-            y = math.nan
+        y = series.y[i] if series.y else math.nan
         if series.y_ends and all(map(math.isfinite, (x, *series.y_ends[i]))):
             at = canvas.across(x) + series.offset
             low, high = map(canvas.up, series.y_ends[i])
@@ -476,9 +471,7 @@ def _mark(series: Series, x: float, y: float) -> Markup:
 
 
 def _stroke(path: str, colour: str, width: float, dash: str = "solid") -> Markup:
-    pattern = ""
-    if DASHES[dash]:
-        pattern = f";stroke-dasharray:{DASHES[dash]}"
+    pattern = f";stroke-dasharray:{DASHES[dash]}" if DASHES[dash] else ""
     form = Markup('<path d="{}" style="fill:none;stroke:var(--{});stroke-width:{}{}"/>')
     return form.format(path, colour, f"{width:g}", pattern)
 

@@ -35,9 +35,7 @@ TOGETHER = (
 
 def metric_name(pair: Comparison, row: Difference) -> str:
     """Return the name of the compared metric."""
-    share = ""
-    if pair.most_exposed is not None:
-        share = percent(pair.most_exposed.share)
+    share = "" if pair.most_exposed is None else percent(pair.most_exposed.share)
     return METRICS[row.metric].format(of=row.scope, fpr=percent(pair.fpr), share=share)
 
 
@@ -75,9 +73,7 @@ def difference_sentence(pair: Comparison) -> str:
 def _change(pair: Comparison, row: Difference) -> str:
     by = decimal(abs(row.difference.value))
     low, high = sorted(abs(end) for end in (row.difference.low, row.difference.high))
-    way = "lower"
-    if row.difference.value > 0:
-        way = "higher"
+    way = "higher" if row.difference.value > 0 else "lower"
     return f"{metric_name(pair, row)} is {way} by {by} ({decimal(low, -1)} to {decimal(high, 1)})"
 
 

@@ -26,9 +26,7 @@ DASHES = {"nonmembers": "dash", "validation": "dot"}
 def experiment_page(experiment: Experiment) -> str:
     """The whole experiment as one self-contained HTML page."""
     sections = [_answer(experiment), _advantage(experiment), _accuracy(experiment), _reading()]
-    cover = None
-    if experiment.cover is not None:
-        cover = sanitize_value(Cover, experiment.cover)
+    cover = None if experiment.cover is None else sanitize_value(Cover, experiment.cover)
     return render_page(
         "Dependent records:",
         game_description(experiment),
@@ -177,13 +175,8 @@ def _chart(experiment: Experiment, lines: list[tuple[str, str]], axis: str, *, b
 
 def _means(experiment: Experiment, metric: str, arm: str, positions: tuple[float, ...]) -> Series:
     means = [experiment.mean(metric, epsilon, arm) for epsilon in experiment.epsilons]
-    if metric in ATTACKS:
-        name = ARMS[arm]
-    else:
-        name = f"{WHOSE[metric]}, {ARMS[arm]}"
+    name = ARMS[arm] if metric in ATTACKS else f"{WHOSE[metric]}, {ARMS[arm]}"
     values = tuple(mean.value for mean in means)
-    mark = "square"
-    if arm == "apart":
-        mark = "circle"
+    mark = "circle" if arm == "apart" else "square"
     dash = DASHES.get(metric, "solid")
     return Series(name, positions, values, SHADES[arm], line=2.0, dash=dash, mark=mark, y_ends=interval_ends(means))

@@ -101,10 +101,7 @@ def _verdict(verdict: Verdict) -> GateLine:
 
 def _demand(demand: Demand) -> GateLine:
     name, passed, failed = DEMAND_TEXTS[demand.code]
-    if demand.passed:
-        text = passed
-    else:
-        text = failed
+    text = passed if demand.passed else failed
     return GateLine(f"gate/{demand.code}", demand.passed, name, text(demand.values))
 
 
@@ -127,10 +124,7 @@ def _compared_with_limit(verdict: Verdict) -> str:
 
 def limit_name(limit: Limit) -> str:
     """Return a limit as text: ``AUC at most 0.6``."""
-    if limit.fpr is None:
-        measure = MEASURE_NAMES[limit.measure]
-    else:
-        measure = f"TPR at {limit.fpr:g} FPR"
+    measure = MEASURE_NAMES[limit.measure] if limit.fpr is None else f"TPR at {limit.fpr:g} FPR"
     return f"{measure} at most {limit.maximum:g}"
 
 

@@ -45,10 +45,7 @@ def folder_lock(folder: Path) -> Iterator[None]:
     lock = FileLock(folder / LOCK, mode=0o600, blocking=False, thread_local=False, preserve_lock_file=True)
     try:
         new = not folder.exists()
-        if new:
-            before = frozenset[str]()
-        else:
-            before = frozenset(os.listdir(folder))
+        before = frozenset[str]() if new else frozenset(os.listdir(folder))
         folder.mkdir(parents=True, exist_ok=True)
         if not before:
             with suppress(PermissionError):  # The folder belongs to another user, who lets this one write there.
@@ -264,9 +261,7 @@ def atomic_file(path: Path) -> Iterator[BinaryIO]:
     """
     try:
         private = is_private(path)
-        status = None
-        if not private:
-            status = _status(path)
+        status = None if private else _status(path)
         if status is not None and not _is_replaceable(status):
             buffer = io.BytesIO()
             yield buffer
@@ -285,9 +280,7 @@ def atomic_file(path: Path) -> Iterator[BinaryIO]:
 def _replacing(path: Path, private: bool) -> Iterator[BinaryIO]:
     # The process id separates two writers of one file; both write the same bytes.
     partial = path.with_name(f".{path.name}.{os.getpid()}.part")
-    mode = 0o666
-    if private:
-        mode = 0o600
+    mode = 0o600 if private else 0o666
     try:
         _make_folder(path.parent, private)
         with open(partial, "w+b", opener=lambda name, flags: os.open(name, flags, mode)) as file:

@@ -359,9 +359,7 @@ class Store:
 
     def _split_provenance(self, split: Split) -> dict[str, str]:
         # The game of a folder without references may still change: it has drawn nothing.
-        game = ""
-        if len(split) > 1:
-            game = json.dumps(dict(self.manifest.game), sort_keys=True)
+        game = json.dumps(dict(self.manifest.game), sort_keys=True) if len(split) > 1 else ""
         return {**self._audit_provenance(SPLIT), "game": game}
 
     def add_devices(self, what: str, names: Collection[str]) -> None:
@@ -506,10 +504,7 @@ def _state(path: Path, provenance: dict[str, str]) -> tuple:
 
 def _any_missing(values: np.ndarray, evaluated: np.ndarray) -> bool:
     """Return whether an evaluated record has no value."""
-    if values.dtype.kind == "f":
-        missing = np.isnan(values)
-    else:
-        missing = np.zeros(1, dtype=bool)
+    missing = np.isnan(values) if values.dtype.kind == "f" else np.zeros(1, dtype=bool)
     return bool(missing.any() and (missing & evaluated).any())
 
 

@@ -52,10 +52,7 @@ def _digests(flat: np.ndarray, number: type | None, at_once: int = 4096) -> Iter
         if number is not None:
             block = block + 0.0
         width = block.itemsize * block.shape[1]
-        if width:
-            rows = block.view(f"V{width}")[:, 0].tolist()
-        else:
-            rows = [b""] * len(block)
+        rows = block.view(f"V{width}")[:, 0].tolist() if width else [b""] * len(block)
         for row in rows:
             yield hashlib.blake2b(row, digest_size=8).digest()
 
@@ -114,10 +111,7 @@ def _spot_bytes(values, max_bytes: int) -> bytes:
     elif isinstance(values, pd.arrays.NumpyExtensionArray):
         values = values.to_numpy()
     plain = isinstance(values, np.ndarray) and not values.dtype.hasobject
-    if plain:
-        step = -(-values.nbytes // max(1, max_bytes))
-    else:
-        step = -(-len(values) // SPOT_OBJECTS)
+    step = -(-values.nbytes // max(1, max_bytes)) if plain else -(-len(values) // SPOT_OBJECTS)
     some = values[:: max(1, step)]
     if plain:
         return some.tobytes()
@@ -137,10 +131,7 @@ def fingerprint(data: Data, hashes: np.ndarray | None = None) -> str:
         digest.update(repr([(str(c), str(t)) for c, t in data.x.dtypes.items()]).encode())
     else:
         digest.update(repr((data.x.dtype.str, data.x.shape)).encode())
-    if data.persons is not None:
-        persons = {"whose": data.persons}
-    else:
-        persons = {}
+    persons = {"whose": data.persons} if data.persons is not None else {}
     for name, values in {"id": data.ids, **data.groups, **persons}.items():
         digest.update(name.encode())
         # Names are nearly all different: to look for equal ones would take most of the time.
@@ -168,10 +159,7 @@ def digest(*parts: str | bytes) -> str:
     """Return the SHA-256 digest of texts and bytes, each preceded by its length."""
     sha256 = hashlib.sha256()
     for part in parts:
-        if isinstance(part, str):
-            content = part.encode()
-        else:
-            content = part
+        content = part.encode() if isinstance(part, str) else part
         sha256.update(len(content).to_bytes(8, "big"))
         sha256.update(content)
     return sha256.hexdigest()

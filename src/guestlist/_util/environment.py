@@ -78,9 +78,7 @@ def missing(error: ImportError, module: str, purpose: str) -> str:
     """Return the sentence for an optional package that cannot be imported."""
     package = module.partition(".")[0]
     absent = isinstance(error, ModuleNotFoundError) and (error.name or "").partition(".")[0] == package
-    why = "which is not installed"
-    if not absent:
-        why = f"which cannot be imported ({error})"
+    why = "which is not installed" if absent else f"which cannot be imported ({error})"
     return (
         f"{purpose} needs {package}, {why}. Install the extra {EXTRAS[package]} from a checkout of guestlist: "
         f'pip install ".[{EXTRAS[package]}]"'

@@ -158,9 +158,7 @@ def lazy_rows(matrices: Mapping[str, np.ndarray], rows: np.ndarray) -> LazyMappi
             return None
         return part[chosen]
 
-    capacity = None
-    if isinstance(chosen, slice):
-        capacity = 0
+    capacity = 0 if isinstance(chosen, slice) else None
     return lazy_matrices(matrices, lambda name: matrices[name][chosen], capacity, make_part)
 
 

@@ -104,10 +104,7 @@ def format_bytes(count: float) -> str:
     ('2.86 MiB', '146 TiB')
     """
     units = ("bytes", "KiB", "MiB", "GiB", "TiB", "PiB")
-    if count < 1:
-        at = 0
-    else:
-        at = min(len(units) - 1, int(math.log2(count) // 10))
+    at = 0 if count < 1 else min(len(units) - 1, int(math.log2(count) // 10))
     return f"{count / 1024**at:.3g} {units[at]}"
 
 
@@ -188,13 +185,9 @@ def _form_of(path: Path) -> dict[str, str]:
     """Guess the column and decimal separators of a CSV file from its first lines."""
     with open(path, encoding="utf-8", errors="replace") as lines:
         some = [line for line in islice(lines, LOOKED_AT) if line.strip()]
-    first = ""
-    if some:
-        first = QUOTED.sub("", some[0])
+    first = QUOTED.sub("", some[0]) if some else ""
     counts = {mark: first.count(mark) for mark in ",;\t|"}
-    separator = "\t"
-    if path.suffix.lower() != ".tsv":
-        separator = max(counts, key=counts.__getitem__)
+    separator = max(counts, key=counts.__getitem__) if path.suffix.lower() != ".tsv" else "\t"
     if counts[separator] and (separator == "\t" or counts[separator] > counts[","]):
         comma = any(re.fullmatch(r'\s*"?-?\d+,\d+"?\s*', cell) for line in some[1:2] for cell in line.split(separator))
         return {"sep": separator, "decimal": "," if comma else "."}
@@ -235,10 +228,7 @@ def check_roles(exclusive: Mapping[str, str | None], **others: str | Sequence[st
     taken: dict[str, str] = {}
     for role, columns in {**exclusive, **others}.items():
         for column in columns if isinstance(columns, list | tuple) else (columns,):
-            if column is None:
-                first = role
-            else:
-                first = taken.setdefault(column, role)
+            first = role if column is None else taken.setdefault(column, role)
             if first != role and (first in exclusive or role in exclusive):
                 raise InputError(
                     f"Column {column!r} is passed both as {ROLES[first]} and as {ROLES[role]}. Choose another column for "

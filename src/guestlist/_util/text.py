@@ -123,10 +123,7 @@ def _to_side(value: float, decimals: int, side: int) -> float:
         return round(value, decimals)
     scale = 10.0 ** min(decimals, 300)  # larger powers overflow a float
     scaled = value * scale
-    if side < 0:
-        rounded = math.floor(scaled + ROUNDING)
-    else:
-        rounded = math.ceil(scaled - ROUNDING)
+    rounded = math.floor(scaled + ROUNDING) if side < 0 else math.ceil(scaled - ROUNDING)
     return rounded / scale + 0.0  # the sum turns -0.0 into 0.0
 
 

@@ -38,9 +38,7 @@ def integer(name: str, value: Any, low: int = 0, high: int | None = None) -> int
     except TypeError:
         result = None
     if result is None or isinstance(value, bool | np.bool_) or result < low or (high is not None and result > high):
-        end = ""
-        if high is not None:
-            end = f" and at most {high:,}"
+        end = "" if high is None else f" and at most {high:,}"
         raise ValueError(f"Expected {name}={short_repr(value)} to be an integer, {low} or more{end}.")
     return result
 
@@ -58,14 +56,8 @@ def number(name: str, value: Any, low: float = -math.inf, high: float = math.inf
             result = float(value)
     except Exception:  # a user's class can raise anything
         result = math.nan
-    if ends[0] == "(":
-        above = result > low
-    else:
-        above = result >= low
-    if ends[1] == ")":
-        below = result < high
-    else:
-        below = result <= high
+    above = result > low if ends[0] == "(" else result >= low
+    below = result < high if ends[1] == ")" else result <= high
     if not (above and below):
         where = ""
         if math.isfinite(low) or math.isfinite(high):
@@ -119,10 +111,7 @@ def words(name: str, value: Any) -> tuple[str, ...]:
     >>> words("group", "sex"), words("group", ["sex", "race"]), words("group", ())
     (('sex',), ('sex', 'race'), ())
     """
-    if isinstance(value, str):
-        texts = (value,)
-    else:
-        texts = value
+    texts = (value,) if isinstance(value, str) else value
     if not isinstance(texts, Sequence) or not all(isinstance(text, str) for text in texts):
         raise ValueError(f"Expected {name}={short_repr(value)} to be a text or a list of texts.")
     return tuple(texts)
@@ -197,9 +186,7 @@ def _by_side(name: str, value: tuple, sizes: Mapping[str, int]) -> dict[str, np.
     for (side, size), part in zip(sizes.items(), value, strict=True):
         array = np.asarray(part)
         if array.ndim == 0 or len(array) != size:
-            length = "a single value"
-            if array.ndim != 0:
-                length = f"{len(array)} values"
+            length = f"{len(array)} values" if array.ndim != 0 else "a single value"
             raise InputError(
                 f"fit_params[{name!r}] has {length} for {side}, which has {size} records. Pass one value per record."
             )

@@ -241,10 +241,7 @@ class Signals:
         """Return thresholds from a sample of the records, which ``sample`` names, or from all."""
 
         def make() -> ClassThresholds:
-            if records is None:
-                labels = self.labels
-            else:
-                labels = self.labels[records]
+            labels = self.labels if records is None else self.labels[records]
             return class_thresholds(*self._reference_values(name, records), labels, sign)
 
         return self.once(("thresholds", name, sign, "all" if records is None else sample), make)
@@ -416,9 +413,7 @@ class Rotation:
         """Return the adversary's view with model ``k`` as the target, without its membership in evaluated records."""
         others = self.others(k)
         values = lazy_rows(self.values, np.r_[k, others])
-        population = None
-        if self.not_evaluated is not None:
-            population = self.not_evaluated & ~self.member[k]
+        population = None if self.not_evaluated is None else self.not_evaluated & ~self.member[k]
         return Signals(
             values=values,
             reference_member=self.member[as_slice(others)],

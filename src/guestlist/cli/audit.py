@@ -162,10 +162,7 @@ def audit(out, verbose, as_json, **options):
         if options["estimate"]:
             _print_estimate(out, options, as_json)
             return
-        if model is None:
-            results = _of_predictions(out, options)
-        else:
-            results = _of_model(out, options)
+        results = _of_predictions(out, options) if model is None else _of_model(out, options)
     print_results(results, out, as_json, verbose)
 
 
@@ -198,9 +195,7 @@ def _refuse_unused(predictions: bool, options: dict) -> None:
         raise click.UsageError(NO_REFERENCES)
     unread = [name for name in (FOR_MODELS if predictions else FOR_PREDICTIONS) if options[name]]
     if unread:
-        source = "--model"
-        if predictions:
-            source = "--predictions"
+        source = "--predictions" if predictions else "--model"
         names = " and ".join(f"--{name.replace('_', '-')}" for name in unread)
         raise click.UsageError(f"{names} cannot be used with {source}. Omit it.")
 

@@ -130,9 +130,7 @@ def defend(context, folder, held_out, defences, out, references, fpr, estimate, 
             fpr=fpr,
             on_event=None if options["quiet"] else _print_event,
         )
-    page = None
-    if result.compared is not None:
-        page = result.compared.to_html(out / "comparison.html")
+    page = None if result.compared is None else result.compared.to_html(out / "comparison.html")
     if as_json:
         print_json(result.document())
         return
@@ -202,9 +200,7 @@ def _print_event(event) -> None:
 def forecast_text(forecast: Forecast) -> str:
     """Report the estimated runtime and its basis."""
     times = forecast.times
-    schedule = "one at a time"
-    if forecast.jobs > 1:
-        schedule = f"{forecast.jobs} in parallel"
+    schedule = f"{forecast.jobs} in parallel" if forecast.jobs > 1 else "one at a time"
     evaluation = "the time to evaluate the audits is not included"
     if times.evaluation is not None:
         evaluation = f"{times.evaluation:.1f} s to evaluate each of {forecast.audits} audits"

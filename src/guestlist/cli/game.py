@@ -121,9 +121,7 @@ def _shared_options(command):
 
 def _size_options(required: bool):
     def add(command):
-        default = ""
-        if not required:
-            default = "  [default: all]"
+        default = "" if required else "  [default: all]"
         for side in ("nonmembers", "members"):
             text = f"Number of {side} to draw.{default}"
             command = option(INPUTS, f"--{side}", type=WholeNumber(1), required=required, help=text)(command)

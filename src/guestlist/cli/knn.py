@@ -189,10 +189,7 @@ def influence(table, label, k, id_, remove, lists, max_rows, jobs, as_json):
     import numpy as np
 
     data, _ = _read(table, None, label, id_)
-    if id_:
-        ids = data.ids
-    else:
-        ids = np.arange(len(data)).astype(str)
+    ids = data.ids if id_ else np.arange(len(data)).astype(str)
     unknown = [name for name in remove if name not in set(ids)]
     if unknown:
         raise InputError(

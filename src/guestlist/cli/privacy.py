@@ -112,10 +112,7 @@ def epsilon(folder, delta, claimed, gaussian_noise, attack, method, threshold, c
     if gaussian_noise and claimed is None:
         raise click.UsageError("--gaussian-noise describes a claimed epsilon. Add --claimed EPSILON.")
     if delta is None:
-        if claim is None:
-            delta = _findings.DELTA
-        else:
-            delta = claim.delta
+        delta = _findings.DELTA if claim is None else claim.delta
     if claimed is not None:
         claim = claim_from(claimed, delta, gaussian_noise)
     elif claim is not None and claim.delta != delta:  # a claim holds only at its own delta

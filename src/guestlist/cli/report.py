@@ -49,9 +49,7 @@ def report(folder, out, features, verbose, **options):
     if cover is not None and cover != results.cover:
         _findings.keep(folder, cover)
         results = replace(results, cover=cover)
-    members = None
-    if features:
-        members = _members(folder)
+    members = _members(folder) if features else None
     page = results.to_html(out or folder / "report.html", features=members)
     if verbose:
         click.echo(results.summary(verbose=True))

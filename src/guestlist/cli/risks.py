@@ -79,9 +79,7 @@ def risks(folder, risk, top, export, group, predictive_value, custom, as_json):
     if export is not None:
         check_table_path(export)
     case = _findings.read_case(folder)
-    names = None
-    if risk:
-        names = _split_names(risk)
+    names = _split_names(risk) if risk else None
     if predictive_value:
         _show_predictive_values(case, names, custom, as_json)
         return
@@ -89,9 +87,7 @@ def risks(folder, risk, top, export, group, predictive_value, custom, as_json):
     notes: list[str] = []
     if not group or export is not None or top is not None:
         listed, notes = _ranked_members(folder, case, names, top or TOP, export)
-    groups = None
-    if group:
-        groups = _findings.by_groups(case, _split_names(group), names)
+    groups = _findings.by_groups(case, _split_names(group), names) if group else None
     if as_json:
         _as_json(listed, groups)
         for note in notes:  # the standard output is JSON
@@ -110,9 +106,7 @@ def _ranked_members(folder: Path, case, names, top: int, export: Path | None):
     """
     from guestlist.risks import members_by_risk, requested_risks
 
-    results = None
-    if (folder / "results.json").exists():
-        results = _findings.read_results(folder)
+    results = _findings.read_results(folder) if (folder / "results.json").exists() else None
     records, attack = _findings.report_table(case, results)
     if names is None:
         table = _findings.members_by_exposure(records, attack)

@@ -215,9 +215,7 @@ def selftest(attacks, custom, scale, quick, quiet, as_json):
     if scale is not None and quick:
         raise click.UsageError("--quick and --scale cannot be combined. Omit one of them.")
     if scale is None:
-        scale = 1.0
-        if quick:
-            scale = QUICK
+        scale = QUICK if quick else 1.0
     result = selftest(selected or None, intervals=not selected, scale=scale, progress=progress_bar(quiet, "Checking"))
     if as_json:
         print_json({**_store.to_json(result), "calibrated": result.calibrated})

@@ -44,9 +44,7 @@ def clipped_sums(module, losses: Callable, x, y, clip: float, *, fast: bool) -> 
         import torch
 
         return Clipped([torch.zeros_like(p) for p in trained_parameters(module)], torch.zeros(0))
-    clipped = None
-    if fast:
-        clipped = by_layers(module, losses, x, y, clip)
+    clipped = by_layers(module, losses, x, y, clip) if fast else None
     return clipped or by_records(module, losses, x, y, clip)
 
 
@@ -122,9 +120,7 @@ class _Recorder:
     calls: dict[int, _LayerCall] = field(default_factory=dict)
 
     def hook(self, layer, inputs, output):
-        times = 1
-        if id(layer) in self.calls:
-            times = self.calls[id(layer)].times + 1
+        times = self.calls[id(layer)].times + 1 if id(layer) in self.calls else 1
         self.calls[id(layer)] = _LayerCall(layer, inputs[0].detach(), output, times)
         return output.clone()  # the next layer may work in place
 

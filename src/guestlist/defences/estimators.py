@@ -123,10 +123,7 @@ def _check_rounds(model, parameters) -> None:
 
 def _single(model, parameters, name: str) -> bool:
     """Return whether an unset number of threads means one, as in scikit-learn, which may warn if it is set."""
-    if "__" in name:
-        owner = parameters[name.rpartition("__")[0]]
-    else:
-        owner = model
+    owner = parameters[name.rpartition("__")[0]] if "__" in name else model
     return parameters[name] is None and type(owner).__module__.partition(".")[0] == "sklearn"
 
 

@@ -165,9 +165,7 @@ def _noises(wanted: float, noise: float) -> _Search:
         if not high:
             noise = 2 * low
         elif not low:
-            noise = 0.0
-            if high > LEAST_NOISE:
-                noise = high / 2
+            noise = high / 2 if high > LEAST_NOISE else 0.0
         else:
             noise = float(np.sqrt(low * high))
 

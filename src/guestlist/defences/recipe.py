@@ -330,8 +330,5 @@ def written(value: Any) -> str:
 
 def _is_set(option, value: Any) -> bool:
     """Return whether an option differs from its default and does not hold records."""
-    if option.default_factory is MISSING:
-        default = option.default
-    else:
-        default = option.default_factory()
+    default = option.default if option.default_factory is MISSING else option.default_factory()
     return option.repr and (default is MISSING or getattr(value, option.name) != default)

@@ -174,9 +174,7 @@ def _perturb_categories(column: pd.Series, rows: np.ndarray, rng: np.random.Gene
     """Replace some values by those of other records; missing ones stay missing."""
     present = np.flatnonzero(column.notna())
     redraw = (rng.random(len(rows)) < flips) & column.iloc[rows].notna().to_numpy()
-    others = rows
-    if len(present):
-        others = present[rng.integers(len(present), size=len(rows))]
+    others = present[rng.integers(len(present), size=len(rows))] if len(present) else rows
     return column.array.take(np.where(redraw, others, rows))
 
 

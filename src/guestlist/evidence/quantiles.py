@@ -218,9 +218,7 @@ class Quantiles:
         arrays = stored_arrays(store, Quantiles.name, _FILE)
         if arrays is None:
             return None
-        degenerate = None
-        if arrays["degenerate"].size:
-            degenerate = Degenerate(*arrays["degenerate"])
+        degenerate = Degenerate(*arrays["degenerate"]) if arrays["degenerate"].size else None
         return QuantilesView(arrays["hinge"], arrays["ceiling"], arrays["beyond"], degenerate)
 
 

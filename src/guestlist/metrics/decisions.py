@@ -408,10 +408,7 @@ def _points(scores: np.ndarray, member: np.ndarray, weights: np.ndarray | None) 
     is_member = member[order]
     last = np.flatnonzero(np.append(ranked[1:] != ranked[:-1], True))
     tpr = np.concatenate([[0], np.cumsum(is_member)[last]]) / member.sum()
-    if weights is None:
-        false = ~is_member
-    else:
-        false = np.where(is_member, 0.0, weights[order])
+    false = ~is_member if weights is None else np.where(is_member, 0.0, weights[order])
     return np.concatenate([[0], np.cumsum(false)[last]]), tpr
 
 

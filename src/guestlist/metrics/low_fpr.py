@@ -333,10 +333,7 @@ def threshold_at_fpr(scores_of_nonmembers: np.ndarray, fpr: float) -> np.floatin
     allowed = math.floor(fpr * len(scores) + ROUNDING)
     if len(scores) and allowed == len(scores):
         return -infinity
-    if len(scores):
-        last = np.partition(scores, -1 - allowed)[-1 - allowed]
-    else:
-        last = infinity
+    last = np.partition(scores, -1 - allowed)[-1 - allowed] if len(scores) else infinity
     if last == infinity:
         return scores.dtype.type(np.nan)
     return np.nextafter(last, infinity)

@@ -49,10 +49,7 @@ def spearman(a: np.ndarray, b: np.ndarray, *, clusters: np.ndarray | None = None
         >>> print(gl.metrics.spearman(np.arange(20.0), np.arange(20.0) ** 2))
         1.000 [1.000, 1.000]
     """
-    if clusters is None:
-        n = len(a)
-    else:
-        n = len(np.unique(clusters))
+    n = len(a) if clusters is None else len(np.unique(clusters))
     return _correlation_estimate(a, b, n, confidence, lambda: _rank_correlation(a, b), lambda value: 1 + value**2 / 2)
 
 
@@ -157,9 +154,7 @@ def group_means(
     scaled = np.where(known, (values - floor) / reach, 0.0)
     if (scaled < 0).any() or (scaled > 1).any():
         raise ValueError(f"Expected values in bounds={bounds}, found {values[known].min()} to {values[known].max()}.")
-    codes = None
-    if clusters is not None:
-        codes = consecutive_codes(np.asarray(clusters))
+    codes = None if clusters is None else consecutive_codes(np.asarray(clusters))
     inside = _Means.from_parts([_sums(scaled, codes, known & group) for group in groups])
     outside = _Means.from_parts([_sums(scaled, codes, known & ~group) for group in groups])
     low, high = inside.ends(error)
@@ -229,9 +224,7 @@ class _Means:
 
 
 def _sums(values: np.ndarray, all_codes: np.ndarray | None, rows: np.ndarray) -> ClusterSums:
-    codes = None
-    if all_codes is not None:
-        codes = consecutive_codes(all_codes[rows])
+    codes = None if all_codes is None else consecutive_codes(all_codes[rows])
     return ClusterSums.from_values(values[rows], codes)
 
 

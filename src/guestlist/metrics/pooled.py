@@ -144,10 +144,7 @@ def _checked(scores: np.ndarray, member: np.ndarray, clusters: np.ndarray | None
         raise ValueError(f"Expected (targets, records) twice, found {scores.shape} and {member.shape}.")
     if len(scores) < 2:
         raise ValueError("Pooling needs at least 2 targets. For one target use auc and tpr_at_fpr.")
-    if clusters is None:
-        clusters = np.arange(scores.shape[1])
-    else:
-        clusters = np.asarray(clusters)
+    clusters = np.arange(scores.shape[1]) if clusters is None else np.asarray(clusters)
     if clusters.shape != scores.shape[1:]:
         raise ValueError(f"Expected clusters ({scores.shape[1]},), one per record, found {clusters.shape}.")
     labels, label = np.unique(clusters, return_inverse=True)

@@ -365,10 +365,7 @@ class EstimatorPredict:
             if hasattr(self.model, "decision_function"):
                 return _decisions(self.model, x, self.classes)
             return one_hot_labels(np.asarray(self.model.predict(x)), self.classes)  # type: ignore[attr-defined]
-        if self.own_classes is None:
-            columns = _classes(self.model)
-        else:
-            columns = self.own_classes
+        columns = _classes(self.model) if self.own_classes is None else self.own_classes
         probabilities = np.asarray(by_class(self.model.predict_proba(x), columns))
         if probabilities.ndim != 2:
             raise InputError(several_outputs("model.predict_proba(x)[j]", "probabilities"))
@@ -446,10 +443,7 @@ class RetrainEstimator:
     trains: ClassVar[str] = "estimator"
 
     def __call__(self, recipe, members: Data, rng: np.random.Generator) -> Target:
-        if recipe is None:
-            chosen = self.recipe
-        else:
-            chosen = recipe
+        chosen = self.recipe if recipe is None else recipe
         text = retrained_text(self.text, recipe)
         return estimator_target(chosen(self.model, members, rng), train=chosen, untrained=self.model, recipe=text)
 
@@ -629,9 +623,7 @@ def _unequal_bootstrap(model) -> bool:
     if any((tree.weighted_n_node_samples % 1 != 0).any() for tree in trees):
         return True
     missed = (1 - 1 / n) ** drawn
-    both = 0.0
-    if n > 1:
-        both = (1 - 2 / n) ** drawn
+    both = (1 - 2 / n) ** drawn if n > 1 else 0.0
     variance = n * missed + n * (n - 1) * both - (n * missed) ** 2
     distinct = np.mean([tree.n_node_samples[0] for tree in trees])
     return bool(distinct < n * (1 - missed) - FEWER * np.sqrt(max(variance, 1.0) / len(trees)) - 0.5)

@@ -75,9 +75,7 @@ def onnx_target(
     output_scale = as_scale(graph.default_scale(classes) if scale is None else scale)
     if output_scale.name == "labels":
         raise ValueError("scale='labels' is not supported for ONNX files. Use 'probabilities', 'logits' or 'values'.")
-    labels = None
-    if output_scale.has_classes:
-        labels = _classes(path, content, graph, classes)
+    labels = _classes(path, content, graph, classes) if output_scale.has_classes else None
     cannot = {}
     if train is None:
         cannot["train"] = NO_RECIPE
@@ -154,9 +152,7 @@ class OnnxPredict:
     def __call__(self, x) -> np.ndarray:
         fixed = self.graph.fixed_records
         step = fixed or BATCH_SIZE
-        columns = 1
-        if self.classes is not None:
-            columns = len(self.classes)
+        columns = 1 if self.classes is None else len(self.classes)
         parts = [self._some(_take(x, slice(start, start + step)), fixed) for start in range(0, len(x), step)]
         return np.concatenate([*parts] or [np.empty((0, columns))])
 
@@ -186,10 +182,7 @@ class OnnxPredict:
             return np.array(rows, dtype=np.float64)
         answers = np.asarray(outputs, dtype=np.float64).reshape(records, -1)
         if answers.shape[1] == 1 and len(self.classes) == 2:  # only for the second class
-            if self.scale == "probabilities":
-                first = 1 - answers
-            else:
-                first = np.zeros_like(answers)
+            first = 1 - answers if self.scale == "probabilities" else np.zeros_like(answers)
             return np.hstack([first, answers])
         return answers
 

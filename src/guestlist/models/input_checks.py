@@ -232,10 +232,7 @@ def asked_about(data: Data, ask: Callable[[Data], T], side: str = "these records
         raise
     except Exception as error:  # a model may raise anything
         record, cause = _first_unreadable(data, ask, error)
-        if record is None:
-            which = side
-        else:
-            which = f"record {data.ids[record]}"
+        which = side if record is None else f"record {data.ids[record]}"
         if record == 0 and len(data) > 1 and _fails(data.take(np.array([len(data) - 1])), ask):
             raise InputError(
                 f"The model cannot read {side}, neither the first record nor the last ({reason(cause)}). Pass the columns "

@@ -36,10 +36,7 @@ def linear_leverage(model) -> Finder | None:
     if type(last) is linear_model.LinearRegression:
         return LeastSquares(model, last, 0.0)
     if type(last) in (linear_model.Ridge, linear_model.RidgeClassifier, linear_model.RidgeCV):
-        if hasattr(last, "alpha_"):
-            alpha = last.alpha_
-        else:
-            alpha = last.alpha
+        alpha = last.alpha_ if hasattr(last, "alpha_") else last.alpha
         if np.ndim(alpha) or getattr(last, "class_weight", None) is not None:
             return None
         return LeastSquares(model, last, float(alpha))

@@ -138,19 +138,14 @@ def _from_npz(path: Path, scale: Scale | str | None, labelled: bool) -> Predicti
             f"Cannot read {path} as npz: {error}. Check that the file is complete and in this format."
         ) from error
     answer_names = [name for name in ANSWERS if name in arrays]
-    if labelled:
-        needed = ["labels", "member"]
-    else:
-        needed = ["member"]
+    needed = ["labels", "member"] if labelled else ["member"]
     if len(answer_names) != 1 or any(name not in arrays for name in needed):
         raise InputError(
             f"{path} must hold the arrays {', '.join(map(repr, needed))} and one of {', '.join(map(repr, ANSWERS))}; "
             f"found {', '.join(map(repr, arrays))}."
         )
     scale = as_scale(scale or ANSWERS[answer_names[0]])
-    labels = None
-    if labelled:
-        labels = arrays["labels"]
+    labels = arrays["labels"] if labelled else None
     if labels is not None and labels.dtype.kind not in ("iu" if scale.has_classes else "iuf"):
         means = "numbers, the true values"
         if scale.has_classes:
@@ -176,9 +171,7 @@ def _from_table(path: Path, table: pd.DataFrame, scale: Scale | str | None, colu
     _require(path, table, wanted)
     if scale is None and columns.answer is None and PREDICTED in table:
         scale = "values"
-    chosen = None
-    if scale is not None:
-        chosen = as_scale(scale)
+    chosen = None if scale is None else as_scale(scale)
     answer = columns.answer
     if answer is None and chosen is not None and not chosen.has_classes:
         answer = PREDICTED
@@ -255,9 +248,7 @@ def _answers(
     patterns = {f"{prefix}{{}}": scale for prefix, scale in PREFIXES.items()}
     if columns.answer is not None:
         patterns = {columns.answer: "probabilities"}
-    labels = None
-    if label is not None:
-        labels = _label_spellings(path, table[label])
+    labels = None if label is None else _label_spellings(path, table[label])
     matches = {pattern: _pattern_columns(table, pattern, wanted, labels) for pattern in patterns}
     pattern = next((candidate for candidate, classes in matches.items() if classes), None)
     if pattern is None:

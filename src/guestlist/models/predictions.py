@@ -84,9 +84,7 @@ class Predictions:
                     f"{name!r} must have {len(answers)} values, one per record; found shape {values.shape}."
                 )
         features = _features(self.features, len(answers))
-        classes = None
-        if self.classes is not None:
-            classes = _plain(self.classes, "classes")
+        classes = None if self.classes is None else _plain(self.classes, "classes")
         if classes is not None and classes.shape != (answers.shape[1],):
             raise InputError(f"classes must have {answers.shape[1]} entries, one per column of answers.")
         for side, absent in (("members", member.all()), ("non-members", not member.any())):
@@ -133,9 +131,7 @@ class Predictions:
             raise InputError(f"'labels' must have {len(answers)} values, one per record; found shape {labels.shape}.")
         broken = ~np.isfinite(labels)
         if broken.any():
-            what = "true values"
-            if scale.has_classes:
-                what = "labels"
+            what = "labels" if scale.has_classes else "true values"
             raise InputError(
                 f"{broken.sum()} {what} are NaN or infinite, first in row {int(broken.argmax())}. Fix them, or drop these "
                 "records."

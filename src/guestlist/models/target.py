@@ -193,10 +193,7 @@ class Reads:
 
     def fitting(self, data: Data, side: str) -> Data:
         """Return the records with features in the form that the model reads."""
-        if self.documents:
-            x = _documents(data, side)
-        else:
-            x = data.x
+        x = _documents(data, side) if self.documents else data.x
         if isinstance(x, np.ndarray) and x.ndim == 1 and self.features is not None:
             if len(self.features) != 1:
                 raise InputError(
@@ -551,9 +548,7 @@ def several_outputs(outputs: str, scale: str) -> str:
         outputs: Python expression of the model's predictions for output ``j``.
         scale: Scale of the predictions.
     """
-    meaning = "classes=np.unique(y[:, j])"
-    if scale == "values":
-        meaning = 'scale="values"'
+    meaning = 'scale="values"' if scale == "values" else "classes=np.unique(y[:, j])"
     return (
         "The model predicts several outputs at once, and an audit reads one label per record. Audit the outputs one by one:\n"
         "    for j in range(y.shape[1]):\n"

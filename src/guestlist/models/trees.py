@@ -81,10 +81,7 @@ def _by_class(tree) -> np.ndarray:
 def _boosting_leaves(model, x) -> Trees:
     trees = [tree.tree_ for tree in model.estimators_.ravel()]
     # Its trees were fitted without column names, and warn if they are given some.
-    if hasattr(x, "to_numpy"):
-        rows = x.to_numpy()
-    else:
-        rows = x
+    rows = x.to_numpy() if hasattr(x, "to_numpy") else x
     return Trees(_leaf_table(model.apply(rows)), tuple(map(_counted, trees)))
 
 
@@ -216,10 +213,7 @@ def _reachable(model: Any) -> Iterator[tuple[Any, int | None]]:
         yield part, features
         width = _width(part)
         if width is not None:
-            if isinstance(part, unchanged):
-                features = min(width, features or width)
-            else:
-                features = None
+            features = min(width, features or width) if isinstance(part, unchanged) else None
         pending += [(child, features) for child in _parts(part)]
 
 

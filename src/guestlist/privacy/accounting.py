@@ -148,10 +148,7 @@ _CACHE: dict[tuple[float, float, int, float], float] = {}  # a search takes seco
 def _epsilon(noise: float, rate: float, steps: int, delta: float, accountant: str) -> float:
     if accountant == "rdp":
         return _by_rdp(noise, rate, steps, delta)
-    if noise < LITTLE:
-        by_rdp = _by_rdp(noise, rate, steps, delta)
-    else:
-        by_rdp = inf
+    by_rdp = _by_rdp(noise, rate, steps, delta) if noise < LITTLE else inf
     if LARGEST < by_rdp < inf:
         return by_rdp  # PRV's grid would not fit into memory
     by_prv = _by_prv(noise, rate, steps, delta)

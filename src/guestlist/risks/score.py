@@ -125,9 +125,7 @@ def risk_score(
     all_rows = np.arange(len(known_values))
 
     def known_of(records: np.ndarray | None) -> KnownValues:
-        rows = all_rows
-        if records is not None:
-            rows = of_class.get(int(codes[records[0]]), no_rows)
+        rows = all_rows if records is None else of_class.get(int(codes[records[0]]), no_rows)
         return KnownValues(known_values[None], known_member[None], rows)
 
     return _score_by_class(values, codes, known_of, prior, histogram)

@@ -96,9 +96,7 @@ def _violations(attack: Attack, name: str, seed: int) -> list[str]:
 
 def should_be_scored(attack: Attack, signals: Signals) -> np.ndarray:
     """Return (records,) true for those an attack should score: all whose membership its evidence does not hold."""
-    known = None
-    if attack.evidence in EVIDENCE:
-        known = EVIDENCE[attack.evidence].known_membership
+    known = EVIDENCE[attack.evidence].known_membership if attack.evidence in EVIDENCE else None
     if known is None:
         return np.ones(len(signals.labels), dtype=bool)
     return ~known(signals.evidence.need(attack.evidence))

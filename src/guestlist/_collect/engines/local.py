@@ -183,10 +183,7 @@ def _results(crew: _Crew, numbers: Sequence[int]) -> Generator[Files]:
 
 
 def _loss_message(k: int, status: int) -> str:
-    if status < 0:
-        end = f"was killed by signal {-status}"
-    else:
-        end = f"ended with status {status}"
+    end = f"was killed by signal {-status}" if status < 0 else f"ended with status {status}"
     return (
         f"The process that worked on number {k} {end}, {TRIES} times over; a full memory is the usual cause. Number {k} is "
         "lost, what was collected is kept: run again, with fewer jobs."

@@ -119,9 +119,7 @@ def roc_chart(results: Results, headline: AttackResult, *, log: bool) -> Chart:
 
 def _floor(results: Results) -> float:
     """Return the start of logarithmic axes: the power of ten at or below one false positive."""
-    nonmembers = 10
-    if results.subject is not None:
-        nonmembers = max(results.subject.nonmembers, 10)
+    nonmembers = 10 if results.subject is None else max(results.subject.nonmembers, 10)
     return 10.0 ** math.floor(math.log10(1 / nonmembers))
 
 

@@ -62,9 +62,7 @@ def baseline_sentence(results: Results) -> str:
         return ""
     inputs = inputs_text(baseline.inputs)
     performance = f"A model-free baseline on {inputs} {_performance(baseline)}"
-    evidence = "No evidence"
-    if baseline.significant:
-        evidence = "Evidence"
+    evidence = "Evidence" if baseline.significant else "No evidence"
     first = f"{evidence} that members and non-members can be distinguished without the model."
     caveat = wording.only_if("features" not in baseline.inputs, NO_FEATURES)
     return wording.paragraph(f"{first} {performance}.", _power_sentence(baseline), caveat)

@@ -76,14 +76,9 @@ def epsilon_verdict(result: Epsilon) -> str:
     """Report the lower bound on epsilon and whether it contradicts the claim."""
     claim = result.claimed
     bound = result.bound
-    if result.bayesian:
-        texts = BELIEF
-    else:
-        texts = PROOF
+    texts = BELIEF if result.bayesian else PROOF
     if bound is None:
-        claimed = "an ε"
-        if claim is not None:
-            claimed = f"the claimed {claim_text(claim)}"
+        claimed = "an ε" if claim is None else f"the claimed {claim_text(claim)}"
         return f"Whether {claimed} holds was not tested: {REFUSED[result.refused or 'own split']}."
     scores = _perfect_scores(result, bound)
     if result.bayesian:  # the text continues a sentence

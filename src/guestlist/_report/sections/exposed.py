@@ -70,12 +70,8 @@ def table_caption(results: Results) -> str:
     """Return the caption of the table: its records, their order, and the number that chance would give."""
     if not results.exposed:
         return no_records_reason(results)
-    attack = "the headline attack"
-    if results.headline:
-        attack = results.headline.name
-    extreme = "highest scores"
-    if has_model_p_values(results):
-        extreme = "smallest p-values"
+    attack = results.headline.name if results.headline else "the headline attack"
+    extreme = "smallest p-values" if has_model_p_values(results) else "highest scores"
     return wording.paragraph(
         f"Members with the {extreme} under {attack}{_sorting(results)}; records.parquet has all.",
         small_p_values_sentence(results),
@@ -213,9 +209,7 @@ def flag_guarantee(results: Results) -> str:
     members = "No member"
     if exposure.flagged:
         members = f"{count(exposure.flagged)} of {wording.counted(exposure.tested, 'member')}"
-    verb = "are"
-    if exposure.flagged < 2:
-        verb = "is"
+    verb = "is" if exposure.flagged < 2 else "are"
     text = (
         f"{members} {verb} flagged at a false discovery rate of {percent(exposure.q)}: on average across audits, at most "
         f"{count(exposure.q * 100)} in 100 flagged records are no more exposed than if the model had never seen them."

@@ -221,10 +221,7 @@ def group_differences(group_risks: GroupRisks) -> list[str]:
 def too_small_sentence(group_risks: GroupRisks, kind: str) -> str:
     """Name the groups of a type that are too small to be evaluated, with their sizes."""
     small = [group for group in group_risks.small if group.kind == kind]
-    if kind == PAIR:
-        max_named = MAX_NAMED_PAIRS
-    else:
-        max_named = MAX_NAMED
+    max_named = MAX_NAMED_PAIRS if kind == PAIR else MAX_NAMED
     by_columns = groupby(small[:max_named], key=lambda group: tuple(group.values))
     named = "; ".join(_named(list(groups)) for _, groups in by_columns)
     if len(small) > max_named:
@@ -261,9 +258,7 @@ def gap_sentence(correlation: GapCorrelation) -> str:
     coefficients += f", corrected p = {compact(correlation.p_value)}"
     if not correlation.significant:
         return f"{start}there is no evidence that the mean of {correlation.risk} varies with {gap}: {coefficients}."
-    direction = "falls"
-    if correlation.pearson.value > 0:
-        direction = "rises"
+    direction = "rises" if correlation.pearson.value > 0 else "falls"
     return f"{start}the mean of {correlation.risk} {direction} with {gap}: {coefficients}."
 
 
@@ -271,9 +266,7 @@ def _difference(part: GroupRisk, risk: MeanRisk) -> str:
     gap = risk.beyond_rest
     if gap.value < 0:  # less by 0.03, and not by -0.03
         gap = Estimate(-gap.value, -gap.high, -gap.low)
-    direction = "less"
-    if risk.beyond_rest.value > 0:
-        direction = "more"
+    direction = "more" if risk.beyond_rest.value > 0 else "less"
     text = f"{slice_name(part)}, {direction} {risk.risk}, by {with_interval(gap)}"
     text += f", corrected p = {compact(risk.p_value or 0.0)}"
     others = sum(other.differs for other in part.risks) - 1

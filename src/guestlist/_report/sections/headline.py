@@ -145,9 +145,7 @@ def _selection(headline: Headline) -> str:
 
 def typical_sentence(results: Results) -> str | None:
     """Report whether this model is typical of its training procedure; None without reference models."""
-    others = None
-    if results.headline:
-        others = results.headline.same_recipe
+    others = results.headline.same_recipe if results.headline else None
     if results.headline is None or others is None:
         return _too_few_references(results)
     larger = round(others.share_larger * len(others.aucs))
@@ -169,12 +167,8 @@ def _too_few_references(results: Results) -> str | None:
 
 def same_recipe_models(results: Results) -> str:
     """Name the models that this one is compared with: trained the same way, on other members."""
-    rate = 0.5
-    if results.references is not None:
-        rate = results.references.rate
-    parts = "random parts"
-    if abs(rate - 0.5) < ABOUT_HALF:
-        parts = "halves"
+    rate = 0.5 if results.references is None else results.references.rate
+    parts = "halves" if abs(rate - 0.5) < ABOUT_HALF else "random parts"
     return f"models trained the same way on other {parts} of these records"
 
 
