@@ -64,7 +64,7 @@ def test_an_unknown_name_lists_the_known():
 
 
 @pytest.mark.parametrize("promised", [100, None])
-def test_a_download_that_breaks_off_is_told_and_leaves_nothing(tmp_path, monkeypatch, promised):
+def test_a_download_that_breaks_off_is_reported_and_leaves_nothing(tmp_path, monkeypatch, promised):
     class Half(BaseHTTPRequestHandler):
         def do_GET(self):
             self.send_response(200)

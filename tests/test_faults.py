@@ -24,7 +24,7 @@ def world(tmp_path_factory):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ENTRIES)
-def test_wrong_input_is_told_in_a_sentence(name, world):
+def test_wrong_input_is_reported_in_a_sentence(name, world):
     @settings(max_examples=EXAMPLES[name], database=None)
     @given(rng=CHANCES)
     def holds(rng):

@@ -155,7 +155,7 @@ def test_half_of_a_surrogate_pair_in_names_is_escaped(tmp_path):
     assert predictions.ids[0] == r"a\ud800"
 
 
-def test_half_of_a_surrogate_pair_in_labels_and_features_is_told():
+def test_half_of_a_surrogate_pair_in_labels_and_features_is_reported():
     y = np.array(["a", "b\ud800"], dtype=object)[Y]
     for labels in (y, y.astype(str)):
         with pytest.raises(InputError, match=rf"label of record {Y.argmax()} of members is not valid Unicode"):

@@ -123,7 +123,7 @@ def test_a_copy_of_few_records_carries_few_names():
     assert len(pickle.dumps(whole.take(np.arange(3)))) < 2000
 
 
-def test_a_wrong_number_of_names_is_still_told():
+def test_a_wrong_number_of_names_is_still_reported():
     with pytest.raises(InputError, match="ids: 2"):
         gl.Data(np.zeros((3, 1)), np.zeros(3), np.array(["a", "b"]))
     with pytest.raises(InputError, match="ids: 2"):

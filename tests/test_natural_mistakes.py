@@ -64,7 +64,7 @@ def worded_scores(signals):
         (lambda: gl.defences.DpSgd(epochs=math.nan), "Expected epochs=nan above 0"),
     ],
 )
-def test_a_natural_mistake_is_told(mistake, words):
+def test_a_natural_mistake_is_reported(mistake, words):
     with pytest.raises((InputError, ValueError), match=words) as caught:
         mistake()
     assert str(caught.value).endswith(".")
@@ -96,7 +96,7 @@ def test_complex_features_are_refused_without_their_values():
 
 
 @pytest.mark.parametrize("form", [list, pd.Series, lambda texts: np.array(texts, dtype=object)])
-def test_what_is_no_text_among_texts_is_told_by_its_place(form):
+def test_a_value_that_is_no_text_is_reported_by_its_position(form):
     texts = ["a day", None, "a night", 3.5, "a week"]
     with pytest.raises(InputError, match=r"members has texts, but record 3 has none \(float\)"):
         as_data((form(texts), [0, 1, 0, 1, 0]), side="members")

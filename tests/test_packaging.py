@@ -129,8 +129,8 @@ def test_every_command_and_name_without_extras_works_or_names_the_extra(tmp_path
     without_extras.hide(tmp_path / "hidden")
     path = os.pathsep.join([str(tmp_path / "hidden"), *filter(None, sys.path)])
     script = [sys.executable, without_extras.__file__, tmp_path / "work"]
-    found = subprocess.run(script, env={**os.environ, "PYTHONPATH": path}, capture_output=True, text=True)
-    assert found.returncode == 0, found.stderr
+    result = subprocess.run(script, env={**os.environ, "PYTHONPATH": path}, capture_output=True, text=True)
+    assert result.returncode == 0, result.stderr
 
 
 @pytest.mark.slow
@@ -156,8 +156,8 @@ def test_the_wheel_alone_in_an_empty_environment_runs_the_demo(tmp_path):
     run = {"cwd": tmp_path, "env": clean, "capture_output": True, "text": True, "check": True}
     where = subprocess.run([bin / "python", "-c", "import guestlist; print(guestlist.__file__)"], **run)
     assert str(tmp_path / "empty") in where.stdout
-    found = subprocess.run([bin / "guestlist", "demo", "--quick", "--out", tmp_path / "demo"], **run)
-    assert "be identified?" in found.stdout
+    result = subprocess.run([bin / "guestlist", "demo", "--quick", "--out", tmp_path / "demo"], **run)
+    assert "be identified?" in result.stdout
     assert (tmp_path / "demo" / "report.html").stat().st_size > 10_000
     (tmp_path / "work").mkdir()
     script = [bin / "python", without_extras.__file__, tmp_path / "work"]

@@ -35,9 +35,9 @@ def test_one_number_many_times(tmp_path, small):
         InputError, match=r"zeros.parquet as parquet.* 300,000 rows of 2 columns .* to 4.58 MiB.* 1 MiB of"
     ):
         read_table(path)
-    told = CliRunner().invoke(main, ["audit", "--predictions", str(path), "--out", str(tmp_path / "out")])
-    assert told.exit_code == 2
-    assert "fewer rows or columns" in told.stderr
+    result = CliRunner().invoke(main, ["audit", "--predictions", str(path), "--out", str(tmp_path / "out")])
+    assert result.exit_code == 2
+    assert "fewer rows or columns" in result.stderr
     assert not (tmp_path / "out").exists()
 
 

@@ -34,22 +34,22 @@ COMMANDS = {
 
 
 @pytest.mark.parametrize("name", COMMANDS)
-def test_a_name_that_is_too_long_is_told_in_one_line(name, tmp_path, monkeypatch):
+def test_a_name_that_is_too_long_is_reported_in_one_line(name, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    found = CliRunner().invoke(main, COMMANDS[name])
-    assert found.exit_code == 2, found.output
-    assert found.stderr.startswith("Error: ")
-    assert found.stderr.count("\n") == 1
-    assert found.stderr.endswith(": its name is too long. Choose a shorter one.\n")
+    result = CliRunner().invoke(main, COMMANDS[name])
+    assert result.exit_code == 2, result.output
+    assert result.stderr.startswith("Error: ")
+    assert result.stderr.count("\n") == 1
+    assert result.stderr.endswith(": its name is too long. Choose a shorter one.\n")
     assert list(tmp_path.iterdir()) == []
 
 
 def test_a_folder_to_write_to_whose_name_is_too_long(tmp_path):
     (tmp_path / "p.csv").write_text("label,member,p_0,p_1\n" + "0,1,0.6,0.4\n1,0,0.3,0.7\n" * 20)
     asked = ["audit", "--predictions", str(tmp_path / "p.csv"), "--no-baseline", "--out", str(tmp_path / LONG)]
-    found = CliRunner().invoke(main, asked)
-    assert found.exit_code == 2, found.output
-    assert "its name is too long. Choose a shorter one" in found.stderr
+    result = CliRunner().invoke(main, asked)
+    assert result.exit_code == 2, result.output
+    assert "its name is too long. Choose a shorter one" in result.stderr
 
 
 def test_a_folder_that_may_not_be_entered(tmp_path):
@@ -60,9 +60,9 @@ def test_a_folder_that_may_not_be_entered(tmp_path):
     with pytest.raises(PathError, match="permission denied"):
         gl.assert_private(theirs, max_auc=0.6)
     for asked in (["gate", str(theirs / "a"), "--max-auc", "0.6"], ["audit", "--predictions", str(theirs / "p.csv")]):
-        found = CliRunner().invoke(main, asked)
-        assert found.exit_code == 2, found.output
-        assert "permission denied" in found.stderr
+        result = CliRunner().invoke(main, asked)
+        assert result.exit_code == 2, result.output
+        assert "permission denied" in result.stderr
 
 
 def test_functions_raise_an_error_that_a_user_can_act_on(monkeypatch):
@@ -105,10 +105,10 @@ def test_the_systems_own_words_about_a_file_become_one_line(error, said):
     def fails():
         raise error
 
-    found = CliRunner().invoke(group, ["fails"])
+    result = CliRunner().invoke(group, ["fails"])
     if said is None:
-        assert found.exception is error
+        assert result.exception is error
     else:
-        assert found.stderr.startswith(said)
-        assert found.exit_code == (2 if said else 1)
-        assert found.stderr.count("\n") == bool(said)
+        assert result.stderr.startswith(said)
+        assert result.exit_code == (2 if said else 1)
+        assert result.stderr.count("\n") == bool(said)

@@ -137,14 +137,14 @@ def test_the_order_of_the_records_says_nothing():
     x, y = rng.normal(size=(400, 3)), rng.integers(2, size=400)
     model = LogisticRegression().fit(rng.normal(size=(50, 3)), rng.integers(2, size=50))
     sides = (x[:200], y[:200]), (x[200:], y[200:])
-    found = gl.audit(model, *sides, references=0, attacks=[by_order])
-    assert found.attack("by_order").auc.low < 0.5 < found.attack("by_order").auc.high
-    assert found.records["id"].tolist() == [f"members:{n}" for n in range(200)] + [
+    results = gl.audit(model, *sides, references=0, attacks=[by_order])
+    assert results.attack("by_order").auc.low < 0.5 < results.attack("by_order").auc.high
+    assert results.records["id"].tolist() == [f"members:{n}" for n in range(200)] + [
         f"nonmembers:{n}" for n in range(200)
     ]
     p = model.predict_proba(x)
     answers = gl.Predictions(p, y, np.arange(400) < 200)
-    found = gl.audit_predictions(answers, attacks=[by_order])
-    assert found.attack("by_order").auc.low < 0.5 < found.attack("by_order").auc.high
-    assert found.records["member"].tolist() == [True] * 200 + [False] * 200
-    np.testing.assert_array_equal(found.records["p_y"], p[np.arange(400), y])
+    results = gl.audit_predictions(answers, attacks=[by_order])
+    assert results.attack("by_order").auc.low < 0.5 < results.attack("by_order").auc.high
+    assert results.records["member"].tolist() == [True] * 200 + [False] * 200
+    np.testing.assert_array_equal(results.records["p_y"], p[np.arange(400), y])

@@ -83,11 +83,11 @@ def test_a_frozen_part_is_refused_since_references_would_be_copies(blobs):
 
 
 @pytest.mark.slow
-def test_references_that_are_copies_of_the_target_are_told(blobs, tree):
+def test_references_that_are_copies_of_the_target_are_reported(blobs, tree):
     target = gl.function_target(tree.predict_proba, classes=[0, 1, 2], train=lambda data, rng: tree.predict_proba)
-    found = gl.audit(target, *blobs, references=4, jobs=1)
-    assert found.check("GL106").state == "issue"
-    assert "4 of 4 reference models" in sentence(found.check("GL106"))
+    results = gl.audit(target, *blobs, references=4, jobs=1)
+    assert results.check("GL106").state == "issue"
+    assert "4 of 4 reference models" in sentence(results.check("GL106"))
 
 
 def test_what_a_training_function_closes_over_is_part_of_the_recipe():
@@ -184,9 +184,9 @@ def test_a_shadow_brings_no_attack_that_has_nothing_to_compare(blobs, tree):
     x, y = blobs[1]
     member = np.arange(len(y)) % 2 == 0
     shadow = gl.Predictions(tree.predict_proba(x), y, member)
-    found = gl.audit_predictions(shadow, shadow=shadow, prior=0.25)
-    assert all(finding.unscored == 0 for finding in found.outcomes)
-    assert {rate.prior for finding in found.outcomes for rate in finding.rates} == {0.25}
+    results = gl.audit_predictions(shadow, shadow=shadow, prior=0.25)
+    assert all(finding.unscored == 0 for finding in results.outcomes)
+    assert {rate.prior for finding in results.outcomes for rate in finding.rates} == {0.25}
 
 
 # -- what is lost or left behind -----------------------------------------------------------------------------------
@@ -259,7 +259,7 @@ def _refused(tree, blobs, folder):
     return False
 
 
-def test_about_is_what_the_last_audit_said(tmp_path):
+def test_about_is_that_of_the_last_audit(tmp_path):
     game = {"name": "bernoulli", "rate": 0.5}
     manifest = {
         "data": "d",
@@ -289,7 +289,7 @@ def test_nothing_is_sent_anywhere(tree, blobs, tmp_path, monkeypatch):
 # -- what a user reads ---------------------------------------------------------------------------------------------
 
 
-def test_labels_that_print_alike_are_told_apart(blobs):
+def test_labels_that_print_alike_are_distinguished(blobs):
     (x, y), nonmembers = blobs
     model = LogisticRegression().fit(x, y.astype(str))
     with pytest.raises(InputError, match=r"not trained on: 2 .* Its classes are '0', '1', '2'"):
@@ -309,9 +309,9 @@ def test_nullable_labels_are_labels(blobs):
 def test_records_without_a_group_are_a_group(blobs, tree):
     members, nonmembers = (t.assign(town=np.where(t["a"] > 0, "n", None)) for t in frames(blobs))
     model = RandomForestClassifier(5, random_state=0).fit(members[COLUMNS], members["y"])
-    found = gl.audit(model, members, nonmembers, label="y", group="town", references=0)
-    assert [g.value for g in found.groups] == ["(missing)", "n"]
-    assert sum(g.members for g in found.groups) == len(members)
+    results = gl.audit(model, members, nonmembers, label="y", group="town", references=0)
+    assert [g.value for g in results.groups] == ["(missing)", "n"]
+    assert sum(g.members for g in results.groups) == len(members)
 
 
 @pytest.mark.slow
@@ -350,7 +350,7 @@ def test_settings_that_make_no_sense_fail_at_the_call(wrong, tree, blobs, tmp_pa
     assert not (tmp_path / "a").exists()
 
 
-def test_a_folder_that_is_a_file_is_told(tree, blobs, tmp_path):
+def test_a_folder_that_is_a_file_is_reported(tree, blobs, tmp_path):
     (tmp_path / "file").write_text("x")
     with pytest.raises(FolderError, match="is a file"):
         gl.audit(tree, *blobs, references=0, folder=tmp_path / "file")

@@ -14,7 +14,7 @@ def sides(*sizes):
     return number == 0, number == 1
 
 
-def test_a_side_that_is_given_again_is_found_and_each_record_as_often_as_it_stands_there():
+def test_a_repeated_set_is_detected_with_its_counts():
     member, outside = sides(4, 4, 7)
     hashes = np.array([1, 2, 3, 3, 11, 12, 13, 14, 1, 2, 3, 3, 3, 20, 21])
     found = repeated_in_population(hashes, member, outside)
@@ -54,5 +54,5 @@ def test_a_repeated_side_changes_no_answer(side):
     plan = {"references": 8, "attacks": ["lira"], "jobs": 1, "baseline": False}
     plain = gl.audit(model, *given, rest, **plan)
     with pytest.warns(gl.AuditWarning, match="120 records of the population were removed"):
-        found = gl.audit(model, *given, again, **plan)
-    assert found.attack("lira").auc == plain.attack("lira").auc
+        results = gl.audit(model, *given, again, **plan)
+    assert results.attack("lira").auc == plain.attack("lira").auc

@@ -37,13 +37,13 @@ def test_a_command_ends_with_the_usual_status_and_says_how_to_go_on(stop, status
         with audit_folder("somewhere"):
             raise stop
 
-    found = CliRunner().invoke(main, ["audit"])
-    assert found.exit_code == status
-    assert found.stderr == "Stopped. What was finished is kept in somewhere: the same once more goes on from there.\n"
+    result = CliRunner().invoke(main, ["audit"])
+    assert result.exit_code == status
+    assert result.stderr == "Stopped. What was finished is kept in somewhere: the same once more goes on from there.\n"
 
 
 @posix
-def test_handlers_are_set_where_nobody_else_has_one_and_put_back():
+def test_handlers_are_set_where_there_is_none_and_restored():
     before = [signal.getsignal(number) for number in SIGNALS]
     signal.signal(signal.SIGHUP, signal.SIG_IGN)  # as under nohup
     try:
@@ -103,7 +103,7 @@ gl.audit(target, *sides, references=8, attacks=["loss"], folder=place / "audit",
 @posix
 @pytest.mark.slow
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
-def test_an_audit_that_is_told_to_stop_leaves_nothing_behind_and_says_how_to_go_on(number, tmp_path):
+def test_an_interrupted_audit_leaves_no_files_and_reports_how_to_resume(number, tmp_path):
     (tmp_path / "script.py").write_text(SCRIPT)
     process = subprocess.Popen(
         [sys.executable, tmp_path / "script.py", tmp_path],

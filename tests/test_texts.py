@@ -67,11 +67,11 @@ def test_every_form_of_texts_is_one_audit(model, form):
 @pytest.mark.slow
 def test_references_learn_texts_and_the_model_leaks(model):
     attacks, sides = ["loss", "lira", "label_only"], [(pd.Series(x), y) for x, y in (texts(120, 1), texts(120, 2))]
-    found = gl.audit(
+    results = gl.audit(
         model, *sides, references=6, jobs=2, attacks=attacks, evidence=[gl.evidence.Perturbed(5)], progress=False
     )
-    assert (found.attacks["auc"] > 0.6).all()
-    assert {check.code for check in found.checks if check.state == "issue"} <= {"GL105", "GL117", "GL119"}
+    assert (results.attacks["auc"] > 0.6).all()
+    assert {check.code for check in results.checks if check.state == "issue"} <= {"GL105", "GL117", "GL119"}
 
 
 @pytest.mark.slow
@@ -82,7 +82,7 @@ def test_a_table_may_have_groups_ids_and_one_column_of_texts(model):
             {"who": np.arange(records) + 1000 * seed, "land": ["a", "b"] * (records // 2), "text": x, "y": y}
         )
 
-    found = gl.audit(
+    results = gl.audit(
         model,
         table(120, 1),
         table(120, 2),
@@ -93,7 +93,7 @@ def test_a_table_may_have_groups_ids_and_one_column_of_texts(model):
         attacks=["loss"],
         baseline=False,
     )
-    assert set(found.records["group_land"]) == {"a", "b"}
+    assert set(results.records["group_land"]) == {"a", "b"}
     with pytest.raises(InputError, match="reads one text per record, but members has the columns who, land, text"):
         gl.audit(model, table(120, 1), table(120, 2), label="y", references=0)
 
@@ -136,8 +136,8 @@ def test_a_pipeline_on_a_column_takes_texts_too():
     x, y = texts(60, 1)
     model = make_pipeline(make_column_transformer((TfidfVectorizer(), "message")), LogisticRegression())
     fitted = model.fit(pd.DataFrame({"message": x}), y)
-    found = gl.audit(fitted, (x, y), texts(60, 2), references=0, attacks=["loss"], baseline=False)
-    assert found.attacks["auc"].iloc[0] > 0.5
+    results = gl.audit(fitted, (x, y), texts(60, 2), references=0, attacks=["loss"], baseline=False)
+    assert results.attacks["auc"].iloc[0] > 0.5
 
 
 @pytest.mark.parametrize("wrap", ["search", "calibrated", "vote", "union"])
@@ -177,7 +177,7 @@ def test_numbers_in_a_row_are_no_texts():
         as_data((pd.Series(["a", 1]), [0, 1]), side="members")
 
 
-def test_a_series_has_its_index_as_ids_and_a_missing_text_is_told(model):
+def test_a_series_has_its_index_as_ids_and_a_missing_text_is_reported(model):
     data = as_data((pd.Series(["a", "b"], index=["x1", "x2"]), [0, 1]), side="members")
     assert list(data.ids) == ["x1", "x2"]
     x, y = texts(20, 1)
@@ -193,7 +193,7 @@ def test_equal_texts_have_equal_hashes():
 
 
 @pytest.mark.slow
-def test_other_words_on_one_side_are_told_without_the_model_and_the_same_words_are_not():
+def test_different_words_in_one_set_are_detected_without_the_model():
     def told(often: int, table: bool) -> float:
         sides = [texts(100, 5), texts(100, 6, often=often)]
         x = np.array(sides[0][0] + sides[1][0], dtype=object)
@@ -213,7 +213,7 @@ def test_a_text_with_a_word_changed_is_a_near_twin():
     assert near_duplicates(members, changed, np.random.default_rng(0)).p_value == 0.001
 
 
-def test_a_share_of_the_words_is_drawn_anew():
+def test_a_share_of_the_words_is_drawn_again():
     x = np.array([*texts(200, 1)[0], None], dtype=object)
     found = perturbed(x, np.arange(201), column_scales(x), np.random.default_rng(0), noise=0.25, flips=0.25)
     assert found.shape == x.shape
@@ -244,7 +244,7 @@ def test_grams_are_counts_of_three_letters():
     assert off.std() < 0.1  # 1 / sqrt(192) is .07
 
 
-def test_free_text_is_told_from_categories():
+def test_free_text_is_distinguished_from_categories():
     assert is_free(pd.Series(texts(50, 1)[0]))
     assert is_free(pd.Series([*texts(50, 1)[0], None]))
     assert not is_free(pd.Series([f"person {k}" for k in range(50)]))

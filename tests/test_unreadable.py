@@ -36,7 +36,7 @@ def model():
 
 @pytest.mark.parametrize(("column", "value"), [("age", "forty"), ("age", 1e300), ("town", "Rome")])
 @pytest.mark.parametrize(("side", "row"), [("members", 31), ("members", 7), ("nonmembers", 31), ("population", 59)])
-def test_one_cell_after_the_first_rows_is_told_before_there_is_a_folder(model, tmp_path, column, value, side, row):
+def test_one_cell_after_the_first_rows_is_reported_before_there_is_a_folder(model, tmp_path, column, value, side, row):
     sides = {"members": people(), "nonmembers": people(seed=1), "population": people(seed=2)}
     sides[side] = sides[side].astype({column: object})
     sides[side].loc[row, column] = value
@@ -86,9 +86,9 @@ def test_the_command_says_it_in_one_line_and_leaves_nothing(tmp_path):
     options = ["--model", "m.skops", "--members", "in.csv", "--nonmembers", "out.csv", "--label", "y", "--out", "audit"]
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(tmp_path)
-        found = CliRunner().invoke(main, ["audit", *options])
-    assert found.exit_code == 2, found.output
-    assert found.stderr.startswith("Error: ")
-    assert found.stderr.count("\n") == 1
-    assert "\x1b" not in found.output
+        result = CliRunner().invoke(main, ["audit", *options])
+    assert result.exit_code == 2, result.output
+    assert result.stderr.startswith("Error: ")
+    assert result.stderr.count("\n") == 1
+    assert "\x1b" not in result.output
     assert not (tmp_path / "audit").exists()

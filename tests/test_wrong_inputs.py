@@ -50,7 +50,7 @@ TABLE = pd.DataFrame(X, columns=["a", "b"]).assign(y=Y)
         ((X, Y, Y), "found a tuple of 3"),
     ],
 )
-def test_what_is_no_table_is_told(source, words):
+def test_wrong_tables_are_reported(source, words):
     with pytest.raises(InputError, match=words):
         as_data(source, side="members", label="y")
 
@@ -161,7 +161,7 @@ def test_the_lowest_versions_are_named_and_safe():
     assert {f"Programming Language :: Python :: 3.{minor}" for minor in (11, 12, 13)} <= set(said)
 
 
-def test_distances_and_their_models_are_told_of(tmp_path):
+def test_distances_and_their_models_are_reported(tmp_path):
     with pytest.raises(ValueError, match="Expected k=100000000000000000000 to be an integer"):
         knn.Knn(k=10**20)
     with pytest.raises(InputError, match="a has infinite values"):
@@ -177,10 +177,10 @@ def test_edited_results_are_refused(tmp_path):
         RiskQuantiles("mu", {}, 3, (0.1, 0.2))
     member = np.arange(40) < 20
     answers = np.random.default_rng(0).dirichlet((1, 1), 40)
-    found = gl.audit_predictions(gl.Predictions(answers, np.arange(40) % 2, member), attacks=["loss"], baseline=False)
-    other = replace(found, headline=replace(found.headline, name=""))
+    results = gl.audit_predictions(gl.Predictions(answers, np.arange(40) % 2, member), attacks=["loss"], baseline=False)
+    other = replace(results, headline=replace(results.headline, name=""))
     with pytest.raises(InputError, match="'b' has no scores of its headline attack ''"):
-        gl.compare({"a": found, "b": other})
+        gl.compare({"a": results, "b": other})
 
 
 def test_errors_say_what_is_not_a_number_and_not_what_is_no_number():

@@ -120,8 +120,8 @@ def check_commands() -> None:
     names = [f"{name} {sub}".strip() for name, one in main.commands.items() for sub in getattr(one, "commands", [""])]
     assert sorted(names) == sorted(COMMANDS), "every command has an example"
     for name, examples in COMMANDS.items():
-        shown = CliRunner().invoke(main, [*name.split(), "--help"])
-        assert shown.exit_code == 0, (name, shown.output)
+        result = CliRunner().invoke(main, [*name.split(), "--help"])
+        assert result.exit_code == 0, (name, result.output)
         for arguments, status, part in examples:
             found = CliRunner().invoke(main, [*name.split(), *arguments.split()])
             told = f"guestlist {name} {arguments}: status {found.exit_code}\n{found.output}"

@@ -160,7 +160,7 @@ def test_how_it_is_written():
         ("union(loss,lira", 8, "no attack 'union"),
     ],
 )
-def test_what_cannot_be_combined_is_told_before_anything_is_trained(
+def test_impossible_combinations_are_reported_before_anything_is_trained(
     written, references, message, tree, blobs, tmp_path
 ):
     with pytest.raises(InputError, match=message):
@@ -168,7 +168,7 @@ def test_what_cannot_be_combined_is_told_before_anything_is_trained(
     assert not (tmp_path / "audit").exists()
 
 
-def test_too_few_references_of_signals_are_told():
+def test_too_few_references_of_signals_are_reported():
     signals = gaussian_simulation(1.0, records=20, models=2).facing(0)
     with pytest.raises(InputError, match="at least 2 reference models, found 1"):
         combined(["loss", "confidence"])(signals)
@@ -177,8 +177,8 @@ def test_too_few_references_of_signals_are_told():
 @pytest.mark.slow
 def test_attacks_on_knn_targets_take_part(blobs, tree):
     model = KNeighborsClassifier(3).fit(*blobs[0])
-    found = gl.audit(model, *blobs, references=3, jobs=1, attacks=["loss", "union(loss,t_waka)"])
-    assert found.attack("union_loss_t_waka").unscored == 0
+    results = gl.audit(model, *blobs, references=3, jobs=1, attacks=["loss", "union(loss,t_waka)"])
+    assert results.attack("union_loss_t_waka").unscored == 0
     with pytest.raises(NotCollectedError, match="KNeighborsClassifier"):
         gl.audit(tree, *blobs, references=3, attacks=["union(loss,t_waka)"])
 
@@ -194,8 +194,8 @@ def test_an_audit_and_its_command(blobs, tree, tmp_path):
     arguments = ["audit", "--model", tmp_path / "m.skops", "--label", "y", "--references", 6, "--jobs", 1, "--quiet"]
     arguments += ["--members", tmp_path / "members.parquet", "--nonmembers", tmp_path / "nonmembers.parquet"]
     arguments += ["--attack", "loss", "--attack", "majority(loss,lira,rmia)", "--out", tmp_path / "out"]
-    found = CliRunner().invoke(main, [str(part) for part in arguments])
-    assert found.exit_code == 0, found.output
+    result = CliRunner().invoke(main, [str(part) for part in arguments])
+    assert result.exit_code == 0, result.output
     from_python = gl.audit(
         tree, *blobs, references=6, jobs=1, attacks=["loss", combined(["loss", "lira", "rmia"], "majority")]
     )
@@ -203,6 +203,6 @@ def test_an_audit_and_its_command(blobs, tree, tmp_path):
     assert written.auc == from_python.attack("majority_loss_lira_rmia").auc
     assert written.auc.low > 0.5
     wrong = [*arguments[:-1], tmp_path / "other", "--attack", "most(loss,lira)"]
-    found = CliRunner().invoke(main, [str(part) for part in wrong])
-    assert found.exit_code == 2
-    assert "union, majority, intersection" in found.output
+    result = CliRunner().invoke(main, [str(part) for part in wrong])
+    assert result.exit_code == 2
+    assert "union, majority, intersection" in result.output

@@ -87,7 +87,7 @@ def test_bayesian_variances_are_at_least_as_good_as_either_variance(references):
 
 
 @pytest.mark.parametrize("shape", [1.5, 3.0, 8.0])
-def test_the_prior_of_variances_is_found_where_there_is_one(shape):
+def test_the_prior_of_variances_is_recovered_where_there_is_one(shape):
     """Below a shape of 1 variances have no mean, and the floor, a share of it, would be felt."""
     rng = np.random.default_rng(0)
     variance = 1.5 / rng.gamma(shape, size=200_000)
@@ -171,7 +171,7 @@ def test_tails_of_special_values():
     np.testing.assert_allclose(log_odds_of_tail(t, np.full(5, 1.0))[4], 4e-100 / np.pi, rtol=1e-12)  # Cauchy's density
 
 
-def test_the_tuned_a_is_found_where_there_is_one():
+def test_the_tuned_a_is_recovered_where_there_is_one():
     """References that answer a * (OUT mean) + 1 - a about their members, with noise."""
     rng = np.random.default_rng(0)
     world = gaussian_simulation(0.0, records=5000, models=33)

@@ -63,7 +63,7 @@ def test_shuffled_records_give_shuffled_scores(name):
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_a_target_that_is_no_knn_model_is_told(name):
+def test_a_target_that_is_no_knn_model_is_reported(name):
     signals, _ = world()
     with pytest.raises(NotCollectedError, match="KNeighborsClassifier"):
         ATTACKS[name].score(replace(signals, evidence=Evidence(missing=missing_evidence())))
@@ -73,9 +73,11 @@ def test_a_target_that_is_no_knn_model_is_told(name):
 def test_an_audit_of_a_knn_pipeline_runs_them_in_the_space_of_its_distances(blobs):
     (x, y), nonmembers = blobs
     model = make_pipeline(StandardScaler(), KNeighborsClassifier(5)).fit(x * [1, 10, 1, 1, 1], y)
-    found = gl.audit(model, (x * [1, 10, 1, 1, 1], y), (nonmembers[0] * [1, 10, 1, 1, 1], nonmembers[1]), references=0)
-    assert found.attack("knn_likelihood_ratio").auc.low > 0.5
-    assert found.attack("t_waka").unscored == 0
+    results = gl.audit(
+        model, (x * [1, 10, 1, 1, 1], y), (nonmembers[0] * [1, 10, 1, 1, 1], nonmembers[1]), references=0
+    )
+    assert results.attack("knn_likelihood_ratio").auc.low > 0.5
+    assert results.attack("t_waka").unscored == 0
     space = as_target(model).can["neighbours"](x * [1, 10, 1, 1, 1])
     assert space.k == 5
     np.testing.assert_allclose(space.x.std(axis=0), 1)
@@ -86,9 +88,9 @@ def test_they_can_be_the_headline_and_leave_the_population_out(blobs):
     model = KNeighborsClassifier(1).fit(*blobs[0])
     rng = np.random.default_rng(0)
     population = rng.normal(size=(50, 5)), rng.integers(3, size=50)
-    found = gl.audit(model, *blobs, population, references=8, jobs=1, attacks=["lira", "knn_likelihood_ratio"])
-    assert found.attack("knn_likelihood_ratio").unscored == 0
-    assert found.headline.same_recipe is not None
+    results = gl.audit(model, *blobs, population, references=8, jobs=1, attacks=["lira", "knn_likelihood_ratio"])
+    assert results.attack("knn_likelihood_ratio").unscored == 0
+    assert results.headline.same_recipe is not None
 
 
 @pytest.mark.slow

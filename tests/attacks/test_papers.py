@@ -72,9 +72,9 @@ def trained(folder) -> Run:
     model = LogisticRegression(C=30, tol=1e-2, max_iter=1000).fit(x[:300], y[:300])
     names = [*RMIA, *(f"{name}_{variance}" for name in LIRA for variance in ("pooled", "record"))]
     parts = [(x[a : a + 300], y[a : a + 300]) for a in (0, 300, 600)]
-    found = gl.audit(model, *parts, references=32, attacks=names, folder=folder, jobs=1)
+    results = gl.audit(model, *parts, references=32, attacks=names, folder=folder, jobs=1)
     store = open_store(folder)
-    return Run(store.facing(0), store.split.evaluated[0], np.arange(600) < 300, found)
+    return Run(store.facing(0), store.split.evaluated[0], np.arange(600) < 300, results)
 
 
 @pytest.fixture(scope="module", params=["gaussian", "trained"])

@@ -132,7 +132,7 @@ def test_trees_that_keep_each_member_apart_tell_it_from_all_but_its_twin(others,
     assert auc(scores, np.arange(200) < 100).value == expected
 
 
-def test_a_target_that_is_no_tree_is_told(blobs):
+def test_a_target_that_is_no_tree_is_reported(blobs):
     evidence = Evidence(missing=missing_evidence())
     signals = Signals({}, np.zeros((0, 3), dtype=bool), np.zeros(3, dtype=int), evidence)
     with pytest.raises(NotCollectedError, match="leaves of trees"):
@@ -145,22 +145,22 @@ def test_a_target_that_is_no_tree_is_told(blobs):
 def test_an_audit_of_a_forest_runs_it_and_lists_the_leaves(blobs, tree):
     rng = np.random.default_rng(0)
     population = rng.normal(size=(50, 5)), rng.integers(3, size=50)
-    found = gl.audit(tree, *blobs, population, references=8, jobs=1, attacks=["loss", "leaf_shares"])
-    assert found.attack("leaf_shares").auc.low > found.attack("loss").auc.high
-    assert found.headline.name == "loss"  # on stand-in targets only what they say is known
+    results = gl.audit(tree, *blobs, population, references=8, jobs=1, attacks=["loss", "leaf_shares"])
+    assert results.attack("leaf_shares").auc.low > results.attack("loss").auc.high
+    assert results.headline.name == "loss"  # on stand-in targets only what they say is known
     expected = gl.risks.leaf_risk(tree, blobs[0])
-    members = found.records[found.records["member"]]
+    members = results.records[results.records["member"]]
     np.testing.assert_array_equal(members["risk_alone_in_leaves"], expected["alone"])
     lone = (expected["alone"] > 0.5).sum()
     assert lone > 0
-    assert found.check("GL110").state == "issue"
-    assert sentence(found.check("GL110")).startswith(f"{lone} of 240 members are alone in their leaf")
+    assert results.check("GL110").state == "issue"
+    assert sentence(results.check("GL110")).startswith(f"{lone} of 240 members are alone in their leaf")
 
 
 @pytest.mark.slow
 def test_alone_it_is_the_headline(blobs, tree):
-    found = gl.audit(tree, *blobs, references=8, jobs=1, attacks=["leaf_shares"])
-    assert found.headline == Headline("leaf_shares", FIXED, 0, None)
+    results = gl.audit(tree, *blobs, references=8, jobs=1, attacks=["leaf_shares"])
+    assert results.headline == Headline("leaf_shares", FIXED, 0, None)
 
 
 @pytest.mark.slow

@@ -45,7 +45,7 @@ def test_known_records_of_one_kind_teach_nothing():
 
 
 @pytest.mark.slow
-def test_an_overfitted_network_is_found_out_and_the_report_says_what_was_seen():
+def test_an_overfitted_network_leaks_and_the_report_names_the_access():
     pytest.importorskip("torch")
     from sklearn.datasets import load_digits
 
@@ -55,7 +55,7 @@ def test_an_overfitted_network_is_found_out_and_the_report_says_what_was_seen():
     module = gl.defences.Fit(epochs=30, learning_rate=0.003)(
         gl.defences.mlp(64, 10, hidden=(64,)), gl.Data(*members), np.random.default_rng(0)
     )
-    found = gl.audit(
+    results = gl.audit(
         gl.torch_target(module),
         members,
         nonmembers,
@@ -63,9 +63,9 @@ def test_an_overfitted_network_is_found_out_and_the_report_says_what_was_seen():
         evidence=[gl.evidence.WhiteBox()],
         attacks=["loss", "white_box"],
     )
-    assert found.attack("white_box").auc.low > 0.6
-    assert found.attack("white_box").unscored == 400
-    assert "parameters" not in found.untested
+    assert results.attack("white_box").auc.low > 0.6
+    assert results.attack("white_box").unscored == 400
+    assert "parameters" not in results.untested
     without = gl.audit(gl.torch_target(module), members, nonmembers, references=0, attacks=["loss"])
     assert "parameters" in without.untested
     with pytest.raises(NotCollectedError, match=r"gl\.evidence\.WhiteBox"):

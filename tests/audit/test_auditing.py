@@ -171,7 +171,7 @@ def test_a_few_duplicates_warn_with_their_count_and_can_be_dropped(tree, blobs):
 
 
 @pytest.mark.slow
-def test_a_target_that_does_not_beat_chance_is_told(blobs):
+def test_a_target_that_does_not_beat_chance_is_reported(blobs):
     target = gl.function_target(lambda x: np.tile([0.1, 0.2, 0.7], (len(x), 1)), classes=[0, 1, 2])
     found = gl.audit(target, *blobs, references=0)
     assert found.check("GL103").state == "issue"

@@ -101,7 +101,7 @@ class TestTorch:
         assert not plan(smooth, "early_stopping")[1].unfit
         assert "Function" in plan(self.target(own), "dropout")[1].unfit
 
-    def test_a_target_is_trained_anew_by_its_own_recipe_or_another(self, blobs):
+    def test_a_target_is_retrained_by_its_own_recipe_or_another(self, blobs):
         target = self.target(gl.defences.Fit(epochs=2))
         members = gl.Data(blobs[0][0].astype(np.float32), blobs[0][1])
         retrain = target.can["retrain"]

@@ -83,7 +83,7 @@ def test_what_is_better_is_found():
     assert table["differs"].tolist() == [row.differs for row in found.differences]
 
 
-def test_the_order_of_records_is_nobodys_business():
+def test_the_order_of_records_does_not_matter():
     audits = two("smooth", 400, np.random.default_rng(3), fall=0.4)
     turned = replace(audits["other"], records=audits["other"].records.sample(frac=1, random_state=0))
     assert str(gl.compare({**audits, "other": turned})) == str(gl.compare(audits))
@@ -143,13 +143,17 @@ def test_older_audits_lack_what_was_not_recorded():
 def test_each_audit_beside_the_first_and_beside_others():
     audits = two("smooth", 200, np.random.default_rng(8))
     audits["third"] = audits["plain"]
-    found = gl.compare(audits, pairs={"third": ["other", "plain"]})
-    assert [(pair.first, pair.second) for pair in found] == [("plain", "other"), ("plain", "third"), ("other", "third")]
-    assert not any(row.differs or row.difference.value for row in found.pair("plain", "third").differences)
-    turned = [(row.first, row.second) for row in found.pair("plain", "other").differences]
-    assert [(row.second, row.first) for row in found.pair("other", "third").differences] == turned
-    assert found.table["audit"].tolist() == ["plain", "other", "third"]
-    assert found.table["auc"].tolist() == [audit.auc.value for audit in found.audits]
+    comparison = gl.compare(audits, pairs={"third": ["other", "plain"]})
+    assert [(pair.first, pair.second) for pair in comparison] == [
+        ("plain", "other"),
+        ("plain", "third"),
+        ("other", "third"),
+    ]
+    assert not any(row.differs or row.difference.value for row in comparison.pair("plain", "third").differences)
+    turned = [(row.first, row.second) for row in comparison.pair("plain", "other").differences]
+    assert [(row.second, row.first) for row in comparison.pair("other", "third").differences] == turned
+    assert comparison.table["audit"].tolist() == ["plain", "other", "third"]
+    assert comparison.table["auc"].tolist() == [audit.auc.value for audit in comparison.audits]
     for beside, said in (
         ({"third": ["fourth"]}, "no audit 'fourth'"),
         ({"fifth": ["plain"]}, "no audit 'fifth'"),
@@ -171,10 +175,10 @@ def test_from_the_command_line(blobs, tmp_path):
         model = RandomForestClassifier(10, min_samples_leaf=leaf, random_state=0).fit(*blobs[0])
         gl.audit(model, *blobs, references=8, folder=tmp_path / name, jobs=1, baseline=False)
     folders = [str(tmp_path / name) for name in ("plain", "wide")]
-    shown = CliRunner().invoke(main, ["compare", *folders])
-    assert shown.exit_code == 0, shown.output
-    assert "accuracy on non-members" in shown.output
-    assert "accuracy on non-members" in shown.output
+    result = CliRunner().invoke(main, ["compare", *folders])
+    assert result.exit_code == 0, result.output
+    assert "accuracy on non-members" in result.output
+    assert "accuracy on non-members" in result.output
     out = tmp_path / "comparison.html"
     asked = ["compare", *folders, "--json", "--out", str(out), "--pair", folders[1], folders[0]]
     told = CliRunner().invoke(main, asked)

@@ -49,8 +49,8 @@ def test_an_audit_of_a_model_takes_one(tmp_path):
 @pytest.mark.slow
 def test_a_report_that_is_written_again_can_say_more(predictions, tmp_path):
     gl.audit_predictions(predictions, folder=tmp_path, about=gl.Cover(title="One", owner="Risk"))
-    told = CliRunner().invoke(main, ["report", str(tmp_path), "--title", "Two <b>", "--date", "May"])
-    assert told.exit_code == 0, told.output
+    result = CliRunner().invoke(main, ["report", str(tmp_path), "--title", "Two <b>", "--date", "May"])
+    assert result.exit_code == 0, result.output
     page = (tmp_path / "report.html").read_text("utf-8")
     assert "<title>Two &lt;b&gt;</title>" in page
     wanted = gl.Cover(title="Two <b>", owner="Risk", date="May")
@@ -61,13 +61,13 @@ def test_a_report_that_is_written_again_can_say_more(predictions, tmp_path):
 @pytest.mark.slow
 def test_an_empty_text_clears_a_line(predictions, tmp_path):
     gl.audit_predictions(predictions, folder=tmp_path, about=gl.Cover(title="One", owner="Ada & Co", date="May"))
-    told = CliRunner().invoke(main, ["report", str(tmp_path), "--owner", "", "--date", "June"])
-    assert told.exit_code == 0, told.output
+    result = CliRunner().invoke(main, ["report", str(tmp_path), "--owner", "", "--date", "June"])
+    assert result.exit_code == 0, result.output
     assert gl.read_results(tmp_path).cover == gl.Cover(title="One", date="June")
     assert gl.audit_predictions(predictions, folder=tmp_path).cover == gl.Cover(title="One", date="June")
     assert "Ada" not in (tmp_path / "report.html").read_text("utf-8")
-    told = CliRunner().invoke(main, ["report", str(tmp_path), "--title", "", "--date", ""])
-    assert told.exit_code == 0, told.output
+    result = CliRunner().invoke(main, ["report", str(tmp_path), "--title", "", "--date", ""])
+    assert result.exit_code == 0, result.output
     assert gl.read_results(tmp_path).cover in (None, gl.Cover())
     assert "<title></title>" not in (tmp_path / "report.html").read_text("utf-8")
 
@@ -77,8 +77,10 @@ def test_the_command_takes_it_for_predictions(predictions, tmp_path):
     file, out = tmp_path / "said.npz", tmp_path / "out"
     np.savez(file, probabilities=predictions.answers, labels=predictions.labels, member=predictions.member)
     options = [part for name, words in SAID.items() for part in (f"--{name}", words)]
-    told = CliRunner().invoke(main, ["audit", "--predictions", str(file), "--out", str(out), "--no-baseline", *options])
-    assert told.exit_code == 0, told.output
+    result = CliRunner().invoke(
+        main, ["audit", "--predictions", str(file), "--out", str(out), "--no-baseline", *options]
+    )
+    assert result.exit_code == 0, result.output
     assert gl.read_results(out).cover == gl.Cover(**SAID)
 
 
@@ -89,12 +91,12 @@ def test_the_command_takes_it_for_predictions(predictions, tmp_path):
         (lambda: gl.Cover(purpose="x" * 501), "purpose has 501 characters; the maximum is 500"),
     ],
 )
-def test_what_does_not_fit_a_cover_is_told(cover, message):
+def test_wrong_entries_of_a_cover_are_reported(cover, message):
     with pytest.raises(gl.InputError, match=message):
         cover()
 
 
-def test_a_cover_of_another_kind_is_told_before_anything_is_done(predictions, tmp_path):
+def test_a_cover_of_the_wrong_type_is_reported_first(predictions, tmp_path):
     with pytest.raises(gl.InputError, match=r"gl\.Cover"):
         gl.audit_predictions(predictions, folder=tmp_path / "new", about={"cover": {"title": "x"}})
     assert not (tmp_path / "new").exists()
@@ -120,8 +122,8 @@ def test_it_stands_in_every_form_of_the_report(predictions):
 def test_audits_that_are_compared_agree_on_a_cover(predictions, tmp_path):
     covers = {"plain": gl.Cover(**SAID), "other": gl.Cover(**{**SAID, "title": "Other", "date": "June"}), "bare": None}
     audits = {name: gl.audit_predictions(predictions, about=cover) for name, cover in covers.items()}
-    found = gl.compare(audits)
-    assert found.cover == gl.Cover(owner="Risk", dataset="loans.csv", purpose="a review")
+    comparison = gl.compare(audits)
+    assert comparison.cover == gl.Cover(owner="Risk", dataset="loans.csv", purpose="a review")
     said = gl.compare(audits, about=gl.Cover(title="All <b>", owner="Us"))
     assert said.cover == gl.Cover("All <b>", "Us", "loans.csv", "a review")
     page = said.to_html(tmp_path / "page.html").read_text("utf-8")
@@ -143,7 +145,7 @@ def test_what_is_collected_and_defended_has_it(tmp_path):
         **SAID
     )
     rounded = {"rounded": gl.defences.Rounded(1)}
-    found = gl.defend(
+    defended = gl.defend(
         model,
         *sides,
         references=2,
@@ -153,11 +155,11 @@ def test_what_is_collected_and_defended_has_it(tmp_path):
         about=gl.Cover(**SAID),
         **common,
     )
-    assert found.plain.cover == gl.Cover(**SAID)
-    assert found.audits["rounded"].cover == found.compared.cover == gl.Cover(**{**SAID, "title": ""})
+    assert defended.plain.cover == gl.Cover(**SAID)
+    assert defended.audits["rounded"].cover == defended.compared.cover == gl.Cover(**{**SAID, "title": ""})
 
 
-def test_an_audit_that_is_there_keeps_what_is_not_said_anew(tmp_path):
+def test_an_existing_audit_keeps_the_entries_that_are_not_passed(tmp_path):
     from types import SimpleNamespace
 
     options = dict.fromkeys(SAID)

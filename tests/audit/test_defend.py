@@ -61,8 +61,8 @@ def tried(model, blobs, tmp_path_factory):
     """A whole run: where it is, what came of it, how many models were trained, and what was told."""
     folder, told = tmp_path_factory.mktemp("defended"), []
     Counted.fits = 0
-    found = gl.defend(model, *blobs, defences=OWN, folder=folder, engine=Here(), on_event=told.append, **OPTIONS)
-    return folder, found, Counted.fits, told
+    defended = gl.defend(model, *blobs, defences=OWN, folder=folder, engine=Here(), on_event=told.append, **OPTIONS)
+    return folder, defended, Counted.fits, told
 
 
 def bits(folder, name=""):
@@ -80,7 +80,7 @@ def _bytes(path):
 
 
 @pytest.mark.slow
-def test_the_present_value_and_nobody_removed_are_plain_bits(tried):
+def test_the_present_value_and_no_removal_are_identical_to_plain(tried):
     folder, found, _, _ = tried
     for name in ("present", "nobody"):
         for kind in ("signals", "answers.npz", "split.npz"):
@@ -117,7 +117,7 @@ def test_a_second_run_trains_nothing_and_says_the_same(tried, model, blobs):
 
 
 @pytest.mark.slow
-def test_what_fails_is_told_and_does_not_stop_the_others(tried):
+def test_a_failing_defence_is_reported_and_does_not_stop_the_others(tried):
     _, found, _, _ = tried
     rows = {row.name: row for row in found.rows}
     assert list(rows) == [AGAIN, *OWN]
@@ -130,7 +130,7 @@ def test_what_fails_is_told_and_does_not_stop_the_others(tried):
 
 
 @pytest.mark.slow
-def test_those_who_left_are_members_no_more_and_told_of_by_themselves(tried):
+def test_removed_members_are_no_members_and_are_reported_separately(tried):
     _, found, _, _ = tried
     row = next(row for row in found.rows if row.name == "some")
     plain, rest = found.plain.records, found.audits["some"].records
@@ -146,7 +146,7 @@ def test_those_who_left_are_members_no_more_and_told_of_by_themselves(tried):
 
 
 @pytest.mark.slow
-def test_the_time_is_told_before_it_begins(tried):
+def test_the_estimated_time_is_reported_first(tried):
     _, _, fits, told = tried
     forecast, *begun = told
     assert [one.name for one in begun] == [AGAIN, *OWN]

@@ -142,7 +142,7 @@ def test_the_interval_is_students():
 
 
 @pytest.mark.slow
-def test_dependent_records_are_told_and_the_counterpart_is_played(found):
+def test_dependent_records_are_reported_and_the_control_is_played(found):
     whole, _ = found
     free = math.inf
     assert whole.mean("optimal_threshold", free).value > whole.mean("optimal_threshold", free, "iid").value
@@ -204,7 +204,7 @@ def test_text_becomes_numbers():
     assert not numbers["one"].any()
 
 
-def test_wrong_experiments_are_told(people, tmp_path, snapshot):
+def test_wrong_experiments_are_reported(people, tmp_path, snapshot):
     with snapshot.raises(InputError, "Sides"):
         experiment(gl.games.Sides(10, 10), people, SMALL, label="y")
     with snapshot.raises(InputError, "iid=True"):
@@ -234,7 +234,7 @@ def test_wrong_experiments_are_told(people, tmp_path, snapshot):
 
 
 @pytest.mark.slow
-def test_equal_arms_are_rarely_told_apart():
+def test_equal_arms_are_rarely_distinguished():
     """Fifteen gaps at once, of figures that have one law in both arms: the intervals hold together."""
     rng, claims = np.random.default_rng(0), 0
     setting = replace(SMALL, epsilons=(0.1, 1.0, 10.0, 100.0, math.inf), repeats=10)

@@ -44,7 +44,7 @@ def test_records_that_push_are_members_that_are_called(results):
     assert evaluate_limit(results, Limit(1.0)).drivers == ()
 
 
-def test_of_many_that_tie_nobody_is_named(results, snapshot):
+def test_of_many_ties_none_is_named(results, snapshot):
     """Nor anybody without a small p-value: a limit on the AUC calls nobody."""
     records = results.records.assign(score_loss=results.records["member"].astype(float))
     tied = evaluate_limit(replace(results, records=records), Limit(0.1), ("loss",))

@@ -32,7 +32,7 @@ def test_the_choice_does_not_look_at_scores_and_is_the_same_from_either_side():
     assert np.array_equal(most_exposed_in_either(*sides(other)), chosen)
 
 
-def test_those_whom_the_second_model_exposes_are_among_them():
+def test_records_exposed_by_the_second_model_are_among_them():
     audits = two("smooth", 2000, np.random.default_rng(1), fall=0.9)
     for audit, risen in zip(audits.values(), ("r0", "r2"), strict=True):
         audit.records.loc[audit.records["id"] == risen, "risk_mu"] = 99.0

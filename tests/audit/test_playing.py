@@ -118,11 +118,11 @@ def test_a_torch_module_is_trained_by_fit(pool, tmp_path):
 def test_regression_and_neighbours_can_be_played(pool):
     values = pool[0] @ np.arange(4.0)
     assert play((pool[0], values), recipe=LinearRegression(), attacks=["loss"]).subject.r2_members > 0.99
-    found = play(pool, recipe=KNeighborsClassifier(3), attacks=None, references=0)
-    assert "knn_likelihood_ratio" in {outcome.name for outcome in found.outcomes}
+    results = play(pool, recipe=KNeighborsClassifier(3), attacks=None, references=0)
+    assert "knn_likelihood_ratio" in {outcome.name for outcome in results.outcomes}
 
 
-def test_what_cannot_be_played_is_said(pool, snapshot):
+def test_games_that_cannot_be_played_are_reported(pool, snapshot):
     with snapshot.raises(InputError):
         play(pool, recipe=gl.defences.Refit())
     with snapshot.raises(ValueError, "240"):
@@ -197,7 +197,7 @@ def test_a_game_must_be_the_one_that_its_name_stands_for(pool, snapshot):
             play(pool, game)
 
 
-def test_faults_are_told_before_anything_is_trained(pool, snapshot):
+def test_faults_are_reported_before_anything_is_trained(pool, snapshot):
     trained = []
 
     def recipe(model, data, rng):

@@ -343,10 +343,12 @@ def test_an_audit_that_could_not_have_seen_a_leak_does_not_pass(code, tmp_path, 
         gl.audit(
             model, members, nonmembers, references=4, folder=tmp_path / "a", progress=False, baseline=False, **engine
         )
-    found = guestlist("gate", tmp_path / "a", "--max-auc", "1", "--max-tpr", "1@0.05")
-    assert found.exit_code == 1
-    assert f"FAIL  {code} " in found.stdout
-    others = [part for line in found.stdout.splitlines() if line[:8] == "FAIL  GL" for part in ("--ignore", line[6:11])]
+    result = guestlist("gate", tmp_path / "a", "--max-auc", "1", "--max-tpr", "1@0.05")
+    assert result.exit_code == 1
+    assert f"FAIL  {code} " in result.stdout
+    others = [
+        part for line in result.stdout.splitlines() if line[:8] == "FAIL  GL" for part in ("--ignore", line[6:11])
+    ]
     assert guestlist("gate", tmp_path / "a", "--max-auc", "1", "--max-tpr", "1@0.05", *others).exit_code == 0
 
 
@@ -357,8 +359,8 @@ def test_the_policy_and_the_verdicts_are_kept_and_nothing_else_changes(audited, 
     content["from_the_future"] = {"kept": True}
     (audited / "results.json").write_text(json.dumps(content), "utf-8")
     gl.read_results(audited).to_html(audited / "report.html")
-    found = guestlist("gate", audited, "--policy", policy)
-    assert found.exit_code == 0, found.output
+    result = guestlist("gate", audited, "--policy", policy)
+    assert result.exit_code == 0, result.output
     after = json.loads((audited / "results.json").read_text("utf-8"))
     assert {**after, "gate": None} == {**content, "gate": None}
     kept = gl.read_results(audited).gate
@@ -366,9 +368,9 @@ def test_the_policy_and_the_verdicts_are_kept_and_nothing_else_changes(audited, 
     assert kept.sha256 == hashlib.sha256(policy.read_bytes()).hexdigest()
     assert kept.passed
     assert kept == evaluate_policy_file(gl.read_results(audited), read_policy(policy))
-    assert kept.sha256 in found.stdout
-    shown = (audited / "report.html").read_text("utf-8")
-    assert kept.sha256 in shown
+    assert kept.sha256 in result.stdout
+    text = (audited / "report.html").read_text("utf-8")
+    assert kept.sha256 in text
     strict = write(tmp_path, "max_auc = 0.55\nwithout_references = true\n")
     assert guestlist("gate", audited, "--policy", strict).exit_code == 1
     assert not gl.read_results(audited).gate.passed
@@ -379,27 +381,27 @@ def test_the_policy_and_the_verdicts_are_kept_and_nothing_else_changes(audited, 
 
 def test_limits_of_the_command_line_write_nothing(audited):
     before = (audited / "results.json").read_bytes()
-    found = guestlist("gate", audited, "--max-auc", "0.9", "--max-advantage", "0.9", "--without-references", "--json")
-    assert found.exit_code == 0
+    result = guestlist("gate", audited, "--max-auc", "0.9", "--max-advantage", "0.9", "--without-references", "--json")
+    assert result.exit_code == 0
     assert (audited / "results.json").read_bytes() == before
-    document = json.loads(found.stdout)
+    document = json.loads(result.stdout)
     assert document["passed"]
     assert [verdict["limit"]["measure"] for verdict in document["verdicts"]] == ["auc", "advantage"]
 
 
 def test_without_references_the_command_fails_and_says_so(audited, snapshot):
-    found = guestlist("gate", audited, "--max-auc", "0.9")
-    assert found.exit_code == 1
-    snapshot(found.stdout, "--without-references")
+    result = guestlist("gate", audited, "--max-auc", "0.9")
+    assert result.exit_code == 1
+    snapshot(result.stdout, "--without-references")
 
 
 @pytest.mark.parametrize(
     "more", [["--max-auc", "0.6"], ["--attack", "loss"], ["--without-references"], ["--ignore", "GL104"]]
 )
 def test_a_policy_says_it_all(audited, tmp_path, more):
-    found = guestlist("gate", audited, "--policy", write(tmp_path, "max_auc = 0.9"), *more)
-    assert found.exit_code == 2
-    assert "--policy" in found.stderr
+    result = guestlist("gate", audited, "--policy", write(tmp_path, "max_auc = 0.9"), *more)
+    assert result.exit_code == 2
+    assert "--policy" in result.stderr
 
 
 @pytest.mark.slow
@@ -419,14 +421,14 @@ def test_two_files_are_two_and_no_folder_is_made_for_them(audited, tmp_path, mon
     before = (audited / "results.json").read_bytes()
     (tmp_path / "link.xml").symlink_to("x.xml")
     for pair in (("x.xml", "x.xml"), ("x.xml", tmp_path / "x.xml"), ("link.xml", "x.xml")):
-        found = guestlist("gate", audited, "--policy", policy, "--junit", pair[0], "--sarif", pair[1])
-        assert found.exit_code == 2
-        assert "two files" in found.stderr
+        result = guestlist("gate", audited, "--policy", policy, "--junit", pair[0], "--sarif", pair[1])
+        assert result.exit_code == 2
+        assert "two files" in result.stderr
     for option in ("--junit", "--sarif"):
-        found = guestlist("gate", audited, "--policy", policy, option, "no/such/x.xml")
-        assert found.exit_code == 2
-        assert str(Path("no/such")) in found.stderr
-        assert "x.xml" in found.stderr
+        result = guestlist("gate", audited, "--policy", policy, option, "no/such/x.xml")
+        assert result.exit_code == 2
+        assert str(Path("no/such")) in result.stderr
+        assert "x.xml" in result.stderr
     assert not (tmp_path / "x.xml").exists()
     assert not (tmp_path / "no").exists()
     assert (audited / "results.json").read_bytes() == before  # refused before anything was kept

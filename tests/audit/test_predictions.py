@@ -39,10 +39,10 @@ def test_published_predictions_give_the_published_table(defended, real_data):
             answers, published[f"{name}_labels"].astype(int), published[f"{name}_member"].astype(bool)
         )
 
-    found = gl.audit_predictions(part("target"), shadow=part("shadow"))
+    results = gl.audit_predictions(part("target"), shadow=part("shadow"))
     for name, printed in expected.items():
         # Half a percent of 1000 records is exact in tenths of a percent: round half up, as the paper's digits are.
-        accuracy = 100 * found.attack(name).balanced_accuracy.value
+        accuracy = 100 * results.attack(name).balanced_accuracy.value
         assert f"{np.floor(10 * accuracy + 0.5 + 1e-9) / 10:.1f}" == printed, name
 
 
@@ -65,34 +65,34 @@ def test_every_file_format_gives_the_same_numbers(answers, tmp_path):
 
 @pytest.mark.slow
 def test_without_a_shadow_only_bare_scores_run(answers):
-    found = gl.audit_predictions(gl.Predictions(*_fields(answers)))
-    assert {f.name for f in found.outcomes} == {"loss", "correctness", "confidence", "entropy", "mentr"}
-    assert found.references is None
-    assert found.attack("mentr").balanced_accuracy is None
+    results = gl.audit_predictions(gl.Predictions(*_fields(answers)))
+    assert {f.name for f in results.outcomes} == {"loss", "correctness", "confidence", "entropy", "mentr"}
+    assert results.references is None
+    assert results.attack("mentr").balanced_accuracy is None
 
 
 @pytest.mark.slow
 def test_a_shadow_teaches_thresholds_on_records_of_its_own(answers):
     target, shadow = gl.Predictions(*_fields(answers)), gl.Predictions(*_fields(answers))
-    found = gl.audit_predictions(target, shadow=shadow)
-    assert found.attack("class_mentr").balanced_accuracy.value > 0.55
-    assert len(found.records) == 300
-    assert found.attack("class_mentr").unscored == 0
+    results = gl.audit_predictions(target, shadow=shadow)
+    assert results.attack("class_mentr").balanced_accuracy.value > 0.55
+    assert len(results.records) == 300
+    assert results.attack("class_mentr").unscored == 0
 
 
 @pytest.mark.slow
 def test_a_shadow_teaches_networks_of_whole_answers(answers, tmp_path):
     """Each record is scored by the network that the shadow's own answers teach, written out here."""
     target, shadow = gl.Predictions(*_fields(answers)), _other(seed=1)
-    found = gl.audit_predictions(target, shadow=shadow, folder=tmp_path / "a")
-    assert {"nn_shokri", "nn_nasr"} <= {one.name for one in found.outcomes}
+    results = gl.audit_predictions(target, shadow=shadow, folder=tmp_path / "a")
+    assert {"nn_shokri", "nn_nasr"} <= {one.name for one in results.outcomes}
     log_p, own = (np.log(part.answers).astype(np.float32) for part in (shadow, target))
     taken = balanced(shadow.member, hashes(log_p, shadow.labels), ROWS)
     network = learn(labelled_features(log_p, shadow.labels)[taken], shadow.member[taken])
     expected = network(labelled_features(own, target.labels))
-    rows = found.records["id"].str.removeprefix("row:").astype(int).to_numpy()
-    np.testing.assert_allclose(found.records["score_nn_nasr"], expected[rows], rtol=1e-6)
-    assert found.attack("nn_nasr").unscored == 0
+    rows = results.records["id"].str.removeprefix("row:").astype(int).to_numpy()
+    np.testing.assert_allclose(results.records["score_nn_nasr"], expected[rows], rtol=1e-6)
+    assert results.attack("nn_nasr").unscored == 0
     again = gl.read_case(tmp_path / "a")
     scores = again.attacks["nn_nasr"].score(again.view)[again.truth.evaluated]
     np.testing.assert_allclose(scores, expected[again.records["row"][again.truth.evaluated]], rtol=1e-6)
@@ -102,9 +102,9 @@ def test_a_shadow_teaches_networks_of_whole_answers(answers, tmp_path):
 def test_networks_find_what_the_true_class_does_not_tell():
     """Members are told by a class that is not theirs: nothing that reads the true class, or entropy, knows of it."""
     target, shadow = (_other(seed=seed, told_by_another_class=True) for seed in (0, 1))
-    found = gl.audit_predictions(target, shadow=shadow, baseline=False)
-    assert abs(found.attack("class_mentr").auc.value - 0.5) < 0.1
-    assert found.attack("nn_nasr").auc.value > 0.9
+    results = gl.audit_predictions(target, shadow=shadow, baseline=False)
+    assert abs(results.attack("class_mentr").auc.value - 0.5) < 0.1
+    assert results.attack("nn_nasr").auc.value > 0.9
 
 
 def test_networks_need_a_shadow_and_classes(answers):
@@ -350,13 +350,13 @@ def test_without_labels_what_reads_none_runs_and_says_so(people, tmp_path):
     path = written(people.drop(columns="y_true"), tmp_path / "a.csv")
     with pytest.raises(InputError, match=r"label= \(--label\).*labelled=False \(--no-labels\)"):
         read_predictions(path, member="is_train", answer="prob_yes")
-    found = gl.audit_predictions(read_predictions(path, member="is_train", answer="prob_yes", labelled=False))
-    assert [one.name for one in found.outcomes] == ["entropy"]
-    assert found.attack("entropy").auc.value > 0.8
-    assert found.subject.accuracy_members is None
-    assert found.check("GL122").state == "issue"
-    assert "without labels" in found.summary(verbose=True)
-    assert found.baseline is None  # what the model answers is not known without asking it
+    results = gl.audit_predictions(read_predictions(path, member="is_train", answer="prob_yes", labelled=False))
+    assert [one.name for one in results.outcomes] == ["entropy"]
+    assert results.attack("entropy").auc.value > 0.8
+    assert results.subject.accuracy_members is None
+    assert results.check("GL122").state == "issue"
+    assert "without labels" in results.summary(verbose=True)
+    assert results.baseline is None  # what the model answers is not known without asking it
 
 
 def test_without_labels_only_features_are_known_without_the_model(people):
@@ -377,10 +377,10 @@ def test_without_labels_no_answer_is_taken_for_one(people, tmp_path):
     answers = np.column_stack([1 - people["prob_yes"], people["prob_yes"]])
     member, sex = people["is_train"].astype(bool), np.where(np.arange(60) % 3, "f", "m")
     given = gl.Predictions(answers, None, member, classes=["no", "yes"], groups={"sex": sex}, labelled=False)
-    found = gl.audit_predictions(given, folder=tmp_path / "a")
-    assert (found.records["label"] == "").all()
-    assert {kind.kind for kind in (*found.group_risks.judged, *found.group_risks.small)} == {"group"}
-    page = found.to_html(tmp_path / "a.html").read_text()
+    results = gl.audit_predictions(given, folder=tmp_path / "a")
+    assert (results.records["label"] == "").all()
+    assert {kind.kind for kind in (*results.group_risks.judged, *results.group_risks.small)} == {"group"}
+    page = results.to_html(tmp_path / "a.html").read_text()
     assert "label = " not in page
     assert ">Label</th>" not in page
     alone = gl.audit_predictions(replace(given, groups={}))

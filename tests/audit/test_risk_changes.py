@@ -39,7 +39,7 @@ def test_the_furthest_stands_first_and_only_members_do():
     assert turned.risk_changes.fell == pair.risk_changes.rose
 
 
-def test_without_a_difference_between_halves_nothing_can_be_said():
+def test_without_a_difference_between_halves_there_is_no_estimate():
     audits = two("smooth", 200, np.random.default_rng(4), rise=20)
     for one in audits.values():
         one.records["mu_halves"] = np.nan

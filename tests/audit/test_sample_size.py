@@ -47,10 +47,10 @@ def test_a_value_beyond_the_limit_is_settled_by_no_number():
     assert sample_size_factor(Estimate(0.6, 0.55, 0.65), Limit(0.6)) == np.inf
 
 
-def test_nothing_is_said_where_the_interval_says_nothing():
+def test_an_uninformative_interval_has_no_sample_size():
     assert np.isnan(sample_size_factor(WITHHELD, Limit(0.6)))
     assert np.isnan(sample_size_factor(Estimate(0.5, 0.0, 1.0), Limit(0.6)))
 
 
-def test_where_nobody_was_called_the_upper_end_falls_as_one_over_the_records():
+def test_without_flagged_records_the_upper_limit_falls_as_one_over_n():
     assert sample_size_factor(Estimate(0.0, 0.0, 0.04), Limit(0.01, "tpr", 0.01)) == pytest.approx(4, rel=0.05)

@@ -38,7 +38,7 @@ def test_differences_within_a_standard_error_are_left_and_large_ones_made_up_for
     assert np.corrcoef(weights, plain)[0, 1] > 0.9  # the other columns hardly move them
 
 
-def test_sides_that_nothing_can_balance_are_told_by_their_odds():
+def test_sets_that_nothing_can_balance_are_separated_by_their_odds():
     member = np.arange(200) < 100
     kinds = np.c_[member * 1.0, np.random.default_rng(2).normal(size=200)]
     found = log_odds(kinds, member, np.arange(200))

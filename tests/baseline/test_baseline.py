@@ -83,7 +83,7 @@ def test_people_of_one_census_are_flagged_no_more_often_than_promised(real_data,
 
 
 @pytest.mark.slow
-def test_visits_of_the_same_persons_are_told_apart_unless_persons_are_known():
+def test_visits_of_the_same_persons_are_distinguished_unless_persons_are_known():
     """That the test above could fail: the same worlds without persons."""
     found = []
     for k in range(3):

@@ -38,7 +38,7 @@ def test_whatever_is_given_becomes_finite_numbers(name, values):
     assert x.sources == expected.get(name, x.sources)
 
 
-def test_missing_numbers_are_told_from_average_ones():
+def test_missing_numbers_are_distinguished_from_average_ones():
     missing = np.arange(60) % 3 == 0
     found = columns_of(pd.DataFrame({"a": np.where(missing, np.nan, np.arange(60.0))}), np.random.default_rng(0))
     assert (found.values.shape[1], found.sources) == (2, 1)

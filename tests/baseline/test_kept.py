@@ -39,33 +39,33 @@ def years():
 @pytest.mark.slow
 def test_an_audit_of_two_kinds_of_records_does_not_say_yes(years, caplog):
     with caplog.at_level(logging.WARNING):
-        found = gl.audit(*years, references=0, attacks=["loss", "entropy"])
+        results = gl.audit(*years, references=0, attacks=["loss", "entropy"])
     assert "never queries the model" in caplog.text
-    assert found.check("GL119").state == "issue"
-    assert found.check("GL119").values["p_value"] == found.baseline.p_value == 1 / 400
-    assert verdict_text(replace(found, baseline=None)).startswith("Yes")
-    assert verdict_text(found).startswith("Unclear. Members and non-members differ without the model")
-    assert "cannot be attributed to the model alone" in verdict_text(found)
-    assert "1 in 20 random splits" not in verdict_text(found)  # p = 1 / 400
-    weak = replace(found, baseline=replace(found.baseline, p_value=0.04))
+    assert results.check("GL119").state == "issue"
+    assert results.check("GL119").values["p_value"] == results.baseline.p_value == 1 / 400
+    assert verdict_text(replace(results, baseline=None)).startswith("Yes")
+    assert verdict_text(results).startswith("Unclear. Members and non-members differ without the model")
+    assert "cannot be attributed to the model alone" in verdict_text(results)
+    assert "1 in 20 random splits" not in verdict_text(results)  # p = 1 / 400
+    weak = replace(results, baseline=replace(results.baseline, p_value=0.04))
     assert "1 in 20 random splits" in verdict_text(weak)
-    assert "sources" not in found.untested
-    words = " ".join(summary(found).split())
-    assert f"separates members from non-members with AUC {found.baseline.auc:.3f}" in words
-    assert f"80% power to detect a difference of AUC {found.baseline.detectable_auc:.3f}" in words
-    source = report_page(found)
+    assert "sources" not in results.untested
+    words = " ".join(summary(results).split())
+    assert f"separates members from non-members with AUC {results.baseline.auc:.3f}" in words
+    assert f"80% power to detect a difference of AUC {results.baseline.detectable_auc:.3f}" in words
+    source = report_page(results)
     assert 'id="baseline"' in source
 
 
 @pytest.mark.slow
 def test_one_source_keeps_its_answer(tree, blobs, caplog):
     with caplog.at_level(logging.WARNING):
-        found = gl.audit(tree, *blobs, references=0)
+        results = gl.audit(tree, *blobs, references=0)
     assert not caplog.records
-    assert found.check("GL119").state == "passed"
-    assert verdict_text(found).startswith("Yes")
-    assert f"AUC {found.baseline.detectable_auc:.3f} or more." in " ".join(summary(found).split())
-    assert "No evidence that the two sets differ without the model" in found._repr_html_()
+    assert results.check("GL119").state == "passed"
+    assert verdict_text(results).startswith("Yes")
+    assert f"AUC {results.baseline.detectable_auc:.3f} or more." in " ".join(summary(results).split())
+    assert "No evidence that the two sets differ without the model" in results._repr_html_()
 
 
 def never(*arguments, **options):
@@ -73,7 +73,7 @@ def never(*arguments, **options):
 
 
 @pytest.mark.slow
-def test_it_is_made_once_and_found_again(tree, blobs, tmp_path, monkeypatch):
+def test_the_baseline_is_computed_once_and_read_again(tree, blobs, tmp_path, monkeypatch):
     first = gl.audit(tree, *blobs, references=0, folder=tmp_path / "a")
     before = (tmp_path / "a" / "results.json").read_bytes()
     monkeypatch.setattr(kept, "cross_fit_baseline", never)
@@ -87,14 +87,14 @@ def test_it_is_made_once_and_found_again(tree, blobs, tmp_path, monkeypatch):
 
 @pytest.mark.slow
 def test_a_folder_without_it_or_with_that_of_other_records_gets_its_own(tree, blobs, tmp_path):
-    found = gl.audit(tree, *blobs, references=0, folder=tmp_path / "a")
+    results = gl.audit(tree, *blobs, references=0, folder=tmp_path / "a")
     path = tmp_path / "a" / "baseline.json"
     content, store = json.loads(path.read_text()), open_store(tmp_path / "a")
     store.write_json(path, {"digest": "others", "baseline": {**content["baseline"], "auc": 0.9}})
-    assert gl.audit(tree, *blobs, references=0, folder=tmp_path / "a").baseline == found.baseline
+    assert gl.audit(tree, *blobs, references=0, folder=tmp_path / "a").baseline == results.baseline
     path.unlink()
     assert gl.read_case(tmp_path / "a").baseline is None
-    assert gl.audit(tree, *blobs, references=0, folder=tmp_path / "a").baseline == found.baseline
+    assert gl.audit(tree, *blobs, references=0, folder=tmp_path / "a").baseline == results.baseline
     assert json.loads(path.read_text()) == content
 
 
@@ -111,19 +111,19 @@ def test_persons_and_groups_are_part_of_what_it_is_made_of(tree, blobs, tmp_path
 
 @pytest.mark.slow
 def test_it_can_be_left_out_and_the_results_say_so(years):
-    found = gl.audit(*years, references=0, attacks=["loss"], baseline=False)
-    assert found.baseline is None
-    assert found.check("GL119").state == "not run"
-    assert "sources" in found.untested
-    assert verdict_text(found).startswith("Yes")
+    results = gl.audit(*years, references=0, attacks=["loss"], baseline=False)
+    assert results.baseline is None
+    assert results.check("GL119").state == "not run"
+    assert "sources" in results.untested
+    assert verdict_text(results).startswith("Yes")
 
 
 @pytest.mark.slow
 def test_it_does_not_apply_where_members_were_drawn(blobs, tmp_path):
     (x, y), _ = blobs
-    found = gl.play(gl.games.Sides(100, 100), DecisionTreeClassifier(), (x, y), references=0, folder=tmp_path / "a")
-    assert (found.baseline, found.check("GL119").state) == (None, "not applicable")
-    assert "sources" not in found.untested
+    results = gl.play(gl.games.Sides(100, 100), DecisionTreeClassifier(), (x, y), references=0, folder=tmp_path / "a")
+    assert (results.baseline, results.check("GL119").state) == (None, "not applicable")
+    assert "sources" not in results.untested
     assert evaluate_case(gl.read_case(tmp_path / "a")).check("GL119").state == "not applicable"
 
 
@@ -142,26 +142,26 @@ def test_predictions_are_inputs_by_label_and_group(tmp_path):
     member = np.arange(200) < 100
     labels = np.where(rng.random(200) < 0.5, rng.integers(2, size=200), member)
     answers = rng.dirichlet([2, 2], size=200)
-    found = gl.audit_predictions(gl.Predictions(answers, labels, member))
-    assert found.baseline.inputs == ("label",)
-    assert found.baseline.significant
-    assert "a model-free baseline" in summary(found).replace("\n    ", " ")
+    results = gl.audit_predictions(gl.Predictions(answers, labels, member))
+    assert results.baseline.inputs == ("label",)
+    assert results.baseline.significant
+    assert "a model-free baseline" in summary(results).replace("\n    ", " ")
     np.savez(tmp_path / "a.npz", probabilities=answers, labels=labels, member=member)
     options = ["audit", "--predictions", str(tmp_path / "a.npz"), "--out", str(tmp_path / "out")]
     assert CliRunner().invoke(main, options).exit_code == 0
-    assert gl.read_results(tmp_path / "out").baseline == found.baseline
+    assert gl.read_results(tmp_path / "out").baseline == results.baseline
     assert CliRunner().invoke(main, [*options, "--no-baseline"]).exit_code == 0
     assert gl.read_results(tmp_path / "out").check("GL119").state == "not run"
 
 
 def test_a_case_made_by_hand_has_none():
-    found = evaluate_case(leaking_case())
-    assert (found.baseline, found.check("GL119").state) == (None, "not run")
+    results = evaluate_case(leaking_case())
+    assert (results.baseline, results.check("GL119").state) == (None, "not run")
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["women against men", "age <= 30 against others, column left out"])
-def test_a_model_that_saw_neither_sex_nor_age_group_is_not_said_to_leak(name, real_data, monkeypatch):
+def test_a_model_that_saw_neither_sex_nor_age_group_does_not_leak(name, real_data, monkeypatch):
     monkeypatch.setenv("GUESTLIST_DATA", str(real_data("adult.parquet").parent))
     found = worlds.two_kinds(name, repeats=4, each=100)
     assert found["says_yes"] == 0

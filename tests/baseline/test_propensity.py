@@ -26,7 +26,7 @@ def weights_of(x, fold, member):
     )
 
 
-def test_nobody_teaches_their_own_score(shifted):
+def test_no_record_is_scored_by_a_model_fitted_on_it(shifted):
     x, fold, member = shifted
     other = np.where(fold == 2, ~member, member)
     scores, changed = (tree_scores(x, fold, truth) for truth in (member, other))

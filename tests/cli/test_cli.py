@@ -40,12 +40,12 @@ def guestlist(*arguments):
 @pytest.fixture(scope="module")
 def audited(files):
     out = files / "audit"
-    found = guestlist(
+    result = guestlist(
         "audit", "--model", files / "model.skops", "--members", files / "train.parquet", "--nonmembers", files / "holdout.csv",
         "--label", "income", "--group", "sex", "--out", out, "--references", 8, "--jobs", 1,
     )  # fmt: skip
-    assert found.exit_code == 0, found.output
-    return out, found
+    assert result.exit_code == 0, result.output
+    return out, result
 
 
 def test_audit_prints_an_answer_and_writes_a_report(audited):
@@ -120,8 +120,8 @@ def test_no_raw_feature_is_in_the_folder_or_the_report(audited, blobs):
 
 
 def test_json_goes_to_stdout_and_nothing_else(files):
-    found = guestlist("audit", "--predictions", files / "preds.npz", "--out", files / "p", "--json")
-    assert json.loads(found.stdout)["headline"]["name"] == "loss"
+    result = guestlist("audit", "--predictions", files / "preds.npz", "--out", files / "p", "--json")
+    assert json.loads(result.stdout)["headline"]["name"] == "loss"
 
 
 @pytest.mark.slow
@@ -131,9 +131,9 @@ def test_collect_adds_references_from_the_remembered_inputs(audited, files, tmp_
     out, _ = audited
     shutil.copytree(out, files / "more")
     before = (out / "signals" / "model-0003.npz").read_bytes()
-    found = guestlist("collect", files / "more", "--references", 11, "--jobs", 1, "--json")
-    assert found.exit_code == 0, found.output
-    assert json.loads(found.stdout)["references"]["count"] == 11
+    result = guestlist("collect", files / "more", "--references", 11, "--jobs", 1, "--json")
+    assert result.exit_code == 0, result.output
+    assert json.loads(result.stdout)["references"]["count"] == 11
     assert (files / "more" / "signals" / "model-0003.npz").read_bytes() == before
     grown = guestlist("collect", files / "more", "--until-width", 0.3, "--at-most", 20, "--jobs", 1, "--json")
     assert json.loads(grown.stdout)["references"]["count"] == 16
@@ -150,10 +150,10 @@ def test_evidence_is_collected_when_asked_for_and_what_lacks_it_says_how(files):
     assert lacking.exit_code == 2
     assert "guestlist collect DIR --evidence distilled" in lacking.stderr
     assert guestlist(*audit, "--attack", "loss", "--evidence", "perturbed:copies=2").exit_code == 0
-    found = guestlist("collect", out, "--evidence", "distilled:models=5", "--jobs", 1, "--json")
-    assert found.exit_code == 0, found.output
+    result = guestlist("collect", out, "--evidence", "distilled:models=5", "--jobs", 1, "--json")
+    assert result.exit_code == 0, result.output
     # What was named before, and what the new evidence is for.
-    assert [finding["name"] for finding in json.loads(found.stdout)["outcomes"]] == ["loss", "distillation"]
+    assert [finding["name"] for finding in json.loads(result.stdout)["outcomes"]] == ["loss", "distillation"]
     other = guestlist("collect", out, "--attack", "union(loss,lira)", "--references", 5, "--jobs", 1, "--json")
     assert [finding["name"] for finding in json.loads(other.stdout)["outcomes"]] == ["union_loss_lira"]
     wrong = guestlist("collect", out, "--evidence", "distilled:copies=5")
@@ -167,42 +167,42 @@ def test_evidence_is_collected_when_asked_for_and_what_lacks_it_says_how(files):
 @pytest.mark.slow
 def test_collect_needs_to_know_where_the_inputs_are(files, snapshot):
     guestlist("audit", "--predictions", files / "preds.npz", "--out", files / "q")
-    found = guestlist("collect", files / "q", "--references", 4)
-    assert found.exit_code == 2
-    snapshot(found.stderr)
+    result = guestlist("collect", files / "q", "--references", 4)
+    assert result.exit_code == 2
+    snapshot(result.stderr)
     assert guestlist("collect", files / "q").exit_code == 2
 
 
 @pytest.mark.slow
 def test_report_writes_the_same_page_again(audited, tmp_path):
     out, _ = audited
-    found = guestlist("report", out, "--out", tmp_path / "again.html")
-    assert found.exit_code == 0
+    result = guestlist("report", out, "--out", tmp_path / "again.html")
+    assert result.exit_code == 0
     assert (tmp_path / "again.html").read_bytes() == (out / "report.html").read_bytes()
 
 
 @pytest.mark.slow
 def test_report_shows_features_only_if_asked(audited, tmp_path):
     out, _ = audited
-    found = guestlist("report", out, "--features", "--out", tmp_path / "features.html")
-    assert found.exit_code == 0, found.output
+    result = guestlist("report", out, "--features", "--out", tmp_path / "features.html")
+    assert result.exit_code == 0, result.output
     columns = [f'<th scope="col"><bdi>{name}</bdi></th>' for name in "vwxyz"]
-    shown = (tmp_path / "features.html").read_text("utf-8")
-    assert all(column in shown for column in columns)
+    text = (tmp_path / "features.html").read_text("utf-8")
+    assert all(column in text for column in columns)
     withheld = (out / "report.html").read_text("utf-8")
     assert not any(column in withheld for column in columns)
 
 
 @pytest.mark.parametrize("suffix", ["csv", "parquet"])
-def test_a_misspelt_column_is_told_before_the_model_is_looked_for(suffix, tmp_path):
+def test_a_misspelt_column_is_reported_before_the_model_is_read(suffix, tmp_path):
     table, path = pd.DataFrame({"age": [1, 2], "income": [0, 1]}), tmp_path / f"people.{suffix}"
     table.to_csv(path, index=False) if suffix == "csv" else table.to_parquet(path)
     sides = ("--members", path, "--nonmembers", path)
-    found = guestlist(
+    result = guestlist(
         "audit", "--model", tmp_path / "nowhere.skops", *sides, "--label", "incme", "--out", tmp_path / "a"
     )
-    assert found.exit_code == 2
-    assert all(fact in found.stderr for fact in ("members", "'incme'", "age", "income"))
+    assert result.exit_code == 2
+    assert all(fact in result.stderr for fact in ("members", "'incme'", "age", "income"))
     assert not (tmp_path / "a").exists()
 
 
@@ -223,10 +223,10 @@ def test_gate_exits_with_one_beyond_the_limit_and_zero_below(audited):
 
 @pytest.mark.parametrize("what", ["attacks", "signals", "evidence", "datasets"])
 def test_show_lists_the_tables(what):
-    found = guestlist("show", what)
-    assert found.exit_code == 0
+    result = guestlist("show", what)
+    assert result.exit_code == 0
     rows = json.loads(guestlist("show", what, "--json").stdout)
-    assert all(next(iter(row.values())) in found.stdout for row in rows)
+    assert all(next(iter(row.values())) in result.stdout for row in rows)
     if what == "attacks":
         assert [row["attack"] for row in rows] == list(ATTACKS)
 
@@ -262,10 +262,10 @@ def test_show_lists_the_tables(what):
     ids=lambda part: part if isinstance(part, str) else " ".join(part),
 )
 def test_a_users_mistake_is_one_line_and_status_two(arguments, fact, snapshot):
-    found = guestlist(*arguments)
-    assert found.exit_code == 2
-    snapshot(found.stderr, fact)
-    assert "Traceback" not in found.output
+    result = guestlist(*arguments)
+    assert result.exit_code == 2
+    snapshot(result.stderr, fact)
+    assert "Traceback" not in result.output
 
 
 @pytest.mark.slow
@@ -288,14 +288,14 @@ def test_an_ignored_check_is_recorded_and_remembered(files):
 def test_damaged_results_are_named(audited, tmp_path):
     for content in ("{", "{}", '{"format": 2}', '{"format": 3, "subject": {}}', "[1]"):
         (tmp_path / "results.json").write_text(content)
-        found = guestlist("report", tmp_path)
-        assert found.exit_code == 2, content
-        assert "results.json" in found.stderr
+        result = guestlist("report", tmp_path)
+        assert result.exit_code == 2, content
+        assert "results.json" in result.stderr
 
 
 @pytest.mark.slow
 def test_demo_runs_on_embedded_data(tmp_path):
-    found = guestlist("demo", "--quick", "--out", tmp_path / "demo", "--jobs", 1, "--quiet")
-    assert found.exit_code == 0
+    result = guestlist("demo", "--quick", "--out", tmp_path / "demo", "--jobs", 1, "--quiet")
+    assert result.exit_code == 0
     assert (tmp_path / "demo" / "report.html").exists()
-    assert found.stderr == ""
+    assert result.stderr == ""

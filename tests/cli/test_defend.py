@@ -48,12 +48,12 @@ def leaking(files):
 def test_from_the_folder_of_an_audit_to_what_helps(leaking):
     before = (leaking / "results.json").read_bytes()
     chosen = ("--defence", "regularised", "--defence", "removal", "--defence", "l2")
-    found = guestlist("defend", leaking, *chosen, "--jobs", 1)
-    assert found.exit_code == 0, found.output
-    assert "15 models" in found.stderr  #: again, two parameters and two shares, three models each
-    assert "removal share=0.2" in found.stderr
-    assert "regularised n_neighbors=18" in found.stdout
-    assert "l2" in found.stdout
+    result = guestlist("defend", leaking, *chosen, "--jobs", 1)
+    assert result.exit_code == 0, result.output
+    assert "15 models" in result.stderr  #: again, two parameters and two shares, three models each
+    assert "removal share=0.2" in result.stderr
+    assert "regularised n_neighbors=18" in result.stdout
+    assert "l2" in result.stdout
     assert (leaking / "results.json").read_bytes() == before
     again = guestlist("defend", leaking, *chosen, "--jobs", 1, "--json")
     rows = {row["name"]: row for row in json.loads(again.stdout)}
@@ -66,16 +66,16 @@ def test_from_the_folder_of_an_audit_to_what_helps(leaking):
 @pytest.mark.slow
 def test_from_files_it_audits_the_plain_model_first(files):
     out = files / "whole"
-    found = guestlist("defend", *inputs(files), "--out", out, "--defence", "l2", *QUICK)
-    assert found.exit_code == 0, found.output
+    result = guestlist("defend", *inputs(files), "--out", out, "--defence", "l2", *QUICK)
+    assert result.exit_code == 0, result.output
     assert {"plain", "trained_again"} <= {path.name for path in out.iterdir()}
     assert json.loads((out / "plain" / "manifest.json").read_text())["about"]["request"]["label"] == "label"
 
 
 def test_an_estimate_alone_makes_no_folder(files):
-    found = guestlist("defend", *inputs(files), "--out", files / "none", "--estimate", *QUICK)
-    assert found.exit_code == 0, found.output
-    assert re.search(r"\d+ models", found.stdout)
+    result = guestlist("defend", *inputs(files), "--out", files / "none", "--estimate", *QUICK)
+    assert result.exit_code == 0, result.output
+    assert re.search(r"\d+ models", result.stdout)
     assert not (files / "none").exists()
 
 
@@ -88,9 +88,9 @@ def test_what_is_missing_or_would_not_be_read_is_named(files, leaking):
         ([leaking, "--defence", "rouned"], "no defence 'rouned'"),
         ([files / "nothing"], "nothing"),
     ):
-        found = guestlist("defend", *arguments)
-        assert found.exit_code == 2
-        assert said in " ".join(found.output.split())
+        result = guestlist("defend", *arguments)
+        assert result.exit_code == 2
+        assert said in " ".join(result.output.split())
 
 
 def test_durations_are_for_people():

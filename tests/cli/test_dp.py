@@ -38,15 +38,15 @@ def options(people, out):
 @pytest.mark.slow
 def test_training_without_noise_is_caught(people, tmp_path):
     asked = [*options(people, tmp_path / "off"), "--epsilon", 1, "--noise", 0, "--epochs", 80]
-    told = run(*asked)
-    assert told.exit_code == 0, told.output
-    assert "noise 0 times the clip of 1; ε = 1 at δ = 1e-05" in told.output
-    assert "No: the claim of ε = 1 at δ = 1e-05 is contradicted" in told.output
+    result = run(*asked)
+    assert result.exit_code == 0, result.output
+    assert "noise 0 times the clip of 1; ε = 1 at δ = 1e-05" in result.output
+    assert "No: the claim of ε = 1 at δ = 1e-05 is contradicted" in result.output
     assert (tmp_path / "off" / "report.html").exists()
     again = CliRunner().invoke(main, ["epsilon", str(tmp_path / "off")])
-    assert again.output.strip() in told.output
-    found = json.loads(run(*asked, "--json").output)  # the folder is there
-    assert found["epsilon"]["claimed"] == {"epsilon": 1.0, "delta": 1e-5, "gaussian": False}
+    assert again.output.strip() in result.output
+    document = json.loads(run(*asked, "--json").output)  # the folder is there
+    assert document["epsilon"]["claimed"] == {"epsilon": 1.0, "delta": 1e-5, "gaussian": False}
 
 
 @pytest.mark.slow
@@ -54,25 +54,25 @@ def test_training_as_promised_is_not(people, tmp_path, monkeypatch):
     enough = 6.0  # to search for the least takes longer than all else
     assert gl.privacy.epsilon_of(enough, rate=0.5, steps=4, delta=1e-3, accountant="rdp") < 1
     monkeypatch.setattr("guestlist.defences.dp_sgd.noise_for", lambda *_, **__: enough)
-    told = run(*options(people, tmp_path / "kept"), "--epsilon", 1, "--delta", 1e-3, "--epochs", 2, "--all-records")
-    assert told.exit_code == 0, told.output
-    assert "ε = 1 at δ = 0.001" in told.output
-    assert "is not contradicted" in told.output
+    result = run(*options(people, tmp_path / "kept"), "--epsilon", 1, "--delta", 1e-3, "--epochs", 2, "--all-records")
+    assert result.exit_code == 0, result.output
+    assert "ε = 1 at δ = 0.001" in result.output
+    assert "is not contradicted" in result.output
     case = gl.read_case(tmp_path / "kept")
     assert case.setting.game["name"] == "bernoulli"
     assert case.setting.claimed == gl.Claim(1.0, 1e-3)
 
 
-def test_what_cannot_be_trained_is_told_before(people, tmp_path):
+def test_impossible_training_is_reported_first(people, tmp_path):
     wrong = {
         "no column 'sick'": ["--label", "sick"],
         "400 different values": ["--label", "x1"],
         "500 canaries were requested": ["--label", "ill", "--canaries", 500],
     }
     for words, arguments in wrong.items():
-        told = run("--data", people, "--out", tmp_path / "no", "--epsilon", 1, "--noise", 0, *arguments)
-        assert told.exit_code == 2, told.output
-        assert words in told.output
+        result = run("--data", people, "--out", tmp_path / "no", "--epsilon", 1, "--noise", 0, *arguments)
+        assert result.exit_code == 2, result.output
+        assert words in result.output
     assert not (tmp_path / "no").exists()
 
 

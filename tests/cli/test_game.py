@@ -50,12 +50,12 @@ def test_a_game_from_a_table_to_a_page(game, people, tmp_path):
     out = tmp_path / "game"
     result = run("game", *game, "--data", people, "--label", "y", "--drop", "note", "--out", out, *QUICK)
     assert result.exit_code == 0, result.output
-    found = json.loads((out / "experiment.json").read_text())
-    assert found["repeats"] == 2
+    document = json.loads((out / "experiment.json").read_text())
+    assert document["repeats"] == 2
     text = (out / "experiment.html").read_text()
     assert "north<b>" not in text
     again = run("game", *game, "--data", people, "--label", "y", "--drop", "note", "--out", out, "--json", *QUICK)
-    assert json.loads(again.output) == found
+    assert json.loads(again.output) == document
 
 
 def test_wrong_games_end_with_a_sentence(people, tmp_path, snapshot):

@@ -40,9 +40,9 @@ def test_a_summary_is_short_and_shown_whole(path):
     summary = COMMANDS[path].get_short_help_str(limit=1000)
     assert len(summary) <= 60
     assert summary.endswith(".")
-    shown = CliRunner().invoke(main, [*path[:-1], "--help"], terminal_width=80).output
-    assert f"{path[-1]} " in shown
-    assert summary in shown
+    text = CliRunner().invoke(main, [*path[:-1], "--help"], terminal_width=80).output
+    assert f"{path[-1]} " in text
+    assert summary in text
 
 
 @pytest.mark.parametrize("option", OPTIONS)
@@ -56,10 +56,10 @@ def test_an_option_is_in_a_section_and_its_text_makes_sense_alone(option):
 
 
 def test_help_lists_options_by_section():
-    shown = CliRunner().invoke(main, ["audit", "--help"], terminal_width=80).output
-    titles = [line.rstrip(":") for line in shown.splitlines() if re.fullmatch("[A-Z][a-z]+:", line)]
+    text = CliRunner().invoke(main, ["audit", "--help"], terminal_width=80).output
+    titles = [line.rstrip(":") for line in text.splitlines() if re.fullmatch("[A-Z][a-z]+:", line)]
     assert titles == list(help_texts.SECTIONS)
-    assert max(map(len, shown.splitlines())) <= 80
+    assert max(map(len, text.splitlines())) <= 80
 
 
 def test_the_command_line_loads_no_heavy_library():

@@ -21,9 +21,9 @@ def tables(blobs, tmp_path_factory):
 
 
 def knn(*arguments):
-    found = CliRunner().invoke(main, ["knn", *map(str, arguments)], catch_exceptions=False)
-    assert found.exit_code == 0, found.output
-    return found.stdout
+    result = CliRunner().invoke(main, ["knn", *map(str, arguments)], catch_exceptions=False)
+    assert result.exit_code == 0, result.output
+    return result.stdout
 
 
 def points(tables):
@@ -100,9 +100,9 @@ def test_minimise_starts_at_one_accuracy_where_records_tie(value, tmp_path):
 )
 def test_mistakes_are_one_line(arguments, fact, tables):
     filled = [a.format(tables / "train.parquet") for a in arguments]
-    found = CliRunner().invoke(main, ["knn", *filled], catch_exceptions=False)
-    assert found.exit_code == 2
-    assert fact in found.stderr
+    result = CliRunner().invoke(main, ["knn", *filled], catch_exceptions=False)
+    assert result.exit_code == 2
+    assert fact in result.stderr
 
 
 def test_words_are_as_far_apart_as_each_other_and_missing_values_are_named(snapshot):

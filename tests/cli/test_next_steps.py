@@ -29,9 +29,9 @@ def tree() -> DecisionTreeClassifier:
 
 
 def invoke(*arguments: str) -> str:
-    found = CliRunner().invoke(main, list(arguments))
-    assert found.exit_code == 0, found.output
-    return found.output
+    result = CliRunner().invoke(main, list(arguments))
+    assert result.exit_code == 0, result.output
+    return result.output
 
 
 def pasted(text: str) -> list[str]:
@@ -89,9 +89,9 @@ def test_the_demo_remembers_its_model_and_records(place, monkeypatch):
     small = {"members": MEMBERS.drop(columns="name"), "nonmembers": NONMEMBERS.drop(columns="name"), "label": "income"}
     monkeypatch.setattr("guestlist._audit.demo.demo_inputs", lambda: {"model": tree(), **small})
     monkeypatch.setattr("guestlist._audit.demo.QUICK", 2)
-    shown = invoke("demo", "--quick", "--out", "audits/demo", "--jobs", "1", "--quiet")
-    assert len(shown.splitlines()) <= 24  # a tree has two attackers; the network of the demo has one
-    printed = pasted(shown)
+    result = invoke("demo", "--quick", "--out", "audits/demo", "--jobs", "1", "--quiet")
+    assert len(result.splitlines()) <= 24  # a tree has two attackers; the network of the demo has one
+    printed = pasted(result)
     advice = "guestlist defend audits/demo"
     assert f"`{advice}`" in defence_step(gl.read_results("audits/demo"), Path("audits/demo"))
     assert set(printed) <= {advice}  # with two references the leak may not be significant

@@ -59,10 +59,10 @@ def test_a_number_outside_its_range_is_refused(case):
     name, refused = option.opts[0], [text for text in BAD if not fits(option.type, text)]
     assert {"nan", "inf", str(10**20), ""} <= set(refused)
     for text in refused:
-        found = CliRunner().invoke(main, [*path, name, text])
-        assert found.exit_code == 2, (text, found.output)
-        assert isinstance(found.exception, SystemExit)
-        assert f"Invalid value for '{name}'" in found.output, (text, found.output)
+        result = CliRunner().invoke(main, [*path, name, text])
+        assert result.exit_code == 2, (text, result.output)
+        assert isinstance(result.exception, SystemExit)
+        assert f"Invalid value for '{name}'" in result.output, (text, result.output)
 
 
 @pytest.mark.parametrize(
@@ -78,17 +78,17 @@ def test_a_number_outside_its_range_is_refused(case):
     ],
 )
 def test_a_number_above_the_maximum_is_refused_with_the_maximum(arguments, said):
-    found = CliRunner().invoke(main, arguments)
-    assert found.exit_code == 2
-    assert said in found.output
+    result = CliRunner().invoke(main, arguments)
+    assert result.exit_code == 2
+    assert said in result.output
 
 
 @pytest.mark.parametrize("case", options(PathType), ids=named)
 def test_an_empty_path_is_refused(case):
     path, option = case
-    found = CliRunner().invoke(main, [*path, option.opts[0], ""])
-    assert found.exit_code == 2
-    assert f"Invalid value for '{option.opts[0]}'" in found.output
+    result = CliRunner().invoke(main, [*path, option.opts[0], ""])
+    assert result.exit_code == 2
+    assert f"Invalid value for '{option.opts[0]}'" in result.output
 
 
 def test_every_path_is_of_our_kind():

@@ -101,7 +101,7 @@ def test_labels_that_change():
     [shuffled(), lambda x: probability(np.sort(x, axis=0)), lambda x: probability(x)[::-1]],
     ids=["shuffled", "sorted", "reversed"],
 )
-def test_another_order_is_told(predict):
+def test_another_order_is_reported(predict):
     with pytest.raises(InputError, match="outputs in a different order from the records"):
         state(predict)
 

@@ -95,7 +95,7 @@ def test_judging_that_takes_no_time_is_silent(capsys):
     assert capsys.readouterr().err == ""
 
 
-def test_judging_that_takes_long_is_told(capsys, monkeypatch):
+def test_a_long_evaluation_shows_progress(capsys, monkeypatch):
     monkeypatch.setattr("guestlist._collect.progress.WAIT", 1e-9)
     assert list(evaluation_progress(show_progress)(range(3), total=3)) == [0, 1, 2]
     assert "Evaluating: 1/3" in capsys.readouterr().err

@@ -40,7 +40,7 @@ def audit(model, folder=None, references=4, **options):
 
 
 @pytest.mark.parametrize("encoders", [(OneHotEncoder(),), (SimpleImputer(strategy="most_frequent"), OneHotEncoder())])
-def test_it_is_told_before_there_is_a_folder(encoders, tmp_path):
+def test_rare_categories_are_reported_before_there_is_a_folder(encoders, tmp_path):
     model = pipeline(*encoders)
     words = r"Reference model \d would train without a value of 'job' that 1 of 240 records .* references=0 \(--references 0\)"
     with pytest.raises(InputError, match=words) as caught:
@@ -64,7 +64,7 @@ def common(jobs):
     return jobs.where(jobs != "Other", "clerk")
 
 
-def test_what_no_reference_refuses_is_not_told():
+def test_categories_that_no_reference_refuses_are_not_reported():
     listed = OneHotEncoder(categories=[["nurse", "clerk", "Other"]])
     grouped = (FunctionTransformer(common), OneHotEncoder())
     for encoders in ((OneHotEncoder(handle_unknown="ignore"),), (listed,), grouped):

@@ -53,18 +53,18 @@ def test_it_stops_at_the_most():
 
 @pytest.mark.slow
 def test_an_audit_grows_and_keeps_what_it_has(tree, blobs, tmp_path):
-    found = gl.audit(tree, *blobs, references=gl.UntilWidth(0.01, start=8, at_most=18), jobs=1, folder=tmp_path / "a")
-    assert found.references.count > 8
-    again = gl.audit(tree, *blobs, references=found.references.count, jobs=1, folder=tmp_path / "a")
-    assert again.document()["outcomes"] == found.document()["outcomes"]
-    wide = found.check("GL111")
+    results = gl.audit(tree, *blobs, references=gl.UntilWidth(0.01, start=8, at_most=18), jobs=1, folder=tmp_path / "a")
+    assert results.references.count > 8
+    again = gl.audit(tree, *blobs, references=results.references.count, jobs=1, folder=tmp_path / "a")
+    assert again.document()["outcomes"] == results.document()["outcomes"]
+    wide = results.check("GL111")
     assert wide.state == "issue"
-    assert (wide.values["wanted"], wide.values["references"]) == (0.01, found.references.count)
-    assert f"wide with {found.references.count} reference models; 0.01" in sentence(wide)
+    assert (wide.values["wanted"], wide.values["references"]) == (0.01, results.references.count)
+    assert f"wide with {results.references.count} reference models; 0.01" in sentence(wide)
     assert again.check("GL111").state == "not applicable"
 
 
-def test_what_narrows_the_interval_is_told():
+def test_a_wide_interval_comes_with_advice():
     figures = {"width": 0.05, "wanted": 0.02, "references": 24, "at_most": 512}
     assert "would hardly narrow it" in sentence(Check("GL111", "issue", figures))
     assert "maximum number of reference models" in sentence(Check("GL111", "issue", {**figures, "references": 512}))
@@ -80,12 +80,12 @@ def test_settings_check_themselves(wrong):
 
 @pytest.mark.slow
 def test_the_recipe_is_judged_on_models_other_than_the_target(tree, blobs):
-    found = gl.audit(tree, *blobs, references=10, jobs=1)
-    place = found.headline.same_recipe
-    assert len(found.headline.same_recipe.aucs) == 10
+    results = gl.audit(tree, *blobs, references=10, jobs=1)
+    place = results.headline.same_recipe
+    assert len(results.headline.same_recipe.aucs) == 10
     assert place.auc.low < sum(place.aucs) / 10 < place.auc.high
-    assert (found.headline.measure, found.headline.stand_ins) == ("auc", 10)
-    assert "reference models, not on this model" in selection_sentence(found)
+    assert (results.headline.measure, results.headline.stand_ins) == ("auc", 10)
+    assert "reference models, not on this model" in selection_sentence(results)
     assert gl.audit(tree, *blobs, references=4, jobs=1).headline.same_recipe is None
 
 

@@ -73,7 +73,7 @@ def told(module):
 
 
 @pytest.mark.slow
-def test_the_more_it_weighs_the_less_members_are_told_by_their_answers():
+def test_a_larger_weight_makes_members_harder_to_distinguish():
     plain, some, much = (told(trained(weight, epochs=40)) for weight in (0.0, 1.0, 5.0))
     assert plain > 0.2
     assert some < plain

@@ -29,7 +29,7 @@ def said(how, p):
 
 
 @pytest.mark.parametrize("how", SIMPLE)
-def test_what_is_said_is_a_probability_and_keeps_the_class(how):
+def test_outputs_are_probabilities_and_keep_the_class(how):
     p = answers(400, 0)
     found = said(how, p)
     assert found.sum(axis=1) == pytest.approx(np.ones(400))

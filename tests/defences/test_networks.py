@@ -38,7 +38,7 @@ def test_the_convolutional_network_has_two_layers_of_filters(side, channels, wid
     assert module(torch.zeros(2, channels, side, side)).shape == (2, 10)
 
 
-def test_what_cannot_be_built_is_told():
+def test_modules_that_cannot_be_built_are_reported():
     with pytest.raises(ValueError, match="activation='Relu'"):
         gl.defences.mlp(3, 2, activation="Relu")
     with pytest.raises(ValueError, match="side=8 is too small for 2 layers"):
@@ -47,7 +47,7 @@ def test_what_cannot_be_built_is_told():
         gl.defences.cnn(28, 10, filters=())
 
 
-def test_every_part_can_be_drawn_anew():
+def test_every_part_can_be_initialised_again():
     from guestlist.defences.torch_training import fresh
 
     for module in (gl.defences.mlp(4, 3), gl.defences.cnn(12, 3)):

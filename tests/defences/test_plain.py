@@ -194,7 +194,7 @@ def test_the_same_seed_gives_the_same_bits_and_another_does_not(blobs):
         ({"momentum": 0.9}, r"momentum=0\.9"),
     ],
 )
-def test_bad_options_are_told(options, name):
+def test_bad_options_are_reported(options, name):
     with pytest.raises(ValueError, match=f"Expected {name}"):
         gl.defences.Fit(**options)
 

@@ -131,7 +131,7 @@ def test_an_identity_names_class_module_version_and_every_option():
     assert "optimizer='sgd', momentum=0.5, loss='cross_entropy'" in text
 
 
-def test_a_class_is_told_from_another_of_its_name_and_from_what_it_was_before(tmp_path, monkeypatch):
+def test_a_class_is_distinguished_from_its_namesake_and_its_former_self(tmp_path, monkeypatch):
     text = (
         "from dataclasses import dataclass\nimport guestlist as gl\n"
         "@dataclass(frozen=True)\nclass Mine(gl.defences.Fit):\n    def extra(self):\n        return 1\n"
@@ -276,8 +276,8 @@ def test_a_defence_is_a_file_and_a_row(monkeypatch, blobs):
     """A recipe and its row: it is listed, and it trains a target and its references."""
     row = gl.defences.Defence(Softened, "torch module", "soft labels", "Szegedy et al. 2016", "none")
     monkeypatch.setitem(DEFENCES, "softened", row)
-    shown = json.loads(CliRunner().invoke(main, ["show", "defences", "--json"]).output)
-    assert {"defence": "softened", "trains": "torch module"}.items() <= shown[-1].items()
+    document = json.loads(CliRunner().invoke(main, ["show", "defences", "--json"]).output)
+    assert {"defence": "softened", "trains": "torch module"}.items() <= document[-1].items()
     recipe = DEFENCES["softened"].with_options(share=0.9)
     trained = as_recipe(recipe)(gl.defences.mlp(5, 3, hidden=(8,)), gl.Data(*blobs[0]), np.random.default_rng(0))
     results = gl.audit(

@@ -20,7 +20,7 @@ def table(risk, member=None, **columns):
 @given(
     st.lists(st.tuples(st.floats(-3, 3) | st.just(np.nan), st.booleans()), min_size=1, max_size=30), st.floats(0, 0.99)
 )
-def test_the_riskiest_members_leave_and_nobody_else(rows, share):
+def test_only_the_riskiest_members_are_removed(rows, share):
     risk, member = map(np.array, zip(*rows, strict=True))
     records = table(risk.astype(float), member)
     left = np.isin(records["id"], gl.defences.Removal(share).leaving(records))

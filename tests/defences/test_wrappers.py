@@ -188,7 +188,7 @@ def test_half_of_the_records_move_by_the_size(data):
     assert moved[moved > 0] == pytest.approx(0.1)
 
 
-def test_what_moves_is_told(data):
+def test_perturbed_records_are_reported(data):
     recipe, rng, same = gl.defences.FgsmNoise(0.1, 0.5, FIT), np.random.default_rng(7), np.random.default_rng(7)
     given, chosen = recipe.perturbed(FIT(network(), data, rng), data, rng)
     assert np.array_equal((given.x != data.x).any(axis=1), chosen)

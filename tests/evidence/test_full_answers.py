@@ -95,8 +95,8 @@ def test_more_references_later_have_answers_too(network, blobs, tmp_path):
 @pytest.mark.slow
 def test_answers_keep_up_with_references_that_grow(network, blobs, tmp_path):
     counting = Counting(network)
-    found = run(counting.target(), blobs, tmp_path / "a", references=gl.UntilWidth(0.01, start=8, at_most=12))
-    assert found.references.count == counting.trained == 12
+    result = run(counting.target(), blobs, tmp_path / "a", references=gl.UntilWidth(0.01, start=8, at_most=12))
+    assert result.references.count == counting.trained == 12
     assert len(FullAnswers.read(open_store(tmp_path / "a")).member) == 12
 
 
@@ -127,7 +127,7 @@ def test_logarithms_of_probabilities(scale, answers, smallest):
     np.testing.assert_allclose(scale.log_probabilities(np.array([answers])), [[0.0, smallest]], rtol=1e-6)
 
 
-def test_what_is_missing_is_said(network, blobs):
+def test_missing_outputs_are_reported(network, blobs):
     with pytest.raises(NotCollectedError, match=r"evidence=\[gl\.evidence\.FullAnswers\(\)\]"):
         gl.audit(network, *blobs, references=2, attacks=["nn_shokri"])
     target = gl.function_target(network.predict_proba, classes=[0, 1, 2])

@@ -166,7 +166,7 @@ def test_records_may_be_named(tmp_path):
 
 
 @pytest.mark.parametrize("name", ["members:12", "population:0", "Ada"])
-def test_names_that_nobody_asks_about_are_told_before_anything_is_trained(name, tmp_path):
+def test_ids_that_are_not_evaluated_are_reported_before_anything_is_trained(name, tmp_path):
     train = Counting()
     with pytest.raises(InputError, match=f"No member or non-member has the id '{name}'"):
         collect(tmp_path, train, ids=("members:3", name))
@@ -210,13 +210,13 @@ def test_options_are_checked_and_read_from_a_command_line():
     for wrong in ({"records": 0}, {"models": 0}, {"ids": "members:1"}):
         with pytest.raises(ValueError, match=f"{next(iter(wrong))}="):
             gl.evidence.LeftOut(**wrong)
-    shown = CliRunner().invoke(main, ["show", "evidence"])
-    assert "left_out" in shown.output
+    result = CliRunner().invoke(main, ["show", "evidence"])
+    assert "left_out" in result.output
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", honesty.NAMES)
-def test_luck_of_models_is_not_taken_for_membership(name):
+def test_variation_between_models_is_not_taken_for_membership(name):
     """Models differ as much as records do, and nothing leaks: 5 % of 400 intervals may exclude one half."""
     assert honesty.excluded(name, 1.0, shared=False, repeats=400) <= 0.08
     assert honesty.excluded(name, 1.0, shared=True, repeats=100) >= 0.12  # what the models of one set would do

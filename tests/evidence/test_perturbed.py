@@ -215,7 +215,7 @@ def test_a_pipeline_on_a_table_with_text(tmp_path):
     assert "labels_only" not in results.untested
 
 
-def test_a_model_that_cannot_read_perturbed_records_is_told_of(blobs, tmp_path):
+def test_a_model_that_cannot_read_perturbed_records_is_reported(blobs, tmp_path):
     x, y = np.round(blobs[0][0] * 3).astype(int), blobs[0][1]
     model = make_pipeline(OneHotEncoder(), RandomForestClassifier(3, random_state=0)).fit(x, y)
     with pytest.raises(InputError, match=r"cannot read perturbed records.*category type"):

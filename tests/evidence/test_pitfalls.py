@@ -57,7 +57,7 @@ def _records(path):
 
 
 @pytest.mark.slow
-def test_training_without_randomness_is_told():
+def test_training_without_randomness_is_reported():
     model = LogisticRegression().fit(*MEMBERS)
     results = gl.audit(
         model,
@@ -229,7 +229,7 @@ def test_sparse_columns_are_perturbed():
     assert gl.audit(model, *sides, references=0, evidence=[gl.evidence.Perturbed(copies=2)]).attack("label_only")
 
 
-def test_slips_are_told_in_words():
+def test_slips_are_reported_in_words():
     model = DecisionTreeClassifier(random_state=0).fit(*MEMBERS)
     with pytest.raises(InputError, match="evidence="):
         gl.audit(model, MEMBERS, NONMEMBERS, evidence=gl.evidence.Perturbed())

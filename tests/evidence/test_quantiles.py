@@ -82,7 +82,7 @@ def test_pinball_is_smallest_at_the_true_quantile():
 
 @pytest.mark.slow
 @pytest.mark.parametrize("records", [200, 1000])
-def test_features_that_say_nothing_are_found_out(records):
+def test_uninformative_features_are_detected(records):
     degenerate = []
     for seed in range(10):
         rng = np.random.default_rng(seed)
@@ -114,7 +114,7 @@ def test_features_of_tables_arrays_and_images():
 
 
 @pytest.mark.slow
-def test_known_nonmembers_and_nobody_else_have_no_score(smooth, easy, tmp_path):
+def test_only_known_nonmembers_have_no_score(smooth, easy, tmp_path):
     results = run(smooth, easy, tmp_path, evidence=[gl.evidence.Quantiles(known=0.5)])
     view, member = read(tmp_path), np.arange(1000) < 200
     assert not view.degenerate
@@ -160,7 +160,7 @@ def test_the_population_is_known_where_it_is_large_enough(smooth, easy, tmp_path
 
 
 @pytest.mark.slow
-def test_a_regressor_that_learnt_nothing_is_told_of(tmp_path):
+def test_a_regressor_that_learnt_nothing_is_reported(tmp_path):
     """Answers that are noise around one value: no feature says how sure the target will be."""
     rng = np.random.default_rng(0)
     x, y = rng.normal(size=(1000, 3)), (np.arange(1000) % 50 == 0).astype(int)
@@ -172,9 +172,9 @@ def test_a_regressor_that_learnt_nothing_is_told_of(tmp_path):
     target = gl.function_target(predict, classes=[0, 1], scale="logits")
     results = run(target, ((x[:200], y[:200]), (x[200:], y[200:])), tmp_path, evidence=[gl.evidence.Quantiles()])
     assert results.check("GL109").state == "issue"
-    told = sentence(results.check("GL109"))
-    assert "quantile regression" in told
-    assert "pinball loss on 200 records" in told or "one value for all records" in told
+    text = sentence(results.check("GL109"))
+    assert "quantile regression" in text
+    assert "pinball loss on 200 records" in text or "one value for all records" in text
     view, scores = read(tmp_path), np.load(tmp_path / "scores" / "quantile.npy")
     known = np.isnan(view.ceiling)
     assert known.sum() == 400

@@ -68,7 +68,7 @@ def test_a_target_without_fault_is_beyond_every_ceiling():
     assert with_perfect_fit(Evidence()).parts == {}
 
 
-def test_records_whose_membership_is_told_are_not_to_be_scored():
+def test_records_of_known_membership_are_not_scored():
     signals = gaussian_simulation(1.0, records=50, models=3).facing(0)
     known = signals.evidence.need("white_box").known
     np.testing.assert_array_equal(should_be_scored(ATTACKS["white_box"], signals), ~known)
@@ -117,13 +117,13 @@ def test_a_toy_kind_is_collected_resumed_read_and_attacked(toy, tree, blobs, tmp
 
 
 @pytest.mark.slow
-def test_a_toy_kind_is_told_shown_and_held_to_the_contract(toy, tree, blobs):
+def test_a_toy_type_is_listed_and_meets_the_contract(toy, tree, blobs):
     with pytest.raises(NotCollectedError, match=r"shrunk records.*--evidence shrunk"):
         gl.audit(tree, *blobs, references=0, attacks=["shrunk_confidence"])
     with pytest.raises(NotCollectedError, match=r"evidence=\[gl\.evidence\.Shrunk\(\)\]"):
         Evidence(missing=missing_evidence()).need("shrunk")
-    shown = CliRunner().invoke(main, ["show", "evidence", "--json"])
-    (row,) = [row for row in json.loads(shown.stdout) if row["evidence"] == "shrunk"]
+    result = CliRunner().invoke(main, ["show", "evidence", "--json"])
+    (row,) = [row for row in json.loads(result.stdout) if row["evidence"] == "shrunk"]
     assert (row["options"], row["attacks"]) == ("copies=3", "shrunk_confidence")
     (check,) = selftest(["shrunk_confidence"], intervals=False, scale=0.1).attacks
     assert check.calibrated, check.problems

@@ -28,7 +28,7 @@ def case():
     return replace(alone, records=alone.records.assign(person=[f"p{i // 4}" for i in range(400)]))
 
 
-def test_every_figure_is_told_whose_records_these_are(case):
+def test_every_metric_uses_persons(case):
     member, persons = case.truth.member_evaluated, case.persons
     for found in attacks.find(case):
         scores = case.scores[found.name][case.truth.evaluated]
@@ -53,7 +53,7 @@ def test_rates_are_resolved_by_persons(case):
     np.testing.assert_equal(high.detectable, smallest_detectable_tpr(0.05, inside, outside))
 
 
-def test_levels_and_the_gap_are_told_too(case):
+def test_levels_and_the_gap_use_persons(case):
     asked, member, persons = case.truth.evaluated, case.truth.member_evaluated, case.persons
     for test in hypothesis_tests.find_hypothesis_tests(case):
         for level in test.levels:

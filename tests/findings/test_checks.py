@@ -97,11 +97,11 @@ def test_every_check_is_made_once_and_in_order():
 
 
 def test_no_check_needs_classes(monkeypatch):
-    found = evaluate_case(regression_case())
-    assert found.check("GL104").state == found.check("GL113").state == "not applicable"
-    assert found.check("GL103").state == "passed"  # R² in the place of an accuracy
-    assert not [check for check in found.checks if check.state == "issue"]
-    assert summary(found)
+    results = evaluate_case(regression_case())
+    assert results.check("GL104").state == results.check("GL113").state == "not applicable"
+    assert results.check("GL103").state == "passed"  # R² in the place of an accuracy
+    assert not [check for check in results.checks if check.state == "issue"]
+    assert summary(results)
 
 
 # -- each one -----------------------------------------------------------------------------------------------------------
@@ -146,13 +146,13 @@ def test_references_of_another_size(snapshot):
     small = case.view.reference_member & (np.arange(400) % 2 == 0)
     other = replace(case, view=replace(case.view, reference_member=small))
     assert state(other, "GL105") == "issue"
-    said = sentence(evaluate_case(other).check("GL105"))
-    snapshot(said)
+    text = sentence(evaluate_case(other).check("GL105"))
+    snapshot(text)
     given = replace(other, truth=replace(other.truth, evaluated=np.arange(400) < 350))
     snapshot(sentence(evaluate_case(given).check("GL105")))
     large = replace(case, view=replace(case.view, reference_member=case.view.reference_member | (np.arange(400) < 150)))
-    said = sentence(evaluate_case(large).check("GL105"))
-    snapshot(said)
+    text = sentence(evaluate_case(large).check("GL105"))
+    snapshot(text)
     shadow = evaluate_case(replace(other, setting=replace(case.setting, predictions=True))).check("GL105")
     assert shadow.state == "issue"
     snapshot(sentence(shadow))
@@ -239,9 +239,9 @@ def test_flipped_labels_are_not_put_down_to_interchanged_sets():
 def test_a_gap_that_no_attack_sees():
     """Members and non-members interchanged: the accuracies differ, and every attack is reversed."""
     case = leaking_case(records=1000)
-    found = evaluate_case(case)
-    assert found.check("GL113").state == "passed"  # the attacks see it
-    assert found.check("GL113").values["low"] > MIN_ACCURACY_GAP
+    results = evaluate_case(case)
+    assert results.check("GL113").state == "passed"  # the attacks see it
+    assert results.check("GL113").values["low"] > MIN_ACCURACY_GAP
     swapped = evaluate_case(interchanged(case))
     assert not any(outcome.beats_guessing for outcome in swapped.outcomes)
     assert swapped.check("GL113").state == "issue"
@@ -275,10 +275,10 @@ def test_records_given_more_than_once(blobs, tree, snapshot):
         np.concatenate([nonmembers[1][:20], members[1][:10]]),
     )
     with pytest.warns(gl.AuditWarning) as said:
-        found = gl.audit(tree, twice, nonmembers, population, references=0)
-    assert found.check("GL115") == Check("GL115", "issue", {"copies": 60, "members": 270})
-    assert found.check("GL116") == Check("GL116", "issue", {"twins": 20, "asked": 470, "left_out": 20})
-    assert found.subject.population == 10
+        results = gl.audit(tree, twice, nonmembers, population, references=0)
+    assert results.check("GL115") == Check("GL115", "issue", {"copies": 60, "members": 270})
+    assert results.check("GL116") == Check("GL116", "issue", {"twins": 20, "asked": 470, "left_out": 20})
+    assert results.subject.population == 10
     told_of = " ".join(str(one.message) for one in said)
     snapshot(told_of, "60", "270", "20", "470")
     plain = gl.audit(tree, members, nonmembers, references=0)
@@ -289,14 +289,14 @@ def test_records_given_more_than_once(blobs, tree, snapshot):
 
 
 @pytest.mark.slow
-def test_near_twins_are_told(blobs, tree, caplog):
+def test_near_twins_are_reported(blobs, tree, caplog):
     members, (x, y) = blobs
     rng = np.random.default_rng(0)
     near = np.concatenate([x[:100], members[0][:100] + 0.02 * rng.normal(size=(100, 5))])
-    found = gl.audit(tree, members, (near, np.concatenate([y[:100], members[1][:100]])), references=0)
+    results = gl.audit(tree, members, (near, np.concatenate([y[:100], members[1][:100]])), references=0)
     assert "nearer to one member than 19 of 20" in caplog.text  # a test's alarm is no warning
-    assert found.check("GL117").state == "issue"
-    assert found.check("GL101").state == "passed"
+    assert results.check("GL117").state == "issue"
+    assert results.check("GL101").state == "passed"
 
 
 @pytest.mark.slow
@@ -306,12 +306,12 @@ def test_a_target_unlike_its_references(snapshot):
     other = with_signals(
         case, **{name: row[0] for name, row in signals_of_margin(1.5 + case.view.values["margin"][:1]).items()}
     )
-    found = evaluate_case(other)
-    assert found.check("GL118").state == "issue"
-    snapshot(sentence(found.check("GL118")))
+    results = evaluate_case(other)
+    assert results.check("GL118").state == "issue"
+    snapshot(sentence(results.check("GL118")))
     # Whether the model is typical is then not reported.
-    place = replace(found.headline.same_recipe, aucs=(0.5, 0.51) * 25, share_larger=0.0)
-    alone = replace(found, headline=replace(found.headline, same_recipe=place))
+    place = replace(results.headline.same_recipe, aucs=(0.5, 0.51) * 25, share_larger=0.0)
+    alone = replace(results, headline=replace(results.headline, same_recipe=place))
     unusual = "than expected"
     assert unusual in typical_sentence(with_check(alone, Check("GL118", "passed", {})))
     assert unusual in typical_sentence(replace(alone, checks=None))  # results of an older version
@@ -350,8 +350,8 @@ def test_a_class_of_few_records_does_not_stop_an_audit(classes, few, snapshot):
     x, y = rng.normal(size=(400, 4)), rng.integers(classes - 1, size=400)
     y[[5, 205, 105, 305][:few]] = classes - 1
     model = LogisticRegression().fit(x[:200], y[:200])
-    found = gl.audit(model, (x[:200], y[:200]), (x[200:], y[200:]), references=16, attacks=["lira", "loss"], jobs=1)
-    check = found.check("GL120")
+    results = gl.audit(model, (x[:200], y[:200]), (x[200:], y[200:]), references=16, attacks=["lira", "loss"], jobs=1)
+    check = results.check("GL120")
     assert check.state == ("issue" if few == 1 else "passed")
     if few == 1:
         assert (check.values["classes"], check.values["records"]) == (1, 1)
@@ -369,9 +369,9 @@ def test_a_check_can_be_ignored_and_the_report_says_so(blobs, tree):
     nonmembers = np.r_[x, members[0][:7]], np.r_[y, members[1][:7]]
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        found = gl.audit(tree, members, nonmembers, references=0, ignore=("GL101",))
-    assert found.check("GL101") == Check("GL101", "ignored", {"duplicates": 7, "nonmembers": 207})
-    for text in (report_page(found), summary(found)):
+        results = gl.audit(tree, members, nonmembers, references=0, ignore=("GL101",))
+    assert results.check("GL101") == Check("GL101", "ignored", {"duplicates": 7, "nonmembers": 207})
+    for text in (report_page(results), summary(results)):
         assert "ignored, as asked" in text
         assert "7 of 207" not in text
 

@@ -89,7 +89,7 @@ def standing(world):
     return same_recipe(score(stand_ins), stand_ins.member, own, world.member[0]), auc(own, world.member[0]).value
 
 
-def test_an_unlucky_target_stands_above_its_stand_in_targets():
+def test_an_exposed_target_ranks_above_its_stand_in_targets():
     world = gaussian_simulation(1.0, records=1000, models=21)
     shift = np.where(world.member, 2.0, 0.0) * (np.arange(21) == 0)[:, None]
     unlucky = replace(world, values={"loss": world.values["loss"] - shift})

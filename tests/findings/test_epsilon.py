@@ -66,7 +66,7 @@ def test_a_claim_that_does_not_hold_is_contradicted(case, snapshot):
     snapshot(epsilon_verdict(found), "1", "1e-05")
 
 
-def test_one_that_is_not_contradicted_is_not_said_to_hold(case, snapshot):
+def test_an_uncontradicted_claim_is_not_confirmed(case, snapshot):
     proved = epsilon.find(case).bound
     kept = gl.epsilon_bound(case, claimed=(proved.epsilon + proved.provable) / 2)
     assert not kept.contradicted
@@ -98,7 +98,7 @@ def test_what_is_shown_of_gaussian_noise_contradicts_no_other_claim(case, snapsh
     assert gl.epsilon_bound(case, claimed=Claim(1.0, 1e-5, gaussian=True)).contradicted
 
 
-def test_a_contradicted_claim_is_told_with_what_could_have_been_proved(case, snapshot):
+def test_a_contradicted_claim_is_reported_with_the_power(case, snapshot):
     found = epsilon.find(case)
     assert found.contradicted
     snapshot(epsilon_verdict(found), f"{found.bound.provable:.3f}")
@@ -144,8 +144,8 @@ def test_a_claim_about_one_record_allows_more_of_a_person_with_several(case, sna
     assert found.advantage == pytest.approx(humphries(found.allowed.epsilon, found.allowed.delta))
     alone = epsilon.find(replace(case, records=case.records.assign(person=np.arange(400))))
     assert (alone.records_per_person, alone.allowed) == (1, Claim(1.0))
-    said = " ".join(claim_sentences(replace(Results(), epsilon=found)))
-    snapshot(said, "1", "1e-05", "4")
+    text = " ".join(claim_sentences(replace(Results(), epsilon=found)))
+    snapshot(text, "1", "1e-05", "4")
 
 
 @pytest.mark.parametrize("gaussian", [False, True])
@@ -178,7 +178,7 @@ def test_a_game_of_other_people_says_that_its_bound_does_not_hold():
 
 
 @pytest.mark.parametrize("evidence", ["quantiles", "white_box"])
-def test_attacks_that_were_told_some_sides_prove_nothing(case, evidence):
+def test_attacks_that_know_some_membership_prove_nothing(case, evidence):
     """Of those whose side they were not told, more than half may be members, whatever the model does."""
     taught = replace(case.attacks["loss"], evidence=evidence)
     with pytest.raises(gl.InputError, match="records of known membership"):
@@ -251,32 +251,32 @@ def test_results_keep_the_claim_and_the_page_draws_what_it_allows(case, snapshot
 
 @pytest.mark.slow
 def test_the_command_reads_the_claim_from_the_folder(folder):
-    told = CliRunner().invoke(main, ["epsilon", str(folder)])
-    assert told.exit_code == 0, told.output
-    assert "No: the claim of ε = 0.5 at δ = 1e-06 is contradicted" in told.output
-    told = CliRunner().invoke(main, ["epsilon", str(folder), "--delta", "0.00001", "--json"])
-    assert json.loads(told.output)["claimed"] is None  # what is claimed at another delta is another claim
+    result = CliRunner().invoke(main, ["epsilon", str(folder)])
+    assert result.exit_code == 0, result.output
+    assert "No: the claim of ε = 0.5 at δ = 1e-06 is contradicted" in result.output
+    result = CliRunner().invoke(main, ["epsilon", str(folder), "--delta", "0.00001", "--json"])
+    assert json.loads(result.output)["claimed"] is None  # what is claimed at another delta is another claim
     assert CliRunner().invoke(main, ["epsilon", str(folder), "--claimed", "inf"]).exit_code == 2
-    told = CliRunner().invoke(main, ["epsilon", str(folder), "--claimed", "5", "--delta", "0.00001", "--json"])
-    found = json.loads(told.output)
-    assert found["claimed"] == {"epsilon": 5.0, "delta": 1e-5, "gaussian": False}
-    assert not found["contradicted"]
+    result = CliRunner().invoke(main, ["epsilon", str(folder), "--claimed", "5", "--delta", "0.00001", "--json"])
+    document = json.loads(result.output)
+    assert document["claimed"] == {"epsilon": 5.0, "delta": 1e-5, "gaussian": False}
+    assert not document["contradicted"]
     for option in (
         ["--method", "curve"],
         ["--threshold", "median"],
         ["--method", "gaussian", "--threshold", "hold-out", "--claimed", "0.5", "--gaussian-noise"],
     ):
         assert "is contradicted" in CliRunner().invoke(main, ["epsilon", str(folder), *option]).output
-    told = CliRunner().invoke(main, ["epsilon", str(folder), "--method", "gaussian", "--json"])
-    assert not json.loads(told.output)["contradicted"]  # the claim is not one of Gaussian noise
+    result = CliRunner().invoke(main, ["epsilon", str(folder), "--method", "gaussian", "--json"])
+    assert not json.loads(result.output)["contradicted"]  # the claim is not one of Gaussian noise
     assert "--claimed EPSILON" in CliRunner().invoke(main, ["epsilon", str(folder), "--gaussian-noise"]).output
 
 
 def test_the_command_refuses_sides_of_the_users_own(tmp_path, blobs, tree):
     gl.audit(tree, *blobs, references=0, folder=tmp_path / "own", engine=gl.Here(), attacks=["loss"], baseline=False)
-    told = CliRunner().invoke(main, ["epsilon", str(tmp_path / "own"), "--claimed", "2"])
-    assert told.exit_code == 2
-    assert "you chose the members" in told.output
+    result = CliRunner().invoke(main, ["epsilon", str(tmp_path / "own"), "--claimed", "2"])
+    assert result.exit_code == 2
+    assert "you chose the members" in result.output
 
 
 def test_what_is_no_claim_is_refused_before_anything_is_trained(blobs, tree):

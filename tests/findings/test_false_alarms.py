@@ -62,7 +62,7 @@ def test_an_attack_that_compares_a_record_with_itself_spreads_its_false_alarms()
     assert found.std < 0.02
 
 
-def test_records_that_are_alike_are_not_counted_by_luck():
+def test_similar_records_are_not_counted_by_chance():
     pool, wrongly = FinitePool(records=300, models=24, ease=0.0), []
     for seed in range(60):
         margin, member = pool.draw(np.random.default_rng([7, seed]))
@@ -84,7 +84,7 @@ def test_counted_by_hand():
     assert (found.records, found.models, found.rate) == (4, 1.75, 0.375)
 
 
-def test_the_page_says_whom_they_fall_on(judged, snapshot):
+def test_the_page_reports_who_is_wrongly_flagged(judged, snapshot):
     _, results = judged
     text = per_record_fpr_sentence(results.per_record_fpr[-1])
     assert f"{results.per_record_fpr[-1].far} records (" in text
@@ -95,7 +95,7 @@ def test_the_page_says_whom_they_fall_on(judged, snapshot):
     snapshot(per_record_fpr_sentence(even), "2")
 
 
-def test_without_stand_in_targets_nothing_is_said():
+def test_without_stand_in_targets_there_is_no_finding():
     case = pool_case("loss", FinitePool(records=100, models=3))
     assert case.of(headline.chosen) is None
     assert hypothesis_tests.find_per_record_fpr(case) is None

@@ -100,7 +100,7 @@ def test_persons_make_groups_smaller_and_intervals_wider(case, found):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("each", [1, pytest.param(4, marks=pytest.mark.slow)])
-def test_random_groups_are_not_said_to_differ(each):
+def test_random_groups_do_not_differ(each):
     for law in ("one in fifty is 1", "five steps"):
         figures = mean_risks(8, law, number=16, records=800, each=each)
         assert figures["claims a difference"] == 0
@@ -223,7 +223,7 @@ def test_the_page_names_what_differs_and_what_is_too_small(case, found, snapshot
     assert slice_name(first) == "half = first"
 
 
-def test_less_risk_is_told_without_a_sign(case, snapshot):
+def test_less_risk_is_reported_without_a_sign(case, snapshot):
     found = groups.find_group_risks(case)
     first = found.judged[0]
     less = replace(first.risks[0], beyond_rest=Estimate(-0.03, -0.05, -0.01), p_value=0.004)

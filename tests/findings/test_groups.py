@@ -25,14 +25,14 @@ def test_random_groups_are_not_named(quick):
 
 
 @pytest.mark.slow
-def test_an_exposed_group_is_named_and_told_from_the_rest(quick):
+def test_an_exposed_group_is_named_and_differs_from_the_rest(quick):
     found = random_groups(10, number=30, records=1800, exposed=2.5)
     assert found["names the first"] >= 0.9
     assert found["more than the rest"] >= 0.5
 
 
 @pytest.mark.slow
-def test_where_all_leak_alike_one_is_named_but_none_is_said_to_leak_more(quick):
+def test_with_equal_leaks_one_group_is_named_and_none_is_significant(quick):
     found = random_groups(15, number=20, records=1200, shift=1.5)
     assert found["names a group"] == 1
     assert found["more than the rest"] <= 1 / 15

@@ -52,10 +52,10 @@ def test_a_forest_has_both_rows_with_figures_of_their_own():
     model = RandomForestClassifier(10, random_state=0).fit(x[:150], y[:150])
     group = np.tile(["a", "b"], 75)
     sides = [gl.Data(x[part], y[part], groups={"g": group}) for part in (slice(150), slice(150, None))]
-    found = gl.audit(model, *sides, references=2, jobs=1, progress=False, baseline=False)
-    assert found.file_holder.name == "leaf_shares"
-    assert found.headline.name != "leaf_shares"
-    assert found.attack("leaf_shares").access == "model file"
-    assert found.attack(found.headline.name).access == "queries"
-    assert [one.value for one in found.file_holder_groups] == [one.value for one in found.groups] == ["a", "b"]
-    assert found.file_holder_groups != found.groups
+    results = gl.audit(model, *sides, references=2, jobs=1, progress=False, baseline=False)
+    assert results.file_holder.name == "leaf_shares"
+    assert results.headline.name != "leaf_shares"
+    assert results.attack("leaf_shares").access == "model file"
+    assert results.attack(results.headline.name).access == "queries"
+    assert [one.value for one in results.file_holder_groups] == [one.value for one in results.groups] == ["a", "b"]
+    assert results.file_holder_groups != results.groups

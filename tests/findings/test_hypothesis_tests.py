@@ -135,11 +135,11 @@ def test_calls_by_p_value_are_compared_with_calls_at_a_threshold(audited):
 
 
 @pytest.mark.slow
-def test_one_attack_agrees_with_nobody(tree, blobs):
-    found = gl.audit(tree, *blobs, references=0, attacks=["loss"])
-    assert found.agreement is None
-    assert found.levels("loss") == ()  # no population
-    assert "p_loss" not in found.records
+def test_one_attack_has_no_agreement(tree, blobs):
+    results = gl.audit(tree, *blobs, references=0, attacks=["loss"])
+    assert results.agreement is None
+    assert results.levels("loss") == ()  # no population
+    assert "p_loss" not in results.records
 
 
 def test_results_of_another_format_say_what_to_do(audited, tmp_path):

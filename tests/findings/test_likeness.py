@@ -14,7 +14,7 @@ from guestlist.testing import case_of, leaking_case, noise_simulation
 
 @pytest.mark.slow
 @pytest.mark.parametrize("effect", [0.0, 1.0])
-def test_models_that_differ_by_luck_are_alike(effect):
+def test_models_that_differ_by_chance_are_alike(effect):
     # 2 % of 150 are 3; 9 or more come less than once in 200.
     assert recipes.effect_alarms(effect, repeats=150) <= 8 / 150
 

@@ -105,7 +105,7 @@ def test_without_other_attacks_or_rates():
     assert (found.rates, found.reversed) == ({}, None)
 
 
-def test_luck_is_asked_only_where_something_could_be_claimed():
+def test_significance_is_computed_only_for_possible_claims():
     """And then about all figures that it is the best of."""
     rng, member = np.random.default_rng(6), np.arange(100) < 50
     scores = several(rng, 100, attacks=5)

@@ -65,7 +65,7 @@ def test_records_in_another_order_are_listed_alike():
     assert repr(found) == repr(listed)  # risks may be NaN, which no NaN equals
 
 
-def test_of_many_that_tie_nobody_is_named_and_they_are_counted():
+def test_of_many_ties_none_is_named_and_they_are_counted():
     """A third of the members share the highest score; no reference says anything about them."""
     case = case_of(gaussian_simulation(0.5, records=3000, models=1, seed=1), ("loss",))
     member, score = case.truth.member_evaluated, np.zeros(3000)
@@ -89,7 +89,7 @@ def test_those_that_tie_are_listed_together_in_the_natural_order_of_their_ids():
 
 
 @pytest.mark.parametrize("models", [13, 33, 65])
-def test_nobody_is_listed_without_a_small_p_value(models):
+def test_no_record_is_listed_without_a_small_p_value(models):
     """In noise too; and the number of small p-values is that of a column of the table."""
     case = case_of(noise_simulation(records=400, models=models, seed=2), ("loss",))
     listed, found = records.find(case), records.exposure_summary(case)
@@ -119,7 +119,7 @@ def test_the_list_is_ordered_and_cut_by_what_its_table_shows(models, names):
     assert flags == sorted(flags, reverse=True)  # flagged records first
 
 
-def test_where_nobody_vouches_for_a_distance_students_tail_orders_the_list():
+def test_without_margins_students_tail_orders_the_list():
     """Without margins there is no list of which few are false, and the tail itself is the p-value by distance."""
     case = case_of(gaussian_simulation(2.0, records=600, models=17, seed=4), ("loss",))
     table = case.of(records.record_table).drop(columns=["p_exposure", "flagged"])
@@ -176,7 +176,7 @@ def test_models_that_trained_on_one_of_a_persons_records_are_no_comparison():
     assert p_value_of_person(np.array([1.0]), np.array([[0.0]]), np.array([[True]])) == (None, 0)
 
 
-def test_persons_are_found_where_there_are_some():
+def test_persons_are_listed_where_they_are_known():
     case = leaking_case()
     assert exposure.find_persons(case) is None
     world = gaussian_simulation(1.5, records=400, models=1, seed=2)

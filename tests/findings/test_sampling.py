@@ -46,7 +46,7 @@ def test_every_record_is_in_one_part(few_cells):
     assert all(map(np.array_equal, again.of(parts_of_records), parts))  # the seed decides
 
 
-def test_what_taught_mu_and_how_many_digits_there_are_is_told(monkeypatch):
+def test_the_basis_of_mu_and_its_digits_are_reported(monkeypatch):
     monkeypatch.setattr("guestlist.risks.memorisation.AT_ONCE", 100)
     case = case_of(world(), NAMES)
     assert case.of(headline.find_sampling) == Sampling(400, None, False, mu_fitted_on=100)

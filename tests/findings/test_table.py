@@ -142,10 +142,10 @@ def test_results_that_lack_a_finding_can_be_read_and_shown(name, tmp_path):
     content = shown().document()
     del content[name]
     (tmp_path / "results.json").write_text(json.dumps(content))
-    found = gl.read_results(tmp_path)
-    assert getattr(found, name) is None
+    results = gl.read_results(tmp_path)
+    assert getattr(results, name) is None
     for form in (report_page, summary, fragment):
-        said = form(found)
+        said = form(results)
         assert "be identified?" in said
         assert "None" not in said.replace("None found", "").replace("None of", "")
 
@@ -193,13 +193,13 @@ def test_the_table_of_attacks_does_not_change_the_page_of_fixed_results(empty_ta
 
 @pytest.mark.slow
 def test_who_can_run_an_attack_is_in_the_results(tree, blobs):
-    found = gl.audit(tree, *blobs, references=0, attacks=["loss", "leaf_shares", "optimal_threshold"])
-    assert found.attack("leaf_shares").attacker_needs == "has the model file"
-    assert found.attack("loss").attacker_needs == ""
-    assert [outcome.oracle for outcome in found.outcomes] == [False, False, True]
-    (test,) = found.hypothesis_tests
+    results = gl.audit(tree, *blobs, references=0, attacks=["loss", "leaf_shares", "optimal_threshold"])
+    assert results.attack("leaf_shares").attacker_needs == "has the model file"
+    assert results.attack("loss").attacker_needs == ""
+    assert [outcome.oracle for outcome in results.outcomes] == [False, False, True]
+    (test,) = results.hypothesis_tests
     assert (test.name, test.needs_population, test.levels) == ("loss", True, ())
-    assert "loss was not held to a promise" not in report_page(found)  # there is no such section without a test
+    assert "loss was not held to a promise" not in report_page(results)  # there is no such section without a test
 
 
 @pytest.mark.slow
@@ -222,12 +222,12 @@ def _texts(content):
 
 @pytest.mark.slow
 def test_few_references_fix_the_headline():
-    found = evaluate_case(case_of(gaussian_simulation(1.0, records=200, models=4), ("entropy", "loss")))
-    assert (found.headline.name, found.headline.measure, found.headline.stand_ins) == ("loss", "fixed", 0)
+    results = evaluate_case(case_of(gaussian_simulation(1.0, records=200, models=4), ("entropy", "loss")))
+    assert (results.headline.name, results.headline.measure, results.headline.stand_ins) == ("loss", "fixed", 0)
     assert evaluate_case(case_of(gaussian_simulation(1.0, records=200, models=1), ("entropy",))).references is None
 
 
-def test_everything_is_found_with_one_thread_so_that_bits_do_not_depend_on_cores():
+def test_findings_use_one_thread_so_that_bits_do_not_depend_on_cores():
     def threads(case):
         return max(library["num_threads"] for library in threadpool_info())
 

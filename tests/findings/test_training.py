@@ -17,7 +17,7 @@ def found(said):
     return facts.find_training(replace(case, setting=replace(case.setting, training=said)))
 
 
-def test_what_promises_nothing_stays_as_it_was_said():
+def test_training_without_a_guarantee_keeps_its_description():
     for said in (None, training_of(gl.defences.Fit()), training_of(gl.defences.DpSgd(noise=0.0))):
         assert found(said) == said
 
@@ -36,7 +36,7 @@ def test_epsilon_is_that_of_the_noise_rate_and_steps(monkeypatch):
     assert from_json(Training, to_json(told)) == told
 
 
-def test_without_the_accountant_it_is_not_told(monkeypatch):
+def test_without_the_accountant_epsilon_is_not_reported(monkeypatch):
     def missing(*_args, **_options):
         raise InputError("not installed")
 

@@ -99,7 +99,7 @@ def test_no_class_is_left_without_records_and_no_person_has_two(people):
         assert len(set(persons[made.marked])) == 90
 
 
-def test_what_cannot_be_played_is_said(people):
+def test_games_that_cannot_be_played_are_reported(people):
     with pytest.raises(InputError, match=r"290 canaries .*285 of 300"):
         Canaries(290).prepared(people, nobody, 0)
     with pytest.raises(InputError, match="no label is wrong"):
@@ -131,10 +131,10 @@ def test_a_tree_that_knows_its_canaries_contradicts_a_claim(played, people):
     assert results.epsilon.contradicted
     assert gl.epsilon_bound(folder, claimed=0.5).bound.epsilon > 0.5
     assert results.subject.accuracy_members > 0.95  # it learnt the wrong labels
-    told = " ".join(results.summary(verbose=True).split())
-    assert "canaries: records with a wrong label" in told
-    assert "the other 260 records always train" in told
-    assert "GL103 no better" not in told
+    text = " ".join(results.summary(verbose=True).split())
+    assert "canaries: records with a wrong label" in text
+    assert "the other 260 records always train" in text
+    assert "GL103 no better" not in text
 
 
 def test_records_that_always_train_teach_no_attack_anything(played):
@@ -162,8 +162,8 @@ def test_it_goes_on_where_it_was_and_refuses_another_game(played):
 
 def test_a_regression_has_canaries_too(people):
     values = people.x @ np.arange(4.0) + np.random.default_rng(1).normal(size=RECORDS)
-    found = gl.play(GAME, LinearRegression(), (people.x, values), references=0, attacks=["loss"], engine=gl.Here())
-    assert found.subject.members + found.subject.nonmembers == 40
+    results = gl.play(GAME, LinearRegression(), (people.x, values), references=0, attacks=["loss"], engine=gl.Here())
+    assert results.subject.members + results.subject.nonmembers == 40
 
 
 def test_a_module_has_canaries_too(people):
@@ -174,5 +174,5 @@ def test_a_module_has_canaries_too(people):
         "references": 1,
         "attacks": ["loss"],
     }
-    found = gl.play(GAME, gl.defences.Fit(epochs=1), people, engine=gl.Here(), **options)
-    assert found.subject.canaries == "wrong"
+    results = gl.play(GAME, gl.defences.Fit(epochs=1), people, engine=gl.Here(), **options)
+    assert results.subject.canaries == "wrong"

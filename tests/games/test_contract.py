@@ -94,7 +94,7 @@ def test_more_models_leave_the_earlier_ones_as_they_were(name):
 
 
 @pytest.mark.parametrize("name", gl.games.GAMES)
-def test_members_and_whom_is_asked_about_are_true_or_false_for_each_record(name):
+def test_membership_and_evaluation_are_boolean_for_each_record(name):
     game = SMALL[name]
     data = records_of(game, 3)
     for k, (member, asked) in rows_of(game, data, range(MODELS)).items():
@@ -131,7 +131,7 @@ def test_a_dependent_game_has_a_counterpart_of_the_same_sizes(name):
 
 
 @pytest.mark.parametrize("name", gl.games.GAMES)
-def test_members_who_are_said_to_be_alike_are_drawn_from_the_same_people(name):
+def test_i_i_d_members_are_drawn_from_the_same_people(name):
     """Over many draws: who is a member, of those asked about, does not go with where they come from; else it must be said."""
     shares = np.zeros((2, 2))  # east or west, non-member or member
     game = replace(SMALL[name], iid=True) if name in DEPENDENT else SMALL[name]

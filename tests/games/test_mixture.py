@@ -38,7 +38,7 @@ GAMES = {
 
 
 @pytest.mark.parametrize("name", GAMES)
-def test_sides_have_their_sizes_and_nobody_is_on_both(name, people):
+def test_sets_have_their_sizes_and_no_record_is_in_both(name, people):
     member, nonmember = parts(GAMES[name], people)
     assert (member.sum(), nonmember.sum()) == (60, 50)
     assert not (member & nonmember).any()
@@ -104,7 +104,7 @@ def test_whole_persons_are_drawn(people):
         assert nonmember.sum() >= 50
 
 
-def test_wrong_games_are_told(people):
+def test_wrong_games_are_reported(people):
     with pytest.raises(InputError, match="60 records of sex = m; found 0"):
         draw(Bias("sex", "m", 1.0, 60, 50), people.take(people.groups["sex"] == "f"), 1, 0)
     with pytest.raises(InputError, match="no group 'age'"):
@@ -125,7 +125,7 @@ def test_wrong_games_are_told(people):
 
 
 @pytest.mark.slow
-def test_the_attribute_is_hidden_from_models_and_the_difference_is_told():
+def test_the_attribute_is_hidden_from_models_and_the_difference_is_reported():
     """The label hangs on nothing; members are of one source, whose features lie elsewhere."""
     from sklearn.linear_model import LogisticRegression
 
@@ -158,7 +158,7 @@ def test_a_validation_set_is_drawn_as_members_are(name, people):
     assert not like_members(parts, people, everybody, 30, rng).any()
 
 
-def test_whoever_does_not_say_is_on_neither_side(people):
+def test_records_without_the_attribute_are_in_neither_set(people):
     from guestlist.data import MISSING
 
     unsaid = np.arange(RECORDS) % 5 == 0

@@ -57,7 +57,7 @@ def test_the_record_in_question_can_be_named(people):
         Strong(record="row:99").prepared(people, nobody, seed=0)
 
 
-def test_members_and_one_more_are_drawn_anew_for_every_model(people):
+def test_members_and_one_more_are_drawn_for_every_model(people):
     split = draw(Exchangeable(20), people, 600, seed=0)
     assert (split.member.sum(axis=1) == 20).all()
     assert (split.evaluated.sum(axis=1) == 2).all()
@@ -81,7 +81,7 @@ def test_scores_are_those_of_a_loop():
         assert inside[k] == member[k, first]
 
 
-def test_wrong_games_are_told(people):
+def test_wrong_games_are_reported(people):
     tree = DecisionTreeClassifier()
     with pytest.raises(InputError, match=r"Use gl\.play_many"):
         gl.play(Strong(20), tree, people)
@@ -169,16 +169,16 @@ def test_a_belief_is_not_called_a_proof(runs):
 
 def test_a_claim_about_one_record_more_or_less_allows_twice_as_much_of_one_replaced(people):
     options = {"runs": 12, "engine": gl.Here(), "claimed": gl.Claim(1.0, 1e-3)}
-    found = gl.play_many(Strong(20), DecisionTreeClassifier(), people, **options)
-    assert found.replaced
-    assert found.allowed == group_privacy(1.0, 1e-3, 2)
-    assert found.bound.delta == found.allowed.delta
-    assert "It allows ε = 2 at δ = 0.00372 of one record in the place of another" in epsilon_verdict(found)
+    results = gl.play_many(Strong(20), DecisionTreeClassifier(), people, **options)
+    assert results.replaced
+    assert results.allowed == group_privacy(1.0, 1e-3, 2)
+    assert results.bound.delta == results.allowed.delta
+    assert "It allows ε = 2 at δ = 0.00372 of one record in the place of another" in epsilon_verdict(results)
 
 
 def test_a_model_that_looks_at_nothing_proves_nothing(people):
     constant = DummyClassifier(strategy="constant", constant=1)
-    found = gl.play_many(Exchangeable(20), constant, people, runs=12, engine=gl.Here())
-    assert found.bound.epsilon == 0
-    assert found.claimed is None
-    assert "prove no ε of one record in the place of another above 0" in epsilon_verdict(found)
+    results = gl.play_many(Exchangeable(20), constant, people, runs=12, engine=gl.Here())
+    assert results.bound.epsilon == 0
+    assert results.claimed is None
+    assert "prove no ε of one record in the place of another above 0" in epsilon_verdict(results)

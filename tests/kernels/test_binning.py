@@ -27,7 +27,7 @@ def test_counts_are_those_of_numpy(kind, records):
         assert found.tolist() == np.histogram(np.maximum(own[known & side], 0.05), edges)[0].tolist()
 
 
-def test_nobody_is_counted_where_nobody_is_chosen():
+def test_no_record_is_counted_if_none_is_chosen():
     sizes, ends, counts = np.zeros(2, dtype=np.int64), np.array([np.inf, -np.inf]), np.zeros((2, 2), dtype=np.int64)
     values, member, nobody = np.ones((2, 3)), np.ones((2, 3), dtype=bool), np.arange(0)
     count_and_range(values, member, nobody, sizes, ends)

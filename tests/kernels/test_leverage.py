@@ -130,7 +130,7 @@ def test_a_nonmember_of_a_softmax_has_what_it_would_have():
     assert (found < 2).all()
 
 
-def test_wrong_input_is_told():
+def test_wrong_input_is_reported():
     with pytest.raises(ValueError, match=r"x shaped \(3,\)"):
         leverage(np.ones(3))
     with pytest.raises(ValueError, match="penalty=-1"):

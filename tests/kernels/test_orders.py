@@ -16,7 +16,7 @@ def counted(monkeypatch):
     return sorts
 
 
-def test_it_is_found_once_and_forgotten_with_the_scores(counted):
+def test_the_order_is_computed_once_and_dropped_with_the_scores(counted):
     given = np.array([3.0, 1.0, np.nan, 2.0])
     scores, known = frozen_take(given.copy(), np.ones(4, dtype=bool)), len(ranks._known)
     assert cached_argsort(scores).tolist() == cached_argsort(scores).tolist() == [1, 3, 0, 2]

@@ -103,7 +103,7 @@ def test_sums_of_whole_numbers_are_exact(largest):
     assert deals.sums(weights.astype(float)).tolist() == expected
 
 
-def test_equally_good_deals_are_found_equal():
+def test_equally_good_permutations_count_as_equal():
     """Of 0/1 scores many deals are: a sum that is off by rounding would call them worse."""
     rng = np.random.default_rng(2)
     scores = (rng.random(101) < 0.3).astype(float)

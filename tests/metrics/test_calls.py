@@ -27,11 +27,11 @@ def test_best_threshold_is_the_best_of_all(scores, random):
     member = np.array([random.random() < 0.5 for _ in scores])
     member[:2] = True, False
     threshold = best_threshold(scores, member)
-    found = advantage(scores, member, threshold)
+    estimate = advantage(scores, member, threshold)
     assert threshold in scores
-    assert found.value == pytest.approx(oracle.best_advantage(scores, member), abs=1e-12)
+    assert estimate.value == pytest.approx(oracle.best_advantage(scores, member), abs=1e-12)
     for fewer in scores[scores > threshold]:
-        assert advantage(scores, member, fewer).value < found.value - 1e-12
+        assert advantage(scores, member, fewer).value < estimate.value - 1e-12
 
 
 def test_a_call_is_at_or_above_the_threshold():

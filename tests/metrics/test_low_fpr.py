@@ -40,17 +40,17 @@ def resolved(draw):
 @given(resolved())
 def test_tpr_is_that_of_the_first_threshold_that_meets_the_fpr(world):
     scores, member, fpr = world
-    found = tpr_at_fpr(scores, member, fpr)
-    assert found.value == oracle.tpr_at_fpr(scores, member, fpr)
-    assert 0 <= found.low <= found.value <= found.high <= 1
+    estimate = tpr_at_fpr(scores, member, fpr)
+    assert estimate.value == oracle.tpr_at_fpr(scores, member, fpr)
+    assert 0 <= estimate.low <= estimate.value <= estimate.high <= 1
     called = scores >= threshold_at_fpr(scores[~member], fpr)
-    assert called[member].mean() == found.value
+    assert called[member].mean() == estimate.value
     assert called[~member].mean() <= fpr + 1e-12
 
 
 def test_limits_pair_every_threshold_with_clopper_pearson_limits_by_squares():
     scores, member = ScoreSimulation(1.5).draw(np.random.default_rng(1), 300, 700)
-    found = tpr_at_fpr(scores, member, 0.05, confidence=0.9)
+    estimate = tpr_at_fpr(scores, member, 0.05, confidence=0.9)
     descending = np.sort(scores[~member])[::-1]
     above = [np.sum(scores[member] > value) for value in descending]
     z = ndtri(0.95)
@@ -68,7 +68,7 @@ def test_limits_pair_every_threshold_with_clopper_pearson_limits_by_squares():
     high = max(
         clopper_pearson_upper(interpolated(a, lenienter), 300, ndtr(-np.sqrt(z**2 - a**2 + 1e-12))) for a in steps
     )
-    assert found[1:] == pytest.approx((float(low), float(high)), abs=1e-6)
+    assert estimate[1:] == pytest.approx((float(low), float(high)), abs=1e-6)
 
 
 def test_limits_of_separate_persons_are_those_of_records():
@@ -80,11 +80,11 @@ def test_limits_of_separate_persons_are_those_of_records():
 
 def test_perfect_separation_has_a_lower_limit_where_the_nonmembers_support_the_rate():
     for n, fpr, supported in ((400, 0.01, True), (360, 0.01, False), (100, 0.05, True), (100, 0.01, False)):
-        found = tpr_at_fpr(np.arange(2.0 * n), np.arange(2 * n) >= n, fpr)
-        assert (found.low > 0.9) == supported
+        estimate = tpr_at_fpr(np.arange(2.0 * n), np.arange(2 * n) >= n, fpr)
+        assert (estimate.low > 0.9) == supported
 
 
-def test_everyone_is_called_at_fpr_one_and_nobody_above_infinity():
+def test_all_are_flagged_at_fpr_one_and_none_above_infinity():
     scores, member = np.array([-np.inf, 0.0, np.inf, -np.inf, np.inf]), np.array([1, 1, 1, 0, 0], dtype=bool)
     assert tpr_at_fpr(scores, member, 1.0).value == 1
     assert tpr_at_fpr(scores, member, 0.5).value == 2 / 3
@@ -172,8 +172,8 @@ def test_tpr_interval_covers_where_a_group_of_ties_ends_just_at_the_rate(outside
     for seed in range(1000):
         rng = np.random.default_rng(seed)
         scores = np.append(rng.choice(len(inside), 500, p=inside), rng.choice(len(outside), 500, p=outside))
-        found = tpr_at_fpr(scores.astype(float), member, 0.05)
-        held += found.low <= inside[-1] <= found.high
+        estimate = tpr_at_fpr(scores.astype(float), member, 0.05)
+        held += estimate.low <= inside[-1] <= estimate.high
     assert held >= 1000 * (0.94 - 0.0225)
 
 
@@ -219,7 +219,7 @@ def test_predictive_value_is_bayes_rule():
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("fpr", "members", "nonmembers"), [(0.01, 500, 1000), (0.001, 2000, 10_000)])
-def test_smallest_detectable_tpr_is_found_in_four_of_five_audits(fpr, members, nonmembers):
+def test_smallest_detectable_tpr_is_detected_in_four_of_five_audits(fpr, members, nonmembers):
     smallest = smallest_detectable_tpr(fpr, members, nonmembers)
     world = ScoreSimulation(shift=ndtri(smallest) - ndtri(fpr))
     assert world.tpr(fpr) == pytest.approx(smallest)

@@ -206,5 +206,5 @@ def test_intervals_cover_where_persons_have_several_records(figure, world):
     assert binom.cdf(round(200 * told), 200, 0.93) > 0.001
 
 
-def test_an_auc_that_is_not_told_of_persons_would_not_cover():
+def test_an_auc_that_ignores_persons_would_not_cover():
     assert coverage(Visits(), "auc", samples=300).untold < 0.75

@@ -69,8 +69,8 @@ def test_variance_due_to_records_is_that_of_a_bootstrap(size):
     scores, member = targets_world(rng, targets=1, records=90, record_sd=1.0, size=size)
     scores, member = np.repeat(scores, 2, axis=0), np.repeat(member, 2, axis=0)
     persons = np.repeat(np.arange(90 // size), size)
-    found = pooled_auc(scores, member, clusters=persons)
-    spread = found.value * (1 - found.value) * (logit(found.high) - logit(found.value))
+    estimate = pooled_auc(scores, member, clusters=persons)
+    spread = estimate.value * (1 - estimate.value) * (logit(estimate.high) - logit(estimate.value))
     drawn = oracle.resampled_pooled_auc(scores[:1], member[:1], persons, draws=400, rng=rng)
     assert spread / t.ppf(0.975, 1) == pytest.approx(drawn.std(), rel=0.12)  # 400 draws: 3.5 % either way
 
@@ -133,7 +133,7 @@ def test_pooled_auc_covers(world):
 
 
 @pytest.mark.slow
-def test_pooled_auc_covers_records_of_persons_only_if_it_is_told_of_them():
+def test_pooled_auc_covers_records_of_persons_only_with_clusters():
     # All targets have the same members, four per person, so that a person's effect does not average out.
     truth = true_auc(target_sd=0.1, record_sd=1.0)
     persons = np.repeat(np.arange(50), 4)

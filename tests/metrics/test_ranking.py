@@ -18,18 +18,18 @@ def test_auc_is_mann_whitney_pair_by_pair_under_heavy_ties(scores, random):
     scores = np.array(scores)
     member = np.array([random.random() < 0.5 for _ in scores])
     member[:2] = True, False
-    found = auc(scores, member)
-    assert found.value == pytest.approx(oracle.auc(scores, member), abs=1e-12)
-    assert 0 <= found.low <= found.value <= found.high <= 1
-    assert found.low < found.high
+    estimate = auc(scores, member)
+    assert estimate.value == pytest.approx(oracle.auc(scores, member), abs=1e-12)
+    assert 0 <= estimate.low <= estimate.value <= estimate.high <= 1
+    assert estimate.low < estimate.high
     reverse = auc(-scores, member)
-    assert (1 - reverse.high, 1 - reverse.low) == pytest.approx((found.low, found.high), abs=1e-9)
+    assert (1 - reverse.high, 1 - reverse.low) == pytest.approx((estimate.low, estimate.high), abs=1e-9)
 
 
 def test_a_constant_score_is_exactly_one_half_and_claims_little():
-    found = auc(np.full(200, 3.0), np.arange(200) < 70)
-    assert found.value == 0.5
-    assert found.low < 0.5 < found.high
+    estimate = auc(np.full(200, 3.0), np.arange(200) < 70)
+    assert estimate.value == 0.5
+    assert estimate.low < 0.5 < estimate.high
 
 
 @pytest.mark.parametrize("step", [0.0, 1.0])
@@ -133,7 +133,7 @@ def test_paired_difference_covers_near_perfect_separation(size, correlation, auc
 
 
 @pytest.mark.slow
-def test_smallest_detectable_auc_is_found_in_four_of_five_audits():
+def test_smallest_detectable_auc_is_detected_in_four_of_five_audits():
     members, nonmembers = 150, 300
     world = ScoreSimulation.of_auc(smallest_detectable_auc(members, nonmembers))
     found = np.mean([auc(*world.draw(np.random.default_rng(k), members, nonmembers)).low > 0.5 for k in range(1500)])

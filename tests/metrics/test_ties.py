@@ -105,7 +105,7 @@ def test_a_lookup_table_has_the_false_alarms_that_it_has():
     assert some.low < 1 / 1.02 < some.high < 1
 
 
-def test_nobody_called_has_no_predictive_value():
+def test_no_flagged_record_has_no_predictive_value():
     scores, member = outcome(400, 400, 100, 400)  # a quarter of the non-members are in the highest lump
     tpr, ppv = tpr_and_ppv_at_fpr(scores, member, 0.05, 0.5)
     assert tpr == tpr_at_fpr(scores, member, 0.05)

@@ -121,7 +121,7 @@ def test_rates_hold_where_those_with_the_highest_scores_have_most_of_the_weight(
     for _ in range(worlds):
         kind = rng.normal(size=400) + shift * member
         scores = 0.5 * np.sqrt(2) * member + kind + rng.normal(size=400)
-        found = tpr_at_fpr(scores, member, 0.05, weights=np.exp(shift * kind - shift**2 / 2))
-        below, above = below + (truth < found.low), above + (truth > found.high)
+        estimate = tpr_at_fpr(scores, member, 0.05, weights=np.exp(shift * kind - shift**2 / 2))
+        below, above = below + (truth < estimate.low), above + (truth > estimate.high)
     # Each end may fail in 2.5 %; were the unseen one of average weight, the lower end would fail in 5 %.
     assert max(below, above) <= worlds * 0.025 + 3 * np.sqrt(worlds * 0.025 * 0.975)

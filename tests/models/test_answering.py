@@ -39,7 +39,7 @@ def test_answers_and_references_are_changed_alike(model, sides):
 
 
 @pytest.mark.slow
-def test_an_audit_sees_only_what_is_said(model, sides):
+def test_an_audit_sees_only_the_outputs(model, sides):
     plain = gl.audit(model, *sides, **OPTIONS)
     label = gl.audit(gl.models.answering(model, gl.defences.LabelOnly()), *sides, **OPTIONS)
     assert label.attack("loss").auc.value == pytest.approx(label.attack("correctness").auc.value)
@@ -113,7 +113,7 @@ def test_held_out_records_are_brought_into_the_models_form():
         gl.defences.MemGuard((table, y))
 
 
-def test_what_cannot_be_is_told(model, sides):
+def test_impossible_defences_are_reported(model, sides):
     with pytest.raises(InputError, match="not an output defence"):
         gl.models.answering(model, gl.defences.Fit())
     with pytest.raises(InputError, match="predicts values"):

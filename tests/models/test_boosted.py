@@ -36,7 +36,7 @@ def test_catboost_with_categories_is_audited(when, tmp_path, monkeypatch, capfd)
         model = catboost(iterations=200, learning_rate=0.5, l2_leaf_reg=0.01).fit(
             *people(100, 1), cat_features=["town"]
         )
-    found = gl.audit(
+    results = gl.audit(
         model,
         people(100, 1),
         people(100, 2),
@@ -46,7 +46,7 @@ def test_catboost_with_categories_is_audited(when, tmp_path, monkeypatch, capfd)
         baseline=False,
         progress=False,
     )
-    assert (found.attacks["auc"] > 0.6).all()
+    assert (results.attacks["auc"] > 0.6).all()
     assert os.listdir() == []  # it writes no files of its own
     assert capfd.readouterr().out == ""
 
@@ -65,7 +65,7 @@ def test_a_catboost_reference_is_quiet_has_its_own_seed_and_one_thread():
     )
 
 
-def test_a_pipeline_that_ends_in_catboost_is_made_anew():
+def test_a_pipeline_that_ends_in_catboost_is_cloned():
     from sklearn.pipeline import make_pipeline
     from sklearn.preprocessing import FunctionTransformer
 
@@ -140,10 +140,10 @@ def test_an_audit_of_a_model_that_stopped_early_says_how_references_are_trained(
     sides = [(x[["age"]].to_numpy(), y == "yes") for x, y in (people(60, 1), people(60, 2))]
     rounds = untrained_model(stopped(library)).rounds
     with pytest.warns(gl.AuditWarning, match=f"Every reference model is trained for {rounds} rounds"):
-        found = gl.audit(
+        results = gl.audit(
             stopped(library), *sides, references=4, attacks=["loss", "lira"], jobs=1, baseline=False, progress=False
         )
-    check = next(check for check in found.checks if check.code == "GL126")
+    check = next(check for check in results.checks if check.code == "GL126")
     assert (check.state, dict(check.values)) == ("issue", {"rounds": rounds, "most": 200})
     alone = gl.audit(stopped(library), *sides, references=0, attacks=["loss"], baseline=False)
     assert next(check for check in alone.checks if check.code == "GL126").state == "not applicable"

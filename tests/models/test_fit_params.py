@@ -219,7 +219,7 @@ def test_weights_are_seen_in_a_pipeline_and_in_a_search():
     assert saw_weights(search.fit(*MEMBERS, sample_weight=weight(X[:80])))
 
 
-def test_a_target_with_weights_is_told_unless_the_audit_has_them():
+def test_a_target_with_weights_is_reported_unless_the_audit_has_them():
     tree = fitted(DecisionTreeClassifier(random_state=0))
     assert "GL133" in prepare(tree, MEMBERS, NONMEMBERS).target.notes
     assert "GL133" not in prepare(tree, MEMBERS, NONMEMBERS, fit_params=WEIGHTS).target.notes
@@ -230,8 +230,8 @@ def test_a_target_with_weights_is_told_unless_the_audit_has_them():
 def test_the_report_names_the_remedy():
     tree = fitted(DecisionTreeClassifier(random_state=0))
     with pytest.warns(gl.AuditWarning, match="fit_params="):
-        found = gl.audit(tree, MEMBERS, NONMEMBERS, references=2, attacks=["loss"], baseline=False, engine=gl.Here())
-    assert found.check("GL133").state == "issue"
+        results = gl.audit(tree, MEMBERS, NONMEMBERS, references=2, attacks=["loss"], baseline=False, engine=gl.Here())
+    assert results.check("GL133").state == "issue"
 
 
 # -- train= ---------------------------------------------------------------------------------------------------------------

@@ -26,23 +26,23 @@ def sides(blobs):
 
 @pytest.mark.slow
 def test_a_hard_vote_is_audited_by_its_labels(voting, sides):
-    found = gl.audit(
+    results = gl.audit(
         voting, *sides, references=4, evidence=[gl.evidence.Perturbed(8)], jobs=1, baseline=False, progress=False
     )
-    assert set(found.attacks["attack"]) == {"correctness", "label_only"}
-    assert found.headline.name in ("correctness", "label_only")
-    assert (found.attacks["auc"] > 0.6).all()
-    issues = {check.code for check in found.checks if check.state == "issue"}
+    assert set(results.attacks["attack"]) == {"correctness", "label_only"}
+    assert results.headline.name in ("correctness", "label_only")
+    assert (results.attacks["auc"] > 0.6).all()
+    issues = {check.code for check in results.checks if check.state == "issue"}
     assert "GL127" in issues
     assert "GL104" not in issues
-    assert "predicts a class without a probability" in " ".join(found.summary(verbose=True).split())
-    assert "confidence" not in found.records
+    assert "predicts a class without a probability" in " ".join(results.summary(verbose=True).split())
+    assert "confidence" not in results.records
 
 
 @pytest.mark.slow
 def test_copies_are_asked_about_unasked(voting, sides):
-    found = gl.audit(voting, *[(x[:40], y[:40]) for x, y in sides], references=0, baseline=False)
-    assert set(found.attacks["attack"]) == {"correctness", "label_only"}
+    results = gl.audit(voting, *[(x[:40], y[:40]) for x, y in sides], references=0, baseline=False)
+    assert set(results.attacks["attack"]) == {"correctness", "label_only"}
 
 
 def test_other_attacks_say_why_not(voting, sides):
@@ -97,7 +97,7 @@ def test_a_function_tells_labels(voting, sides):
         wrong.predict(x)
 
 
-def test_copies_that_cannot_be_read_are_told_before_the_long_work(sides):
+def test_copies_that_cannot_be_read_are_reported_before_the_long_work(sides):
     """A label-only model of whole numbers that stand for categories: what was not asked for does not stop the audit."""
 
     class Strict:
@@ -120,7 +120,7 @@ def test_copies_that_cannot_be_read_are_told_before_the_long_work(sides):
     rng = np.random.default_rng(0)
     x = pd.DataFrame({name: rng.choice([1, 5, 9], 60) for name in "abcdefgh"})
     halves = [(part, (part["a"] > 5).astype(int).to_numpy()) for part in (x[:30], x[30:])]
-    found = gl.audit(Strict(), *halves, references=0, baseline=False)
-    assert list(found.attacks["attack"]) == ["correctness"]
+    results = gl.audit(Strict(), *halves, references=0, baseline=False)
+    assert list(results.attacks["attack"]) == ["correctness"]
     with pytest.raises(InputError, match="cannot read perturbed records"):
         gl.audit(Strict(), *halves, references=0, evidence=[gl.evidence.Perturbed()])

@@ -80,7 +80,7 @@ def test_private_training_without_noise_and_clipping_is_plain_descent(data):
         assert torch.allclose(a, b, atol=1e-5)
 
 
-def test_what_is_said_of_it():
+def test_the_training_of_a_defence_is_described():
     found = training_of(gl.defences.DpSgd(noise=0.5, rate=0.1, epochs=3), "naive")
     assert (found.noise, found.rate, found.steps, found.tried) == (0.5, 0.1, 30, None)
     assert attacker_phrase(found) == "naive attacker, who does not know of the defence"
@@ -106,11 +106,11 @@ def test_what_cannot_be_naive_is_refused():
 def test_an_audit_keeps_it(data, tmp_path):
     other = gl.Data(data.x[::-1] + 0.1, data.y[::-1])
     target = gl.torch_target(network(), train=DEFENDED, attacker="naive")
-    found = gl.audit(target, data, other, references=2, folder=tmp_path, jobs=1, baseline=False)
-    assert found.training.attacker == "naive"
-    assert gl.read_results(tmp_path).training == found.training
-    assert "without the defence" in " ".join(found.summary(verbose=True).split())
-    page = found.to_html(tmp_path / "page.html").read_text("utf-8")
+    results = gl.audit(target, data, other, references=2, folder=tmp_path, jobs=1, baseline=False)
+    assert results.training.attacker == "naive"
+    assert gl.read_results(tmp_path).training == results.training
+    assert "without the defence" in " ".join(results.summary(verbose=True).split())
+    page = results.to_html(tmp_path / "page.html").read_text("utf-8")
     assert "naive attacker, who does not know of the defence" in page
     rounded = gl.models.answering(target, gl.defences.Rounded(1))
     assert (rounded.training.attacker, rounded.training.recipe.endswith("Rounded(digits=1)")) == ("naive", True)

@@ -62,7 +62,7 @@ def test_the_two_logits_have_the_gradients_of_the_one():
 @pytest.mark.slow
 def test_a_module_with_one_output_is_audited_with_all_that_looks_into_it():
     target = gl.torch_target(trained(), train=FIT)
-    found = gl.audit(
+    results = gl.audit(
         target,
         halves(80, 1),
         halves(80, 2),
@@ -73,8 +73,8 @@ def test_a_module_with_one_output_is_audited_with_all_that_looks_into_it():
         baseline=False,
         progress=False,
     )
-    assert found.attacks.set_index("attack").loc[["loss", "lira"], "auc"].min() > 0.6
-    assert {check.code: check.state for check in found.checks}["GL128"] == "passed"
+    assert results.attacks.set_index("attack").loc[["loss", "lira"], "auc"].min() > 0.6
+    assert {check.code: check.state for check in results.checks}["GL128"] == "passed"
 
 
 def test_a_function_may_train_modules_with_one_output():
@@ -118,10 +118,10 @@ def test_a_softmax_at_the_end_is_noticed_before_a_folder_is_made(last, tmp_path)
 
 def test_a_sigmoid_at_the_end_is_noticed():
     target = gl.torch_target(trained(torch.nn.Sigmoid()))
-    found = gl.audit(target, halves(80, 1), halves(80, 2), references=0, attacks=["loss"], baseline=False)
-    check = next(check for check in found.checks if check.code == "GL128")
+    results = gl.audit(target, halves(80, 1), halves(80, 2), references=0, attacks=["loss"], baseline=False)
+    check = next(check for check in results.checks if check.code == "GL128")
     assert (check.state, dict(check.values)) == ("issue", {"records": 160})
-    assert "ends in a sigmoid" in " ".join(found.summary(verbose=True).split())
+    assert "ends in a sigmoid" in " ".join(results.summary(verbose=True).split())
 
 
 def test_probabilities_as_logits_are_refused_wherever_they_come_from():

@@ -47,8 +47,8 @@ def test_a_file_answers_as_the_model_does(sides, tmp_path, zipmap):
 def test_an_audit_of_a_file_trains_nothing_and_says_so(sides, tmp_path):
     path = written(forest(sides), sides[0][0], tmp_path / "forest.onnx")
     with pytest.warns(gl.AuditWarning, match=r"no recipe .*ONNX file does not say how.*Pass train=.*to gl.audit"):
-        found = gl.audit(path, *sides, attacks=["loss"], baseline=False)
-    assert found.attacks["auc"].iloc[0] > 0.6
+        results = gl.audit(path, *sides, attacks=["loss"], baseline=False)
+    assert results.attacks["auc"].iloc[0] > 0.6
     with pytest.raises(InputError, match="no recipe to train reference models by: an ONNX file"):
         gl.audit(path, *sides, references=4)
 
@@ -62,9 +62,9 @@ def test_a_recipe_may_be_given(sides, tmp_path):
 
     path = written(forest(sides), sides[0][0], tmp_path / "m.onnx")
     options = {"references": 4, "attacks": ["loss", "lira"], "jobs": 1, "baseline": False, "progress": False}
-    found = gl.audit(gl.onnx_target(path, train=train), *sides, **options)
-    assert found.attacks["auc"].min() > 0.6
-    assert gl.audit(path, *sides, train=train, **options).attacks.equals(found.attacks)
+    results = gl.audit(gl.onnx_target(path, train=train), *sides, **options)
+    assert results.attacks["auc"].min() > 0.6
+    assert gl.audit(path, *sides, train=train, **options).attacks.equals(results.attacks)
 
 
 @pytest.mark.slow
@@ -159,7 +159,7 @@ def test_a_file_may_take_a_fixed_number_of_records(tmp_path):
     np.testing.assert_allclose(gl.onnx_target(path).predict(x), x @ weights, atol=1e-4)
 
 
-def test_what_is_no_model_and_classes_in_another_order_are_told(sides, tmp_path):
+def test_wrong_files_and_classes_in_another_order_are_reported(sides, tmp_path):
     (tmp_path / "bad.onnx").write_bytes(b"not a model")
     with pytest.raises(InputError, match="as ONNX"):
         gl.audit(tmp_path / "bad.onnx", *sides)
@@ -205,9 +205,9 @@ def test_classes_are_named_on_the_command_line(sides, tables, tmp_path):
         "--out",
         str(tmp_path / "audit"),
     ]
-    told = CliRunner().invoke(main, run)
-    assert told.exit_code == 2
-    assert "--class NAME for each" in told.stderr
+    result = CliRunner().invoke(main, run)
+    assert result.exit_code == 2
+    assert "--class NAME for each" in result.stderr
     named = [part for name in "abc" for part in ("--class", name)]
     assert CliRunner().invoke(main, [*run, *named]).exit_code == 0
     assert gl.read_results(tmp_path / "audit").attacks["auc"].iloc[0] > 0.55
@@ -256,8 +256,8 @@ def test_a_model_of_texts_in_a_file(letters, tmp_path):
     target = gl.onnx_target(tmp_path / "texts.onnx")
     np.testing.assert_allclose(target.predict(texts), model.predict_proba(texts), atol=1e-4)
     sides = (list(texts[:60]), y[:60]), (pd.Series(texts[60:]), y[60:])
-    found = gl.audit(target, *sides, references=0, attacks=["loss"], baseline=False)
-    assert found.attacks["auc"].iloc[0] > 0.7
+    results = gl.audit(target, *sides, references=0, attacks=["loss"], baseline=False)
+    assert results.attacks["auc"].iloc[0] > 0.7
 
 
 def test_a_file_that_needs_a_locale_works_or_says_which(letters, tmp_path):

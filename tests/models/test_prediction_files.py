@@ -65,7 +65,7 @@ def test_a_probability_that_no_label_is_named_after_is_refused(tmp_path, value):
     ]
 
 
-def test_one_column_of_two_is_told_with_its_option(tmp_path):
+def test_one_column_of_two_is_reported_with_its_option(tmp_path):
     table = said_of(("0", "1")).drop(columns="p_0")
     with pytest.raises(InputError, match=r"one output column, 'p_1'.*--probability p_1\)"):
         read_predictions(written(table, tmp_path / "a.csv"))
@@ -78,7 +78,7 @@ def test_the_logit_of_one_of_two_classes(tmp_path):
     assert np.allclose(found.answers, np.column_stack([np.zeros(12), table["z_1"]]))
 
 
-def test_percentages_are_told(tmp_path):
+def test_percentages_are_reported(tmp_path):
     table = said_of()
     both = table.assign(p_good=100 * table["p_good"], p_bad=100 * table["p_bad"])
     with pytest.raises(InputError, match=r"They look like percentages"):

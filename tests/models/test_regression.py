@@ -94,7 +94,7 @@ def test_the_auc_of_the_loss_is_that_of_the_leverage():
 
 
 @pytest.mark.slow
-def test_where_the_regressor_saw_nobody_no_attack_finds_anything():
+def test_attacks_find_no_leak_in_a_regressor_without_members():
     """Members and non-members are drawn after training: every attack's AUC is a half, up to chance."""
     rng = np.random.default_rng(1)
     x = rng.normal(size=(900, 4))
@@ -332,13 +332,13 @@ def test_evidence_that_needs_classes_says_so(plan, told, forest, diabetes):
         (lambda y: np.column_stack([y, y]), "one label per record"),
     ],
 )
-def test_wrong_values_are_told(spoil, told, forest, diabetes):
+def test_wrong_values_are_reported(spoil, told, forest, diabetes):
     (x, y), members = diabetes[1], diabetes[0]
     with pytest.raises(InputError, match=told):
         quiet(forest, members, (x, spoil(y)), references=4)
 
 
-def test_models_that_cannot_be_audited_are_told(diabetes):
+def test_models_that_cannot_be_audited_are_reported(diabetes):
     x, y = diabetes[0]
     with pytest.raises(InputError, match="Ridge is not fitted"):
         gl.audit(Ridge(), *diabetes)

@@ -56,7 +56,7 @@ def test_references_start_from_fresh_parameters(network, blobs):
 
 
 @pytest.mark.slow
-def test_parameters_that_cannot_be_drawn_anew_are_refused(blobs):
+def test_parameters_that_cannot_be_initialised_are_refused(blobs):
     class Scale(torch.nn.Module):
         def __init__(self):
             super().__init__()
@@ -89,8 +89,8 @@ def test_torch_is_loaded_only_with_a_module():
         "gl.audit(L().fit(x[:30], y[:30]), (x[:30], y[:30]), (x[30:], y[30:]), references=4, jobs=1);"
         "gl.torch_target; print([m for m in ('torch', 'matplotlib', 'ray') if m in sys.modules])"
     )
-    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert found.stdout.strip() == "[]"
+    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert result.stdout.strip() == "[]"
 
 
 def test_the_users_module_is_left_as_it_was_and_double_precision_is_kept(blobs):

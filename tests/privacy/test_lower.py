@@ -106,7 +106,7 @@ def test_belief_is_that_of_many_draws():
 
 @pytest.mark.parametrize("threshold", THRESHOLDS, ids=lambda one: type(one).__name__)
 @pytest.mark.parametrize("how", METHODS, ids=lambda one: f"{type(one).__name__}{getattr(one, 'curve', '')}")
-def test_what_is_told_apart_is_proved_and_noise_proves_nothing(how, threshold):
+def test_distinguished_records_prove_epsilon_and_noise_proves_nothing(how, threshold):
     rng = np.random.default_rng(2)
     member = rng.random(300) < 0.5
     told = epsilon_lower_bound(member + 0.1 * rng.normal(size=300), member, method=how, threshold=threshold)
@@ -161,7 +161,7 @@ def test_what_is_refused():
 
 @pytest.mark.parametrize("records", [7, 11, 99])
 @pytest.mark.parametrize("how", [OneRun(), OneRunCurve(), OneRun(shares=(1.0,))], ids=repr)
-def test_nobody_is_guessed_about_twice(records, how):
+def test_no_record_is_guessed_twice(records, how):
     member = np.arange(records) % 2 == 0
     places, *_ = how.prepared(member * 1.0, member)
     assert how.guesses(places, member, 1.0)[0] == records - 1

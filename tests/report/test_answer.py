@@ -38,9 +38,9 @@ def with_rate(tpr, fpr=0.01, auc=AUC):
     return with_headline(leaking(), rates=(Rate(fpr, tpr, ppv, 0.5, "good", 0.02),), auc=auc)
 
 
-def test_a_leak_is_told_in_people(snapshot):
-    told = answer.verdict_text(with_rate(Estimate(0.6, 0.551, 0.642)))
-    snapshot(told, "60", "100", "95%", "55", "65", "1")
+def test_a_leak_is_reported_in_people(snapshot):
+    text = answer.verdict_text(with_rate(Estimate(0.6, 0.551, 0.642)))
+    snapshot(text, "60", "100", "95%", "55", "65", "1")
     average = answer.verdict_text(with_rate(Estimate(0.01, 0.0, 0.02)))
     snapshot(average, "80", "100", "95%", "78", "82", "50")
 
@@ -121,13 +121,13 @@ def test_what_changes_the_answer_stands_beside_it_in_every_form():
     assert diagnostics.caveats(ignored) == ()
 
 
-def test_flipped_labels_are_told_before_interchanged_sets(snapshot):
+def test_flipped_labels_are_reported_before_interchanged_sets(snapshot):
     base = with_headline(quiet(), auc=Estimate(0.4, 0.35, 0.45), p_reversed=0.01)
     figures = {"attack": "lira", "auc": 0.4, "low": 0.35, "high": 0.45, "members": 0.05, "nonmembers": 0.13}
     flipped = with_check(base, Check("GL112", "issue", {**figures, "guessing": 0.76}))
-    told = answer.verdict_text(flipped)
-    snapshot(told, "5%", "13%", "76%")
-    assert "interchanged" not in told
+    text = answer.verdict_text(flipped)
+    snapshot(text, "5%", "13%", "76%")
+    assert "interchanged" not in text
     assert "interchanged" not in diagnostics.sentence(flipped.check("GL112"))
     turned = with_check(
         base, Check("GL112", "issue", {**figures, "members": 0.8, "nonmembers": 0.95, "guessing": 0.76})

@@ -282,8 +282,8 @@ def test_an_index_fits_a_narrow_screen_and_shows_hostile_names_as_text(opened, t
 
 
 def test_a_comparison_fits_a_narrow_screen(opened):
-    found = gl.compare(two("smooth", 400, np.random.default_rng(0), fall=0.9))
-    tab = opened(found, width=390, made=comparison_page)
+    comparison = gl.compare(two("smooth", 400, np.random.default_rng(0), fall=0.9))
+    tab = opened(comparison, width=390, made=comparison_page)
     tab.wait_for_selector("#trade-auc svg")
     assert tab.evaluate("document.documentElement.scrollWidth") == 390
 

@@ -39,7 +39,7 @@ def test_the_page_says_how_far_a_score_is_off(results, snapshot):
     snapshot(risks.calibration_sentence(chance))
 
 
-def test_names_are_escaped_and_nothing_is_said_without_a_score(results):
+def test_names_are_escaped_and_the_text_is_empty_without_a_score(results):
     hostile = replace(results, calibrated=tuple(replace(one, score=HOSTILE) for one in results.calibrated))
     assert "<img src=x" not in report_page(hostile)
     assert risks.calibrated_section(replace(results, calibrated=None)) is None

@@ -103,7 +103,7 @@ def test_what_users_wrote_is_text(tmp_path):
     assert json.loads(base.to_json(tmp_path / "facts.json").read_text("utf-8"))["fpr"] == 0.05
 
 
-def test_nobody_is_named_who_was_not_found():
+def test_only_matched_records_are_named():
     read = Reader(comparison_page(gl.compare(audits(records=200))))
     assert "names members" not in read.shown
     assert "Risen" not in read.shown

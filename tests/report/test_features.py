@@ -38,7 +38,7 @@ def test_arrays_have_numbered_features_and_wide_ones_are_cut():
 
 
 @pytest.mark.slow
-def test_what_cannot_be_looked_up_is_told():
+def test_records_that_do_not_match_are_reported():
     ids = members().ids.copy()
     with pytest.raises(InputError, match="1 are not in these records"):
         with_features(leaking(), members(ids=np.where(np.arange(len(ids)) == 2, "stranger", ids)))

@@ -94,7 +94,7 @@ def test_the_place_of_a_result_is_a_uri(gated, path, uri):
     assert places == {uri}
 
 
-def test_nobody_is_named_and_markup_is_text(gated):
+def test_no_record_is_named_and_markup_is_text(gated):
     hostile = replace(
         gated,
         verdicts=tuple(replace(one, attack="<b>&\x1b]0;x\x07", drivers=("Ada",)) for one in gated.verdicts),

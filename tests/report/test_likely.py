@@ -56,5 +56,5 @@ def test_refused_weights_withhold_the_answer():
 def test_a_game_that_draws_sides_apart_is_named_and_what_hides_it(snapshot):
     found = two_kinds(WITHHELD, WITHHELD)
     snapshot(verdict_text(found))
-    told = verdict_text(replace(found, baseline=replace(found.baseline, game="sources")))
-    snapshot(told)
+    text = verdict_text(replace(found, baseline=replace(found.baseline, game="sources")))
+    snapshot(text)

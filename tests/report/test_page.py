@@ -279,5 +279,5 @@ def test_to_html_writes_the_page(tmp_path):
 def test_importing_the_report_is_light():
     heavy = ["jinja2", "rich"]
     code = f"import sys, guestlist._report; print([m for m in {heavy} if m in sys.modules])"
-    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert found.stdout.strip() == "[]"
+    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert result.stdout.strip() == "[]"

@@ -15,11 +15,11 @@ from guestlist.testing import case_of, evaluate_case, gaussian_simulation, leaki
 
 @pytest.mark.slow
 def test_the_page_says_what_risks_are_worth(snapshot):
-    found = evaluate_case(leaking_case(records=2000))
-    everybody, *others = found.risks
-    assert {row.attack for row in found.risks} == {found.headline.name}
+    results = evaluate_case(leaking_case(records=2000))
+    everybody, *others = results.risks
+    assert {row.attack for row in results.risks} == {results.headline.name}
     best = max(others, key=lambda row: row.auc.value)
-    text = risk_value_sentence(found.risks)
+    text = risk_value_sentence(results.risks)
     snapshot(
         text,
         f"{everybody.attack}",
@@ -29,14 +29,14 @@ def test_the_page_says_what_risks_are_worth(snapshot):
         f"{best.risk}",
         f"{best.auc.value:.3f}",
     )
-    made = report_page(found)
+    made = report_page(results)
     assert text in made
-    drawn = risks_section(found).charts["risk-value"]
-    assert drawn.y.names == tuple(row.risk for row in found.risks if row.auc.value == row.auc.value)
-    assert str(Results.from_document(found.document()).risks) == str(found.risks)  # NaN is not equal to itself
+    drawn = risks_section(results).charts["risk-value"]
+    assert drawn.y.names == tuple(row.risk for row in results.risks if row.auc.value == row.auc.value)
+    assert str(Results.from_document(results.document()).risks) == str(results.risks)  # NaN is not equal to itself
 
 
-def test_a_risk_that_ranks_by_chance_is_said_to(snapshot):
+def test_a_risk_that_ranks_by_chance_is_reported(snapshot):
     rows = evaluate_case(case_of(gaussian_simulation(1.0, records=200, models=4), ("loss",))).risks
     by_chance = [replace(row, auc=gl.Estimate(0.52, 0.4, 0.64)) for row in rows]
     snapshot(risk_value_sentence(tuple(by_chance)), "0.520", "0.400", "0.640")
@@ -47,17 +47,19 @@ def test_a_risk_that_ranks_by_chance_is_said_to(snapshot):
 
 @pytest.mark.slow
 def test_names_are_escaped():
-    found = evaluate_case(leaking_case())
-    made = report_page(replace(found, risks=tuple(replace(row, attack=HOSTILE, risk=HOSTILE) for row in found.risks)))
+    results = evaluate_case(leaking_case())
+    made = report_page(
+        replace(results, risks=tuple(replace(row, attack=HOSTILE, risk=HOSTILE) for row in results.risks))
+    )
     assert "<script>alert('x')" not in made
 
 
 @pytest.mark.slow
-def test_what_must_be_said_stands_beside_shapr():
-    found = evaluate_case(leaking_case())
-    assert not shapr_caveat(found.risks)
-    assert "SHAPr" not in report_page(found)
-    shown = replace(found, risks=(*found.risks, replace(found.risks[1], risk="shapr_first_layer")))
+def test_shapr_has_its_caveat():
+    results = evaluate_case(leaking_case())
+    assert not shapr_caveat(results.risks)
+    assert "SHAPr" not in report_page(results)
+    shown = replace(results, risks=(*results.risks, replace(results.risks[1], risk="shapr_first_layer")))
     made = report_page(shown)
     for words in ("measures utility", "A memorised outlier"):
         assert words in shapr_caveat(shown.risks)

@@ -108,20 +108,20 @@ def test_the_answer_begins_with_what_was_shown(case, expected, snapshot):
 
 
 @pytest.mark.slow
-def test_an_average_leak_is_not_said_to_single_people_out(snapshot):
+def test_an_average_leak_does_not_single_people_out(snapshot):
     snapshot(answer.verdict_text(on_average_only()))
     snapshot(answer.verdict_text(leaking()))
 
 
-def test_rates_are_said_to_be_resolved_by_persons_where_they_are_known(snapshot):
+def test_the_resolution_of_rates_counts_persons_where_they_are_known(snapshot):
     results = quiet()
     results = replace(results, subject=replace(results.subject, member_persons=30, nonmember_persons=40))
-    told = " ".join(facts.detection_limits(results))
-    snapshot(told, "30", "40", "10,000")
+    text = " ".join(facts.detection_limits(results))
+    snapshot(text, "30", "40", "10,000")
 
 
 @pytest.mark.slow
-def test_nothing_found_says_what_could_have_been(snapshot):
+def test_no_evidence_comes_with_the_detection_limit(snapshot):
     results = quiet()
     told = " ".join(facts.detection_limits(results))
     snapshot(told, "80%", f"{wording.headline_attack(results).detectable_auc:.3f}")
@@ -137,24 +137,24 @@ def test_nothing_found_says_what_could_have_been(snapshot):
     assert f"{wording.headline_attack(results).detectable_auc:.3f}" in answer.verdict_text(results)
 
 
-def test_a_rate_that_could_show_nothing_is_told(snapshot):
+def test_a_rate_without_power_is_reported(snapshot):
     base = quiet()
     blind = tuple(replace(rate, detectable=math.nan) for rate in wording.headline_attack(base).rates)
-    told = " ".join(facts.detection_limits(with_headline(base, rates=blind)))
-    snapshot(told, "1%", "5%")
+    text = " ".join(facts.detection_limits(with_headline(base, rates=blind)))
+    snapshot(text, "1%", "5%")
 
 
 def test_another_attack_that_succeeds_is_named_with_its_interval_and_the_doubt(snapshot):
-    told = answer.verdict_text(other_attack())
-    snapshot(told, "entropy", "0.600", "0.550", "0.650", "9")
-    assert "by chance" in told
+    text = answer.verdict_text(other_attack())
+    snapshot(text, "entropy", "0.600", "0.550", "0.650", "9")
+    assert "by chance" in text
 
 
 def test_another_attack_that_succeeds_at_a_low_fpr_alone_is_named(snapshot):
     base = quiet()
     rates = tuple(replace(r, tpr=Estimate(0.12, 0.07, 0.2)) if r.fpr == 0.05 else r for r in base.attack("loss").rates)
-    told = answer.verdict_text(with_finding(base, "loss", rates=rates))
-    snapshot(told, "loss", "5%", "12%", "7%", "20%")
+    text = answer.verdict_text(with_finding(base, "loss", rates=rates))
+    snapshot(text, "loss", "5%", "12%", "7%", "20%")
 
 
 def test_touching_chance_is_not_a_finding():
@@ -174,7 +174,7 @@ def test_the_most_clearly_exposed_group_is_named(snapshot):
 
 
 @pytest.mark.slow
-def test_a_group_is_only_said_to_differ_where_it_is_shown_to_differ_from_the_rest(snapshot):
+def test_a_group_differs_only_if_its_difference_is_significant(snapshot):
     results = leaking()
     group = replace(results.groups[0], p_value=0.001)
     apart = replace(group, beyond_rest=Estimate(0.12, 0.02, 0.2))
@@ -185,7 +185,7 @@ def test_a_group_is_only_said_to_differ_where_it_is_shown_to_differ_from_the_res
     assert "other records" not in groups.exposed_group_sentence(replace(results, groups=(whole,)))
 
 
-def test_groups_are_said_to_stand_in_the_order_in_which_they_stand():
+def test_the_stated_order_of_groups_is_their_order():
     """A small group with a larger AUC and a wider interval comes later."""
     results = leaking()
     sure, wide = replace(results.groups[0], auc=Estimate(0.843, 0.8, 0.88)), results.groups[1]
@@ -196,7 +196,7 @@ def test_groups_are_said_to_stand_in_the_order_in_which_they_stand():
     assert dots.x_ends == ((0.8, 0.88), (0.7, 0.95))
 
 
-def test_a_group_that_luck_explains_is_not_named(snapshot):
+def test_a_group_that_chance_explains_is_not_named(snapshot):
     results = leaking()
     lucky, sure = (replace(group, p_value=p) for group, p in zip(results.groups, (0.06, 0.04), strict=False))
     lucky = replace(lucky, auc=Estimate(0.99, 0.98, 1.0))
@@ -205,13 +205,13 @@ def test_a_group_that_luck_explains_is_not_named(snapshot):
 
 
 @pytest.mark.slow
-def test_what_luck_explains_is_not_claimed(snapshot):
+def test_a_difference_that_chance_explains_is_not_claimed(snapshot):
     """Intervals that lie beyond guessing, of figures that do not pay for all that was looked at."""
     base = quiet()
     lucky = {"auc": Estimate(0.6, 0.55, 0.65), "p_value": 0.2}
-    told = answer.verdict_text(with_headline(base, **lucky))
-    assert state(told) == "no evidence"
-    snapshot(told, "lira", "95%", "9")
+    text = answer.verdict_text(with_headline(base, **lucky))
+    assert state(text) == "no evidence"
+    snapshot(text, "lira", "95%", "9")
     assert state(answer.verdict_text(with_finding(base, "entropy", **lucky))) == "no evidence"
     sure = with_finding(base, "entropy", **{**lucky, "p_value": 0.01})
     assert state(answer.verdict_text(sure)) == "signs"
@@ -249,7 +249,7 @@ def test_with_few_references_the_report_says_that_the_comparison_needs_more(refe
 
 
 @pytest.mark.slow
-def test_records_without_a_score_are_told(snapshot):
+def test_records_without_a_score_are_reported(snapshot):
     assert headline.unscored_sentence(leaking()) is None
     snapshot(headline.unscored_sentence(unmeasured()), "600")
 
@@ -292,7 +292,7 @@ def test_percent(share, text):
 
 
 @pytest.mark.slow
-def test_an_attack_clearly_better_than_the_headline_is_told(snapshot):
+def test_an_attack_clearly_better_than_the_headline_is_reported(snapshot):
     better = with_finding(leaking(), "entropy", auc=Estimate(0.95, 0.93, 0.97))
     snapshot(answer.verdict_text(better), "entropy", "0.950", "0.930", "0.970")
     snapshot(answer.verdict_text(leaking()))
@@ -302,13 +302,13 @@ def test_an_attack_clearly_better_than_the_headline_is_told(snapshot):
 
 
 def test_a_better_attack_that_takes_more_than_answers_says_what_it_takes(snapshot):
-    found = leaking()
+    results = leaking()
     best = replace(
-        found.outcomes[1], name="leaf_shares", attacker_needs="has the model file", auc=Estimate(0.95, 0.93, 0.97)
+        results.outcomes[1], name="leaf_shares", attacker_needs="has the model file", auc=Estimate(0.95, 0.93, 0.97)
     )
-    outcomes = (found.outcomes[0], best, *found.outcomes[2:])
-    said = answer.verdict_text(replace(found, outcomes=outcomes))
-    snapshot(said, "leaf_shares", "0.950")
+    outcomes = (results.outcomes[0], best, *results.outcomes[2:])
+    text = answer.verdict_text(replace(results, outcomes=outcomes))
+    snapshot(text, "leaf_shares", "0.950")
 
 
 @pytest.mark.slow
@@ -348,7 +348,7 @@ def test_no_record_is_listed_if_these_may_not_be_the_training_set():
     assert "GL129" not in exposed.table_caption(with_check(doubted, Check("GL129", "ignored", {})))
 
 
-def test_the_order_of_the_list_is_told_where_its_keys_are_shown(snapshot):
+def test_the_order_of_the_list_is_stated_with_its_keys(snapshot):
     base = leaking()
     snapshot(exposed.table_caption(base), "lira")
     earlier = tuple(replace(e, p_among_models=0.04, models=24, p_distance=0.01) for e in base.exposed)

@@ -188,7 +188,7 @@ def test_two_ways_to_the_same_average(world):
     np.testing.assert_allclose(found, expected.numpy(), rtol=1e-5, atol=1e-9)
 
 
-def test_wrong_input_is_told(world, monkeypatch):
+def test_wrong_input_is_reported(world, monkeypatch):
     module, members, tests = world
     with pytest.raises(InputError, match="x_test and y_test"):
         gl.risks.tracin(module, *members, tests[0])

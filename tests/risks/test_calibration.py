@@ -148,11 +148,11 @@ def test_the_report_says_that_the_published_shadow_teaches_no_probabilities(real
         )
         for name in ("target", "shadow")
     )
-    found = gl.audit_predictions(target, shadow=shadow)
-    check = found.check("GL121")
+    results = gl.audit_predictions(target, shadow=shadow)
+    check = results.check("GL121")
     assert check.state == "issue"
     assert round(check.values["rmse"], 2) == 0.24
-    made = report_page(found)
+    made = report_page(results)
     assert "The privacy risk score differs by 0.237 (0.196 to 0.277)" in made
     assert "(GL105)" in made
 

@@ -34,7 +34,7 @@ def test_pairs_are_as_counted_by_hand():
     assert (pairs["p_adjusted"].dropna() >= pairs["p_value"].dropna()).all()
 
 
-def test_where_nobody_moves_anybody_hardly_any_pair_is_sure():
+def test_without_influence_hardly_any_pair_is_significant():
     case = case_of(gaussian_simulation(1.5, records=400, models=65, seed=7))
     members = np.flatnonzero(case.truth.member)[:5]
     pairs = forgetting(case, [f"r{i}" for i in members])
@@ -57,9 +57,9 @@ def test_the_command(blobs, tmp_path):
     results = gl.audit(model, *blobs, references=8, attacks=["loss"], jobs=1, folder=tmp_path / "audit")
     someone = str(results.records["id"][results.records["member"]].iloc[0])
     run = lambda *more: CliRunner().invoke(main, ["forget", str(tmp_path / "audit"), "--ids", someone, *more])  # noqa: E731
-    found = run("--json", "--top", "3")
-    assert found.exit_code == 0, found.output
-    told = json.loads(found.output)
-    assert told["pairs"] == 239
-    assert len(told["most"]) == 3
-    assert f"{told['sure']} of 239 pairs" in run().output
+    result = run("--json", "--top", "3")
+    assert result.exit_code == 0, result.output
+    document = json.loads(result.output)
+    assert document["pairs"] == 239
+    assert len(document["most"]) == 3
+    assert f"{document['sure']} of 239 pairs" in run().output

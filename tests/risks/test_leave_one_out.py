@@ -62,7 +62,7 @@ def test_a_memorised_outlier_changes_most_and_the_seed_decides():
     np.testing.assert_array_equal(again.drop(columns="id"), found.iloc[[5, 0]].drop(columns="id"))
 
 
-def test_wrong_input_is_told():
+def test_wrong_input_is_reported():
     model = LinearRegression().fit(X, VALUES)
     with pytest.raises(InputError, match="Pass rows="):
         gl.risks.leave_one_out(model, (X, VALUES))

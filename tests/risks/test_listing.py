@@ -83,7 +83,7 @@ def test_groups_for_which_risks_contradict_each_other_are_named():
     assert group_contradictions(replace(found, judged=(agreeing, *found.judged[1:]))) == []
 
 
-def test_what_a_risk_takes_is_said():
+def test_the_cost_of_a_risk_is_reported():
     few = case_of(gaussian_simulation(1.0, records=40, models=3), ("loss",))
     with pytest.raises(
         InputError, match="'mu' cannot be computed: this audit lacks 8 references and the signals margin"
@@ -116,9 +116,9 @@ def test_the_command(tmp_path):
     def run(*more):
         return CliRunner().invoke(main, ["risks", str(tmp_path / "a"), *more], catch_exceptions=False)
 
-    said = run("--risk", "mu,shapr", "--top", "3", "--export", str(tmp_path / "out.csv"))
-    assert said.exit_code == 0, said.output
-    assert "shapr" in said.output
+    result = run("--risk", "mu,shapr", "--top", "3", "--export", str(tmp_path / "out.csv"))
+    assert result.exit_code == 0, result.output
+    assert "shapr" in result.output
     written = pd.read_csv(tmp_path / "out.csv")
     assert len(written) == 60
     assert written["id"].str.startswith("'=p").all()

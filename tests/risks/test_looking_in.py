@@ -157,7 +157,7 @@ def test_no_attack_is_given_what_takes_the_truth(network):
         case.view.evidence.need("leverage")
 
 
-def test_records_that_nobody_asks_about_have_none(sides, tmp_path):
+def test_records_that_are_not_evaluated_have_no_value(sides, tmp_path):
     population = np.random.default_rng(2).normal(size=(20, 4)), np.arange(20) % 2
     model = LogisticRegression().fit(*sides[0])
     case = gl.collect(model, *sides, population, references=0, folder=tmp_path, jobs=1, baseline=False)
@@ -165,7 +165,7 @@ def test_records_that_nobody_asks_about_have_none(sides, tmp_path):
         np.testing.assert_array_equal(np.isnan(risks_of(case)[name]), ~case.truth.evaluated)
 
 
-def test_what_a_target_lacks_is_told(sides):
+def test_a_missing_capability_is_reported(sides):
     model = LogisticRegression().fit(*sides[0])
     with pytest.raises(InputError, match=r"no checkpoints.*checkpoints=gl.defences.Fit"):
         gl.audit(model, *sides, references=0, evidence=[gl.evidence.LossTrace()])

@@ -85,7 +85,7 @@ def test_the_interval_is_what_all_flips_leave():
     "law",
     [pytest.param("normal", marks=pytest.mark.slow), "two values", pytest.param("mostly 0", marks=pytest.mark.slow)],
 )
-def test_equal_risks_are_seldom_told_apart_over_repeats(law):
+def test_equal_risks_are_seldom_distinguished_over_repeats(law):
     """Student's test of three differences of two values is wrong in a quarter of cases."""
     wrong = []
     for n, number in product((3, 6, 9), range(150)):
@@ -116,7 +116,7 @@ def test_in_one_audit_aucs_are_compared_against_the_same_calls(case):
 
 
 @pytest.mark.parametrize("step", [0.0, 1.0, 2.5], ids=["fine", "steps", "few values"])
-def test_equal_risks_are_seldom_told_apart_in_one_audit(step, case):
+def test_equal_risks_are_seldom_distinguished_in_one_audit(step, case):
     """Two scores that know as much of the calls and share half of what they say."""
     asked, member = case.truth.evaluated, case.truth.member_evaluated
     called = np.nan_to_num(flags_at_fpr(case.scores["loss"][asked], member, 0.05))

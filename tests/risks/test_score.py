@@ -39,10 +39,10 @@ def test_published_answers_give_the_scores_of_a_plain_transcription(published, p
 @pytest.mark.slow
 def test_a_shadow_of_half_the_records_is_flagged(published):
     target, shadow = published["target"][0], published["shadow"][0]
-    found = gl.audit_predictions(target, shadow=shadow, attacks=["mentr"], baseline=False)
-    check = found.check("GL105")
+    results = gl.audit_predictions(target, shadow=shadow, attacks=["mentr"], baseline=False)
+    check = results.check("GL105")
     assert (check.state, check.values["target"], check.values["references"]) == ("issue", 1000, 500)
-    assert "1000 members of the target and 500 members of the shadow" in report_page(found)
+    assert "1000 members of the target and 500 members of the shadow" in report_page(results)
     own = gl.audit_predictions(target, shadow=target, attacks=["mentr"], baseline=False)
     assert own.check("GL105").state == "passed"
 
@@ -57,7 +57,7 @@ def test_a_plain_use_of_numpy_is_there_too(published):
     np.testing.assert_allclose(found, expected, rtol=1e-12)
 
 
-def test_rounding_leaves_nobody_out():
+def test_rounding_omits_no_record():
     known = {"known_values": np.array([0.1, 0.3, 0.3]), "known_member": np.array([True, True, False])}
     known["known_labels"], asked = np.zeros(3, int), (np.array([0.3]), np.zeros(1, int))
     assert risk_score(*asked, **known) == pytest.approx(1 / 3)

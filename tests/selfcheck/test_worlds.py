@@ -71,7 +71,7 @@ def test_situations_are_what_they_are_called():
 
 
 @pytest.mark.parametrize("outliers", [False, True])
-def test_what_is_memorised_is_told_apart_and_the_rest_is_surer_and_steadier(outliers):
+def test_memorised_records_are_distinguished_and_others_are_surer_and_steadier(outliers):
     found = memorising_simulation(outliers=outliers, records=4000, models=9)
     margin, member = found.rotation.values["margin"], found.rotation.member
     known, rest = found.memorised, ~found.memorised

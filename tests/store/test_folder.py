@@ -40,11 +40,11 @@ def test_what_was_written_is_read_back(store):
     assert rotation.member[0].tolist() == [True, False, False]
 
 
-def test_the_pool_is_the_same_to_whoever_wrote_it_and_to_others(store):
+def test_the_pool_is_the_same_for_its_writer_and_for_others(store):
     pd.testing.assert_frame_equal(store.pool, open_store(store.folder).pool)
 
 
-def test_a_pool_that_was_changed_is_refused_by_whoever_wrote_it(store):
+def test_a_changed_pool_is_refused_by_its_writer(store):
     pd.DataFrame({"id": list("xyz"), "label": list("aba"), "class": [1, 1, 1]}).to_parquet(
         store.folder / "pool.parquet"
     )

@@ -47,7 +47,7 @@ def test_equal_texts_of_any_length_have_equal_hashes():
     assert first == second != third
 
 
-def test_persons_who_are_not_known_are_nobodys_equal():
+def test_unknown_persons_equal_no_one():
     member, persons = np.array([True, True, False, False]), np.array([1.0, np.nan, np.nan, 1.0])
     found = members_again(np.arange(4, dtype=np.uint64), persons, member, ~member)
     assert found.tolist() == [False, False, False, True]

@@ -24,10 +24,10 @@ def modes(folder):
 def test_only_its_owner_can_read_an_audit(tree, blobs, tmp_path):
     folder = tmp_path / "audit"
     folder.mkdir(mode=0o755)
-    found = gl.audit(
+    results = gl.audit(
         tree, *blobs, references=2, attacks=["loss"], evidence=[gl.evidence.Perturbed(1)], jobs=1, folder=folder
     )
-    found.to_html(folder / "report.html")
+    results.to_html(folder / "report.html")
     write_text(folder / "export" / "card.md", "members")
     wrong = {name: oct(mode) for name, mode in modes(folder).items() if mode not in (0o700, 0o600)}
     assert wrong == {}

@@ -22,20 +22,20 @@ def test_single_precision_changes_hardly_a_figure(monkeypatch, tmp_path):
     exact = audit(tmp_path / "exact")
     monkeypatch.setattr("guestlist._store.folder.MANY_RECORDS", 50)
     monkeypatch.setattr("guestlist._store.folder.MANY_CELLS", 50)
-    found = audit(tmp_path / "many")
+    results = audit(tmp_path / "many")
     for name, kind, of_two in (("exact", np.float64, np.float64), ("many", np.float32, np.bool_)):
         kept = read_npz(tmp_path / name / "signals" / "model-0003.npz")
         assert {kept[signal].dtype for signal in kept.keys() - {"correct"}} == {np.dtype(kind)}
         assert kept["correct"].dtype == of_two
-    for one, other in zip(found.outcomes, exact.outcomes, strict=True):
+    for one, other in zip(results.outcomes, exact.outcomes, strict=True):
         assert one.auc == pytest.approx(other.auc, abs=0.003)  # ranks of records that are all but equal
-    np.testing.assert_allclose(found.records["score_lira_bayes"], exact.records["score_lira_bayes"], atol=1e-3)
+    np.testing.assert_allclose(results.records["score_lira_bayes"], exact.records["score_lira_bayes"], atol=1e-3)
     again = audit(tmp_path / "many")  # what is in the folder is taken
-    assert again.outcomes == found.outcomes
+    assert again.outcomes == results.outcomes
 
 
 @pytest.mark.slow
-def test_what_is_said_of_some_records_is_read_without_the_rest(monkeypatch, tmp_path):
+def test_signals_of_some_records_are_read_without_the_rest(monkeypatch, tmp_path):
     monkeypatch.setattr("guestlist._store.folder.MANY_RECORDS", 50)
     monkeypatch.setattr("guestlist._store.folder.MANY_CELLS", 50)
     audit(tmp_path)

@@ -119,7 +119,7 @@ def test_a_file_that_does_not_belong_there_is_named_with_what_to_do(mistake, aud
             run()
 
 
-def test_edited_records_are_written_anew_by_an_audit_and_refused_without_one(audits, folder):
+def test_edited_records_are_rewritten_by_an_audit_and_refused_without_one(audits, folder):
     table = pd.read_parquet(folder / "pool.parquet")
     table.assign(**{"class": 0}).to_parquet(folder / "pool.parquet", index=False)
     with pytest.raises(FolderError, match=r"pool\.parquet was changed after it was written\. Run the audit again"):

@@ -63,7 +63,7 @@ def test_a_disk_that_is_really_full(tmp_path, monkeypatch):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["results.json", "records.parquet", "manifest.json", "split.npz", files.LOCK])
-def test_a_folder_in_a_files_place_is_told(name, tree, blobs, tmp_path):
+def test_a_folder_instead_of_a_file_is_reported(name, tree, blobs, tmp_path):
     (tmp_path / "a").mkdir()
     if name != "manifest.json":
         gl.audit(tree, *blobs, references=0, attacks=["loss"], folder=tmp_path / "a", baseline=False)
@@ -74,7 +74,7 @@ def test_a_folder_in_a_files_place_is_told(name, tree, blobs, tmp_path):
     assert str(tmp_path / "a") in str(caught.value)
 
 
-def test_a_file_in_a_folders_place_is_told(tmp_path):
+def test_a_file_instead_of_a_folder_is_reported(tmp_path):
     (tmp_path / "file").touch()
     with pytest.raises(WriteError, match="a folder or a file of that name exists"):
         write_text(tmp_path / "file" / "a.txt", "x")
@@ -85,11 +85,11 @@ def test_a_command_says_it_in_one_line(tree, blobs, tmp_path):
 
     gl.audit(tree, *blobs, references=0, attacks=["loss"], folder=tmp_path / "a", baseline=False)
     (tmp_path / "file").touch()
-    found = CliRunner().invoke(main, ["export", str(tmp_path / "a"), "--out", str(tmp_path / "file" / "card.md")])
-    assert found.exit_code == 2, found.output
-    assert found.stderr.startswith("Error: ")
-    assert found.stderr.count("\n") == 1
-    assert "a folder or a file of that name exists" in found.stderr
+    result = CliRunner().invoke(main, ["export", str(tmp_path / "a"), "--out", str(tmp_path / "file" / "card.md")])
+    assert result.exit_code == 2, result.output
+    assert result.stderr.startswith("Error: ")
+    assert result.stderr.count("\n") == 1
+    assert "a folder or a file of that name exists" in result.stderr
 
 
 def test_records_that_do_not_fit_on_the_disk_end_the_work_with_a_sentence(tmp_path, monkeypatch):

@@ -69,7 +69,7 @@ def test_an_attack_that_works_in_place_changes_no_other(model, blobs):
     alone = gl.audit(model, *sides, **plan)
     names = list(alone.attacks["attack"])
     assert len(names) > 10
-    found = gl.audit(model, *sides, attacks=[rude, *names], **plan)
+    results = gl.audit(model, *sides, attacks=[rude, *names], **plan)
     assert written == []
     columns = [f"score_{name}" if f"score_{name}" in alone.records else name for name in names]
-    assert found.records[columns].equals(alone.records[columns])
+    assert results.records[columns].equals(alone.records[columns])

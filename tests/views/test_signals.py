@@ -100,7 +100,7 @@ def test_the_view_checks_shapes_and_names_what_is_missing():
         signals.target("margin")
 
 
-def test_nobody_can_change_what_all_attacks_share():
+def test_shared_arrays_are_read_only():
     world = gaussian_simulation(1.0, records=20, models=5)
     signals = world.facing(0)
     for array in (

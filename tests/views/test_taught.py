@@ -75,7 +75,7 @@ def test_samples_of_one_size_are_not_taken_for_each_other(few):
     assert signals.best_threshold("margin", 1).tolist() == alone.tolist()
 
 
-def test_records_that_nobody_was_asked_about_teach_nothing(few):
+def test_records_that_were_not_evaluated_are_not_fitted_on(few):
     """Canaries: all others are told, and of these few all are needed."""
     signals, _ = seen(records=1000)
     silent = np.arange(1000) >= 30

@@ -89,7 +89,7 @@ def test_an_error_about_the_input_travels_as_it_is(tmp_path):
     assert str(caught.value) in {f"Reference {k} has no records." for k in NUMBERS}
 
 
-def test_an_error_that_cannot_travel_is_told_all_the_same(tmp_path):
+def test_an_error_that_cannot_be_pickled_is_reported(tmp_path):
     def before(k):
         class OddError(Exception):
             def __init__(self, one, two):
@@ -129,7 +129,7 @@ def test_a_number_that_kills_every_process_is_named(tmp_path):
     check_nothing_is_left(tmp_path)
 
 
-def test_a_process_that_leaves_is_told_from_one_that_is_killed(tmp_path):
+def test_an_exit_is_distinguished_from_a_kill(tmp_path):
     with pytest.raises(AuditError, match="ended with status 7"):
         run(errand(tmp_path, lambda k: os._exit(7)), tmp_path, Local(2))
 
@@ -169,9 +169,9 @@ def test_what_a_dead_process_had_started_does_not_hold_anyone_up(tmp_path):
 
 @pytest.mark.parametrize("engine", [Here(), Local(2)], ids=repr)
 def test_closed_early_it_leaves_nothing_behind(engine, tmp_path):
-    found = engine.run(errand(tmp_path), NUMBERS, POOL, tmp_path / WORK)
-    next(found)
-    found.close()
+    result = engine.run(errand(tmp_path), NUMBERS, POOL, tmp_path / WORK)
+    next(result)
+    result.close()
     check_nothing_is_left(tmp_path)
 
 
@@ -188,7 +188,7 @@ def test_progress_that_fails_ends_the_processes_though_its_traceback_lives_on(tm
     check_nothing_is_left(tmp_path)
 
 
-def test_the_records_travel_in_one_file_that_nobody_else_can_read(tmp_path):
+def test_the_records_are_passed_in_one_private_file(tmp_path):
     class Look:
         def files(self, k, pool):
             mode = (tmp_path / WORK).stat().st_mode & 0o777
@@ -219,14 +219,14 @@ def test_a_process_works_with_one_thread_and_keeps_its_pipes_to_itself(tmp_path)
             assert found["read"] == ""
 
 
-def test_what_cannot_travel_is_said_before_anything_starts(tmp_path):
+def test_unpicklable_tasks_are_reported_before_anything_starts(tmp_path):
     lock = threading.Lock()
     with pytest.raises(AuditError, match=r"to other processes \(.*lock.*Here\(\)"):
         run(errand(tmp_path, lambda k: lock), tmp_path, Local(2))
     assert not (tmp_path / WORK).exists()
 
 
-def test_what_cannot_be_loaded_elsewhere_is_said(tmp_path):
+def test_tasks_that_cannot_be_loaded_elsewhere_are_reported(tmp_path):
     def refuse():
         raise ImportError("not on this machine")
 
