@@ -104,13 +104,13 @@ def test_references_of_one_kind_teach_nothing(name):
 
 
 @pytest.mark.slow
-def test_an_overfitted_network_is_found_out(blobs):
+def test_an_overfitted_network_leaks(blobs):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         model = MLPClassifier((64,), max_iter=200, learning_rate_init=0.01, random_state=0).fit(*blobs[0])
-    found = gl.audit(model, *blobs, references=8, jobs=1, baseline=False, evidence=[gl.evidence.FullAnswers()])
+    results = gl.audit(model, *blobs, references=8, jobs=1, baseline=False, evidence=[gl.evidence.FullAnswers()])
     for name in NAMES:  # by default, since their evidence is there
-        assert found.attack(name).auc.low > 0.55
-        assert found.attack(name).balanced_accuracy.low > 0.5
-        assert found.attack(name).unscored == 0
-    assert found.headline.name not in NAMES  # nothing but signals is collected about stand-in targets
+        assert results.attack(name).auc.low > 0.55
+        assert results.attack(name).balanced_accuracy.low > 0.5
+        assert results.attack(name).unscored == 0
+    assert results.headline.name not in NAMES  # nothing but signals is collected about stand-in targets

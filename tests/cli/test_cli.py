@@ -84,8 +84,8 @@ def test_an_estimate_prints_the_duration_and_writes_nothing(files, tmp_path):
         files / "holdout.csv",
     )
     options = ("--label", "income", "--references", 8, "--jobs", 1, "--seconds-per-model", 60, "--out", tmp_path / "a")
-    found = guestlist("audit", *subject, *options, "--estimate")
-    assert "Estimated time: about 8 min." in found.stdout
+    result = guestlist("audit", *subject, *options, "--estimate")
+    assert "Estimated time: about 8 min." in result.stdout
     document = json.loads(guestlist("audit", *subject, *options, "--estimate", "--json").stdout)
     assert document["references"] == 8
     assert document["seconds"] > 480
@@ -105,9 +105,9 @@ def test_an_estimate_prints_the_duration_and_writes_nothing(files, tmp_path):
     ],
 )
 def test_options_of_minutes_that_do_not_fit_together(wrong, message):
-    found = guestlist(*wrong)
-    assert found.exit_code == 2
-    assert message in " ".join(found.stderr.split())
+    result = guestlist(*wrong)
+    assert result.exit_code == 2
+    assert message in " ".join(result.stderr.split())
 
 
 def test_no_raw_feature_is_in_the_folder_or_the_report(audited, blobs):

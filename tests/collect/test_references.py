@@ -142,7 +142,7 @@ def test_killed_at_any_moment_and_resumed_it_ends_with_the_same_bytes():
     """At some of its calls; ``python -m benchmarks.faults.kills`` takes all of them."""
     command = [sys.executable, "-m", "benchmarks.faults.kills", "--every", "40", "--random", "1"]
     done = subprocess.run(command, cwd=Path(__file__).parents[2], capture_output=True, text=True, check=True)
-    found = json.loads(done.stdout)
-    assert found["kills at calls"] >= 3
-    assert found["files compared"] > 20
-    assert found["unequal"] == []
+    document = json.loads(done.stdout)
+    assert document["kills at calls"] >= 3
+    assert document["files compared"] > 20
+    assert document["unequal"] == []

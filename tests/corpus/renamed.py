@@ -55,7 +55,7 @@ PATHS: tuple[tuple[str, str], ...] = (
     (r"^(results\.gate\.(?:checks|demands)\.\d+)\.figures\b", r"\1.values"),
     (r"^(results\.gate\.verdicts\.\d+\.limit)\.most\b", r"\1.maximum"),
     # comparisons, experiments and defences
-    (r"^outcome\.table\.(accuracy|auc|tpr)_(low|high)$", r"outcome.table.\1_change_\2"),
+    (r"^outcome\.table\.(accuracy|auc|tpr)_(low|high)\b", r"outcome.table.\1_change_\2"),
     (r"^(outcome\.(?:pairs\.\d+\.)?differences\.\d+)\.what\b", r"\1.metric"),
     (r"^(outcome\.(?:pairs\.\d+\.)?differences\.\d+)\.of\b", r"\1.scope"),
     (r"^(outcome\.points\.\d+)\.figure\b", r"\1.metric"),

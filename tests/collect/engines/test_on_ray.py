@@ -87,9 +87,9 @@ def test_an_audit_from_the_command_line_is_the_same_bytes(cluster, tree, blobs, 
     def audit(out, *engine):
         arguments = ["audit", "--model", tmp_path / "model.skops", "--members", tmp_path / "train.parquet"]
         arguments += ["--nonmembers", tmp_path / "holdout.parquet", "--label", "y", "--references", 4, "--out", out]
-        found = CliRunner().invoke(main, [str(a) for a in [*arguments, "--attack", "loss", *engine]])
-        assert found.exit_code == 0, found.output
-        return found.stderr, {path.name: path.read_bytes() for path in out.glob("signals/*.npz")}
+        result = CliRunner().invoke(main, [str(a) for a in [*arguments, "--attack", "loss", *engine]])
+        assert result.exit_code == 0, result.output
+        return result.stderr, {path.name: path.read_bytes() for path in out.glob("signals/*.npz")}
 
     _, here = audit(tmp_path / "here", "--engine", "here")
     progress, on_ray = audit(tmp_path / "ray", "--engine", "ray", "--address", cluster.address)
@@ -158,9 +158,9 @@ def test_a_number_that_cannot_be_done_is_named_and_the_users_own_connection_stay
     with pytest.raises(AuditError, match=r"Task 5 failed on Ray .*results are kept"):
         run(errand(tmp_path / "b", die), tmp_path / "b", Ray(retries=0))
 
-    found = Ray().run(errand(tmp_path), NUMBERS, POOL, tmp_path / WORK)
-    next(found)
-    found.close()
+    result = Ray().run(errand(tmp_path), NUMBERS, POOL, tmp_path / WORK)
+    next(result)
+    result.close()
     assert ray.is_initialized()
     assert ray.get(ray.remote(lambda: os.environ.get("MKL_NUM_THREADS")).remote()) is None
     with pytest.raises(AuditError, match="already connected to a Ray cluster"):
@@ -211,11 +211,11 @@ except AuditError as error:
 
 @pytest.mark.slow
 @pytest.mark.long
-def test_a_head_that_dies_is_told_and_the_process_lives(ray, tmp_path):
+def test_a_head_that_dies_is_reported_and_the_process_lives(ray, tmp_path):
     """Ray would end the process without a word of ours, 60 seconds later."""
     place = tempfile.mkdtemp(dir="/tmp")
     script = HEADLESS.format(tests=str(Path(__file__).parents[2]))
-    found = subprocess.run(
+    result = subprocess.run(
         [sys.executable, "-c", script, tmp_path],
         capture_output=True,
         text=True,
@@ -223,17 +223,17 @@ def test_a_head_that_dies_is_told_and_the_process_lives(ray, tmp_path):
         env={**os.environ, "RAY_TMPDIR": place},
     )
     shutil.rmtree(place, ignore_errors=True)
-    assert found.returncode == 0, found.stderr
-    assert "has not answered for 1 seconds" in found.stdout
+    assert result.returncode == 0, result.stderr
+    assert "has not answered for 1 seconds" in result.stdout
     assert set(contents(tmp_path)) == {"1.npz"}
 
 
-def test_no_cluster_where_one_was_said_to_be(ray, tmp_path):
+def test_a_missing_cluster_is_reported(ray, tmp_path):
     with pytest.raises(AuditError, match=r"No Ray cluster answers at '127.0.0.1:1' .*ray start --head"):
         run(errand(tmp_path), tmp_path, Ray("127.0.0.1:1"))
 
 
-def test_without_ray_it_is_said_how_to_install_it(tmp_path, monkeypatch):
+def test_without_ray_the_error_names_the_package(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "ray", None)
     with pytest.raises(AuditError, match=r'pip install "\.\[ray\]"'):
         run(errand(tmp_path), tmp_path, Ray())
