@@ -17,7 +17,7 @@ SOURCE = Path(__file__).parents[1] / "src" / "guestlist"
 SNAPSHOT = Path(__file__).parent / "messages.txt"
 ERRORS = re.compile(r"\w*(Error|Warning|BadParameter)")
 OTHER_CALLS = {"warn": "AuditWarning", "fail": "BadParameter"}
-FIELDS = {"missing", "advice", "remedy"}  # of the tables of evidence, frameworks and diagnostics
+FIELDS = {"missing", "advice", "message", "remedy"}  # of the tables of evidence, frameworks and diagnostics
 TEXT_MODULES = ("_diagnostics",)  # packages where each function that returns a text writes a message
 MIN_WORDS = 3  # shorter texts are names
 
