@@ -7,6 +7,8 @@ import sklearn
 from sklearn.linear_model import LogisticRegression, Ridge, RidgeClassifier
 from sklearn.metrics import roc_auc_score
 from sklearn.model_selection import GridSearchCV, KFold, cross_validate
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
 import guestlist as gl
@@ -65,3 +67,16 @@ def test_weights_are_routed_to_fit():
             model, X, Y, cv=3, scoring={"leakage": scorer}, params={"sample_weight": weight}, error_score="raise"
         )["test_leakage"]
     assert not np.allclose(plain, weighted)
+
+
+@pytest.mark.parametrize("output", ["pandas", "polars"])
+def test_steps_that_output_frames_are_scored(output):
+    table = pd.DataFrame(X, columns=list("abcd"))
+    scorer = gl.metrics.leakage_scorer(table, Y)
+    plain = make_pipeline(StandardScaler(), LogisticRegression())
+    framed = make_pipeline(StandardScaler().set_output(transform=output), LogisticRegression())
+    expected, scores = (
+        cross_validate(model, table, Y, cv=3, scoring=scorer, error_score="raise")["test_score"]
+        for model in (plain, framed)
+    )
+    np.testing.assert_allclose(scores, expected)

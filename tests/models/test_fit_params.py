@@ -1,9 +1,12 @@
 """Arguments of ``fit`` reach every reference, cut to its records; weights that an audit lacks are noticed."""
 
+import pickle
 import warnings
+from dataclasses import dataclass
 
 import numpy as np
 import pytest
+import sklearn
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.ensemble import (
     AdaBoostClassifier,
@@ -22,6 +25,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 import guestlist as gl
 from guestlist._collect import prepare
+from guestlist._collect.engines.engine import pickle_task
 from guestlist._util import FitParams
 from guestlist.errors import FolderError
 from guestlist.models.estimators import saw_weights
@@ -65,6 +69,31 @@ def test_every_reference_trains_with_the_weights_of_its_records(tmp_path):
 def test_weights_give_the_same_numbers_in_processes(tmp_path):
     here = losses(fitted(), tmp_path / "here", fit_params=WEIGHTS)
     assert np.array_equal(here, losses(fitted(), tmp_path / "jobs", fit_params=WEIGHTS, engine=gl.Local(2)))
+
+
+@pytest.mark.slow
+def test_weights_are_routed_in_processes_as_in_this_one(tmp_path):
+    with sklearn.config_context(enable_metadata_routing=True):
+        last = LogisticRegression().set_fit_request(sample_weight=True)
+        model = fitted(make_pipeline(StandardScaler().set_fit_request(sample_weight=False), last))
+        here = losses(model, tmp_path / "here", fit_params=WEIGHTS)
+        jobs = losses(model, tmp_path / "jobs", fit_params=WEIGHTS, engine=gl.Local(2))
+    assert np.array_equal(here, jobs)
+
+
+def test_only_options_of_scikit_learn_that_were_set_are_sent_to_other_processes():
+    task = TaskOfOptions()
+    assert pickle.loads(pickle_task(task)) == task
+    with sklearn.config_context(transform_output="pandas"):
+        sent = pickle.loads(pickle_task(task))
+    assert sent.options == {"transform_output": "pandas"}
+    assert sent.files(1, None)["transform_output"] == "pandas"
+
+
+@dataclass(frozen=True)
+class TaskOfOptions:
+    def files(self, k, pool):
+        return sklearn.get_config()
 
 
 def test_a_pipeline_takes_them_under_the_name_of_its_step():

@@ -8,12 +8,13 @@ engine, any number of workers and any interruption.
 
 import pickle
 import shutil
+import sys
 import traceback
 from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol, runtime_checkable
+from typing import Any, Protocol, runtime_checkable
 
 import cloudpickle
 import numpy as np
@@ -144,10 +145,43 @@ def compute_or_error(task: Task, k: int, pool: Data) -> Files | Exception:
         return _picklable_error(error, k)
 
 
+# Options of scikit-learn that change how models are trained, with their defaults.
+SKLEARN_OPTIONS: Mapping[str, Any] = {
+    "assume_finite": False,
+    "enable_metadata_routing": False,
+    "skip_parameter_validation": False,
+    "transform_output": "default",
+}
+
+
+@dataclass(frozen=True)
+class ConfiguredTask:
+    """Task with the options of scikit-learn that the user set, which another process does not inherit."""
+
+    task: Task
+    options: Mapping[str, Any]
+
+    def files(self, k: int, pool: Data) -> Files:
+        from sklearn import config_context
+
+        with config_context(**self.options):
+            return self.task.files(k, pool)
+
+
+def _with_sklearn_options(task: Task) -> Task:
+    if "sklearn" not in sys.modules:
+        return task
+    config = sys.modules["sklearn"].get_config()
+    options = {name: config[name] for name, default in SKLEARN_OPTIONS.items() if config.get(name, default) != default}
+    if not options:
+        return task
+    return ConfiguredTask(task, options)
+
+
 def pickle_task(task: Task) -> bytes:
     """Pickle a task, also with lambdas and functions of a script."""
     try:
-        return cloudpickle.dumps(task)
+        return cloudpickle.dumps(_with_sklearn_options(task))
     except Exception as error:
         raise AuditError(
             f"Cannot send the task to other processes ({reason(error)}). Run it in this process: engine=gl.Here() "
