@@ -9,6 +9,7 @@ from guestlist._findings.results import Results
 from guestlist._report import diagnostics, wording
 from guestlist._report.next_steps import FOLDER_PLACEHOLDER, next_steps
 from guestlist._report.sections.answer import file_holder_sentences, verdict_sentences
+from guestlist._report.sections.baseline import drawn_at_random
 from guestlist._report.severity import (
     CANNOT_TELL,
     RULES,
@@ -22,7 +23,7 @@ from guestlist._report.templates import Section, fill_template
 from guestlist._util import compact, decimal, interval, interval_in_people, percent
 
 QUESTION = "Can training records be identified?"
-IDENTIFIED_MEANS = "Identified: an attacker who holds the record correctly recognises it as training data."
+IDENTIFIED_MEANS = "Identified: an attacker who holds the record recognises it as training data."
 NOT_BETTER = "no better than guessing was shown"
 PEOPLE = 100
 ROW = 25  # icons in a row of text
@@ -30,8 +31,8 @@ SYMBOLS = {"full": "●", "half": "◐", "empty": "○"}
 # Attackers and leaks that an audit may leave untested, as the end of "Not tested: …".
 UNTESTED_SHORT = {
     "references": "attacks with reference models",
-    "parameters": "attackers who hold the model file",
-    "labels_only": "attackers who see only labels",
+    "parameters": "attackers with the model file",
+    "labels_only": "attackers with labels only",
     "sources": "whether the two sets differ without the model",
     "other_leakage": "other types of leakage",
     "logits": "logits",
@@ -86,7 +87,7 @@ class Attacker:
         severity: Severity of the leak to this attacker.
         identified: Members identified, among 100; None where that is not estimated.
         flagged: Non-members wrongly flagged, among 100.
-        beats_guessing: Evidence that the attack does better than guessing, whatever the cause.
+        beats_guessing: Evidence that more members are identified at this rate than by guessing, whatever the cause.
     """
 
     who: str
@@ -213,7 +214,7 @@ def _attacker(results: Results, row: AttackerRow) -> Attacker:
         severity=row.severity,
         identified=identified,
         flagged=flagged,
-        beats_guessing=row.attack.beats_guessing,
+        beats_guessing=rate is not None and rate.beats_guessing,
     )
 
 
@@ -248,6 +249,8 @@ def _flagged_fact(results: Results) -> str:
 
 def _cause(results: Results) -> str:
     baseline = results.baseline
+    if baseline is None and drawn_at_random(results):
+        return "Members were drawn at random, so the sets differ only by chance."
     if baseline is None:
         return "Not tested. The sets may differ without the model."
     if baseline.significant:
@@ -258,7 +261,7 @@ def _cause(results: Results) -> str:
     power = "low power"
     if baseline.detectable_auc < 1:
         power = f"80% power: AUC {decimal(baseline.detectable_auc)}"
-    return f"No evidence that the two sets differ without the model ({power})."
+    return f"No evidence that the sets differ without the model ({power})."
 
 
 def _retraining(results: Results) -> str:
@@ -277,7 +280,7 @@ def _retraining(results: Results) -> str:
     if headline.same_recipe is not None:
         prediction = headline.same_recipe.prediction_interval
     if prediction is None or math.isnan(attack.auc.value):
-        return "Not tested whether this model is typical: too few reference models."
+        return "Not tested: too few reference models."
     expected = f"AUC {decimal(prediction.low)} to {decimal(prediction.high)}"
     if attack.auc.value > prediction.high:
         return f"Models trained the same way on other members leak less ({expected}; this model {decimal(attack.auc.value)})."

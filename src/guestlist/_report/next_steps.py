@@ -15,7 +15,7 @@ MAX_STEPS = 3
 # Numbers at which an audit gains most: other attacks run, or the choice of the headline attack and single records improve.
 NUMBERS_OF_REFERENCES = (2, 4, 8, 32, 128)
 RESOLVE = "Resolve"
-DECIDE = "Decide whether membership is sensitive in itself."
+DECIDE = "Decide whether membership itself is sensitive."
 RUN_BASELINE = (
     "Test whether the two sets differ without the model: repeat the audit without --no-baseline (baseline=False)."
 )

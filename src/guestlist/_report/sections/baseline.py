@@ -14,6 +14,7 @@ NOT_TESTED = (
     "Not tested. The audit did not compare the two sets without the model, so a difference between them may explain the "
     "result."
 )
+DRAWN = "Members were drawn at random from one set of records, so the two sets differ only by chance."
 NO_FEATURES = "The baseline had no features, so it misses differences in them. Pass them with features= (--features)."
 
 
@@ -33,12 +34,18 @@ def baseline_section(results: Results) -> Section:
     """Render the model-free baseline, or report that the cause was not tested."""
     body = fill_template(
         "blind.html",
-        verdict=baseline_sentence(results) or NOT_TESTED,
+        verdict=baseline_sentence(results) or (DRAWN if drawn_at_random(results) else NOT_TESTED),
         gain=gain_sentence(results),
         weighted=weighted_sentence(results),
         rows=_rows(results),
     )
     return Section("baseline", "Is the model the cause?", body)
+
+
+def drawn_at_random(results: Results) -> bool:
+    """Return True if a game drew the members at random, so that there is no difference to test for."""
+    check = results.check("GL119")
+    return check is not None and check.state == "not applicable"
 
 
 def _rows(results: Results) -> list[WeightingRow]:
