@@ -1,9 +1,10 @@
 """Text of the report as snapshot files: ``python -m tests.report.snapshots [--update]`` shows or accepts changes.
 
-There are two kinds of file in ``snapshots/``:
+There are three types of file in ``snapshots/``:
 
 * ``sections/NAME.txt`` holds one section of the page, one export or the terminal summary, as plain text, for three small
   audits of the corpus and for results made by hand;
+* ``reports/NAME.txt`` holds the whole report of one of the seven audits in ``audits.py``;
 * ``sentences/PACKAGE_MODULE.txt`` holds the sentences that a test passed to the fixture ``snapshot``.
 
 After texts were rewritten, run the command with ``--update`` and read the diff: it is the review of the new text.
@@ -28,11 +29,13 @@ from pathlib import Path
 FOLDER = Path(__file__).parent / "snapshots"
 SECTIONS = FOLDER / "sections"
 SENTENCES = FOLDER / "sentences"
+WHOLE = FOLDER / "reports"
 UPDATE = "GUESTLIST_UPDATE_SNAPSHOTS"  # set to 1, the fixture writes instead of comparing
 AUDITS = ("classifier", "persons", "gate")
 MADE_BY_HAND = ("leaking", "quiet", "predictions_only")
 BLOCKS = {"p", "div", "li", "tr", "h1", "h2", "h3", "h4", "caption", "dt", "figure", "summary", "ul", "table", "dl"}
 CELLS = {"td", "th", "dd"}
+SPACES = {"small", "br"}
 # These differ from one machine or version to the next: they are tested elsewhere.
 MASKS = (
     (re.compile(r"\b[0-9a-f]{12,64}\b"), "DIGEST"),
@@ -54,7 +57,7 @@ class _Text(HTMLParser):
     def handle_starttag(self, tag, attrs):
         if tag in ("svg", "script", "style"):
             self._hidden += 1
-        self.parts.append("\n" if tag in BLOCKS else " | " if tag in CELLS else "")
+        self.parts.append("\n" if tag in BLOCKS else " | " if tag in CELLS else " " if tag in SPACES else "")
 
     def handle_endtag(self, tag):
         if tag in ("svg", "script", "style"):
@@ -125,6 +128,27 @@ def section_texts() -> dict[str, str]:
         rendered = {name: render(sanitize_results(one)) for name, one in results.items()}
         texts[form] = joined({name: normalized(text) for name, text in rendered.items() if text})
     return texts
+
+
+def audit_text(results) -> str:
+    """Return the text of every section of one report."""
+    from guestlist._report.page import SECTIONS as PAGE
+    from guestlist._report.wording import sanitize_results
+
+    results = sanitize_results(replace(results, folder=None))
+    sections = {name: normalized(_page_section(make)(results)) for name, make in PAGE.items()}
+    return joined({name: text for name, text in sections.items() if text})
+
+
+def audit_texts() -> dict[str, str]:
+    """Return the text of every report in ``audits.py`` whose data are available."""
+    from tests.report.audits import NAMED, NEEDS_DATA
+
+    data = Path(os.environ.get("GUESTLIST_DATA") or Path(__file__).parents[3] / "shared" / "data")
+    names = [name for name in NAMED if name not in NEEDS_DATA or (data / NEEDS_DATA[name]).exists()]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # small audits have issues to warn about
+        return {name: audit_text(NAMED[name]()) for name in names}
 
 
 def _terminal(results) -> str:
@@ -200,10 +224,22 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.report.snapshots", description=__doc__)
     parser.add_argument("--update", action="store_true", help="write the present texts to the files")
     update = parser.parse_args().update
-    different = 0
+    os.environ.setdefault("SOURCE_DATE_EPOCH", "1795000000")  # the date of the audits, as in conftest.py
     texts = section_texts()
+    different = compare_files(SECTIONS, texts, update) + compare_files(WHOLE, audit_texts(), update)
+    for path in set(SECTIONS.glob("*.txt")) - {SECTIONS / f"{name}.txt" for name in texts}:
+        different += 1
+        print(f"{path.name} belongs to no section")
+        if update:
+            path.unlink()
+    return max(int(different > 0 and not update), sentences(update))
+
+
+def compare_files(folder: Path, texts: dict[str, str], update: bool) -> int:
+    """Print how texts differ from their files, and return the number that do; with ``update``, write the files."""
+    different = 0
     for name, text in texts.items():
-        path = SECTIONS / f"{name}.txt"
+        path = folder / f"{name}.txt"
         before = path.read_text("utf-8") if path.exists() else ""
         different += before != text
         sys.stdout.writelines(
@@ -213,12 +249,7 @@ def main() -> int:
         if update:
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(text, "utf-8")
-    for path in set(SECTIONS.glob("*.txt")) - {SECTIONS / f"{name}.txt" for name in texts}:
-        different += 1
-        print(f"{path.name} belongs to no section")
-        if update:
-            path.unlink()
-    return max(int(different > 0 and not update), sentences(update))
+    return different
 
 
 def sentences(update: bool) -> int:

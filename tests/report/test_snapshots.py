@@ -1,7 +1,19 @@
 """The wording of the report: every section, export and the terminal summary against its snapshot file."""
 
+import re
+
 import pytest
-from tests.report.snapshots import SECTIONS, blocks_of, masked, normalized, plain_text, section_texts
+from tests.report.audits import NAMED, NEEDS_DATA
+from tests.report.snapshots import (
+    SECTIONS,
+    WHOLE,
+    audit_text,
+    blocks_of,
+    masked,
+    normalized,
+    plain_text,
+    section_texts,
+)
 
 
 @pytest.fixture(scope="module")
@@ -16,6 +28,20 @@ def test_every_section_reads_as_its_snapshot(texts):
     assert set(stored) == set(texts)
     for name, text in texts.items():
         assert text == stored[name], f"{name}: run python -m tests.report.snapshots --update and read the diff"
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore")  # small audits have issues to warn about
+@pytest.mark.parametrize("name", NAMED)
+def test_the_report_of_every_named_audit_reads_as_its_snapshot(name, real_data):
+    """The first screen, its words and every section."""
+    if name in NEEDS_DATA:
+        real_data(NEEDS_DATA[name])
+    results = NAMED[name]()
+    stored = (WHOLE / f"{name}.txt").read_text("utf-8")
+    assert audit_text(results) == stored, "run python -m tests.report.snapshots --update and read the diff"
+    screen = blocks_of(WHOLE / f"{name}.txt")["answer"]
+    assert len(re.findall(r"[^\s|#]+", screen)) <= 150
 
 
 @pytest.mark.slow
