@@ -140,6 +140,29 @@ def few_references_table() -> str:
     return "\n".join(rows)
 
 
+def minutes_table() -> str:
+    """Return the share of the TPR with 128 references that some minutes reach, on each dataset."""
+    measured = _measured("minutes")["datasets"]
+    budgets = next(iter(measured.values()))["budgets"]
+    heads = [f"{row['minutes']} min ({row['references']} {row['attack']})" for row in budgets]
+    rows = [f"| dataset | {' | '.join(heads)} | TPR with 128 |", "| --- " * (len(heads) + 2) + "|"]
+    for dataset, found in measured.items():
+        cells = [f"{row['share']:.0%}" for row in found["budgets"]]
+        rows.append(f"| {dataset} | {' | '.join(cells)} | {found['tpr@0.01 with 128 references']:.1%} |")
+    return "\n".join(rows)
+
+
+def without_references_table() -> str:
+    """Return the TPR at 1 % FPR with evidence that needs no references next to few references, mean over the datasets."""
+    measured = json.loads((ROOT / "benchmarks" / "minutes" / "few.json").read_text("utf-8"))["tpr@0.01"].values()
+    columns = list(next(iter(next(iter(measured)).values())))
+    rows = [f"| model | {' | '.join(columns)} |", "| --- " * (len(columns) + 1) + "|"]
+    for model in next(iter(measured)):
+        means = [sum(dataset[model][column] for dataset in measured) / len(measured) for column in columns]
+        rows.append(f"| {model} | {' | '.join(f'{mean:.1%}' for mean in means)} |")
+    return "\n".join(rows)
+
+
 def check_table() -> str:
     """Return every check with a link to its section, and whether an issue can fail the gate."""
     rows = ["| code | issue | can fail the gate |", "| --- | --- | --- |"]
@@ -195,6 +218,8 @@ TABLES = {
     "load": load_table,
     "strength": strength_table,
     "few_references": few_references_table,
+    "minutes": minutes_table,
+    "without_references": without_references_table,
     "checks": check_table,
     "private": private_table,
     "references": references_table,

@@ -10,6 +10,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 from benchmarks.attacks.learned import learned
+from benchmarks.attacks.models import Models
+from benchmarks.minutes.__main__ import headline, references_within, shares
 
 from guestlist._findings.headline import PREFERRED
 from guestlist.testing import gaussian_simulation, target_of
@@ -85,3 +87,22 @@ def test_the_learned_combination_fits_nothing_to_the_target():
         matrix[0, 0] = matrix[0, 1]
     before, after = learned(view), learned(replace(view, values=values))
     np.testing.assert_array_equal(before[1:], after[1:])
+
+
+def test_minutes_fit_the_references_of_the_results():
+    found = json.loads((ROOT / "benchmarks" / "minutes" / "results.json").read_text("utf-8"))
+    for dataset in found["datasets"].values():
+        for row in dataset["budgets"]:
+            assert row["references"] == references_within(row["minutes"])
+            assert row["attack"] == headline(row["references"])
+
+
+def test_more_minutes_identify_more_members():
+    rng = np.random.default_rng(0)
+    member = rng.random((10, 300)) < 0.5
+    labels = rng.integers(2, size=300)
+    margin = rng.normal(size=300) + 2.0 * member + rng.normal(size=member.shape)
+    right = 1 / (1 + np.exp(-margin))
+    probabilities = np.where(np.arange(2) == labels[:, None], right[..., None], 1 - right[..., None])
+    tprs = shares(Models(probabilities, member, labels), [1], targets=2, at_most=8)
+    assert 0 < tprs[1] < tprs[8]

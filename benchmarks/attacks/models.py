@@ -116,19 +116,20 @@ def collected(dataset: str, recipe: str, folder: Path) -> Models:
     """Return the models of a dataset and a recipe, trained where the folder does not hold them yet."""
     path = folder / f"{dataset}-{recipe}.npz"
     if not path.exists():
-        models = _trained(dataset, RECIPES[recipe])
+        models = trained(dataset, RECIPES[recipe])
         folder.mkdir(parents=True, exist_ok=True)
         np.savez_compressed(path, probabilities=models.probabilities, member=models.member, labels=models.labels)
     with np.load(path, allow_pickle=False) as archive:
         return Models(**{name: archive[name] for name in ("probabilities", "member", "labels")})
 
 
-def _trained(dataset: str, recipe: Callable) -> Models:
+def trained(dataset: str, recipe: Callable, number: int = TARGETS + REFERENCES) -> Models:
+    """Train a number of models of a dataset and a recipe."""
     x, y = DATASETS[dataset]()
     rng = np.random.default_rng(0)
     pool = rng.permutation(len(y))[:RECORDS]
     x, y = x[pool], np.unique(y[pool], return_inverse=True)[1]
-    member = rng.random((TARGETS + REFERENCES, len(y))) < 0.5
+    member = rng.random((number, len(y))) < 0.5
     probabilities = np.zeros((len(member), len(y), y.max() + 1))
     for k, rows in enumerate(member):
         with warnings.catch_warnings():

@@ -1,4 +1,4 @@
-"""Attacks with 0 to 4 reference models on three datasets: ``python -m benchmarks.minutes.few``, about 5 minutes of CPU time.
+"""Attacks with 0 to 4 reference models on three datasets: ``python -m benchmarks.minutes.few``, about 10 minutes of CPU time.
 
 Each target trains on 500 records and is evaluated on them and 500 others. A population of 500 records is known not to be in the
 training set: quantile regression is fitted on it, and reference and distilled models train on it too. The numbers are
