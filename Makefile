@@ -58,5 +58,5 @@ $(CORE): pyproject.toml constraints.txt
 	touch $@
 
 $(DEV): $(CORE)
-	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable ".[torch,keras,ray,attribution,dp,onnx,plot,mlflow,docs,test]"
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable ".[torch,keras,lightning,transformers,ray,attribution,dp,onnx,plot,mlflow,docs,test]"
 	touch $@

@@ -17,6 +17,8 @@ NEEDS = {
     "catboost_categories": (("catboost",), "town"),
     "torch_network": (("torch",), "Sequential"),
     "torch_dataset": (("torch",), "Network"),
+    "lightning_module": (("torch", "lightning"), "Classifier"),
+    "transformers_model": (("torch", "transformers", "accelerate"), "BertForSequenceClassification"),
     "text_pipeline": ((), "TfidfVectorizer"),
     "onnx_file": (("onnxruntime", "onnx", "skl2onnx"), "digits.onnx"),
     "predictions_from_r": ((), "of predictions be"),

@@ -14,6 +14,8 @@ from types import ModuleType
 OPTIONAL = (
     "torch",
     "keras",
+    "lightning",
+    "transformers",
     "opacus",
     "captum",
     "ray",

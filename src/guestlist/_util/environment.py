@@ -55,6 +55,8 @@ EXTRAS = {
     "onnx": "onnx",
     "matplotlib": "plot",
     "mlflow": "mlflow",
+    "lightning": "lightning",
+    "transformers": "transformers",
 }
 
 

@@ -51,20 +51,31 @@ class SeveralInputs(torch.nn.Module):
         self.parts = parts
 
     def forward(self, x):
-        floating = next((p.dtype for p in self.module.parameters() if p.is_floating_point()), torch.float32)
-        sizes = [prod(part.shape) for part in self.parts]
-        if x.ndim != 2 or x.shape[1] != sum(sizes):
-            raise InputError(
-                f"The module reads {sum(sizes)} numbers per record, as example= shows; found records shaped {tuple(x.shape[1:])}."
-            )
-        inputs = [
-            columns.reshape(len(x), *part.shape).to(part.dtype or floating)
-            for columns, part in zip(x.split(sizes, dim=1), self.parts, strict=True)
-        ]
-        named = {part.name: value for part, value in zip(self.parts, inputs, strict=True) if part.name is not None}
-        if named:
-            return logits_of(self.module(**named))
+        inputs = self.split(x)
+        if isinstance(inputs, dict):
+            return logits_of(self.module(**inputs))
         return logits_of(self.module(*inputs))
+
+    def split(self, x) -> dict[str, Any] | tuple:
+        """Return the inputs of the module for some records."""
+        floating = next((p.dtype for p in self.module.parameters() if p.is_floating_point()), torch.float32)
+        return split_inputs(x, self.parts, floating)
+
+
+def split_inputs(x, parts: tuple[InputPart, ...], floating: torch.dtype) -> dict[str, Any] | tuple:
+    """Return inputs that are side by side as a dictionary, or as a tuple if they have no names."""
+    sizes = [prod(part.shape) for part in parts]
+    columns = x.flatten(1)
+    if columns.shape[1] != sum(sizes):
+        raise InputError(
+            f"The module reads {sum(sizes)} numbers per record, as example= shows; found records shaped {tuple(x.shape[1:])}."
+        )
+    inputs = tuple(
+        values.reshape(len(x), *part.shape).to(part.dtype or floating)
+        for values, part in zip(columns.split(sizes, dim=1), parts, strict=True)
+    )
+    named = {part.name: value for part, value in zip(parts, inputs, strict=True) if part.name is not None}
+    return named or inputs
 
 
 def logits_of(outputs: Any):

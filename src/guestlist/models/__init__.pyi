@@ -42,6 +42,8 @@ from .target import query as query
 from .target import train_target as train_target
 from .target import unchanged as unchanged
 from .torch_data import unpack_inputs as unpack_inputs
+from .torch_trainers import HuggingFaceFit as HuggingFaceFit
+from .torch_trainers import LightningFit as LightningFit
 from .white_box import SPACES as SPACES
 from .white_box import default_space as default_space
 from .white_box import space_of as space_of

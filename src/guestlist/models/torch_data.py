@@ -5,13 +5,16 @@ from __future__ import annotations
 import copy
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from guestlist._util import as_path, extra, path_exists, reason
 from guestlist.errors import InputError
 from guestlist.models.model_parts import torch_content
+
+if TYPE_CHECKING:  # importing it imports torch
+    from guestlist.defences.torch_layers import InputPart
 
 LABELS = ("labels", "label", "target", "y")  # names of the label in items that are dictionaries
 STATES = ("state_dict", "model_state_dict", "model")  # names of the weights in checkpoints of training loops
@@ -68,10 +71,7 @@ def split_item(item: Any, label: str | None = None) -> tuple[Any, Any]:
                 f"Items of the dataset have the keys {', '.join(map(str, item))}, and none of them is the label. Name it with "
                 "label= (--label)."
             )
-        inputs = {name: value for name, value in item.items() if name != names[0]}
-        if len(inputs) == 1:
-            return next(iter(inputs.values())), item[names[0]]
-        return inputs, item[names[0]]
+        return {name: value for name, value in item.items() if name != names[0]}, item[names[0]]
     if isinstance(item, tuple | list) and len(item) > 1:
         return (item[0] if len(item) == 2 else tuple(item[:-1])), item[-1]
     raise InputError(
@@ -79,8 +79,8 @@ def split_item(item: Any, label: str | None = None) -> tuple[Any, Any]:
     )
 
 
-def input_parts(example: Any) -> tuple[Any, ...] | None:
-    """Return the inputs that an item of a dataset has; None if it has one, which needs no names.
+def input_parts(example: Any) -> tuple[InputPart, ...]:
+    """Return the inputs of a module, as an item of a dataset shows them.
 
     Args:
         example: Item ``(inputs, label)``, ``(input, …, label)``, or a dictionary with a label.
@@ -89,11 +89,8 @@ def input_parts(example: Any) -> tuple[Any, ...] | None:
 
     from guestlist.defences.torch_layers import InputPart
 
-    inputs, _ = split_item(example)
-    if not isinstance(inputs, Mapping | tuple | list):
-        return None
     parts = []
-    for name, value in _parts(inputs).items():
+    for name, value in _parts(split_item(example)[0]).items():
         values = torch.as_tensor(value)
         dtype = None if values.is_floating_point() else values.dtype
         parts.append(InputPart(name if isinstance(name, str) else None, tuple(values.shape), dtype))
@@ -108,7 +105,7 @@ def unpack_inputs(x: np.ndarray, example: Any) -> Any:
         example: Item of the dataset, as for ``torch_target``.
 
     Returns:
-        Dictionary or tuple of tensors, like the inputs of the item; one tensor if it has one input.
+        Dictionary of tensors if the item is one, otherwise a tuple of tensors.
 
     Examples:
         >>> item = {"ids": np.array([3, 4]), "age": np.float32(30.0), "label": 1}
@@ -116,18 +113,9 @@ def unpack_inputs(x: np.ndarray, example: Any) -> Any:
         {'ids': tensor([[3, 4]]), 'age': tensor([30.])}
     """
     torch = extra("torch", "gl.models.unpack_inputs")
-    parts = input_parts(example)
-    values = torch.as_tensor(np.array(x))
-    if parts is None:
-        return values
-    sizes = [int(np.prod(part.shape)) for part in parts]
-    inputs = [
-        columns.reshape(len(values), *part.shape).to(part.dtype or torch.float32)
-        for columns, part in zip(values.split(sizes, dim=1), parts, strict=True)
-    ]
-    if parts[0].name is None:
-        return tuple(inputs)
-    return {part.name: value for part, value in zip(parts, inputs, strict=True)}
+    from guestlist.defences.torch_layers import split_inputs
+
+    return split_inputs(torch.as_tensor(np.array(x)), input_parts(example), torch.float32)
 
 
 def load_weights(module: Any, path: str | Path) -> Any:
