@@ -174,7 +174,7 @@ def test_a_regressor_that_learnt_nothing_is_reported(tmp_path):
     assert results.check("GL109").state == "issue"
     text = sentence(results.check("GL109"))
     assert "quantile regression" in text
-    assert "pinball loss on 200 records" in text or "one value for all records" in text
+    assert "pinball loss on 200 held-out records" in text or "one value for all records" in text
     view, scores = read(tmp_path), np.load(tmp_path / "scores" / "quantile.npy")
     known = np.isnan(view.ceiling)
     assert known.sum() == 400

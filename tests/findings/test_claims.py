@@ -36,7 +36,7 @@ def test_an_audit_with_nothing_to_find_claims_hardly_anything(monkeypatch):
         claiming += bool(made)
         quiet = {"yes", "reversed", "another attack"}.isdisjoint(made)
         text = " ".join(summary(results).split())
-        assert quiet == ("? No evidence that they can." in text), made  # what is counted is what is said
+        assert quiet == ("] No evidence that they can." in text), made  # claims in data and in words agree
         assert ("groups is random" in text) == ("group" in made)
     assert claiming <= 6, kinds  # 5 % for the model, 2.5 % for the recipe, and the error of 40 audits
 
