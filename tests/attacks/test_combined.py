@@ -199,7 +199,9 @@ def test_an_audit_and_its_command(blobs, tree, tmp_path):
     from_python = gl.audit(
         tree, *blobs, references=6, jobs=1, attacks=["loss", combined(["loss", "lira", "rmia"], "majority")]
     )
-    written = gl.read_results(tmp_path / "out").attack("majority_loss_lira_rmia")
+    results = gl.read_results(tmp_path / "out")
+    assert set(results.attacks["attack"]) == {"loss", "majority_loss_lira_rmia"}
+    written = results.attack("majority_loss_lira_rmia")
     assert written.auc == from_python.attack("majority_loss_lira_rmia").auc
     assert written.auc.low > 0.5
     wrong = [*arguments[:-1], tmp_path / "other", "--attack", "most(loss,lira)"]

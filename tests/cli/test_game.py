@@ -52,6 +52,7 @@ def test_a_game_from_a_table_to_a_page(game, people, tmp_path):
     assert result.exit_code == 0, result.output
     document = json.loads((out / "experiment.json").read_text())
     assert document["repeats"] == 2
+    assert {point["arm"] for point in document["points"]} == {"apart", "iid"}
     text = (out / "experiment.html").read_text()
     assert "north<b>" not in text
     again = run("game", *game, "--data", people, "--label", "y", "--drop", "note", "--out", out, "--json", *QUICK)
@@ -112,16 +113,16 @@ def test_words_follow_the_figures(snapshot):
 
 
 def test_a_page_always_says_that_a_validation_set_with_the_same_bias_hides_the_leak():
-    """With all of a source as members nobody is left over, and the warning is needed no less."""
-    found = made_up(0.9, 0.1)
-    warning, nobody = "the model seems to generalise", "No records were left"
-    assert warning in experiment_page(found)
-    assert nobody in experiment_page(found)
-    seen = tuple(
+    """With all of a source as members no validation records remain, and the warning is still needed."""
+    experiment = made_up(0.9, 0.1)
+    warning, no_validation = "the model seems to generalise", "No records were left"
+    assert warning in experiment_page(experiment)
+    assert no_validation in experiment_page(experiment)
+    validation = tuple(
         Point(arm, epsilon, "validation", Estimate(0.9, 0.8, 1.0))
         for arm in ("apart", "iid")
-        for epsilon in found.epsilons
+        for epsilon in experiment.epsilons
     )
-    validated = experiment_page(replace(found, points=found.points + seen))
+    validated = experiment_page(replace(experiment, points=experiment.points + validation))
     assert warning in validated
-    assert nobody not in validated
+    assert no_validation not in validated
