@@ -1,7 +1,5 @@
 """A case: the adversary's view, the truth and plain facts of one audit, with its cover."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
@@ -64,7 +62,7 @@ class Cover:
         texts = {field.name: getattr(self, field.name) for field in fields(self)}
         return {name: text for name, text in texts.items() if text != ""}
 
-    def over(self, other: Cover | None) -> Cover:
+    def over(self, other: "Cover | None") -> "Cover":
         """Return this cover, with empty entries taken from another cover."""
         if other is None:
             return self
@@ -275,7 +273,7 @@ class Case:
             return self.owner.get(name)
         return part
 
-    def scored(self) -> Case:
+    def scored(self) -> "Case":
         """Return this case with the scores of its attacks."""
         return replace(self, scores=score(self.view, self.attacks))
 
@@ -298,7 +296,7 @@ class Case:
             return None
         return np.unique(self.records["person"].to_numpy()[self.truth.evaluated], return_inverse=True)[1]
 
-    def of(self, find: Callable[[Case], Finding]) -> Finding:
+    def of(self, find: "Callable[[Case], Finding]") -> Finding:
         """Return ``find(self)``, computed once: findings use each other."""
         if find not in self._findings:
             self._findings[find] = find(self)

@@ -1,7 +1,5 @@
 """Query the target, check that its outputs are consistent, and train and query reference models."""
 
-from __future__ import annotations
-
 import math
 import warnings
 from collections.abc import Callable
@@ -67,7 +65,7 @@ class SignalExtractor:
                     "collected before it are kept."
                 ) from error
 
-    def take(self, records: np.ndarray) -> SignalExtractor:
+    def take(self, records: np.ndarray) -> "SignalExtractor":
         """Select records."""
         return replace(self, labels=self.labels[records])
 
@@ -91,7 +89,7 @@ def _remedy(error: Exception) -> str:
     )
 
 
-def query_target(target: Target, pool: Data) -> tuple[np.ndarray, Consistency | None]:
+def query_target(target: Target, pool: Data) -> "tuple[np.ndarray, Consistency | None]":
     """Return the (records, columns) outputs of the target for the whole pool, and how consistent they are.
 
     An error names the first record that the target cannot read.
@@ -265,7 +263,7 @@ class CollectContext:
         for message in sorted(messages):
             warnings.warn(message, AuditWarning, stacklevel=2)
 
-    def with_references(self, count: int) -> CollectContext:
+    def with_references(self, count: int) -> "CollectContext":
         """Plan references: their training sets are drawn and written before they are trained."""
         split = self.store.split
         if len(split) <= count:
@@ -361,7 +359,7 @@ def train_references(context: CollectContext) -> None:
         context.run(train_reference(context, error), missing)
 
 
-def train_reference(context: CollectContext, error: str = "") -> TrainReference:
+def train_reference(context: CollectContext, error: str = "") -> "TrainReference":
     """Return the task that trains any reference of a context.
 
     Args:
@@ -385,7 +383,7 @@ class Rows:
     records: int
 
     @staticmethod
-    def pack(member: np.ndarray) -> Rows:
+    def pack(member: np.ndarray) -> "Rows":
         return Rows(np.packbits(member, axis=1), member.shape[1])
 
     def __getitem__(self, k: int) -> np.ndarray:

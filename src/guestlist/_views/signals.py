@@ -1,7 +1,5 @@
 """The adversary's view of model outputs: of one target, or of every model in turn as the target."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -246,7 +244,7 @@ class Signals:
 
         return self.once(("thresholds", name, sign, "all" if records is None else sample), make)
 
-    def take(self, records: np.ndarray) -> Signals:
+    def take(self, records: np.ndarray) -> "Signals":
         """Select records."""
         return Signals(
             values=lazy_matrices(self.values, lambda name: lazy_columns(self.values, name, records)),
@@ -257,12 +255,12 @@ class Signals:
             answers=optional_take(self.answers, records),
         )
 
-    def with_references(self, models: ModelsView) -> Signals:
+    def with_references(self, models: ModelsView) -> "Signals":
         """Replace the references."""
         values = lazy_matrices(models.values, lambda name: np.vstack([self.target(name), models.values[name]]))
         return replace(self, values=values, reference_member=models.member)
 
-    def with_target(self, signals: Mapping[str, np.ndarray], evidence: Evidence | None = None) -> Signals:
+    def with_target(self, signals: Mapping[str, np.ndarray], evidence: Evidence | None = None) -> "Signals":
         """Replace some signals of the target.
 
         Args:
@@ -282,7 +280,7 @@ class Signals:
         return other
 
     @cached_property
-    def stand_ins(self) -> Rotation:
+    def stand_ins(self) -> "Rotation":
         """The references only, each in turn as a stand-in target with the others as its references."""
         values = lazy_matrices(self.values, self.reference, 0)
         evidence = self.evidence.for_stand_ins()
@@ -427,7 +425,7 @@ class Rotation:
         """Return the models that are references of model ``k``."""
         return np.flatnonzero(self.blocks != self.blocks[k])
 
-    def take(self, models: np.ndarray) -> Rotation:
+    def take(self, models: np.ndarray) -> "Rotation":
         """Select models."""
         chosen = np.arange(len(self.member))[models]
         return replace(
@@ -439,7 +437,7 @@ class Rotation:
             answers=lambda k: self.answers(int(chosen[k])),
         )
 
-    def take_records(self, records: np.ndarray) -> Rotation:
+    def take_records(self, records: np.ndarray) -> "Rotation":
         """Select records."""
 
         def make(name: str) -> np.ndarray:

@@ -1,7 +1,5 @@
 """Estimates with confidence intervals, for single records and for clusters of records."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
@@ -205,7 +203,7 @@ class ClusterSums:
     @classmethod
     def from_values(
         cls, values: np.ndarray, clusters: np.ndarray | None, weights: np.ndarray | None = None
-    ) -> ClusterSums:
+    ) -> "ClusterSums":
         """Sums of (records,) values; ``clusters`` are their numbers, None for independent records.
 
         Args:
@@ -231,7 +229,7 @@ class ClusterSums:
         return cls(float(sums.sum()), squares, float(sums @ sizes), len(values), size_squares, len(sizes))
 
     @classmethod
-    def from_ranking(cls, clusters: np.ndarray, weights: np.ndarray | None = None) -> ClusterSums:
+    def from_ranking(cls, clusters: np.ndarray, weights: np.ndarray | None = None) -> "ClusterSums":
         """Sums over the first k = 0, 1, … flagged records, which belong to ``clusters``, in that order.
 
         Args:
@@ -249,7 +247,7 @@ class ClusterSums:
         return cls(total, squares, cross, len(clusters), float(np.square(counts).sum()), int((counts > 0).sum()))
 
     @classmethod
-    def _from_weighted_ranking(cls, clusters: np.ndarray, weights: np.ndarray) -> ClusterSums:
+    def _from_weighted_ranking(cls, clusters: np.ndarray, weights: np.ndarray) -> "ClusterSums":
         sizes = np.bincount(clusters, weights)
         order = np.argsort(clusters, kind="stable")
         running = np.cumsum(weights[order])
@@ -261,7 +259,7 @@ class ClusterSums:
         n_clusters = len(np.unique(clusters))
         return cls(total, squares, cross, float(total[-1]), float(np.square(sizes).sum()), n_clusters)
 
-    def at(self, index: np.ndarray | float) -> ClusterSums:
+    def at(self, index: np.ndarray | float) -> "ClusterSums":
         """One, or some, of many means; between two of them by linear interpolation."""
         below = np.floor(index).astype(np.int64)
         above = np.ceil(index).astype(np.int64)
@@ -315,7 +313,7 @@ class ClusterSums:
         strength = np.where(inside, strength, 1.0)
         return mean * strength, (1 - mean) * strength, inside
 
-    def complement(self) -> ClusterSums:
+    def complement(self) -> "ClusterSums":
         """The same of one minus the values."""
         return ClusterSums(
             total=self.records - self.total,

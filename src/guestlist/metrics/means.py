@@ -1,7 +1,5 @@
 """Means of groups with Holm correction, correlations, and calibration error."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -207,13 +205,13 @@ class _Means:
     sums: ClusterSums
 
     @classmethod
-    def from_parts(cls, parts: Sequence[ClusterSums]) -> _Means:
+    def from_parts(cls, parts: Sequence[ClusterSums]) -> "_Means":
         columns = [np.array([getattr(part, name) for part in parts], dtype=np.float64) for name in _FIELDS]
         with np.errstate(invalid="ignore"):  # 0 / 0 is NaN: no record
             return cls(columns[0] / columns[3], ClusterSums(*columns))
 
     @classmethod
-    def where(cls, first: np.ndarray, means: _Means, others: _Means) -> _Means:
+    def where(cls, first: np.ndarray, means: "_Means", others: "_Means") -> "_Means":
         """The first ones where ``first`` is true, else the others."""
         pairs = ((getattr(means.sums, name), getattr(others.sums, name)) for name in _FIELDS)
         return cls(np.where(first, means.mean, others.mean), ClusterSums(*(np.where(first, *pair) for pair in pairs)))

@@ -4,8 +4,6 @@
 the parameters that the booster stores, and its number of rounds.
 """
 
-from __future__ import annotations
-
 import json
 from typing import Any
 
@@ -68,7 +66,7 @@ class NativeBooster(BaseEstimator):
         named = {"n_estimators": self.n_estimators, "random_state": self.random_state, "n_jobs": self.n_jobs}
         return {**named, **self.params}
 
-    def set_params(self, **params: Any) -> NativeBooster:
+    def set_params(self, **params: Any) -> "NativeBooster":
         """Change parameters of the training."""
         for name, value in params.items():
             if name in ("n_estimators", "random_state", "n_jobs"):
@@ -103,7 +101,7 @@ class NativeBooster(BaseEstimator):
         tags.estimator_type = self._estimator_type
         return tags
 
-    def fit(self, x, y, sample_weight=None) -> NativeBooster:
+    def fit(self, x, y, sample_weight=None) -> "NativeBooster":
         """Train a booster with the parameters."""
         labels = np.asarray(y)
         if self.is_classifier and not np.isin(labels, np.arange(self._class_count())).all():
@@ -123,7 +121,7 @@ class NativeBooster(BaseEstimator):
             return self.classes_[self.predict_proba(x).argmax(axis=1)]
         return self._outputs(x)
 
-    def _set_booster(self, booster) -> NativeBooster:
+    def _set_booster(self, booster) -> "NativeBooster":
         self.booster_ = booster
         if self.is_classifier:
             self.classes_ = np.arange(self._class_count())
@@ -172,7 +170,7 @@ class XgboostBooster(NativeBooster):
     regressors = ("reg:", "count:")
 
     @classmethod
-    def from_booster(cls, booster) -> XgboostBooster:
+    def from_booster(cls, booster) -> "XgboostBooster":
         """Wrap a trained booster, with the parameters of its configuration."""
         learner = json.loads(booster.save_config())["learner"]
         model = cls(n_estimators=booster.num_boosted_rounds(), **_xgboost_params(learner))
@@ -274,7 +272,7 @@ class LightgbmBooster(NativeBooster):
     regressors = ("regression", "huber", "fair", "poisson", "quantile", "mape", "gamma", "tweedie")
 
     @classmethod
-    def from_booster(cls, booster) -> LightgbmBooster:
+    def from_booster(cls, booster) -> "LightgbmBooster":
         """Wrap a trained booster, with the parameters that its text form stores."""
         import lightgbm
 

@@ -4,8 +4,6 @@ Outputs are (records, columns): a column per class, or one for a predicted numbe
 scale: (records,) positions of the true classes, or true values.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
@@ -348,7 +346,7 @@ class Scale(Protocol):
     def check(self, answers: np.ndarray) -> None:
         """Raise if outputs cannot be on this scale."""
 
-    def resolved(self, answers: np.ndarray, labels: np.ndarray) -> Scale:
+    def resolved(self, answers: np.ndarray, labels: np.ndarray) -> "Scale":
         """Return the scale with parameters estimated from the target's outputs, for all models."""
 
     def signals(self, answers: np.ndarray, labels: np.ndarray) -> dict[str, np.ndarray]:
@@ -405,7 +403,7 @@ class Probabilities:
                 f"{np.array2string(answers[row], precision=3, threshold=6)}, sum {answers[row].sum():.4g}). {hint}"
             )
 
-    def resolved(self, answers: np.ndarray, labels: np.ndarray) -> Probabilities:
+    def resolved(self, answers: np.ndarray, labels: np.ndarray) -> "Probabilities":
         return replace(self, smallest=smallest_answer(answers))
 
     def signals(self, answers: np.ndarray, labels: np.ndarray) -> dict[str, np.ndarray]:
@@ -450,7 +448,7 @@ class Logits:
                 "scale='probabilities' (--scale probabilities)."
             )
 
-    def resolved(self, answers: np.ndarray, labels: np.ndarray) -> Logits:
+    def resolved(self, answers: np.ndarray, labels: np.ndarray) -> "Logits":
         return self
 
     def signals(self, answers: np.ndarray, labels: np.ndarray) -> dict[str, np.ndarray]:
@@ -494,7 +492,7 @@ class Labels:
                 "scale='probabilities'."
             )
 
-    def resolved(self, answers: np.ndarray, labels: np.ndarray) -> Labels:
+    def resolved(self, answers: np.ndarray, labels: np.ndarray) -> "Labels":
         return self
 
     def signals(self, answers: np.ndarray, labels: np.ndarray) -> dict[str, np.ndarray]:
@@ -536,7 +534,7 @@ class Values:
         if np.isinf(answers).any():
             raise InputError("The model predicts infinite values. Check the model and its records.")
 
-    def resolved(self, answers: np.ndarray, labels: np.ndarray) -> Values:
+    def resolved(self, answers: np.ndarray, labels: np.ndarray) -> "Values":
         return replace(self, floor=residual_floor(labels - answers[:, 0]))
 
     def signals(self, answers: np.ndarray, labels: np.ndarray) -> dict[str, np.ndarray]:

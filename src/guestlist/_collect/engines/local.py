@@ -1,7 +1,5 @@
 """Worker processes for one piece of work, and the choice of an engine."""
 
-from __future__ import annotations
-
 import gc
 import os
 import pickle
@@ -156,7 +154,7 @@ def _write_order(task: Task, path: Path) -> None:
         file.write(pickle_task(task))
 
 
-def _results(crew: _Crew, numbers: Sequence[int]) -> Generator[Files]:
+def _results(crew: "_Crew", numbers: Sequence[int]) -> Generator[Files]:
     waiting = deque(numbers)
     deaths = Counter[int]()
     for process in crew.processes:
@@ -203,11 +201,11 @@ class _Crew:
         for number in range(count):  # One by one: if one cannot be started, those before it are ended.
             self._start_on(self._devices[number % len(self._devices)] if self._devices else None)
 
-    def _start_on(self, device: str | None) -> _Process:
+    def _start_on(self, device: str | None) -> "_Process":
         self.processes.append(_Process(self._order, self.inbox, device))
         return self.processes[-1]
 
-    def next_message(self) -> tuple[_Process, bytes | None]:
+    def next_message(self) -> "tuple[_Process, bytes | None]":
         while True:
             with suppress(Empty):
                 return self.inbox.get(timeout=CHECK_INTERVAL)
@@ -215,11 +213,11 @@ class _Crew:
                 if process.number is not None:
                     process.kill_children_if_dead()
 
-    def dismiss(self, process: _Process) -> None:
+    def dismiss(self, process: "_Process") -> None:
         self.processes.remove(process)
         process.close()
 
-    def replace(self, dead: _Process) -> _Process:
+    def replace(self, dead: "_Process") -> "_Process":
         self.dismiss(dead)
         return self._start_on(dead.device)
 
