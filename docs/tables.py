@@ -13,7 +13,7 @@ from guestlist._diagnostics.core import never
 from guestlist.attacks import ATTACKS, Attack
 from guestlist.defences import DEFENCES
 from guestlist.evidence import EVIDENCE
-from guestlist.models import FRAMEWORKS
+from guestlist.models import FRAMEWORKS, Framework
 from guestlist.risks import RISKS
 
 ROOT = Path(__file__).parents[1]
@@ -60,16 +60,32 @@ def defence_table() -> str:
 
 def framework_table() -> str:
     """Return the table of frameworks, in Markdown. Output defences and a choice of members serve every framework."""
-    rows = ["| framework | pass | references | defences | white box | DP training | devices |", "| --- " * 7 + "|"]
+    head = (
+        "framework",
+        "pass",
+        "lines of the first audit",
+        "references",
+        "defences",
+        "white box",
+        "DP training",
+        "devices",
+    )
+    rows = [f"| {' | '.join(head)} |", "| --- " * len(head) + "|"]
     any_model = [row for row in DEFENCES.values() if row.trains.startswith("any ")]
     for name, framework in FRAMEWORKS.items():
         own = [row for row in DEFENCES.values() if row.trains == framework.model_type]
         private = any(hasattr(row.recipe, "privacy") for row in own)
         rows.append(
-            f"| {name} | {framework.models} | {framework.references} | {len(own) + len(any_model)} "
+            f"| {name} | {framework.models} | {first_audit_lines(framework)} | {framework.references} "
+            f"| {len(own) + len(any_model)} "
             f"| {_yes(framework.white_box)} | {_yes(private)} | {framework.devices} |"
         )
     return "\n".join(rows)
+
+
+def first_audit_lines(framework: Framework) -> int:
+    """Return the number of lines of a framework's first audit, including the import."""
+    return 1 + len(framework.first_audit.splitlines())
 
 
 def _yes(value: bool) -> str:

@@ -6,10 +6,13 @@ import sys
 import types
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from importlib import import_module
+from pathlib import Path
 
 import numpy as np
 import pytest
+from sklearn.tree import DecisionTreeClassifier
 
 import guestlist as gl
 from guestlist import InputError
@@ -163,6 +166,77 @@ def test_a_model_that_needs_a_wrapper_gets_the_advice_of_its_row(toy, monkeypatc
     monkeypatch.setitem(FRAMEWORKS, "toy", Framework("centroids", packages=("toy",), advice="Wrap it."))
     with pytest.raises(InputError, match=r"^Wrap it\.$"):
         as_target(Centroids())
+
+
+def first_boosters(x, y):
+    xgboost = pytest.importorskip("xgboost")
+    return {"model": xgboost.XGBClassifier(n_estimators=2).fit(x, y)}
+
+
+def first_native_boosters(x, y):
+    xgboost = pytest.importorskip("xgboost")
+    parameters = {"objective": "multi:softprob", "num_class": 3}
+    return {"model": xgboost.train(parameters, xgboost.DMatrix(x, y), 2)}
+
+
+def first_keras(x, y):
+    keras = pytest.importorskip("keras")
+    model = keras.Sequential([keras.layers.Input((5,)), keras.layers.Dense(3, activation="softmax")])
+    model.compile("sgd", "sparse_categorical_crossentropy")
+    model.fit(x, y, epochs=1, verbose=0)
+    return {"model": model}
+
+
+def first_onnx(x, y):
+    pytest.importorskip("onnxruntime")
+    skl2onnx = pytest.importorskip("skl2onnx")
+    graph = skl2onnx.to_onnx(train_tree(gl.Data(x, y), None), x[:1].astype("float32"), options={"zipmap": False})
+    Path("model.onnx").write_bytes(graph.SerializeToString())
+    return {"train": train_tree}
+
+
+def train_tree(data, rng):
+    return DecisionTreeClassifier(max_depth=3, random_state=0).fit(data.x, data.y)
+
+
+def train_function(data, rng):
+    return train_tree(data, rng).predict_proba
+
+
+FIRST = {
+    "boosters": first_boosters,
+    "native boosters": first_native_boosters,
+    "scikit-learn": lambda x, y: {"model": train_tree(gl.Data(x, y), None)},
+    "keras": first_keras,
+    "torch": lambda x, y: {"model": pytest.importorskip("torch").nn.Linear(5, 3)},
+    "onnx": first_onnx,
+    "function": lambda x, y: {
+        "predict": train_tree(gl.Data(x, y), None).predict_proba,
+        "classes": [0, 1, 2],
+        "train": train_function,
+    },
+}
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("name", FIRST)
+def test_the_first_audit_of_every_framework_is_short_and_runs(name, blobs, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    code = FRAMEWORKS[name].first_audit
+    assert 1 + len(code.splitlines()) <= 4
+    small = partial(gl.audit, references=2, attacks=["loss"], baseline=False, jobs=1)
+    fast = types.SimpleNamespace(
+        audit=small, **{part: getattr(gl, part) for part in ("torch_target", "function_target")}
+    )
+    fast.defences = types.SimpleNamespace(Fit=partial(gl.defences.Fit, epochs=1))
+    values = {"gl": fast, "members": blobs[0], "nonmembers": blobs[1], **FIRST[name](*blobs[0])}
+    exec(code, values)
+    assert values["results"].references.count == 2
+
+
+def test_every_framework_has_a_first_audit():
+    assert set(FIRST) == set(FRAMEWORKS)
 
 
 @pytest.mark.parametrize("name", FRAMEWORKS)

@@ -38,6 +38,7 @@ class Framework:
         query: ``(model, train) -> Target`` that wraps a fitted model. None if more has to be known about the model.
         models: Models of the framework, for the docs.
         references: How references are trained, for the docs.
+        first_audit: Python code of the first audit after ``import guestlist as gl``, which the docs count and the tests run.
         white_box: Whether attacks can read gradients and activations.
         advice: Error message of ``audit`` for a fitted model if ``query`` is None.
         retrain: ``(model, recipe, data, members, fit, **options) -> Target`` that trains a target on the members among the
@@ -60,6 +61,7 @@ class Framework:
     query: Callable[..., Any] | None = None
     models: str = ""
     references: str = "`clone(model).fit`"
+    first_audit: str = "results = gl.audit(model, members, nonmembers)"
     white_box: bool = False
     advice: str = ""
     retrain: Callable[..., Any] = Lazy("guestlist.models.estimators:retrain_estimator")
@@ -119,6 +121,7 @@ FRAMEWORKS: dict[str, Framework] = {
         model_type="torch module",
         models="`gl.torch_target(module, …)`",
         references="`train=`, a recipe or function",
+        first_audit="target = gl.torch_target(model, train=gl.defences.Fit())\nresults = gl.audit(target, members, nonmembers)",
         white_box=True,
         packages=("torch",),
         advice="Wrap a torch module, and state how it is trained, with gl.torch_target(module, classes=..., train=...).",
@@ -133,6 +136,7 @@ FRAMEWORKS: dict[str, Framework] = {
     "onnx": Framework(
         model_type="ONNX file",
         models="path of an `.onnx` file",
+        first_audit='results = gl.audit("model.onnx", members, nonmembers, train=train)',
         references="`train=`, a function",
         packages=("onnx", "onnxruntime"),
         advice="Save the ONNX model to a file and pass its path, or wrap it with gl.onnx_target(path, ...).",
@@ -142,6 +146,10 @@ FRAMEWORKS: dict[str, Framework] = {
     "function": Framework(
         model_type="function",
         models="`gl.function_target(predict, …)`",
+        first_audit=(
+            "target = gl.function_target(predict, classes=classes, train=train)\n"
+            "results = gl.audit(target, members, nonmembers)"
+        ),
         references="`train=`, a function",
         devices="those of your function",
         methods=("__call__",),
