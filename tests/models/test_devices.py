@@ -7,6 +7,7 @@ import pytest
 
 import guestlist as gl
 from guestlist import AuditWarning
+from guestlist._collect.engines.on_ray import _check_gpus
 from guestlist._store.folder import read_manifest
 from guestlist._util import DEVICE, collect_notes
 from guestlist.defences import Batches, Fit, device_of, labels_tensor, prefer_device, tensor, torch_device
@@ -213,6 +214,15 @@ def test_gpus_of_a_ray_task_are_a_positive_number():
     assert gl.Ray(num_gpus=0.25).num_gpus == 0.25
     with pytest.raises(ValueError, match="num_gpus"):
         gl.Ray(num_gpus=-1)
+
+
+def test_gpus_that_no_ray_node_has_are_refused():
+    node = {"Alive": True, "Resources": {"CPU": 4.0, "GPU": 1.0}}
+    gone = {"Alive": False, "Resources": {"GPU": 8.0}}
+    cluster = types.SimpleNamespace(nodes=lambda: [node, gone])
+    _check_gpus(cluster, 0.5)
+    with pytest.raises(gl.AuditError, match=r"needs 2 GPUs .* has 1\."):
+        _check_gpus(cluster, 2)
 
 
 @pytest.mark.accelerator

@@ -64,7 +64,8 @@ class Ray:
         """Yield the files of every number."""
         ray = _ray()
         with _connected(ray, self.address):
-            _check_gpus(ray, self.num_gpus)
+            if self.num_gpus:
+                _check_gpus(ray, self.num_gpus)
             shared = ray.put((pickle_task(task), pool))
             yield from _results(ray, shared, numbers, self.retries, self.num_gpus)
 
