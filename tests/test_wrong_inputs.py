@@ -43,7 +43,7 @@ TABLE = pd.DataFrame(X, columns=["a", "b"]).assign(y=Y)
         ((X, Y.astype(complex)), "labels of members must be numbers or texts; found complex128"),
         (
             (scipy.sparse.csr_matrix(X), Y),
-            r"members is a sparse matrix.*x\.toarray\(\).*a pipeline that makes the matrix",
+            r"members is a sparse matrix.*x\.toarray\(\).*a pipeline that encodes them",
         ),
         ((scipy.sparse.csc_array(X), Y), "members is a sparse matrix"),
         (pd.Series([1, 2]), "Cannot read members from an object of type Series"),
@@ -56,7 +56,7 @@ def test_wrong_tables_are_reported(source, words):
 
 
 def test_a_sparse_matrix_is_no_data_either():
-    with pytest.raises(InputError, match="x is a sparse matrix: give a dense one"):
+    with pytest.raises(InputError, match=r"x is a sparse matrix\. Pass a dense array"):
         gl.Data(scipy.sparse.csr_matrix(X), Y)
 
 

@@ -37,8 +37,8 @@ from guestlist.models.frameworks import framework_of
 
 MISSING = "(missing)"  # the group of records that have none
 SPARSE = (
-    "{side} is a sparse matrix: give a dense one, x.toarray(). If that is too large, give what it was made of, such as texts, "
-    "with a pipeline that makes the matrix and asks the model."
+    "{side} is a sparse matrix. Pass a dense array, x.toarray(). If it does not fit into memory, pass the raw records (for "
+    "example texts) and a pipeline that encodes them and then predicts."
 )
 LABELS = (str, bytes, bool, int, float, np.generic, datetime.date)  # of records, in arrays of objects
 
@@ -91,7 +91,7 @@ class Data:
             lengths["persons"] = len(self.persons)
         if len(set(lengths.values())) > 1:
             listed = ", ".join(f"{name}: {length}" for name, length in lengths.items())
-            raise InputError(f"Records, labels, ids, groups and persons must have one length; found {listed}.")
+            raise InputError(f"Records, labels, ids, groups and persons must have the same length; found {listed}.")
 
     def __len__(self) -> int:
         return len(self.y)

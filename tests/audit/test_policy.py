@@ -98,7 +98,7 @@ def test_unknown_keys_are_named_with_the_closest_known_ones(tmp_path):
         ("max_auc = 0.6\nmodel_free_baseline = true", "'required'"),
         ("max_auc = 0.6\nignore = [104]", 'ignore = ["GL104"]'),
         ("max_auc = 0.6\nignore = ['GL999']", "no check 'GL999'"),
-        ("least_records = 5", "has no limit"),
+        ("least_records = 5", "No limit is set"),
         ("max_auc = ", "Cannot read"),
     ],
 )

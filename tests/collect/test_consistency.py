@@ -155,7 +155,7 @@ def test_an_audit_reports_it_and_the_folder_is_not_resumed(tmp_path):
         results = gl.audit(target, *sides, **how)
     assert results.check("GL130").state == "issue"
     assert results.check("GL131").state == "not run"
-    with pytest.raises(FolderError, match="because the model is not deterministic"):
+    with pytest.raises(FolderError, match="because it is not deterministic"):
         gl.audit(target, *sides, **how)
     how |= {"folder": tmp_path / "ignored", "ignore": ["GL131"]}
     results = gl.audit(gl.function_target(scaled_by_batch, classes=[0, 1]), *sides, **how)

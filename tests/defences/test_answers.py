@@ -132,7 +132,7 @@ def test_an_answer_depends_on_the_question_alone(guard):
 
 def test_memguard_says_what_it_lacks():
     one = gl.Data(np.ones((1, 1)), np.zeros(1, int))
-    with pytest.raises(InputError, match="held-out records; held_out= is empty"):
+    with pytest.raises(InputError, match=r"held_out= is empty\. MemGuard"):
         gl.defences.MemGuard(one.take(np.array([], int)))
     with pytest.raises(InputError, match="Pass members="):
         gl.defences.MemGuard(one).begin(None, None, np.random.default_rng(0))

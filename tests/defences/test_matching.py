@@ -124,11 +124,11 @@ def test_what_cannot_be_matched_is_refused(halves):
         ),
         (
             lambda: gl.defences.stopped_at(0.5, network(), *halves, recipe=gl.defences.Fit(loss="squared")),
-            "needs a classifier",
+            "defined for classifiers",
         ),
         (
             lambda: gl.defences.dp_at(0.5, network(), *halves, recipe=gl.defences.DpSgd(loss="squared")),
-            "needs a classifier",
+            "defined for classifiers",
         ),
         (lambda: gl.defences.dp_at(0.5, Ridge(), *halves), "a torch module; found Ridge"),
         (lambda: gl.defences.dp_at(0.5, network(), words, halves[1]), "positions of classes"),

@@ -291,7 +291,7 @@ def test_a_torch_user_may_teach_in_their_own_way(blobs):
         gl.audit(target, *blobs, references=0, evidence=[gl.evidence.Distilled(2)], jobs=1)
     assert len(shapes) == 4
     assert all(shape == (records, 3) for records, shape in shapes)
-    with pytest.raises(InputError, match="cannot be trained on soft labels"):
+    with pytest.raises(InputError, match="trains models on soft labels, which"):
         gl.audit(gl.torch_target(module), *blobs, references=0, evidence=[gl.evidence.Distilled(2)])
 
 

@@ -131,6 +131,6 @@ def test_missing_outputs_are_reported(network, blobs):
     with pytest.raises(NotCollectedError, match=r"evidence=\[gl\.evidence\.FullAnswers\(\)\]"):
         gl.audit(network, *blobs, references=2, attacks=["nn_shokri"])
     target = gl.function_target(network.predict_proba, classes=[0, 1, 2])
-    with pytest.raises(InputError, match="no recipe to train reference models"):
+    with pytest.raises(InputError, match="has no training recipe"):
         gl.audit(target, *blobs, references=0, evidence=[gl.evidence.FullAnswers()])
     assert parse_plan("full_answers") == gl.evidence.FullAnswers()

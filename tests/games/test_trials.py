@@ -53,7 +53,7 @@ def test_the_record_in_question_can_be_named(people):
     pool = Strong(record="row:7", against="nothing").prepared(people, nobody, seed=0)
     assert pool.ids[pool.marked].tolist() == ["row:7"]
     assert len(pool) == RECORDS
-    with pytest.raises(InputError, match="'row:99' must belong to one record; found 0"):
+    with pytest.raises(InputError, match="0 records have the id 'row:99'"):
         Strong(record="row:99").prepared(people, nobody, seed=0)
 
 

@@ -95,7 +95,7 @@ def test_the_training_of_a_defence_is_described():
 
 
 def test_what_cannot_be_naive_is_refused():
-    for train, said in ((lambda data, rng: network(), "without its defence"), (None, "Pass train=")):
+    for train, said in ((lambda data, rng: network(), "without the defence"), (None, "Pass train=")):
         with pytest.raises(InputError, match=said):
             gl.torch_target(network(), train=train, attacker="naive")
     with pytest.raises(ValueError, match="'adaptive' or 'naive'"):

@@ -46,10 +46,12 @@ def test_a_file_answers_as_the_model_does(sides, tmp_path, zipmap):
 
 def test_an_audit_of_a_file_trains_nothing_and_says_so(sides, tmp_path):
     path = written(forest(sides), sides[0][0], tmp_path / "forest.onnx")
-    with pytest.warns(gl.AuditWarning, match=r"no recipe .*ONNX file does not say how.*Pass train=.*to gl.audit"):
+    with pytest.warns(
+        gl.AuditWarning, match=r"no training recipe .*ONNX file does not say how.*Pass train=.*to gl.audit"
+    ):
         results = gl.audit(path, *sides, attacks=["loss"], baseline=False)
     assert results.attacks["auc"].iloc[0] > 0.6
-    with pytest.raises(InputError, match="no recipe to train reference models by: an ONNX file"):
+    with pytest.raises(InputError, match="no training recipe: an ONNX file"):
         gl.audit(path, *sides, references=4)
 
 
@@ -76,7 +78,7 @@ def test_the_command_line_audits_a_file(sides, tmp_path):
     more = ["--attack", "loss", "--no-baseline", "--out", str(tmp_path / "audit")]
     done = CliRunner().invoke(main, ["audit", "--model", str(path), *told, *more])
     assert done.exit_code == 0, done.output
-    assert "Note: m.onnx has no recipe to train reference models by" in done.output
+    assert "Note: guestlist cannot train reference models, because m.onnx has no training recipe" in done.output
     assert "references=0 (--references 0) to silence" in done.output
     some = CliRunner().invoke(main, ["audit", "--model", str(path), *told, "--references", "4", *more])
     assert some.exit_code == 2

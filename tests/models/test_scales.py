@@ -103,9 +103,9 @@ def test_answers_that_cannot_be_are_refused(scale, answers, told):
 
 
 def test_values_have_no_classes():
-    with pytest.raises(InputError, match="needs a classifier"):
+    with pytest.raises(InputError, match="Use a classifier"):
         gl.models.Values().log_probabilities(PREDICTED)
-    with pytest.raises(InputError, match="needs a classifier"):
+    with pytest.raises(InputError, match="Use a classifier"):
         gl.models.Values().correct(PREDICTED, TRUE)
 
 
@@ -116,12 +116,12 @@ def test_capabilities_are_looked_up_by_name(tree, blobs):
     with pytest.raises(InputError, match="is not a torch target"):
         target.needs("layers")
     plain = gl.function_target(lambda x: x, classes=[0, 1])
-    with pytest.raises(InputError, match="has no recipe to train models by"):
+    with pytest.raises(InputError, match="has no training recipe"):
         plain.needs("train")
     with pytest.raises(ValueError, match="Expected capabilities among train, distil"):
         gl.Target(lambda x: x, [0, 1], can={"fly": len})
     told = gl.Target(lambda x: x, [0, 1], name="it", cannot={"train": "it is a service"})
-    with pytest.raises(InputError, match="it has no recipe to train models by: it is a service"):
+    with pytest.raises(InputError, match="it has no training recipe: it is a service"):
         told.needs("train")
 
 

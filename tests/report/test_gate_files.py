@@ -114,7 +114,7 @@ def test_assert_private_says_what_fails():
     assert str(raised.value).splitlines()[1:] == list(
         gate_texts(evaluate_policy(leaking(), Policy(max_auc=0.6, max_tpr=("0.05@0.01",))))
     )
-    with pytest.raises(gl.InputError, match="has no limit"):
+    with pytest.raises(gl.InputError, match="No limit is set"):
         gl.assert_private(leaking())
     with pytest.raises(gl.InputError, match="cannot be combined"):
         gl.assert_private(leaking(), max_auc=0.6, policy="release.toml")
@@ -160,7 +160,7 @@ def test_mistyped_folder():
         ({"max_tpr": [0.05]}, r"Expected TPR@FPR, found 0\.05"),
         ({"max_tpr": "0.05"}, r"Expected TPR@FPR, found '0\.05'"),
         ({"max_tpr": True}, r'to be a text or a list of texts, as in max_tpr = \["0\.05@0\.01"\]'),
-        ({"max_tpr": None}, "has no limit"),
+        ({"max_tpr": None}, "No limit is set"),
         ({"max_auc": 0.6, "attacks": 3}, "attacks=3 to be a text or a list of texts"),
         ({"max_auc": 0.6, "attacks": "lita"}, "Attack 'lita' was not run"),
     ],

@@ -308,7 +308,9 @@ def compare(
             "audits must be a dict from names to results. Pass audits={'plain': gl.read_results(folder), …}."
         )
     if len(audits) < 2:
-        raise InputError(f"A comparison needs at least two audits; found {len(audits)}.")
+        raise InputError(
+            f"A comparison needs at least two audits; found {len(audits)}. Pass audits={{'plain': …, 'defended': …}}."
+        )
     sides = {name: side_of(name, results) for name, results in audits.items()}
     first, *others = sides.values()
     for other in others:  # all are paired, or all is refused

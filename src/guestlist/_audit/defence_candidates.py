@@ -103,7 +103,8 @@ class Situation:
         recipe = self.retraining.recipe
         if not is_dataclass(recipe) or not {"objective", "epochs"} <= {field.name for field in fields(recipe)}:
             raise InputError(
-                f"This defence changes gl.defences.Fit, and the target is trained by {type(recipe).__name__}."
+                f"This defence needs a torch model trained by gl.defences.Fit, and this one by {type(recipe).__name__}. "
+                "Pass gl.torch_target(module, train=gl.defences.Fit(…)), or omit this defence."
             )
         return recipe
 
@@ -111,7 +112,10 @@ class Situation:
         """Return plain training with another objective."""
         if self.fit.objective is not None:
             current = type(self.fit.objective).__name__
-            raise InputError(f"The training has the objective {current} already, and a recipe has only one.")
+            raise InputError(
+                f"This defence sets objective= of gl.defences.Fit, which is {current} already. Remove that objective, or omit "
+                "this defence."
+            )
         try:
             return replace(self.fit, objective=objective)
         except ValueError as error:
@@ -159,7 +163,10 @@ def _own_parameters(s: Situation) -> Options:
     model = s.retraining.model
     options = [(_options_text(regularised.parameters), regularised) for regularised in grid(model, s.members)]
     if not options:
-        raise InputError(f"{type(last_step(model)[1]).__name__} has no regularisation parameter that guestlist knows.")
+        raise InputError(
+            f"{type(last_step(model)[1]).__name__} has no regularisation parameter that guestlist knows. Pass your own "
+            "candidate: defences={'stronger': gl.defences.Regularised({'C': 0.1})}."
+        )
     return options
 
 
@@ -174,7 +181,9 @@ def _number(value: Any) -> bool:
 def _fewer_classes(s: Situation) -> Options:
     sizes = [k for k in (1, 3) if s.target.columns - k >= 2]
     if not sizes:
-        raise InputError("A model of two classes reveals both probabilities with the largest one.")
+        raise InputError(
+            "This defence hides the smaller probabilities, which needs three or more classes; the model has two."
+        )
     return [(f"k={k}", TopK(k)) for k in sizes]
 
 
@@ -195,7 +204,8 @@ def _without_the_riskiest(s: Situation) -> Options:
     risk = next((name for name in RISKS if name in s.risks), None)
     if risk is None:
         raise InputError(
-            f"This defence needs one of the risks {', '.join(RISKS)}, and the audit of the undefended model has none."
+            f"This defence removes the members most at risk, but the audit has none of the risks {', '.join(RISKS)}. Train 8 "
+            "reference models or more: references= (--references)."
         )
     s.retraining  # noqa: B018 -- raises if the target cannot be trained again
     return [(f"share={share:g}", Removal(share, risk)) for share in (0.05, 0.2)]

@@ -258,7 +258,7 @@ class Experiment:
             if (point.arm, point.epsilon, point.metric) == (arm, epsilon, metric):
                 return point.mean
         raise KeyError(
-            f"There is no {metric!r} at epsilon {epsilon} for {arm!r}. The rows of .table list what was measured."
+            f"There is no {metric!r} at epsilon {epsilon} for {arm!r}. List what was measured with experiment.table."
         )
 
     @property

@@ -474,8 +474,8 @@ def check_plan(inputs: Inputs, config: AuditConfig) -> None:
     if config.min_references:
         target.needs(
             "train",
-            "{name} has no recipe to train reference models by{why}. Pass train=, a function (data, rng) -> model, to gl.audit "
-            "in Python; or set references=0 (--references 0).",
+            "guestlist cannot train reference models, because {name} has no training recipe{why}. Pass train=, a function (data, "
+            "rng) -> model, to gl.audit in Python; or set references=0 (--references 0).",
         )
         check_fit(target, inputs.pool.fit_params)
     for plan in config.evidence:
@@ -532,9 +532,9 @@ def choose_references(target: Target, requested: References | None) -> Reference
         return REFERENCES
     why = f" ({target.cannot['train']})" if target.cannot.get("train") else ""
     warnings.warn(
-        f"{target.name} has no recipe to train reference models by{why}. Only attacks that need no references run, which usually "
-        "identify fewer records. Pass train=, a function (data, rng) -> model, to gl.audit in Python; or references=0 "
-        "(--references 0) to silence this warning.",
+        f"guestlist cannot train reference models, because {target.name} has no training recipe{why}. Only attacks that "
+        "need none run, and they usually identify fewer records. Pass train=, a function (data, rng) -> model, to gl.audit "
+        "in Python; or references=0 (--references 0) to silence this warning.",
         AuditWarning,
         stacklevel=3,
     )

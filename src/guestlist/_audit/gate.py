@@ -110,7 +110,7 @@ class Policy:
                 f"least_references={self.least_references} and without_references contradict each other. Remove one of them."
             )
         if not self.limits:
-            raise ValueError("The policy has no limit. Set max_auc, max_advantage or max_tpr.")
+            raise ValueError("No limit is set. Set at least one of max_auc, max_advantage and max_tpr.")
 
     @property
     def limits(self) -> tuple[Limit, ...]:
@@ -218,7 +218,9 @@ def limited_attacks(results: Results, attacks: tuple[str, ...] = ()) -> tuple[At
     """Return the attacks to compare with the limits: those named, or all that were run."""
     outcomes = tuple(results.attack(name) for name in attacks) or (results.outcomes or ())
     if not outcomes:
-        raise FolderError("The results have no attack to compare with the limits. Run the audit again.")
+        raise FolderError(
+            "The results have no attack to compare with the limits. Run the audit again with at least one attack."
+        )
     return outcomes
 
 

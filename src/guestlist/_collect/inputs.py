@@ -289,7 +289,7 @@ def _write_or_check_split(store: Store, split: Split) -> None:
         np.array_equal(getattr(store.split, name)[:1], getattr(split, name)) for name in ("member", "evaluated")
     ):
         raise FolderError(
-            f"{store.folder / 'split.npz'} does not match manifest.json, so the folder is damaged. Choose another folder."
+            f"{store.folder / 'split.npz'} does not match manifest.json, so the folder is damaged. Audit in a new folder."
         )
 
 

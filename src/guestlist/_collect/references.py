@@ -335,8 +335,8 @@ def _differ_beyond_rounding(stored: np.ndarray, outputs: np.ndarray) -> bool:
 
 _ANOTHER = "{} holds an audit of a different fitted model, with different outputs. Choose another folder."
 _CHANGING = (
-    "{} holds outputs of this model that differ from those of today, because the model is not deterministic (GL130). Fix its "
-    "random seed, or put it into evaluation mode, and choose another folder."
+    "The model returns outputs that differ from those stored in {}, because it is not deterministic (GL130). Fix its random "
+    "seed, or put it into evaluation mode. Then audit it in a new folder."
 )
 
 
@@ -355,7 +355,7 @@ def train_references(context: CollectContext) -> None:
     collected = context.store.check_files({k: model_path(context.store.folder, k) for k in context.store.models()})
     missing = [k for k in range(1, 1 + context.references) if k not in collected]
     if missing:
-        error = f"{len(missing)} references are to be trained, but the target has no recipe{{why}}."
+        error = f"{len(missing)} reference models are missing, but {{name}} has no training recipe{{why}}. Pass train=."
         context.run(train_reference(context, error), missing)
 
 

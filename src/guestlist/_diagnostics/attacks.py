@@ -194,7 +194,8 @@ ATTACK_RESULTS = (
         title="distilled models that do not differ",
         message=(
             "The models distilled from the target give equal outputs for {same} of {records} records: training has "
-            "no randomness, and all of them train on the same records. The p-values of attack D have no meaning then."
+            "no randomness, and all of them train on the same records. The p-values of the attack "
+            "'distillation' are not valid."
         ),
         rule=same_distilled,
     ),
@@ -204,7 +205,8 @@ ATTACK_RESULTS = (
         message=(
             "The models trained without a record give equal outputs for {same} of {records} records: training has "
             "no randomness. An attacker who knows all members but one can train the model with and without the last one and "
-            "see which is the target, so attack L is right about every record. This holds for every deterministic training "
+            "see which is the target, so the attack 'leave_one_out' is right about every record. This holds for every "
+            "deterministic training "
             "and does not describe weaker attackers."
         ),
         rule=same_left_out,

@@ -272,7 +272,8 @@ def choose(stand_ins: Rotation, attacks: Mapping[str, Attack] = ATTACKS, evaluat
     trial = _tried(stand_ins, attacks, evaluated, measure, keep=(on_first.best, on_second.best))
     if not trial.means:
         raise InputError(
-            f"No attack can be selected with {len(stand_ins.member)} reference models. Train more of them."
+            f"No attack can be selected with {len(stand_ins.member)} reference models. Train at least 8: references= "
+            "(--references)."
         )
     # If a half is too small to try any attack on, the first attack serves, which was not chosen by its results either.
     fixed = next(iter(trial.means))

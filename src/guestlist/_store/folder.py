@@ -314,7 +314,7 @@ class Store:
             return read_checked_json(path, self._audit_provenance(self._name(path)))
         except IntegrityError as error:
             raise FolderError(
-                f"{path} does not belong to this audit: {error}. Delete {path.parent} and collect it again."
+                f"{path} does not belong to this audit: {error}. Delete {path.parent}, then collect this evidence again."
             ) from error
         except (OSError, ValueError) as error:
             raise FolderError(f"{path} is damaged ({error}). Delete {path.parent} and collect it again.") from error

@@ -336,7 +336,7 @@ def _references(existing: int, references: int | None, until_width: float | None
     if references is not None and references < existing:
         raise click.UsageError(
             f"--references {references} is less than the {existing} reference models of this audit. --references is the total "
-            "number, with those already trained."
+            f"number, with those already trained: use {existing + 1} or more."
         )
     if until_width is None:
         if references is None:

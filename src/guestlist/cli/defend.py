@@ -156,7 +156,9 @@ def _resolve_request(context, folder: Path | None, out: Path | None, options: di
     ]
     if unread:
         names = " and ".join(f"--{_OPTION_NAMES.get(name, name.replace('_', '-'))}" for name in unread)
-        raise click.UsageError(f"{names} cannot be combined with FOLDER, which stores it already. Omit it.")
+        raise click.UsageError(
+            f"{names} cannot be combined with FOLDER, whose stored inputs are used. Omit one of them."
+        )
     store = _store.open_store(folder)
     out = out or folder.with_name(f"{folder.name}-defended")
     request = stored_request(store, "gl.defend(model, members, nonmembers, plain={folder})")

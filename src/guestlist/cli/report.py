@@ -231,4 +231,6 @@ def index(folder, out, as_json):
 def _check_replaceable(page: Path) -> None:
     """Refuse to replace a page that guestlist did not write."""
     if page.exists() and _report.MARKER not in page.read_text("utf-8", errors="replace"):
-        raise InputError(f"{page} is not a page of guestlist, and is not replaced. Choose another file with --out.")
+        raise InputError(
+            f"guestlist did not write {page}, so it does not overwrite it. Choose another file with --out."
+        )

@@ -50,7 +50,9 @@ class AdvReg:
         if not isinstance(self.held_out, Data):
             raise InputError(f"held_out must be gl.Data(x, y); found {type(self.held_out).__name__}.")
         if not len(self.held_out):
-            raise InputError("Adversarial regularisation needs held-out records; held_out= is empty.")
+            raise InputError(
+                "held_out= is empty. Adversarial regularisation needs records outside the training set: held_out=gl.Data(x, y)."
+            )
 
     def begin(self, start: Start) -> Loss:
         import torch
@@ -142,7 +144,9 @@ class MemGuard:
         if not isinstance(self.held_out, Data):
             raise InputError(f"held_out must be gl.Data(x, y); found {type(self.held_out).__name__}.")
         if not len(self.held_out):
-            raise InputError("MemGuard needs held-out records; held_out= is empty.")
+            raise InputError(
+                "held_out= is empty. MemGuard needs records outside the training set: held_out=gl.Data(x, y)."
+            )
 
     def begin(self, ask: Ask, data: Data | None, rng: np.random.Generator) -> Say:
         if data is None:

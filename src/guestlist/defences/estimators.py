@@ -28,7 +28,9 @@ class Refit:
         """Train with a weight per record."""
         name = weight_parameter(model)
         if name is None:
-            raise InputError(f"{type(model).__name__}.fit accepts no sample_weight, which this training needs.")
+            raise InputError(
+                f"{type(model).__name__}.fit accepts no sample_weight, which this training needs. Use another model."
+            )
         arguments = _fit_arguments(data)
         if name in arguments:
             weight = weight * arguments[name]

@@ -67,7 +67,9 @@ def stopped_at(accuracy: float, model: Any, members, held_out, *, recipe: Fit | 
     if FRAMEWORKS["torch"].recognises(model):
         return _stopped_module(wanted, model, members, held_out, recipe or Fit(), seed)
     if not hasattr(model, "get_params"):
-        raise InputError(f"Matching by epochs needs a torch module or an estimator; found {type(model).__name__}.")
+        raise InputError(
+            f"Early stopping needs a torch module or an estimator; found {type(model).__name__}. Pass one of these."
+        )
     return _stopped_estimator(wanted, model, members, held_out)
 
 
@@ -101,7 +103,9 @@ def dp_at(
         raise ValueError(f"Expected tries={tries} to be 1 or more.")
     _check_classes(recipe)
     if not FRAMEWORKS["torch"].recognises(module):
-        raise InputError(f"Differentially private training needs a torch module; found {type(module).__name__}.")
+        raise InputError(
+            f"DP-SGD needs a torch module; found {type(module).__name__}. Pass a module such as gl.defences.mlp(…)."
+        )
     _check_positions(members, held_out)
 
     def train(noise: float) -> tuple[Any, float]:
@@ -188,7 +192,9 @@ def _rounds(wanted: float, largest: int) -> _Search:
 
 def _stopped_module(wanted: float, module, members: Data, held_out: Data, fit: Fit, seed: int) -> Matched:
     if not hasattr(fit, "epochs_of"):
-        raise InputError(f"Matching by epochs needs recipe=gl.defences.Fit(…); found {type(fit).__name__}.")
+        raise InputError(
+            f"Early stopping of a module needs recipe=gl.defences.Fit(…); found {type(fit).__name__}. Pass it."
+        )
     _check_classes(fit)
     _check_positions(members, held_out)
     best = None
@@ -237,7 +243,8 @@ def _check_positions(*some: Data) -> None:
 def _check_classes(recipe) -> None:
     if recipe.loss != "cross_entropy":
         raise InputError(
-            f"Matching by accuracy needs a classifier, and {type(recipe).__name__} minimises loss={recipe.loss!r}."
+            f"Accuracy is defined for classifiers, but {type(recipe).__name__} minimises loss={recipe.loss!r}. Use "
+            "loss='cross_entropy'."
         )
 
 

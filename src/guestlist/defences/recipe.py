@@ -95,7 +95,7 @@ def as_recipe(train) -> Recipe:
         return Described(train)
     if _takes(train, 2):
         return Function(train)
-    raise InputError(f"{_EXPECTED}, found {_short(train)}, which accepts neither.")
+    raise InputError(f"{_EXPECTED}, found {_short(train)}, which accepts neither set of arguments.")
 
 
 def without_defence(recipe: Recipe) -> Recipe:
@@ -112,8 +112,8 @@ def without_defence(recipe: Recipe) -> Recipe:
     """
     if not hasattr(recipe, "plain"):
         raise InputError(
-            f"attacker='naive' needs {type(recipe).__name__} without its defence. Add to the recipe a method plain() that "
-            "returns it."
+            f"attacker='naive' trains reference models without the defence, but {type(recipe).__name__} has no method plain() "
+            "that returns the recipe without it. Add this method, or use attacker='adaptive'."
         )
     return recipe.plain()
 
@@ -134,7 +134,8 @@ def as_function(train) -> Callable[[Data, np.random.Generator], Any]:
     if not isinstance(recipe, Function):
         raise InputError(
             f"{type(train).__name__} is called with (model, data, rng), and a function has no model to train. Pass "
-            "train=(data, rng) -> predict. Or wrap a module with gl.torch_target, an estimator with gl.estimator_target."
+            "train=, a function (data, rng) -> predict. Or wrap a module with gl.torch_target, an estimator with "
+            "gl.estimator_target."
         )
     return recipe.function
 

@@ -87,7 +87,8 @@ def dropping(module, rate: float):
     later = {part for part in layers[1:] if isinstance(part, nn.Linear)}
     if not later:
         raise InputError(
-            "Dropout is applied to the inputs of linear layers after the first layer, and this module has none."
+            "Dropout is applied to the inputs of linear layers after the first layer, and this module has none. Use another "
+            "defence, such as gl.defences.L2(…)."
         )
     for parent in list(module.modules()):
         for name, child in parent.named_children():
@@ -125,7 +126,7 @@ class EarlyStopping:
         held_out, training_rows = np.split(order, [max(1, round(self.share * len(data)))])
         training_rows = np.sort(training_rows)
         if not len(training_rows):
-            raise ValueError(f"Early stopping needs at least two records, found {len(data)}.")
+            raise ValueError(f"Early stopping needs at least two records, found {len(data)}. Provide more records.")
         best = -np.inf
         best_module = None
         epochs_waited = 0

@@ -60,13 +60,14 @@ class Distilled:
     def check(self, target: Target, pool: Data, split: Split) -> None:
         target.needs(
             "distil",
-            "{name} cannot be trained on soft labels{why}, which distillation needs. Remove 'distilled', or pass "
-            "distil=(data, soft, rng) -> model in Python.",
+            "'distilled' trains models on soft labels, which {name} does not support{why}. In Python, wrap the model with "
+            "gl.function_target or gl.torch_target and pass distil=, a function (data, soft, rng) -> model. Or omit 'distilled' "
+            "from evidence= (--evidence).",
         )
         if self.records == "population" and not split.population.any():
             raise InputError(
-                "There is no population to distil on. Pass population= (--population), or records='pool' (--evidence "
-                "distilled:records=pool)."
+                "There is no population to distil on. Pass population= (--population), or distil on all records: "
+                "gl.evidence.Distilled(records='pool') (--evidence distilled:records=pool)."
             )
 
     def collect(self, context: CollectContext) -> None:

@@ -40,11 +40,13 @@ class FullAnswers:
     def check(self, target: Target, pool: Data, split: Split) -> None:
         target.needs(
             "train",
-            "{name} has no recipe to train reference models by{why}. Pass train= in Python, or remove 'full_answers'.",
+            "'full_answers' needs reference models, and {name} has no training recipe{why}. Pass train= in Python, or omit "
+            "'full_answers' from evidence= (--evidence).",
         )
         if not target.scale.has_classes:
             raise InputError(
-                f"{target.name} predicts values, and 'full_answers' needs a classifier. Remove 'full_answers'."
+                f"{target.name} predicts values, and 'full_answers' needs a classifier. Omit it from evidence= "
+                "(--evidence)."
             )
 
     def collect(self, context: CollectContext) -> None:

@@ -68,7 +68,8 @@ class LeftOut:
     def check(self, target: Target, pool: Data, split: Split) -> None:
         target.needs(
             "train",
-            "{name} has no recipe to train models without a record by{why}. Pass train= in Python, or remove 'left_out'.",
+            "'left_out' trains models, and {name} has no training recipe{why}. Pass train= in Python, or omit 'left_out' from "
+            "evidence= (--evidence).",
         )
         _chosen(pool.ids, split, self.records, self.ids, seed=0)  # raises if an id is unknown
 

@@ -31,7 +31,10 @@ class Leaves:
     name: ClassVar[str] = "leaves"
 
     def check(self, target: Target, pool: Data, split: Split) -> None:
-        target.needs("leaves", "{name} is not a tree model that guestlist supports{why}. Remove 'leaves'.")
+        target.needs(
+            "leaves",
+            "{name} is not a tree model that guestlist supports{why}. Omit 'leaves' from evidence= (--evidence).",
+        )
 
     def take(self, target: Target, pool: Data, split: Split) -> LeavesView:
         rate, evaluated = share_of_members(split)
@@ -75,7 +78,10 @@ class Neighbours:
     name: ClassVar[str] = "neighbours"
 
     def check(self, target: Target, pool: Data, split: Split) -> None:
-        target.needs("neighbours", "{name} is not a K-NN model that guestlist supports{why}. Remove 'neighbours'.")
+        target.needs(
+            "neighbours",
+            "{name} is not a K-NN model that guestlist supports{why}. Omit 'neighbours' from evidence= (--evidence).",
+        )
 
     def take(self, target: Target, pool: Data, split: Split) -> NeighboursView:
         x, k, metric = query(target.needs("neighbours"), pool.x)
@@ -125,7 +131,7 @@ class WhiteBox:
         target.needs(
             "white_box",
             "{name} is not a torch target{why}, whose gradients 'white_box' needs. Wrap the module with "
-            "gl.torch_target(module, …), or remove 'white_box'.",
+            "gl.torch_target(module, …), or omit 'white_box' from evidence= (--evidence).",
         )
         for side in ("members", "nonmembers"):
             count = int(getattr(split, side).sum())

@@ -113,15 +113,15 @@ class Leverage(OwnerPlan):
     def check(self, target: Target, pool: Data, split: Split) -> None:
         find: Any = target.needs(
             "leverage",
-            "{name} is neither a linear, ridge or logistic regression of scikit-learn nor a torch target{why}. Remove "
-            "'leverage'.",
+            "{name} is neither a linear, ridge or logistic regression of scikit-learn nor a torch target{why}. Omit "
+            "'leverage' from evidence= (--evidence).",
         )
         takes = find.takes(pool)
         if takes > self.most:
             raise InputError(
                 f"The leverage of {len(pool):,} records takes about {takes:.0e} multiplications; the limit is "
                 f"most={self.most:.0e}. Pass gl.evidence.Leverage(most={2 * takes:.0e}) (--evidence "
-                f"leverage:most={2 * takes:.0e}), or remove 'leverage'."
+                f"leverage:most={2 * takes:.0e}), or omit it."
             )
 
     def __post_init__(self):
@@ -154,8 +154,8 @@ class LossTrace(OwnerPlan):
         target.needs(
             "checkpoints",
             "{name} has no checkpoints of its training{why}, which 'loss_trace' needs. Pass gl.torch_target(…, "
-            "checkpoints=gl.defences.Fit(…).checkpoints(module, data, rng)), or checkpoints of your own training; or remove "
-            "'loss_trace'.",
+            "checkpoints=gl.defences.Fit(…).checkpoints(module, data, rng)), or checkpoints of your own training; or omit "
+            "'loss_trace' from evidence= (--evidence).",
         )
 
     def compute(self, context: CollectContext, data: Data, member: np.ndarray) -> dict[str, np.ndarray]:
@@ -203,7 +203,9 @@ class Spaces(OwnerPlan):
 
     def check(self, target: Target, pool: Data, split: Split) -> None:
         if not target.scale.has_classes:
-            raise InputError(f"{target.name} predicts values, and SHAPr needs a classifier. Remove 'spaces'.")
+            raise InputError(
+                f"{target.name} predicts values, and SHAPr needs a classifier. Omit 'spaces' from evidence= (--evidence)."
+            )
         for name in self.names:
             space_of(target, name, pool.take(np.flatnonzero(split.members)[:2]).x)
 

@@ -242,7 +242,7 @@ class Perturbed:
         if not target.scale.has_classes:
             raise InputError(
                 f"{target.name} predicts values, and 'perturbed' needs a classifier: it counts how often labels stay "
-                "correct. Remove 'perturbed'."
+                "correct. Omit 'perturbed' from evidence= (--evidence)."
             )
         rows = np.flatnonzero(split.evaluated[0])[:N_TRIED]
         rng = stream(0, "evidence", *Perturbed.name.encode())
@@ -323,7 +323,8 @@ class PerturbedPredict:
         except Exception as error:
             raise InputError(
                 f"The model cannot read perturbed records ({reason(error)}). Noise is added to every numeric column, also "
-                "to numbers that encode categories. Pass those as a category type, or remove 'perturbed'."
+                "to numbers that encode categories. Pass those as a category type, or omit 'perturbed' from evidence= "
+                "(--evidence)."
             ) from error
 
 

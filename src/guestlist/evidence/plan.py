@@ -168,8 +168,8 @@ def begin_plan(store: Store, plan: P) -> P:
         if different:
             before = ", ".join(f"{name}={stored.get(name)!r}" for name in different)
             raise FolderError(
-                f"{store.folder} holds {plan.name!r} collected with {before}. Use the same options, or delete "
-                f"{path.parent}."
+                f"{store.folder} holds {plan.name!r} collected with {before}. Use the same options, or "
+                f"delete {path.parent} to collect it again."
             )
         options |= {name: max(options[name], stored[name]) for name in plan.grows}
     store.write_plan(path, options, {name: options[name] for name in options if name not in plan.grows})

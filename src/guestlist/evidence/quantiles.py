@@ -178,7 +178,8 @@ class Quantiles:
     def check(self, target: Target, pool: Data, split: Split) -> None:
         if "margin" not in target.scale.signal_names:
             raise InputError(
-                f"{target.name} predicts labels without probabilities, which 'quantiles' are fitted on. Remove 'quantiles'."
+                f"{target.name} predicts labels without probabilities, which 'quantiles' are fitted on. Omit "
+                "'quantiles' from evidence= (--evidence)."
             )
         population = int(split.population.sum())
         nonmembers = int(split.nonmembers.sum())
@@ -186,7 +187,8 @@ class Quantiles:
             raise InputError(
                 f"A quantile of level {self.level:g} needs at least {self.min_known} known non-members. The population "
                 f"has {population} records, and known={self.known:g} of the non-members are "
-                f"{int(self.known * nonmembers)}. Pass more of them, or a level nearer to 0.5."
+                f"{int(self.known * nonmembers)}. Pass more non-members or a population= "
+                "(--population), or a level nearer to 0.5: gl.evidence.Quantiles(level=0.9)."
             )
 
     def collect(self, context: CollectContext) -> None:

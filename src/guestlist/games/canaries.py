@@ -155,7 +155,9 @@ class Strong:
         if self.record is not None:
             matches = np.flatnonzero(data.ids.astype(str) == self.record)
             if len(matches) != 1:
-                raise InputError(f"The id {self.record!r} must belong to one record; found {len(matches)}.")
+                raise InputError(
+                    f"{len(matches)} records have the id {self.record!r}; the game needs exactly one. Check record=."
+                )
             order = np.concatenate([matches, order[order != matches[0]]])
         candidates = 1 + self.replaces
         others = self.others

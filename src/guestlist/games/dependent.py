@@ -125,7 +125,8 @@ def _sample(draw: Draw, part: np.ndarray, person: np.ndarray, rng: np.random.Gen
         return part
     if draw.count > available:
         raise InputError(
-            f"The game needs {draw.count:,} records of {draw.description}; found {available:,}. Draw fewer."
+            f"The game needs {draw.count:,} records of {draw.description}; found {available:,}. Use a smaller number, or "
+            "provide more records."
         )
     return part & np.isin(person, _random_persons(person[part], draw.count, rng))
 

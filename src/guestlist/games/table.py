@@ -93,8 +93,8 @@ def check_game(game: Game) -> None:
     row = GAMES.get(game.name)
     if row is None or row.game is not type(game):
         raise InputError(
-            f"{type(game).__name__} has the name {game.name!r} of another game in GAMES. Add a row with its own name, so "
-            "that later reference models are drawn by the same game."
+            f"The name {game.name!r} of {type(game).__name__} is not registered, or belongs to another game. Register it under "
+            "its own name in gl.games.GAMES, so that later reference models are drawn by the same game."
         )
 
 

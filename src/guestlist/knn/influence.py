@@ -149,8 +149,8 @@ def _check_enough_left(lists: NeighbourLists, gone: np.ndarray) -> None:
     short = (needed - (lengths - lost)) * (lengths < lists.n - 1) * ~gone
     if short.max() > 0:
         raise ValueError(
-            f"The neighbour lists are too short: {int((short > 0).sum())} records lost up to {int(short.max())} too many "
-            "neighbours. Compute neighbour_lists with a larger spare=."
+            f"The neighbour lists are too short: after the removal, {int((short > 0).sum())} records lack up to "
+            f"{int(short.max())} neighbours. Compute neighbour_lists with a larger spare=."
         )
 
 
@@ -381,7 +381,7 @@ def _accuracy(x, y, x_test, y_test, model) -> float:
     try:
         return float(model.fit(x, y).score(x_test, y_test))
     except Exception as error:
-        raise ValueError(f"Cannot fit or query the model ({reason(error)}).") from error
+        raise ValueError(f"Cannot fit or query the model ({reason(error)}). Check that it accepts x and y.") from error
 
 
 def _values(values, n: int) -> np.ndarray:

@@ -141,7 +141,9 @@ def _checked(scores: np.ndarray, member: np.ndarray, clusters: np.ndarray | None
     scores = np.asarray(scores, dtype=np.float64)
     member = np.asarray(member, dtype=bool)
     if scores.ndim != 2 or scores.shape != member.shape:
-        raise ValueError(f"Expected (targets, records) twice, found {scores.shape} and {member.shape}.")
+        raise ValueError(
+            f"Expected scores and member both shaped (targets, records), found {scores.shape} and {member.shape}."
+        )
     if len(scores) < 2:
         raise ValueError("Pooling needs at least 2 targets. For one target use auc and tpr_at_fpr.")
     clusters = np.arange(scores.shape[1]) if clusters is None else np.asarray(clusters)

@@ -70,7 +70,10 @@ class LeakageScorer:
         members = ~np.isin(self.hashes, fold)
         nonmembers = ~np.isin(fold, in_both)
         if not members.any() or not nonmembers.any():
-            raise InputError("The test fold holds all records, or only copies of training records, so no AUC exists.")
+            raise InputError(
+                "The test fold holds all records, or only copies of training records, so no AUC exists. Drop duplicate "
+                "records, or use more folds."
+            )
         rows = np.flatnonzero(members)
         member_scores = _fit_scores(estimator, _take(self.x, rows), self.y[rows])
         other_scores = _fit_scores(estimator, x, np.asarray(y))[nonmembers]

@@ -416,7 +416,7 @@ class Train:
         present, positions = np.unique(encode(data.y, self.classes), return_inverse=True)
         if len(present) < 2:
             raise InputError(
-                "A reference model would train on one class only. Provide more records of the other classes."
+                "A reference model would be trained on records of one class only. Provide more records of the other classes."
             )
         # XGBoost needs labels 0, 1, … without gaps, and a fitted one keeps an objective for all of them. A reference may lack
         # a rare class.

@@ -427,5 +427,6 @@ def _load_skops(path: Path, trust: Sequence[str]):
         ) from error
     flags = " ".join(f"--trust {name}" for name in unknown)
     raise InputError(
-        f"{path} holds types that are not part of scikit-learn: {', '.join(unknown)}. If you trust them, add {flags}"
+        f"{path} holds types that skops does not load by default: {', '.join(unknown)}. If you trust them, add {flags} (in "
+        "Python, load the model with skops.io.load(path, trusted=[…]) and pass it)."
     )

@@ -124,7 +124,7 @@ FRAMEWORKS: dict[str, Framework] = {
         first_audit="target = gl.torch_target(model, train=gl.defences.Fit())\nresults = gl.audit(target, members, nonmembers)",
         white_box=True,
         packages=("torch",),
-        advice="Wrap a torch module, and state how it is trained, with gl.torch_target(module, classes=..., train=...).",
+        advice="Wrap a torch module, and state how it is trained, with gl.torch_target(module, classes=…, train=…).",
         retrain=Lazy("guestlist.models.torch_modules:retrain_module"),
         describe=Lazy("guestlist.models.torch_modules:describe_module"),
         seed=Lazy("guestlist.models.torch_modules:seed_torch"),
@@ -153,7 +153,7 @@ FRAMEWORKS: dict[str, Framework] = {
         references="`train=`, a function",
         devices="those of your function",
         methods=("__call__",),
-        advice="Wrap a function, and name its columns, with gl.function_target(predict, classes=..., train=...).",
+        advice="Wrap a function, and name its columns, with gl.function_target(predict, classes=…, train=…).",
     ),
 }
 

@@ -61,7 +61,7 @@ def parts_of_file(path: str | Path, x: Any, *, trust: Sequence[str], allow_pickl
     """
     path = Path(path)
     if not path_exists(path) or not path.is_file():
-        raise InputError(f"There is no file {path}. Check its path.")
+        raise InputError(f"There is no file {path}. Check the path.")
     suffix = path.suffix.lower()
     if suffix == ".onnx":
         content = _onnx_content(path)

@@ -15,7 +15,7 @@ from guestlist.errors import InputError
 from guestlist.models.frameworks import packages_of
 from guestlist.models.target import several_outputs
 
-WRAP = "To audit it anyway, wrap it with gl.function_target(predict, classes=..., train=...)."
+WRAP = "To audit it anyway, wrap it with gl.function_target(predict, classes=…, train=…)."
 
 
 def as_estimator(model) -> Any:
@@ -105,7 +105,10 @@ class NativeBooster(BaseEstimator):
         """Train a booster with the parameters."""
         labels = np.asarray(y)
         if self.is_classifier and not np.isin(labels, np.arange(self._class_count())).all():
-            raise InputError(f"{self.display_name} reads labels 0 to {self._class_count() - 1}, found others.")
+            raise InputError(
+                f"{self.display_name} was trained on labels 0 to {self._class_count() - 1}, but other labels were passed. "
+                "Encode them as in its training."
+            )
         return self._set_booster(self._train(x, labels.astype(np.float64), sample_weight))
 
     def predict_proba(self, x) -> np.ndarray:

@@ -165,7 +165,7 @@ def _from_npz(path: Path, scale: Scale | str | None, labelled: bool) -> Predicti
 
 def _from_table(path: Path, table: pd.DataFrame, scale: Scale | str | None, columns: PredictionColumns) -> Predictions:
     if not len(table):
-        raise InputError(f"{path} has column names ({names_of(table)}) but no records.")
+        raise InputError(f"{path} has column names ({names_of(table)}) but no records. Export the predictions again.")
     label = _label(path, table, columns)
     wanted = [columns.member, *columns.group, *filter(None, [label, columns.id, columns.person])]
     _require(path, table, wanted)

@@ -499,7 +499,9 @@ class Labels:
         return {"correct": correct(answers, labels)}
 
     def hinge(self, answers: np.ndarray, labels: np.ndarray) -> np.ndarray:
-        raise InputError("This needs probabilities or logits, and the model predicts only labels.")
+        raise InputError(
+            "The model predicts only labels, but probabilities or logits are needed here. Audit a model that outputs them."
+        )
 
     def soft(self, answers: np.ndarray) -> np.ndarray:
         return answers
@@ -547,10 +549,10 @@ class Values:
         return answers
 
     def log_probabilities(self, answers: np.ndarray) -> np.ndarray:
-        raise InputError("This needs a classifier: predicted values have no probabilities.")
+        raise InputError("The model predicts values, which have no probabilities. Use a classifier.")
 
     def correct(self, answers: np.ndarray, labels: np.ndarray) -> np.ndarray:
-        raise InputError("This needs a classifier: predicted values are not correct or wrong.")
+        raise InputError("The model predicts values, which are neither correct nor wrong. Use a classifier.")
 
     def saturated(self, answers: np.ndarray) -> float:
         return 0.0

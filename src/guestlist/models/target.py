@@ -112,7 +112,7 @@ SoftTrainer = Callable[[Data, np.ndarray, np.random.Generator], Predict]
 
 # Capabilities of a target other than outputs, and the end of the message about a target that lacks one.
 CAPABILITIES = {
-    "train": "has no recipe to train models by",  # (data, rng) -> predict, for one reference
+    "train": "has no training recipe",  # (data, rng) -> predict, for one reference
     "distil": "cannot be trained on soft labels",  # (data, soft, rng) -> predict
     "retrain": "cannot be retrained on all members",  # Retraining
     "neighbours": "is not a K-NN model with known distances",  # (x) -> KnnSpace

@@ -64,7 +64,9 @@ def gradient_norms(module, x, labels: np.ndarray) -> np.ndarray:
 
     groups = layers(module)
     if not groups:
-        raise InputError("The module has no trainable parameters, so it has no gradients to compute.")
+        raise InputError(
+            "The module has no trainable parameters, so it has no gradients. Set requires_grad of its parameters to True."
+        )
     parameters = {name: parameter.detach() for name, parameter in module.named_parameters()}
     trained = {name: parameters.pop(name) for group in groups.values() for name in group}
     fixed = {**parameters, **{name: buffer.detach() for name, buffer in module.named_buffers()}}
@@ -78,7 +80,8 @@ def gradient_norms(module, x, labels: np.ndarray) -> np.ndarray:
         gradients = vmap(grad(own_loss), in_dims=(None, 0, 0))(trained, x, targets)
     except RuntimeError as error:
         raise InputError(
-            f"Torch cannot compute this module's gradients record by record ({reason(error)}). Remove 'white_box'."
+            f"Torch cannot compute this module's gradients record by record ({reason(error)}). Omit 'white_box' from "
+            "evidence= (--evidence)."
         ) from error
     squares = {name: part.cpu().to(torch.float64).flatten(1).square().sum(1) for name, part in gradients.items()}
     return torch.stack([sum(squares[name] for name in group).sqrt() for group in groups.values()], dim=1).numpy()

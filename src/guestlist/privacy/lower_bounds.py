@@ -132,7 +132,9 @@ class _Runs:
 
     def prepared(self, scores: np.ndarray, member: np.ndarray) -> tuple[np.ndarray, np.ndarray, float]:
         if np.isnan(scores).any():
-            raise InputError("Some runs have no score. Every run must have one, because each run is a trial.")
+            raise InputError(
+                "Some runs have no score (NaN). Each run is a trial, so removing one biases the bound: score all of them."
+            )
         return scores, member, 1.0
 
     def candidates(self, member: np.ndarray) -> tuple[float, ...]:

@@ -152,7 +152,9 @@ def shapr_of(
     """
     target = as_target(model)
     if not target.scale.has_classes:
-        raise InputError(f"{target.name} predicts values, and SHAPr needs a classifier.")
+        raise InputError(
+            f"{target.name} predicts values, and SHAPr needs a classifier. Use another risk, such as gl.risks.leverage."
+        )
     name = default_space(target) if space is None else space
     tables = {"members": members, "nonmembers": nonmembers}
     sides = {side: target.fitting(as_data(part, side=side, label=label, id=id), side) for side, part in tables.items()}

@@ -266,7 +266,8 @@ def requested_risks(case: Case, names: Sequence[str] | None = None) -> dict[str,
     missing = [name for name in names or () if name not in values]
     if missing:
         raise InputError(
-            f"Risk {missing[0]!r} cannot be computed: this audit lacks {_required_inputs(RISKS[missing[0]])}."
+            f"Risk {missing[0]!r} cannot be computed: this audit lacks {_required_inputs(RISKS[missing[0]])}. Audit again with "
+            f"{_remedy(RISKS[missing[0]])}."
         )
     return values
 
@@ -281,7 +282,7 @@ def attack_scores(case: Case, attack: str) -> np.ndarray:
 def _required_inputs(row: Risk) -> str:
     parts = []
     if row.references:
-        parts.append(f"{row.references} references")
+        parts.append(f"{row.references} reference models")
     if row.evidence and row.part:
         parts.append(f"the evidence {row.evidence!r} of {row.part!r}")
     elif row.evidence:
@@ -291,6 +292,15 @@ def _required_inputs(row: Risk) -> str:
     if row.needs:
         parts.append(f"the signals {', '.join(row.needs)}")
     return " and ".join(parts)
+
+
+def _remedy(row: Risk) -> str:
+    parts = []
+    if row.references:
+        parts.append(f"references={row.references} (--references {row.references}) or more")
+    if row.evidence:
+        parts.append(f"evidence= (--evidence {row.evidence})")
+    return " and ".join(parts) or "labels and a model that outputs probabilities"
 
 
 EVERY_MEMBER = "all_members"  # flags every member: the first row of every table of predictive values
