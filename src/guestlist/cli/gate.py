@@ -95,7 +95,8 @@ def gate(
 ):
     """Exit with status 1 if an audit exceeds a limit.
 
-    A limit is exceeded if the confidence interval reaches beyond it. The gate also fails if the audit may have missed a leak.
+    A limit is exceeded if the upper end of the confidence interval is above it. The gate also fails if the audit may have
+    missed a leak.
 
     \b
     guestlist gate audits/adult --max-tpr 0.05@0.01 --max-auc 0.6

@@ -82,7 +82,7 @@ def _members(folder: Path):
     metavar="NAME",
     default="markdown",
     show_default=True,
-    help="Form; see guestlist show exports.",
+    help="Format of the output; see guestlist show exports.",
 )
 @option(REPORT, "--out", type=FILE, help="File to write.  [default: stdout]")
 def export(folder, form, out):
