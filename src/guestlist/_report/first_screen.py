@@ -4,14 +4,15 @@ import math
 from dataclasses import dataclass
 from pathlib import Path
 
-from guestlist._findings.attacks import Rate
-from guestlist._findings.results import Results
+from guestlist._diagnostics.table import undermines_verdict
+from guestlist._findings import Rate, Results
 from guestlist._report import diagnostics, wording
 from guestlist._report.next_steps import FOLDER_PLACEHOLDER, next_steps
 from guestlist._report.sections.answer import file_holder_sentences, verdict_sentences
 from guestlist._report.sections.baseline import drawn_at_random
 from guestlist._report.severity import (
     CANNOT_TELL,
+    LEAKS,
     RULES,
     AttackerRow,
     attacker_rows,
@@ -23,8 +24,11 @@ from guestlist._report.templates import Section, fill_template
 from guestlist._util import compact, decimal, interval, interval_in_people, percent
 
 QUESTION = "Can training records be identified?"
-IDENTIFIED_MEANS = "Identified: an attacker who holds the record recognises it as training data."
-NOT_BETTER = "no better than guessing was shown"
+IDENTIFIED_MEANS = "Identified: an attacker who has the record can tell that it was training data."
+NOT_BETTER = "not clearly better than guessing"
+WEAK_TEST = 0.65  # AUC; a baseline that may miss larger differences says little about the cause
+# Checks for which the leak is larger than measured, not smaller.
+UNDERESTIMATES = frozenset({"GL101", "GL115", "GL116", "GL117"})
 PEOPLE = 100
 ROW = 25  # icons in a row of text
 SYMBOLS = {"full": "●", "half": "◐", "empty": "○"}
@@ -32,7 +36,7 @@ SYMBOLS = {"full": "●", "half": "◐", "empty": "○"}
 UNTESTED_SHORT = {
     "references": "attacks with reference models",
     "parameters": "attackers with the model file",
-    "labels_only": "attackers with labels only",
+    "labels_only": "attackers who see only predicted classes",
     "sources": "whether the two sets differ without the model",
     "other_leakage": "other types of leakage",
     "logits": "logits",
@@ -99,6 +103,15 @@ class Attacker:
     flagged: People | None
     beats_guessing: bool = False
 
+    @property
+    def identified_text(self) -> str:
+        """Members identified among 100 with their interval, if there is evidence of any."""
+        if self.identified is not None and self.beats_guessing:
+            return self.identified.text
+        if self.severity in LEAKS:
+            return "none singled out"
+        return "no evidence"
+
 
 @dataclass(frozen=True)
 class FirstScreen:
@@ -121,6 +134,13 @@ class FirstScreen:
     facts: dict[str, str]
     caveats: tuple[diagnostics.CheckLine, ...]
     steps: tuple[str, ...]
+
+    @property
+    def caveat_heading(self) -> str:
+        """Introduction of the open checks: the direction in which they change the result, if it is known."""
+        if all(line.code in UNDERESTIMATES for line in self.caveats):
+            return "May be an underestimate"
+        return "Provisional"
 
     @property
     def picture(self) -> tuple[str, ...]:
@@ -160,12 +180,28 @@ def first_screen(results: Results, folder: Path | str | None = FOLDER_PLACEHOLDE
     return FirstScreen(
         question=QUESTION,
         severity=severity,
-        rule=RULES[severity],
+        rule=_rule(results, severity),
         attackers=_attackers(results),
         facts=_facts(results),
         caveats=diagnostics.caveats(results),
         steps=next_steps(results, folder),
     )
+
+
+def _rule(results: Results, severity: str) -> str:
+    """Return the rule of a severity; if it is unclear, the reason that applies."""
+    if severity != CANNOT_TELL:
+        return RULES[severity]
+    if results.baseline is not None and results.baseline.significant:
+        return "the two sets differ without the model"
+    attack = wording.headline_attack(results)
+    if attack is None or math.isnan(attack.auc.value):
+        return "no attack could be measured"
+    if attack.ranks_below:
+        return "members have lower scores than other records"
+    if any(undermines_verdict(check) for check in results.checks or ()):
+        return "an open check undermines the verdict"
+    return "too few records"
 
 
 def first_screen_section(results: Results) -> Section:
@@ -227,7 +263,7 @@ def _facts(results: Results) -> dict[str, str]:
     facts = {
         "If a record is flagged": _flagged_fact(results),
         "Cause": _cause(results),
-        "Retraining": _retraining(results),
+        "Same recipe": _same_recipe(results),
         "Limits": _limits(results),
     }
     return {heading: text for heading, text in facts.items() if text}
@@ -258,19 +294,20 @@ def _cause(results: Results) -> str:
             f"The two sets differ without the model (AUC {decimal(baseline.auc)}, p = {compact(baseline.p_value)}). Compare "
             "members and non-members from one source."
         )
-    power = "low power"
-    if baseline.detectable_auc < 1:
-        power = f"80% power: AUC {decimal(baseline.detectable_auc)}"
-    return f"No evidence that the sets differ without the model ({power})."
+    if audit_severity(results) not in LEAKS:
+        return ""
+    if baseline.detectable_auc > WEAK_TEST:
+        return "Unclear: without the model, a weak test found no difference between training and other records."
+    return "Likely the model: without it, no difference between training and other records was found."
 
 
-def _retraining(results: Results) -> str:
+def _same_recipe(results: Results) -> str:
     """Compare this model with models trained the same way."""
     headline = results.headline
     attack = wording.headline_attack(results)
-    if (
-        headline is None or attack is None or results.file_holder is not None
-    ):  # with two attackers there would be two answers
+    if headline is None or attack is None or audit_severity(results) not in LEAKS:
+        return ""
+    if results.file_holder is not None:  # with two attackers there would be two answers
         return ""
     for code in ("GL129", "GL118", "GL105"):
         check = results.check(code)
@@ -295,6 +332,6 @@ def _limits(results: Results) -> str:
         codes -= {"parameters"}
     untested = [UNTESTED_SHORT[code] for code in UNTESTED_ORDER if code in codes]
     return wording.paragraph(
-        "A lower bound.",
-        wording.only_if(untested, f"Not tested: {untested[0] if untested else ''}."),
+        "Other attacks may identify more.",
+        wording.only_if(untested, f"Not tested, among others: {untested[0] if untested else ''}."),
     )

@@ -4,8 +4,7 @@ import math
 from dataclasses import dataclass
 
 from guestlist._diagnostics.table import undermines_verdict
-from guestlist._findings.attacks import AttackResult, Rate
-from guestlist._findings.results import Results
+from guestlist._findings import AttackResult, Rate, Results
 from guestlist._report import wording
 
 LOW_FPR = 0.01  # up to this FPR an attack identifies single records
@@ -22,10 +21,11 @@ LOW = "low"
 MODERATE = "moderate"
 HIGH = "high"
 ORDER = (NONE_FOUND, CANNOT_TELL, LOW, MODERATE, HIGH)
+LEAKS = (LOW, MODERATE, HIGH)
 
 RULES = {
     HIGH: f"at least {HIGH_RATIO} times guessing",
-    MODERATE: f"at least {MODERATE_RATIO} times guessing, or AUC at least {MODERATE_AUC}",
+    MODERATE: f"at least {MODERATE_RATIO} times guessing (high: {HIGH_RATIO} times), or AUC at least {MODERATE_AUC}",
     LOW: "better than guessing, but by less than for moderate",
     NONE_FOUND: f"no attack is better than guessing, with 80% power to detect AUC {POWER_AUC}",
     CANNOT_TELL: "too few records, sets that differ without the model, or an open check",
