@@ -24,7 +24,7 @@ from guestlist._report.templates import Section, fill_template
 from guestlist._util import compact, decimal, interval, interval_in_people, percent
 
 QUESTION = "Can training records be identified?"
-IDENTIFIED_MEANS = "Identified: an attacker who has the record can tell that it was training data."
+IDENTIFIED_MEANS = "Identified: recognised as training data by someone who has the record."
 NOT_BETTER = "not clearly better than guessing"
 WEAK_TEST = 0.65  # AUC; a baseline that may miss larger differences says little about the cause
 # Checks for which the leak is larger than measured, not smaller.
@@ -297,8 +297,8 @@ def _cause(results: Results) -> str:
     if audit_severity(results) not in LEAKS:
         return ""
     if baseline.detectable_auc > WEAK_TEST:
-        return "Unclear: without the model, a weak test found no difference between training and other records."
-    return "Likely the model: without it, no difference between training and other records was found."
+        return "Unclear: a weak test found no other difference between training and other records."
+    return "Likely the model: training and other records look alike without it."
 
 
 def _same_recipe(results: Results) -> str:
@@ -332,6 +332,6 @@ def _limits(results: Results) -> str:
         codes -= {"parameters"}
     untested = [UNTESTED_SHORT[code] for code in UNTESTED_ORDER if code in codes]
     return wording.paragraph(
-        "Other attacks may identify more.",
-        wording.only_if(untested, f"Not tested, among others: {untested[0] if untested else ''}."),
+        "Other attacks may find more.",
+        wording.only_if(untested, f"Not tested: {untested[0] if untested else ''}."),
     )

@@ -24,8 +24,8 @@ ORDER = (NONE_FOUND, CANNOT_TELL, LOW, MODERATE, HIGH)
 LEAKS = (LOW, MODERATE, HIGH)
 
 RULES = {
-    HIGH: f"at least {HIGH_RATIO} times guessing",
-    MODERATE: f"at least {MODERATE_RATIO} times guessing (high: {HIGH_RATIO} times), or AUC at least {MODERATE_AUC}",
+    HIGH: f"from {HIGH_RATIO} times guessing",
+    MODERATE: f"from {MODERATE_RATIO} times guessing (high: {HIGH_RATIO}) or AUC {MODERATE_AUC}",
     LOW: "better than guessing, but by less than for moderate",
     NONE_FOUND: f"no attack is better than guessing, with 80% power to detect AUC {POWER_AUC}",
     CANNOT_TELL: "too few records, sets that differ without the model, or an open check",

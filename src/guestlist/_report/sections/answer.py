@@ -131,8 +131,8 @@ def _identified(rate: Rate) -> str:
     guessing = f"{rate.fpr * people:.4g}"
     return (
         f"An attacker identifies about {count(round(rate.tpr.value * people))} in {count(people)} training records "
-        f"(95% CI {count(low)} to {count(high)}) while wrongly flagging {guessing} in {count(people)} other records. "
-        f"Guessing would identify {guessing} in {count(people)}."
+        f"(95% CI {count(low)} to {count(high)}) while wrongly flagging {guessing} in {count(people)} others. "
+        f"Guessing: {guessing} in {count(people)}."
     )
 
 
