@@ -2,6 +2,7 @@
 
 import os
 import sys
+from collections import Counter
 from functools import wraps
 from pathlib import Path
 
@@ -115,3 +116,14 @@ def snapshot(request):
     from tests.report.snapshots import Snapshot, sentence_file
 
     return Snapshot(sentence_file(request.path), request.node.name)
+
+
+@pytest.hookimpl(tryfirst=True)  # before -m selects
+def pytest_collection_modifyitems(items):
+    """Leave two of three cases of long statistical tests to ``make long``."""
+    cases = Counter()
+    for item in items:
+        if item.get_closest_marker("every_third"):
+            if cases[item.path, item.originalname] % 3:
+                item.add_marker(pytest.mark.long)
+            cases[item.path, item.originalname] += 1

@@ -57,7 +57,7 @@ def test_scores_rise_with_membership(name):
 @pytest.mark.parametrize(
     ("models", "design"),
     [
-        (8, "bernoulli"),
+        pytest.param(8, "bernoulli", marks=pytest.mark.long),
         (16, "pairs"),
         (64, "bernoulli"),
         pytest.param(8, "pairs", marks=pytest.mark.long),

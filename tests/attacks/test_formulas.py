@@ -76,6 +76,7 @@ def _tpr(name: str, world, fpr: float = 0.001, targets: int = 25) -> float:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("references", [4, 8, 16, 32, 64, 128])
+@pytest.mark.every_third
 def test_bayesian_variances_are_at_least_as_good_as_either_variance(references):
     """Where records' standard deviations are log-normal, at a false-positive rate of 0.1 %."""
     records = min(100_000, 2_000_000 // (references + 1))

@@ -167,6 +167,7 @@ def test_runs_are_kept_and_more_repeats_add_to_them(people, found, snapshot):
 
 
 @pytest.mark.slow
+@pytest.mark.long
 def test_the_hidden_column_is_no_feature_and_bits_do_not_hang_on_jobs(people):
     game = gl.games.Bias("sex", "f", 1.0, 60, 60)
     setting = replace(SMALL, epsilons=(math.inf,))

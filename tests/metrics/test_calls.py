@@ -127,6 +127,7 @@ def test_advantage_and_balanced_accuracy_cover_at_a_fixed_threshold(size, step):
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("shift", "size", "step"), [(0.0, 20, 0.0), (1.0, 20, 1.0), (3.0, 200, 0.0)])
+@pytest.mark.every_third
 def test_cross_fitted_advantage_covers(shift, size, step):
     world = ScoreSimulation(shift, step=step)
 

@@ -153,6 +153,7 @@ def interval_at(members, nonmembers, fpr, auc, step):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("world", CONTINUOUS + LATTICES)
+@pytest.mark.every_third
 def test_tpr_interval_covers(world):
     # 94% within three standard errors; benchmarks/honesty/rates.py has more simulations and more repeats.
     assert interval_coverage(interval_at(*world), simulations=1000) >= 0.94 - 0.0225

@@ -200,6 +200,7 @@ def test_persons_must_fit():
 @pytest.mark.slow
 @pytest.mark.parametrize("figure", FIGURES)
 @pytest.mark.parametrize("world", [Visits(), Visits(shift=1.0, uneven=True)], ids=["even", "uneven"])
+@pytest.mark.every_third
 def test_intervals_cover_where_persons_have_several_records(figure, world):
     told = coverage(world, figure, samples=200).told
     # At full size, in benchmarks/honesty, it is at least 93 %. Below this it is not, beyond reasonable doubt.

@@ -125,6 +125,7 @@ def effects(world):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("world", WORLDS)
+@pytest.mark.every_third
 def test_pooled_auc_covers(world):
     def found(rng):
         return pooled_auc(*targets_world(rng, **world)), true_auc(**effects(world))
@@ -161,6 +162,7 @@ def test_delong_on_pooled_pairs_would_not_cover():
 @pytest.mark.parametrize(
     ("fpr", "world"), [(0.01, {}), (0.05, {"shift": 2.5}), (0.05, {"target_sd": 0.0, "record_sd": 1.0})]
 )
+@pytest.mark.every_third
 def test_pooled_tpr_covers(world, fpr):
     def found(rng):
         interval = pooled_tpr_at_fpr(*targets_world(rng, **world), fpr, draws=100)

@@ -91,6 +91,7 @@ def test_unscored_records_are_left_out_and_one_kind_alone_is_withheld():
 @pytest.mark.parametrize("step", [0.0, 1.5])
 @pytest.mark.parametrize("level", [0.5, 0.9, 0.99])
 @pytest.mark.parametrize(("members", "nonmembers"), [(20, 20), (10, 30), (20, 380), (1000, 1000)])
+@pytest.mark.every_third
 def test_auc_interval_covers(members, nonmembers, level, step):
     world = ScoreSimulation.of_auc(level, step=step)
     truth = world.auc
@@ -118,6 +119,7 @@ def attack_pair(rng, aucs, correlation, members, nonmembers, step):
 @pytest.mark.slow
 @pytest.mark.parametrize("aucs", [(0.5, 0.5), (0.9, 0.7)])
 @pytest.mark.parametrize(("size", "correlation", "step"), [(20, 0.0, 0.0), (100, 0.5, 1.0), (500, 0.9, 0.0)])
+@pytest.mark.every_third
 def test_paired_difference_covers(size, correlation, step, aucs):
     share = interval_coverage(lambda rng: attack_pair(rng, aucs, correlation, size, size, step), simulations=1000)
     assert 0.93 <= share <= 0.999
@@ -126,6 +128,7 @@ def test_paired_difference_covers(size, correlation, step, aucs):
 @pytest.mark.slow
 @pytest.mark.parametrize("aucs", [(0.99, 0.99), (0.999, 0.97)])
 @pytest.mark.parametrize(("size", "correlation"), [(20, 0.5), (500, 1.0)])
+@pytest.mark.every_third
 def test_paired_difference_covers_near_perfect_separation(size, correlation, aucs):
     # No upper limit here: the room left for pairs that were not seen makes the interval cover up to 100 %.
     share = interval_coverage(lambda rng: attack_pair(rng, aucs, correlation, size, size, 0.0), simulations=1000)

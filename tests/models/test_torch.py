@@ -27,6 +27,7 @@ def test_a_module_with_a_recipe_is_audited(network, blobs):
 
 
 @pytest.mark.slow
+@pytest.mark.long
 def test_one_and_two_jobs_give_the_same_numbers(network, blobs):
     target = gl.torch_target(network, train=gl.defences.Fit(epochs=2))
     first, second = (gl.audit(target, *blobs, references=4, jobs=jobs) for jobs in (1, 2))

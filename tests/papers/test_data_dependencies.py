@@ -84,6 +84,7 @@ def test_every_table_is_tried():
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", TRIED)
+@pytest.mark.every_third
 def test_every_figure_runs_at_a_small_size(name, small_tables, tmp_path, monkeypatch):
     """Every game of it, its counterpart and, where it has them, shadows: 120 members or so, one epoch, two repeats."""
     pytest.importorskip("opacus")

@@ -428,6 +428,7 @@ def test_missing_features_are_said(monkeypatch, tmp_path):
 
 
 @pytest.mark.slow
+@pytest.mark.long
 def test_commands_write_what_the_page_reads(monkeypatch, tmp_path, place):
     monkeypatch.setenv("GUESTLIST_DATA", str(tmp_path))
     monkeypatch.setattr(results, "FOLDER", tmp_path)
