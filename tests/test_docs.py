@@ -222,7 +222,7 @@ def test_the_quickstart_runs_and_writes_what_it_says(tmp_path, monkeypatch, caps
     assert len(ran) == 4
     assert (tmp_path / "report.html").exists()
     assert (tmp_path / "audits" / "forest" / "report.html").exists()
-    assert "AUC" in capsys.readouterr().out
+    assert "lira_bayes" in capsys.readouterr().out
 
 
 def test_the_names_in_the_glossary_exist():

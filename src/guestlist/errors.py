@@ -25,7 +25,7 @@ class InputError(AuditError):
     Examples:
         >>> gl.Data(np.zeros((3, 2)), y=np.zeros(4))
         Traceback (most recent call last):
-        guestlist.errors.InputError: Records, labels, ids, groups and persons must have one length; found ...
+        guestlist.errors.InputError: Records, labels, ids, groups and persons must have the same length; found ...
     """
 
 

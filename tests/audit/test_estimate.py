@@ -80,5 +80,5 @@ def test_wrong_options_are_refused(linear, blobs, wrong):
 
 def test_a_model_without_a_recipe_is_refused(blobs):
     target = gl.function_target(lambda x: np.full((len(x), 3), 1 / 3), classes=[0, 1, 2])
-    with pytest.raises(gl.InputError, match="no recipe"):
+    with pytest.raises(gl.InputError, match="no training recipe"):
         gl.estimate(target, *blobs, references=4)

@@ -123,7 +123,7 @@ def test_other_predictions_are_refused_by_the_folder(answers, tmp_path):
     gl.audit_predictions(predictions, folder=tmp_path / "a")
     assert (tmp_path / "a" / "results.json").read_bytes() == before
     other = gl.Predictions(predictions.answers[::-1].copy(), predictions.labels, predictions.member)
-    with pytest.raises(FolderError, match="other records"):
+    with pytest.raises(FolderError, match="different records"):
         gl.audit_predictions(other, folder=tmp_path / "a")
 
 

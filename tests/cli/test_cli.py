@@ -148,7 +148,7 @@ def test_evidence_is_collected_when_asked_for_and_what_lacks_it_says_how(files):
     )  # fmt: skip
     lacking = guestlist(*audit, "--attack", "distillation")
     assert lacking.exit_code == 2
-    assert "guestlist collect DIR --evidence distilled" in lacking.stderr
+    assert "guestlist collect FOLDER --evidence distilled" in lacking.stderr
     assert guestlist(*audit, "--attack", "loss", "--evidence", "perturbed:copies=2").exit_code == 0
     result = guestlist("collect", out, "--evidence", "distilled:models=5", "--jobs", 1, "--json")
     assert result.exit_code == 0, result.output
@@ -282,7 +282,7 @@ def test_an_ignored_check_is_recorded_and_remembered(files):
     assert [code for code, state in states.items() if state == "ignored"] == ["GL104"]
     wrong = guestlist("audit", "--predictions", files / "preds.npz", "--ignore", "GL999")
     assert wrong.exit_code == 2
-    assert all(code in wrong.stderr for code in ("'GL999'", "GL101"))
+    assert "'GL999'" in wrong.stderr
 
 
 def test_damaged_results_are_named(audited, tmp_path):

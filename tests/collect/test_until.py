@@ -91,5 +91,5 @@ def test_the_recipe_is_judged_on_models_other_than_the_target(tree, blobs):
 
 def test_a_target_without_a_recipe_cannot_grow(blobs):
     target = gl.function_target(lambda x: __import__("numpy").full((len(x), 3), 1 / 3), classes=[0, 1, 2])
-    with pytest.raises(AuditError, match="no recipe"):
+    with pytest.raises(AuditError, match="no training recipe"):
         gl.audit(target, *blobs, references=gl.UntilWidth(0.1))

@@ -156,7 +156,7 @@ def test_it_goes_on_where_it_was_and_refuses_another_game(played):
     assert (after.member[:5] == before.member).all()
     assert (after.evaluated == before.evaluated[0]).all()
     assert open_store(folder).manifest.make_game() == GAME
-    with pytest.raises(FolderError, match="another game"):
+    with pytest.raises(FolderError, match="a different game"):
         play(game=Canaries(40, models=3))
 
 

@@ -77,7 +77,7 @@ def test_errors_name_the_wrapper(network, blobs):
         gl.audit(network, *blobs)
     with pytest.raises(InputError, match=r"Expected a torch\.nn\.Module"):
         gl.torch_target("network")
-    with pytest.raises(gl.AuditError, match="no recipe"):
+    with pytest.raises(gl.AuditError, match="no training recipe"):
         gl.audit(gl.torch_target(network), *blobs, references=4)
 
 

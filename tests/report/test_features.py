@@ -44,5 +44,5 @@ def test_records_that_do_not_match_are_reported():
         with_features(leaking(), members(ids=np.where(np.arange(len(ids)) == 2, "stranger", ids)))
     with pytest.raises(InputError, match="belong to several records"):
         with_features(leaking(), members().take(np.r_[0, np.arange(len(ids))]))
-    with pytest.raises(InputError, match="shaped"):
+    with pytest.raises(InputError, match="have the shape"):
         with_features(leaking(), members(x=np.ones((len(ids), 3, 3))))

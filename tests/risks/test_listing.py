@@ -86,7 +86,7 @@ def test_groups_for_which_risks_contradict_each_other_are_named():
 def test_the_cost_of_a_risk_is_reported():
     few = case_of(gaussian_simulation(1.0, records=40, models=3), ("loss",))
     with pytest.raises(
-        InputError, match="'mu' cannot be computed: this audit lacks 8 references and the signals margin"
+        InputError, match="'mu' cannot be computed: this audit lacks 8 reference models and the signals margin"
     ):
         members_by_risk(few, ["mu"])
     with pytest.raises(InputError, match="There is no risk 'moo'"):

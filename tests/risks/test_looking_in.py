@@ -169,17 +169,17 @@ def test_a_missing_capability_is_reported(sides):
     model = LogisticRegression().fit(*sides[0])
     with pytest.raises(InputError, match=r"no checkpoints.*checkpoints=gl.defences.Fit"):
         gl.audit(model, *sides, references=0, evidence=[gl.evidence.LossTrace()])
-    with pytest.raises(InputError, match="'first_layer' is that of a torch target, and LogisticRegression is none"):
+    with pytest.raises(InputError, match="'first_layer' needs a torch target, and LogisticRegression is not one"):
         gl.audit(model, *sides, references=0, evidence=[gl.evidence.Spaces()])
     with pytest.raises(InputError, match=r"no space 'middle'.* inputs"):
         gl.risks.shapr_of(model, *sides, space="middle")
-    with pytest.raises(ValueError, match=r"names=\('outputs',\) among"):
+    with pytest.raises(ValueError, match=r"names=\('outputs',\) must be among"):
         gl.evidence.Spaces("outputs")
 
 
 def test_checkpoints_are_modules_and_more_than_one(network):
     _, course, *_ = network
-    for wrong, found in ((course[:1], "found one"), ([course[0], "epoch-2.pt"], "found a str among them")):
+    for wrong, found in ((course[:1], "found one"), ([course[0], "epoch-2.pt"], "no file epoch-2.pt")):
         with pytest.raises(InputError, match=found):
             gl.torch_target(course[-1], checkpoints=wrong)
 

@@ -61,7 +61,7 @@ def raising(signals):
 
 
 BROKEN = {
-    inverted: "sign inverted",
+    inverted: "Check the sign of the score",
     counting: "how many references trained",
     silent: "30 of 300 records without a score",
     mute: "has no AUC",
@@ -303,7 +303,7 @@ def test_the_command_takes_a_function_and_exits_with_1_where_it_is_broken(tmp_pa
     assert result.exit_code == 1, result.output
     (check,) = json.loads(result.stdout)["attacks"]
     assert check["name"] == "upside_down"
-    assert "inverted" in check["problems"][0]
+    assert "sign of the score" in check["problems"][0]
 
 
 def test_the_command_says_what_it_cannot_load():

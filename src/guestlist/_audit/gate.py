@@ -485,7 +485,7 @@ def assert_private(
         >>> gl.assert_private(results, max_auc=0.9)
         >>> gl.assert_private(results, max_auc=0.55)
         Traceback (most recent call last):
-        AssertionError: The audit does not keep its limits...
+        AssertionError: The audit exceeds its limits...
     """
     __tracebackhide__ = True  # pytest reads it
     limits = {"max_auc": max_auc, "max_advantage": max_advantage, "max_tpr": () if max_tpr is None else max_tpr}

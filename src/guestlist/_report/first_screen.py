@@ -24,7 +24,7 @@ from guestlist._report.templates import Section, fill_template
 from guestlist._util import compact, decimal, interval, interval_in_people, percent
 
 QUESTION = "Can training records be identified?"
-IDENTIFIED_MEANS = "Identified: recognised as training data by someone who has the record."
+IDENTIFIED_MEANS = "Identified: recognised as training data by anyone with the record."
 NOT_BETTER = "not clearly better than guessing"
 WEAK_TEST = 0.65  # AUC; a baseline that may miss larger differences says little about the cause
 # Checks for which the leak is larger than measured, not smaller.
@@ -139,7 +139,7 @@ class FirstScreen:
     def caveat_heading(self) -> str:
         """Introduction of the open checks: the direction in which they change the result, if it is known."""
         if all(line.code in UNDERESTIMATES for line in self.caveats):
-            return "May be an underestimate"
+            return "Maybe underestimated"
         return "Provisional"
 
     @property
@@ -297,8 +297,8 @@ def _cause(results: Results) -> str:
     if audit_severity(results) not in LEAKS:
         return ""
     if baseline.detectable_auc > WEAK_TEST:
-        return "Unclear: a weak test found no other difference between training and other records."
-    return "Likely the model: training and other records look alike without it."
+        return "Unclear: a weak test found no other difference between the sets."
+    return "Likely the model: both record sets look alike without it."
 
 
 def _same_recipe(results: Results) -> str:

@@ -97,7 +97,7 @@ def test_an_error_that_cannot_be_pickled_is_reported(tmp_path):
 
         raise OddError("out of", "luck")
 
-    with pytest.raises(AuditError, match=r"Number \d failed \(OddError: out of luck\)"):
+    with pytest.raises(AuditError, match=r"Task \d failed \(OddError: out of luck\)"):
         run(errand(tmp_path, before), tmp_path, Local(2))
     check_nothing_is_left(tmp_path)
 
