@@ -13,6 +13,7 @@ import pandas as pd
 from scipy import sparse
 
 from guestlist._util import extra, path_exists, reason
+from guestlist.data import copied
 from guestlist.errors import InputError
 from guestlist.models.estimators import reads_of
 from guestlist.models.files import load_model
@@ -271,7 +272,9 @@ def _transformed(step: Any, x: Any) -> tuple[Any, ...]:
     if isinstance(step, str) or step is None:
         return ()
     try:
-        return (copy.deepcopy(step).transform(copy.deepcopy(x)),)
+        # A deep copy of a table would share the lists in its cells.
+        own_x = copied(x) if isinstance(x, np.ndarray | pd.DataFrame) else copy.deepcopy(x)
+        return (copy.deepcopy(step).transform(own_x),)
     except Exception:  # a step can raise anything about records of another form
         return ()
 
