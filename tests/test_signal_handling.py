@@ -45,6 +45,7 @@ def test_a_command_ends_with_the_usual_status_and_says_how_to_go_on(stop, status
 @posix
 def test_handlers_are_set_where_there_is_none_and_restored():
     before = [signal.getsignal(number) for number in SIGNALS]
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)  # a library that was imported may have set its own
     signal.signal(signal.SIGHUP, signal.SIG_IGN)  # as under nohup
     try:
         with stoppable():
