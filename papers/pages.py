@@ -23,6 +23,11 @@ Agreement = Literal["yes", "no", "open", ""]
 YES: Agreement = "yes"
 NO: Agreement = "no"
 OPEN: Agreement = "open"
+# Headings of the summary.
+AGREES = "Agrees with the paper:"
+EXPLAINED = "Does not agree, with an experiment on the cause:"
+UNEXPLAINED = "Does not agree, cause open:"
+UNDECIDED = "Open:"
 
 
 @dataclass(frozen=True)
@@ -120,8 +125,9 @@ def compose(
     rows = (*(row for part in parts for row in part.rows), *not_run)
     tables = {name: content for part in parts for name, content in part.tables.items()}
     tables["runs.csv"] = runs_csv(runs)
+    tables["tables.csv"] = tables_csv(tables)
     sections = [part.text for part in parts if part.text]
-    text = "\n".join([f"# {title}\n", introduction, summary(rows), *sections, setting, _data(paper, tables)])
+    text = "\n".join([f"# {title}\n", introduction, summary(rows), *sections, setting, _data(paper)])
     pictures = {name: content for part in parts for name, content in part.pictures.items()}
     seconds = {name: result["seconds"] for name, result in runs.items()}
     return Page(paper, title, text, rows, pictures, tables, seconds)
@@ -136,21 +142,21 @@ def verdict(holding: int, of: int) -> Agreement:
 
 def summary(rows: Iterable[Row]) -> str:
     """Return the opening lines: what agrees with the paper, what does not, and why."""
-    headings = {YES: "Agrees with the paper:", NO: "Does not agree:", OPEN: "Open:"}
-    rows = list(rows)
+    grouped: dict[str, list[str]] = {AGREES: [], EXPLAINED: [], UNEXPLAINED: [], UNDECIDED: []}
+    for row in rows:
+        if row.agrees:
+            grouped[_heading(row)].append(f"- {row.where}: {' '.join(filter(None, (row.finding, row.cause)))}")
     lines = ["## Summary\n"]
-    for agrees, heading in headings.items():
-        chosen = [row for row in rows if row.agrees == agrees]
-        if chosen:
-            lines += [f"**{heading}**\n", *(_summary_line(row) for row in chosen), ""]
+    for heading, findings in grouped.items():
+        if findings:
+            lines += [f"**{heading}**\n", *findings, ""]
     return "\n".join(lines)
 
 
-def _summary_line(row: Row) -> str:
-    cause = f" {row.cause}" if row.cause else ""
-    if row.agrees == NO and not row.cause:
-        cause = " Cause: open."
-    return f"- {row.where}: {row.finding}{cause}"
+def _heading(row: Row) -> str:
+    if row.agrees == NO:
+        return EXPLAINED if row.cause else UNEXPLAINED
+    return AGREES if row.agrees == YES else UNDECIDED
 
 
 def image(name: str, alternative: str, caption: str) -> str:
@@ -225,11 +231,20 @@ def _sizes(size: dict) -> str:
     return ", ".join(f"{value:,} {name}" for name, value in size.items())
 
 
-def _data(paper: str, tables: Mapping[str, str]) -> str:
-    links = ", ".join(f"[{name.removesuffix('.csv')}](../papers/{paper}/results/{name})" for name in sorted(tables))
+def tables_csv(tables: Mapping[str, str]) -> str:
+    """Return the names of CSV files with their numbers of rows and their columns, as CSV."""
+    contents = {name: list(csv.reader(io.StringIO(content))) for name, content in sorted(tables.items())}
+    return csv_table(
+        [{"file": name, "rows": len(lines) - 1, "columns": "; ".join(lines[0])} for name, lines in contents.items()]
+    )
+
+
+def _data(paper: str) -> str:
+    results = f"../papers/{paper}/results"
     return (
-        f"## Data\n\nAll numbers, ours and the published ones, as CSV files: {links}. "
-        "Seconds in `runs` may omit models that an earlier command had trained.\n"
+        f"## Data\n\n`python -m papers.{paper} all` repeats the runs. [Tables]({results}/tables.csv) lists the CSV files "
+        f"of all numbers, ours and the published ones; [runs]({results}/runs.csv) lists commands, sizes, repeats and "
+        "seconds (models of an earlier command excluded).\n"
     )
 
 

@@ -21,7 +21,6 @@ INTRODUCTION = """Humphries et al. draw members from one part of the population 
 The i.i.d. control mixes the same records at random.
 The advantage is the true positive rate minus the false positive rate; below, of the optimal threshold unless shadow models are named.
 "Larger" means larger than in the control: the 95% confidence interval of the difference is above 0.
-`python -m papers.data_dependencies all` repeats the runs; `page` only writes this page.
 """  # noqa: E501
 SETTING = """## Setting
 
@@ -31,8 +30,7 @@ SETTING = """## Setting
 
 Differences from the released script (`t3humphries/non-IID-MIA`):
 
-- **Repeats**: it runs 10, as we mostly do.
-- **Shadow models**: the script's are plain and have fewer members than the target; ours have the same number. Both use records outside the evaluation.
+- **Shadow models**: the script's have fewer members than the target; ours have the same number.
 - **Batches**: it takes 32 records for hospitals and schools; we keep the paper's 200.
 - **Shares p**: it adds 0.1 and 0.9, which no statement of the paper needs.
 """  # noqa: E501
@@ -271,8 +269,7 @@ def _gender(result: dict, name: str = "figure4") -> Part:
             detail=detail,
             agrees=YES if negative else NO,
             finding=(
-                f"for p ≥ 0.75 the average threshold's advantage can be negative (in {negative} of {len(dominated)} "
-                "settings)."
+                f"the average threshold's advantage can be negative (in {negative} of {len(dominated)} settings)."
             ),
             results=(name,),
         ),
@@ -321,8 +318,8 @@ def _education(result: dict, name: str = "figure5") -> Part:
         detail=detail,
         agrees=verdict(holding, len(top) + len(bottom)),
         finding=(
-            f"attacks succeed for large p and not for small p: larger in {say.count(top, say.larger_than_control)} "
-            f"settings at p = 1, in {say.count(bottom, say.larger_than_control)} at p = 0."
+            f"larger in {say.count(top, say.larger_than_control)} settings at p = 1, in "
+            f"{say.count(bottom, say.larger_than_control)} at p = 0."
         ),
         results=(name,),
     )

@@ -23,7 +23,6 @@ LEVEL = 0.02  # AUCs that differ by at most this count as equal
 INTRODUCTION = """Ye et al. test whether a record's loss is too small for a non-member.
 Test P compares it with the target's losses on other records, and S with losses of reference models on records of the same class.
 R uses reference models on the same record, D models distilled from the target, and L models trained on all members but this one.
-`python -m papers.hypothesis_tests all` repeats the runs; `page` only writes this page.
 """
 SETTING = """## Setting
 

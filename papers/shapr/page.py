@@ -30,7 +30,6 @@ POINTS = 5.0  # accuracies that differ by at most this count as equal, in percen
 INTRODUCTION = """Duddu et al. propose the exact K-NN Shapley value of a member (SHAPr) as its privacy risk; above 0 it is at risk.
 They compare it with the privacy risk score of Song & Mittal, at risk above 0.5.
 A risk metric is judged by how well it predicts which members an attack identifies.
-`python -m papers.shapr all` repeats the runs; `page` only writes this page.
 """  # noqa: E501
 SETTING = """## Setting
 

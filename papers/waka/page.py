@@ -13,7 +13,6 @@ from papers.waka.shapes import ends_above_middle
 INTRODUCTION = """Mesana et al. score each training record by WaKA, a Wasserstein distance between loss distributions of K-NN models.
 Self-WaKA ranks records by privacy risk; t-WaKA attacks one target.
 The attack success rate (ASR) of a record is the share of targets for which LiRA is right about it.
-`python -m papers.waka all` repeats the runs; `page` only writes this page.
 """  # noqa: E501
 SETTING = """## Setting
 

@@ -1,5 +1,7 @@
 """Pages of the papers: current, short, readable, and with every file that they link."""
 
+import csv
+import io
 import itertools
 import re
 from collections import Counter
@@ -8,7 +10,7 @@ from xml.etree import ElementTree
 
 import pytest
 from papers.__main__ import main
-from papers.pages import DOCS, MOST_ROWS, MOST_WORDS, csv_table, table, verdict, words
+from papers.pages import DOCS, EXPLAINED, MOST_ROWS, MOST_WORDS, UNEXPLAINED, csv_table, table, verdict, words
 from papers.pictures import COLOURS, Axes, Panel, Series, picture, round_ticks
 from papers.results import expected
 
@@ -38,7 +40,10 @@ def test_every_linked_file_exists_and_every_picture_is_shown(pages, paper):
     links = re.findall(r"\]\(([^)#]+)", page.text)
     assert [link for link in links if not (DOCS / link).exists()] == []
     assert {Path(link).name for link in links if link.startswith("images/")} == set(page.pictures)
-    assert {Path(link).name for link in links if link.endswith(".csv")} == set(page.tables)
+    assert {Path(link).name for link in links if link.endswith(".csv")} == {"tables.csv", "runs.csv"}
+    listed = {row["file"]: int(row["rows"]) for row in csv.DictReader(io.StringIO(page.tables["tables.csv"]))}
+    lines = {name: len(list(csv.reader(io.StringIO(content)))) for name, content in page.tables.items()}
+    assert listed == {name: count - 1 for name, count in lines.items() if name != "tables.csv"}
 
 
 def test_no_file_of_an_earlier_page_is_left(pages):
@@ -82,10 +87,11 @@ def test_rows_are_counted_at_the_top(pages):
 
 def test_a_disagreement_without_an_experiment_is_open(pages):
     for page in pages.values():
-        lines = [line for line in page.text.splitlines() if line.startswith("- ")]
+        groups = dict(re.findall(r"^\*\*(.+)\*\*\n\n((?:- .*\n)+)", page.text, re.MULTILINE))
         for row in (row for row in page.rows if row.agrees == "no"):
+            lines = groups[EXPLAINED if row.cause else UNEXPLAINED].splitlines()
             [line] = [line for line in lines if line.startswith(f"- {row.where}: ")]
-            assert line.endswith(row.cause or "Cause: open.")
+            assert line.endswith(row.cause or row.finding)
 
 
 def test_a_verdict_is_open_between_half_and_most():
