@@ -39,7 +39,7 @@ def test_a_command_ends_with_the_usual_status_and_says_how_to_go_on(stop, status
 
     result = CliRunner().invoke(main, ["audit"])
     assert result.exit_code == status
-    assert result.stderr == "Stopped. What was finished is kept in somewhere: the same once more goes on from there.\n"
+    assert result.stderr == "Stopped. Finished work is saved in somewhere. Run it again to resume.\n"
 
 
 @posix
@@ -119,7 +119,7 @@ def test_an_interrupted_audit_leaves_no_files_and_reports_how_to_resume(number, 
     os.kill(process.pid, number)
     _, said = process.communicate()
     assert process.returncode == (-number if number == signal.SIGINT else 128 + number)
-    assert f"What was finished is kept in {tmp_path / 'audit'}: the same once more goes on from there." in said
+    assert f"Finished work is saved in {tmp_path / 'audit'}. Run it again to resume." in said
     workers = {int(path.name.split("-")[1]) for path in tmp_path.glob("worker-*")}
     assert workers
     assert not alive(workers)

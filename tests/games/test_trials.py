@@ -124,7 +124,7 @@ def test_many_runs_contradict_a_claim_and_more_of_them_prove_more(runs, people):
     assert not found.replaced
     assert found.contradicted
     assert found.bound.members + found.bound.nonmembers == 30
-    assert "The scores of 30 runs prove that ε is at least" in epsilon_verdict(found)
+    assert "the scores of 30 runs prove that ε is at least" in epsilon_verdict(found)
     more = play(record_with_other_label(people), runs=40)
     assert more.bound.provable > found.bound.provable
     assert len(open_store(folder).split) == 40
@@ -142,8 +142,8 @@ def test_the_folder_says_the_same_by_the_methods_for_many_runs(runs):
         told = CliRunner().invoke(main, ["epsilon", str(folder), "--method", method, "--json"])
         assert json.loads(told.output)["runs"]
     told = CliRunner().invoke(main, ["epsilon", str(folder), "--method", "bayesian-runs"]).output
-    assert "ε = 0.2 at δ = 1e-05 is hardly to be believed. After the scores of" in told
-    assert "the belief that ε is at least" in " ".join(told.split())
+    assert "ε = 0.2 at δ = 1e-05 is not credible. Given the scores of" in " ".join(told.split())
+    assert "with a posterior probability of" in " ".join(told.split())
     assert not any(word in told for word in ("confidence", "prove", "contradicted"))
     told = CliRunner().invoke(main, ["epsilon", str(folder), "--method", "one-run"])
     assert told.exit_code == 2
@@ -155,10 +155,10 @@ def test_a_belief_is_not_called_a_proof(runs):
     found = gl.epsilon_bound(folder, claimed=0.1, method=gl.privacy.BayesianRuns())
     between = replace(found, bound=replace(found.bound, epsilon=0.05))  # shows something, and less than it could
     for one, words in (
-        (found, "is hardly to be believed."),
-        (between, "can still be believed, which does not show that it holds."),
-        (replace(found, claimed=gl.Claim(40.0)), "could still be believed whatever the scores of so few runs."),
-        (replace(found, claimed=None), "the same would be believed of"),
+        (found, "is not credible."),
+        (between, "is still credible, which does not show that it holds."),
+        (replace(found, claimed=gl.Claim(40.0)), "with this few runs, it stays credible even after perfect scores."),
+        (replace(found, claimed=None), "would have given"),
     ):
         told = epsilon_verdict(one)
         assert words in told
@@ -173,7 +173,7 @@ def test_a_claim_about_one_record_more_or_less_allows_twice_as_much_of_one_repla
     assert results.replaced
     assert results.allowed == group_privacy(1.0, 1e-3, 2)
     assert results.bound.delta == results.allowed.delta
-    assert "It allows ε = 2 at δ = 0.00372 of one record in the place of another" in epsilon_verdict(results)
+    assert "It allows ε = 2 at δ = 0.00372 under replace-one adjacency" in epsilon_verdict(results)
 
 
 def test_a_model_that_looks_at_nothing_proves_nothing(people):
@@ -181,4 +181,4 @@ def test_a_model_that_looks_at_nothing_proves_nothing(people):
     results = gl.play_many(Exchangeable(20), constant, people, runs=12, engine=gl.Here())
     assert results.bound.epsilon == 0
     assert results.claimed is None
-    assert "prove no ε of one record in the place of another above 0" in epsilon_verdict(results)
+    assert "prove no ε above 0 under replace-one adjacency" in epsilon_verdict(results)

@@ -119,7 +119,7 @@ def audit_folder(folder: str | Path | None) -> Iterator[Path]:
             with temporary_folder(PREFIX) as parent:
                 yield parent / "audit"
             return
-        with resume_hint(f"What was finished is kept in {folder}: the same once more goes on from there."):
+        with resume_hint(f"Finished work is saved in {folder}. Run it again to resume."):
             yield Path(folder).absolute()  # The code of a model may change the working directory.
 
 

@@ -146,7 +146,7 @@ def _resolve_request(context, folder: Path | None, out: Path | None, options: di
         missing = [f"--{name}" for name in ("model", "members", "nonmembers") if options[name] is None]
         if missing:
             raise click.UsageError(
-                f"defend needs the folder of an audit, or a model with its records. {', '.join(missing)} is missing."
+                f"defend needs the folder of an audit, or a model with its records. Missing: {', '.join(missing)}."
             )
         out = out or Path("audits") / f"{options['model'].stem}-defended"
         return request_from(options), out.resolve(), DEFAULT_REFERENCES

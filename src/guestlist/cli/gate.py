@@ -49,7 +49,7 @@ BEYOND_LIMIT = 1
     ATTACKS,
     "--without-references",
     is_flag=True,
-    help="Accept an audit without reference models, which identify more records.",
+    help="Do not fail if the audit has no reference models. Attacks without them are weaker.",
 )
 @option(
     ATTACKS,
@@ -70,7 +70,7 @@ BEYOND_LIMIT = 1
     REPORT,
     "--show-ids",
     is_flag=True,
-    help="Print ids of the members that raise a metric. Do not use it in public logs.",
+    help="Print the ids of the members that contribute most to a metric above its limit. Do not use it in public logs.",
 )
 @option(REPORT, "--junit", type=FILE, metavar="FILE.xml", help="File for the result as JUnit XML.")
 @option(REPORT, "--sarif", type=FILE, metavar="FILE.sarif", help="File for the result as SARIF, for code scanning.")

@@ -52,24 +52,24 @@ class BoundTexts(NamedTuple):
 
 PROOF = BoundTexts(
     contradicted="No: the claim of {claim} is contradicted.",
-    too_few="The claim of {claim} could not have been contradicted with so few {things}.",
+    too_few="The claim of {claim} could not be tested: with this few {things}, even perfect scores cannot contradict it.",
     not_contradicted="The claim of {claim} is not contradicted, which does not show that it holds.",
-    no_bound="The scores of {whose} prove no ε{about} above 0, with {share} confidence, at δ = {delta:.3g}.",
-    bound="The scores of {whose} prove that ε{about} is at least {epsilon}, with {share} confidence, at δ = {delta:.3g}.",
-    perfect="{scores} would have proved {epsilon}{paid}.",
-    other_noise="The claim of {claim} is not contradicted by what is shown of Gaussian noise: it is not a claim of that.",
+    no_bound="With {share} confidence, the scores of {whose} prove no ε above 0{adjacency}, at δ = {delta:.3g}.",
+    bound="With {share} confidence, the scores of {whose} prove that ε is at least {epsilon}{adjacency}, at δ = {delta:.3g}.",
+    perfect="{scores} would have proved {epsilon}{advice}.",
+    other_noise="The bound assumes Gaussian noise. The claim of {claim} does not, so it is not contradicted.",
 )
 BELIEF = BoundTexts(
-    contradicted="The claim of {claim} is hardly to be believed.",
-    too_few="The claim of {claim} could still be believed whatever the scores of so few {things}.",
-    not_contradicted="The claim of {claim} can still be believed, which does not show that it holds.",
-    no_bound="After the scores of {whose} it can still be believed that ε{about} is 0, at δ = {delta:.3g}.",
-    bound="After the scores of {whose} the belief that ε{about} is at least {epsilon}, at δ = {delta:.3g}, has a probability of "
-    "{share}. This is a credible bound from Jeffreys' prior, not a proof: its error rate over "
-    "audits is not guaranteed.",
-    perfect="After {scores} the same would be believed of {epsilon}{paid}.",
-    other_noise="",  # beliefs are about any noise
+    contradicted="The claim of {claim} is not credible.",
+    too_few="The claim of {claim} could not be tested: with this few {things}, it stays credible even after perfect scores.",
+    not_contradicted="The claim of {claim} is still credible, which does not show that it holds.",
+    no_bound="Given the scores of {whose}, ε = 0 is still credible{adjacency}, at δ = {delta:.3g}.",
+    bound="Given the scores of {whose}, ε is at least {epsilon}{adjacency} with a posterior probability of {share}, at "
+    "δ = {delta:.3g}. This is a credible bound from Jeffreys' prior, not a proof: its error rate over audits is not guaranteed.",
+    perfect="{scores} would have given {epsilon}{advice}.",
+    other_noise="",  # a credible bound assumes no kind of noise
 )
+REPLACE_ONE = "under replace-one adjacency"
 
 
 def epsilon_verdict(result: Epsilon) -> str:
@@ -80,10 +80,9 @@ def epsilon_verdict(result: Epsilon) -> str:
     if bound is None:
         claimed = "an ε" if claim is None else f"the claimed {claim_text(claim)}"
         return f"Whether {claimed} holds was not tested: {REFUSED[result.refused or 'own split']}."
-    scores = _perfect_scores(result, bound)
-    if result.bayesian:  # the text continues a sentence
-        scores = scores[0].lower() + scores[1:]
-    power = texts.perfect.format(scores=scores, epsilon=decimal(bound.provable), paid=_design_advice(result))
+    power = texts.perfect.format(
+        scores=_perfect_scores(result, bound), epsilon=decimal(bound.provable), advice=_design_advice(result)
+    )
     evidence = _bound_text(result, bound, texts)
     if claim is None or result.allowed is None:
         return f"{evidence} {power}"
@@ -96,26 +95,27 @@ def epsilon_verdict(result: Epsilon) -> str:
         verdict = texts.too_few
     verdict = verdict.format(claim=claim_text(claim), things="runs" if result.runs else "records")
     if result.replaced:
-        verdict += f" It allows {claim_text(result.allowed)} of one record in the place of another."
+        verdict += f" It allows {claim_text(result.allowed)} {REPLACE_ONE}."
     return f"{verdict} {evidence} {power}"
 
 
 def _bound_text(result: Epsilon, bound: EpsilonBound, texts: BoundTexts) -> str:
     text = (texts.bound if bound.epsilon else texts.no_bound).format(
         whose=wording.counted(bound.members + bound.nonmembers, "run") if result.runs else result.attack,
-        about=wording.only_if(result.replaced, " of one record in the place of another"),
+        adjacency=wording.only_if(result.replaced, f" {REPLACE_ONE}"),
         epsilon=decimal(bound.epsilon),
         share=percent(bound.confidence),
         delta=bound.delta,
     )
     if result.gaussian:
-        text += " That is about Gaussian noise: a mechanism of another kind may do as well with a smaller one."
+        text += " The bound assumes Gaussian noise: another mechanism may allow the same scores with a smaller ε."
     return text
 
 
 def _perfect_scores(result: Epsilon, bound: EpsilonBound) -> str:
     if result.runs:
-        return f"Perfect scores of so many runs, {count(bound.members)} with the record and {count(bound.nonmembers)} without,"
+        sides = f"{count(bound.members)} with the record, {count(bound.nonmembers)} without"
+        return f"Perfect scores of these {wording.counted(bound.members + bound.nonmembers, 'run')} ({sides})"
     sides = f"{wording.counted(bound.members, 'member')} and {wording.counted(bound.nonmembers, 'non-member')}"
     return f"Perfect scores of these {sides}"
 
@@ -138,12 +138,14 @@ def person_claim_text(result: Epsilon) -> str:
     assert result.claimed is not None
     if result.records_per_person == 1 or result.allowed is None:
         return claim_text(result.claimed)
-    several = f"the {wording.counted(result.records_per_person, 'record')} that a person has at most"
-    return f"{claim_text(result.claimed)} of one record, {claim_text(result.allowed)} of {several},"
+    several = f"a person with up to {wording.counted(result.records_per_person, 'record')}"
+    return f"{claim_text(result.claimed)} for one record ({claim_text(result.allowed)} for {several})"
 
 
 def _design_advice(result: Epsilon) -> str:
-    return wording.only_if(result.fixed_size, "; coins for every record, gl.games.Bernoulli(0.5), would prove more")
+    return wording.only_if(
+        result.fixed_size, "; an independent draw of every record, gl.games.Bernoulli(0.5), would prove more"
+    )
 
 
 def _allowed_advantage(results: Results, result: Epsilon) -> str:
