@@ -20,13 +20,14 @@ The tables below list every table and figure of the papers that we considered.
 TERMS = """## Terms
 
 - **Full**: the paper's data and number of records. Repeats can differ; the page gives them.
-- **Reduced**: fewer records, fewer datasets, or other data. The last column states which.
+- **Other data**: some or all of the paper's data are not available here; the last column names the replacement.
+- **Reduced**: fewer records or datasets than are available, to save time. The last column states which.
 - **Not run** and **not possible**: no result yet, or no data here.
 - **Agreement** is computed from the committed results. *Yes*: our results support the paper's statement; where it covers several settings, in at least 85% of them. *No*: they do not; in less than half. *Open*: between the two, other data without printed values, or too few runs to decide.
 
 `python -m papers --pages` writes this page and the papers' pages from the committed results, without running anything.
 `python -m papers --help` lists all rows with the time that each run took.
-`python -m papers.datasets RAW --out DATA` makes the COMPAS, heart disease, student and census tables from the files of their sources.
+`python -m papers.datasets RAW --out DATA` builds the datasets from the files of their sources and compares checksums. Only MEPS has no builder: its publisher documents no code.
 """  # noqa: E501
 
 
@@ -49,8 +50,8 @@ def count(rows: Sequence[Row]) -> str:
     agreements = Counter(row.agrees for row in rows if row.agrees)
     run = sum(agreements.values())
     return (
-        f"**{len(rows)} rows:** {sizes['full']} at full size, {sizes['reduced']} reduced, {sizes['not run']} not run, "
-        f"{sizes['not possible']} not possible here.\n"
+        f"**{len(rows)} rows:** {sizes['full']} at full size, {sizes['other data']} on other data, "
+        f"{sizes['reduced']} reduced, {sizes['not run']} not run, {sizes['not possible']} not possible here.\n"
         f"**Agreement of the {run} rows that were run:** {agreements['yes']} yes, {agreements['no']} no, "
         f"{agreements['open']} open.\n"
     )

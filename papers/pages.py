@@ -18,7 +18,7 @@ DOCS = ROOT / "docs"
 MOST_WORDS = 700  # of a page, without code, tables and captions
 MOST_ROWS = 15  # of a table on a page; longer ones are CSV files
 
-Size = Literal["full", "reduced", "not run", "not possible"]
+Size = Literal["full", "other data", "reduced", "not run", "not possible"]
 Agreement = Literal["yes", "no", "open", ""]
 YES: Agreement = "yes"
 NO: Agreement = "no"
@@ -37,7 +37,7 @@ class Row:
     Args:
         where: its number in the paper.
         what: its content, in a few words.
-        size: "full" where we have the paper's data and number of records.
+        size: "full" where we have the paper's data and number of records; "other data" where these replace the paper's.
         detail: what differs in size, or why it was not run.
         agrees: "open" where our results cannot decide; empty where nothing was run.
         finding: a sentence with our numbers and the published ones.

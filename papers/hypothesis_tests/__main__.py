@@ -24,7 +24,7 @@ TABLES = {
 }
 TARGETS = {"table1": 3, "table4": 1}
 MODELS = {"table1": 64, "table4": 8}
-LEFT_OUT = gl.evidence.LeftOut(records=8, models=32)
+LEFT_OUT = gl.evidence.LeftOut(records=100, models=32)
 
 
 def main(arguments: list[str] | None = None) -> None:
@@ -112,6 +112,7 @@ def _cases(
         models=models,
         left_out=left_out,
         folder=options.folder,
+        jobs=options.jobs,
         progress=gl.show_progress,
     )
 
@@ -130,6 +131,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--left-out", type=int, default=LEFT_OUT.records, help="records on either side for attack L")
     parser.add_argument("--left-out-models", type=int, default=LEFT_OUT.models, help="for each of them")
     parser.add_argument("--folder", type=Path, default=audits.FOLDER, help="where the audits are kept")
+    parser.add_argument("--jobs", type=int, default=-1, help="processes that train models (default: one per core)")
     return parser
 
 

@@ -25,7 +25,8 @@ class Setting:
     """How many records train a model, and how; the network is the paper's by default, which prints no more than that.
 
     Args:
-        most: members of a target at the most, where the paper has more.
+        full: datasets with at most this number of members have the paper's size.
+        most: members of a target of a larger dataset.
         models: (members, models): how many models a dataset has whose targets have at most so many members in the paper.
         repeats: how many of the models are targets.
     """
@@ -33,12 +34,13 @@ class Setting:
     hidden: tuple[int, ...] = (1024, 512, 256, 128)
     epochs: int = 20
     batch_size: int = 64
+    full: int = 3000
     most: int = 2000
     models: tuple[tuple[int, int], ...] = ((1000, 33), (3000, 17), (60_000, 11))
     repeats: int = 10
 
     def members(self, source: Source) -> int:
-        return min(source.members, self.most)
+        return source.members if source.members <= self.full else min(source.members, self.most)
 
     def count(self, source: Source) -> int:
         return next(count for members, count in self.models if source.members <= members)

@@ -126,7 +126,7 @@ def _table4(result: dict) -> Part:
         Row(
             where="Table 3, authors' predictions",
             what="a threshold per class instead of one, on the authors' Location30 model",
-            size="reduced",
+            size="other data",
             detail="Location30 instead of Texas100; the authors' predictions",
             agrees=YES if min(gained[name]["gain"] for name in ("confidence", "mentr")) > 1 else NO,
             finding=f"thresholds per class gain {listed}; published {_texas_gain():+.1f} on average (Texas100).",
@@ -192,7 +192,7 @@ def _table2(result: dict) -> Part:
         Row(
             where="Table 2",
             what="AdvReg and early stopping",
-            size="reduced",
+            size="other data",
             detail=OTHER_DATA,
             agrees=verdicts.pop() if len(verdicts) == 1 else OPEN,
             finding=f"best attack with AdvReg and with early stopping {compared}; paper: AdvReg no better.",
@@ -208,7 +208,7 @@ def _table2(result: dict) -> Part:
                 Row(
                     where=f"Table 1, {training}",
                     what=f"naive networks understate the risk under {training}",
-                    size="reduced",
+                    size="other data",
                     detail=LOCATION_ONLY if training == ADV_REG else "our own Location30 models; 3 targets",
                     agrees=YES if metric - naive > 0.5 else NO,
                     finding=(
@@ -301,7 +301,7 @@ def _table3(result: dict) -> Part:
     row = Row(
         where="Table 3",
         what="a threshold per class instead of one",
-        size="reduced",
+        size="other data",
         detail="Location30 instead of Texas100; 3 targets",
         agrees=YES if ours > 1 else NO,
         finding=f"on average {ours:+.1f} points on our models (published {_texas_gain():+.1f}).",
@@ -394,7 +394,7 @@ def _table5(result: dict) -> Part:
     row = Row(
         where="Table 5",
         what="white-box and black-box attacks",
-        size="reduced",
+        size="other data",
         detail="Location30 instead of three datasets; 3 targets; a random forest as white box",
         agrees=YES if ahead < 2 else NO,
         finding=(
@@ -440,7 +440,7 @@ def _table7(result: dict) -> Part:
     row = Row(
         where="Table 7",
         what="models of images",
-        size="reduced",
+        size="other data",
         detail="CIFAR100 features instead of CH-MNIST and Car196; 1 target",
         agrees=YES if ours > 0 else NO,
         finding=(
@@ -466,7 +466,7 @@ def _figure3(result: dict) -> Part:
             Row(
                 where="Figure 3",
                 what="calibration of the risk score",
-                size="reduced",
+                size="other data",
                 detail=OTHER_DATA,
                 agrees=YES if risk <= LIMIT else NO,
                 finding=(
@@ -479,7 +479,7 @@ def _figure3(result: dict) -> Part:
             Row(
                 where="Figure 11",
                 what="calibration of the attack network",
-                size="reduced",
+                size="other data",
                 detail=OTHER_DATA,
                 agrees=YES if network > 2 * risk else NO,
                 finding=f"the network's RMSE is {network / risk:.1f} times the score's (published {ratio:.1f}).",
@@ -550,7 +550,7 @@ def _figure4(result: dict) -> Part:
     row = Row(
         where="Figure 4",
         what="risk score of seven architectures",
-        size="reduced",
+        size="other data",
         detail=f"{LOCATION_ONLY}; 1 target",
         agrees=verdict(len(errors) - len(off), len(errors)),
         finding=f"RMSE is below {RMSE_ARCHITECTURES} for {len(errors) - len(off)} of {len(errors)} architectures (published: all)"
@@ -600,7 +600,7 @@ def _figure2(result: dict) -> Part:
     row = Row(
         where="Figure 2",
         what="accuracy by epoch",
-        size="reduced",
+        size="other data",
         detail=f"{LOCATION_ONLY}; 3 targets",
         agrees=OPEN,
         finding="other data, and the paper prints no values.",
@@ -628,7 +628,7 @@ def _figure5(result: dict) -> Part:
             Row(
                 where="Figures 1, 5 and 6",
                 what="distribution of members' risk scores",
-                size="reduced",
+                size="other data",
                 detail=OTHER_DATA,
                 agrees=OPEN,
                 finding=(
@@ -664,7 +664,7 @@ def _figure10(result: dict) -> Part:
     row = Row(
         where="Figure 10",
         what="risk scores under other priors",
-        size="reduced",
+        size="other data",
         detail=OTHER_DATA,
         agrees=YES if set(peaks.values()) == {published} else NO,
         finding=(
@@ -697,7 +697,7 @@ def _table6(result: dict) -> Part:
     row = Row(
         where="Table 6",
         what="precision and recall by threshold of the risk score",
-        size="reduced",
+        size="other data",
         detail=OTHER_DATA,
         agrees=verdict(rising, len(models)),
         finding=(
@@ -765,7 +765,7 @@ def _figure7(result: dict) -> Part:
     row = Row(
         where="Figure 7",
         what="risk score and sensitivity",
-        size="reduced",
+        size="other data",
         detail=f"{own['members']} members of one Location30 target",
         agrees=(YES if own["spearman"] > 0 else NO) if significant else OPEN,
         finding=(
@@ -801,7 +801,7 @@ def _figure8(result: dict) -> Part:
     row = Row(
         where="Figure 8",
         what="class generalisation gap and risk score",
-        size="reduced",
+        size="other data",
         detail=f"{' and '.join(correlations)} instead of Texas100",
         agrees=YES if min(by_shadow for by_shadow, _ in correlations.values()) > GAP_CORRELATION - 0.1 else NO,
         finding=(
@@ -845,7 +845,7 @@ def _figure9(result: dict) -> Part:
     row = Row(
         where="Figure 9",
         what="classes in the last hidden layer",
-        size="reduced",
+        size="other data",
         detail="Location30 instead of Texas100; classes with at least 20 members (paper 100)",
         agrees=verdict(larger, len(ends["low"])),
         finding=(
@@ -925,7 +925,7 @@ def _recipe(result: dict) -> Part:
         Row(
             where="Table 3, public recipe",
             what="a threshold per class instead of one",
-            size="reduced",
+            size="other data",
             detail=f"Location30 instead of Texas100; {detail}",
             agrees=YES if mean[half] > 1 else NO,
             finding=(
@@ -937,7 +937,7 @@ def _recipe(result: dict) -> Part:
         Row(
             where="Figure 3, public recipe",
             what="calibration of the risk score",
-            size="reduced",
+            size="other data",
             detail=f"Location30 instead of Purchase100 and Texas100; {detail}",
             agrees=YES if errors[same] <= LIMIT else NO,
             finding=f"RMSE {errors[small]:.2f}, {errors[same]:.2f} and {errors[half]:.2f}, in this order.",
@@ -946,7 +946,7 @@ def _recipe(result: dict) -> Part:
         Row(
             where="Figure 8, public recipe",
             what="class generalisation gap and risk score",
-            size="reduced",
+            size="other data",
             detail=f"Location30 instead of Texas100; {detail}",
             agrees=YES if by_half > GAP_CORRELATION - 0.1 else NO,
             finding=(f"correlation {by_shadow:.2f} (1,000) and {by_half:.2f} (half of the target's records)."),
@@ -955,7 +955,7 @@ def _recipe(result: dict) -> Part:
         Row(
             where="Table 6, public recipe",
             what="precision by threshold of the risk score",
-            size="reduced",
+            size="other data",
             detail=f"Location30 instead of Purchase100 and Texas100; {detail}",
             agrees=verdict(sum(rising.values()), len(rising)),
             finding=f"precision never falls with the threshold for {sum(rising.values())} of {len(rising)} sources.",
@@ -1029,7 +1029,7 @@ def _released_adv_reg(name: str, where: str, detail: str = "") -> Callable[[dict
         row = Row(
             where=where,
             what="AdvReg and early stopping",
-            size="reduced" if detail else "full",
+            size="other data" if detail else "full",
             detail=f"{detail}{targets} targets",
             agrees=_no_better(defended, early, targets),
             finding=(

@@ -21,7 +21,7 @@ from papers.systematic_evaluation.risk_scores import risk_scores
 
 SMALLEST = 1e-10  # entropies below it count as this, as in the risk score
 WITH = 2  # models trained anew on all members
-MEMBERS = 12  # that are removed, each from its own models
+MEMBERS = 60  # removed, each from a separate model
 _WITHOUT, _WITH = 10, 11  # streams of the seeds; a target and its shadow have 0 and 1
 
 

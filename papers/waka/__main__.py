@@ -12,7 +12,7 @@ from functools import cache
 from threadpoolctl import threadpool_limits
 
 import guestlist as gl
-from papers.waka import attack, correlation, minimisation, onion, page, rates, roc, shapes, times, variants
+from papers.waka import attack, correlation, minimisation, onion, page, rates, roc, shapes, synthetic, times, variants
 from papers.waka.data import PAPER, SOURCES, Pool, available, load
 from papers.waka.results import write
 
@@ -45,7 +45,7 @@ BATCH = "batches of 18 games"
 COMMANDS = {
     "table1": Command(correlation.correlations, ("correlations",), 112, BATCH),
     "table2": Command(rates.rates, ("rates",), 3, BATCH),
-    "table3": Command(onion.layers, ("layers", "influences"), 4, BATCH),
+    "table3": Command(onion.layers, ("layers", "influences", "success"), 4, BATCH),
     "figure6": Command(minimisation.curves, ("curves",), 2, "random orders"),
     "table5": Command(attack.outcomes, ("outcomes",), 48, "games"),
     "figure1": Command(shapes.shapes, ("shapes",), 8, BATCH),
@@ -54,6 +54,7 @@ COMMANDS = {
     "variants": Command(variants.variants, ("variants",), 48, "games"),
     "times": Command(times.timings, ("timings",), 4, "games"),
 }
+SYNTHETIC, SYNTHETIC_DATASETS = "figure7", 10
 
 
 def run(name: str, pools: list[Pool], repeats: int | None = None) -> dict[str, list]:
@@ -72,20 +73,31 @@ def run(name: str, pools: list[Pool], repeats: int | None = None) -> dict[str, l
 
 def main(arguments: list[str] | None = None) -> None:
     options = _parser().parse_args(arguments)
-    names = list(COMMANDS) if options.command == "all" else [options.command]
-    if options.command != "page":
-        for name in names:
-            start, pools = time.perf_counter(), _pools(options, COMMANDS[name].datasets)
+    for name, command in COMMANDS.items():
+        if options.command in (name, "all"):
+            start, pools = time.perf_counter(), _pools(options, command.datasets)
             rows = run(name, pools, options.repeats)
-            repeats = {"count": options.repeats or COMMANDS[name].repeats, "of": COMMANDS[name].unit}
+            repeats = {"count": options.repeats or command.repeats, "of": command.unit}
             write(name, _spelt(name, options), pools, repeats, time.perf_counter() - start, rows)
+    if options.command in (SYNTHETIC, "all"):
+        _synthetic(options)
     if options.command in ("page", "all"):
         page.page().write()
 
 
+def _synthetic(options: argparse.Namespace) -> None:
+    """Run Figure 7, whose datasets are generated."""
+    start, count = time.perf_counter(), options.repeats or SYNTHETIC_DATASETS
+    pools = list(synthetic.blobs(count))
+    removals, drawn = synthetic.removals(pools)
+    repeats = {"count": count, "of": "synthetic datasets"}
+    tables = {"removals": removals, "drawn": drawn}
+    write(SYNTHETIC, _spelt(SYNTHETIC, options), pools[:1], repeats, time.perf_counter() - start, tables)
+
+
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m papers.waka", description=__doc__)
-    parser.add_argument("command", choices=[*COMMANDS, "page", "all"])
+    parser.add_argument("command", choices=[*COMMANDS, SYNTHETIC, "page", "all"])
     parser.add_argument("--repeats", type=int, help="games, batches of games or random orders; fewer is quicker")
     parser.add_argument("--records", type=int, help="at most so many in the pool; by default the paper's size")
     parser.add_argument("--datasets", nargs="+", choices=list(SOURCES), help="by default all that are there")

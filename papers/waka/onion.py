@@ -1,4 +1,4 @@
-"""Tables III and IV, Figures 3 and 5: attacks before and after a tenth of the records is removed."""
+"""Tables III and IV, Figures 4 and 5: attacks before and after 10% of the records are removed."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from papers.waka.values import EXPOSURES, lists_and_order, value_of
 
 # Changes of self-WaKA smaller than this are "near zero" in the three regimes of Figure 5.
 NEAR_ZERO = 0.05
+GRID = tuple(round(0.05 * step, 2) for step in range(21))  # attack success rates
 
 
 @dataclass(frozen=True)
@@ -55,6 +56,22 @@ class Influence:
 
 
 @dataclass(frozen=True)
+class Success:
+    """Distribution of the attack success rate over records at K = 1 (Figure 4).
+
+    Args:
+        removed_by: "nothing", or the value whose highest tenth was removed.
+        below: share of the records whose rate is at most each value of ``GRID``.
+    """
+
+    dataset: str
+    removed_by: str
+    games: int
+    mean: float
+    below: list[float]
+
+
+@dataclass(frozen=True)
 class Games:
     """Scores (games, n) of all games on a pool, and the truth."""
 
@@ -71,10 +88,14 @@ class Games:
         return tuple(np.mean([auc_and_tpr(*pair) for pair in pairs], axis=0).tolist())
 
 
-def layers(pool: Pool, *, repeats: int, seed: int = 0) -> tuple[list[Layer], list[Influence]]:
-    """A layer per K and way to remove, and the influences at K = 1, from ``repeats`` batches of 18 games each."""
+def layers(pool: Pool, *, repeats: int, seed: int = 0) -> tuple[list[Layer], list[Influence], list[Success]]:
+    """Return a layer per K and removal order, and influences and success rates at K = 1.
+
+    Args:
+        repeats: batches of 18 games each.
+    """
     lists, order = lists_and_order(pool, seed)
-    rows, influences = [], []
+    rows, influences, rates = [], [], []
     for k in KS:
         before = games(order, k, repeats, seed)
         for name, removed in _removals(pool, k, before, seed).items():
@@ -82,7 +103,9 @@ def layers(pool: Pool, *, repeats: int, seed: int = 0) -> tuple[list[Layer], lis
             rows.append(_layer(pool, k, name, removed, before, after))
             if k == 1 and name == "self-waka":
                 influences.append(_influence(pool.name, replace(lists, k=1), removed, before, after))
-    return rows, influences
+            if k == 1 and name in ("nothing", "self-waka"):
+                rates.append(_success(pool.name, name, after))
+    return rows, influences, rates
 
 
 def games(order: Order, k: int, repeats: int, seed: int) -> Games:
@@ -103,6 +126,12 @@ def _removals(pool: Pool, k: int, before: Games, seed: int) -> dict[str, np.ndar
 def _layer(pool: Pool, k: int, name: str, removed: np.ndarray, before: Games, after: Games) -> Layer:
     return Layer(pool.name, k, name, len(after.scores), *after.auc_and_tpr(),
                  *before.auc_and_tpr(~removed))  # fmt: skip
+
+
+def _success(dataset: str, removed_by: str, games: Games) -> Success:
+    rates = games.rates()
+    below = [float((rates <= rate + 1e-9).mean()) for rate in GRID]
+    return Success(dataset, removed_by, len(games.scores), float(rates.mean()), below)
 
 
 def _influence(dataset: str, lists, removed: np.ndarray, before: Games, after: Games) -> Influence:

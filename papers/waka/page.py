@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from papers.pages import NO, OPEN, YES, Page, Part, Row, compose, csv_table, existing, image, table, verdict
+from papers.pages import NO, OPEN, YES, Page, Part, Row, Size, compose, csv_table, existing, image, table, verdict
 from papers.pictures import Axes, Panel, Series, picture
+from papers.waka.onion import GRID
 from papers.waka.published import ONION, RATE, SECONDS, SPEARMAN, SPEARMAN_WITH_LIRA, TPR
 from papers.waka.results import read
 from papers.waka.shapes import ends_above_middle
@@ -16,14 +17,12 @@ The attack success rate (ASR) of a record is the share of targets for which LiRA
 """  # noqa: E501
 SETTING = """## Setting
 
-- Bank and CIFAR10 have the paper's sizes. Adult has 11,087 records; the paper prints "11,0874". IMDB has 5,000 (paper 25,000).
-- CIFAR10 is 64 components of ImageNet features (paper: a ResNet-18 trained on CIFAR10). IMDB is MiniLM embeddings.
+- Adult has 11,087 records; the paper prints "11,0874". IMDB has 5,000 MiniLM embeddings (paper 25,000).
+- CIFAR10 is 64 components of ImageNet features (paper: a ResNet-18 trained on CIFAR10).
 - Each game splits the pool in two random halves. LiRA has 16 shadow models and one variance.
-- The paper's column for the full pool in Tables III and IV is printed next to the wrong rows (see [errata](errata.md)). We correct the order.
-"""  # noqa: E501
-NOT_RUN = (Row(where="Figure 7", what="illustration on synthetic data", size="not run", detail="planned"),)
+- Tables III and IV print the column for the full pool next to the wrong rows (see [errata](errata.md)). We correct the order.
+"""
 SIZES = "IMDB 5,000 records (paper 25,000), CIFAR10 with other features; Adult and Bank full"
-TWO = "Adult and IMDB only"
 NAMES = {"adult": "Adult", "bank": "Bank", "cifar10": "CIFAR10", "imdb": "IMDB"}
 WAYS = ("nothing", "random", "asr", "self-waka", "self-shapley", "test-waka", "test-shapley")
 
@@ -32,7 +31,14 @@ def page() -> Page:
     runs = existing(PARTS, read)
     parts = [PARTS[name](result) for name, result in runs.items()]
     title = "Mesana et al. (2024): WaKA"
-    return compose("waka", title, INTRODUCTION, parts, runs, setting=SETTING, not_run=NOT_RUN)
+    return compose("waka", title, INTRODUCTION, parts, runs, setting=SETTING)
+
+
+def _size(result: dict) -> tuple[Size, str]:
+    """Return size and detail of a result, by its datasets."""
+    if set(result["sizes"]) >= set(NAMES):
+        return "other data", SIZES
+    return "reduced", f"{' and '.join(NAMES.get(name, name) for name in result['sizes'])} only"
 
 
 def _table1(result: dict) -> Part:
@@ -44,13 +50,12 @@ def _table1(result: dict) -> Part:
     row = Row(
         where="Table I",
         what="Spearman correlation of self-WaKA with ASR",
-        size="reduced",
+        size="other data",
         detail=SIZES,
         agrees=verdict(near, len(rows)),
         finding=(
-            f"over percentiles {min(ours):.2f} to {max(ours):.2f}, published {min(paper):.2f} to {max(paper):.2f}; "
-            f"{near} of {len(rows)} values are within 0.05. With the exact success rate of the best attack all "
-            f"are above {min(exact) - 0.005:.2f}."
+            f"over percentiles {min(ours):.2f} to {max(ours):.2f} (published {min(paper):.2f} to {max(paper):.2f}), "
+            f"{near} of {len(rows)} within 0.05; with the best attack's exact success rate above {min(exact) - 0.005:.2f}."
         ),
         results=("table1",),
     )
@@ -114,7 +119,7 @@ def _table2(result: dict) -> Part:
     row = Row(
         where="Table II",
         what="mean ASR of K-NN and logistic regression",
-        size="reduced",
+        size="other data",
         detail=SIZES,
         agrees=verdict(near, len(gaps)),
         finding=f"our rates differ from the published ones by at most {max(gaps):.3f}; ASR falls from K = 1 to K = 5.",
@@ -158,15 +163,16 @@ def _figure1(result: dict) -> Part:
     rows = result["shapes"]
     both = sum(min(ends_above_middle(row["deciles"])) > 0 for row in rows)
     lowest = sum(row["deciles"][0] == max(row["deciles"]) for row in rows)
+    size, detail = _size(result)
     row = Row(
         where="Figure 1, test values",
         what="ASR against values on a validation set",
-        size="reduced",
-        detail=TWO,
+        size=size,
+        detail=detail,
         agrees=verdict(both, len(rows)),
         finding=(
-            f"the paper sees high ASR at both ends; ours is higher there than in the middle in {both} of {len(rows)} "
-            f"rows. The lowest tenth has the highest ASR in {lowest}."
+            f"ASR is higher at both ends than in the middle, as published, in {both} of {len(rows)} rows, and highest in "
+            f"the lowest tenth in {lowest}."
         ),
         results=("figure1",),
     )
@@ -188,19 +194,19 @@ def _table3(result: dict) -> Part:
         Row(
             where="Table III",
             what="AUC after removing 10% of the records",
-            size="reduced",
+            size="other data",
             detail=SIZES,
             agrees=verdict(falls, len(places)),
             finding=(
-                f"removal by self-WaKA lowers AUC in {falls} of {len(places)} rows; our AUCs differ from the "
-                f"published ones by {_mean(gaps['auc']):.3f} on average, {max(gaps['auc']):.3f} at most."
+                f"removal by self-WaKA lowers AUC in {falls} of {len(places)} rows; AUCs differ from the published ones by "
+                f"{_mean(gaps['auc']):.3f} on average, {max(gaps['auc']):.3f} at most."
             ),
             results=("table3",),
         ),
         Row(
             where="Table IV",
             what="TPR at 5% FPR after removing 10% of the records",
-            size="reduced",
+            size="other data",
             detail=SIZES,
             agrees=verdict(sum(gap <= 0.05 for gap in gaps["tpr"]), len(known)),
             finding=f"TPRs differ by {_mean(gaps['tpr']):.3f} on average, {max(gaps['tpr']):.3f} at most.",
@@ -209,19 +215,19 @@ def _table3(result: dict) -> Part:
         Row(
             where="Tables III and IV, onion effect",
             what="is the decrease smaller than expected?",
-            size="reduced",
+            size="other data",
             detail=SIZES,
             agrees=OPEN,
             finding=(
-                "the paper does not define the expected decrease. AUC of the remaining records is lower than under "
-                f"models trained on all records in {further} of {len(places)} rows."
+                "the paper does not define the expected decrease. AUC is lower than under models trained on all records "
+                f"in {further} of {len(places)} rows."
             ),
             results=("table3",),
         ),
         Row(
             where="Figure 5",
             what="change of ASR and change of self-WaKA",
-            size="reduced",
+            size="other data",
             detail=SIZES,
             agrees=verdict(signs, len(result["influences"])),
             finding=(
@@ -260,7 +266,51 @@ def _table3(result: dict) -> Part:
         "table3.csv": csv_table(rows, _published_onion),
         "figure5.csv": csv_table(result["influences"]),
     }
-    return Part(rows=made, text=text, pictures={picture_name: picture(panels, alternative)}, tables=tables)
+    success = _figure4(result["success"]) if "success" in result else Part()
+    return Part(
+        rows=(*made, *success.rows),
+        text=text + success.text,
+        pictures={picture_name: picture(panels, alternative)} | dict(success.pictures),
+        tables=tables | dict(success.tables),
+    )
+
+
+def _figure4(distributions: Sequence[dict]) -> Part:
+    """Return the distributions of the attack success rate before and after removal."""
+    by_dataset: dict[str, dict[str, dict]] = {}
+    for row in distributions:
+        by_dataset.setdefault(row["dataset"], {})[row["removed_by"]] = row
+    lower = sum(pair["self-waka"]["mean"] < pair["nothing"]["mean"] for pair in by_dataset.values())
+    exposed = {name: 1 - pair["self-waka"]["below"][GRID.index(0.9)] for name, pair in by_dataset.items()}
+    row = Row(
+        where="Figure 4",
+        what="distribution of ASR before and after removal",
+        size="other data",
+        detail=SIZES,
+        agrees=verdict(lower + (max(exposed, key=exposed.__getitem__) == "cifar10"), len(by_dataset) + 1),
+        finding=(
+            f"ASR shifts to lower values on {lower} of {len(by_dataset)} datasets; records above 0.9 remain most often "
+            f"in CIFAR10 ({exposed.get('cifar10', 0):.1%})."
+        ),
+        results=("table3",),
+    )
+    labels = {"nothing": "all records", "self-waka": "10% removed by self-WaKA"}
+    panels = [
+        Panel(
+            NAMES.get(name, name),
+            [Series(label, GRID, pair[order]["below"], style="curve") for order, label in labels.items()],
+            Axes(x=(0, 1), y=(0, 1), x_label="ASR", y_label="share of records up to it"),
+        )
+        for name, pair in by_dataset.items()
+    ]
+    name = "waka_distributions.svg"
+    alternative = "Cumulative distribution of the attack success rate at K = 1, before and after removal, by dataset."
+    return Part(
+        rows=(row,),
+        text="\n" + image(name, alternative, "Figure 4. The paper prints no values."),
+        pictures={name: picture([panels], alternative)},
+        tables={"figure4.csv": csv_table(distributions)},
+    )
 
 
 def _published_onion(row: dict) -> dict:
@@ -273,17 +323,14 @@ def _figure3(result: dict) -> Part:
     datasets = list(dict.fromkeys(row["dataset"] for row in rows))
     rates = {(row["dataset"], row["removed_by"]): dict(zip(row["log10_fpr"], row["tpr"], strict=True)) for row in rows}
     lower = sum(rates[name, "self-waka"][-2.0] < rates[name, "nothing"][-2.0] for name in datasets)
-    numbers = "; ".join(
-        f"{NAMES.get(name, name)} {rates[name, 'nothing'][-2.0]:.3f} to {rates[name, 'self-waka'][-2.0]:.3f}"
-        for name in datasets
-    )
+    size, detail = _size(result)
     row = Row(
         where="Figure 3",
         what="ROC curves before and after removal",
-        size="reduced",
-        detail=f"{TWO}; 18 games",
+        size=size,
+        detail=f"{detail}; 18 games",
         agrees=verdict(lower, len(datasets)),
-        finding=f"removal by self-WaKA lowers TPR at 1% FPR: {numbers}.",
+        finding=f"removal by self-WaKA lowers TPR at 1% FPR on {lower} of {len(datasets)} datasets.",
         results=("figure3",),
     )
     labels = {"nothing": "all records", "random": "10% removed at random", "self-waka": "10% removed by self-WaKA"}
@@ -332,7 +379,7 @@ def _figure6(result: dict) -> Part:
             Row(
                 where=f"Figure 6, K = {k}",
                 what="accuracy after removing records",
-                size="reduced",
+                size="other data",
                 detail=SIZES,
                 agrees=verdict(best + worst, 2 * len(datasets)),
                 finding=(
@@ -378,7 +425,7 @@ def _figure6(result: dict) -> Part:
     )
     text = "\n".join(
         [
-            "## Data minimisation (Figure 6)\n",
+            "## Data minimisation (Figures 6 and 7)\n",
             "The paper finds test-Shapley best and leave-one-out worst.\n",
             *(
                 [f"At K = 5, removing 10% by test-Shapley reduces the share of the rarest class: {removed}.\n"]
@@ -393,6 +440,47 @@ def _figure6(result: dict) -> Part:
         text=text,
         pictures={name: picture(panels, alternative)},
         tables={"figure6.csv": csv_table(rows)},
+    )
+
+
+def _figure7(result: dict) -> Part:
+    """Return the records that each round removes from synthetic data, by two values."""
+    distances = {(row["value"], row["round"]): row["removed_distance"] for row in result["removals"]}
+    rounds = sorted({number for _, number in distances})
+    nearer = sum(distances["self-shapley", number] < distances["test-shapley", number] for number in rounds)
+    first = [distances[value, 1] for value in ("self-shapley", "test-shapley")]
+    row = Row(
+        where="Figure 7",
+        what="removal by Shapley values on synthetic data",
+        size="full",
+        detail=f"{result['repeats']['count']} datasets of 400 records; the paper states neither generator nor size",
+        agrees=verdict(nearer, len(rounds)),
+        finding=(
+            f"self-Shapley removes records nearer to the decision boundary than test-Shapley in {nearer} of {len(rounds)} "
+            f"rounds (first: distance {first[0]:.2f} and {first[1]:.2f})."
+        ),
+        results=("figure7",),
+    )
+    panels = []
+    for drawn in result["drawn"]:
+        series = []
+        for number in (*rounds, 0):
+            chosen = [at for at, removed in enumerate(drawn["round"]) if removed == number]
+            label = f"removed in round {number}" if number else "kept"
+            series.append(
+                Series(label, [drawn["x"][at] for at in chosen], [drawn["y"][at] for at in chosen], style="dots")
+            )
+        series.append(Series("decision boundary", (0, 0), (-3.5, 3.5), style="curve"))
+        panels.append(Panel(drawn["value"].replace("-s", "-S"), series, Axes(x=(-5, 5), y=(-3.5, 3.5))))
+    name = "waka_synthetic.svg"
+    alternative = "Records of a synthetic dataset, by the round that removes them, for self-Shapley and test-Shapley."
+    return Part(
+        rows=(row,),
+        text=image(
+            name, alternative, "Figure 7: two Gaussian classes; each round removes 20% of the remaining records."
+        ),
+        pictures={name: picture([panels], alternative)},
+        tables={"figure7.csv": csv_table(result["removals"])},
     )
 
 
@@ -421,7 +509,7 @@ def _table5(result: dict) -> Part:
         Row(
             where="Table V",
             what="Spearman correlation of t-WaKA with LiRA",
-            size="reduced",
+            size="other data",
             detail=SIZES,
             agrees=verdict(near, len(gaps)),
             finding=(
@@ -433,7 +521,7 @@ def _table5(result: dict) -> Part:
         Row(
             where="Table VI",
             what="TPR at 5% FPR of LiRA and t-WaKA",
-            size="reduced",
+            size="other data",
             detail=f"{SIZES}; K = 5 (the paper does not state K)",
             agrees=verdict(sum(gap <= 0.07 for gap in tprs), len(tprs)),
             finding=(
@@ -445,7 +533,7 @@ def _table5(result: dict) -> Part:
         Row(
             where="Table VI, standard deviations",
             what="dispersion over games",
-            size="reduced",
+            size="other data",
             detail=SIZES,
             agrees=YES if max(ours_sd) >= min(paper_sd) else NO,
             finding=f"ours are {min(ours_sd):.2f} to {max(ours_sd):.2f}, published {min(paper_sd):.2f} to {max(paper_sd):.2f}.",
@@ -454,7 +542,7 @@ def _table5(result: dict) -> Part:
         Row(
             where="Figure 8",
             what="AUC of LiRA and t-WaKA, K = 1 to 5",
-            size="reduced",
+            size="other data",
             detail=SIZES,
             agrees=YES if max(map(abs, auc_gaps)) <= 0.05 else NO,
             finding=f"AUC of t-WaKA is {min(auc_gaps):+.3f} to {max(auc_gaps):+.3f} from LiRA's.",
@@ -588,11 +676,12 @@ def _times(result: dict) -> Part:
         lira, *_, exact = (row["cpu_seconds"] / row["scores"] for row in rows if row["dataset"] == name)
         ratios[name] = lira / exact
     numbers = ", ".join(f"{NAMES.get(name, name)} {ratio:.1f} times" for name, ratio in ratios.items())
+    size, detail = _size(result)
     row = Row(
         where="Time",
         what="CPU time of LiRA and t-WaKA",
-        size="reduced",
-        detail=f"{TWO}; 4 games (paper 48)",
+        size=size,
+        detail=f"{detail}; 4 games (paper 48)",
         agrees=YES if min(ratios.values()) > 2 else NO,
         finding=f"t-WaKA is faster per score ({numbers}); published {SECONDS['LiRA'] / SECONDS['t-WaKA']:.0f} times on IMDB.",
         results=("times",),
@@ -612,6 +701,7 @@ PARTS = {
     "table3": _table3,
     "figure3": _figure3,
     "figure6": _figure6,
+    "figure7": _figure7,
     "table5": _table5,
     "variants": _variants,
     "times": _times,

@@ -19,11 +19,12 @@ from papers.waka import (
     results,
     roc,
     shapes,
+    synthetic,
     times,
     values,
     variants,
 )
-from papers.waka.__main__ import COMMANDS, main, run
+from papers.waka.__main__ import COMMANDS, SYNTHETIC, main, run
 from papers.waka.data import PAPER, SOURCES, encoded, load, pool_of
 from threadpoolctl import threadpool_limits
 
@@ -34,6 +35,7 @@ from guestlist.knn import (
     knn_loss_distributions,
     neighbour_lists,
     onion_effect,
+    self_shapley,
     self_waka,
     t_waka,
     waka_influence,
@@ -140,7 +142,7 @@ def test_success_falls_with_k_and_is_least_for_logistic_regression(pool):
 
 @pytest.mark.slow
 def test_removing_the_exposed_lowers_the_risk_of_the_rest_and_random_removal_does_not(pool):
-    layers, influences = onion.layers(pool, repeats=2)
+    layers, influences, success = onion.layers(pool, repeats=2)
     by = {(row.k, row.removed_by): row for row in layers}
     assert set(published.ONION_AUC["adult", 1]) | {"random"} == {name for _, name in by}
     for k in (1, 5):
@@ -150,6 +152,32 @@ def test_removing_the_exposed_lowers_the_risk_of_the_rest_and_random_removal_doe
     fell, stayed, rose = influences[0].regimes
     assert fell < stayed < rose
     assert influences[0].spearman > 0
+    before, after = success
+    assert (before.removed_by, after.removed_by) == ("nothing", "self-waka")
+    assert before.mean > after.mean
+    assert before.below[-1] == after.below[-1] == 1
+    assert before.below[onion.GRID.index(0.9)] < after.below[onion.GRID.index(0.9)], "fewer records above 0.9"
+
+
+def test_rounds_remove_a_share_of_the_remaining_records_with_the_highest_values():
+    [pool] = synthetic.blobs(1)
+    rounds = synthetic.removed_in(pool, "self-shapley")
+    assert np.bincount(rounds).tolist() == [205, 80, 64, 51]
+    values = self_shapley(pool.x, pool.y, Knn(synthetic.K))
+    assert values[rounds == 1].min() >= values[rounds != 1].max()
+    removed, kept = synthetic.distances(pool, rounds, 1)
+    assert (removed, kept) == (np.median(np.abs(pool.x[rounds == 1, 0])), np.median(np.abs(pool.x[rounds != 1, 0])))
+
+
+def test_self_shapley_removes_records_near_the_boundary_first(monkeypatch, tmp_path):
+    monkeypatch.setattr(results, "FOLDER", tmp_path)
+    main(["figure7", "--repeats", "2"])
+    written = results.read("figure7")
+    assert written["command"] == "python -m papers.waka figure7 --repeats 2"
+    first = {row["value"]: row["removed_distance"] for row in written["removals"] if row["round"] == 1}
+    assert first["self-shapley"] < first["test-shapley"]
+    [row] = page.PARTS["figure7"](written).rows
+    assert (row.where, row.agrees) == ("Figure 7", "yes")
 
 
 def test_influence_from_lists_is_that_of_computing_self_waka_anew(pool):
@@ -318,8 +346,8 @@ def test_every_figure_of_the_paper_has_its_partner():
 
 
 def test_every_command_has_its_part_of_the_page():
-    assert set(page.PARTS) == set(COMMANDS)
-    assert {path.stem for path in results.FOLDER.glob("*.json")} <= set(COMMANDS)
+    assert set(page.PARTS) == {*COMMANDS, SYNTHETIC}
+    assert {path.stem for path in results.FOLDER.glob("*.json")} <= set(page.PARTS)
 
 
 @pytest.mark.parametrize(("asr", "agrees"), [(0.62, "yes"), (0.8, "no")])

@@ -46,7 +46,7 @@ def test_datasets_are_read(name, real_data, monkeypatch):
 def test_commands_write_what_the_page_reads(real_data, monkeypatch, tmp_path):
     monkeypatch.setenv("GUESTLIST_DATA", str(real_data("location30.npz").parent))
     monkeypatch.setattr(results, "FOLDER", tmp_path / "results")
-    setting = models.Setting(hidden=(64, 32), epochs=15, most=150, models=((1000, 7),))
+    setting = models.Setting(hidden=(64, 32), epochs=15, full=0, most=150, models=((1000, 7),))
     main(["location30", "--repeats", "2", "--folder", str(tmp_path / "models")], setting)
     written = json.loads((tmp_path / "results" / "location30.json").read_text())
     assert written["command"] == "python -m papers.shapr location30 --repeats 2"
