@@ -17,7 +17,7 @@ from sklearn.linear_model import LogisticRegression
 
 import guestlist as gl
 from guestlist import Estimate, InputError, knn, read_predictions
-from guestlist._findings.results import Limit, Verdict
+from guestlist._findings import Limit, Verdict
 from guestlist._findings.risk_distribution import RiskQuantiles
 from guestlist._store import from_json, to_json
 from guestlist._util import encode_tables, for_spreadsheets, read_table, single_line, validation

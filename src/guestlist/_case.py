@@ -3,21 +3,24 @@
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
-from typing import Any, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 import numpy as np
-import pandas as pd
 
-from guestlist._baseline.baseline import Baseline, CrossFitted
-from guestlist._collect import Progress, TimeSpent, UntilWidth
 from guestlist._kernels import frozen_take
 from guestlist._util import one_thread, short_repr
 from guestlist._views import NO_EVIDENCE, Evidence, Rotation, Signals
 from guestlist.attacks import Attack, checked_scores
-from guestlist.defences import Training
 from guestlist.errors import InputError, NotCollectedError
-from guestlist.games import Split
-from guestlist.privacy import Claim
+
+if TYPE_CHECKING:  # a gate reads checks, and must not wait for pandas
+    import pandas as pd
+
+    from guestlist._baseline.baseline import Baseline, CrossFitted
+    from guestlist._collect import Progress, TimeSpent, UntilWidth
+    from guestlist.defences import Training
+    from guestlist.games import Split
+    from guestlist.privacy import Claim
 
 MAX_LENGTH = 500  # characters of one entry of a cover
 
@@ -117,7 +120,7 @@ class Truth:
 
     member: np.ndarray
     evaluated: np.ndarray
-    models: Split | None = None
+    models: "Split | None" = None
 
     @property
     def member_evaluated(self) -> np.ndarray:
@@ -190,12 +193,12 @@ class Setting:
     fingerprints: Mapping[str, str] = field(default_factory=dict)
     answers: np.ndarray | None = None
     predictions: bool = False
-    until: UntilWidth | None = None
-    spent: TimeSpent | None = None
+    until: "UntilWidth | None" = None
+    spent: "TimeSpent | None" = None
     drawn: bool = False
-    training: Training | None = None
+    training: "Training | None" = None
     game: Mapping[str, Any] = field(default_factory=dict)
-    claimed: Claim | None = None
+    claimed: "Claim | None" = None
     cover: Cover | None = None
     origin: Origin | None = None
     date: str = ""
@@ -254,16 +257,16 @@ class Case:
 
     view: Signals
     truth: Truth
-    records: pd.DataFrame
+    records: "pd.DataFrame"
     stand_ins: Rotation | None
     attacks: Mapping[str, Attack]
     setting: Setting
     prior: float = PRIOR
     checks: tuple[Check, ...] = ()
     ignore: tuple[str, ...] = ()
-    baseline: Baseline | None = None
+    baseline: "Baseline | None" = None
     owner: Evidence = NO_EVIDENCE
-    cross_fitted: CrossFitted | None = None
+    cross_fitted: "CrossFitted | None" = None
     scores: Scores = field(default_factory=Scores)
 
     def evidence(self, name: str) -> Any:
@@ -307,7 +310,7 @@ class Case:
         return {}
 
 
-def score(view: Signals, attacks: Mapping[str, Attack], progress: Progress | None = None) -> Scores:
+def score(view: Signals, attacks: Mapping[str, Attack], progress: "Progress | None" = None) -> Scores:
     """Run the attacks on the adversary's view, with their hypothesis tests.
 
     Args:

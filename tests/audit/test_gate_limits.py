@@ -5,7 +5,7 @@ import pytest
 
 import guestlist as gl
 from guestlist._audit.gate import evaluate_limit, tpr_limit
-from guestlist._findings.results import Limit
+from guestlist._findings import Limit
 from guestlist._report.gate import drivers_phrase
 from guestlist._report.gate import limit_text as words
 from guestlist._util import decimal

@@ -1,5 +1,7 @@
 import hashlib
 import json
+import subprocess
+import sys
 import warnings
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -8,6 +10,8 @@ from typing import ClassVar
 import numpy as np
 import pytest
 from click.testing import CliRunner
+from scipy.special import expit, logit
+from scipy.stats import norm
 from sklearn.linear_model import LogisticRegression
 
 import guestlist as gl
@@ -21,11 +25,12 @@ from guestlist._audit.gate import (
     evaluate_policy,
     evaluate_policy_file,
     read_policy,
+    upper_end,
     write_gate,
 )
 from guestlist._case import Check
 from guestlist._diagnostics.core import always, never
-from guestlist._findings.results import Gated
+from guestlist._findings import Gated, read_gate_input
 from guestlist._report import gate as words
 from guestlist._report.page import report_page
 from guestlist.attacks import ATTACKS
@@ -304,6 +309,62 @@ def audited(tmp_path):
     folder = tmp_path / "audit"
     gl.audit_predictions(gl.Predictions(logits, labels, member, scale="logits"), folder=folder)
     return folder
+
+
+HEAVY = (
+    "pandas",
+    "pyarrow",
+    "scipy.special",
+    "scipy.stats",
+    "scipy.optimize",
+    "sklearn",
+    "numba",
+    "torch",
+    "rich",
+    "jinja2",
+)
+GATE = f"""
+import sys
+from guestlist.cli import main
+try:
+    main(["gate", *sys.argv[1:]])
+finally:
+    print("imports:", *(name for name in {HEAVY} if name in sys.modules))
+"""
+
+
+@pytest.mark.parametrize("limit", ["0.99", "0.51"], ids=["passes", "fails"])
+def test_a_gate_reads_results_json_only_and_imports_no_large_library(audited, limit):
+    for path in [path for path in audited.rglob("*") if path.is_file() and path.name != "results.json"]:
+        path.unlink()
+    arguments = [str(audited), "--max-auc", limit, "--max-tpr", "1@0.05", "--without-references"]
+    gate = subprocess.run([sys.executable, "-c", GATE, *arguments], capture_output=True, text=True)
+    assert gate.returncode == (limit == "0.51"), gate.stderr
+    assert gate.stdout.splitlines()[-1] == "imports:"
+
+
+def test_a_gate_of_a_folder_equals_that_of_its_results(audited):
+    """Limits that hold and that fail, and one at a rate that the results lack, which takes the table of records."""
+    policy = Policy(max_auc=0.52, max_advantage=0.99, max_tpr=("0.01@0.05", "0.9@0.02"))
+    gated = evaluate_policy(gl.read_results(audited), policy)
+    assert [verdict.passed for verdict in gated.verdicts] == [False, True, False, True]
+    assert any(verdict.drivers for verdict in gated.verdicts)
+    assert evaluate_policy(read_gate_input(audited), policy) == gated
+    unnamed = replace(gated, verdicts=tuple(replace(verdict, drivers=(), tied=0) for verdict in gated.verdicts))
+    assert evaluate_policy(read_gate_input(audited), policy, name_drivers=False) == unnamed
+
+
+@pytest.mark.parametrize("auc", [(0.6, 0.5, 0.7), (0.45, 0.42, 0.499), (0.001, 0.0, 0.01), (0.9, 0.8, 0.99999)])
+@pytest.mark.parametrize("error", [0.025, 0.025 / 38, 0.2])
+def test_the_upper_end_at_another_error_is_that_of_a_normal_distribution_in_log_odds(auc, error):
+    estimate = Estimate(*auc)
+    half_width = (logit(estimate.high) - logit(estimate.value)) * norm.isf(error) / norm.isf(0.025)
+    assert upper_end(estimate, error) == pytest.approx(expit(logit(estimate.value) + half_width), rel=1e-12)
+
+
+@pytest.mark.parametrize("auc", [(1.0, 0.9, 1.0), (0.0, 0.0, 0.1), tuple(WITHHELD)])
+def test_an_estimate_without_log_odds_keeps_its_upper_end(auc):
+    assert upper_end(Estimate(*auc), 0.001) == pytest.approx(auc[2], nan_ok=True)
 
 
 def guestlist(*arguments):

@@ -6,7 +6,7 @@ from scipy.special import ndtri
 
 from guestlist import Estimate
 from guestlist._audit.gate import sample_size_factor
-from guestlist._findings.results import Limit
+from guestlist._findings import Limit
 from guestlist.metrics import WITHHELD, advantage, auc, tpr_at_fpr
 
 SHIFT = 0.3

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 import guestlist as gl
+from guestlist._findings import FORMAT
 from guestlist._findings.hypothesis_tests import ALPHAS, levels_of, smallest_p_value
-from guestlist._findings.results import FORMAT
 from guestlist._views import Signals
 from guestlist.attacks import ATTACKS
 from guestlist.errors import FolderError

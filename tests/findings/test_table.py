@@ -17,8 +17,7 @@ from guestlist._audit.evaluate import evaluate, find_all
 from guestlist._audit.gate import evaluate_limit as hold
 from guestlist._collect import Duplicates
 from guestlist._diagnostics import table
-from guestlist._findings import headline, records
-from guestlist._findings.results import FORMAT, Limit, write_results
+from guestlist._findings import FORMAT, Limit, headline, records, write_results
 from guestlist._report import terminal
 from guestlist._report.page import SECTIONS, report_page
 from guestlist._report.templates import Section

@@ -16,8 +16,7 @@ from example_results import leaking, quiet
 from guestlist import EXPORTS
 from guestlist._audit.gate import Policy, evaluate_policy
 from guestlist._case import Check
-from guestlist._report.exports import annotations, junit, sarif
-from guestlist._report.gate import gate_lines, gate_texts
+from guestlist._report.gate import annotations, gate_lines, gate_texts, junit, sarif
 
 
 @pytest.fixture(scope="module")

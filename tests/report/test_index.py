@@ -8,7 +8,7 @@ from click.testing import CliRunner
 
 from example_results import HOSTILE, hostile, leaking, predictions_only, quiet
 from guestlist._case import Cover
-from guestlist._findings.results import Gated, write_results
+from guestlist._findings import Gated, write_results
 from guestlist._report.first_screen import first_screen
 from guestlist._report.index import index_page, read_index
 from guestlist._util import single_line

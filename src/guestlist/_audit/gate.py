@@ -6,40 +6,41 @@ The results include its text and the SHA-256 of its bytes: `sha256sum release.to
 
 import hashlib
 import logging
+import math
 import re
 import tomllib
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
-from typing import Any
+from statistics import NormalDist
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from scipy.special import expit, logit
-from scipy.stats import norm
 
+from guestlist import _findings, metrics
 from guestlist._case import CheckValue
 from guestlist._diagnostics.table import CHECKS, undermines_verdict
 from guestlist._findings import (
-    CHANCE,
-    MAX_P_VALUE,
-    SIGNIFICANCE_LEVEL,
-    AttackResult,
     Demand,
     Gated,
+    GateInput,
     Limit,
     OpenCheck,
-    Results,
     Sizes,
     Verdict,
-    read_results,
-    top_k_ties,
+    gate_input_of,
+    read_gate_input,
 )
+from guestlist._findings.document import MeasuredAttack
 from guestlist._store import folder_lock, read_json, to_json, write_json
 from guestlist._util import close_matches, words
 from guestlist.attacks import ATTACKS, RULES
 from guestlist.errors import AuditError, AuditWarning, FolderError, InputError
-from guestlist.metrics import Estimate, conformal_p_values, threshold_at_fpr, tpr_at_fpr
+from guestlist.metrics import Estimate
+
+if TYPE_CHECKING:
+    from guestlist._findings import Results
 
 REQUIRED = "required"
 NOT_REQUIRED = "not required"
@@ -214,7 +215,7 @@ def _looseness(value: float, high: float) -> float:
 MAX_DRIVERS = 10
 
 
-def limited_attacks(results: Results, attacks: tuple[str, ...] = ()) -> tuple[AttackResult, ...]:
+def limited_attacks(results: GateInput, attacks: tuple[str, ...] = ()) -> tuple[MeasuredAttack, ...]:
     """Return the attacks to compare with the limits: those named, or all that were run."""
     outcomes = tuple(results.attack(name) for name in attacks) or (results.outcomes or ())
     if not outcomes:
@@ -224,8 +225,18 @@ def limited_attacks(results: Results, attacks: tuple[str, ...] = ()) -> tuple[At
     return outcomes
 
 
-def evaluate_limit(results: Results, limit: Limit, attacks: tuple[str, ...] = ()) -> Verdict:
-    """Compare the audit's attacks (all of them, or those named) with one limit."""
+def evaluate_limit(
+    results: "Results | GateInput", limit: Limit, attacks: tuple[str, ...] = (), *, name_drivers: bool = True
+) -> Verdict:
+    """Compare the audit's attacks (all of them, or those named) with one limit.
+
+    Args:
+        results: of the audit, or the part that a gate reads.
+        limit: the limit.
+        attacks: names of the attacks to evaluate; by default all that were run.
+        name_drivers: whether to name the members that drive the number up, which takes the table of records.
+    """
+    results = gate_input_of(results)
     estimates = {outcome.name: _estimate(results, outcome, limit) for outcome in limited_attacks(results, attacks)}
     # A withheld number cannot pass, so NaN counts as the worst.
     worst = max(estimates, key=lambda name: np.nan_to_num(estimates[name].high, nan=np.inf))
@@ -234,8 +245,9 @@ def evaluate_limit(results: Results, limit: Limit, attacks: tuple[str, ...] = ()
     drivers: tuple[str, ...] = ()
     tied = 0
     sample_size_needed = None
-    if not passed:
+    if not passed and name_drivers:
         drivers, tied = _drivers(results, worst, limit)
+    if not passed:
         sample_size_needed = _sample_size_needed(results, estimate, limit)
     return Verdict(
         limit=limit,
@@ -249,7 +261,7 @@ def evaluate_limit(results: Results, limit: Limit, attacks: tuple[str, ...] = ()
     )
 
 
-def _estimate(results: Results, outcome: AttackResult, limit: Limit) -> Estimate:
+def _estimate(results: GateInput, outcome: MeasuredAttack, limit: Limit) -> Estimate:
     if limit.fpr is None:
         if limit.measure == "auc":
             return outcome.auc
@@ -266,17 +278,17 @@ def _estimate(results: Results, outcome: AttackResult, limit: Limit) -> Estimate
     scores = records[f"score_{outcome.name}"].to_numpy()
     member = records["member"].to_numpy()
     persons = records["person"].to_numpy() if "person" in records else None
-    return tpr_at_fpr(scores, member, limit.fpr, clusters=persons)
+    return metrics.tpr_at_fpr(scores, member, limit.fpr, clusters=persons)
 
 
-def _sample_size_needed(results: Results, estimate: Estimate, limit: Limit) -> Sizes | None:
+def _sample_size_needed(results: GateInput, estimate: Estimate, limit: Limit) -> Sizes | None:
     times = sample_size_factor(estimate, limit)
     if results.subject is None or not np.isfinite(times):
         return None
     return Sizes(*(int(np.ceil(times * side)) for side in (results.subject.members, results.subject.nonmembers)))
 
 
-def _drivers(results: Results, attack: str, limit: Limit) -> tuple[tuple[str, ...], int]:
+def _drivers(results: GateInput, attack: str, limit: Limit) -> tuple[tuple[str, ...], int]:
     """Return the members that drive the number up, and the number of members tied for the next rank.
 
     They have the highest scores, with a small p-value among non-members; for a TPR only flagged members count.
@@ -286,21 +298,23 @@ def _drivers(results: Results, attack: str, limit: Limit) -> tuple[tuple[str, ..
     member = results.records["member"].to_numpy(bool)
     scores = results.records[f"score_{attack}"].to_numpy(float)
     outside = scores[~member & ~np.isnan(scores)]
-    candidates = member & (conformal_p_values(scores, outside) <= MAX_P_VALUE)
+    candidates = member & (metrics.conformal_p_values(scores, outside) <= _findings.MAX_P_VALUE)
     if limit.fpr is not None:
-        candidates &= scores >= threshold_at_fpr(outside, limit.fpr)
+        candidates &= scores >= metrics.threshold_at_fpr(outside, limit.fpr)
     names = results.records["id"].to_numpy()[candidates]
-    top = top_k_ties([-scores[candidates]], names, MAX_DRIVERS, MAX_DRIVERS)
+    top = _findings.top_k_ties([-scores[candidates]], names, MAX_DRIVERS, MAX_DRIVERS)
     return tuple(str(names[row]) for row in top.rows), top.left_out
 
 
 # Evidence that replaces references: other models trained for the same records, or the exact distribution over all models.
 IN_THEIR_PLACE = ("distilled", "left_out", "neighbours")
 GL112 = "GL112"  # the headline attack ranks members below non-members
-Judged = tuple[AttackResult, ...]
+CHANCE = 0.5  # the AUC of an attack that knows nothing
+ERROR = 0.05  # of a 95% interval
+Judged = tuple[MeasuredAttack, ...]
 
 
-def sides(results: Results, judged: Judged, policy: Policy) -> Demand | None:
+def sides(results: GateInput, judged: Judged, policy: Policy) -> Demand | None:
     """Require that no attack ranks members significantly below non-members: an AUC below 0.5 would meet every limit.
 
     The members and non-members may have been interchanged, or a sign inverted. With many attacks, one of them has an interval
@@ -311,7 +325,7 @@ def sides(results: Results, judged: Judged, policy: Policy) -> Demand | None:
     ignored_by_audit = reversed_headline is not None and reversed_headline.state == "ignored"
     if ignored_by_audit or GL112 in policy.ignore:
         return None
-    highs = {outcome.name: upper_end(outcome.auc, SIGNIFICANCE_LEVEL / 2 / len(judged)) for outcome in judged}
+    highs = {outcome.name: upper_end(outcome.auc, ERROR / 2 / len(judged)) for outcome in judged}
     lowest = min(judged, key=lambda outcome: np.nan_to_num(highs[outcome.name], nan=np.inf))
     high = highs[lowest.name]
     values: dict[str, CheckValue] = {"attack": lowest.name, "auc": lowest.auc.value, "high": high}
@@ -323,13 +337,19 @@ def upper_end(estimate: Estimate, error: float) -> float:
 
     The interval is symmetric in log-odds, so that its half-width there grows with the normal quantile.
     """
-    value, high = logit(np.array([estimate.value, estimate.high]))
-    if not np.isfinite(value) or not np.isfinite(high):  # 0 and 1 have no log-odds, and no estimate has none either
+    if not 0 < estimate.value < 1 or not 0 < estimate.high < 1:  # they have no log-odds, or there is no estimate
         return estimate.high
-    return float(expit(value + (high - value) * norm.isf(error) / norm.isf(SIGNIFICANCE_LEVEL / 2)))
+    value = _log_odds(estimate.value)
+    high = _log_odds(estimate.high)
+    quantile = NormalDist().inv_cdf
+    return 1 / (1 + math.exp(-value - (high - value) * quantile(error) / quantile(ERROR / 2)))
 
 
-def comparison(results: Results, judged: Judged, policy: Policy) -> Demand | None:
+def _log_odds(share: float) -> float:
+    return math.log(share / (1 - share))
+
+
+def comparison(results: GateInput, judged: Judged, policy: Policy) -> Demand | None:
     """Require an attack that compares models on the same record, unless the policy does not."""
     if policy.without_references:
         return None
@@ -337,7 +357,7 @@ def comparison(results: Results, judged: Judged, policy: Policy) -> Demand | Non
     return Demand("comparison", bool(comparing), {"references": _references(results), "judged": len(judged)})
 
 
-def attacks(results: Results, judged: Judged, policy: Policy) -> Demand | None:
+def attacks(results: GateInput, judged: Judged, policy: Policy) -> Demand | None:
     """Require that the attacks named by the policy were run."""
     if not policy.attacks:
         return None
@@ -346,7 +366,7 @@ def attacks(results: Results, judged: Judged, policy: Policy) -> Demand | None:
     return Demand("attacks", not missing, {"missing": ", ".join(missing), "ran": ", ".join(ran)})
 
 
-def records(results: Results, judged: Judged, policy: Policy) -> Demand | None:
+def records(results: GateInput, judged: Judged, policy: Policy) -> Demand | None:
     """Require enough evaluated members and non-members."""
     if not policy.least_records:
         return None
@@ -358,7 +378,7 @@ def records(results: Results, judged: Judged, policy: Policy) -> Demand | None:
     return Demand("records", min(members, nonmembers) >= policy.least_records, values)
 
 
-def references(results: Results, judged: Judged, policy: Policy) -> Demand | None:
+def references(results: GateInput, judged: Judged, policy: Policy) -> Demand | None:
     """Require enough reference models."""
     if not policy.least_references:
         return None
@@ -368,14 +388,14 @@ def references(results: Results, judged: Judged, policy: Policy) -> Demand | Non
     )
 
 
-def model_free_baseline(results: Results, judged: Judged, policy: Policy) -> Demand | None:
+def model_free_baseline(results: GateInput, judged: Judged, policy: Policy) -> Demand | None:
     """Require the model-free baseline."""
     if policy.model_free_baseline != REQUIRED:
         return None
     return Demand("model_free_baseline", results.baseline is not None, {})
 
 
-DEMANDS: dict[str, Callable[[Results, Judged, Policy], Demand | None]] = {
+DEMANDS: dict[str, Callable[[GateInput, Judged, Policy], Demand | None]] = {
     "sides": sides,
     "comparison": comparison,
     "attacks": attacks,
@@ -398,22 +418,26 @@ def compares(name: str) -> bool:
     return any(compares(part) and re.search(rf"_{part}(_|$)", name) for part in ATTACKS)
 
 
-def _references(results: Results) -> int:
+def _references(results: GateInput) -> int:
     if results.references:
         return results.references.count
     return 0
 
 
-def evaluate_policy(results: Results, policy: Policy, attacks: tuple[str, ...] = ()) -> Gated:
+def evaluate_policy(
+    results: "Results | GateInput", policy: Policy, attacks: tuple[str, ...] = (), *, name_drivers: bool = True
+) -> Gated:
     """Compare an audit with all limits and demands of a policy.
 
     Args:
-        results: of the audit.
+        results: of the audit, or the part that a gate reads.
         policy: limits and demands.
         attacks: names of the attacks to evaluate; by default all that were run.
+        name_drivers: whether to name the members that drive a number above its limit, which takes the table of records.
     """
+    results = gate_input_of(results)
     against = limited_attacks(results, attacks)
-    verdicts = tuple(evaluate_limit(results, limit, attacks) for limit in policy.limits)
+    verdicts = tuple(evaluate_limit(results, limit, attacks, name_drivers=name_drivers) for limit in policy.limits)
     outcomes = [demand(results, against, policy) for demand in DEMANDS.values()]
     demands = tuple(demand for demand in outcomes if demand is not None)
     checks = open_checks(results, policy)
@@ -421,7 +445,7 @@ def evaluate_policy(results: Results, policy: Policy, attacks: tuple[str, ...] =
     return Gated(passed, verdicts, demands, checks=checks)
 
 
-def open_checks(results: Results, policy: Policy) -> tuple[OpenCheck, ...]:
+def open_checks(results: GateInput, policy: Policy) -> tuple[OpenCheck, ...]:
     """Return the checks of an audit that found an issue, and those that are ignored, in their order."""
     unresolved = []
     for check in results.checks or ():
@@ -433,7 +457,7 @@ def open_checks(results: Results, policy: Policy) -> tuple[OpenCheck, ...]:
     return tuple(unresolved)
 
 
-def evaluate_policy_file(results: Results, file: PolicyFile) -> Gated:
+def evaluate_policy_file(results: "Results | GateInput", file: PolicyFile) -> Gated:
     """Compare an audit with the policy in a file; the result includes the text of the file and its hash."""
     return replace(evaluate_policy(results, file.policy), policy=file.text, sha256=file.sha256)
 
@@ -449,7 +473,7 @@ logger = logging.getLogger(__name__)
 
 
 def assert_private(
-    audit: Results | str | Path,
+    audit: "Results | str | Path",
     *,
     max_auc: float | None = None,
     max_advantage: float | None = None,
@@ -514,14 +538,14 @@ def _report(check: OpenCheck) -> None:
 
 
 def _gated(
-    audit: Results | str | Path,
+    audit: "Results | str | Path",
     policy: str | Path | None,
     limits: dict[str, Any],
     attacks: str | Sequence[str],
     without_references: bool,
     ignore: str | Sequence[str],
 ) -> Gated:
-    results = audit if isinstance(audit, Results) else read_results(Path(audit))
+    results = read_gate_input(Path(audit)) if isinstance(audit, str | Path) else gate_input_of(audit)
     if policy is not None:
         if any(limit not in (None, ()) for limit in limits.values()) or attacks or without_references or ignore:
             raise InputError(

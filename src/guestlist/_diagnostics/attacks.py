@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from guestlist import _findings, metrics, risks
 from guestlist._case import Case, CheckValue, signal_of
 from guestlist._diagnostics.core import (
     NOT_APPLICABLE,
@@ -13,11 +14,8 @@ from guestlist._diagnostics.core import (
     outcome,
 )
 from guestlist._diagnostics.models import sizes
-from guestlist._findings import attacks, facts, headline, risk_distribution
 from guestlist._util import decimal, percent
 from guestlist._views import ModelsView
-from guestlist.metrics import advantage
-from guestlist.risks import risks_of
 
 SAME_MARGIN = 1e-9  # relative standard deviation of the margins of models that count as equal
 MIN_ALONE = 0.5  # share of the trees
@@ -62,7 +60,7 @@ def useless_quantiles(case: Case) -> Outcome:
 
 def members_alone_in_leaves(case: Case) -> Outcome:
     """Check for members that are alone in the leaves of a tree model."""
-    alone = risks_of(case).get("alone_in_leaves")
+    alone = risks.risks_of(case).get("alone_in_leaves")
     if alone is None or np.isnan(alone[case.truth.evaluated]).all():
         return NOT_APPLICABLE
     member = case.truth.member & case.truth.evaluated
@@ -72,8 +70,8 @@ def members_alone_in_leaves(case: Case) -> Outcome:
 
 def uncalibrated(case: Case) -> Outcome:
     """Check for a privacy risk score that is not a probability: references do not predict the target's outputs on members."""
-    scores = case.of(risk_distribution.find_calibrated) or ()
-    risk_score = next((score for score in scores if score.score == risk_distribution.RISK_SCORE), None)
+    scores = case.of(_findings.risk_distribution.find_calibrated) or ()
+    risk_score = next((score for score in scores if score.score == _findings.risk_distribution.RISK_SCORE), None)
     if risk_score is None:
         return NOT_APPLICABLE
     rmse = risk_score.calibration.rmse
@@ -112,8 +110,8 @@ MIN_ACCURACY_GAP = 0.1  # between the accuracies on members and on non-members
 
 def reversed_sides(case: Case) -> Outcome:
     """Check whether members rank clearly below non-members, although models fit what they were trained on better."""
-    name = case.of(headline.find).name
-    result = next(result for result in case.of(attacks.find) if result.name == name)
+    name = case.of(_findings.headline.find).name
+    result = next(result for result in case.of(_findings.attacks.find) if result.name == name)
     if np.isnan(result.auc.value):
         return NOT_RUN
     values: dict[str, CheckValue] = {
@@ -129,7 +127,7 @@ def _fit(case: Case) -> dict[str, CheckValue]:
     """Measure the target on both sets, and a constant on both: wrong labels make the target worse than that."""
     correct = signal_of(case.view, "correct")
     if correct is None:
-        audited = case.of(facts.find_subject)
+        audited = case.of(_findings.facts.find_subject)
         r2 = {"r2_members": audited.r2_members, "r2_nonmembers": audited.r2_nonmembers}
         return {name: value for name, value in r2.items() if value is not None}
     member = case.truth.member_evaluated
@@ -146,7 +144,8 @@ def gap_without_attack(case: Case) -> Outcome:
         return NOT_APPLICABLE
     right = correct[case.truth.evaluated] > 0.5
     member = case.truth.member_evaluated
-    gap = advantage(right, member, 0.5, clusters=case.persons)  # of an attack that flags records with a correct output
+    # The advantage of an attack that flags records with a correct output.
+    gap = metrics.advantage(right, member, 0.5, clusters=case.persons)
     large = gap.low > MIN_ACCURACY_GAP or gap.high < -MIN_ACCURACY_GAP
     values = {
         "members": float(right[member].mean()),
@@ -154,7 +153,7 @@ def gap_without_attack(case: Case) -> Outcome:
         "low": gap.low,
         "high": gap.high,
     }
-    return outcome(large and not any(result.beats_guessing for result in case.of(attacks.find)), values)
+    return outcome(large and not any(result.beats_guessing for result in case.of(_findings.attacks.find)), values)
 
 
 def _reversed(v: Values) -> str:

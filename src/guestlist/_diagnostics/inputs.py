@@ -1,10 +1,9 @@
 """Diagnostics of the records that were passed: duplicates, repeated names, missing labels, separable sets."""
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
-from guestlist._baseline.baseline import Baseline
 from guestlist._case import Case, Check, CheckValue, has_labels
-from guestlist._collect import Duplicates, Repeats
 from guestlist._diagnostics.core import (
     MAX_TEST_P,
     NOT_APPLICABLE,
@@ -17,13 +16,17 @@ from guestlist._diagnostics.core import (
     outcome,
 )
 from guestlist._util import compact, decimal, percent
-from guestlist.models import Twins
+
+if TYPE_CHECKING:
+    from guestlist._baseline.baseline import Baseline
+    from guestlist._collect import Duplicates, Repeats
+    from guestlist.models import Twins
 
 MIN_REPEATED = 0.01  # share of records that are also somewhere else
 MIN_HIDDEN = 0.1  # share of members with a duplicate above which the TPR may be a tenth lower than it should be
 
 
-def of_duplicates(duplicates: Duplicates) -> tuple[Check, ...]:
+def of_duplicates(duplicates: "Duplicates") -> tuple[Check, ...]:
     """Check for records in both sets, before they are dropped."""
     values: dict[str, int | float | str] = {"duplicates": duplicates.count, "nonmembers": duplicates.nonmembers}
     if duplicates.persons is not None:
@@ -34,7 +37,7 @@ def of_duplicates(duplicates: Duplicates) -> tuple[Check, ...]:
     return Check("GL101", "passed", {**values, "duplicates": 0}), Check("GL102", *measured)
 
 
-def of_repeats(repeats: Repeats | None) -> tuple[Check, ...]:
+def of_repeats(repeats: "Repeats | None") -> tuple[Check, ...]:
     """Check for names that several records share although no person identifiers were passed."""
     if repeats is None:
         return (Check("GL114", *NOT_APPLICABLE),)
@@ -42,7 +45,7 @@ def of_repeats(repeats: Repeats | None) -> tuple[Check, ...]:
     return (Check("GL114", *outcome(repeats.names < repeats.records, values)),)
 
 
-def of_twins(twins: Twins) -> tuple[Check, ...]:
+def of_twins(twins: "Twins") -> tuple[Check, ...]:
     """Check for duplicates and near-duplicates within and between the sets of records."""
     copies = outcome(twins.copies >= MIN_REPEATED * twins.members, {"copies": twins.copies, "members": twins.members})
     population = NOT_APPLICABLE
@@ -133,7 +136,7 @@ CLEAR = "At most 1 in 100 random splits shows a difference this clear; check how
 INPUT_NAMES = {"features": "the features", "label": "the label", "groups": "the groups"}
 
 
-def of_baseline(baseline: Baseline) -> Check:
+def of_baseline(baseline: "Baseline") -> Check:
     """Check whether the two sets differ without the model."""
     values: dict[str, CheckValue] = {
         "auc": baseline.auc,

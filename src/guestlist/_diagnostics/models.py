@@ -1,11 +1,12 @@
 """Diagnostics of the target's outputs, and of the reference models: size, similarity, precision and training set."""
 
 from dataclasses import asdict
+from typing import TYPE_CHECKING
 
 import numpy as np
 
+from guestlist import _findings, models
 from guestlist._case import Case, Check, CheckValue, signal_of
-from guestlist._collect import Consistency
 from guestlist._diagnostics.core import (
     MAX_TEST_P,
     NOT_APPLICABLE,
@@ -17,15 +18,16 @@ from guestlist._diagnostics.core import (
     clear,
     outcome,
 )
-from guestlist._findings import facts, headline, training_set
 from guestlist._util import compact, decimal
-from guestlist.models import Labels, Logits, as_scale
-from guestlist.models.stored_records import ROWS, Scan
+
+if TYPE_CHECKING:
+    from guestlist._collect import Consistency
+    from guestlist.models.stored_records import Scan
 
 MIN_SATURATED = 0.01  # share of outputs that are exactly 1 for some class
 
 
-def of_consistency(consistency: Consistency | None) -> tuple[Check, ...]:
+def of_consistency(consistency: "Consistency | None") -> tuple[Check, ...]:
     """Check for outputs that change between queries, or with the batch."""
     if consistency is None:
         return Check("GL130", *NOT_RUN), Check("GL131", *NOT_RUN)
@@ -37,10 +39,12 @@ def of_consistency(consistency: Consistency | None) -> tuple[Check, ...]:
     return Check("GL130", *changed), Check("GL131", *batched)
 
 
-def of_stored_members(scan: Scan | None) -> Check:
+def of_stored_members(scan: "Scan | None") -> Check:
     """Check for members whose rows are stored in the model; None if the model was not searched."""
     if scan is None:
         return Check("GL134", *NOT_RUN)
+    from guestlist.models.stored_records import ROWS  # imports pandas
+
     stored = len(scan.row_ids)
     where = ", ".join(part.path for part in scan.parts if part.holds == ROWS)
     return Check("GL134", *outcome(stored > 0, {"stored": stored, "members": scan.n_members, "where": where}))
@@ -48,11 +52,11 @@ def of_stored_members(scan: Scan | None) -> Check:
 
 def chance_accuracy(case: Case) -> Outcome:
     """Check whether the target beats a constant on non-members: the most frequent class, or their mean."""
-    if case.of(facts.find_subject).canaries == "wrong":  # a good model is wrong about such labels
+    if case.of(_findings.facts.find_subject).canaries == "wrong":  # a good model is wrong about such labels
         return NOT_APPLICABLE
     correct = signal_of(case.view, "correct")
     if correct is None:
-        r2 = case.of(facts.find_subject).r2_nonmembers
+        r2 = case.of(_findings.facts.find_subject).r2_nonmembers
         if r2 is None:
             return NOT_APPLICABLE
         return outcome(r2 <= 0, {"r2": r2})
@@ -64,12 +68,12 @@ def chance_accuracy(case: Case) -> Outcome:
 
 def labels_alone(case: Case) -> Outcome:
     """Check for a target that outputs classes without confidence."""
-    return outcome(case.setting.scale == Labels.name, {})
+    return outcome(case.setting.scale == models.Labels.name, {})
 
 
 def one_probability(case: Case) -> Outcome:
     """Check for a logit of two classes that always lies in [0, 1]: it has gone through a sigmoid."""
-    if case.setting.scale != Logits.name or case.setting.classes != 2:
+    if case.setting.scale != models.Logits.name or case.setting.classes != 2:
         return NOT_APPLICABLE
     if case.setting.answers is None:
         return NOT_RUN
@@ -80,7 +84,7 @@ def one_probability(case: Case) -> Outcome:
 
 def saturation(case: Case) -> Outcome:
     """Check for outputs at the ends of their scale for many records: exactly 0 or 1."""
-    scale = as_scale(case.setting.scale)
+    scale = models.as_scale(case.setting.scale)
     if not scale.hides_logits or "p_y" not in scale.signal_names:
         return NOT_APPLICABLE
     if case.setting.answers is None:
@@ -199,7 +203,7 @@ def sizes(case: Case) -> Outcome:
         values["predictions"] = 1
     else:
         values["population"] = int((~case.truth.evaluated & ~case.truth.member).sum())
-    return outcome(training_set.other_size(case), values)
+    return outcome(_findings.training_set.other_size(case), values)
 
 
 def copies(case: Case) -> Outcome:
@@ -230,7 +234,7 @@ def evenly_spaced(evaluated: np.ndarray) -> np.ndarray:
 def width(case: Case) -> Outcome:
     """Check for an interval that is wider than requested, although no more references are trained."""
     until = case.setting.until
-    same_recipe = case.of(headline.find).same_recipe
+    same_recipe = case.of(_findings.headline.find).same_recipe
     if until is None or same_recipe is None:
         return NOT_APPLICABLE
     measured = same_recipe.auc.high - same_recipe.auc.low
@@ -244,7 +248,7 @@ def unlike_references(case: Case) -> Outcome:
     """Check whether the target's outputs on non-members differ from those of references not trained on them either."""
     if not case.view.references or case.setting.predictions or signal_of(case.view, "margin") is None:
         return NOT_APPLICABLE
-    tested = case.of(training_set.find_likeness)
+    tested = case.of(_findings.training_set.find_likeness)
     if tested is None or sizes(case).state == "issue":  # references of another size differ for that reason already
         return NOT_RUN
     return outcome(tested.p_value <= MAX_TEST_P, asdict(tested))
@@ -254,7 +258,7 @@ def other_training_set(case: Case) -> Outcome:
     """Check for a target on which the attack finds nothing, although it finds members of every reference model."""
     if not case.view.references or case.setting.predictions or case.setting.drawn:
         return NOT_APPLICABLE
-    doubt = case.of(training_set.find_training_set_doubt)
+    doubt = case.of(_findings.training_set.find_training_set_doubt)
     return NOT_RUN if doubt is None else outcome(doubt.doubted, asdict(doubt))
 
 

@@ -4,14 +4,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from itertools import combinations
 from pathlib import Path
-from typing import Literal, Self
+from typing import Self
 
 import numpy as np
 import pandas as pd
 
 from guestlist._baseline.baseline import Baseline
-from guestlist._case import Case, Check, CheckValue, Cover, Origin
+from guestlist._case import Case, Check, Cover, Origin
 from guestlist._findings import (
+    FORMAT,
     Adjusted,
     AgreementResult,
     AttackResult,
@@ -23,6 +24,7 @@ from guestlist._findings import (
     ExposureSummary,
     GainOverBaseline,
     GapCorrelation,
+    Gated,
     GroupResult,
     GroupRisk,
     GroupRisks,
@@ -38,122 +40,14 @@ from guestlist._findings import (
     headline,
     records,
 )
-from guestlist._store import from_json, read_json, to_json, write_json, write_npy, write_parquet, write_text
-from guestlist._util import as_path, close_matches, path_error, path_exists, read_parquet
+from guestlist._findings.document import attack_named, read_document, read_records
+from guestlist._store import from_json, to_json, write_json, write_npy, write_parquet, write_text
+from guestlist._util import as_path
 from guestlist.data import Data
 from guestlist.defences import Training
-from guestlist.errors import FolderError
 from guestlist.metrics import MIN_CORRELATION_SIZE, WITHHELD, Estimate, is_constant, spearman
 from guestlist.risks import RECOMMENDED, RISKS, PredictiveValue
 
-Measure = Literal["auc", "tpr", "advantage"]
-
-
-@dataclass(frozen=True)
-class Limit:
-    """The largest AUC, advantage, or TPR at the false-positive rate ``fpr``, that may pass."""
-
-    maximum: float
-    measure: Measure = "auc"
-    fpr: float | None = None
-
-    def __post_init__(self):
-        if self.measure not in ("auc", "tpr", "advantage"):
-            raise ValueError(f"Expected measure={self.measure!r} to be 'auc', 'tpr' or 'advantage'.")
-        if (self.fpr is not None) != (self.measure == "tpr"):
-            raise ValueError(
-                f"Expected fpr= with measure='tpr' only; found fpr={self.fpr} with measure={self.measure!r}."
-            )
-        for name, value in {"limit": self.maximum, "fpr": self.fpr}.items():
-            if value is not None and not 0 < value <= 1:
-                raise ValueError(f"Expected {name}={value} in (0, 1].")
-
-
-@dataclass(frozen=True)
-class Sizes:
-    """Numbers of members and non-members."""
-
-    members: int
-    nonmembers: int
-
-
-@dataclass(frozen=True)
-class Verdict:
-    """Verdict on a limit for the attack that comes closest to it or goes furthest beyond.
-
-    Args:
-        estimate: NaN if the attack has no estimate of the metric, which cannot pass.
-        margin: the limit minus the upper end; negative if the limit is exceeded.
-        sample_size_needed: approximate number of records that would bring the upper end down to the limit at the present
-            value. None: the limit is met already, no number suffices, or it is unknown.
-        drivers: ids of the members that drive the number up; none if it passes.
-        tied: number of members tied for the next rank, too many to list.
-    """
-
-    limit: Limit
-    attack: str
-    estimate: Estimate
-    passed: bool
-    margin: float
-    sample_size_needed: Sizes | None
-    drivers: tuple[str, ...]
-    tied: int = 0
-
-
-@dataclass(frozen=True)
-class Demand:
-    """A requirement that an audit must meet before its numbers count, and whether it does.
-
-    Args:
-        code: a row of ``DEMANDS``.
-        values: numbers and names that the message reports.
-    """
-
-    code: str
-    passed: bool
-    values: Mapping[str, CheckValue]
-
-
-@dataclass(frozen=True)
-class OpenCheck:
-    """A check of the audit that found an issue, or that the user chose to ignore.
-
-    Args:
-        code: a row of ``CHECKS``.
-        values: numbers and names that the message reports.
-        undermines: whether the audit may have missed a leak because of it.
-        ignored: ``audit`` or ``gate``, depending on where the user ignored it; empty if it is not ignored.
-    """
-
-    code: str
-    values: Mapping[str, CheckValue]
-    undermines: bool
-    ignored: str = ""
-
-    @property
-    def passed(self) -> bool:
-        """True if the gate may pass in spite of it."""
-        return bool(self.ignored) or not self.undermines
-
-
-@dataclass(frozen=True)
-class Gated:
-    """Verdict of a gate.
-
-    Args:
-        checks: every open check of the audit, and every check that is ignored.
-        policy, sha256: text of the policy file, and the hash of its bytes; None if limits were passed separately.
-    """
-
-    passed: bool
-    verdicts: tuple[Verdict, ...]
-    demands: tuple[Demand, ...]
-    policy: str | None = None
-    sha256: str | None = None
-    checks: tuple[OpenCheck, ...] = ()
-
-
-FORMAT = 3
 NOT_FINDINGS = ("gate", "format", "records", "folder")
 
 
@@ -250,11 +144,7 @@ class Results:
 
     def attack(self, name: str) -> AttackResult:
         """Return the result of one attack, by name."""
-        for outcome in self.outcomes or ():
-            if outcome.name == name:
-                return outcome
-        names = [outcome.name for outcome in self.outcomes or ()]
-        raise FolderError(f"Attack {name!r} was not run. Available names: {close_matches(name, names)}.")
+        return attack_named(name, self.outcomes or ())
 
     def levels(self, name: str) -> tuple[Level, ...]:
         """Return the realised rates of a test at its nominal levels; empty for other attacks."""
@@ -368,28 +258,8 @@ def read_results(folder: str | Path) -> Results:
         True
     """
     folder = as_path("folder", folder)
-    path = folder / "results.json"
-    if not path_exists(path):
-        raise FolderError(
-            f"{folder} has no results.json: it is not an audit folder, or the audit did not finish. Run the audit again."
-        )
-    try:
-        content = read_json(path)
-        if content.get("format") != FORMAT:
-            raise FolderError(
-                f"{path} has format {content.get('format')}; this version of guestlist reads format {FORMAT}. Run the "
-                "audit again in the same folder: it keeps what was collected and rewrites the results."
-            )
-        results = Results.from_document(content)
-    except PermissionError as error:
-        raise path_error(path, error) from error
-    except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
-        raise FolderError(f"{path} is damaged ({type(error).__name__}: {error}). Run the audit again.") from error
-    path = folder / "records.parquet"
-    try:
-        return replace(results, records=read_parquet(path) if path.exists() else None, folder=folder)
-    except Exception as error:  # pyarrow raises many types of errors for a damaged file
-        raise FolderError(f"{path} is damaged ({error}). Run the audit again.") from error
+    results = read_document(folder, Results.from_document)
+    return replace(results, records=read_records(folder), folder=folder)
 
 
 def _row(outcome: AttackResult, levels: tuple[Level, ...]) -> dict[str, object]:

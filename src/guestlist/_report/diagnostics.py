@@ -2,11 +2,14 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from guestlist._case import Check
 from guestlist._diagnostics.table import CHECKS, changes_answer
-from guestlist._findings import Results
 from guestlist._report import wording
+
+if TYPE_CHECKING:
+    from guestlist._findings import Results
 
 ORDER = ("issue", "ignored", "not run", "not applicable", "passed")  # issues first; what is collapsed comes last
 REPORTED = ("issue", "ignored")
@@ -28,18 +31,18 @@ class CheckLine:
         return f"{self.code} {self.name}: {self.message}".replace("  ", " ")
 
 
-def check_lines(results: Results) -> tuple[CheckLine, ...]:
+def check_lines(results: "Results") -> tuple[CheckLine, ...]:
     """Return all diagnostics, issues first."""
     lines = [_line(check) for check in results.checks or ()]
     return tuple(sorted(lines, key=lambda line: ORDER.index(line.state) if line.state in ORDER else len(ORDER)))
 
 
-def reported(results: Results) -> tuple[CheckLine, ...]:
+def reported(results: "Results") -> tuple[CheckLine, ...]:
     """Return the diagnostics that a reader must know of: issues, and those that the user chose to ignore."""
     return tuple(line for line in check_lines(results) if line.state in REPORTED)
 
 
-def caveats(results: Results) -> tuple[CheckLine, ...]:
+def caveats(results: "Results") -> tuple[CheckLine, ...]:
     """Return the issues that change the meaning of the answer, except those that the answer reports itself."""
     in_answer = _reported_by_answer(results)
     return tuple(
@@ -47,18 +50,18 @@ def caveats(results: Results) -> tuple[CheckLine, ...]:
     )
 
 
-def elsewhere(results: Results) -> tuple[CheckLine, ...]:
+def elsewhere(results: "Results") -> tuple[CheckLine, ...]:
     """Return the reported diagnostics that are not next to the answer."""
     caveat_codes = {line.code for line in caveats(results)}
     return tuple(line for line in reported(results) if line.code not in caveat_codes)
 
 
-def collapsed(results: Results) -> tuple[CheckLine, ...]:
+def collapsed(results: "Results") -> tuple[CheckLine, ...]:
     """Return the diagnostics that found nothing."""
     return tuple(line for line in check_lines(results) if line.state not in REPORTED)
 
 
-def in_brief(results: Results) -> str:
+def in_brief(results: "Results") -> str:
     """Return the codes of the diagnostics that found nothing, by state, on one line."""
     lines = collapsed(results)
     states = dict.fromkeys(line.state for line in lines)
@@ -96,7 +99,7 @@ def _line(check: Check) -> CheckLine:
     return CheckLine(check.code, check_title(check.code), check.state, message)
 
 
-def _reported_by_answer(results: Results) -> set[str]:
+def _reported_by_answer(results: "Results") -> set[str]:
     attack = wording.headline_attack(results)
     if results.baseline is not None and results.baseline.significant:
         return {"GL119"}

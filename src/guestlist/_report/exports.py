@@ -1,28 +1,21 @@
-"""Exports for other tools: one row of ``EXPORTS`` each; and the gate as JUnit, SARIF and annotations."""
+"""Exports for other tools: one row of ``EXPORTS`` each."""
 
 import json
 import math
-import os
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from importlib.metadata import version
-from pathlib import Path
 from typing import Any
-from urllib.parse import quote
-from xml.etree import ElementTree
 
-from guestlist._findings import AttackResult, Gated, Results
+from guestlist._findings import AttackResult, Results
 from guestlist._report import (
     LOWER_BOUND,
     SCHEMA_ID,
     FirstScreen,
-    GateLine,
     assessment_rows,
     claim_sentences,
     diagnostics,
     gate,
-    gate_lines,
     headline_names,
     log_to_mlflow,
     model_name,
@@ -209,7 +202,6 @@ def mlflow(results: Results) -> str:
 
 
 MLFLOW_FILES = ("markdown", "assessment", "json")
-SUITE = "guestlist gate"
 
 
 LATEX_ESCAPES = {
@@ -327,96 +319,6 @@ def _bom_metrics(results: Results) -> list[dict[str, Any]]:
 def _bom_metric(kind: str, estimate: Estimate, attack: str) -> dict[str, Any]:
     bounds = {"lowerBound": str(estimate.low), "upperBound": str(estimate.high)}
     return {"type": kind, "value": str(estimate.value), "slice": f"attack {attack}", "confidenceInterval": bounds}
-
-
-def junit(gated: Gated) -> str:
-    """A test for each limit, each demand and each open check; one that is ignored is skipped."""
-    lines = gate_lines(gated)
-    counts = {
-        "tests": str(len(lines)),
-        "failures": str(sum(not line.passed for line in lines)),
-        "skipped": str(sum(line.ignored for line in lines)),
-    }
-    every = ElementTree.Element("testsuites", counts)
-    suite = ElementTree.SubElement(every, "testsuite", {"name": SUITE, **counts})
-    for line in lines:
-        _add(suite, line)
-    ElementTree.indent(every)
-    return f'<?xml version="1.0" encoding="UTF-8"?>\n{ElementTree.tostring(every, encoding="unicode")}\n'
-
-
-def _add(suite: ElementTree.Element, line: GateLine) -> None:
-    test = ElementTree.SubElement(suite, "testcase", classname=SUITE, name=line.requirement)
-    if line.ignored:
-        ElementTree.SubElement(test, "skipped", message=line.result)
-    elif line.passed:
-        ElementTree.SubElement(test, "system-out").text = line.result
-    else:
-        ElementTree.SubElement(test, "failure", message=line.result)
-
-
-SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
-
-
-def sarif(gated: Gated, path: str | Path) -> str:
-    """A rule for each limit, each demand and each open check, and a result for those that do not hold.
-
-    Services show every result as an alert, also one of the kind ``pass``: a limit that holds has none. An open check that
-    does not fail the gate is a note, and one that is ignored is a suppressed result.
-
-    Args:
-        path: of the results, relative to the repository: a service wants a place for each result.
-    """
-    lines = gate_lines(gated)
-    demands: dict[str, list[str]] = {}
-    for line in lines:
-        demands.setdefault(line.rule, []).append(line.requirement)
-    rules = [{"id": rule, "shortDescription": {"text": "; ".join(texts)}} for rule, texts in demands.items()]
-    driver = {"name": "guestlist", "version": version("guestlist"), "rules": rules}
-    results = [_result(line, _uri(Path(path))) for line in lines if line.open or not line.passed]
-    run = {"tool": {"driver": driver}, "results": results}
-    return json.dumps({"$schema": SCHEMA, "version": "2.1.0", "runs": [run]}, indent=1) + "\n"
-
-
-def _uri(path: Path) -> str:
-    if path.is_absolute():
-        return path.as_uri()
-    return quote(os.fsencode(path.as_posix()))
-
-
-def _result(line: GateLine, uri: str) -> dict[str, Any]:
-    location = {"artifactLocation": {"uri": uri}, "region": {"startLine": 1}}
-    result: dict[str, Any] = {
-        "ruleId": line.rule,
-        "level": "note" if line.passed else "error",
-        "message": {"text": f"{line.requirement}: {line.result}"},
-        "locations": [{"physicalLocation": location}],
-    }
-    if line.ignored:
-        result["suppressions"] = [{"kind": "external", "justification": "ignored by code"}]
-    return result
-
-
-ANNOTATION_LEVELS = {"FAIL": "error", "note": "notice"}
-
-
-def annotations(gated: Gated) -> str:
-    """Return GitHub workflow commands: an error for each failed line of a gate, and a notice for each other open check."""
-    lines = [line for line in gate_lines(gated) if line.state in ANNOTATION_LEVELS]
-    return "".join(
-        f"::{ANNOTATION_LEVELS[line.state]} title={_escaped_property(f'guestlist: {line.requirement}')}"
-        f"::{_escaped_command(line.result)}\n"
-        for line in lines
-    )
-
-
-def _escaped_command(text: str) -> str:
-    """Return text that cannot end a workflow command or begin another one."""
-    return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
-
-
-def _escaped_property(text: str) -> str:
-    return _escaped_command(text).replace(":", "%3A").replace(",", "%2C")
 
 
 @dataclass(frozen=True, kw_only=True)

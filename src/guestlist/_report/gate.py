@@ -1,8 +1,12 @@
-"""The text of a gate: a line for each limit, each demand and each open check."""
+"""The text of a gate: a line for each limit, each demand and each open check; also as JUnit, SARIF and annotations."""
 
+import json
 import math
+import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
 
 from guestlist._findings import Demand, Gated, Limit, OpenCheck, Verdict
 from guestlist._report import diagnostics, sanitize_value, wording
@@ -219,3 +223,98 @@ def gate_title(gated: Gated) -> str:
 def policy_sentence(gated: Gated) -> str:
     """Name the policy file by its hash; empty without a file."""
     return wording.only_if(gated.sha256, f"Policy file: SHA-256 {gated.sha256}.")
+
+
+SUITE = "guestlist gate"
+
+
+def junit(gated: Gated) -> str:
+    """A test for each limit, each demand and each open check; one that is ignored is skipped."""
+    from xml.etree import ElementTree  # these imports would slow down every gate
+
+    lines = gate_lines(gated)
+    counts = {
+        "tests": str(len(lines)),
+        "failures": str(sum(not line.passed for line in lines)),
+        "skipped": str(sum(line.ignored for line in lines)),
+    }
+    every = ElementTree.Element("testsuites", counts)
+    suite = ElementTree.SubElement(every, "testsuite", {"name": SUITE, **counts})
+    for line in lines:
+        test = ElementTree.SubElement(suite, "testcase", classname=SUITE, name=line.requirement)
+        if line.ignored:
+            ElementTree.SubElement(test, "skipped", message=line.result)
+        elif line.passed:
+            ElementTree.SubElement(test, "system-out").text = line.result
+        else:
+            ElementTree.SubElement(test, "failure", message=line.result)
+    ElementTree.indent(every)
+    return f'<?xml version="1.0" encoding="UTF-8"?>\n{ElementTree.tostring(every, encoding="unicode")}\n'
+
+
+SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
+
+
+def sarif(gated: Gated, path: str | Path) -> str:
+    """A rule for each limit, each demand and each open check, and a result for those that do not hold.
+
+    Services show every result as an alert, also one of the kind ``pass``: a limit that holds has none. An open check that
+    does not fail the gate is a note, and one that is ignored is a suppressed result.
+
+    Args:
+        path: of the results, relative to the repository: a service wants a place for each result.
+    """
+    from importlib.metadata import version
+
+    lines = gate_lines(gated)
+    demands: dict[str, list[str]] = {}
+    for line in lines:
+        demands.setdefault(line.rule, []).append(line.requirement)
+    rules = [{"id": rule, "shortDescription": {"text": "; ".join(texts)}} for rule, texts in demands.items()]
+    driver = {"name": "guestlist", "version": version("guestlist"), "rules": rules}
+    results = [_result(line, _uri(Path(path))) for line in lines if line.open or not line.passed]
+    run = {"tool": {"driver": driver}, "results": results}
+    return json.dumps({"$schema": SCHEMA, "version": "2.1.0", "runs": [run]}, indent=1) + "\n"
+
+
+def _uri(path: Path) -> str:
+    if path.is_absolute():
+        return path.as_uri()
+    from urllib.parse import quote
+
+    return quote(os.fsencode(path.as_posix()))
+
+
+def _result(line: GateLine, uri: str) -> dict[str, Any]:
+    location = {"artifactLocation": {"uri": uri}, "region": {"startLine": 1}}
+    result: dict[str, Any] = {
+        "ruleId": line.rule,
+        "level": "note" if line.passed else "error",
+        "message": {"text": f"{line.requirement}: {line.result}"},
+        "locations": [{"physicalLocation": location}],
+    }
+    if line.ignored:
+        result["suppressions"] = [{"kind": "external", "justification": "ignored by code"}]
+    return result
+
+
+ANNOTATION_LEVELS = {"FAIL": "error", "note": "notice"}
+
+
+def annotations(gated: Gated) -> str:
+    """Return GitHub workflow commands: an error for each failed line of a gate, and a notice for each other open check."""
+    lines = [line for line in gate_lines(gated) if line.state in ANNOTATION_LEVELS]
+    return "".join(
+        f"::{ANNOTATION_LEVELS[line.state]} title={_escaped_property(f'guestlist: {line.requirement}')}"
+        f"::{_escaped_command(line.result)}\n"
+        for line in lines
+    )
+
+
+def _escaped_command(text: str) -> str:
+    """Return text that cannot end a workflow command or begin another one."""
+    return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+
+
+def _escaped_property(text: str) -> str:
+    return _escaped_command(text).replace(":", "%3A").replace(",", "%2C")

@@ -1,11 +1,13 @@
 """Numbers and sentences shared by every form of the report."""
 
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
-from guestlist._findings import AttackResult, Results, Subject
 from guestlist._store import from_json, to_json
 from guestlist._util import compact, count, decimal, percent, single_line
-from guestlist.defences import Training
+
+if TYPE_CHECKING:
+    from guestlist._findings import AttackResult, Results, Subject
+    from guestlist.defences import Training
 
 LOWER_BOUND = "These numbers are a lower bound: a stronger attack may identify more records."
 # The two headline rows.
@@ -13,17 +15,17 @@ QUERIER = "Someone who can query the model"
 FILE_HOLDER = "Someone who holds the model file"
 
 
-def question(results: Results) -> str:
+def question(results: "Results") -> str:
     """Return the question that the audit answers."""
     return f"Can training records of {model_name(results)} be identified?"
 
 
-def model_name(results: Results) -> str:
+def model_name(results: "Results") -> str:
     """Return the name of the audited model."""
     return (results.subject and results.subject.name) or "the model"
 
 
-def meta_texts(results: Results) -> list[str]:
+def meta_texts(results: "Results") -> list[str]:
     """Return the date, fingerprints and version of an audit, for the head of a page."""
     provenance = results.provenance
     if provenance is None:
@@ -36,38 +38,38 @@ def meta_texts(results: Results) -> list[str]:
     return texts
 
 
-def attack_title(attack: AttackResult) -> str:
+def attack_title(attack: "AttackResult") -> str:
     """Return the display name of an attack; its name if it is user-defined."""
     return attack.title or attack.name
 
 
-def cover_lines(results: Results) -> list[str]:
+def cover_lines(results: "Results") -> list[str]:
     """Return the owner's statements on the cover, a line each."""
     if results.cover is None:
         return []
     return [f"{name.capitalize()}: {text}" for name, text in results.cover.entries().items()]
 
 
-def headline_attack(results: Results) -> AttackResult | None:
+def headline_attack(results: "Results") -> "AttackResult | None":
     """Return the headline attack; None where the results name none."""
     if results.headline is None or not results.outcomes:
         return None
     return results.attack(results.headline.name)
 
 
-def file_holder_attack(results: Results) -> AttackResult | None:
+def file_holder_attack(results: "Results") -> "AttackResult | None":
     """Return the headline attack of someone who holds the model file; None where there is none."""
     if results.file_holder is None or not results.outcomes:
         return None
     return results.attack(results.file_holder.name)
 
 
-def headline_names(results: Results) -> tuple[str, ...]:
+def headline_names(results: "Results") -> tuple[str, ...]:
     """Return the names of the attacks of the headline rows."""
     return tuple(row.name for row in (results.headline, results.file_holder) if row is not None)
 
 
-def basis_sentence(results: Results) -> str:
+def basis_sentence(results: "Results") -> str:
     """Report the numbers of records and reference models that the audit rests on."""
     subject = results.subject
     references = results.references
@@ -83,7 +85,7 @@ def basis_sentence(results: Results) -> str:
     return f"{measured}, with {trained}."
 
 
-def _canaries(subject: Subject) -> str:
+def _canaries(subject: "Subject") -> str:
     """Describe the canaries where the audited records are canaries."""
     if subject.canaries is None:
         return ""
@@ -95,7 +97,7 @@ def _canaries(subject: Subject) -> str:
     return f"Members and non-members are canaries: records {label}of which a coin put each in or left it out{always}{caveat}"
 
 
-def fit_sentence(results: Results) -> str:
+def fit_sentence(results: "Results") -> str:
     """Report how well the model fits members and non-members; a difference is a sign of memorisation."""
     subject = results.subject
     if subject is None:
@@ -114,7 +116,7 @@ def fit_sentence(results: Results) -> str:
     return ""
 
 
-def sizes_phrase(subject: Subject) -> str:
+def sizes_phrase(subject: "Subject") -> str:
     """Return the numbers of members and non-members, and of persons where they are known."""
     members = counted(subject.members, "member")
     nonmembers = counted(subject.nonmembers, "non-member")
@@ -155,7 +157,7 @@ def paragraph(*sentences: str | None) -> str:
     return " ".join(filter(None, sentences))
 
 
-def _r2(subject: Subject) -> str:
+def _r2(subject: "Subject") -> str:
     if subject.r2_members is None or subject.r2_nonmembers is None:
         return ""
     return f"; R² {decimal(subject.r2_members)} and {decimal(subject.r2_nonmembers)}"
@@ -164,7 +166,7 @@ def _r2(subject: Subject) -> str:
 T = TypeVar("T")
 
 
-def sanitize_results(results: Results) -> Results:
+def sanitize_results(results: "Results") -> "Results":
     """Return results as results.json holds them, every text on one line and without control characters."""
     return type(results).from_document(_sanitized(results.document()))
 
@@ -184,7 +186,7 @@ def _sanitized(content):
     return content
 
 
-def attacker_phrase(training: Training | None) -> str:
+def attacker_phrase(training: "Training | None") -> str:
     """Report whether the attacker knows the defence; empty where the training is unknown."""
     if training is None:
         return ""
@@ -194,7 +196,7 @@ def attacker_phrase(training: Training | None) -> str:
     return f"{training.attacker} attacker, who {knows}"
 
 
-def privacy_guarantee(training: Training | None) -> str:
+def privacy_guarantee(training: "Training | None") -> str:
     """Report the epsilon of a differentially private training; empty for other trainings."""
     if training is None:
         return ""

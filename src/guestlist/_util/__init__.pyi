@@ -36,7 +36,6 @@ from .tables import as_unicode as as_unicode
 from .tables import check_columns as check_columns
 from .tables import check_roles as check_roles
 from .tables import encode_tables as encode_tables
-from .tables import format_bytes as format_bytes
 from .tables import grams as grams
 from .tables import is_free as is_free
 from .tables import is_text as is_text
@@ -54,6 +53,7 @@ from .text import count as count
 from .text import decimal as decimal
 from .text import duration as duration
 from .text import for_spreadsheets as for_spreadsheets
+from .text import format_bytes as format_bytes
 from .text import interval as interval
 from .text import interval_in_people as interval_in_people
 from .text import people_base as people_base

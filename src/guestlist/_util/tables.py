@@ -1,6 +1,5 @@
 """Tables: read them from files within limits on memory, check and encode their columns, and vectorise free text."""
 
-import math
 import os
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -13,7 +12,7 @@ import numpy as np
 import pandas as pd
 
 from guestlist._util.environment import path_error, path_exists
-from guestlist._util.text import MAX_CHOICES, close_matches
+from guestlist._util.text import MAX_CHOICES, close_matches, format_bytes
 from guestlist.errors import InputError
 
 # Bytes of a value in memory, by its type in a Parquet file; of a text, those of its position.
@@ -95,17 +94,6 @@ def available_memory() -> int:
     with suppress(OSError, ValueError):  # "max": as much as the machine has
         limits.append(int(CGROUP_LIMIT.read_text()))
     return min(limit for limit in limits if limit > 0)
-
-
-def format_bytes(count: float) -> str:
-    """Format a number of bytes with a unit.
-
-    >>> format_bytes(3_000_000), format_bytes(146 * 2**40)
-    ('2.86 MiB', '146 TiB')
-    """
-    units = ("bytes", "KiB", "MiB", "GiB", "TiB", "PiB")
-    at = 0 if count < 1 else min(len(units) - 1, int(math.log2(count) // 10))
-    return f"{count / 1024**at:.3g} {units[at]}"
 
 
 # Columns in which pandas keeps the index of a table.

@@ -191,3 +191,14 @@ def people_base(estimate: Estimate, *, guess: float = 1.0) -> int:
 def interval_in_people(estimate: Estimate, people: int) -> tuple[int, int]:
     """Return the ends of an interval as numbers of people, rounded outwards."""
     return math.floor(estimate.low * people + ROUNDING), math.ceil(estimate.high * people - ROUNDING)
+
+
+def format_bytes(count: float) -> str:
+    """Format a number of bytes with a unit.
+
+    >>> format_bytes(3_000_000), format_bytes(146 * 2**40)
+    ('2.86 MiB', '146 TiB')
+    """
+    units = ("bytes", "KiB", "MiB", "GiB", "TiB", "PiB")
+    at = 0 if count < 1 else min(len(units) - 1, int(math.log2(count) // 10))
+    return f"{count / 1024**at:.3g} {units[at]}"

@@ -4,7 +4,7 @@ import warnings
 from collections.abc import Callable
 
 import numpy as np
-from scipy.special import logsumexp
+import scipy
 from threadpoolctl import threadpool_limits
 
 from guestlist._views import FullAnswersView, Signals
@@ -176,7 +176,7 @@ def class_log_odds(log_p: np.ndarray) -> np.ndarray:
     others[rows, top] = -np.inf
     with np.errstate(divide="ignore"):
         log_complement = np.log1p(-np.exp(np.minimum(log_p, 0)))
-    log_complement[rows, top] = logsumexp(others, axis=1)  # 1 - p cancels where p is near 1
+    log_complement[rows, top] = scipy.special.logsumexp(others, axis=1)  # 1 - p cancels where p is near 1
     return np.clip(log_p - log_complement, -LARGEST_LOG_ODDS, LARGEST_LOG_ODDS)
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 
 import numpy as np
-from scipy.special import expit
+import scipy
 
 from guestlist._views import Signals, View
 from guestlist.attacks.likelihood import standard_deviation
@@ -97,7 +97,7 @@ def population_p_value(signals: Signals) -> np.ndarray:
 
 def reference_p_value(signals: Signals) -> np.ndarray:
     """Attack R: chance that a model which did not train on the record has as large a margin, from Student's t."""
-    return expit(-reference(signals))
+    return scipy.special.expit(-reference(signals))
 
 
 def reference_empirical_p_value(signals: Signals) -> np.ndarray:

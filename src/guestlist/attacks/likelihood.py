@@ -3,7 +3,7 @@
 from typing import Literal
 
 import numpy as np
-from scipy.special import log_ndtr
+import scipy
 
 from guestlist._kernels import SMALLEST_PROBABILITY, Moments
 from guestlist._views import View
@@ -52,7 +52,7 @@ def lira_offline(signals: View, *, variance: Variance = "auto") -> np.ndarray:
     t = (signals.target("margin") - outside.mean) / standard_deviation(
         outside, _uses_record_variance(variance, outside)
     )
-    return log_ndtr(t) - log_ndtr(-t)
+    return scipy.special.log_ndtr(t) - scipy.special.log_ndtr(-t)
 
 
 def standard_deviation(over: Moments, per_record: bool | np.ndarray) -> np.ndarray:

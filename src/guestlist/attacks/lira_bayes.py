@@ -24,7 +24,7 @@ score finite.
 from typing import NamedTuple
 
 import numpy as np
-from scipy.special import digamma, gammaln, polygamma
+import scipy
 
 from guestlist._kernels import Moments
 from guestlist._views import View
@@ -101,7 +101,7 @@ def predictive(over: Moments) -> Predictive:
     prior = prior_of(over)
     # There are few counts, and many records with each.
     shapes = prior.shape + np.maximum(np.arange(np.max(over.count, initial=0) + 1) - 1, 0) / 2
-    peaks = gammaln(shapes + 0.5) - gammaln(shapes) - 0.5 * np.log(2 * np.pi * shapes)
+    peaks = scipy.special.gammaln(shapes + 0.5) - scipy.special.gammaln(shapes) - 0.5 * np.log(2 * np.pi * shapes)
     index = over.count.astype(np.intp)
     shape, peak = (np.take_along_axis(table, index, axis=-1) for table in (shapes, peaks))
     with np.errstate(divide="ignore"):  # 1 / 0: the mean is NaN there, and so is the score
@@ -163,10 +163,10 @@ def _shared_variance(
     shape = _inverse_trigamma(excess / np.maximum(known.sum(axis=-1, keepdims=True), 1))
     # There are few degrees of freedom, and many records with each.
     shapes = shape + np.arange(np.max(record_dof, initial=0) + 1) / 2
-    peaks = gammaln(shapes + 0.5) - gammaln(shapes) - 0.5 * np.log(2 * np.pi * shapes)
+    peaks = scipy.special.gammaln(shapes + 0.5) - scipy.special.gammaln(shapes) - 0.5 * np.log(2 * np.pi * shapes)
     index = record_dof.astype(np.intp)
     posterior, peak = (np.take_along_axis(table, index, axis=-1) for table in (shapes, peaks))
-    return 2 * posterior, (np.exp(expected + digamma(shape)) + squares / 2) / posterior, peak
+    return 2 * posterior, (np.exp(expected + scipy.special.digamma(shape)) + squares / 2) / posterior, peak
 
 
 def _shift(
@@ -243,24 +243,24 @@ def prior_of(over: Moments) -> Prior:
     logs = np.log(np.maximum(np.where(known, over.variance, 0.0), floor)) - bias
     centre = np.where(known.any(axis=-1, keepdims=True), mean(logs), np.log(floor))
     shape = _inverse_trigamma(mean(np.square(logs - centre) - noise))
-    return Prior(shape, np.exp(centre + digamma(shape)))
+    return Prior(shape, np.exp(centre + scipy.special.digamma(shape)))
 
 
 def _log_chi_square(count: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Mean and variance of the logarithm of a mean square with ``count - 1`` degrees of freedom around 1."""
     half = np.maximum(np.arange(np.max(count, initial=0) + 1) - 1, 1) / 2
     index = count.astype(np.intp)
-    return (digamma(half) - np.log(half))[index], polygamma(1, half)[index]
+    return (scipy.special.digamma(half) - np.log(half))[index], scipy.special.polygamma(1, half)[index]
 
 
 def _inverse_trigamma(y: np.ndarray) -> np.ndarray:
     """Return the prior's shape whose trigamma is ``y``, within its range, by Newton's method (Smyth 2004, appendix)."""
     low, high = SHAPE_RANGE
-    y = np.clip(y, polygamma(1, high), polygamma(1, low))
+    y = np.clip(y, scipy.special.polygamma(1, high), scipy.special.polygamma(1, low))
     x = 0.5 + 1 / y
     for _ in range(10):  # converges quadratically from above; five would do
-        value = polygamma(1, x)
-        x = x + value * (1 - value / y) / polygamma(2, x)
+        value = scipy.special.polygamma(1, x)
+        x = x + value * (1 - value / y) / scipy.special.polygamma(2, x)
     return np.clip(x, low, high)
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 
 import numpy as np
-from scipy.special import logit
+import scipy
 
 from guestlist import knn
 from guestlist._views import LeavesView, Signals
@@ -39,7 +39,9 @@ def white_box(signals: Signals) -> np.ndarray:
     rows = np.column_stack([view.features, signals.labels])
     forest.fit(rows[training], view.member[training])
     share = forest.predict_proba(rows[scored])[:, 1]
-    scores[scored] = logit((len(training) * share + 0.5) / (len(training) + 1))  # finite if all trees agree
+    scores[scored] = scipy.special.logit(
+        (len(training) * share + 0.5) / (len(training) + 1)
+    )  # finite if all trees agree
     return scores
 
 

@@ -8,12 +8,12 @@ from typing import Any, Literal, cast, get_args
 
 import numpy as np
 
+from guestlist import metrics
 from guestlist._util import close_matches, short_repr
 from guestlist._views import Rotation, Signals, missing_message
 from guestlist.attacks.attack import Attack, score_every_target
 from guestlist.attacks.table import ATTACKS
 from guestlist.errors import InputError, NotCollectedError
-from guestlist.metrics import conformal_p_values
 
 Rule = Literal["union", "majority", "intersection"]
 RULES: tuple[str, ...] = get_args(Rule)
@@ -90,7 +90,7 @@ class Combination:
         """Return (records,) shares of the stand-in targets' non-members that score as high, counting the record itself."""
         stand_in_scores = self._stand_in_scores(signals)
         stand_in_levels = _joint(np.stack([_share_as_high(scores) for scores in stand_in_scores]), self.rule)
-        return conformal_p_values(-self._level(signals, stand_in_scores), -stand_in_levels)
+        return metrics.conformal_p_values(-self._level(signals, stand_in_scores), -stand_in_levels)
 
     def _stand_in_scores(self, signals: Signals) -> list[np.ndarray]:
         """Return each attack's scores of the non-members of stand-in targets, in the same order for all attacks."""
@@ -107,7 +107,7 @@ class Combination:
         """Return (records,) the lowest level at which the rule flags a record of the target."""
         levels = []
         for name, null_scores in zip(self.names, stand_in_scores, strict=True):
-            levels.append(conformal_p_values(_rounded(ATTACKS[name].score(signals), null_scores), null_scores))
+            levels.append(metrics.conformal_p_values(_rounded(ATTACKS[name].score(signals), null_scores), null_scores))
         return _joint(np.stack(levels), self.rule)
 
 

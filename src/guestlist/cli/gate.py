@@ -113,7 +113,7 @@ def gate(
                 "--policy cannot be combined with --max-*, --attack, --without-references or --ignore. Put them into the policy "
                 "file."
             )
-        gated = _audit.evaluate_policy_file(_findings.read_results(folder), _audit.read_policy(path))
+        gated = _audit.evaluate_policy_file(_findings.read_gate_input(folder), _audit.read_policy(path))
         _audit.write_gate(folder, gated)
         if (folder / "report.html").exists():  # it shows what is in the results
             _findings.read_results(folder).to_html(folder / "report.html")
@@ -126,10 +126,10 @@ def gate(
             policy = _audit.Policy(**limits, without_references=without_references, ignore=ignore)
         except ValueError as error:
             raise click.UsageError(str(error)) from error
-        gated = _audit.evaluate_policy(_findings.read_results(folder), policy, attacks)
+        gated = _audit.evaluate_policy(_findings.read_gate_input(folder), policy, attacks, name_drivers=show_ids)
     _write(gated, junit, sarif, folder)
     if not show_ids:
-        gated = replace(gated, verdicts=tuple(replace(verdict, drivers=()) for verdict in gated.verdicts))
+        gated = replace(gated, verdicts=tuple(replace(verdict, drivers=(), tied=0) for verdict in gated.verdicts))
     if as_json:
         print_json(_store.to_json(gated))
     else:
@@ -150,14 +150,14 @@ def _check_paths(junit: Path | None, sarif: Path | None) -> None:
 def _write(gated, junit: Path | None, sarif: Path | None, folder: Path) -> None:
 
     if junit is not None:
-        _store.write_text(junit, _report.exports.junit(gated))
+        _store.write_text(junit, _report.gate.junit(gated))
     if sarif is not None:
-        _store.write_text(sarif, _report.exports.sarif(gated, _relative(folder / "results.json")))
+        _store.write_text(sarif, _report.gate.sarif(gated, _relative(folder / "results.json")))
 
 
 def _annotate(gated) -> None:
 
-    click.echo(_report.exports.annotations(gated), nl=False)
+    click.echo(_report.gate.annotations(gated), nl=False)
 
 
 def _relative(path: Path) -> Path:

@@ -4,7 +4,7 @@ from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy import special
+import scipy
 
 from guestlist._kernels import consecutive_codes
 
@@ -142,7 +142,7 @@ def clopper_pearson_lower(
         0.067
     """
     successes = np.asarray(successes, dtype=np.float64)
-    bound = special.betaincinv(np.maximum(successes, 1e-300), n - successes + 1, error)
+    bound = scipy.special.betaincinv(np.maximum(successes, 1e-300), n - successes + 1, error)
     return np.where(successes > 0, bound, 0.0)
 
 
@@ -168,8 +168,8 @@ def clopper_pearson_upper(
 def logit_interval(value: float, standard_error: float, quantile: float) -> Estimate:
     """``value`` in (0, 1) with an interval that is symmetric in log-odds, so that it stays inside (0, 1)."""
     half = quantile * standard_error / (value * (1 - value))
-    centre = special.logit(value)
-    return Estimate(float(value), float(special.expit(centre - half)), float(special.expit(centre + half)))
+    centre = scipy.special.logit(value)
+    return Estimate(float(value), float(scipy.special.expit(centre - half)), float(scipy.special.expit(centre + half)))
 
 
 ROUNDING = 1e-9  # 0.29 * 100 is 28.999999999999996, and means 29
@@ -282,7 +282,7 @@ class ClusterSums:
         was not seen counts as one of as many as these are worth.
         """
         a, b, inside = self.beta()
-        return np.where(inside, special.betaincinv(a, b, 1 - error), 1.0)
+        return np.where(inside, scipy.special.betaincinv(a, b, 1 - error), 1.0)
 
     def lower(self, error: np.ndarray | float) -> np.ndarray:
         """Lower bound on the mean, ``error`` all on this side."""
@@ -295,9 +295,9 @@ class ClusterSums:
     def tails(self, mean: float) -> tuple[np.ndarray, np.ndarray]:
         """One-sided errors at which the upper and the lower bound equal ``mean``: the p-values of a smaller and a larger one."""
         a, b, inside = self.beta()
-        smaller = np.where(inside, special.betaincc(a, b, mean), 1.0)
+        smaller = np.where(inside, scipy.special.betaincc(a, b, mean), 1.0)
         a, b, inside = self.complement().beta()
-        return smaller, np.where(inside, special.betaincc(a, b, 1 - mean), 1.0)
+        return smaller, np.where(inside, scipy.special.betaincc(a, b, 1 - mean), 1.0)
 
     def beta(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Parameters of the beta distribution whose quantiles are upper bounds, and where there is one."""
