@@ -104,7 +104,7 @@ def test_help_lists_the_rows_with_their_times(capsys):
     with pytest.raises(SystemExit):
         main(["--help"])
     printed = capsys.readouterr().out
-    assert re.search(r"Table I: .* \(reduced, agreement \w+, [\d,]+ s\)", printed)
+    assert re.search(r"Table I: .* \(other data, agreement \w+, [\d,]+ s\)", printed)
     assert "Figure 8: Texas hospital discharges, by health region (not possible)" in printed
 
 
