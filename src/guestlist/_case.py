@@ -1,4 +1,4 @@
-"""A case: the adversary's view, the truth and plain facts of one audit, with its cover."""
+"""One audit as data: the adversary's view, the truth and plain facts, and the cover of its report."""
 
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, fields, replace

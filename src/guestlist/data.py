@@ -1,7 +1,7 @@
 """Records, labels, groups and ids: tables and arrays in, one form inside.
 
-``Data`` keeps what the user gave (a DataFrame stays one, so that pipelines on raw columns work), and turns
-labels, groups and ids into plain arrays. Nothing here knows about models.
+``Data`` keeps the user's features as they are (a DataFrame stays a DataFrame, so that pipelines on raw columns work),
+and converts labels, groups and ids to plain arrays. This module does not depend on models.
 """
 
 import copy
@@ -35,12 +35,12 @@ from guestlist._util import (
 from guestlist.errors import InputError
 from guestlist.models.frameworks import framework_of
 
-MISSING = "(missing)"  # the group of records that have none
+MISSING = "(missing)"  # group of records without a group value
 SPARSE = (
     "{side} is a sparse matrix. Pass a dense array, x.toarray(). If it does not fit into memory, pass the raw records (for "
     "example texts) and a pipeline that encodes them and then predicts."
 )
-LABELS = (str, bytes, bool, int, float, np.generic, datetime.date)  # of records, in arrays of objects
+LABELS = (str, bytes, bool, int, float, np.generic, datetime.date)  # element types of records in object arrays
 
 
 @dataclass(frozen=True)
@@ -193,9 +193,9 @@ def _escaped(values: np.ndarray) -> np.ndarray:
 
 
 def _typed(y: np.ndarray) -> np.ndarray:
-    """Labels in an array of objects that are all truth values, or all whole numbers, as such; others as they are.
+    """Convert an object array of only booleans, or only integers, to that type; return other labels unchanged.
 
-    scikit-learn refuses to train on them otherwise.
+    scikit-learn does not train on object arrays of such labels.
     """
     if not isinstance(y, np.ndarray) or y.dtype != object:
         return y
@@ -244,7 +244,7 @@ def _data_of(source, *, side: str, label: str | None, group: Sequence[str], id: 
 
 
 def _check_real(data: Data, side: str) -> None:
-    """Refuse complex numbers here, because models would print the records in their error messages."""
+    """Refuse complex numbers here, because models would print records in their error messages."""
     x = data.x
     if isinstance(x, pd.DataFrame):
         names = [str(name) for name, kind in x.dtypes.items() if pd.api.types.is_complex_dtype(kind)]
@@ -324,7 +324,7 @@ def _all_persons(parts: Sequence[Data]) -> np.ndarray | None:
 
 
 def ordered_like(data: Data, first: Data) -> Data:
-    """The records with their columns in the order of ``first``, where both have the same columns."""
+    """Return the records with their columns in the order of ``first``, if both have the same columns."""
     if not isinstance(data.x, pd.DataFrame) or not isinstance(first.x, pd.DataFrame):
         return data
     if set(data.x.columns) == set(first.x.columns):
@@ -333,9 +333,9 @@ def ordered_like(data: Data, first: Data) -> Data:
 
 
 def _common_categories(tables: list[pd.DataFrame]) -> list[pd.DataFrame]:
-    """Categorical columns with the categories of the first table, and then those it lacks.
+    """Return the tables with common categories: those of the first table, then additional ones.
 
-    Otherwise tables that differ in a rare category come out as text or numbers, and train other models.
+    Otherwise tables that differ in a rare category would become text or numbers, and train different models.
     """
     first = tables[0]
     for name in [c for c in first.columns if isinstance(first[c].dtype, pd.CategoricalDtype)]:
@@ -349,11 +349,11 @@ def _common_categories(tables: list[pd.DataFrame]) -> list[pd.DataFrame]:
 
 
 def encode(y: np.ndarray, classes: np.ndarray) -> np.ndarray:
-    """(records,) position of each label in ``classes``; -1 where it is not one of them."""
+    """Return (records,) the position of each label in ``classes``; -1 for an unknown label."""
     y = _native(np.asarray(y))
     classes = _native(np.asarray(classes))
     if y.dtype == bool and classes.dtype.kind in "iuf":
-        y = y.astype(classes.dtype)  # what scikit-learn makes of truth values in nullable columns
+        y = y.astype(classes.dtype)  # scikit-learn's conversion of booleans in nullable columns
     return pd.Index(classes).get_indexer(pd.Index(y))
 
 
@@ -433,8 +433,8 @@ def _own_index(x: pd.DataFrame | pd.Series) -> np.ndarray | None:
 
 
 def _array(x, side: str) -> np.ndarray:
-    """Features as an array: (records, …) as they are, or (records,) texts."""
-    # Texts are looked for first: numpy would give all of them the length of the longest, and make texts of numbers.
+    """Return features as an array: (records, …) unchanged, or (records,) texts."""
+    # Texts are detected first: numpy would pad all of them to the longest, and convert numbers to text.
     has_objects = isinstance(x, list | tuple) or (isinstance(x, pd.Series | np.ndarray) and x.dtype == object)
     if has_objects and (stray := not_a_text(x)) is not None:
         what = type(x.iloc[stray] if isinstance(x, pd.Series) else x[stray]).__name__
@@ -459,7 +459,7 @@ def _plain(values, name: str) -> np.ndarray:
 
 
 def _hashable_labels(y: np.ndarray, side: str) -> np.ndarray:
-    """Return labels that can be compared: numbers, texts, truth values; raise otherwise."""
+    """Return labels that can be compared: numbers, texts, booleans; raise otherwise."""
     if y.dtype.kind in "fiubUSM":
         if y.dtype == np.float16:
             return y.astype(np.float64)
@@ -486,7 +486,7 @@ def persons_of(column: pd.Series, side: str) -> np.ndarray:
 
 
 def _labels(column: pd.Series | pd.DataFrame) -> np.ndarray:
-    """A label column as plain numpy values: nullable whole numbers and truth values become those."""
+    """Return a label column as plain numpy values: nullable integers and booleans become plain ones."""
     if isinstance(column, pd.DataFrame) and column.shape[1] == 1:
         column = column.squeeze(axis=1)
     if (
@@ -542,16 +542,16 @@ def _rows(x: np.ndarray | pd.DataFrame, records: np.ndarray) -> np.ndarray | pd.
     if not isinstance(x, pd.DataFrame):
         return x[records]
     rows = x.iloc[records]
-    # pandas returns the table itself, as a copy to be made later, where all rows are taken in order.
+    # If all rows are taken in order, pandas returns the table itself and copies it on write.
     if len(rows) == len(x):
         return rows.copy()
     return rows
 
 
 def copied(x: np.ndarray | pd.DataFrame) -> np.ndarray | pd.DataFrame:
-    """Copy features in their memory layout, so that what a model writes on its input reaches nothing else.
+    """Copy features in their memory layout, so that a model that writes on its input changes no other data.
 
-    Numbers and texts are values; of lists and other objects in a table, each is copied too.
+    Lists and other mutable objects in a table are copied too.
     """
     if isinstance(x, pd.DataFrame):
         return _own_objects(x.copy())

@@ -13,7 +13,7 @@ def fill_leave_block_out_moments(values, mask, order, blocks, count, mean, squar
     """Fill (models, records) moments of the selected values of the models in other blocks.
 
     Args:
-        values, mask: (models, records) Values, and which of them count.
+        values, mask: (models, records) Values, and a mask of those to include.
         order: (models,) Models, block by block.
         blocks: (models,) Block number of each model.
     """

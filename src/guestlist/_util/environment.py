@@ -16,11 +16,11 @@ from guestlist.errors import WRITE_ERROR_REASONS, InputError, PathError
 def path_exists(path: Path) -> bool:
     """Return whether a path exists; raise PathError if access is denied or the path is invalid.
 
-    ``Path.exists`` lets the system's own words through, or takes what it may not look at for nothing, by the version of Python.
+    Depending on the Python version, ``Path.exists`` raises the system's error, or returns False if access is denied.
     """
     try:
         path.stat()
-    except (FileNotFoundError, NotADirectoryError, ValueError):  # no file name has a zero byte
+    except (FileNotFoundError, NotADirectoryError, ValueError):  # a path with a zero byte cannot exist
         return False
     except OSError as error:
         raise path_error(path, error) from error
@@ -87,12 +87,12 @@ def missing(error: ImportError, module: str, purpose: str) -> str:
     )
 
 
-# What a scheduler sends, and a terminal that is closed. Ctrl-C unwinds by itself.
+# Signals of schedulers and of closed terminals. Python already turns Ctrl-C into an exception.
 SIGNALS = tuple(getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name))
 
 
 class Stopped(SystemExit):
-    """A signal asked for the end; the exit status is 128 and its number, as that of a process it had killed."""
+    """A signal requested termination; the exit status is 128 plus its number, as for a killed process."""
 
     def __init__(self, number: int):
         super().__init__(128 + number)
@@ -100,9 +100,9 @@ class Stopped(SystemExit):
 
 @contextmanager
 def stoppable() -> Iterator[None]:
-    """Unwind at SIGTERM and SIGHUP for as long as this lasts: processes and files with people's records do not stay behind.
+    """Raise at SIGTERM and SIGHUP within this context, so that processes and files with people's records are removed.
 
-    A signal that is ignored (as under ``nohup``), or that other code handles, is left alone.
+    A signal that is ignored (as under ``nohup``), or that other code handles, is not changed.
     """
     main = threading.current_thread() is threading.main_thread()  # Only the main thread may set handlers.
     handled = [number for number in SIGNALS if main and signal.getsignal(number) == signal.SIG_DFL]

@@ -16,15 +16,16 @@ import joblib
 
 from guestlist.errors import InputError
 
-# Parameters that hold a seed, and parameters that ask for threads, in scikit-learn, XGBoost, LightGBM, CatBoost.
+# Names of parameters for seeds and for numbers of threads, in scikit-learn, XGBoost, LightGBM, CatBoost.
 SEEDS = ("random_state", "random_seed")
 THREADS = ("n_jobs", "nthread", "thread_count")
 
 
 def describe(value) -> str:
-    """Text for any part of a recipe: class, package version and parameters, or source code and what it closes over.
+    """Describe any part of a recipe: class, package version and parameters, or source code and closure.
 
-    What has a ``describe()`` of its own is asked. Seeds and threads of estimators are left out: references get their own.
+    A value's own ``describe()`` is used if it has one. Seeds and threads of estimators are omitted, because each reference
+    model gets its own.
     """
     if isinstance(value, type):
         return _class(value)
@@ -52,13 +53,13 @@ def describe(value) -> str:
 
 
 def described(recipe) -> str:
-    """The identity of a dataclass: its class with module and version (and source, if it is the user's own), every option.
+    """Return the identity of a dataclass: its class with module and version (and source, if user-defined), and every option.
 
-    A recipe that is a frozen dataclass may say ``def describe(self): return described(self)``. Fields with ``compare=False``,
+    A recipe that is a frozen dataclass may define ``def describe(self): return described(self)``. Fields with ``compare=False``,
     such as the device that trains, are not part of the identity.
     """
     names = [field.name for field in fields(recipe) if field.compare]
-    # Attributes that its creator set in addition to the fields.
+    # Attributes that were set in addition to the fields.
     extra = set(getattr(recipe, "__dict__", ())) - {field.name for field in fields(recipe)}
     names += sorted(name for name in extra if not _is_remembered(recipe, name))
     options = ", ".join(f"{name}={describe(getattr(recipe, name))}" for name in names)
@@ -94,7 +95,7 @@ def _estimator(value) -> str:
 
 
 def _class(cls: type) -> str:
-    """Module, name and version; for a class outside installed packages, whose version is unknown, also its source."""
+    """Return module, name and version; for a class outside installed packages, which has no version, also its source."""
     sources = "".join(_class_source(part) for part in cls.__mro__ if _version(part) is None)
     return f"{_qualified(cls)}=={_version(cls) or '?'}{sources}"
 
@@ -102,17 +103,17 @@ def _class(cls: type) -> str:
 def _class_source(cls: type) -> str:
     """Return the source of a user-defined class and of its methods, with the values they close over.
 
-    The text of a class is looked up by its name, and may be newer than the class; that of a method is not.
+    ``inspect`` finds the source of a class by name, and it may be newer than the class; that of a method is not.
     """
     source = ""
-    # A class typed into an interpreter has no file; a file that has changed since may end inside a statement.
+    # A class typed into an interpreter has no file; a file that was changed since may end inside a statement.
     with contextlib.suppress(OSError, TypeError, SyntaxError, tokenize.TokenError):
         source = inspect.getsource(cls)
     return f"\n{_qualified(cls)}:\n{source}{''.join(map(_function, _methods(cls)))}"
 
 
 def _methods(cls: type) -> Iterator:
-    """The functions of a class, in the order of their names, without those that dataclasses write."""
+    """Yield the functions of a class, sorted by name, without those that dataclasses generate."""
     for _, value in sorted(vars(cls).items()):
         value = getattr(value, "__func__", getattr(value, "fget", value))  # static and class methods, properties
         if inspect.isfunction(value) and not (is_dataclass(cls) and value.__code__.co_filename == "<string>"):
@@ -120,16 +121,16 @@ def _methods(cls: type) -> Iterator:
 
 
 def _function(value) -> str:
-    """Source, defaults and closure: two functions made by one factory with other settings are two recipes."""
+    """Return source, defaults and closure: functions of one factory with different settings are different recipes."""
     source = _code(value)
-    if value.__name__ != "<lambda>":  # the source of a lambda is its whole line, which may hold others
+    if value.__name__ != "<lambda>":  # the source of a lambda is its whole line, which may contain others
         with contextlib.suppress(OSError, TypeError, SyntaxError, tokenize.TokenError):  # or the file has changed since
             source = inspect.getsource(value)
     return f"{source}{_held(value)}"
 
 
 def _held(function) -> str:
-    """Defaults, and what the function closes over; a method's own class (for ``super()``) by its name."""
+    """Describe the defaults and the closure of a function; a method's own class (for ``super()``) by its name."""
     cells = zip(function.__code__.co_freevars, function.__closure__ or (), strict=True)
     closed = [
         _qualified(cell.cell_contents) if name == "__class__" else _once(cell.cell_contents) for name, cell in cells
@@ -138,7 +139,7 @@ def _held(function) -> str:
 
 
 def _once(value) -> str:
-    """The description of what a function closes over; by its name alone where it closes over itself."""
+    """Describe a value of a closure; only by its name if it contains itself."""
     if id(value) in _OPEN:
         return getattr(value, "__qualname__", type(value).__qualname__)
     _OPEN.add(id(value))
@@ -148,7 +149,7 @@ def _once(value) -> str:
         _OPEN.discard(id(value))
 
 
-# What is being described, so that a local class or function that holds itself comes to an end.
+# Values that are being described, so that a class or function that contains itself does not recurse forever.
 _OPEN: set[int] = set()
 
 
@@ -165,7 +166,7 @@ def _bytes(code: types.CodeType) -> str:
 def _anything(value) -> str:
     try:
         return f"{_class(type(value))}#{joblib.hash(value)}"
-    except Exception as error:  # whatever pickling it raises
+    except Exception as error:  # pickling may raise any exception
         raise InputError(
             f"The training recipe holds a {type(value).__name__} that guestlist cannot identify across runs ({error}). "
             "Pass recipe='…', a text that you change whenever the training changes."
@@ -182,12 +183,12 @@ def _version(cls: type) -> str | None:
 
 @functools.cache
 def _version_of(module: str) -> str | None:
-    """The version of the package that a module belongs to; None for one that is not installed."""
+    """Return the version of the package that a module belongs to; None if it is not installed."""
     top = module.partition(".")[0]
     if top in sys.stdlib_module_names and top != "__main__":
         return "python"
     package = importlib.import_module(top)
-    # A package that is worked on keeps its version while its source changes.
+    # A package in development keeps its version while its source changes, so its source identifies it.
     where = getattr(package, "__file__", None) or next(iter(getattr(package, "__path__", ())), "")
     if not {"site-packages", "dist-packages"} & set(Path(where).parts) and top != "guestlist":
         return None

@@ -141,7 +141,7 @@ def lazy_part(values: Mapping[str, np.ndarray], name: str, records: np.ndarray) 
 
 
 def lazy_columns(values: Mapping[str, np.ndarray], name: str, records: np.ndarray) -> np.ndarray:
-    """Return (models, chosen) of a matrix, which is computed as a whole only if it must be."""
+    """Return (models, chosen) of a matrix; the whole matrix is computed only if necessary."""
     part = lazy_part(values, name, records)
     if part is not None:
         return part

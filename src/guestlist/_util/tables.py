@@ -15,19 +15,19 @@ from guestlist._util.environment import path_error, path_exists
 from guestlist._util.text import MAX_CHOICES, close_matches, format_bytes
 from guestlist.errors import InputError
 
-# Bytes of a value in memory, by its type in a Parquet file; of a text, those of its position.
+# Bytes of a value in memory, by its type in a Parquet file; for a text, the size of its offset.
 WIDTHS = {"BOOLEAN": 1, "INT32": 4, "FLOAT": 4}
 MAX_WIDTH = 8
-# Where a machine does not say how much memory it has.
+# Memory to assume if the machine does not report it.
 DEFAULT_MEMORY = 1 << 35
-# What a container may use, which is less than its machine has.
+# File with the memory limit of a container, which may be below that of its machine.
 CGROUP_LIMIT = Path("/sys/fs/cgroup/memory.max")
 
 
 def read_parquet(path: str | Path) -> pd.DataFrame:
-    """The table in a Parquet file; ValueError where it does not fit into memory, and pyarrow's errors where it is damaged.
+    """Read a Parquet file; raise ValueError if it does not fit into memory, and pyarrow's errors if it is damaged.
 
-    A value that occurs a billion times in a column takes a few bytes of a file.
+    The size of the file is no guide: a value that occurs a billion times in a column takes a few bytes.
     """
     import pyarrow.parquet
 
@@ -47,7 +47,7 @@ def read_parquet(path: str | Path) -> pd.DataFrame:
 
 
 def _chunks(metadata):
-    """Every column of every group of rows."""
+    """Yield every column of every row group."""
     for group in range(metadata.num_row_groups):
         part = metadata.row_group(group)
         yield from (part.column(column) for column in range(part.num_columns))
@@ -60,14 +60,14 @@ def _claimed(metadata) -> int:
 
 
 def _long_texts(metadata, limit: int) -> list[str]:
-    """Columns of texts that may be too many: each as long as all of them together."""
+    """Return the text columns that might exceed the limit if every value were as long as all stored texts together."""
     texts = (chunk for chunk in _chunks(metadata) if chunk.physical_type == "BYTE_ARRAY")
     names = (chunk.path_in_schema for chunk in texts if chunk.num_values * chunk.total_uncompressed_size > limit)
     return list(dict.fromkeys(names))
 
 
 def _written_out(path: str | Path, columns: list[str]) -> int:
-    """Bytes of the texts in some columns: one that repeats is stored once in the file, and in the table each time."""
+    """Return the bytes of the texts in some columns: the file stores a repeated text once, the table every time."""
     if not columns:
         return 0
     import pyarrow.compute
@@ -77,7 +77,7 @@ def _written_out(path: str | Path, columns: list[str]) -> int:
     with pyarrow.parquet.ParquetFile(path, read_dictionary=columns) as file:
         for batch in file.iter_batches(columns=columns):
             for values in batch.columns:
-                if not pyarrow.types.is_dictionary(values.type):  # part of a list, which no table here has
+                if not pyarrow.types.is_dictionary(values.type):  # part of a list, which tables here do not contain
                     total += values.nbytes
                     continue
                 lengths = pyarrow.compute.binary_length(values.dictionary).to_numpy(zero_copy_only=False)
@@ -87,27 +87,27 @@ def _written_out(path: str | Path, columns: list[str]) -> int:
 
 
 def available_memory() -> int:
-    """Bytes of memory that there are here, of this machine or of the container."""
+    """Return the bytes of memory of this machine, or of the container."""
     limits = [DEFAULT_MEMORY]
     with suppress(AttributeError, OSError, ValueError):  # not on Windows
         limits = [os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")]
-    with suppress(OSError, ValueError):  # "max": as much as the machine has
+    with suppress(OSError, ValueError):  # "max": no limit
         limits.append(int(CGROUP_LIMIT.read_text()))
     return min(limit for limit in limits if limit > 0)
 
 
-# Columns in which pandas keeps the index of a table.
+# Columns in which pandas stores the index of a table.
 INDEX = re.compile(r"__index_level_\d+__")
 QUOTED = re.compile(r'"[^"]*"')
 # Lines that tell how a file separates its columns.
 LOOKED_AT = 20
-# Separators that also occur in names and texts, so that every line must agree, each with what a cell is: R's write.table
-# has blanks.
+# Separators that also occur in names and texts, each with the pattern of a cell. All lines must have the same number of
+# cells. R's write.table uses blanks.
 SELDOM = {
     r"\s+": re.compile(r'(?:"[^"]*"|[^\s"])+'),
     ":": re.compile(r'(?:"[^"]*"|[^:\n"])+'),
 }
-# What a column is given as, with the name of the option.
+# Role of a column, with the name of the option.
 ROLES = {
     "label": "the label (--label)",
     "member": "the member (--member)",
@@ -119,10 +119,10 @@ ROLES = {
 
 
 def read_table(path: str | Path, *, text: Sequence[str] = ()) -> pd.DataFrame:
-    """The table in a CSV, TSV or Parquet file, without what pandas writes down of an index.
+    """Read a CSV, TSV or Parquet file, without the columns in which pandas stores an index.
 
     Args:
-        text: columns of a CSV file that are names, and not numbers: 007 is not 7.
+        text: columns of a CSV file to read as text, so that 007 does not become 7.
     """
     path = Path(path)
     readers: dict[str, Callable[[Path], pd.DataFrame]] = {
@@ -145,7 +145,7 @@ def read_table(path: str | Path, *, text: Sequence[str] = ()) -> pd.DataFrame:
         ) from error
     except PermissionError as error:
         raise path_error(path, error) from error
-    except Exception as error:  # the readers have many words for a damaged file
+    except Exception as error:  # the readers raise many exceptions for a damaged file
         words = " ".join(str(error).split()).rstrip(".")
         raise InputError(
             f"Cannot read {path} as {path.suffix[1:]}: {words}. Check that the file is complete and in this format."
@@ -153,7 +153,7 @@ def read_table(path: str | Path, *, text: Sequence[str] = ()) -> pd.DataFrame:
 
 
 def without_index(table: pd.DataFrame) -> pd.DataFrame:
-    """The table without the columns in which pandas keeps an index, as other libraries read its Parquet files."""
+    """Return the table without the columns in which pandas stores an index; other libraries read them from Parquet files."""
     names = [name for name in table.columns if not INDEX.fullmatch(str(name))]
     if len(names) == len(table.columns):
         return table
@@ -162,7 +162,7 @@ def without_index(table: pd.DataFrame) -> pd.DataFrame:
 
 def _read_csv(path: Path, text: Sequence[str]) -> pd.DataFrame:
     table = pd.read_csv(path, dtype=dict.fromkeys(text, str), **_form_of(path))
-    # R writes row names as a column without a name. Row numbers are no ids.
+    # R writes row names as a column without a name. Row numbers are not ids.
     counts = table.index.equals(pd.RangeIndex(1, len(table) + 1))
     if not counts:
         return table
@@ -191,7 +191,7 @@ def _divides(lines: Sequence[str], cell: re.Pattern) -> bool:
 
 
 def check_columns(path: str | Path, columns: Sequence[str | None], *, side: str) -> None:
-    """Refuse a table without these columns, from its head alone; files that cannot be read are reported when they are read."""
+    """Raise if the header of a table lacks these columns; files that cannot be read are reported when they are read."""
     path = Path(path)
     wanted = [column for column in columns if column is not None]
     try:
@@ -207,10 +207,10 @@ def check_columns(path: str | Path, columns: Sequence[str | None], *, side: str)
 
 
 def check_roles(exclusive: Mapping[str, str | None], **others: str | Sequence[str] | None) -> None:
-    """Refuse one column in two roles, such as a label that is also a feature.
+    """Raise if one column has two roles, such as a label that is also a feature.
 
     Args:
-        exclusive: role to column, of roles that share their column with no other role.
+        exclusive: role to column, for roles that cannot share a column with another role.
         others: roles that may share a column: a person column may also be the id or a group.
     """
     taken: dict[str, str] = {}
@@ -225,7 +225,7 @@ def check_roles(exclusive: Mapping[str, str | None], **others: str | Sequence[st
 
 
 def require(table: pd.DataFrame, columns: Sequence[str], side: str) -> None:
-    """Refuse a table without these columns."""
+    """Raise if a table lacks these columns."""
     missing = [column for column in columns if column not in table.columns]
     if missing:
         raise InputError(
@@ -274,9 +274,9 @@ def encode_tables(table: pd.DataFrame, *others: pd.DataFrame) -> list[np.ndarray
     return [np.asarray(encoder.transform(each[table.columns]), dtype=np.float64) for each in (table, *others)]
 
 
-LOOKED_AT = 1000  # values that tell whether a column is free text
-SHORT = 20  # characters; shorter strings, on average, are names
-LONGEST_WORD = 5000  # characters of a text that are read
+LOOKED_AT = 1000  # number of values that decide whether a column is free text
+SHORT = 20  # characters; columns with a smaller mean length are names
+LONGEST_WORD = 5000  # number of characters of a text that are read
 WIDTH = 192  # columns of numbers that represent a text
 GRAM = 3
 
@@ -288,7 +288,7 @@ def is_text(values) -> bool:
 
 
 def not_a_text(values) -> int | None:
-    """The place of the first value that is neither a text nor missing, among some that are texts; None where there is none."""
+    """Return the position of the first value that is neither text nor missing, if others are text; None if there is none."""
     if getattr(values, "ndim", 1) != 1:
         return None
     others = (at for at, value in enumerate(values) if not isinstance(value, str) and not _missing(value))
@@ -308,7 +308,7 @@ def is_unicode(values: Iterable[str]) -> bool:
 
 
 def as_unicode(values: np.ndarray) -> np.ndarray:
-    """(records,) the same texts, with lone surrogates written as escapes such as ``\\ud800``."""
+    """Return (records,) the same texts, with lone surrogates escaped, as in ``\\ud800``."""
     if is_unicode(values):
         return values
     escaped = (text.encode("utf-8", "backslashreplace").decode() for text in values)
@@ -326,9 +326,9 @@ def is_free(column: pd.Series) -> bool:
 
 
 def grams(texts: Iterable) -> np.ndarray:
-    """(texts, WIDTH) which sequences of three characters a text has, each counted in one of so many columns, with a sign.
+    """Return (texts, WIDTH) character trigrams of each text, hashed into ``WIDTH`` signed columns.
 
-    Two texts are near if they share much. Rows have unit length; a missing text is a row of zeros.
+    Two texts are close if they share many trigrams. Rows have unit length; a missing text is a row of zeros.
 
     >>> same, near, far = grams(["a quiet day", "a quiet days", "all is well"])
     >>> bool(same @ near > 0.7 > 0.2 > same @ far)
@@ -339,7 +339,7 @@ def grams(texts: Iterable) -> np.ndarray:
     for row, text in enumerate(documents):
         if not isinstance(text, str):
             continue
-        # A number per character, whatever the script; blanks around it, so that short texts have sequences too.
+        # One number per character in any script; blanks around the text, so that short texts have trigrams too.
         letters = f" {text[:LONGEST_WORD].lower()} ".encode("utf-32-le", "surrogatepass")
         code = np.frombuffer(letters, dtype=np.uint32).astype(np.uint64)
         mixed = np.zeros(max(len(code) - GRAM + 1, 0), dtype=np.uint64)

@@ -28,10 +28,9 @@ def close_matches(name: object, choices: Iterable[str]) -> str:
     return f"{', '.join(closest)} and {len(names) - len(closest)} others"
 
 
-# These turn the direction of the text after them: a record's id could reverse the digits of our figures.
+# Characters that reverse the direction of text: a record's id could reverse the digits of a number.
 TURNING = frozenset("\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
-# What a spreadsheet takes for the beginning of a formula, and what it takes for a number. The script of the page, page.js,
-# has the same rule.
+# Text that a spreadsheet reads as a formula, and as a number. The page's script, page.js, has the same rule.
 FORMULA = re.compile(r"[=+\-@\t\r\n]")
 NUMBER = re.compile(r"[+\-]?([0-9][0-9,]*\.?[0-9]*|\.[0-9]+)(e[+\-]?[0-9]+)?%?", re.IGNORECASE)
 # Maximum number of characters of another library's message.
@@ -50,7 +49,7 @@ def single_line(text: str) -> str:
 def reason(error: BaseException) -> str:
     """Summarise an exception of another library: its type and the beginning of its first line.
 
-    The lines after it may show the values of records, which are not for the log of a build.
+    Later lines may contain values of records, which must not appear in a build log.
 
     >>> reason(ValueError("Complex data not supported\\n[[0.125+0.j 0.5+0.j]]\\n"))
     'ValueError: Complex data not supported'
@@ -68,7 +67,7 @@ def _disturbs(character: str) -> bool:
 
 
 def for_spreadsheets(table):
-    """A table with an apostrophe before every text, and every name of a column, that a spreadsheet would compute."""
+    """Return a table with an apostrophe before every text and column name that a spreadsheet would evaluate."""
     return table.rename(columns=_no_formula).map(_no_formula)
 
 
@@ -89,7 +88,7 @@ def count(number: float) -> str:
 
 
 def percent(share: float | str, side: int = 0) -> str:
-    """Format a share to three digits, never as 0% or 100% unless it is: ``0.1%``.
+    """Format a share to three digits, as 0% or 100% only if it is exactly that: ``0.1%``.
 
     Args:
         share: Number between 0 and 1.
@@ -158,7 +157,7 @@ def duration(seconds: float) -> str:
 
 
 def interval(estimate: Estimate, form: NumberFormat = decimal) -> str:
-    """Format the ends of an interval, rounded outwards: ``0.690 to 0.741``; empty where the estimate is withheld."""
+    """Format the ends of an interval, rounded outwards: ``0.690 to 0.741``; empty if the estimate is withheld."""
     if math.isnan(estimate.value):
         return ""
     return f"{form(estimate.low, -1)} to {form(estimate.high, 1)}"

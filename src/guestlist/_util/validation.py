@@ -17,10 +17,10 @@ LONGEST = 80
 
 
 def short_repr(value: Any) -> str:
-    """A value for a message: on one line, and not longer than one."""
+    """Return a value for a message: on one line, and truncated."""
     try:
         text = single_line(repr(value))
-    except Exception:  # what cannot even be written down
+    except Exception:  # a user's ``repr`` may fail
         text = f"a {type(value).__name__}"
     if len(text) <= LONGEST:
         return text
@@ -28,7 +28,7 @@ def short_repr(value: Any) -> str:
 
 
 def integer(name: str, value: Any, low: int = 0, high: int | None = None) -> int:
-    """Return an integer of at least ``low``; booleans are refused.
+    """Return an integer of at least ``low``; raise for booleans.
 
     >>> integer("k", np.int64(3), 1)
     3
@@ -44,7 +44,7 @@ def integer(name: str, value: Any, low: int = 0, high: int | None = None) -> int
 
 
 def number(name: str, value: Any, low: float = -math.inf, high: float = math.inf, ends: str = "()") -> float:
-    """A number between two others; ``ends`` marks which of them are included. NaN is refused.
+    """Return a number between two limits; ``ends`` marks which of them are included. NaN raises.
 
     >>> number("share", 0.1, 0, 1)
     0.1
@@ -85,7 +85,7 @@ def array(name: str, values: Any) -> np.ndarray:
 
 
 def numbers(name: str, values: Any) -> np.ndarray:
-    """An array of float64; text, dates and complex numbers are none."""
+    """Return an array of float64; raise for text, dates and complex numbers."""
     converted = array(name, values)
     if converted.dtype.kind in "fiub":
         return converted.astype(np.float64)
@@ -118,7 +118,7 @@ def words(name: str, value: Any) -> tuple[str, ...]:
 
 
 def as_path(name: str, value: Any) -> Path:
-    """A path, of a file or a folder."""
+    """Return a value as the path of a file or a folder."""
     if not isinstance(value, str | os.PathLike) or not str(value) or "\0" in str(value):
         raise ValueError(f"Expected {name}={short_repr(value)} to be a path.")
     return Path(value)
@@ -139,7 +139,7 @@ class FitParams:
 
     Args:
         options: name to a value that is passed as it is.
-        values: name to (records, …) values, of which each model gets those of its training records.
+        values: name to (records, …) values; each model gets those of its training records.
     """
 
     options: Mapping[str, Any] = field(default_factory=dict)
@@ -151,7 +151,7 @@ class FitParams:
 
     @property
     def arguments(self) -> dict[str, Any]:
-        """All arguments, by the names under which ``fit`` takes them."""
+        """Return all arguments of ``fit`` by name."""
         return {**self.options, **self.values}
 
 
@@ -159,7 +159,8 @@ def split_by_side(fit_params: Mapping[str, Any], sizes: Mapping[str, int]) -> di
     """Return the arguments for each set of records: members, non-members, and the population if there is one.
 
     Args:
-        given: as the user wrote it. A tuple has one array per set, with one value per record; all else is passed as it is.
+        fit_params: the user's arguments. A tuple has one array per set, with one value per record; other values are
+            passed unchanged.
         sizes: name of each set to its number of records.
     """
     if not isinstance(fit_params, Mapping) or not all(isinstance(name, str) for name in fit_params):
@@ -195,8 +196,8 @@ def _by_side(name: str, value: tuple, sizes: Mapping[str, int]) -> dict[str, np.
 
 
 def _check_not_per_record(name: str, value: Any, sizes: Mapping[str, int]) -> None:
-    """Refuse an array with one value per member: references train on non-members too."""
-    # DataFrames, Series and arrays; a list of as many values as there are members is one as well.
+    """Raise for an array with one value per member: references train on non-members too."""
+    # DataFrames, Series and arrays; a list with one value per member counts as one too.
     per_record = (hasattr(value, "shape") and np.ndim(value) > 0) or isinstance(value, list)
     if per_record and len(value) in (sizes["members"], sum(sizes.values())):
         parts = ", ".join(f"{side}_values" for side in sizes)

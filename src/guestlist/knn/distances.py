@@ -13,19 +13,19 @@ import numpy as np
 from threadpoolctl import ThreadpoolController
 
 BLOCK_BYTES = 16 * 2**20
-FEWEST_ROWS = 32  # below it a matrix product loses its speed
+FEWEST_ROWS = 32  # a matrix product of fewer rows is slow
 
 Progress = Callable[[Sequence], Iterable]
 
 
 def split_blocks(tests: int, n: int, itemsize: int = 8) -> list[slice]:
-    """Slices of the test records whose distances to ``n`` records fill about ``BLOCK_BYTES``."""
+    """Split the test records into slices whose distances to ``n`` records fill about ``BLOCK_BYTES``."""
     rows = max(BLOCK_BYTES // (n * itemsize), FEWEST_ROWS)
     return [slice(start, min(start + rows, tests)) for start in range(0, tests, rows)]
 
 
 def map_in_order(work: Callable, blocks: Sequence, n_jobs: int, progress: Progress | None) -> Iterator:
-    """``work(block)`` for each block, in order, by ``n_jobs`` threads that run a few blocks ahead."""
+    """Yield ``work(block)`` for each block, in order; ``n_jobs`` threads run a few blocks ahead."""
     # BLAS would start its own threads inside each of these threads.
     with _blas().limit(limits=1, user_api="blas"):
         tracked = progress(blocks) if progress else blocks
@@ -43,12 +43,12 @@ def map_in_order(work: Callable, blocks: Sequence, n_jobs: int, progress: Progre
 
 @cache
 def _blas() -> ThreadpoolController:
-    """Looking for the BLAS libraries takes milliseconds, longer than a small problem."""
+    """Return the BLAS controller, cached: finding the libraries takes milliseconds, longer than a small problem."""
     return ThreadpoolController()
 
 
 class Buffers(threading.local):
-    """Scratch matrices, one per thread, that grow to the largest shape asked for."""
+    """Scratch matrices, one per thread, that grow to the largest requested shape."""
 
     def __init__(self):
         self.flat = np.empty(0, dtype=np.uint8)
@@ -61,7 +61,7 @@ class Buffers(threading.local):
 
 
 def label_runs(codes: np.ndarray) -> Iterator[tuple[int, slice]]:
-    """Each run of equal codes, with its code."""
+    """Yield each run of equal codes, with its code."""
     start = 0
     for code, members in groupby(codes.tolist()):
         stop = start + sum(1 for _ in members)
@@ -69,16 +69,16 @@ def label_runs(codes: np.ndarray) -> Iterator[tuple[int, slice]]:
         start = stop
 
 
-DIRECT_FEATURES = {"exact": 32, "fast": 12}  # beyond them a product is faster
+DIRECT_FEATURES = {"exact": 32, "fast": 12}  # with more features a matrix product is faster
 COLUMNS_PER_TILE = 512
 
 
 class Distances(NamedTuple):
     """Distances to fixed training records: ``fill(tests, out)`` writes them to ``out``, (tests, n).
 
-    The caller owns ``out``, of ``dtype``, and should use it again: fresh pages would cost more than the
-    arithmetic. Where a product is taken, a constant per test record is left out, and ``distinct`` numbers
-    the records so that equal ones share a number; else it is None.
+    The caller allocates ``out``, of ``dtype``, and should reuse it: new memory pages cost more than the arithmetic.
+    If distances come from a matrix product, they lack a constant per test record, and ``distinct`` numbers the
+    records so that equal records share a number; otherwise it is None.
     """
 
     fill: Callable[[np.ndarray, np.ndarray], None]
@@ -87,7 +87,7 @@ class Distances(NamedTuple):
 
 
 def squared_distances(x: np.ndarray, *, precision: str = "exact") -> Distances:
-    """Squared distances to the training records ``x``, (n, features) in float64.
+    """Return squared distances to the training records ``x``, (n, features) in float64.
 
     ``precision`` is "exact" (float64) or "fast" (a float32 matrix product).
     """
@@ -96,14 +96,14 @@ def squared_distances(x: np.ndarray, *, precision: str = "exact") -> Distances:
 
 
 def canonical_order(x: np.ndarray) -> np.ndarray:
-    """(n,) an order of the records that depends only on their contents; equal records are adjacent."""
-    rows = np.ascontiguousarray(x + 0.0)  # -0.0 becomes 0.0: equal numbers, equal bytes
+    """Return (n,) an order of the records that depends only on their contents; equal records are adjacent."""
+    rows = np.ascontiguousarray(x + 0.0)  # -0.0 becomes 0.0, so that equal numbers have equal bytes
     return np.argsort(rows.view(np.dtype((np.void, rows.shape[1] * rows.itemsize)))[:, 0], kind="stable")
 
 
 @numba.njit(nogil=True, cache=True)
 def zero_self_distances(out, self_rows, distinct):
-    """After a product: test t is record ``own[t]``, at distance 0 from its equals and nothing else."""
+    """Set distances from a product to 0 where test t, which is record ``self_rows[t]``, meets records equal to it."""
     tiny = np.finfo(out.dtype).tiny
     for t in range(len(out)):
         zero = out[t, self_rows[t]]
@@ -113,7 +113,7 @@ def zero_self_distances(out, self_rows, distinct):
 
 
 def _direct(x: np.ndarray, dtype: type) -> Distances:
-    # In float64 the centre is left alone: subtracting it could only round.
+    # In float64 the data are not centred: subtracting the centre could only add rounding errors.
     centre = _coarse_centre(x) if dtype == np.float32 else 0.0
     columns: np.ndarray = np.ascontiguousarray((x - centre).T, dtype=dtype)
 
@@ -124,7 +124,7 @@ def _direct(x: np.ndarray, dtype: type) -> Distances:
 
 
 def _product(x: np.ndarray, dtype: type) -> Distances:
-    """|x - t|² less |t|², which is the same for all records: the product of (x, |x|²) and (-2t, 1)."""
+    """Return distances |x - t|² - |t|², the product of (x, |x|²) and (-2t, 1); |t|² is the same for all records."""
     distinct, of_record = distinct_records(x)
     centre = _coarse_centre(x)
     distinct = distinct - centre
@@ -136,13 +136,13 @@ def _product(x: np.ndarray, dtype: type) -> Distances:
         if len(distinct) == len(x):
             np.matmul(factors, columns, out=out)
         else:
-            np.take(factors @ columns, of_record, axis=1, out=out, mode="clip")  # clip: without a buffer
+            np.take(factors @ columns, of_record, axis=1, out=out, mode="clip")  # mode "clip" needs no buffer
 
     return Distances(fill, dtype, of_record)
 
 
 def distinct_records(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The distinct records, and (n,) which of them each record is; ``x`` itself if it has no repeats."""
+    """Return the distinct records and (n,) the index of each record among them; ``x`` itself if it has no repeats."""
     order = canonical_order(x)
     new = np.append(True, (x[order[1:]] != x[order[:-1]]).any(axis=1))
     if new.all():
@@ -153,7 +153,7 @@ def distinct_records(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _coarse_centre(x: np.ndarray) -> np.ndarray:
-    """The mean, rounded to the power of two below the spread: close enough, and short in binary."""
+    """Return the mean, rounded to the power of two below the standard deviation: close enough, and short in binary."""
     deviation = x.std(axis=0)
     step = np.exp2(np.floor(np.log2(np.where(deviation > 0, deviation, 1.0))))
     return np.where(deviation > 0, np.round(x.mean(axis=0) / step) * step, x[0])
@@ -163,8 +163,8 @@ def _coarse_centre(x: np.ndarray) -> np.ndarray:
 def _sum_squares(columns, tests, out):
     """Fill ``out`` (tests, n) in tiles that stay in the first-level cache, four features at a time.
 
-    Every pair adds its features up in the same order, and nothing is fused or reordered: equal records,
-    equal bits.
+    Every pair sums its features in the same order, and no operation is fused or reordered, so that equal records have
+    bitwise equal distances.
     """
     features, n = columns.shape
     fours = features - features % 4

@@ -24,16 +24,16 @@ from guestlist.knn.pool import banzhaf_radius, banzhaf_weights, make_pool, self_
 
 @dataclass(frozen=True)
 class NeighbourLists:
-    """The nearest other records of each record, nearest first, with all that tie with the last of them.
+    """Nearest other records of each record, nearest first, including all ties with the last.
 
-    Those of record i are at ``starts[i]:starts[i + 1]`` of the flat arrays.
+    The neighbours of record i are at ``starts[i]:starts[i + 1]`` of the flat arrays.
 
     Args:
-        k, p: of the self-WaKA that the lists are long enough for.
+        k, p: parameters of the self-WaKA for which the lists are long enough.
         starts: (n + 1,).
         index: row of each neighbour.
         distance: squared distance to it.
-        agree: true where it carries the same label.
+        agree: true where it has the same label.
     """
 
     k: int
@@ -142,7 +142,7 @@ def waka_influence_of_each(lists: NeighbourLists) -> np.ndarray:
 
 
 def _check_enough_left(lists: NeighbourLists, gone: np.ndarray) -> None:
-    """Refuse when a list has lost so many neighbours that those beyond it would count."""
+    """Raise if a list has lost so many neighbours that records beyond it would matter."""
     lengths = np.diff(lists.starts)
     lost = np.add.reduceat(np.append(gone[lists.index], False), lists.starts[:-1]) * (lengths > 0)
     needed = banzhaf_radius(lists.n - int(gone.sum()), lists.k, lists.p) - 1
@@ -155,7 +155,7 @@ def _check_enough_left(lists: NeighbourLists, gone: np.ndarray) -> None:
 
 
 def _nearest_others(distances: np.ndarray, rows: np.ndarray, radius: int) -> tuple:
-    """Lengths of the lists of a block, and their records and distances, one list after the other."""
+    """Return the lengths of the lists of a block, and their records and distances, concatenated."""
     index = []
     distance = []
     for row, record in zip(distances, rows, strict=True):
@@ -192,7 +192,7 @@ def _fill_without_each(starts, distance, agree, mass, moment, end, out):
         known = np.empty(2)
         for e in range(len(near)):
             kind = int(match[e])
-            if last[kind] != near[e]:  # alike in a tie: the same influence
+            if last[kind] != near[e]:  # records in a tie have the same influence
                 gone[e] = True
                 last[kind] = near[e]
                 known[kind] = _self_value(near, match, gone, mass, moment, end)
@@ -202,7 +202,7 @@ def _fill_without_each(starts, distance, agree, mass, moment, end, out):
 
 @numba.njit(nogil=True, cache=True)
 def _self_value(near, match, gone, mass, moment, end):
-    """Value of the record itself, before its neighbours in rank and tied with those at distance 0."""
+    """Return the value of the record itself, ranked before its neighbours and tied with those at distance 0."""
     after = 1 + len(near) - gone.sum()
     later = 0.0
     e = len(near) - 1
@@ -263,19 +263,19 @@ def minimisation_curve(
 ) -> MinimisationCurve:
     """Compute the accuracy of a classifier as training records are removed by value, and in random orders.
 
-    Those that stay keep the order of their rows, by which many a classifier breaks ties: with nothing removed,
-    all orders give one accuracy.
+    The remaining records keep the order of their rows, because many classifiers break ties by it. With nothing removed,
+    all orders therefore give the same accuracy.
 
     Args:
         x, y, x_test, y_test: training and test records and their labels.
-        values: (n,) from any function of this package, or any other score.
-        model: a ``Knn``, for scikit-learn's classifier with this k and metric, which has its own way with ties;
+        values: (n,) values from any function of this package, or other scores.
+        model: a ``Knn``, for scikit-learn's classifier with this k and metric, which breaks ties differently;
             or another classifier with scikit-learn's ``fit`` and ``score``. A clone is trained at each step.
-        rng: draws the random orders; also orders records of equal value.
+        rng: random generator of the random orders and of the order among equal values.
         first: remove the "lowest" values first (keep the useful), or the "highest" (drop the exposed).
-        shares: of the records removed at each step, each in [0, 1).
-        repeats: random orders.
-        progress: wrapped around the list of orders, such as ``tqdm``.
+        shares: shares of the records removed at each step, each in [0, 1).
+        repeats: number of random orders.
+        progress: function that wraps the list of orders, such as ``tqdm``.
 
     Returns:
         Accuracy by share removed, by value and at random.
@@ -340,8 +340,8 @@ def onion_effect(x, y, value: Callable, *, share: float = 0.1) -> OnionEffect:
 
     Args:
         x, y: (n, features) and (n,) training records and their labels.
-        value: function (x, y) to (n,), such as ``self_waka``; close over test records where one needs them.
-        share: of the records removed, in (0, 1); at least one is. Equal values: lower rows first.
+        value: function (x, y) to (n,), such as ``self_waka``; a closure can hold test records.
+        share: share of the records to remove, in (0, 1); at least one is removed, and of equal values lower rows first.
 
     >>> from guestlist.knn import self_waka
     >>> onion_effect([[0.0], [1.0], [2.0]], [1, 0, 1], lambda x, y: self_waka(x, y, Knn(k=1))).change

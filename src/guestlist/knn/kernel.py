@@ -4,14 +4,14 @@ import numba
 import numpy as np
 
 INTERVALS_PER_EDGE = 6
-MOST_INTERVALS = 1 << 22  # so that float32 counts them exactly
+MOST_INTERVALS = 1 << 22  # float32 represents these counts exactly
 PAD = 3  # the two comparisons may read this far beyond the last edge
 U32_ONE = np.uint32(1)
 
 
 @numba.njit(inline="always")
 def tie_values(before, after, matching, mass, moment, end, later):
-    """Value of a matching and a mismatching member of a tie at ranks before+1..after; the new ``later``."""
+    """Return the values of a match and a mismatch in a tie at ranks before+1..after, and the new ``later``."""
     members = after - before
     weight = mass[after] - mass[before]
     behind = end - mass[after]
@@ -34,8 +34,8 @@ def add_all_values(distances, matching, low, high, mass, moment, end, out):
         distances: (tests, n) squared distances.
         matching: (tests, high - low) the slice [low, high) of them, sorted.
         low, high: positions of the records with the label of these tests.
-        mass, moment, end: of the weights.
-        out: shape (1, n) sums over tests; (tests, n) keeps them apart.
+        mass, moment, end: tables of the weights.
+        out: shape (1, n) for sums over tests; (tests, n) for one row per test.
     """
     n = distances.shape[1]
     slots, edges, ties, starts, counts, match, mismatch = _scratch(distances, high - low)
@@ -56,7 +56,7 @@ def add_all_values(distances, matching, low, high, mass, moment, end, out):
 
 @numba.njit(nogil=True, cache=True)
 def write_self_values(distances, matching, low, high, self_rows, mass, moment, end, out):
-    """Write the value of record ``own[t]``, of the tests' class, to ``out[t]``; the rest as above."""
+    """Write the value of record ``self_rows[t]``, of the tests' class, to ``out[t]``; other arguments as above."""
     slots, edges, ties, starts, counts, match, mismatch = _scratch(distances, high - low)
     for t in range(len(distances)):
         n_edges = distinct_edges(matching[t], edges, ties)
@@ -78,7 +78,7 @@ def _scratch(distances, matching):
 
 @numba.njit(nogil=True, cache=True)
 def distinct_edges(ordered, edges, ties):
-    """Fill the distinct values of a sorted row and how often each occurs; return their number."""
+    """Fill the distinct values of a sorted row and their counts; return the number of distinct values."""
     n_edges = 0
     for value in ordered:
         if n_edges > 0 and edges[n_edges - 1] == value:
@@ -93,22 +93,22 @@ def distinct_edges(ordered, edges, ties):
 
 @numba.njit(nogil=True, cache=True)
 def fill_slots(row, edges, n_edges, starts, slots):
-    """Fill each record's slot: twice the number of edges below it, plus 1 where it meets an edge."""
+    """Fill each record's slot: twice the number of edges below it, plus 1 if it equals an edge."""
     if n_edges == 0:
         slots[:] = 0
         return
     first = edges[0]
     span = edges[n_edges - 1] - edges[0]
     intervals = min(INTERVALS_PER_EDGE * n_edges, MOST_INTERVALS)
-    # One interval for all where the edges span so little that the scale would overflow.
+    # Use one interval if the edges span so little that the scale would overflow.
     scale = edges.dtype.type(intervals / span if span > 1e-30 * intervals else 0.0)
     last = edges.dtype.type(intervals - 1)
     zero = edges.dtype.type(0)
     _fill_starts(edges, n_edges, first, scale, last, starts)
-    # A pass of its own, since it runs four or eight records at a time.
+    # This is a separate pass because it processes four or eight records at a time.
     for i in range(len(row)):
         slots[i] = np.int32(max(min((row[i] - first) * scale, last), zero))
-    # Unsigned throughout: a signed index costs a test for negative ones at every access.
+    # Indices are unsigned: a signed index costs a test for negative values at every access.
     for i in range(len(row)):
         distance = row[i]
         interval = slots[i]
@@ -124,9 +124,9 @@ def fill_slots(row, edges, n_edges, starts, slots):
 
 @numba.njit(inline="always")
 def _fill_starts(edges, n_edges, first, scale, last, starts):
-    """Fill the number of edges that lie in earlier intervals, for each interval and for their end.
+    """Fill the number of edges in earlier intervals, for each interval and for the end.
 
-    No branches: how many edges an interval holds cannot be predicted.
+    There are no branches, because the number of edges in an interval cannot be predicted.
     """
     end = np.int64(last) + 1
     starts[: end + 1] = np.uint32(0)
@@ -140,7 +140,7 @@ def _fill_starts(edges, n_edges, first, scale, last, starts):
 
 @numba.njit(inline="always")
 def _search(edges, below, stop, distance):
-    """Number of edges below ``distance``, known to be in [below, stop]; halving without branches."""
+    """Return the number of edges below ``distance``, known to be in [below, stop], by a branch-free binary search."""
     size = np.uint32(stop - below)
     while size > 0:
         half = np.uint32((size + U32_ONE) >> U32_ONE)
@@ -177,7 +177,7 @@ HANDS_PER_RECORD = 4
 
 @numba.njit(nogil=True, cache=True)
 def nearest(row, radius):
-    """Numbers and distances of the ``radius`` nearest and all that tie with the last, nearest first."""
+    """Return the indices and distances of the ``radius`` nearest records and all ties with the last, nearest first."""
     bound = _upper_bound(row, radius)
     count = 0
     for distance in row:
@@ -204,7 +204,7 @@ def _upper_bound(row, radius):
     if hands >= len(row):
         return row.max()
     smallest = row[:hands].copy()
-    # A hand takes records at regular steps, because neighbours in memory have one class and are often close.
+    # Each sample takes records at regular steps, because adjacent records in memory share a class and are often close.
     for start in range(hands, len(row), hands):
         for h in range(min(hands, len(row) - start)):
             smallest[h] = min(smallest[h], row[start + h])
@@ -213,7 +213,7 @@ def _upper_bound(row, radius):
 
 @numba.njit(nogil=True, cache=True)
 def quickselect(values, rank):
-    """The value at ``rank`` if they were sorted; they are reordered (Hoare 1961).
+    """Return the value at ``rank`` in sorted order; the values are reordered in place (Hoare 1961).
 
     ``np.partition`` does the same, and takes numba seconds to compile.
     """
@@ -243,7 +243,7 @@ def quickselect(values, rank):
 
 @numba.njit(nogil=True, cache=True)
 def add_near_values(distances, low, high, radius, mass, moment, end, out):
-    """Add the values of the nearest records for each test record of one label; as ``kernel.add_values``."""
+    """Add the values of the nearest records for each test record of one label; arguments as for ``add_all_values``."""
     for t in range(len(distances)):
         index, near = nearest(distances[t], radius)
         into = out[min(t, len(out) - 1)]
@@ -259,7 +259,7 @@ def add_near_values(distances, low, high, radius, mass, moment, end, out):
 
 @numba.njit(nogil=True, cache=True)
 def write_self_near_values(distances, low, high, radius, mass, moment, end, out):
-    """Write to ``out[t]`` the value of a matching record at distance 0 of each test record: its own value."""
+    """Write to ``out[t]`` the value of a matching record at distance 0 from test record t: its self-value."""
     for t in range(len(distances)):
         index, near = nearest(distances[t], radius)
         later = 0.0
@@ -272,7 +272,7 @@ def write_self_near_values(distances, low, high, radius, mass, moment, end, out)
 
 @numba.njit(inline="always")
 def _tie(index, near, after, low, high):
-    """Return the start of the tie that ends at ``after``, and how many of its members match."""
+    """Return the start of the tie that ends at ``after``, and the number of its members that match."""
     before = after - 1
     while before > 0 and near[before - 1] == near[after - 1]:
         before -= 1

@@ -15,10 +15,10 @@ def fill_loss_distributions(distances, low, high, self_rows, radius, k, p, insid
     """Fill (tests, k + 1) probabilities of 0, …, k matches, for models trained with and without the record.
 
     Args:
-        distances: (tests, n) from each record to all, exactly 0 to itself and its equals.
+        distances: (tests, n) distances from each record to all, exactly 0 to itself and to equal records.
         low, high: positions of the records of its class.
-        own: (tests,) position of the record itself.
-        radius: neighbours to walk; what lies beyond is left out, unless all are walked.
+        self_rows: (tests,) position of the record itself.
+        radius: number of neighbours to visit; the probability beyond is omitted unless all are visited.
     """
     for t in range(len(distances)):
         index, near = nearest(distances[t], radius + 1)
@@ -39,7 +39,7 @@ def _distribution_without(near, match, complete, k, p, distribution):
 
 @numba.njit(nogil=True, cache=True)
 def _distribution_with(near, match, complete, k, p, distribution):
-    """The record is always kept, and tied with its equals: it has a place unless k of them come before it."""
+    """Fill the distribution with the record: it votes unless k records equal to it are ranked before it."""
     equals = 0
     while equals < len(near) and near[equals] == 0:
         equals += 1
@@ -55,7 +55,7 @@ def _distribution_with(near, match, complete, k, p, distribution):
                 distribution[hits] += displaced * split[hits]
         elif drawn < equals:
             _draw(split, matching, equals, drawn)
-    if k > 1:  # fewer than k - 1 equals are kept: they and the record all have places, and the walk goes on
+    if k > 1:  # fewer than k - 1 equal records are kept: all of them vote, and so do farther records
         right = _nothing_kept(k)
         wrong = _nothing_kept(k)
         _pass(right, matching, p)
@@ -65,7 +65,7 @@ def _distribution_with(near, match, complete, k, p, distribution):
 
 @numba.njit(nogil=True, cache=True)
 def _walk(near, match, first, n_places, right, wrong, p, complete, distribution):
-    """Add the chances of matches among the ``places`` nearest kept, the last of them not before ``first``."""
+    """Add the probabilities of matches among the ``n_places`` nearest kept records, the last at ``first`` or later."""
     start = first
     while start < len(near):
         stop = start + 1
@@ -77,14 +77,14 @@ def _walk(near, match, first, n_places, right, wrong, p, complete, distribution)
             _fill_from_tie(matching, members, n_places, right, wrong, p, distribution)
             _pass(right, matching, p)
             _pass(wrong, members - matching, p)
-        else:  # alike: in any order
+        else:  # all match or none does, so their order does not matter
             for _ in range(members):
                 hit = int(matching > 0)
                 for a in range(n_places):
                     distribution[a + hit] += p * right[a] * wrong[n_places - 1 - a]
                 _pass(right if hit else wrong, 1, p)
         start = stop
-    if complete:  # places that stay empty
+    if complete:  # fewer kept records than places
         for a in range(n_places):
             for b in range(n_places - a):
                 distribution[a] += right[a] * wrong[b]
@@ -92,12 +92,12 @@ def _walk(near, match, first, n_places, right, wrong, p, complete, distribution)
 
 @numba.njit(nogil=True, cache=True)
 def _fill_from_tie(matching, members, n_places, right, wrong, p, distribution):
-    """Add the chances that the last 1, 2, … places are filled from a tie."""
+    """Add the probabilities that the last 1, 2, … places are filled from a tie."""
     at_least, _ = _at_least(members, n_places, p)
     split = _nothing_kept(n_places)
     for drawn in range(min(n_places, members)):
         _draw(split, matching, members, drawn)
-        n_before = n_places - drawn - 1  # found before the tie
+        n_before = n_places - drawn - 1  # places filled before the tie
         for a in range(n_before + 1):
             before = right[a] * wrong[n_before - a] * at_least[drawn + 1]
             for hits in range(drawn + 2):
@@ -106,7 +106,7 @@ def _fill_from_tie(matching, members, n_places, right, wrong, p, distribution):
 
 @numba.njit(nogil=True, cache=True)
 def _draw(split, matching, members, drawn):
-    """Update the distribution of matches for one more member, drawn without replacement."""
+    """Update the distribution of matches for one additional member, drawn without replacement."""
     remaining = members - drawn
     for hits in range(min(drawn + 1, len(split) - 1), -1, -1):
         stay = split[hits] * max(remaining - (matching - hits), 0) / remaining
@@ -125,7 +125,7 @@ def _pass(binomial, steps, p):
 
 @numba.njit(nogil=True, cache=True)
 def _at_least(members, largest, p):
-    """Chances that at least 0, …, most of ``members`` are kept; and for most, the sum over fewer members."""
+    """Return P(at least t of ``members`` are kept) for t up to ``largest``; for the last, also the sum over fewer members."""
     binomial = _nothing_kept(largest)
     at_least = _nothing_kept(largest)
     over_fewer = 0.0
@@ -139,9 +139,9 @@ def _at_least(members, largest, p):
 
 @numba.njit(nogil=True, cache=True)
 def _places_of_one(equals, k, p):
-    """Chances that k places are filled within a tie, with and without one sure member of it.
+    """Return the probabilities that a tie fills k places with, and without, one member that is always kept.
 
-    It comes after 0, …, equals others with the same chance, and has no place if k of those are kept.
+    The number of others ranked before it is uniform on 0, …, ``equals``; it has no place if k of those are kept.
     """
     at_least, over_fewer = _at_least(equals + 1, k, p)
     return k * at_least[k] / ((equals + 1) * p), over_fewer / (equals + 1)
@@ -154,8 +154,8 @@ def _nothing_kept(largest):
     return distribution
 
 
-# Mass of the distributions that may be left out beyond the walked neighbours, and the chance below which that could
-# show in twelve digits: such records are walked again, to the end.
+# Probability that may be omitted beyond the visited neighbours, and the probability below which this could change
+# twelve digits: for such records all neighbours are visited.
 LEFT_OUT = 1e-32
 SURE = 1e-20
 
@@ -165,9 +165,9 @@ Distributions = tuple[np.ndarray, np.ndarray]
 def knn_loss_distributions(
     x, y, knn: Knn = Knn(), *, p: float = 0.5, evaluated=None, n_jobs: int = 1, progress: Progress | None = None
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Exact distributions of each record's loss, over K-NN models that trained on it and those that did not.
+    """Compute exact distributions of each record's loss over K-NN models trained with and without it.
 
-    A model trains on a subset that holds each other record with probability ``p``. Its loss at a record
+    A model is trained on a subset that contains each other record with probability ``p``. Its loss at a record
     is the share of the k nearest members with another label; a missing neighbour counts as one.
 
     Args:
@@ -178,7 +178,7 @@ def knn_loss_distributions(
         p, n_jobs, progress: as for ``knn_banzhaf``.
 
     Returns:
-        Two arrays (evaluated, k + 1): the chances of the losses 0, 1/k, …, 1 with the record, and without it.
+        Two arrays (evaluated, k + 1): the probabilities of the losses 0, 1/k, …, 1 with the record, and without it.
 
     >>> inside, outside = knn_loss_distributions([[0.0], [1.0], [2.0]], [1, 0, 1], Knn(k=1))
     >>> inside[0], outside[0]
@@ -203,11 +203,11 @@ def knn_likelihood_ratio(
     n_jobs: int = 1,
     progress: Progress | None = None,
 ) -> np.ndarray:
-    """Exact LiRA scores of a K-NN target: log chance of its loss with the record, minus the same without it.
+    """Compute exact LiRA scores of a K-NN target: log probability of its loss with the record, minus that without it.
 
-    What LiRA (Carlini et al. 2022) estimates from shadow models, here without error, hence by Neyman and
-    Pearson the most powerful attack on the target's output for a record, if it trained on each with
-    probability ``p``.
+    LiRA (Carlini et al. 2022) estimates this ratio from shadow models; here it is exact. By the Neyman-Pearson lemma it
+    is the most powerful attack on the target's output for a record, if the target trained on each record with probability
+    ``p``.
 
     Args:
         x, y: (n, features) and (n,) all records that may be members, and their labels.
@@ -218,8 +218,8 @@ def knn_likelihood_ratio(
         p, n_jobs, progress: as for ``knn_banzhaf``.
 
     Returns:
-        (evaluated,) scores; inf or -inf where only one world can give the loss. NaN where the loss is, or
-        where it has no chance (less than 1e-300) in either world.
+        (evaluated,) scores; inf or -inf where the loss is possible only with, or only without, the record. NaN where
+        the loss is NaN, or has probability 0 (less than 1e-300) in both cases.
 
     >>> knn_likelihood_ratio([[0.0], [1.0], [2.0]], [1, 0, 1], [0, 1, 0], Knn(k=1)).round(4)
     array([1.3863,   -inf, 1.3863])
@@ -250,18 +250,18 @@ def t_waka(
     n_jobs: int = 1,
     progress: Progress | None = None,
 ) -> np.ndarray:
-    """Target-WaKA scores: self-WaKA split at the target's loss, what lies above it minus what lies below.
+    """Compute target-WaKA scores: self-WaKA split at the target's loss, the part above it minus the part below.
 
     With F and G the distribution functions of the loss with and without the record, the area between them
-    above the target's loss speaks for membership and that below against it. A loss of 0 gives self-WaKA,
-    1 its negative.
+    above the target's loss is evidence of membership, and the area below it is evidence against. A loss of 0 gives
+    self-WaKA, a loss of 1 its negative.
 
     Args:
         target_loss: (evaluated,) losses of any target in [0, 1], rounded to steps of 1/k; NaN where not known.
         x, y, knn, p, evaluated, n_jobs, progress: as for ``knn_likelihood_ratio``.
 
     Returns:
-        (evaluated,) scores; NaN where the loss is.
+        (evaluated,) scores; NaN where the loss is NaN.
 
     >>> t_waka([[0.0], [1.0], [2.0]], [1, 0, 1], [0, 1, 0], Knn(k=1))
     array([ 0.75, -1.  ,  0.75])
@@ -278,12 +278,12 @@ def t_waka(
 
 
 def _positions(pool: Pool, evaluated) -> np.ndarray:
-    """(evaluated,) positions of the evaluated records in the pool; all of them for None."""
+    """Return (evaluated,) positions of the evaluated records in the pool; all of them for None."""
     return pool.places_of(np.arange(pool.n) if evaluated is None else check_rows(evaluated, pool.n, "evaluated"))
 
 
 def _known_losses(pool: Pool, evaluated, target_loss, k: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return positions and losses (in steps of 1/k) of records with a known loss, and (evaluated,) which they are."""
+    """Return positions and losses (in steps of 1/k) of records with a known loss, and (evaluated,) their mask."""
     positions = _positions(pool, evaluated)
     loss = check_losses(target_loss, len(positions))
     known = ~np.isnan(loss)
@@ -292,7 +292,7 @@ def _known_losses(pool: Pool, evaluated, target_loss, k: int) -> tuple[np.ndarra
 
 
 def _fill_known(known: np.ndarray, scores: np.ndarray) -> np.ndarray:
-    """(evaluated,) the scores of those known, NaN for the others."""
+    """Return (evaluated,) the known scores, NaN for other records."""
     out = np.full(len(known), np.nan)
     out[known] = scores
     return out
@@ -301,7 +301,7 @@ def _fill_known(known: np.ndarray, scores: np.ndarray) -> np.ndarray:
 def _loss_probabilities(
     pool: Pool, positions: np.ndarray, steps: np.ndarray, k: int, p: float, n_jobs: int, progress
 ) -> Distributions:
-    """(places,) chances of the losses steps/k with and without each record, to twelve digits each."""
+    """Return (positions,) probabilities of the losses steps/k with and without each record, to twelve digits."""
     radius = banzhaf_radius(pool.n, k, p, negligible=LEFT_OUT / k)
     inside, outside = _at_loss(_distributions(pool, positions, k, p, radius, n_jobs, progress), steps)
     needs_in, needs_out = _possible(pool, positions, k - steps)
@@ -313,16 +313,16 @@ def _loss_probabilities(
 
 
 def _at_loss(distributions: Distributions, steps: np.ndarray) -> Distributions:
-    """The chance of each record's own loss."""
+    """Return the probability of each record's loss."""
     inside, outside = distributions
     return inside[np.arange(len(steps)), steps], outside[np.arange(len(steps)), steps]
 
 
 def _possible(pool: Pool, positions: np.ndarray, matches: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return where neighbours beyond the visited ones could give this number of matches, with and without the record.
+    """Return masks of records that unvisited neighbours could give this number of matches, with and without the record.
 
-    Its class must have so many others, or one less with the record itself. With it there is always a match,
-    unless records equal to it take all places, and those are never beyond.
+    The record's class must have that number of other records, or one fewer with the record itself. With the record
+    there is at least one match, unless records equal to it fill all places, and those are always visited.
     """
     others = np.diff(pool.starts)[pool.codes[positions]] - 1
     return (matches > 0) & (matches <= others + 1), matches <= others
@@ -331,7 +331,7 @@ def _possible(pool: Pool, positions: np.ndarray, matches: np.ndarray) -> tuple[n
 def _distributions(
     pool: Pool, positions: np.ndarray, k: int, p: float, radius: int, n_jobs: int, progress
 ) -> Distributions:
-    """(places, k + 1) distributions of the loss with and without each of the records at these places."""
+    """Return (positions, k + 1) distributions of the loss with and without each of the records at these positions."""
     buffers = Buffers()
     by_class = np.argsort(positions, kind="stable")  # class by class
 
@@ -343,7 +343,7 @@ def _distributions(
         for code, run in label_runs(pool.codes[rows]):
             matching = pool.slice_of(code)
             fill_loss_distributions(distances[run], *matching, rows[run], radius, k, p, inside[run], outside[run])
-        return by_class[block], inside[:, ::-1], outside[:, ::-1]  # k matches are not a loss
+        return by_class[block], inside[:, ::-1], outside[:, ::-1]  # k matches are a loss of 0
 
     inside = np.empty((len(positions), k + 1))
     outside = np.empty((len(positions), k + 1))

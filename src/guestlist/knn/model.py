@@ -7,15 +7,15 @@ import numpy as np
 
 from guestlist._util import validation
 
-# Squared distances of larger entries would overflow, in the precision used.
+# Squared distances of larger entries would overflow in that precision.
 LARGEST = {"exact": 1e150, "fast": 1e15}
 MOST_THREADS = 1024
-# More than any number of records.
+# Larger than any number of records.
 MOST_NEIGHBOURS = 10**9
 
 
 def check_records(x, name: str, *, metric: str = "euclidean", precision: str = "exact") -> np.ndarray:
-    """``x`` as a float64 matrix (records, features), scaled to unit length for the cosine metric."""
+    """Return ``x`` as a float64 matrix (records, features), scaled to unit length for the cosine metric."""
     x = validation.array(name, x)
     if x.ndim != 2 or 0 in x.shape or x.dtype.kind not in "fiub":
         raise ValueError(
@@ -32,9 +32,9 @@ def check_records(x, name: str, *, metric: str = "euclidean", precision: str = "
 
 
 def check_labels(y, n: int, name: str) -> np.ndarray:
-    """``y`` as an array (n,) of labels of any type that can be compared."""
+    """Return ``y`` as an array (n,) of labels of any type that can be compared."""
     y = validation.array(name, y)
-    if y.dtype.kind == "O" and all(isinstance(label, str) for label in y.flat):  # as tables hold strings
+    if y.dtype.kind == "O" and all(isinstance(label, str) for label in y.flat):  # tables store strings as objects
         y = y.astype(str)
     if y.shape != (n,):
         raise ValueError(f"Expected {name} shaped ({n},), one label per record, found {y.shape}.")
@@ -54,7 +54,7 @@ def check_comparable(x: np.ndarray, y: np.ndarray, x_test: np.ndarray, y_test: n
 
 
 def check_k(k) -> int:
-    """``k`` as an integer of at least 1."""
+    """Return ``k`` as an integer of at least 1."""
     return validation.integer("k", k, 1, MOST_NEIGHBOURS)
 
 
@@ -63,13 +63,13 @@ def check_keep_probability(p) -> float:
 
 
 def check_rows(which, n: int, name: str) -> np.ndarray:
-    """``which`` as row numbers, from those or from a mask (n,)."""
+    """Return ``which``, row numbers or a mask (n,), as row numbers."""
     which = validation.array(name, which)
     if which.dtype == bool:
         if which.shape != (n,):
             raise ValueError(f"Expected a mask {name} shaped ({n},), found {which.shape}.")
         return np.flatnonzero(which)
-    if not which.size:  # an empty list is one of floats
+    if not which.size:  # numpy reads an empty list as floats
         return np.empty(0, dtype=np.intp)
     if which.ndim != 1 or which.dtype.kind not in "iu":
         raise ValueError(f"Expected {name} to be row numbers or a mask, found {which.dtype} shaped {which.shape}.")
@@ -79,7 +79,7 @@ def check_rows(which, n: int, name: str) -> np.ndarray:
 
 
 def check_losses(target_loss, n: int) -> np.ndarray:
-    """``target_loss`` as (n,) floats in [0, 1]; NaN where the target was not asked."""
+    """Return ``target_loss`` as (n,) floats in [0, 1]; NaN where the target was not queried."""
     target_loss = validation.numbers("target_loss", target_loss)
     if target_loss.shape != (n,):
         raise ValueError(f"Expected target_loss shaped ({n},), one per queried record, found {target_loss.shape}.")
@@ -92,7 +92,7 @@ def check_losses(target_loss, n: int) -> np.ndarray:
 
 
 def check_jobs(n_jobs) -> int:
-    """Number of threads; -1 for one per core."""
+    """Return the number of threads; -1 means one per core."""
     is_integer = isinstance(n_jobs, int | np.integer) and not isinstance(n_jobs, bool)
     if not is_integer or (n_jobs != -1 and not 1 <= n_jobs <= MOST_THREADS):
         raise ValueError(
@@ -128,12 +128,12 @@ class Knn:
     """K-NN classifier: number of neighbours, metric and treatment of ties.
 
     Args:
-        k: neighbours that vote. A training set smaller than k is valued correctly, too.
+        k: number of neighbours that vote. Values are also correct for training sets smaller than k.
         metric: "euclidean" or "cosine".
         precision: "exact" compares distances in float64; "fast" in float32, for many features.
         ties: "average" over all orders of equally distant records, so that equal records get equal values and
-            the order of rows is of no account; or "index", lower rows first, as other libraries have it. The
-            latter is there for values on test records alone; all other functions refuse it.
+            the order of rows does not matter; or "index", lower rows first, as in other libraries. Only values on
+            test records support "index"; all other functions reject it.
 
     >>> Knn(k=3)
     Knn(k=3, metric='euclidean', precision='exact', ties='average')
@@ -145,7 +145,7 @@ class Knn:
     ties: str = "average"
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "k", check_k(self.k))  # integers of numpy, too
+        object.__setattr__(self, "k", check_k(self.k))  # also accepts numpy integers
         validation.choice("metric", self.metric, METRICS)
         validation.choice("precision", self.precision, LARGEST)
         validation.choice("ties", self.ties, TIES)

@@ -20,7 +20,7 @@ from guestlist.knn.distances import (
 from guestlist.knn.kernel import add_all_values, add_near_values, write_self_near_values, write_self_values
 from guestlist.knn.model import Knn, check_labels, check_records
 
-# What all farther ranks together may add to a value before they are left out: half an ulp of 1.
+# Farther ranks are omitted if together they add at most this to a value: half an ulp of 1.
 NEGLIGIBLE = 2.0**-53
 
 
@@ -29,11 +29,11 @@ class Weights:
     """Weights of one value for ``n`` training records, as sums over the ranks that follow.
 
     Args:
-        k: neighbours that vote.
+        k: number of neighbours that vote.
         mass: (n + 1,) minus the sum of w_j over j > r, at index r.
         moment: (n + 1,) minus the sum of j w_j over j > r, at index r; ties need it.
         end: the weight of an empty place among the K nearest.
-        radius: ranks beyond it change no value by more than ``NEGLIGIBLE``; n where all are needed.
+        radius: ranks beyond it change no value by more than ``NEGLIGIBLE``; n if all are needed.
     """
 
     k: int
@@ -56,7 +56,7 @@ def shapley_weights(n: int, k: int) -> Weights:
 def banzhaf_weights(n: int, k: int, p: float = 0.5) -> Weights:
     """Weights of the Banzhaf value where each other record is kept with probability ``p``.
 
-    w_j is the chance that rank j is kept and is the K-th nearest kept one, among the n - 1 others, over K.
+    w_j is the probability that rank j is kept and is the K-th nearest kept record among the n - 1 others, divided by K.
     """
     w = _kth_kept(n, k, p) / k
     end = _at_most(k - 1, n - 1, p) / k
@@ -64,16 +64,16 @@ def banzhaf_weights(n: int, k: int, p: float = 0.5) -> Weights:
 
 
 def loo_weights(n: int, k: int) -> Weights:
-    """Weights of leave-one-out: only the (K+1)-th nearest can take the place of a removed record."""
+    """Weights of leave-one-out: only the (K+1)-th nearest record can replace a removed one."""
     w = np.zeros(max(n - k, 0))
     w[:1] = 1 / k
     return _weights(n, k, w, 0.0 if n > k else 1 / k, radius=min(n, k + 1))
 
 
 def banzhaf_radius(n: int, k: int, p: float = 0.5, negligible: float = NEGLIGIBLE) -> int:
-    """Nearest records that decide a Banzhaf value up to ``negligible``; n where nothing can be left out.
+    """Return the number of nearest records that determine a Banzhaf value up to ``negligible``; n if all are needed.
 
-    Beyond rank R nothing counts unless fewer than K of R - 1 records were kept, and it counts at most 1/K.
+    A record beyond rank R counts only if fewer than K of R - 1 records were kept, and then at most 1/K.
 
     >>> banzhaf_radius(10_000, 5)
     72
@@ -108,7 +108,7 @@ def _minus_suffix_sums(values: np.ndarray) -> np.ndarray:
 
 
 def _kth_kept(n: int, k: int, p: float) -> np.ndarray:
-    """(n - k,) chance that the K-th kept record of a sequence is number j - 1, for j = K+1, …, n."""
+    """Return (n - k,) the probability that the K-th kept record of a sequence is number j - 1, for j = K+1, …, n."""
     steps = np.arange(k + 1, n, dtype=np.float64)
     ratios = (1 - p) * (steps - 1) / (steps - k)
     if k * np.log(p) > -700:
@@ -120,25 +120,25 @@ def _kth_kept(n: int, k: int, p: float) -> np.ndarray:
 
 
 def _at_most(successes: int, trials: int, p: float) -> float:
-    """Chance of at most so many successes."""
+    """Return the probability of at most this number of successes."""
     return 1.0 if successes >= trials else float(bdtr(successes, trials, p))
 
 
-# Ranking only the nearest pays as long as they are clearly fewer than all.
+# Ranking only the nearest records is faster while they are clearly fewer than all.
 LARGEST_SHARE_NEAR = 0.1
 
 
 @dataclass(frozen=True)
 class Pool:
-    """Training records class by class.
+    """Training records, sorted by class.
 
     Args:
         x: (n, features) float64.
         codes: (n,) class of each, rising.
-        starts: (classes + 1,) where each class begins.
-        order: (n,) the row each came from.
+        starts: (classes + 1,) position at which each class begins.
+        order: (n,) original row of each record.
         classes: the labels, by code.
-        distances: to all of them.
+        distances: distances to all of them.
     """
 
     x: np.ndarray
@@ -159,15 +159,15 @@ class Pool:
         return int(self.starts[code]), int(self.starts[code + 1])
 
     def label_codes(self, y: np.ndarray) -> np.ndarray:
-        """The code of each label, -1 where no training record has it."""
+        """Return the code of each label, -1 for a label that no training record has."""
         return label_codes(y, self.classes)
 
     def places_of(self, rows: np.ndarray) -> np.ndarray:
-        """Return the positions of the records that came in as ``rows``."""
+        """Return the positions of the records with these original ``rows``."""
         return np.argsort(self.order)[rows]
 
     def in_rows(self, values: np.ndarray) -> np.ndarray:
-        """Values in the order of the rows that came in; records are the last axis."""
+        """Return values in the original order of rows; records are the last axis."""
         out = np.empty_like(values)
         out[..., self.order] = values
         return out
@@ -180,7 +180,7 @@ def label_codes(y: np.ndarray, classes: np.ndarray) -> np.ndarray:
 
 
 def make_pool(x, y, knn: Knn) -> Pool:
-    """The training records checked and put in order."""
+    """Validate the training records and sort them by class."""
     x = check_records(x, "x", metric=knn.metric, precision=knn.precision)
     y = check_labels(y, len(x), "y")
     classes, codes = np.unique(y, return_inverse=True)
@@ -201,7 +201,7 @@ def block_values(
     n_jobs: int,
     progress: Progress | None,
 ) -> Iterator[tuple[slice, np.ndarray]]:
-    """Blocks of test records, with the values of all records in row order: (n,) summed, or (tests, n)."""
+    """Yield blocks of test records with the values of all records in row order: (n,) sums, or (tests, n)."""
     buffers = Buffers()
 
     def work(block: slice) -> tuple[slice, np.ndarray]:
@@ -220,7 +220,7 @@ def block_values(
 
 
 def self_values(pool: Pool, weights: Weights, *, n_jobs: int, progress: Progress | None) -> np.ndarray:
-    """(n,) the value of each record with itself as the only test record, in row order."""
+    """Return (n,) the value of each record with itself as the only test record, in row order."""
     buffers = Buffers()
 
     def work(block: slice) -> np.ndarray:
@@ -236,7 +236,7 @@ def self_values(pool: Pool, weights: Weights, *, n_jobs: int, progress: Progress
 
 
 def self_distances(pool: Pool, rows: np.ndarray, buffers: Buffers) -> np.ndarray:
-    """Distances from the records ``own`` to all, exactly 0 to themselves and their equals."""
+    """Return distances from the records ``rows`` to all, exactly 0 to themselves and to equal records."""
     out = buffers.matrix(len(rows), pool.n, pool.distances.dtype)
     pool.distances.fill(pool.x[rows], out)
     if pool.distances.distinct is not None:
@@ -263,7 +263,7 @@ def _write_self(distances, matching: tuple[int, int], rows: np.ndarray, weights:
 
 
 def needs_only_nearest(weights: Weights) -> bool:
-    """Return True if so few records count that the others need no rank."""
+    """Return True if so few records matter that the others need no rank."""
     return weights.radius <= LARGEST_SHARE_NEAR * weights.n
 
 

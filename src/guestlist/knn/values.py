@@ -72,14 +72,14 @@ def row_order_values(
 
 @numba.njit(nogil=True, cache=True)
 def _add_row_order_values(distances, matching, sizes, codes, test_codes, mass, end, out):
-    """Add every record's value for each test record to ``out``: (1, n) sums over tests; (tests, n) keeps them apart.
+    """Add every record's value for each test record to ``out``: (1, n) for sums over tests, or (tests, n).
 
     Args:
         distances: (tests, n) squared distances, in the order of rows.
-        matching: (tests, any) those of the records with the test label, sorted.
-        sizes: (classes,) how many records of each label there are.
+        matching: (tests, any) distances of the records with the test label, sorted.
+        sizes: (classes,) number of records of each label.
         codes, test_codes: (n,) and (tests,) labels; -1 for one that no record has.
-        mass, end: of the weights.
+        mass, end: tables of the weights.
     """
     n = distances.shape[1]
     largest = matching.shape[1]
@@ -107,7 +107,7 @@ def _add_row_order_values(distances, matching, sizes, codes, test_codes, mass, e
 
 @numba.njit(nogil=True, cache=True)
 def _add_near_row_order_values(distances, codes, test_codes, radius, mass, end, out):
-    """Add the values of the nearest records, farthest first, by the formula of ``weights``; as ``_add_values``."""
+    """Add the values of the nearest records, farthest first; arguments as for ``_add_row_order_values``."""
     for t in range(len(distances)):
         index, near = nearest(distances[t], radius)
         into = out[min(t, len(out) - 1)]
@@ -147,7 +147,7 @@ def _matches_before(slots, codes, code, n_edges, ties, before):
 
 @numba.njit(nogil=True, cache=True)
 def _values_of_positions(n, size, counts, mass, end, values):
-    """Fill the value of a record at each place, farthest first, directly by the formula of ``weights``."""
+    """Fill the value of a record at each position, farthest first, directly from the table of weights."""
     after = n - counts[2 * size]
     beyond = 0.0
     values[2 * size] = 0.0
@@ -190,14 +190,13 @@ def knn_shapley(
 def knn_shapley_blocks(
     x, y, x_test, y_test, knn: Knn = Knn(), *, n_jobs: int = 1, progress: Progress | None = None
 ) -> Iterator[Block]:
-    """Compute the values of ``knn_shapley`` for each test record, block by block: the whole may not fit in memory.
+    """Compute the values of ``knn_shapley`` for each test record, block by block, to save memory.
 
     Args:
         x, y, x_test, y_test, knn, n_jobs, progress: As for ``knn_shapley``; they are checked at the call.
 
     Returns:
-        An iterator of (slice of the test records, (tests, n) values), in order; ``stack_blocks`` makes one
-        array of it.
+        An iterator of (slice of the test records, (tests, n) values), in order; ``stack_blocks`` joins the values.
 
     Examples:
         >>> blocks = gl.knn.knn_shapley_blocks([[0.0], [1.0], [2.0]], [1, 0, 1], [[0.1]], [1], gl.knn.Knn(k=1))
@@ -210,7 +209,7 @@ def knn_shapley_blocks(
 def knn_banzhaf(
     x, y, x_test, y_test, knn: Knn = Knn(), *, p: float = 0.5, n_jobs: int = 1, progress: Progress | None = None
 ) -> np.ndarray:
-    """Compute exact K-NN Banzhaf values: the value that a record adds if each other is kept with probability ``p``.
+    """Compute exact K-NN Banzhaf values: the value a record adds if each other one is kept with probability ``p``.
 
     Records beyond a radius of some dozens of neighbours (72 at k=5, p=0.5) would add less than 2^-53 and get 0.
 
@@ -233,7 +232,7 @@ def knn_banzhaf_blocks(
 ) -> Iterator[Block]:
     """Compute the values of ``knn_banzhaf`` for each test record, block by block.
 
-    Their absolute values are the distances that WaKA is defined by.
+    Their absolute values are the distances that define WaKA.
 
     Args:
         x, y, x_test, y_test, knn, n_jobs, progress: As for ``knn_shapley``.

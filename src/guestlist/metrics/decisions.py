@@ -36,7 +36,7 @@ class CrossFit:
     seed: int = 0
 
     def halves(self, member: np.ndarray, clusters: np.ndarray | None = None) -> np.ndarray:
-        """(records,) false for the first half, true for the second."""
+        """Return (records,) false for the first half, true for the second."""
         if clusters is None:
             codes = np.arange(len(member))
         else:
@@ -241,7 +241,7 @@ def agreement(flags: Mapping[str, np.ndarray], member: np.ndarray) -> Agreement:
     for name, row in zip((TRUTH, *flags), rows, strict=True):
         if np.shape(row) != member.shape or member.ndim != 1:
             raise ValueError(f"Expected flags of {name!r} shaped {member.shape}, found {np.shape(row)}.")
-    same, known = np.zeros((2, 2, len(rows), len(rows)))  # of non-members and of members: whole numbers, in any order
+    same, known = np.zeros((2, 2, len(rows), len(rows)))  # counts of non-members and of members
     for start in range(0, len(member), RECORDS_PER_BLOCK):
         block = slice(start, start + RECORDS_PER_BLOCK)
         batch = np.array([row[block] for row in rows], dtype=np.float64)
@@ -251,7 +251,7 @@ def agreement(flags: Mapping[str, np.ndarray], member: np.ndarray) -> Agreement:
             yes, no = ((batch[:, member[block] == side] == value).astype(np.float64) for value in (1.0, 0.0))
             same[side] += yes @ yes.T + no @ no.T
             known[side] += (yes + no) @ (yes + no).T
-    with np.errstate(invalid="ignore"):  # 0 / 0 is NaN: no record about which both speak
+    with np.errstate(invalid="ignore"):  # 0 / 0 is NaN: no record is scored by both
         nonmembers, members = same / known
     return Agreement((TRUTH, *flags), members, nonmembers)
 
@@ -357,8 +357,8 @@ def roc_steps(
 ) -> Roc:
     """Compute the TPR at every FPR as in ``tpr_at_fpr``: a step curve; equal scores are flagged together or not at all.
 
-    Go right from each point, then up at the next. Points are thinned as in :func:`roc`, so that between points the steps may
-    be too low, by at most 1% of an axis; at each of ``at`` they are exact.
+    Draw each step to the right from a point, then up at the next. Points are thinned as in :func:`roc`, so that between
+    points the steps may be too low, by at most 1% of an axis; at each of ``at`` they are exact.
 
     Args:
         scores: (records,) Higher means likelier member; NaN is ignored.
@@ -382,9 +382,9 @@ def roc_steps(
     false, tpr = points
     fpr = false / false[-1]
     allowed = at * false[-1]
-    # Rounded as tpr_at_fpr rounds: a share of 0.29 of 100 people is 29 of them.
+    # Rounded as in tpr_at_fpr: a share of 0.29 of 100 people is 29 people.
     wanted = np.searchsorted(false, allowed + ROUNDING * (1 if weights is None else allowed), "right") - 1
-    highest = np.append(np.diff(fpr) > 0, True)  # of the points at one FPR
+    highest = np.append(np.diff(fpr) > 0, True)  # the highest of the points at one FPR
     exact = tpr[wanted]
     fpr = fpr[highest]
     tpr = tpr[highest]
@@ -396,14 +396,14 @@ def roc_steps(
 
 
 def _points(scores: np.ndarray, member: np.ndarray, weights: np.ndarray | None) -> tuple[np.ndarray, np.ndarray] | None:
-    """Count the non-members (or their weight) and the share of members down to each distinct score.
+    """Return the number (or weight) of non-members and the share of members down to each distinct score.
 
-    None without scored members or non-members.
+    The result is None without scored members or non-members.
     """
     scores, member, _, weights = scored_records(scores, member, weights=weights)
     if member.all() or not member.any():
         return None
-    order = cached_argsort(scores)[::-1]  # equals in any order: only what is counted down to the end of a tie is kept
+    order = cached_argsort(scores)[::-1]  # the order of ties is arbitrary: only counts at the end of a tie are kept
     ranked = scores[order]
     is_member = member[order]
     last = np.flatnonzero(np.append(ranked[1:] != ranked[:-1], True))
@@ -413,7 +413,7 @@ def _points(scores: np.ndarray, member: np.ndarray, weights: np.ndarray | None) 
 
 
 def _corners(fpr: np.ndarray, tpr: np.ndarray) -> np.ndarray:
-    """Indices of the ends and of the points where the curve turns; the others add nothing."""
+    """Return indices of the ends and of the points where the curve turns; other points are redundant."""
     across = np.diff(fpr)
     up = np.diff(tpr)
     straight = np.isclose(across[1:] * up[:-1], across[:-1] * up[1:], rtol=1e-9, atol=0)
@@ -421,7 +421,7 @@ def _corners(fpr: np.ndarray, tpr: np.ndarray) -> np.ndarray:
 
 
 def _thin(fpr: np.ndarray, tpr: np.ndarray) -> np.ndarray:
-    """Indices of at most ``MOST_POINTS`` points, evenly spread along four axes, each of length 1."""
+    """Return indices of at most ``MOST_POINTS`` points, evenly spaced along four axes, each of length 1."""
     if len(fpr) <= MOST_POINTS:
         return np.arange(len(fpr))
     length = fpr + tpr + _log_axis(fpr) + _log_axis(tpr)
@@ -431,7 +431,7 @@ def _thin(fpr: np.ndarray, tpr: np.ndarray) -> np.ndarray:
 
 
 def _log_axis(rate: np.ndarray) -> np.ndarray:
-    """Position on a logarithmic axis from just below the smallest positive rate (0) to 1 (1)."""
+    """Return the position on a logarithmic axis: 0 is just below the smallest positive rate, and 1 is a rate of 1."""
     smallest = rate[rate > 0].min() / 2
     return 1 - np.log(np.maximum(rate, smallest)) / np.log(smallest)
 

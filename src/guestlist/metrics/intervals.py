@@ -166,13 +166,13 @@ def clopper_pearson_upper(
 
 
 def logit_interval(value: float, standard_error: float, quantile: float) -> Estimate:
-    """``value`` in (0, 1) with an interval that is symmetric in log-odds, so that it stays inside (0, 1)."""
+    """Return ``value`` in (0, 1) with an interval that is symmetric in log-odds, so that it stays inside (0, 1)."""
     half = quantile * standard_error / (value * (1 - value))
     centre = scipy.special.logit(value)
     return Estimate(float(value), float(scipy.special.expit(centre - half)), float(scipy.special.expit(centre + half)))
 
 
-ROUNDING = 1e-9  # 0.29 * 100 is 28.999999999999996, and means 29
+ROUNDING = 1e-9  # 0.29 * 100 is 28.999999999999996 instead of 29
 
 
 @dataclass(frozen=True)
@@ -204,10 +204,10 @@ class ClusterSums:
     def from_values(
         cls, values: np.ndarray, clusters: np.ndarray | None, weights: np.ndarray | None = None
     ) -> "ClusterSums":
-        """Sums of (records,) values; ``clusters`` are their numbers, None for independent records.
+        """Return the sums of (records,) values; ``clusters`` are person codes, None for independent records.
 
         Args:
-            weights: (records,) as how many records each counts; by default as one.
+            weights: (records,) number of records that each counts for; by default 1.
         """
         values = np.asarray(values, dtype=np.float64)
         if weights is not None:
@@ -230,10 +230,10 @@ class ClusterSums:
 
     @classmethod
     def from_ranking(cls, clusters: np.ndarray, weights: np.ndarray | None = None) -> "ClusterSums":
-        """Sums over the first k = 0, 1, … flagged records, which belong to ``clusters``, in that order.
+        """Return the sums over the first k = 0, 1, … flagged records, which belong to ``clusters``, in that order.
 
         Args:
-            weights: (records,) as how many records each counts; by default as one.
+            weights: (records,) number of records that each counts for; by default 1.
         """
         if weights is not None:
             return cls._from_weighted_ranking(clusters, weights)
@@ -260,7 +260,7 @@ class ClusterSums:
         return cls(total, squares, cross, float(total[-1]), float(np.square(sizes).sum()), n_clusters)
 
     def at(self, index: np.ndarray | float) -> "ClusterSums":
-        """One, or some, of many means; between two of them by linear interpolation."""
+        """Return one, or some, of many means; between two of them, interpolate linearly."""
         below = np.floor(index).astype(np.int64)
         above = np.ceil(index).astype(np.int64)
         fraction = index - below
@@ -272,35 +272,37 @@ class ClusterSums:
 
     @property
     def effective_n(self) -> float:
-        """Number of persons, less where a few of them have most of the records (Kish 1965)."""
+        """Effective number of persons, smaller if a few of them have most of the records (Kish 1965)."""
         return self.records**2 / self.size_squares
 
     def upper(self, error: np.ndarray | float) -> np.ndarray:
-        """Upper bound on the mean, ``error`` all on this side.
+        """Return the one-sided upper bound on the mean at level ``error``.
 
-        Where a few have most of the records, or of the weight, and high scores too, it may be one of those that was missed: who
-        was not seen counts as one of as many as these are worth.
+        If a few persons have most of the records, or of the weight, and high scores too, the sample may have missed such a
+        person. The unobserved person therefore counts with the effective number of records per person.
         """
         a, b, inside = self.beta()
         return np.where(inside, scipy.special.betaincinv(a, b, 1 - error), 1.0)
 
     def lower(self, error: np.ndarray | float) -> np.ndarray:
-        """Lower bound on the mean, ``error`` all on this side."""
+        """Return the one-sided lower bound on the mean at level ``error``."""
         return 1 - self.complement().upper(error)
 
     def interval(self, error: np.ndarray | float) -> tuple[np.ndarray, np.ndarray]:
-        """Lower and upper bound on the mean, with half of ``error`` on each side."""
+        """Return the lower and upper bound on the mean, with half of ``error`` on each side."""
         return self.lower(error / 2), self.upper(error / 2)
 
     def tails(self, mean: float) -> tuple[np.ndarray, np.ndarray]:
-        """One-sided errors at which the upper and the lower bound equal ``mean``: the p-values of a smaller and a larger one."""
+        """Return the one-sided errors at which the upper and the lower bound equal ``mean``.
+
+        They are the p-values of a smaller and of a larger mean."""
         a, b, inside = self.beta()
         smaller = np.where(inside, scipy.special.betaincc(a, b, mean), 1.0)
         a, b, inside = self.complement().beta()
         return smaller, np.where(inside, scipy.special.betaincc(a, b, 1 - mean), 1.0)
 
     def beta(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Parameters of the beta distribution whose quantiles are upper bounds, and where there is one."""
+        """Return the parameters of the beta distribution whose quantiles are upper bounds, and where it is defined."""
         one_more = self.records / self.effective_n
         records = self.records + one_more
         draws = self.n_clusters + 1
@@ -314,7 +316,7 @@ class ClusterSums:
         return mean * strength, (1 - mean) * strength, inside
 
     def complement(self) -> "ClusterSums":
-        """The same of one minus the values."""
+        """Return the sums of one minus the values."""
         return ClusterSums(
             total=self.records - self.total,
             squares=self.size_squares - 2 * self.cross + self.squares,
@@ -364,7 +366,7 @@ def clustered_proportion(
 def proportions_by_class(
     flagged: np.ndarray, member: np.ndarray, *, clusters: np.ndarray | None = None, confidence: float = 0.95
 ) -> tuple[Estimate, Estimate]:
-    """Shares of members and of non-members that are flagged (TPR and FPR); see :func:`clustered_proportion`."""
+    """Return the flagged shares of members and of non-members (TPR and FPR); see :func:`clustered_proportion`."""
     tpr, fpr = (
         clustered_proportion(
             flagged[side], clusters=None if clusters is None else clusters[side], confidence=confidence

@@ -61,9 +61,7 @@ class SortedScores:
     """Scores of members, or of non-members, sorted upwards, and bounds on the share of the population above any of them."""
 
     scores: np.ndarray
-    cluster_sums: (
-        ClusterSums | None
-    )  # for each number of flagged records from the top; None where records are independent
+    cluster_sums: ClusterSums | None  # for each number of top-ranked flagged records; None if records are independent
 
     weighted: bool = False
 
@@ -85,7 +83,7 @@ class SortedScores:
 
     @property
     def n_clusters(self) -> float:
-        """Number of persons, or of independent records; less where a few have most of the weight."""
+        """Effective number of persons, or of independent records; smaller if a few have most of the weight."""
         if self.cluster_sums is None:
             return len(self.scores)
         if self.weighted and len(self.scores):
@@ -100,23 +98,23 @@ class SortedScores:
         return int(np.searchsorted(total, share * total[-1] * (1 + ROUNDING), "right")) - 1
 
     def above(self, threshold: np.ndarray | float) -> np.ndarray:
-        """Number of records with a larger score."""
+        """Return the number of records with a larger score."""
         return len(self.scores) - np.searchsorted(self.scores, threshold, "right")
 
     def tails(self, count: np.ndarray, share: float) -> tuple[np.ndarray, np.ndarray]:
-        """Chances of at most, and of at least, ``count`` records above a threshold that a ``share`` of the population exceeds."""
+        """Return P(at most) and P(at least ``count`` records) above a threshold that a ``share`` of all exceeds."""
         if self.cluster_sums is None:
             return special.bdtr(count, len(self.scores), share), special.bdtrc(count - 1, len(self.scores), share)
         return self.cluster_sums.at(count).tails(share)
 
     def lower(self, count: np.ndarray | float, error: np.ndarray | float) -> np.ndarray:
-        """Lower bound on the share of the population above a fixed threshold that ``count`` records exceed."""
+        """Return a lower bound on the share of the population above a fixed threshold that ``count`` records exceed."""
         if self.cluster_sums is None:
             return clopper_pearson_lower(count, len(self.scores), error)
         return self.cluster_sums.at(count).lower(error)
 
     def upper(self, count: np.ndarray | float, error: np.ndarray | float) -> np.ndarray:
-        """Upper bound on the same."""
+        """Return an upper bound on the same share."""
         if self.cluster_sums is None:
             return clopper_pearson_upper(count, len(self.scores), error)
         return self.cluster_sums.at(count).upper(error)
@@ -135,7 +133,7 @@ class SplitScores(NamedTuple):
 
 
 class RankBracket(NamedTuple):
-    """Ranks j of two non-members, the (j + 1)-th largest: the threshold lies between them. -1 and n: beyond all."""
+    """Ranks of two non-members that enclose the threshold: rank j is the (j + 1)-th largest; -1 and n are beyond all."""
 
     lower: np.ndarray
     upper: np.ndarray
@@ -150,7 +148,7 @@ class ThresholdRanks(NamedTuple):
         strict_share: Position between the two; 1 is at the rank before it.
         lenient: Ranks of the thresholds below the estimate: enclosed by ``lenient`` - 1 and ``lenient``.
         lenient_share: Position between the two; 1 is at ``lenient``.
-        error: (STEPS + 1, 1) one-sided error that is left for the share of members above the threshold.
+        error: (STEPS + 1, 1) remaining one-sided error, for the share of members above the threshold.
     """
 
     strict: np.ndarray
@@ -161,11 +159,11 @@ class ThresholdRanks(NamedTuple):
 
 
 STEPS = 12  # number of z-scores of the threshold that are paired with those of the TPR
-# Share of the error that is used where non-members tie: a group of ties that ends just at the FPR makes the two sides of
-# the interval one-sided tests of two quantities each, which together err in exp(-z²/2) / 4 + (1 - Phi(z)) of samples.
+# Share of the error that is used where non-members tie. If a group of ties ends exactly at the FPR, each side of the
+# interval is a one-sided test of two quantities, and together they err in exp(-z²/2) / 4 + (1 - Phi(z)) of samples.
 TIES = 0.85
 POWER = 0.8
-SIMULATED = 2000  # audits from which the smallest detectable TPR is estimated
+SIMULATED = 2000  # number of simulated audits that estimate the smallest detectable TPR
 FARTHEST = 12.0  # distance of two normal distributions whose samples do not overlap
 
 
@@ -444,7 +442,7 @@ def smallest_detectable_tpr(fpr: float, n_members: int, n_nonmembers: int, *, co
     ranks = np.unique([thresholds.strict - 1, thresholds.strict]).astype(np.int64)
     if ranks[0] < 0 or clopper_pearson_lower(n_members, n_members, thresholds.error.min()) <= fpr:
         return float("nan")
-    # The number of members above each threshold at which its lower limit is the FPR.
+    # Number of members above each threshold at which the lower limit is the FPR.
     enough = [
         optimize.brentq(lambda count, error=error: clopper_pearson_lower(count, n_members, error) - fpr, 0.0, n_members)
         for error in thresholds.error[:, 0]
@@ -514,9 +512,9 @@ def _tpr(members: SortedScores, nonmembers: SortedScores, fpr: float, error: flo
 def _limits(
     members: SortedScores, nonmembers: SortedScores, fprs: np.ndarray, error: float
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Confidence limits of TPR(q) at each of ``fprs``, with ``error`` over both sides."""
+    """Return confidence limits of TPR(q) at each of ``fprs``, with a two-sided ``error``."""
     if nonmembers.weighted:
-        # Few records with large weights decide where the threshold is: only a union bound over all four ends covers.
+        # Few records with large weights determine the threshold: only a union bound over all four ends has coverage.
         bracket = _bracket(nonmembers, fprs, error / 4)
         strict, lenient = (_count_above(members, nonmembers, rank) for rank in bracket)
         return members.lower(strict, error / 4), members.upper(lenient, error / 4)
@@ -524,7 +522,7 @@ def _limits(
     low, high = _hull(members, nonmembers, _thresholds(nonmembers, fprs, error), tied)
     if not tied.any():
         return low, high
-    # Wider limits at thresholds among ties.
+    # Limits at thresholds among ties are wider.
     low_tied, high_tied = _hull(members, nonmembers, _thresholds(nonmembers, fprs, TIES * error), tied, only_tied=True)
     return np.minimum(low, low_tied), np.maximum(high, high_tied)
 
@@ -537,7 +535,7 @@ def _hull(
     *,
     only_tied: bool = False,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Smallest lower and largest upper limit over thresholds.
+    """Return the smallest lower and the largest upper limit over thresholds.
 
     Between two non-members without ties the number of members above the threshold is interpolated; among ties it is that
     of the outer one, since no score lies between them.
@@ -560,7 +558,7 @@ def _hull(
 
 
 def _tied(scores: np.ndarray) -> np.ndarray:
-    """(n,) from the largest score down: whether another record has the same score."""
+    """Return (n,) from the largest score down: True if another record has the same score."""
     equal = scores[::-1][1:] == scores[::-1][:-1]
     return np.append(equal, False) | np.append(False, equal)
 
@@ -591,19 +589,19 @@ def _thresholds(nonmembers: SortedScores, fprs: np.ndarray, error: float) -> Thr
 
 
 def _z_scores(error: float) -> tuple[np.ndarray, np.ndarray]:
-    """Z-scores from 0 to that of a two-sided ``error``, and their tails."""
+    """Return z-scores from 0 to that of a two-sided ``error``, and their tails."""
     scores = np.linspace(0.0, -special.ndtri(error / 2), STEPS + 1)
     return scores, special.ndtr(-scores)
 
 
 def _error_left(scores: np.ndarray) -> np.ndarray:
-    """(scores, 1) one-sided errors at which a second z-score, squared, adds up with the first to that of the interval."""
+    """Return (scores, 1) one-sided errors at the z-scores b with a² + b² = z², where a are ``scores`` and z is the last."""
     return special.ndtr(-np.sqrt(np.maximum(scores[-1] ** 2 - scores**2, 0.0)))[:, None]
 
 
 @lru_cache(maxsize=64)
 def _binomial_thresholds(error: float, n: int, fprs: bytes) -> ThresholdRanks:
-    """Thresholds where each record is its own person: the same for every attack of an audit."""
+    """Return the thresholds for independent records, which are the same for every attack of an audit."""
     rates = np.frombuffer(fprs)
     scores, tails = (values[:, None] for values in _z_scores(error))
     strict = stats.binom.ppf(tails, n, rates)
@@ -620,12 +618,12 @@ def _binomial_thresholds(error: float, n: int, fprs: bytes) -> ThresholdRanks:
 def _cluster_thresholds(
     nonmembers: SortedScores, fpr: float, first: int, last: int, scores: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """Thresholds of one rate where records have weights or persons have several; ``first`` and ``last`` bracket them."""
+    """Return the thresholds of one rate if records have weights or persons; ``first`` and ``last`` bracket them."""
     counts = np.arange(max(first - 1, 0), min(last + 1, len(nonmembers.scores)) + 1)
     at_most, at_least = nonmembers.tails(counts, fpr)
     z_fewer = _z(np.maximum.accumulate(at_most))
     strict = np.searchsorted(-z_fewer, -scores, "left").clip(0, len(counts) - 1)
-    # P(more than k) is that of at least k + 1; it falls with k.
+    # P(more than k) = P(at least k + 1), which decreases with k.
     z_more = _z(np.append(np.minimum.accumulate(at_least)[1:], 0.0))
     lenient = np.searchsorted(z_more, scores, "left").clip(0, len(counts) - 1)
     before = np.append(np.inf, z_fewer)[strict]
@@ -635,19 +633,19 @@ def _cluster_thresholds(
 
 
 def _z(tail: np.ndarray) -> np.ndarray:
-    """Z-score of a one-sided tail."""
+    """Return the z-score of a one-sided tail."""
     return -special.ndtri(np.clip(tail, 0.0, 1.0))
 
 
 def _share_between(score: np.ndarray, inner: np.ndarray, outer: np.ndarray) -> np.ndarray:
-    """Position of a z-score between two others, of which those below 0 count as 0; 1 where the outer one is infinite."""
+    """Return the position of a z-score between two others, clipped at 0 from below; 1 if the outer one is infinite."""
     inner = np.maximum(inner, 0.0)
     known = np.isfinite(outer) & (outer > inner)
     return np.where(known, (score - inner) / np.where(known, outer - inner, 1.0), 1.0).clip(0.0, 1.0)
 
 
 def _simulated_false_rates(ranks: np.ndarray, n: int) -> np.ndarray:
-    """(SIMULATED, ranks) shares of the population of non-members above those with the given rising ranks."""
+    """Return (SIMULATED, ranks) shares of the population of non-members above those with the given rising ranks."""
     rng = np.random.default_rng(0)
     steps = np.diff(ranks, prepend=-1)
     gaps = rng.standard_gamma(steps, (SIMULATED, len(ranks)))
@@ -656,7 +654,7 @@ def _simulated_false_rates(ranks: np.ndarray, n: int) -> np.ndarray:
 
 
 def _simulated_counts(shares: np.ndarray, n: int) -> np.ndarray:
-    """(SIMULATED, ranks) numbers of members above thresholds that rising ``shares`` of them exceed."""
+    """Return (SIMULATED, ranks) numbers of members above thresholds that rising ``shares`` of them exceed."""
     rng = np.random.default_rng(1)
     counts = np.zeros(shares.shape, dtype=np.int64)
     below = np.full(len(shares), n)
@@ -670,11 +668,12 @@ def _simulated_counts(shares: np.ndarray, n: int) -> np.ndarray:
 
 
 def _bracket(nonmembers: SortedScores, fpr: np.ndarray | float, error: float) -> RankBracket:
-    """Between which non-members q lies, up to ``error`` on either side.
+    """Return the ranks of the non-members between which q lies, with a one-sided ``error`` for each.
 
-    q above the (j+1)-th largest non-member means that at most j of them reach q, though each does with chance
-    >= fpr. q below it means that more than j exceed q, though each does with chance <= fpr. So binomial tails
-    give the two ranks, ties or not; so do, for persons, bounds on the share that reaches or exceeds a threshold.
+    If q is above the (j+1)-th largest non-member, at most j of them reach q, although each does with probability >=
+    fpr. If q is below it, more than j exceed q, although each does with probability <= fpr. Binomial tails therefore
+    give the two ranks, with or without ties. For persons, bounds on the share that reaches or exceeds a threshold give
+    them.
     """
     fprs = np.atleast_1d(np.asarray(fpr, dtype=np.float64))
     if nonmembers.cluster_sums is None:
@@ -683,7 +682,7 @@ def _bracket(nonmembers: SortedScores, fpr: np.ndarray | float, error: float) ->
         counts = np.arange(len(nonmembers.scores) + 1)
         upper = nonmembers.upper(counts, error)
         lower = nonmembers.lower(counts, error)
-        # The first count that chance >= fpr leaves possible, and the last that chance <= fpr does.
+        # First count that is possible with probability >= fpr, and last that is possible with probability <= fpr.
         first = np.searchsorted(np.maximum.accumulate(upper), fprs, "left")
         last = np.searchsorted(np.minimum.accumulate(lower[::-1])[::-1], fprs, "right") - 1
         ranks = first - 1, last
@@ -692,13 +691,13 @@ def _bracket(nonmembers: SortedScores, fpr: np.ndarray | float, error: float) ->
 
 @lru_cache(maxsize=64)
 def _binomial_ranks(side: float, n: int, fprs: bytes) -> tuple[np.ndarray, np.ndarray]:
-    """Ranks of the non-members whose scores bound a threshold on either side: the same for every attack of an audit."""
+    """Return ranks of the non-members that bound a threshold on both sides: the same for every attack of an audit."""
     rates = np.frombuffer(fprs)
     return stats.binom.ppf(side, n, rates) - 1, stats.binom.isf(side, n, rates)
 
 
 def _count_above(members: SortedScores, nonmembers: SortedScores, rank: np.ndarray | int) -> np.ndarray:
-    """Members strictly above the (rank + 1)-th largest non-member; none for rank -1, and all for rank n."""
+    """Count members strictly above the (rank + 1)-th largest non-member: none for rank -1, all for rank n."""
     rank = np.asarray(rank, dtype=np.int64)
     n = len(nonmembers.scores)
     threshold = nonmembers.scores[np.clip(n - 1 - rank, 0, n - 1)]
@@ -714,10 +713,11 @@ def _predictive_value(
     bracket: RankBracket,
     error: float,
 ) -> Estimate:
-    """The PPV of flags above q: without ties in the bracket of q their FPR is ``fpr``, and the TPR's ends carry over.
+    """Return the PPV of flags above q.
 
-    With ties q may be any of the values in the bracket. Each gives two counts, hence bounds on TPR and FPR there, each end
-    with ``error``; the interval is the hull over the values.
+    Without ties in the bracket of q the FPR of the flags is ``fpr``, and the ends of the TPR's interval carry over.
+    With ties q may be any of the values in the bracket. Each value gives two counts, and these give bounds on TPR and
+    FPR, each with one-sided ``error``. The interval is the hull over the values.
     """
     values = _values_in(nonmembers, bracket)
     false = nonmembers.above(values)
@@ -725,11 +725,11 @@ def _predictive_value(
     n_tied = len(nonmembers.scores) - np.searchsorted(nonmembers.scores, values, "left") - false
     if n_tied.max() <= 1:
         return Estimate(*map(float, _ppv(np.array(tpr), fpr, prior)))
-    # The FPR is at most fpr, and less by no more than the lump at q.
+    # The FPR is at most fpr, and lower by at most the group of ties at q.
     lowest_fpr = nonmembers.lower(false, error)
     if nonmembers.cluster_sums is None:
         lowest_fpr = np.maximum(lowest_fpr, fpr - clopper_pearson_upper(n_tied, len(nonmembers.scores), error))
-    # It is surely less only at the lowest value: above that, q may lie between two values, in no lump.
+    # It is certainly lower only at the lowest value: above it, q may lie between two values, outside any group of ties.
     highest_fpr = np.full(len(values), float(fpr))
     highest_fpr[0] = min(fpr, nonmembers.upper(false[0], error))
     low = np.nan_to_num(_ppv(members.lower(true, error), highest_fpr, prior), nan=0.0).min()
@@ -742,7 +742,7 @@ def _predictive_value(
 
 
 def _values_in(nonmembers: SortedScores, bracket: RankBracket) -> np.ndarray:
-    """The distinct scores between two ranks; infinity represents scores beyond the first or the last."""
+    """Return the distinct scores between two ranks; infinity represents scores beyond the first or the last."""
     n = len(nonmembers.scores)
     first, last = (int(np.clip(rank, 0, n - 1)) for rank in bracket)
     beyond = [end for end, included in ((-np.inf, bracket.upper >= n), (np.inf, bracket.lower < 0)) if included]

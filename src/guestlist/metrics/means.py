@@ -11,7 +11,7 @@ from scipy.stats import norm, pearsonr, rankdata
 from guestlist._kernels import consecutive_codes, drop_unscored
 from guestlist.metrics.intervals import WITHHELD, ClusterSums, Estimate, error_of
 
-MIN_CORRELATION_SIZE = 4  # with three, Fisher's interval is everything
+MIN_CORRELATION_SIZE = 4  # with three values, Fisher's interval is (-1, 1)
 
 
 def pearson(a: np.ndarray, b: np.ndarray, *, confidence: float = 0.95) -> Estimate:
@@ -52,19 +52,19 @@ def spearman(a: np.ndarray, b: np.ndarray, *, clusters: np.ndarray | None = None
 
 
 def _rank_correlation(a: np.ndarray, b: np.ndarray) -> float:
-    """Return the statistic of ``scipy.stats.spearmanr``, without its p-value, which takes ten times as long."""
+    """Return the statistic of ``scipy.stats.spearmanr``, without its p-value, which would take ten times as long."""
     if np.isnan(a).any() or np.isnan(b).any():
         return float("nan")
     return np.corrcoef(np.column_stack([rankdata(a), rankdata(b)]), rowvar=False)[1, 0]
 
 
 def _correlation_estimate(a, b, n: int, confidence: float, correlation, variance) -> Estimate:
-    """A correlation whose Fisher transform has ``variance`` over n - 3."""
+    """Return a correlation whose Fisher transform has variance ``variance`` / (n - 3)."""
     error = error_of(confidence)
     if n < MIN_CORRELATION_SIZE or is_constant(a) or is_constant(b):
         return WITHHELD
     value = float(correlation())
-    # A correlation of exactly 1 in a few records is no proof of one.
+    # A sample correlation of exactly 1 in a few records does not show that the true correlation is 1.
     centre = np.arctanh(min(max(value, -1 + 1e-9), 1 - 1e-9))
     half = norm.isf(error / 2) * np.sqrt(variance(value) / (n - 3))
     low = np.tanh(centre - half)
@@ -129,7 +129,7 @@ def group_means(
         confidence: Nominal coverage of each interval.
 
     Returns:
-        One for each group; withheld if all values are equal and ``bounds`` are not given.
+        One mean for each group; withheld if all values are equal and ``bounds`` are not given.
 
     Raises:
         ValueError: If a value is outside ``bounds``.
@@ -212,7 +212,7 @@ class _Means:
 
     @classmethod
     def where(cls, first: np.ndarray, means: "_Means", others: "_Means") -> "_Means":
-        """The first ones where ``first`` is true, else the others."""
+        """Return ``means`` where ``first`` is true, otherwise ``others``."""
         pairs = ((getattr(means.sums, name), getattr(others.sums, name)) for name in _FIELDS)
         return cls(np.where(first, means.mean, others.mean), ClusterSums(*(np.where(first, *pair) for pair in pairs)))
 
@@ -227,7 +227,7 @@ def _sums(values: np.ndarray, all_codes: np.ndarray | None, rows: np.ndarray) ->
 
 
 def _ends(inside: _Means, outside: _Means, error: np.ndarray | float) -> tuple[np.ndarray, np.ndarray]:
-    """The ends of the intervals of the differences."""
+    """Return the ends of the intervals of the differences."""
     low, high = inside.ends(error)
     outside_low, outside_high = outside.ends(error)
     gap = inside.mean - outside.mean
@@ -236,9 +236,9 @@ def _ends(inside: _Means, outside: _Means, error: np.ndarray | float) -> tuple[n
 
 
 def _p_values(inside: _Means, outside: _Means) -> np.ndarray:
-    """The errors at which the intervals of the differences end at 0, by halving, all at once; NaN without a difference."""
+    """Return the errors at which the intervals of the differences end at 0, by binary search; NaN if undefined."""
     gap = inside.mean - outside.mean
-    # Only the end that faces 0 is asked for: the lower end of the larger mean and the upper end of the smaller.
+    # Only the end towards 0 is needed: the lower end of the larger mean and the upper end of the smaller.
     above = gap > 0
     larger = _Means.where(above, inside, outside)
     smaller = _Means.where(above, outside, inside)
@@ -260,7 +260,7 @@ def _p_values(inside: _Means, outside: _Means) -> np.ndarray:
 
 
 BINS = 10
-DRAWS = 4000  # of the chances of all bins together
+DRAWS = 4000  # simulated draws of the probabilities of all bins
 SEED = 0
 
 
@@ -300,13 +300,13 @@ def _normal(bins: int) -> np.ndarray:
 
 
 def _bins(sureness: np.ndarray) -> np.ndarray:
-    """(records,) numbers of bins of about equal size; equal values share one."""
+    """Return (records,) numbers of bins of about equal size; equal values share a bin."""
     edges = np.unique(np.quantile(sureness, np.arange(1, BINS) / BINS))
     return consecutive_codes(np.searchsorted(edges, sureness))
 
 
 def _covariance(bins: np.ndarray, correct: np.ndarray, clusters: np.ndarray | None) -> np.ndarray:
-    """(bins, bins) of what chance adds to the signed distance of each bin, as a share of all records."""
+    """Return the (bins, bins) sampling covariance of the signed distances of the bins, as shares of all records."""
     size = np.bincount(bins)
     right = np.bincount(bins, correct)
     off = correct - (right / size)[bins]
@@ -317,7 +317,8 @@ def _covariance(bins: np.ndarray, correct: np.ndarray, clusters: np.ndarray | No
         sums = np.zeros((owner.max() + 1, len(size)))
         np.add.at(sums, (owner, bins), off)
         covariance = sums.T @ sums
-    # In a bin where all are right nothing varies: two more of either kind keep it from being sure (Agresti & Coull 1998).
+    # A bin in which all predictions are correct has variance 0: add two successes and two failures (Agresti & Coull
+    # 1998).
     likely = (right + 2) / (size + 4)
     np.fill_diagonal(covariance, np.maximum(np.diag(covariance), size * likely * (1 - likely)))
     return covariance / len(bins) ** 2

@@ -1,7 +1,7 @@
 """Metrics pooled over several targets, as estimates for a fresh target and fresh records.
 
 The targets of an audit share their records, and the scores of one target share its training. Pooled pairs of
-(target, record) are therefore far from independent: an interval that takes them so is much too narrow. Here
+(target, record) are therefore far from independent: an interval that assumes independence is much too narrow. Here
 the variance has two parts, one from drawing other records (or persons with several of them) and one from drawing other
 targets. Targets are few, so the quantile is Student's with targets - 1 degrees of freedom.
 """
@@ -59,7 +59,7 @@ def pooled_auc(
     aucs, influence = _auc_and_influence(pairs)
     of_records = np.square(influence.mean(axis=0)).sum() * pairs.n_clusters / max(pairs.n_clusters - 1, 1)
     of_targets = aucs.var(ddof=1) / pairs.targets
-    noise = influence.var(axis=0, ddof=1).sum() / pairs.targets  # of single pairs: in both of the others
+    noise = influence.var(axis=0, ddof=1).sum() / pairs.targets  # variance of single pairs, part of both variances
     variance = max(of_records + of_targets - noise, of_records, of_targets)
     return _auc_interval(float(aucs.mean()), variance, pairs, error)
 
@@ -133,7 +133,7 @@ class _Pairs:
         return ~np.isnan(self.scores)
 
     def quantile(self, error: float) -> float:
-        """Student's quantile for the scarcer of targets and persons."""
+        """Return Student's quantile for the smaller of the numbers of targets and persons."""
         return special.stdtrit(max(min(self.targets, self.n_clusters) - 1, 1), 1 - error / 2)
 
 
@@ -156,7 +156,7 @@ def _checked(scores: np.ndarray, member: np.ndarray, clusters: np.ndarray | None
 
 
 def _auc_and_influence(pairs: _Pairs) -> tuple[np.ndarray, np.ndarray]:
-    """(targets,) AUCs, and (targets, persons) how much each person's records move each of them."""
+    """Return (targets,) AUCs, and (targets, persons) influence of each person's records on each AUC."""
     aucs = np.empty(pairs.targets)
     influence = np.zeros((pairs.targets, pairs.n_clusters))
     for k, scored in enumerate(pairs.scored):
@@ -171,7 +171,8 @@ def _auc_and_influence(pairs: _Pairs) -> tuple[np.ndarray, np.ndarray]:
 def _auc_interval(value: float, variance: float, pairs: _Pairs, error: float) -> Estimate:
     if variance > 0 and 0 < value < 1:
         return logit_interval(value, np.sqrt(variance), pairs.quantile(error))
-    # All targets agree fully. One pair of records from each target, all different, are independent trials.
+    # The sample variance is 0: all targets agree. One pair of records from each target, all different, are independent
+    # trials.
     bound = unanimous_bound(pairs.targets, error / 2)
     if value in (0.0, 1.0):
         return Estimate(value, bound if value else 0.0, 1.0 if value else 1 - bound)
@@ -202,7 +203,7 @@ class _Tails:
         return cls(fpr, nonmember_label, nonmember_target, member_label, member_target, members_above)
 
     def unlinked(self, pairs: _Pairs, rng: np.random.Generator) -> "_Tails":
-        """The same pairs, with the persons renamed in each target, so that no two targets share records."""
+        """Return the same pairs with different person codes in each target, so that no two targets share records."""
         names = rng.permuted(np.tile(np.arange(pairs.n_clusters), (pairs.targets, 1)), axis=1)
         return replace(
             self,
@@ -211,7 +212,7 @@ class _Tails:
         )
 
     def tpr(self, weights: np.ndarray, *, by_target: bool) -> np.ndarray:
-        """(draws,) TPR when persons, or targets, have ``weights`` (draws, persons or targets)."""
+        """Return (draws,) the TPR if persons, or targets, have ``weights`` (draws, persons or targets)."""
         if by_target:
             nonmember = self.nonmember_target
             member = self.member_target
@@ -220,12 +221,12 @@ class _Tails:
             member = self.member_label
         labels = weights.shape[1]
         allowed = self.fpr * (weights @ np.bincount(nonmember, minlength=labels)) + ROUNDING
-        # A low FPR is decided among the highest scores: look at all pairs only if some draw needs them.
+        # The highest scores determine a low FPR: read all pairs only if a draw needs them.
         head = min(len(nonmember), math.ceil(3 * self.fpr * len(nonmember)) + 100)
         false_positives = np.cumsum(weights[:, nonmember[:head]], axis=1)
         if (false_positives[:, -1] <= allowed).any():
             false_positives = np.cumsum(weights[:, nonmember], axis=1)
-        # The threshold is the first non-member who would be one too many; its ties are not above it.
+        # The threshold is the first non-member beyond the allowed number; its ties are not above it.
         threshold = (false_positives <= allowed[:, None]).sum(axis=1)
         above = np.append(self.members_above, len(member))[threshold]
         true_positives = np.cumsum(weights[:, member[: above.max()]], axis=1)
@@ -253,7 +254,7 @@ def _jackknife_variance(tails: _Tails, targets: int) -> float:
 
 def _share_interval(value: float, variance: float, pairs: _Pairs, error: float) -> Estimate:
     records = (pairs.member & pairs.scored).any(axis=0)
-    size = float(np.unique(pairs.label[records]).size)  # sample size behind a share of 0 or 1: distinct persons
+    size = float(np.unique(pairs.label[records]).size)  # sample size for a share of 0 or 1: distinct persons
     if variance > 0 and 0 < value < 1:
         size = min(value * (1 - value) / variance, float((pairs.member & pairs.scored).sum()))
     size *= (special.ndtri(1 - error / 2) / pairs.quantile(error)) ** 2

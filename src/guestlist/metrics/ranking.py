@@ -69,7 +69,7 @@ def placements(scores: np.ndarray, member: np.ndarray, weights: np.ndarray | Non
     (first,), (last,) = tie_ends(scores[order][None])
     inside = member[order]
     for same_class in (inside, ~inside):
-        n_others = np.append(0, np.cumsum(~same_class))  # number of the other class among the lowest i records
+        n_others = np.append(0, np.cumsum(~same_class))  # number of records of the other class among the lowest i
         shares[order[same_class]] = (n_others[first[same_class]] + n_others[last[same_class] + 1]) / (2 * n_others[-1])
     return Placements(shares[member], 1 - shares[~member])
 
@@ -179,7 +179,7 @@ def auc_difference(
 def auc_difference_interval(
     difference: float, variance: "AucVariance", error: float, extra_variance: float = 0.0
 ) -> Estimate:
-    """Return a difference of AUCs with its interval; ``extra_variance`` is added to that of the records."""
+    """Return a difference of AUCs with its interval; ``extra_variance`` is added to the variance due to records."""
     half = 1 - unanimous_bound(variance.pairs, error / 2)
     if variance.total > 0:
         half = max(half, variance.student(error) * np.sqrt(variance.total + extra_variance))
@@ -278,8 +278,9 @@ class AucVariance(NamedTuple):
 def auc_variance(components: Placements, codes_of: ClusterCodes, weights: Placements | None = None) -> AucVariance:
     """Compute DeLong's variance, or Obuchowski's if persons have several records: sums within persons.
 
-    A person pulls the mean towards themselves, the more so the more records they have: their deviation is divided by the
-    root of one minus their share of the records (Bell & McCaffrey 2002), which is DeLong's n - 1 for one record each.
+    A person with many records pulls the mean towards those records. Each person's deviation is therefore divided by the
+    root of one minus the person's share of the records (Bell & McCaffrey 2002). With one record each, this is DeLong's
+    n - 1.
 
     Args:
         components: Placements, or differences of placements.
@@ -327,10 +328,10 @@ def auc_variance(components: Placements, codes_of: ClusterCodes, weights: Placem
 
 
 def unanimous_bound(blocks: float, error: float) -> float:
-    """One-sided lower bound on the chance of an event that happened in all of ``blocks`` trials.
+    """Return a one-sided lower bound on the probability of an event that happened in all of ``blocks`` trials.
 
-    If they are independent, a chance p makes them unanimous with probability p**blocks, which refutes any p
-    below error**(1 / blocks).
+    If the trials are independent and the event has probability p, it happens in all of them with probability p**blocks,
+    which refutes any p below error**(1 / blocks).
     """
     return error ** (1 / blocks)
 
@@ -350,15 +351,15 @@ def _widen(interval: Estimate, bounds: tuple[float, float]) -> Estimate:
 
 
 def _exact_bounds(components: Placements, variance: AucVariance, error: float) -> tuple[float, float]:
-    """Bounds that no sample of this size can exclude.
+    """Return bounds that no sample of this size can exclude.
 
     Match members and non-members in min(n1, n0) pairs that share no record, and no person. The pairs are independent,
-    and each is in the right order with a chance equal to the AUC, so perfect separation refutes an AUC below
-    (error / 2)**(1 / pairs). A sample that is not perfectly separated must not claim more than that; nor, the
-    other way round, one that is not perfectly reversed.
+    and each is in the right order with probability AUC, so perfect separation refutes an AUC below (error / 2)**(1 /
+    pairs). A sample that is not perfectly separated must not claim more than that. The same holds for the reversed
+    order.
 
-    A group of n whose placements are all the same, as in a lump of ties, shows no variance. By the same
-    argument a share of up to 1 - (error / 2)**(1 / n) of its population may be placed anywhere else.
+    A class of n records with equal placements, as in a group of ties, has a sample variance of 0. By the same argument
+    a share of up to 1 - (error / 2)**(1 / n) of its population may have any other placement.
     """
     value = components.auc
     low = unanimous_bound(variance.pairs, error / 2)
@@ -378,7 +379,7 @@ def _tie_bounds(
     error: float,
     weights: np.ndarray | None = None,
 ) -> tuple[float, float]:
-    """Bounds from the mean placement of either class, combined by squares; only where scores tie.
+    """Return bounds from the mean placements of the two classes, combined by squares; used only if scores tie.
 
     Scores with two distinct values have two placements. With more values there may be unseen ones, anywhere in [0, 1].
     """
@@ -403,7 +404,7 @@ def _tie_bounds(
 
 
 def _mid_rank(values: np.ndarray, population: np.ndarray, weights: np.ndarray | None = None) -> np.ndarray:
-    """Share of ``population`` below each value; ties count 0.5."""
+    """Return the share of ``population`` below each value; ties count 0.5."""
     if weights is not None:
         order = np.argsort(population, kind="stable")
         population = population[order]
@@ -463,7 +464,7 @@ def auc_gain_within_folds(
     a, b = (
         _placements_within(np.asarray(values, dtype=np.float64)[compared], member, fold) for values in (scores, fitted)
     )
-    pairs = Placements(*(np.bincount(fold, ~side)[fold[side]] for side in (member, ~member)))  # that each record is in
+    pairs = Placements(*(np.bincount(fold, ~side)[fold[side]] for side in (member, ~member)))  # in each record's fold
     gap = Placements(a.member - b.member, a.nonmember - b.nonmember)
     value = float(pairs.member @ gap.member / pairs.member.sum())
     extra_variance = max(baseline_sd**2 - auc_variance(b, codes, pairs).total, 0.0)

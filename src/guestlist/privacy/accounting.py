@@ -22,8 +22,8 @@ LARGEST = 500.0  # only RDP is used above this epsilon
 NOISE_FOR = 0.01, 1000.0  # range of epsilon for which a noise is searched
 LITTLE = 0.5  # noise below which epsilon may be that large
 ERROR = 0.01  # maximum error of PRV's epsilon
-PRECISION = 0.01  # of the noise that is searched for, as a share of epsilon
-LOOKS = 10  # calls of the accountant in nearly every search, at most
+PRECISION = 0.01  # precision of the search for the noise, as a share of epsilon
+LOOKS = 10  # maximum number of accountant calls in nearly every search
 # Margin of a narrow grid beyond epsilon at a smaller delta, and orders of the Rényi divergences that bound that epsilon.
 BEYOND = 0.1
 ORDERS = (1.5, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 128, 256, 512, 1024, 2048)
@@ -249,7 +249,7 @@ def _on_a_narrow_grid():
         def _get_domain(self, prvs, num_self_compositions, eps_error, delta_error):
             (steps,) = num_self_compositions
             (prv,) = prvs
-            within = delta_error * -expm1(-BEYOND) / 2  # half of it on either side
+            within = delta_error * -expm1(-BEYOND) / 2  # half of it for each tail
             widest = max(
                 _by_rdp(prv.noise_multiplier, prv.sample_rate, many, within / (8 * parts), alphas=ORDERS)
                 for many, parts in ((steps, 1), (1, steps))
@@ -273,7 +273,7 @@ def _by_rdp(noise: float, rate: float, steps: int, delta: float, **options) -> f
 def _accountant_epsilon(accountant, noise: float, rate: float, steps: int, delta: float, **options) -> float:
     accountant.history = [(noise, rate, steps)]
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # "the optimal order is the largest": a bound all the same
+        warnings.simplefilter("ignore")  # "the optimal order is the largest": the bound is still valid
         return float(accountant.get_epsilon(delta, **options))
 
 

@@ -16,14 +16,14 @@ from guestlist._util import flag, number
 class Claim:
     """An (epsilon, delta)-differential-privacy claim.
 
-    It is about adding or removing one record, and about everything that training releases; see ``group_privacy`` for several
-    records.
+    The claim covers adding or removing one record, and everything that training releases; see ``group_privacy`` for
+    several records.
 
     Attributes:
         epsilon: Privacy loss; 0 or more.
         delta: Probability with which the bound may fail.
-        gaussian: Whether it is the guarantee of Gaussian noise: of its whole trade-off curve, on which epsilon and delta are one
-            point. It allows less than epsilon and delta alone.
+        gaussian: Whether the claim is the whole trade-off curve of Gaussian noise, on which epsilon and delta are one
+            point. It allows less than (epsilon, delta) only.
 
     Raises:
         ValueError: If a number is out of range, or delta is 0 for Gaussian noise.
@@ -157,7 +157,7 @@ def gaussian_delta(epsilon: float, mu: float) -> float:
     """
     if _checked(mu) == 0:
         return 0.0
-    # As a difference of logarithms: both terms may be tiny, and exp(epsilon) huge.
+    # Computed as a difference of logarithms: both terms may be tiny, and exp(epsilon) huge.
     first = float(log_ndtr(-epsilon / mu + mu / 2))
     second = float(epsilon + log_ndtr(-epsilon / mu - mu / 2))
     return float(np.exp(first) * -expm1(min(second - first, 0.0)))
@@ -172,7 +172,7 @@ def gaussian_epsilon(mu: float, delta: float) -> float:
         delta: Delta of the guarantee, in (0, 1).
 
     Returns:
-        Epsilon; 0 if this delta alone suffices.
+        Epsilon; 0 if delta is already large enough.
 
     Raises:
         ValueError: If delta is not in (0, 1).

@@ -16,20 +16,20 @@ from guestlist.privacy.one_run import OneRun, OneRunCurve
 
 
 class Method(Protocol):
-    """A way to prove a bound on epsilon."""
+    """Method of proving a lower bound on epsilon."""
 
     def candidates(self, member: np.ndarray) -> Sequence[Any]:
-        """Lines that could be drawn, from the number of records on either side alone."""
+        """Return candidate thresholds; they depend only on the numbers of members and non-members."""
         ...
 
     def bound(self, scores: np.ndarray, member: np.ndarray, candidate: Any, delta: float, level: float) -> float:
-        """The bound that one line proves, wrong with a probability of at most ``level``."""
+        """Return the bound that one candidate proves; it is wrong with probability at most ``level``."""
         ...
 
 
 @dataclass(frozen=True)
 class Bonferroni:
-    """Best of all candidate thresholds, each at an equal part of the level; a single candidate costs nothing."""
+    """Best of all candidate thresholds, each at an equal share of the level; a single candidate needs no correction."""
 
     def lower(self, method: Method, scores: np.ndarray, member: np.ndarray, delta: float, level: float) -> float:
         tried = method.candidates(member)
@@ -38,7 +38,7 @@ class Bonferroni:
 
 @dataclass(frozen=True)
 class HoldOut:
-    """Candidate threshold that does best on a random part of the records, measured on the rest.
+    """Candidate threshold with the best bound on a random part of the records, evaluated on the other part.
 
     Attributes:
         fraction: Share of the records to choose the threshold on, in (0, 1).
@@ -60,7 +60,8 @@ class HoldOut:
 class Median:
     """Median over many hold-outs, each at half the level, so that no single split decides.
 
-    If more than half of the bounds are false, so must be their expected share, which has probability 2 × level / 2.
+    Each bound is false with probability at most level / 2, so by Markov's inequality more than half of them are false
+    with probability at most 2 × level / 2.
 
     Attributes:
         splits: Number of splits; odd.
@@ -98,7 +99,7 @@ def _held_out(
     fraction: float,
     rng: np.random.Generator,
 ) -> float:
-    """The split is drawn without a look at who is a member, so that the rest are as independent as all were."""
+    """Return the bound on held-out records; the split ignores membership, so inclusions stay independent."""
     order = rng.permutation(len(member))
     chosen_on, held_out = np.split(order, [min(max(round(fraction * len(order)), 1), len(order) - 1)])
     tried = method.candidates(member[chosen_on])
@@ -111,8 +112,8 @@ def _check_fraction(fraction: float) -> None:
         raise ValueError(f"Expected fraction={fraction} in (0, 1).")
 
 
-STEPS = 6  # of halvings, towards either end, at which lines are tried
-NODES = 64  # of the posterior, over which is summed
+STEPS = 6  # thresholds are tried at shares 0.5^k and 1 - 0.5^k, for k up to this number
+NODES = 64  # nodes of the numerical integral over the posterior
 LARGEST = 64.0
 
 
@@ -121,7 +122,7 @@ class _Runs:
     """Common part of the three bounds: the threshold.
 
     Args:
-        shares: of the non-members' scores, at which lines are tried, from the largest score down.
+        shares: shares of the non-members' scores at which thresholds are tried, from the largest score down.
     """
 
     shares: tuple[float, ...] | None = None
@@ -144,17 +145,17 @@ class _Runs:
         return (0.5, 0.0, 1.0, *small[1:], *(1 - share for share in small[1:]))
 
     def errors(self, scores: np.ndarray, member: np.ndarray, share: float) -> tuple[int, int, int, int]:
-        """False positives and their number of trials, false negatives and theirs, at one line."""
+        """Return false positives, their number of trials, false negatives and their number of trials, at one threshold."""
         outside = np.sort(scores[~member])[::-1]
         inside = scores[member]
         if not len(outside) or not len(inside):
             return len(outside), len(outside), len(inside), len(inside)
         k = min(max(int(np.ceil(share * len(outside))), 1), len(outside))
-        # With ties fewer than k - 1 may lie beyond the line; counting k - 1 is right whatever the scores look like.
+        # With ties, fewer than k - 1 may be above the threshold; counting k - 1 is valid for all scores.
         return k - 1, len(outside), int((inside <= outside[k - 1]).sum()), len(inside)
 
     def _bounded(self, scores: np.ndarray, member: np.ndarray, share: float, level: float) -> tuple[float, float]:
-        """Upper bounds on the false-positive and the false-negative rate, which hold together."""
+        """Return upper bounds on the false positive and false negative rates that hold simultaneously."""
         wrong, outside, missed, inside = self.errors(scores, member, share)
         if not outside or not inside:
             return 1.0, 1.0
@@ -229,8 +230,8 @@ def epsilon_of_errors(fpr: float, fnr: float, delta: float) -> float:
 def credible_epsilon(wrong: int, outside: int, missed: int, inside: int, delta: float, level: float) -> float:
     """Return the quantile of the posterior distribution of epsilon at ``level``.
 
-    Scores rise with membership, so only errors that are too small count: a region with two sides has no room at epsilon 0,
-    and something would always be believed.
+    Scores rise with membership, so only errors that are too small count. A two-sided region has measure 0 at epsilon 0,
+    and the posterior would always support a positive epsilon.
     """
     chances = (np.arange(NODES) + 0.5) / NODES
     fpr = betaincinv(wrong + 0.5, outside - wrong + 0.5, chances)

@@ -1,9 +1,10 @@
-"""A lower bound on epsilon from one training run: guess who was a member, and count.
+"""Lower bounds on epsilon from one training run: guess membership and count the correct guesses.
 
-Every record was in with probability one half, by a coin of its own. Under (epsilon, delta)-differential privacy the number of
-right guesses is then hardly larger than if each were right with probability 1 / (1 + exp(−epsilon)), whatever the model does
-with all records together (Steinke, Nasr & Jagielski 2023, theorem 5.2). The guesses are about the records with the largest
-scores (members) and with the smallest (not), so many on either side; how many is fixed without a look at the truth.
+An independent coin flip included each record with probability 0.5. Under (epsilon, delta)-differential privacy the number
+of correct guesses is then hardly larger than if each were correct with probability 1 / (1 + exp(−epsilon)), whatever the
+model does with all records together (Steinke, Nasr & Jagielski 2023, theorem 5.2). Records with the largest scores are
+guessed to be members, and the same number of records with the smallest scores non-members. The number of guesses is fixed
+before membership is read.
 """
 
 from collections.abc import Callable
@@ -20,8 +21,8 @@ from scipy.stats import binom
 from guestlist.errors import InputError
 from guestlist.privacy.bounds import gaussian_epsilon
 
-FEWEST_GUESSES = 5  # by default: fewer, even if all were right, prove an epsilon of no more than 0.2
-LARGEST = 64.0  # no bound is looked for beyond
+FEWEST_GUESSES = 5  # minimum by default: fewer guesses, even if all are correct, prove an epsilon of at most 0.2
+LARGEST = 64.0  # upper end of the search for a bound
 
 
 @dataclass(frozen=True)
@@ -76,10 +77,10 @@ class _Guessing:
     """Common part of the two bounds: the records to guess about.
 
     Args:
-        membership: how members were drawn.
-        shares: of the records, to guess about; by default all, half of them, a quarter, …
-        guess: on ``both`` sides equally, or ``members`` only.
-        seed: of the order among equal scores.
+        membership: randomisation that drew the members.
+        shares: shares of the records to guess about; by default 1, 1/2, 1/4, …
+        guess: ``both`` members and non-members, in equal numbers, or ``members`` only.
+        seed: random seed of the order among equal scores.
     """
 
     membership: Coins | FixedSize = field(default_factory=Coins)
@@ -94,7 +95,7 @@ class _Guessing:
             raise ValueError(f"Expected shares={self.shares} in (0, 1].")
 
     def prepared(self, scores: np.ndarray, member: np.ndarray) -> tuple[np.ndarray, np.ndarray, float]:
-        """Places in the order of scores, membership, and the share of the level that is left.
+        """Return ranks of the scores, membership, and the share of the level that remains.
 
         Ties are broken at random, and records without a score are ranked in the middle, where guesses come last.
         """
@@ -116,12 +117,14 @@ class _Guessing:
         return tuple(0.5**k for k in range(halvings + 1))
 
     def guesses(self, ranks: np.ndarray, member: np.ndarray, share: float) -> tuple[int, int]:
-        """Count the guesses, and those that are right."""
+        """Return the numbers of guesses and of correct guesses."""
         order = np.argsort(ranks)
         if self.guess == "members":
             called = order[len(order) - round(share * len(order)) :]
             return len(called), int(member[called].sum())
-        each = min(round(share * len(order) / 2), len(order) // 2)  # of an odd number, one is left in the middle
+        each = min(
+            round(share * len(order) / 2), len(order) // 2
+        )  # if the number is odd, the middle record is not guessed
         high = order[len(order) - each :]
         low = order[:each]
         return 2 * each, int(member[high].sum() + (~member[low]).sum())
@@ -144,7 +147,7 @@ class OneRun(_Guessing):
 
 @dataclass(frozen=True)
 class OneRunCurve(_Guessing):
-    """Bound from the scores of one model by a whole trade-off curve (Mahloujifar, Melis & Chaudhuri 2024).
+    """Bound from the scores of one model, based on a whole trade-off curve (Mahloujifar, Melis & Chaudhuri 2024).
 
     Attributes:
         membership, shares, guess, seed: As for :class:`OneRun`.
@@ -173,7 +176,7 @@ class OneRunCurve(_Guessing):
 
 
 def one_run_p_value(records: int, guessed: int, right: int, epsilon: float, delta: float) -> float:
-    """Return the largest probability of this many right guesses under (epsilon, delta)-differential privacy.
+    """Return the largest probability of at least ``right`` correct guesses under (epsilon, delta)-differential privacy.
 
     >>> round(one_run_p_value(1000, 100, 90, 1.6261, 1e-5), 3)
     0.05
@@ -192,7 +195,7 @@ def one_run_p_value(records: int, guessed: int, right: int, epsilon: float, delt
 
 @lru_cache(maxsize=65536)
 def one_run_epsilon(records: int, guessed: int, right: int, delta: float = 0.0, level: float = 0.05) -> float:
-    """Return the largest epsilon that is refuted, with all smaller ones, by this many right guesses; 0: none is.
+    """Return the largest epsilon that ``right`` correct guesses refute, with all smaller ones; 0 if none is refuted.
 
     >>> round(one_run_epsilon(1000, 100, 100), 4)
     3.493
@@ -203,8 +206,8 @@ def one_run_epsilon(records: int, guessed: int, right: int, delta: float = 0.0, 
 
     if beyond(0.0) >= 0:
         return 0.0
-    # The p-value rises with epsilon as long as no weight in it exceeds 1: it is then a mean of tails. For a delta beyond that
-    # the first epsilon that is not refuted is looked for step by step.
+    # The p-value increases with epsilon if no weight in it exceeds 1: it is then a mean of tails. For a larger delta, a
+    # step-by-step search finds the first epsilon that is not refuted.
     low = 0.0
     high = LARGEST
     if 2 * records * delta > 1:
@@ -231,7 +234,7 @@ def approximate_epsilon(records: int, guessed: int, right: int, delta: float = 0
 
 @lru_cache(maxsize=65536)
 def one_run_mu(records: int, guessed: int, right: int, level: float = 0.05) -> float:
-    """Return the largest mu of Gaussian differential privacy that this many right guesses refute; 0: none."""
+    """Return the largest mu of Gaussian differential privacy that ``right`` correct guesses refute; 0 if none is refuted."""
 
     def curve(mu: float) -> Callable[[float], float]:
         return lambda tpr: float(ndtr(ndtri(tpr) - mu))
@@ -239,12 +242,12 @@ def one_run_mu(records: int, guessed: int, right: int, level: float = 0.05) -> f
     return _largest_refuted(curve, records, guessed, right, level)
 
 
-# The least false-positive rate with which a curve of this parameter reaches a true-positive rate.
+# Smallest false positive rate at which a curve with this parameter reaches a true positive rate.
 Curve = Callable[[float], Callable[[float], float]]
 
 
 def _largest_refuted(curve: Curve, records: int, guessed: int, right: int, level: float) -> float:
-    """The largest parameter that is refuted, to 1e-6: a larger one allows more, so all smaller ones are."""
+    """Return the largest refuted parameter, to 1e-6; a larger parameter allows more, so all smaller ones are refuted too."""
     if not _refuted(curve(0.0), records, guessed, right, level):
         return 0.0
     low = 0.0
@@ -256,12 +259,13 @@ def _largest_refuted(curve: Curve, records: int, guessed: int, right: int, level
 
 
 def _refuted(least_fpr: Callable[[float], float], records: int, guessed: int, right: int, level: float) -> bool:
-    """Return whether this many right guesses with probability ``level`` are impossible.
+    """Return whether at least ``right`` correct guesses with probability ``level`` are impossible.
 
-    Let C be the number of right guesses, R(c) = E[C; C ≥ c] / records and W(c) = E[guessed − C; C ≥ c] / records for every c.
-    A coin turned over makes a right guess wrong and leaves all others, so the curve binds {guess i is right, C ≥ c} to
-    {guess i is wrong, C ≥ c − 1}; by its concavity, R(c) ≤ TPR(W(c − 1)). From P[C ≥ right] = level, with all of it at
-    C = right, the least W, and with it R, follow downwards; together they must not exceed guessed / records.
+    Let C be the number of correct guesses, R(c) = E[C; C ≥ c] / records and W(c) = E[guessed − C; C ≥ c] / records for every c.
+    Flipping one coin makes a correct guess wrong and changes no other guess, so the curve relates {guess i is correct,
+    C ≥ c} to {guess i is wrong, C ≥ c − 1}. By its concavity, R(c) ≤ TPR(W(c − 1)). Starting from P[C ≥ right] = level,
+    with all of it at C = right, the smallest W, and with it R, follow for decreasing c. Their sum must not exceed
+    guessed / records.
     """
     hits = level * right / records
     misses = level * (guessed - right) / records

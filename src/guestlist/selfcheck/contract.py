@@ -26,9 +26,9 @@ from guestlist.selfcheck.scenes import (
 from guestlist.selfcheck.simulations import gaussian, gaussian_simulation
 from guestlist.selfcheck.trials import COMMON_METRICS, TRIALS, AttackTrial, Mean
 
-# One target of each; every record has IN and OUT references, so every record can be scored.
+# One target of each simulation; every record has IN and OUT references, so every record can be scored.
 TARGETS = ("plain", "awkward")
-# Saturated outputs: cut off at some margin, and probabilities that are exactly 0 or 1.
+# Saturated outputs: margins clipped at a maximum, and probabilities that are exactly 0 or 1.
 SATURATED = ("saturated", "exact")
 
 
@@ -47,7 +47,7 @@ def contract_violations(attack: Attack, seed: int) -> list[str]:
     plain, awkward = (_violations(attack, name, seed) for name in TARGETS)
     words = SCENE_VARIANTS["awkward"].words
     problems = plain + [f"{problem}, with {words}" for problem in awkward if problem not in plain]
-    if attack.learns:  # its random start depends on the classes, and to fit it again takes seconds
+    if attack.learns:  # its random initialisation depends on the classes, and fitting it again takes seconds
         return problems
     return problems + _numbering(attack, seed) + _saturated(attack, seed)
 
@@ -62,7 +62,7 @@ def _numbering(attack: Attack, seed: int) -> list[str]:
 
 @lru_cache(maxsize=1)
 def _numbered_twice(seed: int) -> tuple[Scene, Scene]:
-    """Return one target with two numberings of its classes, and all else the same."""
+    """Return one target with two numberings of its classes, otherwise identical."""
     simulated, together = gaussian(1.0, seed=seed, **SCENE_VARIANTS["classes"].options, **SIZES)
     other = replace(simulated, labels=(simulated.labels + 1) % simulated.classes)
     return scene_of(simulated, together), scene_of(other, together)
@@ -95,7 +95,7 @@ def _violations(attack: Attack, name: str, seed: int) -> list[str]:
 
 
 def should_be_scored(attack: Attack, signals: Signals) -> np.ndarray:
-    """Return (records,) true for those an attack should score: all whose membership its evidence does not hold."""
+    """Return (records,) true for records that an attack should score: its evidence does not contain their membership."""
     known = EVIDENCE[attack.evidence].known_membership if attack.evidence in EVIDENCE else None
     if known is None:
         return np.ones(len(signals.labels), dtype=bool)
@@ -119,7 +119,7 @@ def _close(a: np.ndarray, b: np.ndarray) -> bool:
 SIMULATIONS = 160
 REPEATS = 1000
 LEARNED = 1 / 16  # share of the simulations for attacks that fit a classifier, which takes seconds per target
-_MAX_REFERENCES = 7  # of a target in the smallest simulations
+_MAX_REFERENCES = 7  # references of a target in the smallest simulations
 
 
 @dataclass(frozen=True)
@@ -216,7 +216,9 @@ def check_attacks(
     def attempt(name: str, check: Callable[[], list[str]]) -> None:
         try:
             problems[name].extend(check())
-        except Exception as error:  # an attack from elsewhere may raise anything; that is a finding, not a crash
+        except (
+            Exception
+        ) as error:  # a custom attack may raise any exception; it is reported, and the self-test continues
             broken.add(name)
             problems[name] = [f"raised {type(error).__name__}: {error}"]
 
@@ -272,7 +274,7 @@ def _judged(name: str, traits: AttackTraits, problems: list[str], values: Mappin
     judges = {metric: judge for trial in TRIALS.values() for metric, judge in trial.problems.items()}
     verdicts = {metric: judges[metric](mean, traits) for metric, mean in means.items()}
     wrong = {metric: text for metric, text in verdicts.items() if text}
-    # Entropies are small where a model is sure and wrong, so that they rightly fall on members among hard records.
+    # Entropies are small where a model is confident and wrong, so they correctly fall on members among hard records.
     if traits.comparator == "entropy":
         wrong = {metric: text for metric, text in wrong.items() if not metric.endswith("hard")}
     others = {metric: mean for metric, mean in means.items() if metric not in COMMON_METRICS}

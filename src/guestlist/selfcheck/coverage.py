@@ -37,7 +37,7 @@ RECORDS = 400
 # Probabilities of a score of 1.
 RIGHT_MEMBERS = 0.98
 RIGHT_NONMEMBERS = 0.03
-# An interval fails where its coverage is below this beyond reasonable doubt; it may be cautious.
+# An interval fails if its coverage is significantly below this level; it may be conservative.
 LOWEST_COVERAGE = 0.93
 DOUBT = 0.001
 
@@ -118,7 +118,7 @@ def interval_simulations() -> dict[str, IntervalSimulation]:
 
 
 def coverage(name: str, *, repeats: int = 400, seed: int = 0) -> Coverage:
-    """Count how often the interval ``name`` of :func:`interval_simulations` covers the truth."""
+    """Count the samples in which the interval ``name`` of :func:`interval_simulations` covers the truth."""
     simulation = interval_simulations()[name]
     covered = 0
     for repeat in range(repeats):

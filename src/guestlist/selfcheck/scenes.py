@@ -15,11 +15,11 @@ from guestlist.selfcheck.simulations import SURE_MARGIN, Seed, as_rotation, gaus
 CLASSES = 5
 TILT = 0.8
 POPULATION = 0.3
-SCALE = 25.0  # of the margins of very sure models
+SCALE = 25.0  # scale of the margins of very confident models
 # Frequencies of classes, two unequal ones and one rare.
 UNEQUAL = (0.3, 0.7)
 RARE = (0.1, 0.2, 0.7)
-SURE = 1.5  # margins are cut off here: about a quarter of those of non-members, and half of those of members
+SURE = 1.5  # margins are clipped here: about a quarter of non-members' margins, and half of members'
 
 
 @dataclass(frozen=True)
@@ -58,7 +58,7 @@ def saturated(margin: np.ndarray) -> np.ndarray:
 
 
 def sure(margin: np.ndarray) -> np.ndarray:
-    """Return margins of models so sure that about a third of their probabilities are exactly 0 or 1."""
+    """Return margins of models so confident that about a third of their probabilities are exactly 0 or 1."""
     return np.clip(SCALE * margin, -SURE_MARGIN, SURE_MARGIN)
 
 
@@ -109,9 +109,9 @@ def scene_of(simulated: SimulatedModels, together: np.ndarray | None = None, pop
 
 SIZES: dict[str, Any] = {"records": 300, "models": 33}
 LABELS_ONLY = "perturbed"  # the evidence that holds labels and no probabilities
-RAISED = 1.0  # by which the target's margins are raised
-FALLS = 0.02  # share of raised records; a likelihood ratio falls on about half of them where nothing leaks
-DEPENDS = 0.05  # share of unsaturated records with scores that change with their references; 0 if none are compared
+RAISED = 1.0  # increase of the target's margins
+FALLS = 0.02  # minimum share of raised records whose score falls; for a likelihood ratio about 0.5 if nothing leaks
+DEPENDS = 0.05  # minimum share of unsaturated records whose score changes with their references; 0 without a comparison
 
 
 @dataclass(frozen=True)
@@ -148,7 +148,7 @@ def small_scene(name: str, seed: int) -> Scene:
 def knows_right_from_wrong(attack: Attack, seed: int) -> bool:
     """Return True if an attack reads anything that separates correct from wrong outputs; entropies do not.
 
-    Such an attack rises with membership only where models are right.
+    The score of such an attack rises with membership only where models are correct.
     """
     view = small_scene("plain", seed).view
     return not _same_without(attack, view, "entropy", NO_EVIDENCE)
@@ -157,8 +157,8 @@ def knows_right_from_wrong(attack: Attack, seed: int) -> bool:
 def ignores_references_where_saturated(attack: Attack, scene: Scene) -> bool:
     """Return True if references change the scores of ordinary records, but not of those with the largest output.
 
-    The references of these records are exchanged with each other, within classes: an attack that learns from all references
-    of a class sees the same set of them, and one that compares models on one record sees others.
+    The references of these records are exchanged with each other, within classes: an attack fitted on all references of
+        a class reads the same set, and one that compares models on one record reads different references.
     """
     view = scene.view
     rng = np.random.default_rng(0)
@@ -210,12 +210,12 @@ def _falls_with_the_margin(attack: Attack, seed: int) -> bool:
 
 @lru_cache(maxsize=1)
 def _without_leak(seed: int) -> Scene:
-    """One target that leaks nothing, with few references: the sign of IN minus OUT means is chance."""
+    """Return a target without leakage and with few references: the sign of IN minus OUT means is random."""
     return scene("plain", 0.0, records=400, models=9, seed=seed)
 
 
 def _with_references_of(view: Signals, order: np.ndarray) -> Signals:
-    """Return the same target with references that output, and trained on, what they did of other records."""
+    """Return the same target with the references' outputs and membership permuted between records."""
     values = {name: np.vstack([matrix[:1], matrix[1:, order]]) for name, matrix in view.values.items()}
     return replace(view, values=values, reference_member=view.reference_member[:, order])
 

@@ -39,7 +39,7 @@ __all__ = [
     "unbalanced_references",
 ]
 
-# A design draws (models, records) membership and returns which models are left out together (None: each separately).
+# A design draws (models, records) membership and returns the models to exclude together (None: each separately).
 Design = Callable[[int, int, np.random.Generator], tuple[np.ndarray, np.ndarray | None]]
 Seed = int | tuple[int, ...]
 
@@ -58,7 +58,7 @@ def bernoulli(models: int, records: int, rng: np.random.Generator) -> tuple[np.n
 
 
 def complementary_pairs(models: int, records: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
-    """Draw models in pairs, the members of one being the non-members of the other; a pair is excluded together.
+    """Draw models in pairs: the members of one are the non-members of the other, and a pair is excluded together.
 
     Args:
         models, records: Numbers of models, which is even, and records.
@@ -108,7 +108,7 @@ def unbalanced_references(models: int, records: int, rng: np.random.Generator) -
     return np.vstack([target, rng.random((models - 1, records)) < rate]), None
 
 
-MEAN_FEW = 8  # the largest expected number of references of the rarer kind
+MEAN_FEW = 8  # largest expected number of references in the smaller of IN and OUT
 
 DESIGNS: dict[str, Design] = {"bernoulli": bernoulli, "pairs": complementary_pairs}
 
@@ -128,7 +128,7 @@ def gaussian(
     output: Callable[[np.ndarray], np.ndarray] = np.asarray,
     signals_of: Callable[[np.ndarray, int], dict[str, np.ndarray]] = signals_of_margin,
 ) -> tuple[SimulatedModels, np.ndarray | None]:
-    """Simulate normal margins, ``shift`` larger for members, and return which models are left out together.
+    """Simulate normal margins, ``shift`` larger for members, and return the models to exclude together.
 
     Args:
         log_deviation_sd: Variation over records of the standard deviation of their margins over models. It is
@@ -215,7 +215,7 @@ def noise_simulation(**options) -> Rotation:
 
 @dataclass(frozen=True)
 class Memorising:
-    """A simulation in which models memorise some records, and are surer and steadier about other members.
+    """Simulation in which models memorise some records, and are more confident and less variable about other members.
 
     Args:
         rotation: Every model in turn as the target.
@@ -242,7 +242,7 @@ def memorising_simulation(
         seed: Random seed.
 
     Returns:
-        The simulated models, and which records are memorised.
+        The simulated models, and a mask of the memorised records.
     """
     rng = np.random.default_rng(seed)
     member, together = bernoulli(models, records, rng)
@@ -272,13 +272,13 @@ def as_rotation(
 
     Args:
         simulated: Simulated models.
-        together: (models,) Equal numbers for models that are left out together.
+        together: (models,) Equal numbers for models that are excluded together.
         not_evaluated: (records,) True for records that are not evaluated.
     """
     kinds = {name: kind.simulate for name, kind in EVIDENCE.items() if kind.simulate}
 
     def evidence(k: int) -> Evidence:
-        # Evidence is simulated when it is read, since most attacks read none.
+        # Evidence is simulated on demand, since most attacks read none.
         return Evidence(
             LazyMapping(kinds, lambda name: kinds[name](simulated, k)), missing_evidence(), shared_with_stand_ins()
         )
@@ -325,8 +325,8 @@ def _seeds(seed: Seed) -> tuple[int, ...]:
 class FinitePool:
     """Normal margins with a standard deviation of 1; some records are easy, whether members or not.
 
-    An attack that compares margins with one threshold flags easy records under most models, and others under few: the nominal
-    rate holds over all records, and for nearly none of them.
+    An attack that compares margins with one threshold flags easy records under most models, and other records under
+    few. The nominal rate therefore holds on average over records, but for almost no single record.
 
     Args:
         records, models: Numbers of records and models; the records are the same under all models.
