@@ -99,8 +99,8 @@ def available_memory() -> int:
 # Columns in which pandas stores the index of a table.
 INDEX = re.compile(r"__index_level_\d+__")
 QUOTED = re.compile(r'"[^"]*"')
-# Lines that tell how a file separates its columns.
-LOOKED_AT = 20
+# Number of lines that decide how a file separates its columns.
+SAMPLE_LINES = 1000
 # Separators that also occur in names and texts, each with the pattern of a cell. All lines must have the same number of
 # cells. R's write.table uses blanks.
 SELDOM = {
@@ -172,7 +172,7 @@ def _read_csv(path: Path, text: Sequence[str]) -> pd.DataFrame:
 def _form_of(path: Path) -> dict[str, str]:
     """Guess the column and decimal separators of a CSV file from its first lines."""
     with open(path, encoding="utf-8", errors="replace") as lines:
-        some = [line for line in islice(lines, LOOKED_AT) if line.strip()]
+        some = [line for line in islice(lines, SAMPLE_LINES) if line.strip()]
     first = QUOTED.sub("", some[0]) if some else ""
     counts = {mark: first.count(mark) for mark in ",;\t|"}
     separator = max(counts, key=counts.__getitem__) if path.suffix.lower() != ".tsv" else "\t"
@@ -274,7 +274,7 @@ def encode_tables(table: pd.DataFrame, *others: pd.DataFrame) -> list[np.ndarray
     return [np.asarray(encoder.transform(each[table.columns]), dtype=np.float64) for each in (table, *others)]
 
 
-LOOKED_AT = 1000  # number of values that decide whether a column is free text
+SAMPLE_VALUES = 1000  # values that decide whether a column is free text
 SHORT = 20  # characters; columns with a smaller mean length are names
 LONGEST_WORD = 5000  # number of characters of a text that are read
 WIDTH = 192  # columns of numbers that represent a text
@@ -319,7 +319,7 @@ def is_free(column: pd.Series) -> bool:
     """Return whether a column holds free text: long, mostly distinct strings rather than categories."""
     if not (column.dtype == object or isinstance(column.dtype, pd.StringDtype)):
         return False
-    some = column.dropna().iloc[:LOOKED_AT]
+    some = column.dropna().iloc[:SAMPLE_VALUES]
     if not len(some) or not all(isinstance(value, str) for value in some):
         return False
     return bool(2 * some.nunique() > len(some) and some.str.len().mean() >= SHORT)
