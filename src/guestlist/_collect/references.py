@@ -16,7 +16,7 @@ from guestlist.data import Data
 from guestlist.errors import AuditError, AuditWarning, FolderError, InputError
 from guestlist.games import draw
 from guestlist.models import Predict, Scale, Target, Trainer, answers, model_code, row_blocks, unchanged
-from guestlist.models.input_checks import asked_about
+from guestlist.models.input_checks import query_records
 
 
 @dataclass(frozen=True)
@@ -96,7 +96,7 @@ def query_target(target: Target, pool: Data) -> "tuple[np.ndarray, Consistency |
     """
     # One thread, as for references: the outputs do not depend on the number of cores.
     with one_thread(), unchanged(pool, target.name):
-        outputs = asked_about(pool, lambda records: answers(target.predict, records.x, target.columns, target.scale))
+        outputs = query_records(pool, lambda records: answers(target.predict, records.x, target.columns, target.scale))
         return outputs, consistency(target, pool, outputs)
 
 

@@ -17,9 +17,10 @@ from guestlist.errors import InputError
 class AdvReg:
     """Adversarial regularisation (Nasr, Shokri & Houmansadr 2018): outputs must not convince an attack classifier.
 
-    The attack classifier I reads the model's probabilities and the label. It learns to distinguish this batch from the same
-    number of held-out records, with the gain log I for members and log(1 - I) for the others. The model then minimises its
-    loss plus ``weight`` times the mean of log I. The classifier is one perceptron of both inputs, smaller than the paper's.
+    The attack classifier I reads the model's probabilities and the label. It is trained to distinguish this batch from
+    the same number of held-out records, with the gain log I for members and log(1 - I) for the others. The model then
+    minimises its loss plus ``weight`` times the mean of log I. The classifier is one perceptron of both inputs, smaller
+    than the paper's.
 
     Args:
         held_out: Records that no model is trained on, with positions of classes as labels. An adaptive attacker has records
@@ -109,12 +110,12 @@ SCALES = (8.0, 0.01)  # factors of logits: much sharper outputs, and nearly unif
 class MemGuard:
     """Add noise to every output so that the defender's attack classifier is undecided (Jia et al. 2019).
 
-    The classifier learns to distinguish the model's outputs for its training records from those for held-out records. An output
-    is then moved, in the space of logits, to where the classifier is undecided. The predicted class stays, the result is a
-    probability vector, and of several moves the smallest is kept. Noise is added with a probability that keeps the mean change
-    within the budget. Random draws are derived from the output itself, so that repeating a query reveals nothing. A draw
-    also decides on which side of undecided the output ends, since a classifier that is always wrong is as informative as one
-    that is always right.
+    The classifier is trained to distinguish the model's outputs for its training records from those for held-out
+    records. An output is then moved, in the space of logits, to where the classifier is undecided. The predicted class
+    stays, the result is a probability vector, and of several moves the smallest is kept. Noise is added with a
+    probability that keeps the mean change within the budget. Random draws are derived from the output itself, so that
+    repeating a query reveals nothing. A draw also decides on which side of undecided the output ends, since a
+    classifier that is always wrong is as informative as one that is always right.
 
     Args:
         held_out: Records that no model is trained on. Do not pass the non-members of the audit: the defence would reveal them.

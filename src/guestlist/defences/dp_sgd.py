@@ -86,7 +86,7 @@ def knows(module) -> bool:
 
 
 def check_clippable(module) -> None:
-    """Refuse a module in which a record's output depends on other records: it has no per-record gradient."""
+    """Raise for a module in which a record's output depends on other records: it has no per-record gradient."""
     from torch import nn
 
     mixing = nn.modules.batchnorm._BatchNorm
@@ -210,7 +210,7 @@ class _RowGradients:
 
         read = vecdot(self.read, self.read)
         if self.layer.bias is not None:
-            read += 1.0  # the input of the bias
+            read += 1.0  # constant input of the bias
         return read.mul_(vecdot(self.signal, self.signal))
 
     def sums(self, factor) -> Iterator[tuple[Any, Any]]:

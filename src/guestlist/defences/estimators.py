@@ -66,7 +66,7 @@ def _fit_arguments(data: Data) -> Mapping[str, Any]:
 
 
 def check_arguments(model, arguments: Mapping[str, Any]) -> None:
-    """Refuse arguments that ``fit`` does not accept, and models whose ``fit`` needs others.
+    """Raise for arguments that ``fit`` does not accept, and for models whose ``fit`` needs others.
 
     Args:
         model: Estimator.
@@ -111,7 +111,7 @@ EARLY_STOPPING = ("early_stopping_round", "early_stopping_rounds")
 
 
 def _check_rounds(model, parameters) -> None:
-    """Refuse models that stop early with validation records: references have none."""
+    """Raise for models that stop early with validation records: references have none."""
     stopping = [name for name in names_ending(parameters, EARLY_STOPPING) if parameters[name]]
     parts = [parameters[name.rpartition("__")[0]] if "__" in name else model for name in stopping]
     for name, part in zip(stopping, parts, strict=True):
@@ -212,7 +212,7 @@ def fewer(*divisors: int, default: int, least: int = 1) -> Callable[[Any, int], 
     """Return fractions of the present whole number, at least ``least``."""
 
     def stronger(now, records: int) -> list[Any]:
-        now = default if now is None or now < 1 else now  # some write -1 or 0 for "no limit"
+        now = default if now is None or now < 1 else now  # -1 and 0 also mean "no limit"
         return [max(least, now // divisor) for divisor in divisors]
 
     return stronger

@@ -81,7 +81,7 @@ def as_recipe(train) -> Recipe:
         The recipe.
 
     Raises:
-        InputError: If it is a class, or cannot be called so.
+        InputError: If it is a class, or cannot be called with these arguments.
     """
     if isinstance(train, type):
         raise InputError(

@@ -88,7 +88,7 @@ class Distilled:
         context.run(task, missing_files(context.store, folder, "model", plan.models))
 
     def _eligible(self, context: CollectContext) -> np.ndarray:
-        """Return (records,) true for those that may be trained on."""
+        """Return (records,) true for records that may be trained on."""
         split = context.store.split
         use_population = self.records == "population"
         if self.records == "auto":

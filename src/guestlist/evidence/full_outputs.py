@@ -92,7 +92,7 @@ def write_full_answers(store: Store, k: int, log_p: np.ndarray) -> None:
     Args:
         store: Audit folder.
         k: Number of the model.
-        log_p: (records, classes) log-probabilities; NaN for records that it was not queried about.
+        log_p: (records, classes) log-probabilities; NaN for records for which it was not queried.
     """
     begin_plan(store, FullAnswers())
     store.write(evidence_path(evidence_folder(store, FullAnswers.name), "model", k), {"log_p": log_p})

@@ -1,9 +1,9 @@
-"""Models trained without the one record that they are queried about (Ye et al. 2022, attack L).
+"""Models trained without the single record for which they are queried (Ye et al. 2022, attack L).
 
-They are trained as the target was. Every chosen record has its own models, so it is done for few records. A non-member is
+They are trained as the target was. Every chosen record has its own models, so few records are chosen. A non-member is
 not in the target's training set: its models train on all members, with their own seeds. One set of models for all non-members
-would be cheaper. But chance in those models would move the scores of all non-members together, and an interval that assumes
-independent records would then exclude an AUC of 0.5 far too often if nothing leaks.
+would be cheaper. But random variation of those models would shift the scores of all non-members together, and an
+interval that assumes independent records would then exclude an AUC of 0.5 far too often if nothing leaks.
 
     record-00042.npz   a chosen record: name to (models,) signals of the models trained without it
 """
@@ -141,7 +141,7 @@ class TrainWithout:
         for k in range(1 + sum(map(_count, parts)), 1 + self.models):
             rng = stream(self.seed, "left out", _WITHOUT, i, k)
             name = f"Model {k} without record {pool.ids[i]!r}"
-            # Each model gets its own copy of the records: the one before it may have changed them.
+            # Each model gets its own copy of the records, because the previous model may have changed its copy.
             train = partial(_train_on_copy, self.train, pool, rows, rng)
             parts.append(extractor.signals(extractor.train_and_query(name, train, x, rng)))
         signals = {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
@@ -153,7 +153,7 @@ def _train_on_copy(train: Trainer, pool: Data, rows: np.ndarray, rng: np.random.
 
 
 def _chosen(ids: np.ndarray, split: Split, records: int, named: tuple[str, ...], seed: int) -> np.ndarray:
-    """Return (records,) true for those that are left out; a larger number later keeps those drawn before.
+    """Return (records,) true for chosen records; a later draw of more records keeps the earlier ones.
 
     Args:
         ids: (records,) ids of the pool.

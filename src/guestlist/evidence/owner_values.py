@@ -23,13 +23,13 @@ SHAPR_K = 5
 
 
 def shapr(x, y, x_test, y_test, *, k: int = SHAPR_K, n_jobs: int = 1) -> np.ndarray:
-    """(members,) SHAPr: exact K-NN Shapley values, averaged over test records; at risk when above 0 (Duddu et al. 2022).
+    """Compute SHAPr: exact K-NN Shapley values, averaged over test records (Duddu et al. 2022).
 
     Args:
         x, y: (members, dimensions) and (members,) positions of members in the space, and their classes.
-        x_test, y_test: the same of records that the target was not trained on.
-        k: neighbours that vote.
-        n_jobs: threads; -1 for all cores. Results do not depend on it.
+        x_test, y_test: the same for records that the target was not trained on.
+        k: number of neighbours that vote.
+        n_jobs: number of threads; -1 for all cores. Results do not depend on it.
 
     >>> shapr([[0.0], [1.0], [2.0]], [1, 0, 1], [[0.1]], [1], k=1).round(4)
     array([ 0.8333, -0.1667,  0.3333])
@@ -43,7 +43,7 @@ def shapr(x, y, x_test, y_test, *, k: int = SHAPR_K, n_jobs: int = 1) -> np.ndar
 
 
 def shapr_of_members(space: np.ndarray, labels: np.ndarray, members: np.ndarray, tests: np.ndarray) -> np.ndarray:
-    """(records,) SHAPr of members, with other records as tests; NaN for all others.
+    """Return (records,) SHAPr of members, with other records as tests; NaN for all others.
 
     Args:
         space: (records, dimensions).
@@ -57,7 +57,7 @@ def shapr_of_members(space: np.ndarray, labels: np.ndarray, members: np.ndarray,
 
 @dataclass(frozen=True)
 class OwnerPlan(ABC):
-    """A plan to compute values of the evaluated records, for which the members must be known."""
+    """Plan that computes values of the evaluated records; the members must be known."""
 
     name: ClassVar[str]
     grows: ClassVar[tuple[str, ...]] = ()
@@ -146,7 +146,7 @@ LEVERAGE_TYPE = EvidenceType(
 
 @dataclass(frozen=True)
 class LossTrace(OwnerPlan):
-    """Query the target's checkpoints about every record, and keep the interquartile range of its losses."""
+    """Query the target's checkpoints for every record, and store the interquartile range of its losses."""
 
     name: ClassVar[str] = "loss_trace"
 

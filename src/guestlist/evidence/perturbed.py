@@ -28,7 +28,7 @@ from guestlist.evidence.plan import (
 from guestlist.games import Split
 from guestlist.models import Predict, Target, answers, query
 
-MAX_WORDS = 100_000  # in the vocabulary of a column
+MAX_WORDS = 100_000  # maximum size of the vocabulary of a column
 
 
 class ColumnScale(NamedTuple):
@@ -198,7 +198,7 @@ def _cast(values: np.ndarray, dtype: np.dtype) -> np.ndarray:
         return values.astype(dtype)
     low = float(np.iinfo(dtype).min)
     high = float(np.iinfo(dtype).max)
-    if int(high) > np.iinfo(dtype).max:  # 64 bits: the nearest float is larger
+    if int(high) > np.iinfo(dtype).max:  # for 64 bits the nearest float is larger
         high = np.nextafter(high, 0)
     return np.clip(values, low, high).astype(dtype)
 
@@ -210,7 +210,7 @@ N_TRIED = 20  # perturbed copies that are tried before the long work
 
 @dataclass(frozen=True)
 class Perturbed:
-    """Query the target about perturbed copies of every record.
+    """Query the target for perturbed copies of every record.
 
     Attributes:
         copies: Number of copies of each record.
@@ -281,7 +281,7 @@ class Perturbed:
 
 @dataclass(frozen=True)
 class QueryCopies:
-    """Task that queries the target about one copy of every record."""
+    """Task that queries the target for one copy of every record."""
 
     predict: Predict
     plan: Perturbed

@@ -27,7 +27,7 @@ class Work(NamedTuple):
 
     Args:
         trainings: Number of models to train like the target.
-        queries: Number of queries about all records.
+        queries: Number of queries for all records.
         seconds: Seconds of other work, roughly.
     """
 
@@ -61,7 +61,7 @@ class EvidenceType:
         on_stand_ins: Whether stand-in targets share it, because they are models of the same type.
         simulate: Function from a simulation and the number of a model to a view; None if it cannot be simulated.
         known_membership: Function from a view to (records,) true for those with known membership, which attacks do not score.
-        work: Function from a plan and the split to the work of collecting it; by default one query about all records.
+        work: Function from a plan and the split to the work of collecting it; by default one query for all records.
         perfect_fit: Function from a view to that of a target that fits every record perfectly. None if it does not measure the
             fit, or the signals do.
     """
@@ -194,7 +194,7 @@ def remove_if_empty(store: Store, name: str) -> None:
 
 
 def check_counts(plan: Plan, *names: str) -> None:
-    """Raise unless these options are whole numbers from 1."""
+    """Raise unless these options are integers of at least 1."""
     for name in names:
         value = getattr(plan, name)
         if not isinstance(value, int | np.integer) or value < 1:

@@ -10,11 +10,11 @@ from guestlist import privacy
 from guestlist._util import stream
 from guestlist.data import Data
 
-# Every record should have at least this many references that trained on it and as many that did not …
+# Every record should have at least this number of IN references, and of OUT references …
 MIN_PER_SIDE = 2
 # … except for this share of the records.
 SHORT_SHARE = 0.01
-# A model gets the expected number of records of a rare class, up to this many, which cross-validation in a recipe may need.
+# A model gets the expected number of records of a rare class, up to this number, which cross-validation may need.
 ENOUGH_OF_A_CLASS = 5
 
 
@@ -79,7 +79,7 @@ def draw_inclusion_by_class(data: Data, rate: float, seed: int, k: int) -> np.nd
     person = person_numbers(data)
     included = rng.random(person.max() + 1) < rate
     classes = data.kinds
-    # persons with records of a class
+    # Persons with records of a class.
     class_of_pair = classes
     person_of_pair = person
     if data.persons is not None:

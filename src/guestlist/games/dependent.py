@@ -73,13 +73,13 @@ def drawn(parts: Parts, data: Data, *, iid: bool, seed: int) -> tuple[np.ndarray
 
 
 def like_members(parts: Parts, data: Data, evaluated: np.ndarray, limit: int, rng: np.random.Generator) -> np.ndarray:
-    """Draw other records as the members of the game are drawn: a trainer would validate a model on them.
+    """Draw other records in the same way as the members of the game: a trainer would validate a model on them.
 
     Args:
         parts: Parts of the pool.
         data: Records of the pool.
         evaluated: (records,) records that are already used.
-        limit: Number of records; fewer if a part has fewer left, and none if a part has none.
+        limit: Number of records; fewer if a part has fewer, and none if a part is empty.
         rng: Random generator.
 
     Returns:

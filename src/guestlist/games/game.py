@@ -18,7 +18,7 @@ Ensemble = Callable[[Data, Data, int], np.ndarray]
 
 
 class Game(Protocol):
-    """A way to draw members: a frozen dataclass with its options as fields."""
+    """Rule that draws members: a frozen dataclass with its options as fields."""
 
     name: ClassVar[str]
 

@@ -12,7 +12,7 @@ from guestlist.games.game import Game
 
 @dataclass(frozen=True)
 class GameRow:
-    """One row of ``GAMES``: a way to draw members.
+    """One row of ``GAMES``: a rule that draws members.
 
     Attributes:
         game: Class of the game.

@@ -37,10 +37,10 @@ from guestlist.models.target import (
 )
 from guestlist.models.trees import input_of_last_step, last_of, tree_leaves
 
-# Boosted trees that stop early do so with validation records passed to ``fit``, and no audit has those. Their references are
-# trained for the number of rounds that the target kept, on all their records: a held-out part would leave each reference with
-# members that it was not trained on.
-# Parameters that stop the training, and those that count its rounds; the first counts if none is set.
+# Boosted trees that stop early use validation records passed to ``fit``, which an audit does not have. Their references
+# are trained for the number of rounds that the target kept, on all their records: a held-out part would leave each
+# reference with members that it was not trained on. Parameters that stop the training, and those that count its rounds;
+# the first counts if none is set.
 STOPPING = {
     "xgboost": ("early_stopping_rounds",),
     "lightgbm": ("early_stopping_round", "early_stopping_rounds", "early_stopping", "n_iter_no_change"),
@@ -343,9 +343,9 @@ def _reads_documents(model) -> bool:
 
     if isinstance(model, CountVectorizer | HashingVectorizer):
         return model.input == "content"
-    if getattr(model, "estimator", None) is not None:  # of a search, or of a calibrated model
+    if getattr(model, "estimator", None) is not None:  # a search, or a calibrated model
         return _reads_documents(model.estimator)
-    for name in ("steps", "transformer_list", "estimators"):  # of a pipeline, a union, a vote: pairs of name and part
+    for name in ("steps", "transformer_list", "estimators"):  # pairs of name and part of a pipeline, a union or a vote
         parts = [pair[1] for pair in getattr(model, name, None) or () if isinstance(pair, tuple)]
         if parts:
             return _reads_documents(next((part for part in parts if not isinstance(part, str)), None))
@@ -518,7 +518,7 @@ def _scale(model) -> Scale:
     from sklearn.utils.validation import check_is_fitted
 
     classes = getattr(model, "classes_", None)
-    if (classes is None or not len(classes)) and is_regressor(model):  # CatBoost's regressors have a list of none
+    if (classes is None or not len(classes)) and is_regressor(model):  # CatBoost's regressors have an empty list
         try:
             check_is_fitted(model)
         except NotFittedError as error:
@@ -573,7 +573,7 @@ def _name(model) -> str:
     return " + ".join(_name(step) for _, step in model.steps if step not in (None, "passthrough"))
 
 
-WEIGHTS = "GL133"  # the check that reports them
+WEIGHTS = "GL133"  # code of the check that reports sample weights
 # Standard deviations below the expected number of distinct records in bootstrap samples: fewer than one false positive in 10^8.
 FEWER = 6.0
 
@@ -601,7 +601,7 @@ def saw_weights(model) -> bool:
 
 
 def _trees(model) -> Iterator[Any]:
-    """Trees that get the weights of ``fit`` and no others: not those of AdaBoost or bagging."""
+    """Return trees that get exactly the weights of ``fit``: not those of AdaBoost or bagging."""
     name = type(model).__name__
     if name.startswith(("DecisionTree", "ExtraTreeC", "ExtraTreeR")):
         yield getattr(model, "tree_", None)

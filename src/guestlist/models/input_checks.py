@@ -15,12 +15,12 @@ from guestlist.errors import AuditError, InputError
 from guestlist.models import query
 
 QUERIES = 500  # members, and non-members, that are queried
-FEWEST = 15  # queries per set without which there is no result
+FEWEST = 15  # minimum number of queries per set
 MOST_MEMBERS = 10_000  # members that are searched …
 WORK = 5e9  # … and fewer if they have many features: multiplications
 USUAL = 0.05  # share of members that count as near to another member
 SHUFFLES = 999
-MOST_WORDS = 100  # categories of a column; rarer ones are equally far from all others
+MOST_WORDS = 100  # maximum number of categories of a column; rarer ones are equally far from all others
 
 
 @dataclass(frozen=True)
@@ -109,14 +109,14 @@ def _scaled(values: np.ndarray) -> np.ndarray:
 
 
 def _one_hot(column: pd.Series) -> np.ndarray:
-    """(records, words) columns in which two different words are 1 apart."""
+    """Return (records, categories) columns in which two different categories have distance 1."""
     text = column.astype(object).map(str)
     words = text.value_counts().index[:MOST_WORDS]
     return (text.to_numpy()[:, None] == words.to_numpy()) / np.sqrt(2)
 
 
 def _ratios(queries: np.ndarray, references: np.ndarray) -> np.ndarray:
-    """Divide the distance to the nearest by that to the second nearest; exact duplicates are excluded."""
+    """Divide the distance to the nearest record by that to the second nearest; exact duplicates are excluded."""
     squares = np.square(references).sum(axis=1)
     distances = []
     for block in np.array_split(queries, max(1, len(queries) // 100)):
@@ -132,16 +132,16 @@ def _p_value(nonmember_ratios: np.ndarray, member_ratios: np.ndarray, rng: np.ra
     scores = -np.log(np.concatenate([nonmember_ratios, member_ratios]))
     shuffled = rng.permuted(np.tile(scores, (SHUFFLES, 1)), axis=1)[:, : len(nonmember_ratios)].sum(axis=1)
     observed = scores[: len(nonmember_ratios)].sum()
-    as_large = (shuffled >= observed - 1e-9 * abs(observed)).sum()  # sums of the same numbers in another order
+    as_large = (shuffled >= observed - 1e-9 * abs(observed)).sum()  # tolerance for rounding: sums in a different order
     return float((1 + as_large) / (1 + SHUFFLES))
 
 
 T = TypeVar("T")
-# From this share of non-members that are also members on, the two sides are not two sides.
+# Share of non-members that are also members from which the two sets are not separate.
 MOSTLY_DUPLICATES = 0.5
-# So many of a side stand in the population by chance, whatever the records are like.
+# Share of members or non-members that may be in the population by chance, for any distribution of records.
 A_FEW = 0.01
-# If so many are expected to have no equal, chance does not leave a quarter of them.
+# If at least this number are expected to have no duplicate, fewer than a quarter of them is not chance.
 ENOUGH = 20
 
 
@@ -159,7 +159,7 @@ def check_sides(sides: dict[str, Data], classes: np.ndarray) -> None:
     for side, data in sides.items():
         if len(data) == 0:
             raise InputError(f"{side} is empty. An audit needs members and non-members.")
-        if len(classes):  # a regression has none, and reads its labels as numbers
+        if len(classes):  # regression has no classes and reads its labels as numbers
             _check_labels(side, data, classes)
         _check_same_features(side, data, members)
 
@@ -199,14 +199,14 @@ def check_readable(sides: Mapping[str, Data], predict) -> None:
         InputError: If it cannot read a record, which the message names.
     """
     for side, data in sides.items():
-        asked_about(data, lambda some: query(predict, some.x), side)
+        query_records(data, lambda some: query(predict, some.x), side)
 
 
 def check_first_records(sides: Mapping[str, Data], predict) -> None:
-    """The same of a few records of each side, where all of them will be asked about before there is a folder."""
+    """Check that the model can read a few records of each set, if all are queried later, before a folder is created."""
     few = {side: data.take(np.arange(min(5, len(data)))) for side, data in sides.items()}
     with suppress(Exception):
-        query(predict, concatenate(list(few.values())).x)  # all in one call: some models take long to begin
+        query(predict, concatenate(list(few.values())).x)  # one call, because some models start slowly
         return
     for side, data in few.items():
         try:
@@ -220,17 +220,17 @@ def check_first_records(sides: Mapping[str, Data], predict) -> None:
             ) from error
 
 
-def asked_about(data: Data, ask: Callable[[Data], T], side: str = "these records") -> T:
+def query_records(data: Data, ask: Callable[[Data], T], side: str = "these records") -> T:
     """Return ``ask(data)``; an InputError names the first record that it cannot read.
 
     Args:
-        side: what the records are called where no single one of them is at fault.
+        side: name of the records, for errors that no single record causes.
     """
     try:
         return ask(data)
     except AuditError:
         raise
-    except Exception as error:  # a model may raise anything
+    except Exception as error:  # a model may raise any exception
         record, cause = _first_unreadable(data, ask, error)
         which = side if record is None else f"record {data.ids[record]}"
         if record == 0 and len(data) > 1 and _fails(data.take(np.array([len(data) - 1])), ask):
@@ -245,7 +245,7 @@ def asked_about(data: Data, ask: Callable[[Data], T], side: str = "these records
 
 
 def _first_unreadable(data: Data, ask: Callable[[Data], T], error: Exception) -> tuple[int | None, Exception]:
-    """The place of the first record that fails by itself, found by halves, with its error; None: only together they fail."""
+    """Return the position and error of the first record that fails, by binary search; None if only several together fail."""
     start = 0
     stop = len(data)
     while stop - start > 1:
@@ -291,7 +291,7 @@ def members_again(
 def _are_among(values: np.ndarray, others: np.ndarray) -> np.ndarray:
     """Return (values,) true for values that are among the others; NaN equals nothing.
 
-    As ``np.isin``, which sorts them and takes eight times as long.
+    It is eight times as fast as ``np.isin``, which sorts.
     """
     return pd.Series(values).isin(others).to_numpy() & (values == values)
 
@@ -338,10 +338,10 @@ class Twins:
 
     Args:
         copies: members that are equal to another member.
-        members: all of them.
+        members: number of members.
         in_population: members and non-members that are also in the population; None if there is no population.
         left_out: records removed from the population because they are members or non-members.
-        asked: members and non-members.
+        asked: number of members and non-members.
         near: non-members compared with members; None if there are too few.
     """
 
@@ -359,14 +359,14 @@ def twins_among(pool: Data, hashes: np.ndarray, member: np.ndarray, outside: np.
     Args:
         hashes: (records,) of features and label.
         member, outside: (records,) members, and non-members; the others are population.
-        repeated: (records,) of the population, those that are left out of it.
+        repeated: (records,) true for records that are removed from the population.
     """
     evaluated = member | outside
     _, position, counts = np.unique(hashes[member], return_inverse=True, return_counts=True)
     in_population = None
     if not evaluated.all():
         in_population = int(_are_among(hashes[evaluated], hashes[~evaluated]).sum())
-    # The same records are looked at every time: nothing here is a result that a seed should change.
+    # The seed is fixed: the audit's seed must not change which records are compared.
     near = near_duplicates(pool.take(member).x, pool.take(outside).x, np.random.default_rng(0))
     return Twins(
         copies=int((counts[position] > 1).sum()),

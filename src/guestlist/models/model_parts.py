@@ -106,7 +106,7 @@ class _Walk:
     """Walk that visits each object once."""
 
     def __init__(self):
-        self.visited: dict[int, Any] = {}  # the objects too, so that no address is used again
+        self.visited: dict[int, Any] = {}  # keeps the objects, so that no address is reused
 
     def visit(self, value: Any, path: str, records: tuple[Any, ...], depth: int) -> Iterator[ModelPart]:
         """Yield the parts of one object."""

@@ -482,7 +482,7 @@ class _Form:
         rows = self._members
         total = np.zeros(rows.shape[0])
         rare = np.zeros(rows.shape[0], dtype=int)
-        if sparse.issparse(rows):  # a zero tells nothing, and another value as much as not being zero
+        if sparse.issparse(rows):  # a zero is uninformative; any other value counts only as non-zero
             share = np.asarray((self.rows != 0).sum(axis=0)).ravel() / records
             present = rows != 0
             total = _dot(present, np.log(np.maximum(share, 1 / records)))

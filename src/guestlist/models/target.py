@@ -38,7 +38,7 @@ def model_code() -> Iterator[None]:
     try:
         with numpy_defaults():
             yield
-    except Stopped:  # a signal to this process, not the model
+    except Stopped:  # raised by a signal to this process, not by the model
         raise
     except SystemExit as error:
         raise RuntimeError(f"the model's code called sys.exit({error.code!r})") from error

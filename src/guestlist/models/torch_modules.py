@@ -438,7 +438,7 @@ def _predict_function(trained, classes: np.ndarray | None, batch_size: int, part
     if not hasattr(trained, "state_dict"):
         return trained
     trained = _reading(parts, trained)
-    if classes is not None and len(classes) == 2:  # a user's function may have made one with one output
+    if classes is not None and len(classes) == 2:  # a user's function may return a module with one output
         trained = two_logits(trained)
     return _Outputs(trained, batch_size)
 
@@ -458,7 +458,7 @@ def _labels(module, classes) -> np.ndarray:
     outputs = outputs_of(module)
     if outputs is None:
         raise InputError("The number of classes of the module is unknown. Pass classes=[...].")
-    return np.arange(max(outputs, 2))  # one output is the logit of the second of two
+    return np.arange(max(outputs, 2))  # one output is the logit of the second of two classes
 
 
 def _settings(part) -> str:

@@ -121,7 +121,8 @@ def _xgboost_leaves(model, x) -> Trees:
     """Return leaves with their cover: the sum of the training records' second derivatives.
 
     A record's second derivative is a function of the outputs of the earlier trees, and is the ``weight`` with which the record
-    would count; for squared errors it is 1. Covers are not read for other objectives than these three, or weighted classes.
+    would count; for squared errors it is 1. Covers are read only for these three objectives, and not for weighted
+    classes.
     """
     leaf = _leaf_table(model.apply(x))
     squared = model.objective == "reg:squarederror"

@@ -1,7 +1,8 @@
 """Influence functions and TracIn of the members of a torch model, computed by captum.
 
 These are the baselines that SHAPr was compared with (Duddu et al. 2022, section X-A). Both estimate by how much a member lowered
-the mean loss of test records; values above 0 mean that it helped. Without test records they are about the member's own loss.
+the mean loss of test records; values above 0 mean that it helped. Without test records they refer to the member's own
+loss.
 """
 
 import copy
@@ -18,7 +19,7 @@ from guestlist.errors import InputError
 
 # The Hessian of more parameters is not formed, since its eigenvalues would take minutes.
 MAX_PARAMETERS = 5000
-# The gradients of one batch may hold this many numbers.
+# Largest number of values in the gradients of one batch.
 BATCH_NUMBERS = 2**24
 # The Hessian needs no gradients of single records, so that its batches can be larger.
 HESSIAN_BATCH = 4096
@@ -42,8 +43,8 @@ def influence_functions(
     The value of a member is the increase of that loss if the model were trained without it.
 
     To first order, it is g_test' H⁻¹ g_i, with gradients of the loss at a test record and at the member, and the Hessian of
-    the sum of losses over all members; averaged over test records. Without test records, the same of each member on itself.
-    Directions in which the loss bends downwards, which a trained network has, are omitted.
+    the sum of losses over all members; averaged over test records. Without test records, it is the influence of each
+    member on itself. Directions of negative curvature, which a trained network has, are omitted.
 
     Args:
         module: Module that outputs logits, or one number if the loss is squared; it is not changed.
@@ -81,11 +82,11 @@ def influence_functions(
     common = {
         **_arguments(module, members, layers, loss),
         "checkpoint": None,
-        "checkpoints_load_func": lambda model, checkpoint: 1.0,  # the parameters that it has
+        "checkpoints_load_func": lambda model, checkpoint: 1.0,  # keeps the current parameters
         "batch_size": _batch(module),
         "hessian_dataset": _loader(members, HESSIAN_BATCH),
         "hessian_reg": reg,
-        # What is below half of the damping after it was added bends downwards.
+        # Eigenvalues below half of the added damping were negative.
         "hessian_inverse_tol": max(reg / 2, 1e-9 * len(members[1])),
     }
     with _quietly():
@@ -94,7 +95,7 @@ def influence_functions(
         else:
             from captum.influence._core.arnoldi_influence_function import ArnoldiInfluenceFunction
 
-            steps = min(4 * rank, chosen)  # in the proportion of the paper
+            steps = min(4 * rank, chosen)  # same proportion as in the paper
             options = {"projection_dim": rank, "arnoldi_dim": steps, "arnoldi_tol": 1e-9, "seed": seed}
             estimator = ArnoldiInfluenceFunction(**common, **options)
         if tests is None:
@@ -115,8 +116,8 @@ def tracin(
 ) -> np.ndarray:
     """Compute TracIn (Pruthi et al. 2020): the loss of test records that steps on each member removed.
 
-    The sum over checkpoints of learning rate × g_test' g_i, averaged over test records; without test records, of each member
-    on itself: learning rate × ‖g_i‖².
+    It is the sum over checkpoints of learning rate × g_test' g_i, averaged over test records. Without test records, it
+    is the value of each member for itself: learning rate × ‖g_i‖².
 
     Args:
         checkpoints: Modules with the parameters at several steps of training, such as

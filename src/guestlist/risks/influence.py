@@ -45,19 +45,19 @@ def membership_influence(values: np.ndarray, member: np.ndarray, chosen: np.ndar
     known = ~np.isnan(values)
     with np.errstate(invalid="ignore"):  # 0 / 0: no model was queried on a record
         centre = np.where(known, values, 0.0).sum(axis=0) / known.sum(axis=0)
-    x = np.where(known, values - centre, 0.0)  # large means would cost the squares their digits
+    x = np.where(known, values - centre, 0.0)  # large means would cause cancellation in the squares
     inside = member[:, chosen].astype(np.float64)
     queried = known.astype(np.float64)
     n_in = queried.T @ inside
     n_out = queried.sum(axis=0)[:, None] - n_in
     sum_in = x.T @ inside
     sum_out = x.sum(axis=0)[:, None] - sum_in
-    with np.errstate(invalid="ignore", divide="ignore"):  # no model on one side; models that do not differ
+    with np.errstate(invalid="ignore", divide="ignore"):  # no IN or no OUT models, or models that do not differ
         mean_in = sum_in / n_in
         mean_out = sum_out / n_out
         within = np.square(x).sum(axis=0)[:, None] - n_in * mean_in**2 - n_out * mean_out**2
         dof = n_in + n_out - 2
-        # Rounding leaves a trace of a variance where there is none.
+        # Rounding can turn a variance of 0 into a tiny positive one.
         within = np.where(within > 1e-12 * np.square(x).sum(axis=0)[:, None], within, np.nan)
         t = (mean_in - mean_out) / np.sqrt(within / dof * (1 / n_in + 1 / n_out))
         p_value = np.where(dof > 0, 2 * stdtr(dof, -np.abs(t)), np.nan)

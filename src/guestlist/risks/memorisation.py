@@ -99,7 +99,7 @@ class Effects:
     @property
     def error(self) -> np.ndarray:
         """Standard errors (records,) of the unbiased estimates for normal margins (Hedges 1981)."""
-        with np.errstate(divide="ignore"):  # no model on one side: the estimate is NaN, and so is its error
+        with np.errstate(divide="ignore"):  # no IN or no OUT models: the estimate is NaN, and so is its error
             return np.sqrt(1 / self.size + self.unbiased**2 / (2 * self.dof))
 
     def with_tails(self, excess: float) -> "Effects":
@@ -177,7 +177,7 @@ def effects(inside: Moments, outside: Moments) -> Effects:
     squares = inside.squares + outside.squares
     prior = prior_of(Moments(np.where(both, spare + 1, 0), inside.mean, squares))
     dof = 2 * prior.shape + spare
-    with np.errstate(divide="ignore", invalid="ignore"):  # no model on one side: NaN
+    with np.errstate(divide="ignore", invalid="ignore"):  # NaN without IN or OUT models
         size = 1 / (1 / inside.count + 1 / outside.count)
         estimate = (inside.mean - outside.mean) / np.sqrt((2 * prior.scale + squares) / dof)
     return Effects(np.where(both, estimate, np.nan), size, dof)
@@ -255,8 +255,8 @@ def _nodes(estimates: Effects, known: np.ndarray) -> Iterator[tuple[np.ndarray, 
 def likelihoods(estimates: Effects, at: np.ndarray) -> np.ndarray:
     """Compute (records, values) likelihoods of each mu, relative to the largest of a record.
 
-    The density of noncentral t is a factor times the integral of x^f exp(-(x - a)^2 / 2), here by Laplace's method; as a
-    function of mu that is right to 0.3 % with 10 degrees of freedom.
+    The density of noncentral t is a factor times the integral of x^f exp(-(x - a)^2 / 2), here by Laplace's method; as
+    a function of mu this is accurate to 0.3 % with 10 degrees of freedom.
     """
     root = np.sqrt(estimates.size)[:, None]
     t = estimates.estimate[:, None] * root
@@ -319,7 +319,7 @@ def _priors(likelihood: np.ndarray, grid: _Grid, bins: np.ndarray, rng: np.rando
     drawn = rng.multinomial(records, counts / records, size=BOOTSTRAPS)
     weights = np.full((BOOTSTRAPS, len(centres)), 1 / len(centres))
     for _ in range(ROUNDS):  # EM
-        # What was not drawn may be beyond the reach of what was: 0 / 0 counts as 0.
+        # A record that was not drawn may have no likelihood under the drawn ones: 0 / 0 counts as 0.
         weights *= (drawn / np.maximum(weights @ each.T, np.finfo(float).tiny)) @ each / records
     mass = records * weights @ normals + UNIFORM_WEIGHT * STEP
     return mass / mass.sum(axis=1, keepdims=True)
@@ -373,7 +373,7 @@ def standardised_difference(
 
     Args:
         first, first_error: (records,) estimates and their standard errors.
-        second, second_error: The same of the other.
+        second, second_error: (records,) the same for the second estimate.
 
     Returns:
         (records,) differences.

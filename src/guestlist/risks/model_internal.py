@@ -38,8 +38,8 @@ def loss_tail(case: Case) -> np.ndarray:
     """Return (records,) the share of the members of the record's class that the target fits better.
 
     A member in the upper tail of losses is an outlier, and attacks identify outliers more often than others. Outliers that the
-    model fitted nevertheless are identified most often, and the final loss does not reveal them: it is a first indication, if
-    there is nothing else (Pollock et al. 2024; Dodd et al. 2025). NaN where the record is not evaluated.
+    model fitted nevertheless are identified most often, and the final loss does not reveal them: this risk is only a
+        first indication (Pollock et al. 2024; Dodd et al. 2025). NaN where the record is not evaluated.
     """
     loss = case.view.target("loss")
     member = case.truth.member
@@ -62,7 +62,7 @@ class LeafRisk(NamedTuple):
 
     Attributes:
         leaf_size: (records,) median over trees of the number of members in its leaf.
-        alone: (records,) share of trees in which no other member is there.
+        alone: (records,) share of trees in which no other member is in its leaf.
     """
 
     leaf_size: np.ndarray
@@ -142,7 +142,7 @@ def shapr_of(
         space: ``inputs``, ``first_layer``, ``last_hidden`` or ``outputs``; by default the first layer of a torch target, and
             the outputs of others. For a custom space, pass its array to ``shapr``.
         label, id: columns of tables.
-        k: neighbours that vote.
+        k: number of neighbours that vote.
 
     Returns:
         One row per member, in the order given: ``id``, ``label`` and ``shapr``: at risk when above 0.

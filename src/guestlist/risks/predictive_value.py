@@ -173,8 +173,8 @@ def _top(values: np.ndarray, flagged: np.ndarray, confidence: float = 0.95) -> E
 
 
 METRICS = ("precision", "recall", "f1", "auc", "spearman", "top")
-REACH = {"spearman": 2.0}  # the largest difference of two values of a metric; others 1
-# With more repeats than this, random flips of the signs are tried instead of all.
+REACH = {"spearman": 2.0}  # largest difference of two values of a metric; 1 for all others
+# With more repeats than this, random sign flips replace the enumeration of all.
 MAX_EXACT_REPEATS = 12
 DRAWS = 4999
 STEPS = 40
@@ -183,7 +183,7 @@ Verdict = Literal["better", "worse", "no difference"]
 
 
 class RepeatedValue(NamedTuple):
-    """Mean and standard deviation over ``n`` repeats; NaN where there are none, or less than two."""
+    """Mean and standard deviation over ``n`` repeats; NaN without repeats, or with a single one."""
 
     mean: float
     sd: float

@@ -21,7 +21,7 @@ class LogHistogram:
 
     Args:
         bins: Number of bins.
-        every: True if values count that rounding puts outside the edges.
+        every: True to include values that rounding puts outside the edges.
 
     Raises:
         ValueError: If ``bins`` is less than 1.
@@ -92,13 +92,14 @@ def risk_score(
 ) -> np.ndarray:
     """Estimate the probability that each record is a member, by class (Song & Mittal 2021, section 5).
 
-    A value outside the histogram of its class takes the bin at the end, and one in an empty bin the nearest that is not,
-    lower first. A class of which only members or only non-members are known takes the histogram of all classes.
+    A value outside the histogram of its class is assigned to the nearest end bin, and a value in an empty bin to the
+    nearest non-empty bin, the lower one of two. A class with known members only, or known non-members only, uses the
+    histogram of all classes.
 
     Args:
         values: (records,) Modified entropies of the target, or another signal above 0.
         labels: (records,) Classes.
-        known_values, known_labels, known_member: (known,) The same of models with known members, and their membership.
+        known_values, known_labels, known_member: (known,) The same for models with known members, and their membership.
         prior: Share of members among the candidate records.
         histogram: Bins of the values of a class.
 
@@ -262,10 +263,11 @@ def calibration(
 ) -> Calibration:
     """Compare risks with the shares of members among records of equal risk (Song & Mittal 2021, section 5.2).
 
-    The root mean squared difference is over records, each with that of its bin, and weighted to the prior. By the triangle
-    inequality its error is at most that of the shares, which chance moves by a weighted sum of squared normal variables: that
-    gives the interval. The interval is for risks that were estimated without these records' membership, as from references; a
-    risk fitted on it looks better than it is. The interval is wide, and the estimate is above 0 even if the true error is 0.
+    The root mean squared difference is over records, each with the difference of its bin, weighted to the prior. By the
+    triangle inequality its error is at most that of the shares. The squared error of the shares is distributed as a
+    weighted sum of squared normal variables, which gives the interval. The interval is for risks that were estimated
+    without these records' membership, as from references; for a risk fitted on that membership the estimate is too
+    small. The interval is wide, and the estimate is above 0 even if the true error is 0.
 
     Args:
         risks: (records,) Probabilities in [0, 1]; NaN is ignored.
@@ -412,7 +414,7 @@ def _odds(member: np.ndarray, prior: float) -> float:
 
 def _weighted(share, odds: float):
     """Weight a share of members, which count ``odds`` times as much as non-members."""
-    return share * odds / (share * odds + (1 - share))  # so written, a share of 1 stays 1 to the last bit
+    return share * odds / (share * odds + (1 - share))  # in this form a share of 1 stays exactly 1
 
 
 def _estimate(share: Estimate, odds: float) -> Estimate:

@@ -66,7 +66,7 @@ class Risk:
         return evidence is not None and (not self.part or self.part in evidence.values)
 
 
-# With fewer, most records have two references or less on one side.
+# With fewer references, most records have at most two IN, or at most two OUT, references.
 MIN_REFERENCES = 8
 
 RISKS: dict[str, Risk] = {
