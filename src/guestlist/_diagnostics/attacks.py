@@ -18,8 +18,8 @@ from guestlist._util import decimal, percent
 from guestlist._views import ModelsView
 
 SAME_MARGIN = 1e-9  # relative standard deviation of the margins of models that count as equal
-MIN_ALONE = 0.5  # share of the trees
-MAX_RMSE = 0.1  # of a risk score from the shares of members; with shadow models like the target it was .05 to .09
+MIN_ALONE = 0.5  # minimum share of the trees
+MAX_RMSE = 0.1  # RMSE of a risk score; with shadow models like the target it was .05 to .09
 
 
 def same_distilled(case: Case) -> Outcome:
@@ -105,7 +105,7 @@ def _uncalibrated(v: Values) -> str:
     )
 
 
-MIN_ACCURACY_GAP = 0.1  # between the accuracies on members and on non-members
+MIN_ACCURACY_GAP = 0.1  # minimum difference of the accuracies on members and on non-members
 
 
 def reversed_sides(case: Case) -> Outcome:
@@ -124,7 +124,7 @@ def reversed_sides(case: Case) -> Outcome:
 
 
 def _fit(case: Case) -> dict[str, CheckValue]:
-    """Measure the target on both sets, and a constant on both: wrong labels make the target worse than that."""
+    """Measure the target and a constant on both sets: wrong labels make the target worse than a constant."""
     correct = signal_of(case.view, "correct")
     if correct is None:
         audited = case.of(_findings.facts.find_subject)

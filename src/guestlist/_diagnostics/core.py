@@ -54,7 +54,7 @@ class Diagnostic:
         message: Text of an issue: a template with the names of the values that the rule measured, or a function of them.
         remedy: Advice, from the same values or as a constant text.
         rule: Function from a case to the outcome. None: the outcome is known before there is a case, from the inputs.
-        by_chance: Whether the rule is a statistical test, which also warns now and then if nothing is wrong.
+        by_chance: Whether the rule is a statistical test, which also has false positives.
         changes: Whether an issue with such values changes the meaning of the audit's answer; it is then reported next to it.
         undermines: Whether the audit may have missed a leak. A gate then fails, unless the code is ignored.
     """

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from guestlist._collect import Duplicates, Repeats
     from guestlist.models import Twins
 
-MIN_REPEATED = 0.01  # share of records that are also somewhere else
+MIN_REPEATED = 0.01  # minimum share of records that also occur in another set
 MIN_HIDDEN = 0.1  # share of members with a duplicate above which the TPR may be a tenth lower than it should be
 
 

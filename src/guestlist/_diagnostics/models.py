@@ -208,7 +208,7 @@ def sizes(case: Case) -> Outcome:
 
 def copies(case: Case) -> Outcome:
     """Check for references with exactly the target's outputs: they were not trained again."""
-    # A shadow model is queried about other records, so there is nothing to compare. Labels may well be equal.
+    # A shadow model is queried on other records, so there is nothing to compare. Labels may be equal by chance.
     signal = next((name for name in ("p_y", "loss") if signal_of(case.view, name) is not None), None)
     if not case.view.references or signal is None:
         return NOT_APPLICABLE
@@ -255,7 +255,7 @@ def unlike_references(case: Case) -> Outcome:
 
 
 def other_training_set(case: Case) -> Outcome:
-    """Check for a target on which the attack finds nothing, although it finds members of every reference model."""
+    """Check for a target on which the attack does not beat guessing, although it does on average on the reference models."""
     if not case.view.references or case.setting.predictions or case.setting.drawn:
         return NOT_APPLICABLE
     doubt = case.of(_findings.training_set.find_training_set_doubt)
@@ -289,7 +289,8 @@ def _sizes(v: Values) -> str:
             "shadow model. If these are their complete training sets, the shadow model does not resemble the target: a "
             "model trained on fewer records memorises each of them more."
         )
-    # Larger, because all evaluated records need references that trained on them; smaller, because they need others too.
+    # Training sets are larger, because all evaluated records need IN references; smaller, because they need OUT
+    # references too.
     more_or_fewer = "More" if float(v["references"]) > float(v["target"]) else "Fewer"
     return (
         f"The target was trained on {v['target']} records, the reference models on {v['references']:.0f} on average. "

@@ -1,7 +1,7 @@
 """The table of diagnostics, and their outcomes in an audit.
 
-A diagnostic is something that a reader of the numbers must know, although the audit goes on. Its code, rule, message and remedy
-are together in one module per topic; ``docs/checks.md`` explains each code.
+A diagnostic is something that a reader of the numbers must know, although the audit continues. Its code, rule, message
+and remedy are together in one module per topic; ``docs/checks.md`` explains each code.
 """
 
 from collections.abc import Sequence

@@ -44,7 +44,7 @@ from guestlist.metrics import (
 )
 
 FPRS = (0.001, 0.01, 0.05)
-CHANCE = 0.5  # the AUC of an attack that knows nothing
+CHANCE = 0.5  # AUC of guessing
 
 
 @dataclass(frozen=True)
@@ -55,7 +55,7 @@ class Rate:
         fpr: The false-positive rate.
         tpr: The true-positive rate.
         ppv: Share of members among the flagged records if a share ``prior`` of the tested records are members.
-        prior: That share.
+        prior: Share of members among the tested records.
         resolution: Whether the number of non-members resolves the rate.
         detectable: Smallest TPR that an audit of this size detects with 80 % power.
         p_value: Adjusted p-value of the TPR; None if it was not tested because the interval includes guessing.
@@ -76,9 +76,9 @@ class Rate:
 
 @dataclass(frozen=True)
 class Curve:
-    """The TPR as stairs, from each point to the right and at the next one up, and a pointwise band at some rates.
+    """TPR as a step function, drawn to the right from each point and up at the next, with a pointwise band at some rates.
 
-    The stairs are exact at the rates of the band, among which those of the table are.
+    The steps are exact at the rates of the band, which include those of the table.
     """
 
     fpr: tuple[float, ...]
@@ -90,7 +90,7 @@ class Curve:
 
 @dataclass(frozen=True)
 class Histogram:
-    """Scores of members and of non-members over common bins, as shares of each side."""
+    """Histograms of the scores of members and of non-members over common bins, each as shares of its set."""
 
     edges: tuple[float, ...]
     members: tuple[float, ...]
@@ -104,9 +104,10 @@ class AttackResult:
     Attributes:
         name: Name of the attack.
         summary: One line about it.
-        paper: Where it was published.
-        attacker_needs: What an attacker must have beyond the model's outputs, as the end of a sentence; empty for outputs.
-        oracle: Whether its threshold is the best for the truth, which no attacker knows.
+        paper: Reference.
+        attacker_needs: Inputs of the attacker beyond the model's outputs, as the end of a sentence; empty if there are
+            none.
+        oracle: Whether its threshold is chosen with the ground truth, which no attacker knows.
         auc: Area under the ROC curve.
         detectable_auc: Smallest AUC that an audit of this size detects with 80 % power.
         advantage: Largest difference of TPR and FPR.
@@ -118,7 +119,7 @@ class AttackResult:
         p_value: Adjusted p-value of the AUC; None if it was not tested.
         p_reversed: Adjusted p-value of an AUC this small, for the headline attack only.
         beyond_headline: AUC minus that of the headline, with simultaneous intervals for all attacks.
-        access: What the attack takes of the model, ``queries`` or the ``model file``.
+        access: Access to the model that the attack needs, ``queries`` or the ``model file``.
         title: Display name; empty for a user-defined attack.
     """
 
@@ -170,10 +171,10 @@ def find(case: Case) -> tuple[AttackResult, ...]:
     headline_ranks = _placements(scores[first], member)
     results = []
     for name, attack in case.attacks.items():
-        ranks = _placements(scores[name], member)  # with very many records too large to keep for all attacks
+        ranks = _placements(scores[name], member)  # too large to store for all attacks if there are very many records
         result = evaluate_attack(name, attack, scores[name], member, case.view, case.prior, case.persons, ranks)
         if name != first:
-            # Simultaneous by Bonferroni: permuting labels is no test of two attacks that both detect a leak.
+            # Simultaneous by Bonferroni: permuting labels cannot compare two attacks that both detect a leak.
             difference = auc_difference(
                 scores[name],
                 scores[first],
@@ -287,7 +288,7 @@ def _detectable_auc(members: float, nonmembers: float) -> float:
 
 
 def _rates(sides: SplitScores, prior: float) -> tuple[Rate, ...]:
-    # Counted in persons where they are known, because they decide which rate can be resolved.
+    # Persons are counted if they are known, because their number limits the rates that can be resolved.
     members, nonmembers = (int(side.n_clusters) for side in sides)
     rates = []
     for fpr, (tpr, ppv) in zip(FPRS, rates_of_split(sides, FPRS, prior), strict=True):
@@ -307,7 +308,7 @@ def _detectable_tpr(fpr: float, members: int, nonmembers: int) -> float:
 
 def _curve(scores: np.ndarray, member: np.ndarray, sides: SplitScores) -> Curve:
     smallest = 1 / max((~member).sum(), 2)
-    # For logarithmic and for linear axes; rounded first, so that what is kept is exact where it is drawn.
+    # For logarithmic and linear axes; rounded first, so that the kept points are exact where they are drawn.
     fprs = np.unique(six_digits(np.concatenate([np.geomspace(smallest, 1, 40), np.linspace(0.05, 1, 20), FPRS])))
     fprs = fprs[fprs >= smallest * (1 - 1e-6)]
     points = roc_steps(scores, member, at=fprs)
@@ -316,7 +317,7 @@ def _curve(scores: np.ndarray, member: np.ndarray, sides: SplitScores) -> Curve:
 
 
 def _histogram(scores: np.ndarray, member: np.ndarray, bins: int = 40) -> Histogram:
-    """Shares per bin between the 0.5 and 99.5 % quantiles; the end bins hold what lies beyond."""
+    """Return shares per bin between the 0.5 and 99.5 % quantiles; the end bins include all values beyond."""
     finite = scores[np.isfinite(scores)]
     low, high = np.quantile(finite, [0.005, 0.995]) if finite.size else (0.0, 1.0)
     edges = np.linspace(low, high if high > low else low + 1, bins + 1)

@@ -56,7 +56,7 @@ def find_gain(case: Case) -> GainOverBaseline | None:
 
 
 FEWEST = 0.1  # smallest effective sample size, as a share of the non-members
-FEW = "few"  # reasons of a refusal
+FEW = "few"  # codes of the reasons for omitted metrics
 APART = "apart"
 UNSEEN = "no features"
 
@@ -71,7 +71,7 @@ class AdjustedRate:
 
 @dataclass(frozen=True)
 class Adjusted:
-    """The headline attack with non-members weighted to be like members.
+    """Metrics of the headline attack with non-members weighted to match members.
 
     Attributes:
         attack: Name of the attack.
@@ -79,8 +79,8 @@ class Adjusted:
         nonmembers: Number of non-members compared.
         effective_share: Effective sample size of the weighted non-members as a share of all of them.
         baseline_auc: AUC of the model-free baseline between members and weighted non-members.
-        refused: Reason without metrics: ``few``, ``apart`` or ``no features``; empty otherwise.
-        auc: AUC of the attack; None if refused, like the following.
+        refused: Reason for omitted metrics: ``few``, ``apart`` or ``no features``; empty otherwise.
+        auc: AUC of the attack; None if omitted, as are the following.
         rates: TPR at some false-positive rates.
         fpr: False-positive rates of the ROC curve.
         tpr: True-positive rates of the ROC curve.
@@ -125,7 +125,7 @@ def adjusted(
     *,
     features: bool = True,
 ) -> Adjusted:
-    """Evaluate an attack on weighted non-members, or report why that is not possible.
+    """Evaluate an attack on weighted non-members, or return the reason why this is not possible.
 
     Args:
         name: Name of the attack.

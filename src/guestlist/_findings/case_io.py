@@ -67,7 +67,7 @@ def _mask_records(rotation: Rotation, masked: np.ndarray) -> Rotation:
 def _log_probabilities(store: Store, rotation: Rotation) -> np.ndarray | None:
     """Return (records, classes) logarithms of the target's probabilities; None without classes.
 
-    NaN: the target was not queried about the record.
+    NaN: the target was not queried for the record.
     """
     outputs = store.answers()
     scale = as_scale(store.manifest.scale)

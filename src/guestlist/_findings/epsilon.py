@@ -1,4 +1,4 @@
-"""Evidence on a claimed epsilon: what it allows, and the lower bound that scores imply."""
+"""Test of a claimed epsilon: the advantage that it allows, and the lower bound that scores imply."""
 
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -35,12 +35,12 @@ SIGNAL = "margin"
 
 @dataclass(frozen=True)
 class Runs:
-    """Trials, one of each model.
+    """Trials, one for each model.
 
     Args:
-        scores: (models,) how much better the model fits the first record in question than the second, if there is one.
-        member: (models,) whether the first was in.
-        replaced: whether the second was in where the first was not.
+        scores: (models,) signal of the first candidate record minus that of the second, if there is one.
+        member: (models,) true if the model was trained on the first record.
+        replaced: true if the model was trained on the second record whenever it was not trained on the first.
     """
 
     scores: np.ndarray
@@ -49,7 +49,7 @@ class Runs:
 
 
 def trials_of(case: Case) -> Runs | None:
-    """None where a game has one target, and the others are its references."""
+    """Return the trials of a case; None for a game with one target and its references."""
     if case.setting.predictions or case.truth.models is None:
         return None
     game = game_of(dict(case.setting.game))
@@ -69,7 +69,7 @@ def scored(signal: np.ndarray, models: Split) -> tuple[np.ndarray, np.ndarray]:
 
 
 DELTA = 1e-5
-# Why no lower bound can be proved, by the code that results keep.
+# Reasons why no lower bound can be proved, by the code in the results.
 REFUSED = {
     "own split": "you chose the members, and a bound needs members drawn at random, record by record. Let guestlist draw "
     "them and train the model: gl.play(gl.games.Bernoulli(0.5), …), or gl.games.Canaries()",
@@ -124,12 +124,12 @@ class Epsilon:
 
     @property
     def allowed(self) -> Claim | None:
-        """The claim for the compared records: replacing a record removes one and adds one."""
+        """Return the claim for the compared records: replacing a record removes one and adds one."""
         return _allowed(self.claimed, 2 if self.replaced else self.records_per_person)
 
     @property
     def about_other_noise(self) -> bool:
-        """True if the bound assumes Gaussian noise and the claim does not: other mechanisms may still keep it."""
+        """True if the bound assumes Gaussian noise and the claim does not: other mechanisms may still satisfy the claim."""
         return self.gaussian and self.claimed is not None and not self.claimed.gaussian
 
     @property
@@ -278,7 +278,7 @@ def _together(case: Case) -> int:
 
 
 class NoBoundError(InputError):
-    """Nothing can be proved about this audit."""
+    """No bound can be proved for this audit."""
 
     def __init__(self, code: str):
         super().__init__(f"No epsilon can be proved or refuted: {REFUSED[code]}.")
@@ -286,7 +286,7 @@ class NoBoundError(InputError):
 
 
 def membership_of(case: Case) -> Coins | FixedSize:
-    """Return how members were drawn; raise if a bound cannot rest on it."""
+    """Return the randomisation that drew the members; raise if it supports no bound."""
     if case.setting.predictions:
         raise NoBoundError("own split")
     game = game_of(dict(case.setting.game))

@@ -16,19 +16,19 @@ from guestlist._kernels import rows_by_label, take_columns
 from guestlist.attacks import lira_bayes_offline
 from guestlist.metrics import conformal_p_values
 
-MAX_P_VALUE = 0.05  # no record with a larger p-value is named
+MAX_P_VALUE = 0.05  # records with a larger p-value are not listed
 
 NaturalKey = tuple[tuple[tuple[int, str], ...], str]
 
 
 @dataclass(frozen=True)
 class TopRanked:
-    """The first records.
+    """The first records of a ranking.
 
     Attributes:
-        rows: Positions of the named records, the first one first.
-        tied: Number of records that share each one's values.
-        left_out: Number of records that are tied for the next place and too many to name; 0 if all are named.
+        rows: Positions of the listed records, in order.
+        tied: Number of records with the same values, for each of them.
+        left_out: Number of records that are tied for the next rank and too many to list; 0 if all are listed.
     """
 
     rows: np.ndarray = field(repr=False)
@@ -40,10 +40,10 @@ def top_k_ties(by: Sequence[np.ndarray], names: Sequence, k: int, at_most: int) 
     """Return the first records by some values, without splitting ties.
 
     Args:
-        by: Arrays (rows,), the first of which decides first; smaller comes first, NaN last.
+        by: Arrays (rows,) in the order of their priority; smaller values come first, NaN last.
         names: (rows,) names; records with equal values are in their natural order.
-        k: Number of records to name, unless ties reach beyond it.
-        at_most: Number of records that may be named including such ties.
+        k: Number of records to list, unless ties extend beyond it.
+        at_most: Maximum number of listed records, including such ties.
     """
     values = np.nan_to_num(np.stack(by).astype(np.float64), nan=np.inf, posinf=np.inf, neginf=-np.inf)
     order = np.lexsort(values[::-1])
@@ -71,7 +71,7 @@ def natural_key(name: object) -> NaturalKey:
     """
     text = str(name)
     parts = re.split("([0-9]+)", text)
-    # A number without leading zeros is as large as it is long; of equal length the digits decide.
+    # Numbers without leading zeros sort by their length, then by their digits.
     keys = [(len(part.lstrip("0")), part.lstrip("0")) if at % 2 else (0, part) for at, part in enumerate(parts)]
     return tuple(keys), text
 
@@ -87,10 +87,11 @@ class Exposure:
         q: False discovery rate that is allowed, on average over audits.
         tested: Number of members with a p-value.
         flagged: Number of members that are flagged.
-        rate_in_models: Of stand-in targets trained on a flagged record, the share in which it is as extreme; None: none flagged.
-        rate_out_models: The same of stand-in targets not trained on it.
-        inflation: Factor by which the normal scores of the p-values were divided; 1 where the target varies no more around
-            its reference models than they do around each other.
+        rate_in_models: Share of the stand-in targets trained on a flagged record in which it is as extreme; None: no
+            flags.
+        rate_out_models: The same for stand-in targets not trained on it.
+        inflation: Factor by which the normal scores of the p-values were divided; 1 if the target varies around its reference
+            models at most as much as they vary around each other.
     """
 
     q: float
@@ -103,7 +104,7 @@ class Exposure:
 
 @dataclass(frozen=True)
 class FlaggedRecords:
-    """(evaluated records,) p-values, NaN without one, and flags; and the inflation factor."""
+    """P-values and flags of (evaluated records,), and the inflation factor; a record without a p-value has NaN."""
 
     p_value: np.ndarray = field(repr=False)
     flagged: np.ndarray = field(repr=False)
@@ -154,9 +155,9 @@ def flagged_records(case: Case) -> FlaggedRecords | None:
 
 
 def inflation(p_value: np.ndarray) -> float:
-    """Return by how much records that the target did not train on vary more than under stand-in targets, at least 1.
+    """Return the inflation of non-members' scores under the target relative to stand-in targets, at least 1.
 
-    The root mean square of the normal scores of p-values below 0.5: only that tail decides which records are flagged.
+    It is the root mean square of the normal scores of p-values below 0.5: only that tail decides which records are flagged.
 
     Args:
         p_value: (non-members,) their p-values; NaN is ignored.
@@ -176,7 +177,7 @@ def inflated(p_value: np.ndarray, factor: float) -> np.ndarray:
 
 
 def flagged(p_value: np.ndarray, member: np.ndarray, q: float = Q) -> np.ndarray:
-    """(records,) true for members that the procedure of Benjamini and Hochberg flags at ``q``."""
+    """Return (records,) true for members that the procedure of Benjamini and Hochberg flags at ``q``."""
     tested = np.flatnonzero(member & ~np.isnan(p_value))
     flags = np.zeros(len(p_value), dtype=bool)
     if len(tested):
@@ -246,7 +247,7 @@ def find_persons(case: Case) -> tuple[ExposedPerson, ...] | None:
     persons = case.persons
     if persons is None:
         return None
-    if case.of(training_set.doubted):  # these records may not be the training set: no person is exposed by this model
+    if case.of(training_set.doubted):  # these records may not be the training set, so no person is listed
         return ()
     evaluated = case.truth.evaluated
     member = case.truth.member_evaluated
@@ -285,8 +286,8 @@ def p_value_of_person(target_scores: np.ndarray, scores: np.ndarray, member: np.
     """Test a person's records together among models that trained on none of them; also return the number of models.
 
     The models are ranked on each record, the target among them; the mean of the target's ranks is compared with that of each
-    other model. If the target trained on none of the records either, it is one more of them, and P(p <= a) <= a however many
-    records there are and however they resemble each other.
+    other model. If the target trained on none of the records either, it is exchangeable with them, and P(p <= a) <= a
+    for any number of records and any dependence between them.
 
     Args:
         target_scores: (records,) scores of a person's records under the target.
@@ -298,26 +299,26 @@ def p_value_of_person(target_scores: np.ndarray, scores: np.ndarray, member: np.
     if not models:
         return None, 0
     stacked = np.vstack([target_scores, scores[outside]])
-    sums = np.column_stack([mid_ranks(record) for record in stacked.T]).sum(axis=1)  # halves add up exactly
+    sums = np.column_stack([mid_ranks(record) for record in stacked.T]).sum(axis=1)  # sums of half-integers are exact
     as_high = int((sums[1:] >= sums[0]).sum())
     return (1 + as_high) / (1 + models), models
 
 
 def mid_ranks(values: np.ndarray) -> np.ndarray:
-    """Rank of each value among all, from 0; equal values share the mean of theirs."""
+    """Return the rank of each value among all, from 0; equal values share their mean rank."""
     ordered = np.sort(values)
     return (np.searchsorted(ordered, values, "left") + np.searchsorted(ordered, values, "right") - 1) / 2
 
 
 def _means(ranks: np.ndarray, persons: np.ndarray, mask: np.ndarray) -> np.ndarray:
-    """(persons,) mean rank of the records that ``mask`` selects; NaN for persons without any."""
+    """Return (persons,) the mean rank of the records that ``mask`` selects; NaN for persons without any."""
     count = np.bincount(persons[mask], minlength=persons.max() + 1)
     with np.errstate(invalid="ignore"):  # 0 / 0 is NaN: a person without such records
         return np.bincount(persons[mask], ranks[mask], minlength=persons.max() + 1) / count
 
 
 def _has_small_p_value(person: ExposedPerson) -> bool:
-    """Return whether the p-value among models is small; with too few models, that among persons decides."""
+    """Return whether the p-value among models is small; with too few models, use the p-value among persons."""
     if person.p_among_models is None or person.models is None:
         return person.p_value <= MAX_P_VALUE
     if (1 + person.models) * MAX_P_VALUE >= 1:

@@ -1,4 +1,4 @@
-"""Facts about the audit: target, references, provenance, baseline, training, and what was not tested."""
+"""Facts about the audit: target, references, provenance, baseline, training, and untested threats."""
 
 import importlib.metadata
 import platform
@@ -24,10 +24,10 @@ from guestlist.risks import PredictiveValue, predictive_values, risks_of
 class Subject:
     """The audited target and its records.
 
-    ``member_persons`` and ``nonmember_persons`` are the numbers of those whose records these are, where that is known.
+    ``member_persons`` and ``nonmember_persons`` are the numbers of record owners, if they are known.
     A classifier has accuracies; a regression model has R² (None where all labels are equal) and root mean square errors.
     ``canaries`` is the type of their labels, ``wrong`` or ``own``, if the evaluated records are canaries;
-    ``always_members`` is how many records train for certain, and are not evaluated.
+    ``always_members`` is the number of records that every model trains on and that are not evaluated.
     """
 
     name: str
@@ -93,7 +93,8 @@ def _fit(case: Case) -> dict[str, float | None]:
 class References:
     """Number of reference models and mean number of records that they trained on.
 
-    ``minutes`` and ``seconds_per_model`` are those of an audit with a budget of minutes. Other audits do not depend on a clock.
+    ``minutes`` and ``seconds_per_model`` are set for an audit with a budget of minutes. Other audits do not depend on
+    time.
     """
 
     count: int
@@ -130,19 +131,19 @@ class Provenance:
 
 
 def find_provenance(case: Case) -> Provenance:
-    """Collect what the numbers depend on: versions, seed and fingerprints."""
+    """Collect the versions, the seed and the fingerprints that determine the numbers."""
     versions = {"python": platform.python_version()}
     versions |= {name: importlib.metadata.version(name) for name in _PACKAGES}
     return Provenance(versions, dict(case.setting.fingerprints), case.setting.date)
 
 
 def find_baseline(case: Case) -> Baseline | None:
-    """Return the baseline that was fitted while the records were at hand; None if it was not."""
+    """Return the baseline that was fitted while the records were available; None without one."""
     return case.baseline
 
 
 def find_origin(case: Case) -> Origin | None:
-    """Return how the audit was made; None in folders of older versions and for audits within another call."""
+    """Return the origin of the audit; None in folders of older versions and for audits within another call."""
     return case.setting.origin
 
 
@@ -164,8 +165,8 @@ def find_cover(case: Case) -> Cover | None:
 
 
 def keep(folder: Path, cover: Cover) -> None:
-    """Write a cover into an audit folder, for the results there and for those of later runs; all else stays as it is."""
-    with folder_lock(folder):  # an audit that ends meanwhile would have its results overwritten by older ones
+    """Write a cover into an audit folder, for its results and for those of later runs; change nothing else."""
+    with folder_lock(folder):  # otherwise the results of an audit that ends now could be overwritten by older ones
         known = open_store(folder).manifest
         write_manifest(folder / "manifest.json", replace(known, about={**known.about, "cover": to_json(cover)}))
         path = folder / "results.json"

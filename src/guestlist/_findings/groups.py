@@ -33,7 +33,7 @@ from guestlist.metrics import (
 )
 from guestlist.risks import RISKS, requested_risks, risks_of
 
-FEWEST = 10  # members, and non-members, of a part that is judged: persons, where they are known
+FEWEST = 10  # minimum number of members, and of non-members, of an evaluated part; of persons, if known
 GROUP = "group"
 PAIR = "pair"
 CLASS = "class"
@@ -46,8 +46,8 @@ class Slice:
 
     Args:
         kind: ``group``, ``pair`` (of groups: records in both) or ``class``.
-        values: column to the value that its records have there.
-        members, nonmembers: how many records there are.
+        values: column to its value in this part.
+        members, nonmembers: numbers of records.
         enough: whether it has enough members and non-members to be evaluated.
         mask: (evaluated records,) true for its records.
     """
@@ -61,12 +61,12 @@ class Slice:
 
 
 def group_slices(case: Case, columns: Sequence[str] | None = None) -> tuple[Slice, ...]:
-    """The groups of some columns, or of all that were given, column by column; records without a value are a group too."""
+    """Return the groups of some columns, or of all, column by column; records without a value are a group too."""
     return tuple(part for name in _columns(case, columns) for part in _parts(case, GROUP, (name,)))
 
 
 def pair_slices(case: Case, columns: Sequence[str] | None = None) -> tuple[Slice, ...]:
-    """The records in two groups at once, for each two columns; pairs that no record is in are left out."""
+    """Return the intersections of two groups, for each pair of columns; empty ones are omitted."""
     return tuple(part for two in combinations(_columns(case, columns), 2) for part in _parts(case, PAIR, two))
 
 
@@ -133,7 +133,7 @@ class GroupResult:
 
     Attributes:
         group: Name of the column.
-        value: Value that the records of the group have there.
+        value: Value of the column in this group.
         members: Number of members.
         nonmembers: Number of non-members.
         auc: AUC within the group.
@@ -161,7 +161,7 @@ class GroupResult:
 
 
 def find(case: Case) -> tuple[GroupResult, ...]:
-    """The headline attack within each group that has enough members and non-members."""
+    """Evaluate the headline attack within each group that has enough members and non-members."""
     return _of_attack(case, case.of(headline.find).name, "permutations of groups")
 
 
@@ -212,7 +212,7 @@ def _of_column(
         for part in parts
     ]
     if not any(result.auc.low > CHANCE for result in results):
-        return results  # none of them claims anything, so no test is needed
+        return results  # no interval excludes guessing, so no test is needed
     strata = pd.factorize(case.records[f"group_{column}"][case.truth.evaluated], use_na_sentinel=False)[0]
     masks = [part.mask for part in parts]
     p_values = group_p_values(scores, member, masks, strata, columns, rng, case.persons)
@@ -220,7 +220,7 @@ def _of_column(
 
 
 def _beyond_rest(case: Case, scores: np.ndarray, group: np.ndarray, groups: int) -> Estimate:
-    """Subtract the AUC in the rest from that in a group: two samples that share no record."""
+    """Return the AUC within a group minus that among all other records: two samples without a common record."""
     member = case.truth.member_evaluated
     inside, outside = (
         auc(
@@ -242,7 +242,7 @@ FPR = 0.05
 
 @dataclass(frozen=True)
 class MeanRisk:
-    """The mean of one risk over the members of a group.
+    """Mean of one risk over the members of a group.
 
     Attributes:
         risk: Name of the risk.
@@ -258,13 +258,13 @@ class MeanRisk:
 
     @property
     def differs(self) -> bool:
-        """Evidence that these members bear more risk than the others, or less."""
+        """Evidence that the risk of these members is higher or lower than that of the others."""
         return self.p_value is not None and self.p_value <= SIGNIFICANCE_LEVEL
 
 
 @dataclass(frozen=True)
 class GroupRisk:
-    """One group, pair of groups or class with enough members and non-members.
+    """Risks of one group, pair of groups or class with enough members and non-members.
 
     Attributes:
         kind: ``group``, ``pair`` or ``class``.
@@ -276,7 +276,7 @@ class GroupRisk:
         tpr_at_common: Its TPR here, at the threshold where a share ``fpr`` of *all* non-members is flagged.
         fpr_at_common: Its FPR here at that threshold.
         gap: Accuracy of the target on members minus that on non-members; None for a regression.
-        risks: One for each risk.
+        risks: One entry per risk.
     """
 
     kind: str
@@ -293,7 +293,7 @@ class GroupRisk:
 
 @dataclass(frozen=True)
 class TooSmall:
-    """A group, pair of groups or class that is not judged: it has too few members or too few non-members."""
+    """A group, pair of groups or class that is not evaluated: it has too few members or too few non-members."""
 
     kind: str
     values: Mapping[str, str]
@@ -308,9 +308,9 @@ class GroupRisks:
     Attributes:
         attack: The headline attack.
         fpr: False-positive rate of its rates.
-        fewest: Number of members, and of non-members (persons, where they are known), that a group needs.
+        fewest: Minimum number of members, and of non-members (persons, if known), of a group.
         judged: Number of groups that are large enough.
-        small: Groups that have not.
+        small: Groups that are too small.
     """
 
     attack: str
@@ -329,7 +329,7 @@ def find_group_risks(case: Case) -> GroupRisks | None:
 
 
 def by_groups(case: Case, columns: Sequence[str], risks: Sequence[str] | None = None) -> GroupRisks:
-    """The groups of some columns, and their pairs.
+    """Evaluate the groups of some columns, and their pairs.
 
     Args:
         risks: names from ``RISKS``; by default those that an audit has.
@@ -362,7 +362,7 @@ def of_slices(case: Case, parts: Sequence[Slice], risks: Mapping[str, np.ndarray
 
 @dataclass(frozen=True)
 class _Attack:
-    """(evaluated records,) an attack's scores, and its flags, 1.0 or 0.0, at two thresholds; NaN without a score."""
+    """Scores (evaluated records,) of an attack, and its flags, 1.0 or 0.0, at two thresholds; NaN without a score."""
 
     scores: np.ndarray
     best: np.ndarray
@@ -391,7 +391,7 @@ def mean_risks(
         case: The audit.
         parts: Parts of the evaluated records.
         risks: Name to (records,) risks.
-        bounds: Name to the range of its values, where that is known.
+        bounds: Name to the range of its values, if known.
     """
     evaluated = case.truth.evaluated
     member = case.truth.member_evaluated
@@ -420,7 +420,7 @@ def mean_risks(
 
 
 def _question(mask: np.ndarray) -> bytes:
-    """Return the same key for a group and its complement: of two sexes, one differs from the other as vice versa."""
+    """Return the same key for a group and its complement: comparing either with the other is one hypothesis."""
     return min(mask.tobytes(), (~mask).tobytes())
 
 
@@ -459,10 +459,11 @@ PERMUTATIONS = 999
 
 @dataclass(frozen=True)
 class GapCorrelation:
-    """The correlation of the gap with the mean of a risk, over classes.
+    """Correlation of the generalisation gap with the mean of a risk, over classes.
 
-    The intervals are for other classes. ``p_value`` is corrected for the number of risks; None where the risk was not tested,
-    since it is estimated from the same members and non-members as the gap, or has the same mean in all classes.
+    The intervals treat classes as a sample. ``p_value`` is corrected for the number of risks; None if the risk was not
+    tested, because it is estimated from the same members and non-members as the gap, or has the same mean in all
+    classes.
     """
 
     risk: str
@@ -534,11 +535,11 @@ def _p_values(case: Case) -> dict[str, float]:
 def _pairs(
     number: np.ndarray, right: np.ndarray, risk: np.ndarray, outside: np.ndarray, halves: Sequence[np.ndarray]
 ) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-    """(classes,) gaps of one half of the members, and mean risks of the other; NaN for a class without values there.
+    """Yield (classes,) gaps of one half of the members, and mean risks of the other; NaN for a class without values.
 
     Args:
         number: (members,) number of their class.
-        right: (members,) true where the target is right.
+        right: (members,) true where the target is correct.
         risk: (members,) risks.
         outside: (classes,) accuracy on non-members.
         halves: Masks (members,).
@@ -557,9 +558,9 @@ def _means(number: np.ndarray, values: np.ndarray, classes: int) -> np.ndarray:
 def permutation_p_value(
     pairs: Iterator[tuple[np.ndarray, np.ndarray]], rng: np.random.Generator, permutations: int = PERMUTATIONS
 ) -> float | None:
-    """Two-sided p-value of the sum of correlations of pairs of vectors, all permuted alike.
+    """Return the two-sided p-value of the sum of correlations of pairs of vectors, with common permutations.
 
-    None where fewer than four classes have values in all pairs, or some vector is constant.
+    The result is None if fewer than four classes have values in all pairs, or a vector is constant.
     """
     both = np.array(list(pairs))  # (pairs, 2, classes)
     both = both[:, :, ~np.isnan(both).any(axis=(0, 1))]
@@ -570,7 +571,7 @@ def permutation_p_value(
     both /= np.linalg.norm(both, axis=2, keepdims=True)
     orders = rng.permuted(np.tile(np.arange(classes), (permutations, 1)), axis=1)
     observed = float((both[:, 0] * both[:, 1]).sum())
-    # (classes, classes): the term of pairing one class's gap with another class's risk.
+    # (classes, classes): the term of each pair of one class's gap and another class's risk.
     together = both[:, 0].T @ both[:, 1]
     drawn = together[orders, np.arange(classes)].sum(axis=1)
     return float((1 + (np.abs(drawn) >= abs(observed) - 1e-12).sum()) / (1 + permutations))

@@ -26,9 +26,9 @@ from guestlist.evidence import MODEL_FILE, QUERIES, attacks_of_access
 from guestlist.metrics import Estimate, Resolution, pooled_auc, resolution, threshold_at_fpr
 from guestlist.risks import RISKS, memorisation, risks_of
 
-# Fixed before the audit where there are too few references to choose on: the first of these that was run. From 2 references
-# on lira_bayes has the largest mean TPR at 1 % FPR over six datasets for each of four types of model. With one reference base
-# is closest to the best attack on average (benchmarks/attacks/strength.json).
+# Fixed before the audit if there are too few references to choose on: the first of these that was run. From 2
+# references on lira_bayes has the largest mean TPR at 1 % FPR over six datasets for each of four types of model. With
+# one reference base is closest to the best attack on average (benchmarks/attacks/strength.json).
 PREFERRED = ("lira_bayes", "base", "loss")
 FIXED = "fixed"
 
@@ -37,13 +37,13 @@ FIXED = "fixed"
 class SameRecipe:
     """Models trained by the same recipe on other halves of these records.
 
-    The rank of the target among them is too coarse to call it unusual: one model in 33 is the first of 33.
-    ``prediction_interval`` is finer. It compares with other members *and* other seeds. Models with the target's members and
-    other seeds are not among them, so it does not predict the effect of training again on the same members
-    (``benchmarks/honesty/typical.py``).
+    The rank of the target among them is too coarse to flag it as unusual: one model in 33 is the first of 33.
+    ``prediction_interval`` is finer. It compares with models of different members *and* different seeds. Models with
+    the target's members and other seeds are not among them, so it does not predict the effect of training again on the
+    same members (``benchmarks/honesty/typical.py``).
 
-    ``auc`` is the mean over models, with the interval for a fresh model on fresh records; ``share_larger`` the share
-    of them with a larger AUC than the target's, equals counting one half. ``attacks`` are the attacks that were run, one for
+    ``auc`` is the mean over models, with the interval for a fresh model on fresh records; ``share_larger`` is the share
+    of them with a larger AUC than the target's, ties counting 0.5. ``attacks`` are the attacks that were run, one for
     each model: chosen on models of the other half, as the headline was chosen on models other than the target.
     """
 
@@ -56,9 +56,9 @@ class SameRecipe:
     def prediction_interval(self) -> Estimate | None:
         """Mean AUC of these models with a 95% prediction interval for one more of them.
 
-        Student's prediction interval on the arcsine scale, on which AUCs near 1 vary as much as others. Models that share
-        records resemble each other; the interval holds all the same, because the target shares as many with each of them.
-        None with fewer than three models, or if they do not differ.
+        It is Student's prediction interval on the arcsine scale, which stabilises the variance of AUCs near 1. Models that share
+        records are dependent; the interval is still valid, because the target shares the same number with each of them. None with
+        fewer than three models, or if they do not differ.
         """
         if len(self.aucs) < 3 or not np.ptp(self.aucs) > 0:
             return None
@@ -68,7 +68,7 @@ class SameRecipe:
         return Estimate(float(np.mean(self.aucs)), float(low), float(high))
 
     def chance_below(self, auc: float, *, records: int) -> float:
-        """Probability that one more of these models has an AUC of at most ``auc``, by the same prediction interval.
+        """Return the probability that one more of these models has an AUC of at most ``auc``, by the same prediction interval.
 
         Args:
             auc: AUC on the target.
@@ -81,7 +81,7 @@ class SameRecipe:
         return float(stdtr(dof, (np.arcsin(np.sqrt(auc)) - mean) / deviation))
 
     def _angles(self) -> tuple[float, float, int]:
-        """Mean AUC on the arcsine scale, standard deviation of one more AUC around it, and degrees of freedom."""
+        """Return the mean AUC on the arcsine scale, the prediction standard deviation of a new AUC, and degrees of freedom."""
         angles = np.arcsin(np.sqrt(self.aucs))
         models = len(angles)
         return float(angles.mean()), float(angles.std(ddof=1) * np.sqrt(1 + 1 / models)), models - 1
@@ -89,7 +89,7 @@ class SameRecipe:
 
 @dataclass(frozen=True)
 class Headline:
-    """The attack that the answer rests on, for one of the two attackers.
+    """Attack that the verdict rests on, for one of the two attackers.
 
     Attributes:
         name: Name of the attack.
@@ -111,7 +111,7 @@ def find(case: Case) -> Headline:
     if choice is None:
         return _fixed(_candidates(case))
     stand_ins = case.of(sampled_stand_ins)
-    assert stand_ins is not None  # there was something to choose on
+    assert stand_ins is not None  # the choice was made on stand-in targets
     sampled = tried(case)
     recipe = same_recipe(
         choice.crossed,
@@ -163,7 +163,7 @@ def _choose(case: Case, attacks: Mapping[str, Attack]) -> "Choice | None":
 
 
 def stand_in_scores(case: Case) -> np.ndarray | None:
-    """(stand-in targets, evaluated records) scores of the headline; None if it was not tried on any."""
+    """Return (stand-in targets, evaluated records) scores of the headline; None if it was not tried on any."""
     choice = case.of(chosen)
     if choice is None:
         return None

@@ -15,8 +15,8 @@ from guestlist.evidence import with_perfect_fit
 from guestlist.metrics import Estimate, Resolution, rates_at_level, resolution, threshold_at_fpr
 
 ALPHAS = (0.01, 0.05, 0.1, 0.3)
-# Signals of a model that fits a record perfectly: no record looks more like a member. (The margin of such a
-# model is infinite; a number far beyond any margin gives the same p-value, to all that levels resolve.)
+# Signals of a model that fits a record perfectly: no record looks more like a member. The margin of such a model is
+# infinite; a number far above any margin gives the same p-value at the resolution of the levels.
 _FAULTLESS = {"loss": 0.0, "margin": 1e9, "p_y": 1.0, "correct": 1.0, "entropy": 0.0, "mentr": 0.0}
 
 
@@ -42,7 +42,7 @@ class Level:
 class HypothesisTest:
     """An attack with p-values, compared with its nominal levels.
 
-    ``levels`` omit those that are smaller than any p-value the attack could have given; there are none without p-values.
+    ``levels`` omits those below the smallest possible p-value of the attack; it is empty without p-values.
     ``needs_population``: the test estimates its null distribution from records that are not evaluated.
     """
 
@@ -119,7 +119,7 @@ def smallest_p_value(attack: Attack, view: Signals, evaluated: np.ndarray) -> fl
 
 
 FPRS = (0.01, 0.05)
-TABLE_FPR = 0.05  # the rate of the table of records
+TABLE_FPR = 0.05  # nominal FPR of the table of records
 FAR = 2.0  # multiple of the nominal rate
 Q = 0.05
 
@@ -133,9 +133,10 @@ class PerRecordFpr:
         fpr: Nominal rate: the share of its non-members that each stand-in target flags.
         records: Number of records that some stand-in target was not trained on.
         models: Number of such stand-in targets, on average over records.
-        rate: Mean over records of the share of these that flag it.
-        std: Standard deviation of the rates over records beyond sampling variation; 0 if all records are alike.
-        factor: Multiple of ``fpr`` from which a rate is far above it.
+        rate: Mean over records of the share of these that flag the record.
+        std: Standard deviation of the rates over records beyond sampling variation; 0 if all records have the same
+            rate.
+        factor: Multiple of ``fpr`` above which a rate counts as far above it.
         far: Number of records with evidence of such a rate.
     """
 
@@ -151,7 +152,7 @@ class PerRecordFpr:
 
 @dataclass(frozen=True)
 class FlagCounts:
-    """(records,) numbers of models that flag a record, and of all models, not trained and trained on it."""
+    """Numbers (records,) of models that flag a record, and of all models, not trained and trained on it."""
 
     flagged_outside: np.ndarray = field(repr=False)
     outside: np.ndarray = field(repr=False)
@@ -160,12 +161,12 @@ class FlagCounts:
 
     @property
     def per_record_fpr(self) -> np.ndarray:
-        """(records,) share of the models not trained on a record that flag it; NaN without any."""
+        """Return (records,) the share of the models not trained on a record that flag it; NaN without any."""
         return _shares(self.flagged_outside, self.outside)
 
     @property
     def per_record_tpr(self) -> np.ndarray:
-        """(records,) share of the models trained on a record that flag it, one minus the flip rate; NaN without any."""
+        """Return (records,) the share of the models trained on a record that flag it, 1 - flip rate; NaN without any."""
         return _shares(self.flagged_inside, self.inside)
 
 
@@ -214,7 +215,7 @@ def count_flags(scores: np.ndarray, member: np.ndarray, *fprs: float) -> list[Fl
 
 
 def evenness(attack: str, counts: FlagCounts, fpr: float) -> PerRecordFpr:
-    """Summarise how evenly false positives fall on records."""
+    """Summarise the distribution of false positives over records."""
     tested = counts.outside > 0
     flagged = counts.flagged_outside[tested].astype(float)
     models = counts.outside[tested].astype(float)
@@ -231,7 +232,7 @@ def evenness(attack: str, counts: FlagCounts, fpr: float) -> PerRecordFpr:
 
 
 def far_above(counts: FlagCounts, fpr: float) -> np.ndarray:
-    """(records,) true with evidence that a record is flagged more than ``FAR`` times as often as the nominal rate."""
+    """Return (records,) true with evidence that a record is flagged more than ``FAR`` times as often as the nominal rate."""
     tested = counts.outside > 0
     far = np.zeros(len(tested), dtype=bool)
     if tested.any():
@@ -241,7 +242,7 @@ def far_above(counts: FlagCounts, fpr: float) -> np.ndarray:
 
 
 def _std_of_rates(flagged: np.ndarray, models: np.ndarray) -> float:
-    """Estimate the standard deviation of the true rates: two flags of a record have the square of its rate as mean."""
+    """Estimate the standard deviation of the true rates: the product of two flags of a record has mean rate²."""
     several = models > 1
     if not several.any():
         return float("nan")

@@ -1,7 +1,7 @@
 """The table of records, and the most exposed members.
 
 A high score is weak evidence about a record: under an attack that queries only the target, easy records score high under any
-model. A record is therefore compared with itself under models that were not trained on it, where there are such models.
+model. A record is therefore compared with its own scores under models that were not trained on it, if there are any.
 
 A member is on the list if one p-value, a column of the table, is at most ``MAX_P_VALUE``: that of its distance, or that among
 non-members without reference models. Of members with equal values either all are listed or none. The list is ordered by the
@@ -26,10 +26,16 @@ from guestlist.risks import RISKS, risk_columns, stability
 
 MIN_LISTED = 20
 MAX_LISTED = 100
-MAX_SHARE = 0.05  # of the members: a list of all members would be of no use
-# Signals of the target in the table, as far as its type of output has them.
+MAX_SHARE = 0.05  # maximum share of the members on the list
+# Signals of the target in the table, if its type of output has them.
 OUTPUT_SIGNALS = ("p_y", "loss", "correct", "residual")
-DECIDING = ("p_value", "p_among_models", "gap", "p_exposure", "p_distance")  # columns that decide who is on the list
+DECIDING = (
+    "p_value",
+    "p_among_models",
+    "gap",
+    "p_exposure",
+    "p_distance",
+)  # columns that decide which members are listed
 
 
 @dataclass(frozen=True)
@@ -39,15 +45,15 @@ class Exposed:
     Attributes:
         id: Identifier of the record.
         label: Its label.
-        groups: Column to the value that it has there.
+        groups: Group column to its value.
         score: Score of the headline attack.
         p_value: Share of non-members ranked at least as high.
         p_among_models: Share of ``models`` not trained on the record, counting the target, under which it scores at least as
-            high; None without such models, like the following.
+            high; None without such models, as are the following.
         models: Number of these models.
         risks: Risks of the table of records.
-        flagged: Whether it is flagged with a controlled false discovery rate; None if no record is.
-        features: Empty unless a page that shows features is requested: no audit stores any.
+        flagged: Whether it is flagged with a controlled false discovery rate; None if the audit flags no records.
+        features: Features of the record, only for a page that shows them: an audit stores none.
         p_distance: P-value of its distance from the scores under these models, finer than a share of few.
         tied: Number of members with the same values.
         gap: Number of their standard deviations by which its score is above them; None if they all agree.
@@ -76,7 +82,7 @@ class ExposureSummary:
         alpha: Largest p-value of a listed record.
         members: Number of members with a score.
         small: Number of members with such a p-value.
-        left_out: Of these, the number that are tied for the first place for which the list has no room.
+        left_out: Number of these that are tied for the first rank beyond the end of the list.
         column: Column of the table of records that holds this p-value.
     """
 
@@ -165,7 +171,7 @@ def record_table(case: Case) -> pd.DataFrame:
 
 
 def deciding_column(records: pd.DataFrame) -> str:
-    """The column whose p-value decides who may be on the list."""
+    """Return the column whose p-value decides which members are listed."""
     if "p_among_models" not in records:
         return "p_value"
     if "p_exposure" in records:
@@ -174,10 +180,10 @@ def deciding_column(records: pd.DataFrame) -> str:
 
 
 def p_of_gap(records: pd.DataFrame) -> np.ndarray:
-    """Return Student's tail of the gap; if all models agree the gap is infinite, and the share of models is taken."""
+    """Return Student's tail of the gap; if all models agree the gap is infinite, and the share of models is used."""
     models = records["models"].to_numpy(float)
     gap = records["gap"].to_numpy(float)
-    with np.errstate(invalid="ignore", divide="ignore"):  # 0 / 0 is NaN: no OUT model, and last in the list
+    with np.errstate(invalid="ignore", divide="ignore"):  # 0 / 0 is NaN: no OUT model; these records come last
         tail = stdtr(models - 1, -gap / np.sqrt(1 + 1 / models))
     return np.where(np.isinf(gap), records["p_among_models"].to_numpy(float), tail)
 
@@ -225,7 +231,7 @@ def _top_members(records: pd.DataFrame, attack: str) -> tuple[pd.DataFrame, TopR
     """Return the members with a small p-value, indexed by position in the table, and the first of them."""
     score = f"score_{attack}"
     positions = np.flatnonzero(records["member"] & records[score].notna())
-    deciding = records[[name for name in ("id", score, *DECIDING) if name in records]]  # few of very many columns
+    deciding = records[[name for name in ("id", score, *DECIDING) if name in records]]  # copies only the needed columns
     members = deciding.iloc[positions].set_axis(positions)
     k = longest(len(members))
     members = members[members[deciding_column(records)].to_numpy(float) <= MAX_P_VALUE]
@@ -233,7 +239,7 @@ def _top_members(records: pd.DataFrame, attack: str) -> tuple[pd.DataFrame, TopR
 
 
 def exposure_order(records: pd.DataFrame, attack: str) -> np.ndarray:
-    """Positions of all members in the order of the list of the most exposed; those without a score come last."""
+    """Return positions of all members in the order of the list of the most exposed; those without a score come last."""
     members = np.flatnonzero(records["member"])
     table = records.iloc[members]
     score = f"score_{attack}"
@@ -242,10 +248,9 @@ def exposure_order(records: pd.DataFrame, attack: str) -> np.ndarray:
 
 
 def _order(members: pd.DataFrame, score: str) -> list[np.ndarray]:
-    """Sort keys of members, smallest first: the p-value that decides, then the gap, then the score."""
-    # The share of models is no key, because its smallest values go to the records that happen to have most OUT models, and with
-    # few models many records have the smallest. The gap is not the first key, because its tail is Student's only for normal
-    # scores.
+    """Return sort keys of members, smallest first: the deciding p-value, then the gap, then the score."""
+    # The share of models is not a key: records with the most OUT models have the smallest values by chance, and with
+    # few models many records tie. The gap is not the first key, because its tail is Student's only for normal scores.
     keys = [-members[score].to_numpy(float)]
     if "p_among_models" in members:
         keys = [members[deciding_column(members)].to_numpy(float), -members["gap"].to_numpy(float), *keys]

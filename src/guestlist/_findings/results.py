@@ -138,9 +138,7 @@ class Results:
     gate: Gated | None = field(default=None, kw_only=True)
     format: int = field(default=FORMAT, kw_only=True)
     records: pd.DataFrame | None = field(default=None, compare=False, repr=False, kw_only=True)
-    folder: Path | None = field(
-        default=None, compare=False, repr=False, kw_only=True
-    )  # where they are; not in results.json
+    folder: Path | None = field(default=None, compare=False, repr=False, kw_only=True)  # not in results.json
 
     def attack(self, name: str) -> AttackResult:
         """Return the result of one attack, by name."""
@@ -281,7 +279,7 @@ def _interval_columns(name: str, estimate: Estimate) -> dict[str, float]:
 
 
 DISAGREE = 0.3  # two rankings whose Spearman correlation is below this are reported as different
-REPORT = "the report"  # the name of its order, next to those of risks
+REPORT = "the report"  # name of the report's order in tables that compare it with risks
 
 
 def report_table(case: Case, results: Results | None) -> tuple[pd.DataFrame, str]:
@@ -336,9 +334,9 @@ def disagreements(members: pd.DataFrame, order: bool) -> list[tuple[str, str, fl
     """Return pairs of rankings with a Spearman correlation below ``DISAGREE``, and that correlation.
 
     Args:
-        members: a row for each, with columns ``risk_<name>``.
-        order: whether they are in the order of the report, with which each risk is compared; otherwise risks are compared with
-            each other.
+        members: one row per member, with columns ``risk_<name>``.
+        order: whether the rows are in the order of the report, which is then compared with each risk; otherwise risks are
+            compared with each other.
     """
     values = {name.removeprefix("risk_"): members[name].to_numpy(float) for name in members if name.startswith("risk_")}
     pairs: Sequence[tuple[str, str]] = list(combinations(values, 2))

@@ -19,7 +19,7 @@ LEVELS = (0.05, 0.25, 0.5, 0.75, 0.95)
 
 @dataclass(frozen=True)
 class RiskQuantiles:
-    """Quantiles of one risk, at ``LEVELS``, over members: those with the values ``of`` some columns, or all."""
+    """Quantiles of one risk, at ``LEVELS``, over all members or those with the group values in ``of``."""
 
     risk: str
     values: Mapping[str, str]
@@ -37,7 +37,8 @@ class RiskQuantiles:
 class RiskDistribution:
     """Quantiles of each risk, and rank correlations over members.
 
-    ``names`` are those of the risks and, last, of the headline attack; ``spearman`` is theirs, NaN where one of two is constant.
+    ``names`` are the risks and, last, the headline attack; ``spearman`` are their correlations, NaN if one of two is
+    constant.
     """
 
     quantiles: tuple[RiskQuantiles, ...]
@@ -76,7 +77,7 @@ def _quantiles_of(risk: str, group: Mapping[str, str], values: np.ndarray) -> Ri
 
 
 def _rank_correlations(columns: Sequence[np.ndarray]) -> np.ndarray:
-    """(columns, columns) each pair once: it is the same the other way round."""
+    """Return (columns, columns) rank correlations; each pair is computed once, because the matrix is symmetric."""
     matrix = np.empty((len(columns), len(columns)))
     complete = [
         len(column) >= MIN_CORRELATION_SIZE and not np.isnan(column).any() and not is_constant(column)
@@ -103,7 +104,7 @@ LOG_ODDS = ("nn_shokri", "nn_nasr")  # attacks whose scores are log-odds of memb
 
 @dataclass(frozen=True)
 class CalibratedScore:
-    """One score: its calibration at the audit's prior, and at others."""
+    """Calibration of one score at the audit's prior, and at other priors."""
 
     score: str
     calibration: Calibration
@@ -125,7 +126,7 @@ def find_calibrated(case: Case) -> tuple[CalibratedScore, ...] | None:
 
 
 def _probabilities(case: Case) -> dict[str, np.ndarray]:
-    """Name to (records,) probabilities of membership at the audit's prior."""
+    """Return name to (records,) probabilities of membership at the audit's prior."""
     probabilities = {name: values for name, values in risks_of(case).items() if name == RISK_SCORE}
     for name in LOG_ODDS:
         if name in case.scores:

@@ -2,8 +2,8 @@
 
 An audit reports many metrics: the AUC and the TPRs of the headline attack, those of every other attack and of every group. If
 each were tested at 5 %, an audit of a model that leaks nothing would often claim a leak. Here the error is divided once, in
-``SHARES``. Within a share, membership labels are permuted to see how large the best metric gets by chance. The adjusted
-p-values control the family-wise error rate: if nothing leaks, the probability that any of them is at most
+``SHARES``. Within a share, permutations of the membership labels give the null distribution of the largest metric. The
+adjusted p-values control the family-wise error rate: if nothing leaks, the probability that any of them is at most
 ``SIGNIFICANCE_LEVEL`` is at most that level.
 """
 
@@ -25,8 +25,8 @@ from guestlist._kernels.permutations import permutations
 
 SIGNIFICANCE_LEVEL = 0.05
 # Parts of the error. The headline attack has most of it, for its AUC and its TPRs in one min-P test (Westfall & Young 1993):
-# leaks that many members share show in the AUC, leaks of a few memorised records in the TPR at a low FPR. Where there is a
-# second headline row, for someone who holds the model file, the two rows divide this part equally.
+# leaks that affect many members raise the AUC, and leaks of a few memorised records raise the TPR at a low FPR. If
+# there is a second headline row, for someone who holds the model file, the two rows divide this part equally.
 SHARES = {
     "headline": 0.65,
     "reversed": 0.05,
@@ -34,7 +34,7 @@ SHARES = {
     "groups": 0.15,
     "hypothesis_tests": 0.05,
 }
-AUC_WEIGHT = 3.0  # the AUC's part of the error compared with that of one TPR
+AUC_WEIGHT = 3.0  # weight of the AUC's part of the error relative to that of one TPR
 # A TPR is tested together with the TPRs at these shares of its FPR: memorised records have the very highest scores.
 STRICTER = (0.1, 0.25, 0.5, 1.0)
 DRAWS = 1999
@@ -66,7 +66,7 @@ class TestFamily:
         scores: Attack to (records,) scores.
         rates: Attack to the false-positive rates that its records can resolve.
         headline: The headline attack.
-        above: Metrics whose interval lies above guessing; the others claim nothing and need no test.
+        above: Metrics whose interval lies above guessing; other metrics need no test.
         below: Whether the interval of the headline's AUC lies below 0.5.
         file_holder: The attack of the second headline row, if there is one.
     """
@@ -80,7 +80,7 @@ class TestFamily:
 
     @property
     def rows(self) -> tuple[str, ...]:
-        """The attacks of the headline rows."""
+        """Return the attacks of the headline rows."""
         if self.file_holder is None:
             return (self.headline,)
         return (self.headline, self.file_holder)
@@ -99,7 +99,7 @@ def adjusted_p(p_value: float, share: str, parts: float = 1) -> float:
 def attack_p_values(
     family: TestFamily, member: np.ndarray, rng: np.random.Generator, persons: np.ndarray | None = None
 ) -> AdjustedPValues:
-    """Test all attacks by permuting membership labels, the headline apart from the others.
+    """Test all attacks by permuting membership labels, the headline separately from the others.
 
     Args:
         family: Metrics to test.
@@ -184,13 +184,13 @@ class _JointTest:
 
     @property
     def statistics(self) -> tuple[Metric, ...]:
-        """Everything that is computed under permutation."""
+        """Return all statistics that are computed under permutation."""
         if not self.mixed:
             return self.metrics
         return tuple(statistic for metric in self.metrics for statistic in _statistics(metric))
 
     def adjusted_p_values(self, observed: Mapping[Metric, float], permuted: Mapping[Metric, np.ndarray]) -> np.ndarray:
-        """(metrics,) p-values adjusted for testing all of them, before the share is accounted for."""
+        """Return (metrics,) p-values adjusted for testing all of them, before correction for the share."""
         if not self.mixed:
             values = np.array([observed[metric] for metric in self.metrics])
             return max_t_p_values(values, np.stack([permuted[metric] for metric in self.metrics]))
@@ -199,7 +199,7 @@ class _JointTest:
 
 
 def _statistics(metric: Metric) -> tuple[Metric, ...]:
-    """The statistics that test one metric of the headline: for a TPR, the TPRs at stricter rates too."""
+    """Return the statistics that test one metric of the headline: for a TPR, also the TPRs at stricter rates."""
     name, fpr = metric
     if fpr is None:
         return (metric,)
@@ -207,7 +207,7 @@ def _statistics(metric: Metric) -> tuple[Metric, ...]:
 
 
 def _p_values(metric: Metric, observed: Mapping[Metric, float], permuted: Mapping[Metric, np.ndarray]) -> np.ndarray:
-    """(1 + draws,) permutation p-values of a metric, first the observed one."""
+    """Return (1 + draws,) permutation p-values of a metric; the first is that of the observed value."""
     statistics = _statistics(metric)
     values = np.array([observed[statistic] for statistic in statistics])
     p_values = permutation_p_values(values, np.stack([permuted[statistic] for statistic in statistics]))

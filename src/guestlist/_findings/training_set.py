@@ -11,20 +11,20 @@ from guestlist._kernels import take_columns
 from guestlist._views import Rotation
 from guestlist.metrics import auc
 
-FEWEST_MODELS = 4  # references without which a spread between models is not known
+FEWEST_MODELS = 4  # minimum number of references to estimate the variation between models
 FEWEST_RECORDS = 20
 
 
 @dataclass(frozen=True)
 class Likeness:
-    """The target among its references, on records that none of them trained on: how it differs from a reference.
+    """Difference of the target from its references, on records that no compared model trained on.
 
     Args:
-        margin_shift: its margin is larger than those of others, in shares of models.
-        margin_slope: it is surer of easy records and less sure of hard ones.
-        margin_dispersion: it is away from the middle of them, to either side; mean square.
-        p_value: of the hypothesis that the target is trained as they are.
-        references: how many the target was compared with.
+        margin_shift: mean rank difference: above 0 if the target's margins are larger than those of references.
+        margin_slope: above 0 if the target is more confident on easy records and less confident on hard ones.
+        margin_dispersion: difference in the mean squared deviation from the median rank.
+        p_value: p-value of the hypothesis that the target was trained like its references.
+        references: number of references in the comparison.
     """
 
     margin_shift: float
@@ -37,7 +37,7 @@ class Likeness:
 def find_likeness(case: Case) -> Likeness | None:
     """Compare the target with its references; return None with too few references or non-members."""
     view = case.view
-    # Of very many records, those at which models are compared.
+    # Models are compared on a sample if there are very many records.
     evaluated = np.flatnonzero(case.truth.evaluated)[tried(case)]
     member = case.truth.member[evaluated]
     if view.references < FEWEST_MODELS or (~member).sum() < FEWEST_RECORDS:
@@ -52,20 +52,21 @@ def likeness(margin: np.ndarray, member: np.ndarray) -> Likeness | None:
     outside = _as_many(~member & ~np.isnan(margin))
     others = rotation.outside("margin")
     with np.errstate(invalid="ignore"):
-        # Among the others: from -1/2 where all have larger margins to 1/2, each at the middle of its place.
+        # Mid-rank among the other models: -1/2 if all of them have larger margins, 1/2 if none has.
         rank = 0.5 - (rotation.share_above("margin") * others.count + 0.5) / (others.count + 1)
     outside &= others.count > 0
     if (outside.sum(axis=1) == 0).any():
         return None
     records = outside.sum(axis=1)
     rank = np.where(outside, rank, 0.0)
-    # From the hardest record to the easiest; those that do not count stand last.
+    # Rank from the hardest record to the easiest; excluded records come last.
     easy = (rankdata(np.where(outside, others.mean, np.inf), axis=1) - 0.5) / records[:, None] - 0.5
     surer = rank.sum(axis=1) / records
     steeper = (rank * easy).sum(axis=1) / records
     farther = np.square(rank).sum(axis=1) / records
-    # A model that is surer than others is farther from their middle for that reason alone, so a few such models give the
-    # distance a long upper tail, which Student's t does not have. Around a model's own mean it has none; but a long lower one.
+    # A more confident model also deviates more from the median rank, so a few such models give the dispersion a long
+    # upper tail, which Student's t does not have. Around a model's own mean the upper tail is short, but the lower tail
+    # is long.
     doubts = (
         2 * min(_above(surer), _above(-surer)),
         2 * min(_above(steeper), _above(-steeper)),
@@ -75,13 +76,13 @@ def likeness(margin: np.ndarray, member: np.ndarray) -> Likeness | None:
         margin_shift=_away(surer),
         margin_slope=_away(steeper),
         margin_dispersion=_away(farther),
-        p_value=min(1.0, len(doubts) * min(doubts)),  # each way to be unlike has its part of the level
+        p_value=min(1.0, len(doubts) * min(doubts)),  # Bonferroni correction over the three statistics
         references=len(records) - 1,
     )
 
 
 def _as_many(outside: np.ndarray) -> np.ndarray:
-    """The same for no more records than the first model has: a mean over more of them would be less in doubt."""
+    """Restrict each model to at most the number of records of the first: a mean over more records varies less."""
     n_first = int(outside[0].sum())
     chance = np.random.default_rng(0).random(outside.shape)
     order = np.argsort(np.where(outside, chance, np.inf), axis=1)
@@ -96,7 +97,7 @@ def _away(values: np.ndarray) -> float:
 
 
 def _above(values: np.ndarray) -> float:
-    """Chance that the first is as large, if it is one more draw of the others: Student's t for a new value."""
+    """Return the probability of a first value as large, if it is exchangeable with the others: Student's t."""
     others = len(values) - 1
     deviation = values[1:].std(ddof=1) * np.sqrt(1 + 1 / others)
     if deviation == 0:
@@ -105,7 +106,7 @@ def _above(values: np.ndarray) -> float:
 
 
 CODE = "GL129"
-LEVEL = 0.01  # probability of so low an AUC for a model that did train on its members
+LEVEL = 0.01  # largest p-value of the AUC, for a model trained on its members, that raises a doubt
 GUESSING = 0.5
 COMPATIBLE = 0.99  # confidence level at which the interval of the AUC includes 0.5; 95% would miss 1 in 40 such models
 OTHER_SIZE = 0.1  # relative difference of the training sets' sizes from which models are not compared
@@ -121,7 +122,7 @@ class TrainingSetDoubt:
         high: Upper end of it.
         expected: Mean AUC on the reference models.
         expected_low: Lower end of the 95% confidence interval of that mean.
-        p_value: Probability of so low an AUC for one more model that is trained like the reference models.
+        p_value: Probability of an AUC at most this low for one more model trained like the reference models.
         references: Number of reference models.
     """
 

@@ -225,7 +225,7 @@ class Evidence:
         return self.parts.get(name)
 
     def need(self, name: str) -> Any:
-        """Return one type of evidence; if it is missing, raise an error that tells how to collect it."""
+        """Return one type of evidence; if it is missing, raise an error with instructions to collect it."""
         part = self.get(name)
         if part is None:
             raise MissingEvidenceError(f"This attack {missing_message(name, self.missing)}")

@@ -146,7 +146,7 @@ class Signals:
         return self._moments(name).outside
 
     def share_above(self, name: str) -> np.ndarray:
-        """Return the (records,) share of OUT models with a larger value than the target's; equal values count half.
+        """Return the (records,) share of OUT models with a larger value than the target's; equal values count 0.5.
 
         NaN: the record has no OUT model.
         """
@@ -216,12 +216,12 @@ class Signals:
 
     @property
     def _common_signal(self) -> str:
-        """A signal that is probably in memory, to see which records were queried."""
+        """Signal that is probably in memory, to check which records were queried."""
         return next((name for name in ("margin", "loss") if name in self._source), next(iter(self._source)))
 
     @cached_property
     def _reference_counts(self) -> np.ndarray:
-        """(records,) number of references that were queried about each."""
+        """(records,) number of references that were queried for each record."""
         counts = np.zeros(len(self.labels), dtype=np.int64)
         for row in self.reference(self._common_signal):
             counts += ~np.isnan(row)
@@ -265,7 +265,7 @@ class Signals:
 
         Args:
             signals: Name to (records,) values of the new target.
-            evidence: About the new target; by default as it is.
+            evidence: Evidence about the new target; by default unchanged.
         """
 
         def make(name: str) -> np.ndarray:
@@ -275,7 +275,7 @@ class Signals:
 
         other = replace(self, values=lazy_matrices(self.values, make), evidence=evidence or self.evidence)
         other._made.update({("target", name): read_only(row) for name, row in signals.items()})
-        # These have not changed, and need not be copied.
+        # These are unchanged, and need not be copied.
         vars(other).update(_references=self._references, _source=self._source, stand_ins=self.stand_ins)
         return other
 

@@ -11,9 +11,9 @@ from guestlist._views import FullAnswersView, Signals
 from guestlist.errors import NotCollectedError
 
 HIDDEN = 64
-# More rows make the fit slower and hardly better: this many take a second or two.
+# Maximum number of rows of the fit: more make it slower and hardly better; these take a second or two.
 ROWS = 20_000
-# With fewer rows than this, none are held out for early stopping.
+# Minimum number of rows for a held-out part for early stopping.
 FEWEST_TO_STOP_EARLY = 200
 
 LogOdds = Callable[[np.ndarray], np.ndarray]
@@ -32,7 +32,7 @@ def hashes(rows: np.ndarray, labels: np.ndarray) -> np.ndarray:
     bits = np.column_stack([rows.astype(np.float32).view(np.uint32), labels.astype(np.uint32)]).astype(np.uint64)
     odd = np.random.default_rng(0).integers(2**63, size=bits.shape[1:], dtype=np.uint64) * np.uint64(2) + np.uint64(1)
     mixed = (bits * odd).sum(axis=1, dtype=np.uint64)  # wraps around
-    for shift in (33, 29, 32):  # the upper bits of a product are well mixed, the lower ones are not
+    for shift in (33, 29, 32):  # the upper bits of a product are mixed well, the lower bits are not
         mixed = (mixed ^ (mixed >> np.uint64(shift))) * odd[0]
     return mixed
 
@@ -78,7 +78,7 @@ def learn(rows: np.ndarray, member: np.ndarray) -> LogOdds:
         n_iter_no_change=8,
         random_state=0,
     )
-    # Threads only get in each other's way in matrices this small.
+    # For matrices this small, more threads are slower.
     with threadpool_limits(limits=1), warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # the iterations are capped on purpose
         network.fit((rows - mean) / deviation, member)
@@ -92,14 +92,14 @@ def learn(rows: np.ndarray, member: np.ndarray) -> LogOdds:
     return log_odds
 
 
-# A class needs this many members, and as many non-members, of the references for a separate classifier.
+# Minimum number of members, and of non-members, of the references in a class with a separate classifier.
 MIN_PER_CLASS = 50
-# If there are many classes, the classifier of each is fitted on at least this many rows.
+# Minimum number of rows for the classifier of each class, if there are many classes.
 FEWEST_ROWS = 1_000
 # Log-odds are clipped to this: a logit of 1000 would dominate the others.
 LARGEST_LOG_ODDS = 50.0
 
-# Logarithms of probabilities (rows, classes) and labels (rows,) to features (rows, …).
+# Function from log-probabilities (rows, classes) and labels (rows,) to features (rows, …).
 Features = Callable[[np.ndarray, np.ndarray], np.ndarray]
 
 

@@ -9,17 +9,17 @@ from guestlist._views import Signals, View
 from guestlist.attacks.likelihood import standard_deviation
 from guestlist.attacks.lira_bayes import log_odds_of_tail
 
-# Degrees of freedom that a pooled variance counts as at most: its tail is then nearly normal, and never too light.
+# Maximum degrees of freedom of a pooled variance: its tail is then nearly normal, and never too light.
 PLENTY = 10_000
 
 
 def reference(signals: View) -> np.ndarray:
-    """Attack R, smoothed: log-odds that a model which did not train on the record has a smaller margin.
+    """Score by attack R, smoothed: log-odds that a model not trained on the record has a smaller margin.
 
-    The OUT references' margins are taken as a normal sample, so a further one lies below the target's with a
-    chance that Student's t gives (Ye et al. 2022, attack R, with its quantile beyond 1 / references). A
-    record with a single OUT reference takes the pooled variance and its degrees of freedom; a variance below
-    the floor is raised to it.
+    The margins of the OUT references are modelled as a normal sample. Student's t then gives the probability that the margin
+    of a further OUT model is smaller than the target's (Ye et al. 2022, attack R, with quantiles beyond 1 / references). A
+    record with a single OUT reference uses the pooled variance and its degrees of freedom. A variance below the floor is
+    raised to the floor.
 
     Returns:
         (records,) scores, or (models, records); NaN where every reference trained on the record.
@@ -37,17 +37,17 @@ def _reference(signals: View) -> np.ndarray:
 
 
 def reference_empirical(signals: View) -> np.ndarray:
-    """Attack R as a plain share: OUT references with a larger loss than the target, ties counting 0.5.
+    """Score by attack R: share of OUT references with a larger loss than the target, ties counting 0.5 (Ye et al. 2022).
 
-    (Ye et al. 2022, attack R.) It knows no rate between 0 and 1 / references, so low false-positive rates are
-    beyond it. NaN where every reference trained on the record.
+    It has no values between 0 and 1 / references, so it cannot resolve low false positive rates. NaN where every reference
+    trained on the record.
     """
     loss = signals.target("loss")
     return np.where(np.isnan(loss), np.nan, signals.share_above("loss"))
 
 
 def difficulty(signals: View) -> np.ndarray:
-    """Margin minus the mean of the references', IN and OUT in equal parts (difficulty calibration, Watson et al. 2022).
+    """Score by the margin minus the mean of the IN mean and the OUT mean (difficulty calibration, Watson et al. 2022).
 
     NaN where no reference trained, or none did not train, on the record.
     """
@@ -55,14 +55,14 @@ def difficulty(signals: View) -> np.ndarray:
 
 
 def difficulty_offline(signals: View) -> np.ndarray:
-    """Margin minus the mean of the OUT references' (Watson et al. 2022); NaN where every reference trained on it."""
+    """Score by the margin minus the mean of the OUT references (Watson et al. 2022); NaN where every reference trained on it."""
     return signals.target("margin") - signals.outside("margin").mean
 
 
 def shadow(signals: View) -> np.ndarray:
-    """Attack S: minus the share of smaller losses that references have on non-members of the class, equals half.
+    """Score by attack S: minus the share of smaller losses of references on non-members of the class, ties counting 0.5.
 
-    A class of which the references have no non-members takes those of all classes. NaN where there are none.
+    A class in which the references have no non-members uses those of all classes. NaN where there are none.
     """
     ecdf = signals.class_ecdf("loss")
     with np.errstate(invalid="ignore"):  # 0 / 0 is NaN: no reference has a non-member
@@ -70,13 +70,13 @@ def shadow(signals: View) -> np.ndarray:
 
 
 def shadow_p_value(signals: Signals) -> np.ndarray:
-    """Share of losses of references on non-members of the class that are as small, the record's own counting as one."""
+    """Return the share of losses of references on non-members of the class that are as small, counting the record's own."""
     ecdf = signals.class_ecdf("loss")
     return np.where(ecdf.count > 0, (1 + ecdf.up_to) / (1 + ecdf.count), np.nan)
 
 
 def population_p_value(signals: Signals) -> np.ndarray:
-    """Attack P: share of population records on which the target's loss is as small, counting the record itself.
+    """Return p-values of attack P: share of population records with as small a loss of the target, counting the record.
 
     Args:
         signals: The adversary's view.
@@ -101,7 +101,7 @@ def reference_p_value(signals: Signals) -> np.ndarray:
 
 
 def reference_empirical_p_value(signals: Signals) -> np.ndarray:
-    """Attack R: share of OUT references with as small a loss, the target counting as one of them."""
+    """Return p-values of attack R: share of OUT references with as small a loss, counting the target."""
     loss = signals.target("loss")
     others = signals.reference("loss")
     out = ~signals.reference_member & ~np.isnan(others)
@@ -113,8 +113,8 @@ def reference_empirical_p_value(signals: Signals) -> np.ndarray:
 def with_other_models(signals: Signals, *, test: Callable[[Signals], np.ndarray], evidence: str) -> np.ndarray:
     """Apply a test that compares the target with its references to other models.
 
-    Attack D is attack R among models distilled from the target (``distilled``), attack L among models trained on its
-    members without the record (``left_out``); for a non-member those are models trained as the target was, with other
-    seeds. NaN for records that no such model was queried on.
+    Attack D is attack R with models distilled from the target (``distilled``). Attack L is attack R with models trained on its
+    members without the record (``left_out``); for a non-member, these are models trained like the target with other seeds. NaN
+    for records for which no such model was queried.
     """
     return test(signals.with_references(signals.evidence.need(evidence)))

@@ -12,25 +12,25 @@ Variance = Literal["auto", "pooled", "record"]
 
 _HALF_LOG_TAU = 0.5 * np.log(2 * np.pi)
 
-# From this many references on, a record's own variance is known well enough (Carlini et al. 2022, sec. V-C).
+# Minimum number of references for a variance per record (Carlini et al. 2022, sec. V-C).
 ENOUGH_FOR_RECORD = 64
 
-# A record on which all references agree (a saturated answer, a deterministic trainer) has no variance of its
-# own. Its variance is taken as this share of the pooled one: a choice that keeps the score finite and ranks
-# such records by how far the target is from the agreement.
+# If all references agree on a record (a saturated output, a deterministic trainer), its sample variance is 0. It is
+# then set to this share of the pooled variance, which keeps the score finite and ranks such records by the distance of
+# the target from the references.
 VARIANCE_FLOOR = 1e-4
 
-# Where hardly any record has a variance, the pooled one is nothing but rounding. Margins are log-odds, and no
-# variance of theirs counts as smaller than this: a standard deviation of 1e-6, the rounding of float32 near 10.
+# If hardly any record has a variance, the pooled variance is only rounding error. Margins are log-odds, and their
+# variance is at least this: a standard deviation of 1e-6, the rounding error of float32 near 10.
 SMALLEST_VARIANCE = 1e-12
 
 
 def lira(signals: View, *, variance: Variance = "auto") -> np.ndarray:
-    """LiRA online: log-density of the margin under IN references minus that under OUT (Carlini et al. 2022, alg. 1).
+    """Score by LiRA online: log-density of the margin under IN minus that under OUT references (Carlini et al. 2022, alg. 1).
 
     Args:
-        variance: one for all records, pooled *within* records; one per record; or pooled below 64 references
-            and per record from there on.
+        variance: one for all records, pooled *within* records; one per record; or pooled below 64 references and
+            per record with more.
 
     Returns:
         (records,) scores, or (models, records); NaN where no reference trained, or none did not train, on the
@@ -44,9 +44,9 @@ def lira(signals: View, *, variance: Variance = "auto") -> np.ndarray:
 
 
 def lira_offline(signals: View, *, variance: Variance = "auto") -> np.ndarray:
-    """LiRA offline: log-odds that a model which did *not* train on the record has a smaller margin.
+    """Score by LiRA offline: log-odds that a model *not* trained on the record has a smaller margin.
 
-    One-sided, so that unusually low confidence never counts as membership (Carlini et al. 2022, eq. 4).
+    The test is one-sided, so that unusually low confidence never counts as membership (Carlini et al. 2022, eq. 4).
     """
     outside = signals.outside("margin")
     t = (signals.target("margin") - outside.mean) / standard_deviation(
@@ -65,7 +65,7 @@ def standard_deviation(over: Moments, per_record: bool | np.ndarray) -> np.ndarr
 def _uses_record_variance(variance: Variance, *sides: Moments) -> bool | np.ndarray:
     """Return True, for each target, if records have separate variances.
 
-    With "auto" they have if there are enough IN, and enough OUT, references.
+    With "auto" this requires enough IN, and enough OUT, references.
     """
     if variance not in ("auto", "pooled", "record"):
         raise ValueError(f"Expected variance={variance!r} to be 'auto', 'pooled' or 'record'.")
@@ -81,7 +81,7 @@ def _log_density(x: np.ndarray, over: Moments, per_record: bool | np.ndarray) ->
 
 
 def rmia(signals: View) -> np.ndarray:
-    """RMIA online: log p(target) - log P, where P is the mean of the IN mean and the OUT mean.
+    """Score by RMIA online: log p(target) - log P, where P is the mean of the IN mean and the OUT mean.
 
     Returns:
         (records,) scores, or (models, records); NaN where no reference trained, or none did not train, on the
@@ -91,10 +91,10 @@ def rmia(signals: View) -> np.ndarray:
 
 
 def rmia_offline(signals: View, *, a: float | None = None) -> np.ndarray:
-    """RMIA offline: log p(target) - log P, where P = ((1 + a) OUT mean + (1 - a)) / 2.
+    """Score by RMIA offline: log p(target) - log P, where P = ((1 + a) OUT mean + (1 - a)) / 2.
 
     Args:
-        a: how close IN is to OUT: the mean of IN references is modelled as a * OUT mean + (1 - a). By default
+        a: similarity of IN to OUT: the mean of IN references is modelled as a * OUT mean + (1 - a). By default
             it is tuned on the references, see :func:`tuned_a`.
 
     Returns:
@@ -107,16 +107,15 @@ def rmia_offline(signals: View, *, a: float | None = None) -> np.ndarray:
 
 
 def tuned_a(signals: View) -> np.ndarray:
-    """RMIA's ``a``, (1,) or (targets, 1), with every reference as a stand-in target for its own members.
+    """Estimate RMIA's ``a``, (1,) or (targets, 1), with every reference as a stand-in target for its own members.
 
-    A reference that trained on a record should answer with the probability a * (OUT mean) + (1 - a). That is
-    linear in a, so least squares over all (reference, member) pairs, with the other references for the OUT
-    mean, has a closed form in the moments. The target takes no part: in a :class:`Rotation`, each target has
-    a separate ``a``. Clipped to [0, 1]; 1, where offline RMIA compares with the OUT mean only, if the
-    references carry no information.
+    A reference that trained on a record is modelled to output the probability a * (OUT mean) + (1 - a). This is linear in a,
+    so least squares over all (reference, member) pairs, with the other references for the OUT mean, has a closed form in the
+    moments. The target is not used: in a :class:`Rotation`, each target has a separate ``a``. The result is clipped to [0, 1].
+    It is 1 if the references carry no information; offline RMIA then compares with the OUT mean only.
 
-    The paper searches a grid for the largest AUC of one stand-in target. This needs no search and no choice of a
-    stand-in target, on which the scores would depend.
+    The paper searches a grid for the largest AUC of one stand-in target. The closed form needs no search, and no choice
+    of a stand-in target that would affect the scores.
     """
     inside = signals.inside("p_y")
     outside = signals.outside("p_y")
@@ -131,7 +130,7 @@ def tuned_a(signals: View) -> np.ndarray:
 
 
 def base(signals: View) -> np.ndarray:
-    """BASE at temperature 1: log p(target) - log of the mean probability over all references (Lassila et al. 2025).
+    """Score by BASE at temperature 1: log p(target) - log of the references' mean probability (Lassila et al. 2025).
 
     NaN where no reference was queried on the record.
     """
@@ -143,14 +142,14 @@ def base(signals: View) -> np.ndarray:
 
 
 def _log_ratio(signals: View, mean: np.ndarray) -> np.ndarray:
-    # The target's own logarithm comes from its loss, which is exact where the probability has run out of
-    # digits; so does that of references which all answer 0, and then all have one loss.
+    # The target's log-probability comes from its loss, which is exact where the probability underflows. If all
+    # references output 0, they have equal losses, and their log-probability comes from the loss too.
     log_p = -signals.target("loss")
     log_mean = np.log(np.maximum(mean, SMALLEST_PROBABILITY))
-    # An output of exactly 0 has ratio 0, below every other ratio. The loss only holds a stand-in for it.
+    # An output of exactly 0 has ratio 0, below every other ratio. The loss contains only a replacement value for it.
     zero = (signals.target("p_y") == 0) & (mean > 0)
     log_p = np.where(zero, np.minimum(log_p, np.log(SMALLEST_PROBABILITY)), log_p)
-    if (mean == 0).any():  # seldom: the losses need not be summed up otherwise
+    if (mean == 0).any():  # rare; otherwise the losses need not be summed
         inside = signals.inside("loss")
         outside = signals.outside("loss")
         log_mean = np.where(mean == 0, -np.where(outside.count > 0, outside.mean, inside.mean), log_mean)

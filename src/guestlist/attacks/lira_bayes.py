@@ -7,18 +7,20 @@ share three things (empirical Bayes):
 * A record's variance has an inverse-gamma prior whose scale follows a trend over the records' mean margins (Smyth 2004; the
   trend as in Law et al. 2014). Outputs near the end of the scale vary less, and often not at all: a forest gives them a
   probability of exactly 1. The variance of IN references is a multiple of that of OUT references, one for all records.
-* The shift, by how much IN references exceed OUT references on average, has a normal prior whose mean and variance follow
-  trends too: a record that models find hard shifts more. Few references move it towards the trend, but never by more than
-  ``TRANSLATION`` standard errors (Efron & Morris 1972), so that a memorised record stays one. It is never below 0.
+* The shift, the mean difference of IN and OUT references, has a normal prior whose mean and variance follow
+  trends too: records that models find hard shift more. With few references it is shrunk towards the trend, but by at
+      most
+  ``TRANSLATION`` standard errors (Efron & Morris 1972), so that a memorised record keeps a large shift. It is never
+  below 0.
 * The margin of the target is then Student-t distributed, with heavy tails where little is known.
 
-With many references a record's own means and variance take over.
+With many references a record's own means and variance dominate.
 
 The prior of variances is fitted to their *logarithms* (Smyth 2004, section 6.2). Fitted to the variances themselves, it
-follows the few records with the largest ones, while at low false-positive rates it is the records with the smallest ones
-that are exposed. A record on which all references agree counts in that fit as if its variance were LiRA's floor,
-``VARIANCE_FLOOR`` of the pooled one, and at least ``SMALLEST_VARIANCE``. Its posterior variance is then above zero, and its
-score finite.
+would follow the few records with the largest variances, while at low false positive rates the records with the smallest
+variances are exposed. A record on which all references agree counts in that fit as if its variance were LiRA's floor,
+``VARIANCE_FLOOR`` of the pooled one, and at least ``SMALLEST_VARIANCE``. Its posterior variance is then above zero, and
+its score finite.
 """
 
 from typing import NamedTuple
@@ -30,18 +32,18 @@ from guestlist._kernels import Moments
 from guestlist._views import View
 from guestlist.attacks.likelihood import SMALLEST_VARIANCE, VARIANCE_FLOOR
 
-# The prior's shape: below this a record's own variance is all that counts, and beyond it records no longer
-# differ.
+# Range of the prior's shape: at the lower end only a record's own variance counts, and at the upper end all records
+# have the same variance.
 SHAPE_RANGE = (0.25, 50.0)
 
 # A trend is a mean over bins of equal numbers of records: maximum number of bins, and minimum number of records per bin.
 MAX_BINS = 20
 MIN_IN_BIN = 100
 
-# Standard errors by which the prior may move a record's own shift.
+# Maximum change of a record's own shift by the prior, in standard errors.
 TRANSLATION = 2.0
 
-# Digits after which mean margins count as equal: rounding must not decide to which bin a record belongs.
+# Digits to which mean margins are rounded, so that rounding errors do not decide the bin of a record.
 DIGITS = 9
 
 
@@ -67,7 +69,7 @@ class Predictive(NamedTuple):
 def lira_bayes(signals: View) -> np.ndarray:
     """Return the log predictive density of the margin under IN references minus that under OUT references.
 
-    The likelihood ratio of Carlini et al. (2022, alg. 1) with a hierarchical model of margins instead of normal
+    This is the likelihood ratio of Carlini et al. (2022, alg. 1) with a hierarchical model of margins instead of normal
     distributions with plugged-in moments.
 
     Returns:
@@ -79,15 +81,15 @@ def lira_bayes(signals: View) -> np.ndarray:
 
 
 def lira_bayes_offline(signals: View) -> np.ndarray:
-    """Log-odds that a model which did *not* train on the record has a smaller margin, under the same model.
+    """Return the log-odds that a model *not* trained on the record has a smaller margin, under the same hierarchical model.
 
-    One-sided, as LiRA offline.
+    The test is one-sided, as in LiRA offline.
 
     Args:
         signals: The adversary's view.
 
     Returns:
-        (records,) scores; NaN where no reference is without the record.
+        (records,) scores; NaN where every reference trained on the record.
     """
     outside = predictive(signals.outside("margin"))
     return log_odds_of_tail((signals.target("margin") - outside.mean) / outside.scale, outside.dof)
@@ -99,7 +101,7 @@ def predictive(over: Moments) -> Predictive:
     The posterior of the variance is inverse gamma with shape a0 + (n - 1)/2 and scale b0 + squares/2.
     """
     prior = prior_of(over)
-    # There are few counts, and many records with each.
+    # Many records share each of a few counts.
     shapes = prior.shape + np.maximum(np.arange(np.max(over.count, initial=0) + 1) - 1, 0) / 2
     peaks = scipy.special.gammaln(shapes + 0.5) - scipy.special.gammaln(shapes) - 0.5 * np.log(2 * np.pi * shapes)
     index = over.count.astype(np.intp)
@@ -147,7 +149,7 @@ def _variance_ratio(inside: Moments, outside: Moments) -> np.ndarray:
 def _shared_variance(
     inside: Moments, outside: Moments, ratio: np.ndarray, centre: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Posterior of the OUT variance: degrees of freedom, variance, and the log-density at the mean for scale 1."""
+    """Return the posterior of the OUT variance: degrees of freedom, variance, and log-density at the mean for scale 1."""
     record_dof = np.maximum(inside.count - 1, 0) + np.maximum(outside.count - 1, 0)
     squares = np.where(inside.count > 1, inside.squares, 0.0) / ratio + np.where(
         outside.count > 1, outside.squares, 0.0
@@ -161,7 +163,7 @@ def _shared_variance(
     expected = np.where(known.any(axis=-1, keepdims=True), trend(centre, logs, known), np.log(floor))
     excess = np.where(known, np.square(logs - expected) - noise, 0.0).sum(axis=-1, keepdims=True)
     shape = _inverse_trigamma(excess / np.maximum(known.sum(axis=-1, keepdims=True), 1))
-    # There are few degrees of freedom, and many records with each.
+    # Many records share each of a few degrees of freedom.
     shapes = shape + np.arange(np.max(record_dof, initial=0) + 1) / 2
     peaks = scipy.special.gammaln(shapes + 0.5) - scipy.special.gammaln(shapes) - 0.5 * np.log(2 * np.pi * shapes)
     index = record_dof.astype(np.intp)
@@ -172,7 +174,7 @@ def _shared_variance(
 def _shift(
     centre: np.ndarray, observed: np.ndarray, error: np.ndarray, both: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Posterior mean and variance of each record's shift.
+    """Return the posterior mean and variance of each record's shift.
 
     Args:
         centre: the records' mean margins, over which the prior has a trend.
@@ -183,7 +185,7 @@ def _shift(
     expected = trend(centre, observed, both)
     excess = np.square(observed - expected) - error
     between_records = trend(centre, excess, both)
-    # Differences between records are believed as far as they exceed the standard error of their estimate.
+    # The prior variance is the part of the differences between records beyond their standard error.
     in_bin = both.sum(axis=-1, keepdims=True) / _bins(both.sum(axis=-1, keepdims=True))
     doubt = np.sqrt(trend(centre, np.square(excess - between_records), both) / np.maximum(in_bin, 1))
     prior = np.maximum(between_records - doubt, 0.0)
@@ -199,7 +201,7 @@ def trend(at: np.ndarray, values: np.ndarray, known: np.ndarray) -> np.ndarray:
 
     Args:
         at, values: (records,), or (targets, records), each target with a separate trend.
-        known: true for records that count; where none does, the trend is 0.
+        known: true for records to include; without any, the trend is 0.
     """
     if at.ndim > 1:
         return np.stack([trend(*rows) for rows in zip(at, values, known, strict=True)])
@@ -223,8 +225,8 @@ def prior_of(over: Moments) -> Prior:
     """Fit the prior to the mean and the variance of the log-variances over records.
 
     With d = n - 1, log v - digamma(d/2) + log(d/2) has mean log b0 - digamma(a0) and variance trigamma(d/2) +
-    trigamma(a0). Records with fewer than two references are omitted; without any others, the
-    prior is the narrowest one.
+    trigamma(a0). Records with fewer than two references are omitted; if all are omitted, the prior is the narrowest
+    one.
 
     Args:
         over: Counts, means and variances of the references per record.
@@ -247,7 +249,7 @@ def prior_of(over: Moments) -> Prior:
 
 
 def _log_chi_square(count: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Mean and variance of the logarithm of a mean square with ``count - 1`` degrees of freedom around 1."""
+    """Return mean and variance of the logarithm of a mean square with ``count - 1`` degrees of freedom and mean 1."""
     half = np.maximum(np.arange(np.max(count, initial=0) + 1) - 1, 1) / 2
     index = count.astype(np.intp)
     return (scipy.special.digamma(half) - np.log(half))[index], scipy.special.polygamma(1, half)[index]
@@ -265,7 +267,7 @@ def _inverse_trigamma(y: np.ndarray) -> np.ndarray:
 
 
 def log_odds_of_tail(t: np.ndarray, dof: np.ndarray) -> np.ndarray:
-    """Logarithm of P(T < t) / P(T > t) for Student's T, finite for every finite ``t``.
+    """Return log P(T < t) / P(T > t) for Student's T, finite for every finite ``t``.
 
     >>> log_odds_of_tail(np.array([0.0, 1e9]), np.array([60.0, 60.0])).round(1)
     array([   0. , 1123.5])

@@ -10,7 +10,7 @@ from guestlist._views import LeavesView, Signals
 from guestlist.attacks.classifiers import ROWS, balanced, hashes
 
 TREES = 100
-# Records in a leaf: single features separate members weakly, so smaller leaves would fit noise.
+# Minimum number of records in a leaf: single features separate members weakly, so smaller leaves would fit noise.
 LEAF = 20
 
 
@@ -45,19 +45,20 @@ def white_box(signals: Signals) -> np.ndarray:
     return scores
 
 
-# A share of 1 or 0 is certain only if every member, and every duplicate of one, is a candidate: so it is nearly certain.
+# A share of 1 or 0 is certain only if every member, and every duplicate of one, is a candidate. It is therefore only
+# nearly certain.
 SMOOTHING = 1e-6
 
 
 def leaf_shares(signals: Signals) -> np.ndarray:
-    """Mean over trees of the log-likelihood ratio of a leaf's training count, with the record in training and without.
+    """Score by the mean over trees of the log-likelihood ratio of a leaf's training count, with and without the record.
 
     Let a leaf hold ``n`` records of the tree's training sample, ``c`` candidates fall in it, and each of them be in the
     sample with probability ``b``, a member with probability ``q``. If the counts are binomial, then
     P(n | member) / P(n | non-member) = 1 - q + q (n / (c - n)) / (b / (1 - b)). ``b`` is the size of the sample over the
     number of candidates, and ``q`` is ``b`` over the share of members: 1 where each tree trains on all of them, 0.63 for
-    a bootstrap. Where the model counts classes apart (forests of scikit-learn), only candidates and training records of
-    the record's class are counted. A model that keeps no counts has at least one training record in each leaf.
+    a bootstrap. If the model counts classes separately (forests of scikit-learn), only candidates and training records
+    of the record's class are counted. A model without counts has at least one training record in each leaf.
 
     The attacker knows the model file, the candidates with their labels, among them all members, and the share of members.
 

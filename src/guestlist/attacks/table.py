@@ -254,7 +254,7 @@ ATTACKS: dict[str, Attack] = {
         compares="any",
         rotates=True,
     ),
-    # Likelihood ratios, and what takes their place without IN references.
+    # Likelihood ratios, and their replacements without IN references.
     "lira": Attack(
         title="likelihood-ratio attack (LiRA)",
         score=likelihood.lira,
@@ -339,7 +339,7 @@ ATTACKS: dict[str, Attack] = {
         compares="out",
         rotates=True,
     ),
-    # More than signals.
+    # These read more than signals.
     "label_only": Attack(
         title="label-only attack",
         score=metrics.label_only,
