@@ -28,8 +28,8 @@ LEVEL = 0.05
 # Standard deviations from the mean of the permutations to the AUC that is detected with 80 % power.
 POWER_80 = 1.645 + 0.842
 FOLDS = 5
-MAX_RECORDS = 2000  # members, and non-members
-# Permutations are drawn until this many did as well (Besag & Clifford 1991), or to the last.
+MAX_RECORDS = 2000  # maximum number of members, and of non-members
+# Permutations are drawn until this number of them reach the observed AUC (Besag & Clifford 1991), or to the maximum.
 ENOUGH = 20
 PERMUTATIONS = 399
 AT_ONCE = 100
@@ -42,7 +42,7 @@ class Baseline:
 
     Attributes:
         auc: AUC of the classifier on records that it was not fitted on.
-        p_value: Share of permutations of the membership labels under which it does as well.
+        p_value: Share of permutations of the membership labels under which its AUC is as large.
         permutations: Number of permutations.
         detectable_auc: Smallest AUC of this classifier that is detected at the 5 % level with 80 % power.
         members, nonmembers: Numbers of records that were read.
@@ -140,16 +140,16 @@ def cross_fit_baseline(
 
     Args:
         x: (records, …) features, or None.
-        y: (records,) labels: classes or, if ``values``, numbers; None where they are unknown.
+        y: (records,) labels: classes or, if ``values``, numbers; None if they are unknown.
         member: (records,) true for members.
         persons: (records,) person identifiers; by default each record is its own person, except for copies (``units_of``).
         groups: Name to (records,) texts.
         values: True if labels are numbers.
         rng: Random generator.
-        hashes: (records,) of features and label, where they are known already.
+        hashes: (records,) hashes of features and label, if they are known already.
 
     Returns:
-        None where there are too few records to compare any that the classifier was not fitted on.
+        None if there are too few records for held-out comparisons.
     """
     fitted = _fit(x, y, member, persons, groups, values=values, rng=rng, hashes=hashes)
     if fitted is None:
@@ -261,7 +261,7 @@ def _test(
 
 FILE = "baseline.json"
 RECORDS = "baseline.npz"
-VERSION = 6  # changes whenever the same records would give a different result
+VERSION = 6  # increase it whenever the same records would give a different result
 
 
 def cached_baseline(

@@ -11,10 +11,10 @@ from guestlist._baseline.regression import cross_fitted, folds
 from guestlist._util import grams, is_free
 from guestlist.data import as_text
 
-FEATURES = 1024  # of more features, this many are drawn at random
-LEVELS = 16  # values of a category that get a column each
-MIN_COUNT = 3  # records of each such value
-# No outlier, and no rare value, outweighs many other records.
+FEATURES = 1024  # maximum number of features; of more, a random subset is used
+LEVELS = 16  # maximum number of values of a category with their own column
+MIN_COUNT = 3  # minimum number of records of each such value
+# Values are clipped, so that no outlier and no rare value outweighs many other records.
 CLIP = 4.0
 LEAST_DEVIATION = 0.2
 WIDE = 256  # more columns than this are replaced by principal components
@@ -28,7 +28,7 @@ class Columns:
 
     Attributes:
         values: (records, columns) centred, with about unit variance.
-        source: (columns,) number of the user's column that each came from.
+        source: (columns,) number of the original column of each.
     """
 
     values: np.ndarray
@@ -161,7 +161,7 @@ def cells(features: Columns, labels: Columns, rng: np.random.Generator) -> np.nd
 
 
 def _random_splits(part: Columns, count: int, rng: np.random.Generator) -> np.ndarray:
-    """Return (count, records) 1 where a random column of a random source is above the value of a random record, or else 0."""
+    """Return (count, records): 1 where a random column of a random source exceeds its value for a random record, else 0."""
     records = len(part.values)
     sources = [np.flatnonzero(part.source == number) for number in np.unique(part.source)]
     if not sources:
@@ -174,7 +174,7 @@ def _random_splits(part: Columns, count: int, rng: np.random.Generator) -> np.nd
 
 
 def _surprise(features: Columns, labels: Columns, fold: np.ndarray, rng: np.random.Generator) -> Columns:
-    """Distance of a label from its prediction by records of other folds, members or not: models find such records hard."""
+    """Return the distance of a label from its prediction by records of other folds: models find such records hard."""
     empty = Columns(np.empty((len(fold), 0)), np.empty(0, dtype=np.int64))
     if not features.values.shape[1] or not labels.values.shape[1]:
         return empty
@@ -222,16 +222,16 @@ def _unit_total_variance(x: np.ndarray) -> np.ndarray:
     return x
 
 
-# Pairs of equal records with one member, as a share of the number expected by chance. Below it, equal records are copies.
+# Equal records count as copies if fewer of their pairs than this share of the expected number have exactly one member.
 RARELY_ACROSS = 0.5
 
 
 def units_of(member: np.ndarray, persons: np.ndarray | None, hashes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return the sorted positions of the distinct records, and the numbers of their units.
 
-    Units are persons where they are known. Otherwise they are records, and copies of a record are one unit. In a table of few
-    columns records are equal by chance, and are then members as often as not; copies of repeated members are all members.
-    Among equal records of a unit, one member and one non-member count.
+    Units are persons if they are known. Otherwise they are records, and copies of a record are one unit. In a table
+    with few columns, records can be equal by chance, and their membership is then independent; copies of a member are
+    all members. Among equal records of a unit, one member and one non-member count.
 
     Args:
         member: (records,) true for members.
@@ -265,9 +265,9 @@ def _are_copies(equal: np.ndarray, member: np.ndarray) -> bool:
 def sample_units(unit: np.ndarray, member: np.ndarray, limit: int, rng: np.random.Generator) -> np.ndarray:
     """Return the sorted positions of the records of randomly drawn units.
 
-    The members among them are at most ``limit`` and those of one unit, and so are the non-members.
+    It returns at most ``limit`` members plus those of one unit, and the same for non-members.
     """
-    rank = rng.permutation(unit.max() + 1)[unit]  # of each record's unit in a random order
+    rank = rng.permutation(unit.max() + 1)[unit]  # rank of each record's unit in a random order
     order = np.argsort(rank, kind="stable")
     chosen = np.ones(len(unit), dtype=bool)
     for in_class in (member, ~member):
@@ -286,7 +286,7 @@ def folds_of(unit: np.ndarray, folds: int, rng: np.random.Generator) -> np.ndarr
 
 
 def permuted_membership(unit: np.ndarray, member: np.ndarray, count: int, rng: np.random.Generator) -> np.ndarray:
-    """Draw (count, records) permutations of membership, as likely as the observed labels if there is one source.
+    """Draw (count, records) permutations of membership, as likely as the observed labels under exchangeability.
 
     Units of members only, or of non-members only, exchange their labels. If some units have both, membership was drawn by
     record: those units permute the labels among their own records, and the others exchange labels with units of the same

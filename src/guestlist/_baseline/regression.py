@@ -6,13 +6,13 @@ from typing import NamedTuple
 import numpy as np
 from scipy import special
 
-CLIP = 4.0  # standard deviations: no record's product outweighs many others
-NUMBERS = 1_000_000  # records times terms: bounds memory and time
+CLIP = 4.0  # standard deviations, so that no record's product outweighs many others
+NUMBERS = 1_000_000  # maximum of records times terms: bounds memory and time
 MAX_TERMS = 1024
-PER_RECORD = 8  # few records cannot choose among many terms
+PER_RECORD = 8  # minimum number of records per term
 COMPONENTS = 8  # leading principal components whose squares and products describe many columns at once
 JOINTLY = 8  # terms fitted together
-PENALTY = 0.05  # of the joint fit, as a share of a term's variance
+PENALTY = 0.05  # penalty of the joint fit, as a share of a term's variance
 
 
 class Terms(NamedTuple):
@@ -77,10 +77,10 @@ def second_order(values: np.ndarray, source: np.ndarray, unit: np.ndarray, rng: 
 
     Args:
         values: (records, columns), centred.
-        source: (columns,) number of the user's column that each came from. Products within one are omitted: the levels of a
+        source: (columns,) number of the original column of each. Products within one source are omitted: the levels of a
             category exclude each other.
         unit: (records,) numbers of the persons, or records, whose membership is permuted together.
-        rng: Random generator that chooses among the products where there are too many.
+        rng: Random generator that chooses among the products if there are too many.
     """
     limit = min(max(NUMBERS // max(len(unit), 1), 1), MAX_TERMS, PER_RECORD * len(unit))
     first, second = _pairs(values, source, limit, rng)
@@ -227,7 +227,7 @@ def folds(x: np.ndarray, fold: np.ndarray, terms: Terms | None = None) -> tuple[
     Args:
         x: (records, columns).
         fold: (records,) numbers.
-        terms: Second-order terms that may explain what the regression on the columns leaves.
+        terms: Second-order terms that may explain the residuals of the regression on the columns.
     """
     x = x - x.mean(axis=0)
     numbers = np.unique(fold)
@@ -339,12 +339,12 @@ def _best_shrinkage(values: np.ndarray, inner: np.ndarray, total: np.ndarray, re
         return np.zeros_like(inner)
     squares = values**2
     shrinkages = squares / (squares + PENALTIES[:, None] * squares.max())
-    explained = inner**2 @ (shrinkages * (2 - shrinkages)).T  # of the squares of the labels
+    explained = inner**2 @ (shrinkages * (2 - shrinkages)).T  # explained sum of squares of the labels
     dof = np.maximum(records - 1 - shrinkages.sum(axis=1), 1e-6)
     return shrinkages[np.argmin((total[:, None] - explained) / dof**2, axis=1)]
 
 
-MAX_COLUMNS = 128  # those that differ most between members and non-members
+MAX_COLUMNS = 128  # maximum number of columns: those that differ most between members and non-members
 LEAST_PENALTY = 1e-3  # keeps the odds finite if members and non-members do not overlap
 STEPS = 100
 HALVINGS = 30
@@ -430,8 +430,8 @@ def _balancing_coefficients(columns: np.ndarray, member: np.ndarray, penalty: np
     return coefficients
 
 
-PRODUCTS = 512  # at most, of columns with those of the label
-# Few and small trees overfit less.
+PRODUCTS = 512  # maximum number of products of columns with those of the label
+# Few small trees overfit less.
 TREES = 60
 LEAVES = 8
 RECORDS_PER_LEAF = 20
@@ -472,7 +472,7 @@ def odds(propensity: np.ndarray, member: np.ndarray) -> np.ndarray:
 
 
 def effective_share(weights: np.ndarray) -> float:
-    """Effective sample size of weighted records as a share of their number: (Σw)² / Σw² / n (Kish 1965).
+    """Return the effective sample size of weighted records as a share of their number: (Σw)² / Σw² / n (Kish 1965).
 
     >>> effective_share(np.array([1.0, 1.0, 0.0, 0.0]))
     0.5
@@ -481,7 +481,7 @@ def effective_share(weights: np.ndarray) -> float:
 
 
 def tree_scores(x: np.ndarray, fold: np.ndarray, member: np.ndarray) -> np.ndarray:
-    """Return (records,) log-odds by boosted trees fitted on the other folds; 0 where these have one class only."""
+    """Return (records,) log-odds by boosted trees fitted on the other folds; 0 if these have only one class."""
     from sklearn.ensemble import HistGradientBoostingClassifier  # takes a second to load
 
     scores = np.zeros(len(member))
@@ -500,7 +500,7 @@ def tree_scores(x: np.ndarray, fold: np.ndarray, member: np.ndarray) -> np.ndarr
 
 
 def _unit_scale_by_fold(score: np.ndarray, fold: np.ndarray) -> np.ndarray:
-    """Scale the scores to a mean square of 1 in every fold: classifiers differ in how far they shrink them."""
+    """Scale the scores to a mean square of 1 in every fold: classifiers differ in the amount of shrinkage."""
     scaled = np.empty(len(score))
     for number in np.unique(fold):
         inside = fold == number

@@ -60,7 +60,7 @@ class Inputs:
         pool: All records, in the form that the target reads.
         split: Members of the target, and evaluated records.
         duplicates: None if guestlist drew the members: duplicates are then part of the game.
-        twins: Duplicates and near-duplicates among the records; None likewise.
+        twins: Duplicates and near-duplicates among the records; None in the same case.
         game: Game that drew the split and draws that of the references; None if the user gave the members.
         rows: (records,) position of each record in the user's tables; None if the order is the same.
         hashes: (records,) hashes of features and label, if they are known.
@@ -181,7 +181,7 @@ def shuffle_rows(rows: np.ndarray, seed: int) -> np.ndarray:
 
 
 def reset_rows(pool: Data) -> Data:
-    """Number the rows of a table in their order, as they were before they were shuffled."""
+    """Number the rows of a table from 0, as before they were shuffled."""
     if isinstance(pool.x, pd.DataFrame):
         return pool.with_x(pool.x.reset_index(drop=True))
     return pool
@@ -248,14 +248,14 @@ def _about(inputs: Inputs) -> dict[str, Any]:
 
 
 def _game(inputs: Inputs, folder: Path, references: int) -> Mapping[str, Any]:
-    """Return name and options of the game; references that were drawn before keep theirs."""
+    """Return name and options of the game; existing references keep the game that drew them."""
     game = _new_game(inputs, references)
     if inputs.game is not None or not (folder / "manifest.json").exists():
         return game
     store = open_store(folder)
     if (folder / "split.npz").exists() and len(store.split) > 1:
         return store.manifest.game
-    # No reference was drawn by the old game yet.
+    # The previous game has not drawn any reference yet.
     write_manifest(folder / "manifest.json", replace(store.manifest, game=game))
     return game
 
@@ -269,7 +269,7 @@ def _new_game(inputs: Inputs, references: int) -> Mapping[str, Any]:
 
 
 def replan_references(store: Store, inputs: Inputs, references: int) -> None:
-    """Draw reference models by the game for this number; those that were drawn by another game are removed."""
+    """Draw reference models by the game for this number; those drawn by a different game are removed."""
     game = _new_game(inputs, references)
     if game == store.manifest.game:
         return
@@ -293,7 +293,7 @@ def _write_or_check_split(store: Store, split: Split) -> None:
         )
 
 
-# A value of more records than this is in every reference, at any rate of a game.
+# A value with more records than this occurs in every reference, for any inclusion rate.
 FEW = 100
 OPTION = "handle_unknown"
 REFUSES = "error"
@@ -323,7 +323,7 @@ def check_rare_categories(inputs: Inputs, references: int, seed: int) -> None:
         without = ~split.member[1:, rows].any(axis=1)
         if column in checked or not without.any():
             continue
-        checked.add(column)  # One value shows whether an encoder reads this column.
+        checked.add(column)  # One value is enough to test whether an encoder reads this column.
         k = 1 + int(without.argmax())
         if _refused(train.model, pool.copied(split.member[k]), pool.copied(rows).x):
             options = ", ".join(f"{name}={value!r}" for name, value in refusing.items())
@@ -335,7 +335,7 @@ def check_rare_categories(inputs: Inputs, references: int, seed: int) -> None:
 
 
 def _refusing(model) -> dict[str, Any]:
-    """Return parameters by name with which no encoder of an estimator refuses; empty if none does."""
+    """Return the parameters with which every encoder accepts unknown categories; empty if all accept them already."""
     parameters = model.get_params(deep=True)
     accepting: dict[str, Any] = {}
     for name in names_ending(parameters, (OPTION,)):
@@ -366,7 +366,7 @@ def _rare_values(x) -> Iterator[tuple[Any, np.ndarray]]:
 
 
 def _refused(model, members, x) -> bool:
-    """Return whether the steps before the last one, fitted on some records, refuse a category of others."""
+    """Return whether the steps before the last one, fitted on some records, fail on a category of others."""
     from sklearn.base import clone
 
     with one_thread(), warnings.catch_warnings():

@@ -33,7 +33,7 @@ def with_description(progress: Progress | None, what: str) -> Progress | None:
 
 
 def evaluation_progress(progress: Progress | None, what: str = "Evaluating") -> Progress | None:
-    """Return progress of the evaluation; None if no description can be set, since a user's may count models."""
+    """Return progress of the evaluation; None if it accepts no description, because a user's progress may count models."""
     if progress is None or "what" not in signature(progress).parameters:
         return None
     if "wait" in signature(progress).parameters:
@@ -48,7 +48,7 @@ def show_progress(items: Iterable, *, total: int, what: str = "Training", wait: 
         items: Iterable to report on.
         total: Number of items.
         what: Description of the work.
-        wait: Seconds of work before anything is shown; with a wait, one line is shown elsewhere than in a terminal.
+        wait: Seconds of work before anything is shown; with a wait, only one line is shown outside a terminal.
 
     Yields:
         The items, unchanged.

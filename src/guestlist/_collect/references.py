@@ -50,7 +50,7 @@ class SignalExtractor:
             rng: Random stream of the model; also seeds the global generators that some libraries use.
             details: Returns more text for messages.
         """
-        # Warnings of the recipe appeared when the target was trained.
+        # The recipe already issued its warnings when the target was trained.
         with one_thread(), global_generators(rng), warnings.catch_warnings():
             warnings.simplefilter("ignore")
             try:
@@ -90,7 +90,7 @@ def _remedy(error: Exception) -> str:
 
 
 def query_target(target: Target, pool: Data) -> "tuple[np.ndarray, Consistency | None]":
-    """Return the (records, columns) outputs of the target for the whole pool, and how consistent they are.
+    """Return the (records, columns) outputs of the target for the whole pool, and their consistency.
 
     An error names the first record that the target cannot read.
     """
@@ -110,7 +110,7 @@ CHANGED = 1e-5
 # at least the second number, a share of the records, differ by more than the first times the standard deviation.
 OTHER_BATCH = 1e-3
 RECORDS_OF_BATCH = 0.05
-ALONE = 8  # records that are queried one by one where outputs seem to depend on the batch
+ALONE = 8  # records that are queried one by one if outputs seem to depend on the batch
 
 
 @dataclass(frozen=True)
@@ -139,7 +139,7 @@ class Consistency:
 
 
 def consistency(target: Target, pool: Data, outputs: np.ndarray) -> Consistency | None:
-    """Query a sample of the records twice, and compare; None if the target cannot be queried about a sample.
+    """Query a sample of the records twice, and compare; None if the target cannot be queried on a sample.
 
     Args:
         outputs: (records, columns) for the whole pool.
@@ -168,7 +168,7 @@ def consistency(target: Target, pool: Data, outputs: np.ndarray) -> Consistency 
         n_changed = _changed_since(target, pool, outputs, rows, query)
     except InputError:
         raise
-    except Exception:  # some models cannot be queried about a single record
+    except Exception:  # some models cannot be queried on a single record
         return result
     if not n_changed:
         return result
@@ -216,7 +216,7 @@ TOLERANCE = 1e-6
 
 @dataclass(frozen=True)
 class CollectContext:
-    """Everything that a collection needs.
+    """Inputs of a collection.
 
     Args:
         store: The audit folder.
@@ -377,7 +377,7 @@ def train_reference(context: CollectContext, error: str = "") -> "TrainReference
 
 @dataclass(frozen=True)
 class Rows:
-    """(models, records) masks in an eighth of the memory, since every worker gets them."""
+    """Bit-packed (models, records) masks: every worker gets them, and they take an eighth of the memory."""
 
     packed: np.ndarray
     records: int
@@ -497,9 +497,9 @@ def train_within(
 
     Args:
         budget: The minutes.
-        train: Trains the missing models up to a number, and returns how many it trained.
-        replan: Called with the number of models that is expected to fit, once, if the audit had none. Returns how many of the
-            trained ones remain.
+        train: Trains the missing models up to a number, and returns the number of trained models.
+        replan: Called with the number of models that is expected to fit, once, if the audit had none. Returns the
+            number of trained models that remain.
         existing: Number of reference models that the audit has.
         jobs: Number of models that are trained in parallel.
         elapsed: Returns the seconds since the audit began.
@@ -524,12 +524,12 @@ def train_within(
         trained = train(count + size)
         count += size
         if trained:
-            # A round of fewer models than jobs takes as long as one of this number.
+            # A round of fewer models than jobs takes as long as a round with one model per job.
             per_model = max(elapsed() - before, SHORTEST) / max(trained, jobs)
     return TimeSpent(budget.minutes, count, per_model or 0.0)
 
 
-# With fewer references than this, stand-in targets have too few of their own to compare attacks.
+# With fewer references than this, stand-in targets have too few references to compare attacks.
 MIN_STAND_INS = 8
 GROWTH = 1.5
 # If 1.5 times the references narrow the interval by less than this share, the remaining width comes from the records.

@@ -31,24 +31,24 @@ PRIVATE = 0o700
 
 @contextmanager
 def folder_lock(folder: Path) -> Iterator[None]:
-    """Hold the lock of an audit folder; the system releases it however the process ends.
+    """Hold the lock of an audit folder; the system releases it when the process ends in any way.
 
-    A new or empty folder becomes private. If the work fails before it writes anything, the folder is left as it was.
+    A new or empty folder becomes private. If the work fails before it writes anything, the folder stays unchanged.
 
     Raises:
         FolderError: Another process holds the lock, or the path is a file.
         WriteError: The folder cannot be written.
     """
     check_not_a_file(folder)
-    # The lock file stays: it marks the folder as private. Without it a lock would also be replaced by a mere marker on
-    # file systems that have no locks, and a killed process would leave that marker behind.
+    # The lock file stays: it marks the folder as private. On file systems without locks the library would otherwise use
+    # a marker file, and a killed process would not remove it.
     lock = FileLock(folder / LOCK, mode=0o600, blocking=False, thread_local=False, preserve_lock_file=True)
     try:
         new = not folder.exists()
         before = frozenset[str]() if new else frozenset(os.listdir(folder))
         folder.mkdir(parents=True, exist_ok=True)
         if not before:
-            with suppress(PermissionError):  # The folder belongs to another user, who lets this one write there.
+            with suppress(PermissionError):  # The folder belongs to another user, who granted write access.
                 folder.chmod(PRIVATE)
         lock.acquire()
     except Timeout as error:
@@ -113,7 +113,7 @@ PREFIX = "guestlist-"
 
 @contextmanager
 def audit_folder(folder: str | Path | None) -> Iterator[Path]:
-    """Yield the folder of an audit, or a temporary one for None; a signal to stop cleans up first."""
+    """Yield the folder of an audit, or a temporary one for None; a termination signal cleans up first."""
     with stoppable():
         if folder is None:
             with temporary_folder(PREFIX) as parent:
@@ -125,11 +125,11 @@ def audit_folder(folder: str | Path | None) -> Iterator[Path]:
 
 @contextmanager
 def temporary_folder(prefix: str, parent: str | None = None) -> Iterator[Path]:
-    """Yield a new folder and remove it afterwards, with those that killed processes left.
+    """Yield a new folder and remove it afterwards; also remove those of killed processes.
 
     Args:
         prefix: Start of the folder's name; the number of the process follows.
-        parent: Where to make it; by default the system's folder for temporary files.
+        parent: Parent folder; by default the system's folder for temporary files.
     """
     parent = parent or tempfile.gettempdir()
     for path in Path(parent).glob(f"{prefix}[0-9]*-*"):
@@ -161,10 +161,10 @@ def _is_own_folder(path: Path) -> bool:
 
 # Arrays of numbers rarely compress by more than this factor; deflate reaches 1,000 with only zeros.
 MAX_COMPRESSION = 100
-# Below this size, in bytes, memory is not in danger, however well an archive compresses.
+# Archives below this size, in bytes, fit into memory at any compression rate.
 HARMLESS = 1 << 28
 MAX_HEADER = 10_000  # same limit as NumPy
-# Header of an array of numbers as NumPy writes it. NumPy reads any other, which takes ten times as long.
+# Header of an array of numbers as NumPy writes it. NumPy's slower parser reads other headers.
 PLAIN_HEADER = re.compile(
     rb"\{'descr': '[<>|](?:b|i|u|f|c)(?P<width>(?<=b)1|(?<=[iu])[1248]|(?<=f)[248]|(?<=c)(?:8|16))', "
     rb"'fortran_order': (?:True|False), "
@@ -182,7 +182,7 @@ def checked_archive(file: BinaryIO) -> np.lib.npyio.NpzFile:
     file.seek(0)
     npz = opened_archive(file)
     archive = npz.zip
-    assert archive is not None  # it is until it is closed
+    assert archive is not None  # None only after it is closed
     unpacked = sum(part.file_size for part in archive.infolist())
     if unpacked > max(HARMLESS, MAX_COMPRESSION * size):
         raise ValueError(
@@ -198,7 +198,7 @@ def checked_archive(file: BinaryIO) -> np.lib.npyio.NpzFile:
 def opened_archive(file: BinaryIO) -> np.lib.npyio.NpzFile:
     """Open an npz file whose headers were checked before."""
     try:
-        return np.lib.npyio.NpzFile(file, allow_pickle=False)  # as np.load makes it, which also reads other formats
+        return np.lib.npyio.NpzFile(file, allow_pickle=False)  # same as np.load, which also reads other formats
     except zipfile.BadZipFile as error:
         raise ValueError("it is not a complete npz archive") from error
 
@@ -223,10 +223,10 @@ def _claimed_size(part: zipfile.ZipInfo, file: IO[bytes]) -> int | None:
     file.seek(0)
     version = np.lib.format.read_magic(file)
     readers = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0}
-    if version not in readers:  # 3.0 has names of fields in other alphabets; arrays here have no fields
+    if version not in readers:  # 3.0 is for field names in Unicode; arrays here have no fields
         raise ValueError(f"{part.filename} has format version {version}, which numeric arrays do not use")
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # about headers by old Pythons
+        warnings.simplefilter("ignore")  # warnings about headers written by Python 2
         shape, _, dtype = readers[version](file, max_header_size=MAX_HEADER)
     claimed = math.prod(shape) * dtype.itemsize
     if min(shape, default=0) < 0:
@@ -237,7 +237,7 @@ def _claimed_size(part: zipfile.ZipInfo, file: IO[bytes]) -> int | None:
 
 
 T = TypeVar("T")
-MANY_ROWS = 100_000  # of a table
+MANY_ROWS = 100_000  # rows of a table
 STREAMS = (1, 2)  # standard output and standard error
 
 
@@ -256,8 +256,8 @@ def atomic_file(path: Path) -> Iterator[BinaryIO]:
     """Yield a file that replaces the one at ``path`` once it is complete.
 
     If a user names a link, the file that it points to is replaced and the link stays. A pipe or a device cannot be replaced; the
-    complete content is written to it. In the folder of an audit both are replaced: another user may have put them there, and
-    must not decide which file is overwritten.
+    complete content is written to it. In the folder of an audit both are replaced: another user may have created them,
+    and must not decide which file is overwritten.
     """
     try:
         private = is_private(path)
@@ -278,7 +278,7 @@ def atomic_file(path: Path) -> Iterator[BinaryIO]:
 
 @contextmanager
 def _replacing(path: Path, private: bool) -> Iterator[BinaryIO]:
-    # The process id separates two writers of one file; both write the same bytes.
+    # The process id separates two writers of one file; both write identical bytes.
     partial = path.with_name(f".{path.name}.{os.getpid()}.part")
     mode = 0o600 if private else 0o666
     try:
@@ -337,7 +337,7 @@ def _make_folder(folder: Path, private: bool) -> None:
 def remove_partial_files(folder: Path) -> None:
     """Remove unfinished files of processes that no longer run.
 
-    A file with the number of this process is of an earlier one: in a container, every run may have the same number.
+    A file with this process id comes from an earlier process: in a container, every run may have the same id.
     """
     for partial in folder.rglob(".*.part"):
         process = partial.name.split(".")[-2]
@@ -351,7 +351,7 @@ def write_text(path: Path, content: str) -> None:
 
 
 def write_json(path: Path, content: Mapping) -> None:
-    """Write JSON with sorted keys, one per line: equal contents are equal bytes. NaN is refused."""
+    """Write JSON with sorted keys, one per line: equal contents give identical bytes. NaN raises."""
     lines = (
         f"{json.dumps(name)}: {json.dumps(content[name], sort_keys=True, allow_nan=False)}" for name in sorted(content)
     )
@@ -367,7 +367,7 @@ def read_json(path: Path) -> dict:
 
 
 def read_npz(path: Path, *names: str) -> dict[str, np.ndarray]:
-    """Read arrays of an npz file, all or those named; raise a ValueError if it is damaged. Pickles are refused."""
+    """Read arrays of an npz file, all or those named; raise a ValueError if it is damaged or contains pickles."""
     return with_npz(path, lambda archive: {name: archive[name] for name in names or archive.files})
 
 
@@ -377,7 +377,7 @@ def with_npz(path: Path, read: Callable[[np.lib.npyio.NpzFile], T], *, known: bo
     Args:
         known: Whether the headers of the same file were checked before.
     """
-    with open(path, "rb") as file:  # NumPy leaves a damaged file open if it opened it itself.
+    with open(path, "rb") as file:  # NumPy does not close a damaged file that it opened itself.
         try:
             with opened_archive(file) if known else checked_archive(file) as archive:
                 return read(archive)
@@ -390,7 +390,7 @@ def with_npz(path: Path, read: Callable[[np.lib.npyio.NpzFile], T], *, known: bo
 def write_npz(path: Path, **arrays: np.ndarray) -> None:
     """Write arrays by name to an npz file."""
     buffer = io.BytesIO()
-    np.savez(buffer, **arrays)  # type: ignore[arg-type]  # the stubs take every name for that of an option
+    np.savez(buffer, **arrays)  # type: ignore[arg-type]  # the stubs type every keyword as an option
     write_bytes(path, buffer.getvalue())
 
 
@@ -421,7 +421,7 @@ def to_json(value) -> Any:
     if isinstance(value, Mapping):
         return {str(k): to_json(v) for k, v in value.items()}
     if isinstance(value, (list, tuple, np.ndarray)):
-        # Most lists are curves: finite numbers, which stay as they are.
+        # Most lists are curves: finite numbers, which need no conversion.
         return [v if type(v) is float and math.isfinite(v) else to_json(v) for v in value]
     if isinstance(value, (bool, np.bool_)):
         return bool(value)

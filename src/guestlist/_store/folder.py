@@ -10,8 +10,8 @@
     scores/lira.npy          one per attack
     records.parquet  attacks.parquet  results.json  report.html
 
-A folder of different data, a different recipe or a different target is refused, and so is a file in it that was written for
-a different path, audit or plan; see ``docs/folder.md``.
+guestlist rejects a folder of different data, a different recipe or a different target, and a file in it that was written
+for a different path, audit or plan; see ``docs/folder.md``.
 """
 
 import io
@@ -57,7 +57,7 @@ _PROVENANCE = {"file": "manifest.json"}
 class Manifest:
     """Everything that the signals in a folder depend on.
 
-    Two audits share signals only if all of it is equal, ``about`` and ``files`` excepted.
+    Two audits share signals only if all fields except ``about`` and ``files`` are equal.
 
     Args:
         data: Digest of the records: features, labels, ids and groups.
@@ -86,9 +86,9 @@ class Manifest:
     def rows_seed(self) -> int:
         """Seed of the references' training sets, which depends on seed, pool and members.
 
-        From the seed alone, references of all pools of one size would train on records at the same positions, and members that
-        a user drew with the same generator could be those of a reference. The recipe plays no part, so that two models of the
-        same members can be compared.
+        If it depended only on the seed, references of all pools of one size would train on records at the same
+        positions, and members that a user drew with the same generator could be those of a reference. It does not
+        depend on the recipe, so that two models of the same members can be compared.
         """
         return int(text_digest(f"{self.seed} {self.data} {self.split}")[:16], 16)
 
@@ -143,8 +143,8 @@ SPLIT = "split.npz"
 ANSWERS = "answers.npz"
 MANY_RECORDS = 100_000  # more records have their signals in single precision
 MANY_CELLS = 2**24  # models times records; with more, not all signals are in memory at once
-ALWAYS_WHOLE = ("margin", "loss")  # signals that are read again and again; with many cells the others are read in parts
-AT_ONCE = 3  # signals in memory with many cells: these two, and one of the others
+ALWAYS_WHOLE = ("margin", "loss")  # signals that are read often; with many cells the others are read in parts
+AT_ONCE = 3  # signals in memory with many cells: these two, and one other
 
 
 class Store:
@@ -167,7 +167,7 @@ class Store:
         content = read_or_explain(path, Path.read_bytes)
         if self.manifest.files.get(POOL) != digest(content):
             raise FolderError(f"{path} was changed after it was written. Run the audit again to rewrite it.")
-        if self._wrote_pool:  # A file from elsewhere might unpack to an unlikely size; this one does not.
+        if self._wrote_pool:  # This process wrote the file, so it needs no check of its unpacked size.
             return pd.read_parquet(io.BytesIO(content))
         return read_or_explain(path, read_parquet)
 
@@ -203,7 +203,7 @@ class Store:
     # -- outputs of models ----------------------------------------------------------------------------------------
 
     def models(self) -> list[int]:
-        """Return the numbers of models with signals; 0 is the target. Models that were not planned do not count."""
+        """Return the numbers of models with signals; 0 is the target. Models that were not planned are ignored."""
         if not (self.folder / SPLIT).exists():
             return []
         return [k for k in file_numbers(self.folder / "signals", "model") if k < len(self.split)]
@@ -281,7 +281,7 @@ class Store:
         return None
 
     def check_files(self, paths: Mapping[int, Path]) -> set[int]:
-        """Check files by number and return the numbers; done before the long work, not after it."""
+        """Check files by number and return the numbers; call it before the long work."""
         for path in paths.values():
             self.check(path)
         return set(paths)
@@ -358,7 +358,7 @@ class Store:
         return self._row_digests[k]
 
     def _split_provenance(self, split: Split) -> dict[str, str]:
-        # The game of a folder without references may still change: it has drawn nothing.
+        # The game of a folder without references may still change, because no training set was drawn.
         game = json.dumps(dict(self.manifest.game), sort_keys=True) if len(split) > 1 else ""
         return {**self._audit_provenance(SPLIT), "game": game}
 
@@ -452,7 +452,7 @@ def open_store(folder: str | Path, manifest: Manifest | None = None) -> Store:
 
     Args:
         folder: The audit folder.
-        manifest: Of the audit to come; by default the folder must exist, and has its own.
+        manifest: Manifest of the new audit; by default the folder must exist and have a manifest.
     """
     folder = as_path("folder", folder)
     path = folder / "manifest.json"
@@ -516,7 +516,7 @@ def _compact(values: np.ndarray) -> np.ndarray:
 
 
 def _is_binary(values: np.ndarray, first: int = 1000) -> bool:
-    """Return whether all values are 0 or 1; the first ones settle it in most cases."""
+    """Return whether all values are 0 or 1; a check of the first values is usually enough."""
     return all(bool(((part == 0) | (part == 1)).all()) for part in (values[:first], values[first:]))
 
 

@@ -18,9 +18,9 @@ from guestlist.errors import InputError
 
 
 def row_hashes(data: Data) -> np.ndarray:
-    """(records,) 64-bit hashes of features and label: equal records have equal hashes.
+    """Return (records,) 64-bit hashes of features and label: equal records have equal hashes.
 
-    Numbers are compared as float64, so that 1 and 1.0, or 0.0 and -0.0, are one value.
+    Numbers are compared as float64, so that 1 equals 1.0, and 0.0 equals -0.0.
     """
     try:
         return _row_hashes(data)
@@ -46,7 +46,7 @@ def _row_hashes(data: Data) -> np.ndarray:
 
 
 def _digests(flat: np.ndarray, number: type | None, at_once: int = 4096) -> Iterator[bytes]:
-    """Hash rows of numbers, with one zero; many rows at once, which is faster."""
+    """Hash rows of numbers, with -0.0 as 0.0; many rows at once, which is faster."""
     for start in range(0, len(flat), at_once):
         block = np.ascontiguousarray(flat[start : start + at_once], dtype=number)
         if number is not None:
@@ -58,7 +58,7 @@ def _digests(flat: np.ndarray, number: type | None, at_once: int = 4096) -> Iter
 
 
 def _label_hashes(y: np.ndarray) -> np.ndarray:
-    """(records,) of labels as text, each different one made once; objects may be equal and yet of different texts."""
+    """Return (records,) hashes of labels as text, each distinct label once; equal objects may have different texts."""
     if y.dtype != object:
         y, which = np.unique(y, return_inverse=True)
         return _label_hashes(y.astype(object))[which]
@@ -66,7 +66,7 @@ def _label_hashes(y: np.ndarray) -> np.ndarray:
 
 
 def _hashable(table: pd.DataFrame) -> pd.DataFrame:
-    """The same values in forms that hash alike wherever they are equal."""
+    """Return the same values in types for which equal values have equal hashes."""
     columns = []
     for position in range(table.shape[1]):
         column = table.iloc[:, position]
@@ -79,13 +79,14 @@ def _hashable(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def _plain_labels(y: np.ndarray):
-    """Labels with whole numbers written as such: 1 and 1.0 are one label."""
+    """Return labels with integral numbers as integers, so that 1 and 1.0 are one label."""
     return (int(v) if isinstance(v, (float, np.floating)) and float(v).is_integer() else v for v in y)
 
 
-# A checksum of a large pool reads this many bytes, from evenly spaced rows: code that rewrites records rewrites most of them.
+# A checksum of a large pool reads this number of bytes, from evenly spaced rows: code that rewrites records rewrites
+# most.
 SPOT_BYTES = 2**24
-SPOT_OBJECTS = 2**14  # of a column, since Python objects take longer
+SPOT_OBJECTS = 2**14  # objects per column: Python objects take longer
 
 
 def spot_digest(data: Data) -> int:
@@ -105,7 +106,7 @@ def spot_digest(data: Data) -> int:
 
 
 def _spot_bytes(values, max_bytes: int) -> bytes:
-    """Bytes of evenly spaced values, about ``most`` of them."""
+    """Return the bytes of evenly spaced values, about ``max_bytes`` in total."""
     if isinstance(values, pd.Categorical):
         values = values.codes
     elif isinstance(values, pd.arrays.NumpyExtensionArray):
@@ -121,10 +122,10 @@ def _spot_bytes(values, max_bytes: int) -> bytes:
 
 
 def fingerprint(data: Data, hashes: np.ndarray | None = None) -> str:
-    """Hexadecimal digest of features, labels, ids, groups and persons, in order.
+    """Return a hexadecimal digest of features, labels, ids, groups and persons, in order.
 
     Args:
-        hashes: those of the rows, where they are known already.
+        hashes: hashes of the rows, if they are known already.
     """
     digest = hashlib.sha256((row_hashes(data) if hashes is None else hashes).tobytes())
     if isinstance(data.x, pd.DataFrame):
@@ -134,7 +135,7 @@ def fingerprint(data: Data, hashes: np.ndarray | None = None) -> str:
     persons = {"whose": data.persons} if data.persons is not None else {}
     for name, values in {"id": data.ids, **data.groups, **persons}.items():
         digest.update(name.encode())
-        # Names are nearly all different: to look for equal ones would take most of the time.
+        # Names are nearly all different: searching for duplicates would take most of the time.
         digest.update(pd.util.hash_array(values.astype(object), categorize=name != "id").tobytes())
     for name, values in ({} if data.fit_params is None else data.fit_params.values).items():
         digest.update(f"fit {name} {values.dtype.str} {values.shape}".encode())
@@ -152,7 +153,7 @@ FILE = "file"
 
 
 class IntegrityError(ValueError):
-    """A file is not the one that belongs at its path."""
+    """The file was written for a different path or audit."""
 
 
 def digest(*parts: str | bytes) -> str:
@@ -172,7 +173,7 @@ def text_digest(*lines: str) -> str:
 
 def write_checked_npz(path: Path, provenance: Provenance, arrays: Mapping[str, np.ndarray]) -> str:
     """Write arrays with integrity metadata, and return the digest of the content."""
-    with atomic_file(path) as file:  # Not first in memory: with many classes, outputs are large.
+    with atomic_file(path) as file:  # Written directly to the file: with many classes, outputs are large.
         np.savez(file, **arrays)  # type: ignore[arg-type]  # the stubs take every name for that of an option
         with zipfile.ZipFile(file, "a") as archive:
             content = _archive_digest(archive)
@@ -190,7 +191,7 @@ def read_checked_npz(
         compared: Arrays with checksums that were compared then.
 
     Raises:
-        IntegrityError: The file is not the one that belongs at its path.
+        IntegrityError: The file was written for a different path or audit.
     """
 
     def read(archive: np.lib.npyio.NpzFile) -> dict[str, np.ndarray]:
@@ -273,7 +274,7 @@ def _check(metadata: Any, provenance: Provenance, content: str) -> None:
         raise IntegrityError("it was changed after it was written")
 
 
-# How messages describe an input of a file or a folder that differs.
+# Names, in messages, of the inputs of a file or folder that can differ.
 DESCRIPTIONS = {
     "data": "different records or labels",
     "split": "different members or non-members",

@@ -31,7 +31,7 @@ Files = Mapping[Path, Mapping[str, np.ndarray]]
 # Private folder in which an engine may put the records while it runs.
 WORK = ".work"
 
-# Environment in which libraries that are loaded later use one thread, and CUDA computes the same in every run.
+# Environment in which libraries that are loaded later use one thread, and CUDA results are identical in every run.
 ONE_THREAD = dict.fromkeys(
     (
         "OMP_NUM_THREADS",

@@ -39,16 +39,16 @@ from guestlist.models import loaded_frameworks
 # Number of attempts if the process of a number dies.
 TRIES = 2
 MOST_JOBS = 1024
-# Largest number of processes that share an accelerator if the user does not choose it: each needs memory of its own there.
+# Largest number of processes that share an accelerator if the user does not choose it: each needs its own memory there.
 SHARED = 4
 # Seconds that a process without work may take to end.
 PATIENCE = 5.0
 # Seconds between two checks for processes that died without a message.
 CHECK_INTERVAL = 1.0
 
-# Code of a process. It sets the paths first, from which guestlist and the modules of the task are imported. It disables garbage
-# collection while modules are loaded, since there is none and the search takes time. After a success it ends at once when other
-# exit handlers have run: to unload every module would take a fifth of the time that the start takes.
+# Code of a process. It first sets the paths from which guestlist and the modules of the task are imported. It disables
+# garbage collection while modules are loaded, because there is no garbage and the search takes time. After success it
+# ends at once when other exit handlers have run: unloading every module would take a fifth of the start-up time.
 _START = (
     "import atexit, gc, os, pickle, sys; well = []; "
     "atexit.register(lambda: well and (sys.stdout.flush(), os._exit(0))); gc.disable(); "
@@ -163,7 +163,7 @@ def _results(crew: "_Crew", numbers: Sequence[int]) -> Generator[Files]:
         process, message = crew.next_message()
         k = process.number
         process.number = None
-        if k is None:  # It had no work left, and ended.
+        if k is None:  # It had finished its work, and ended.
             crew.dismiss(process)
             continue
         if message is None:
@@ -198,7 +198,7 @@ class _Crew:
         self._devices = devices
 
     def start(self, count: int) -> None:
-        for number in range(count):  # One by one: if one cannot be started, those before it are ended.
+        for number in range(count):  # Started one by one: if one fails to start, the earlier ones are ended.
             self._start_on(self._devices[number % len(self._devices)] if self._devices else None)
 
     def _start_on(self, device: str | None) -> "_Process":
@@ -254,7 +254,7 @@ class _Process:
         self._listener.start()
 
     def give(self, number: int | None) -> None:
-        """Send the next number; None: there is no work left."""
+        """Send the next number; None if there is no more work."""
         self.number = number
         self._finishing = number is None
         with suppress(BrokenPipeError):  # It is dead, and the listener reports it.
@@ -271,7 +271,7 @@ class _Process:
             self._kill()
 
     def kill_if_working(self) -> None:
-        """End the process unless it has no work left."""
+        """End the process if it is still working."""
         if not self._finishing:
             self._kill()
 
@@ -294,7 +294,7 @@ class _Process:
         if os.name != "posix":
             self._child.kill()
             return
-        with suppress(ProcessLookupError, PermissionError):  # The group has no process left.
+        with suppress(ProcessLookupError, PermissionError):  # The group has no processes.
             os.killpg(self._child.pid, signal.SIGKILL)
 
     def _listen(self, inbox: SimpleQueue) -> None:

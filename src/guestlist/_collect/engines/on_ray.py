@@ -130,9 +130,9 @@ def _new_cluster(ray, quiet: dict[str, Any]) -> Iterator[None]:
 
 @contextmanager
 def _without_network(ray) -> Iterator[None]:
-    """Turn off Ray's usage reports, and its listening to the whole network without a password.
+    """Disable Ray's usage reports, and its unauthenticated access from the network.
 
-    The only setting for the second is this one, meant for systems with a firewall that asks.
+    The only setting for the second is this one, meant for systems whose firewall asks for confirmation.
     """
     settings = {"RAY_USAGE_STATS_ENABLED": "0", "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0"}
     constants = ray._private.ray_constants
