@@ -1,4 +1,4 @@
-"""Audit the membership privacy of machine-learning models: could anyone tell who was in the training set?
+"""Audit the membership privacy of machine-learning models: can an attacker infer who was in the training set?
 
     import guestlist as gl
     results = gl.audit(model, members=(x, y), nonmembers=(x2, y2))

@@ -173,7 +173,7 @@ def most_exposed_in_either(first: Side, second: Side) -> np.ndarray | None:
         return None
     either = np.fmax(first.values(CHOSEN_BY), second.values(CHOSEN_BY))
     members = np.flatnonzero(first.member & ~np.isnan(either))
-    # Of equals, the first by id: records are in that order.
+    # Among ties the first by id, because records are in that order.
     order = members[np.argsort(-either[members], kind="stable")]
     chosen = np.zeros(len(either), dtype=bool)
     chosen[order[: count_of(len(members))]] = True
@@ -208,7 +208,7 @@ def seen_from(members: int, nonmembers: int, fpr: float, confidence: float) -> f
 
     if not detectable(0):
         return None
-    # Bisection: the difference is detectable with ``low`` members left, and not with ``high``.
+    # Binary search: the difference is detectable if ``low`` members stay flagged, and not if ``high`` do.
     low = 0
     high = members
     while high - low > 1:
@@ -313,7 +313,7 @@ def compare(
         )
     sides = {name: side_of(name, results) for name, results in audits.items()}
     first, *others = sides.values()
-    for other in others:  # all are paired, or all is refused
+    for other in others:  # raises before anything is compared
         check_pairs(first, other)
     if about is not None and not isinstance(about, Cover):
         raise InputError(f"about={short_repr(about)} is not a cover. Pass about=gl.Cover(title=…, owner=…).")

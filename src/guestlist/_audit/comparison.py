@@ -22,7 +22,7 @@ class Difference:
     """One metric of two audits and the difference, second minus first.
 
     Args:
-        metric: ``accuracy``, ``auc`` or ``tpr``, ``calibration_error``; ``exposed_auc`` and ``exposed_tpr`` are those of the most
+        metric: ``accuracy``, ``auc``, ``tpr`` or ``calibration_error``; ``exposed_auc`` and ``exposed_tpr`` are those of the most
             exposed members.
         scope: the records that it is measured on, or the attacks.
         first, second: the metric in each audit, with its 95% interval.

@@ -36,7 +36,7 @@ from guestlist.errors import InputError
 from guestlist.models import Target
 
 PLAIN = "plain"  # the model without a defence
-AGAIN = "trained again"  # control without a defence: the effect of random training
+AGAIN = "trained again"  # control without a defence, for the effect of random training
 # Risks by which members are removed by default: the first of these that the audit's table of records has.
 RISKS = ("mu", "risk_score", "leverage", "loss_tail")
 
@@ -99,7 +99,7 @@ class Situation:
 
     @property
     def fit(self) -> Any:
-        """The plain training of a torch module, which defences change or wrap."""
+        """Return the plain training of a torch module, which defences change or wrap."""
         recipe = self.retraining.recipe
         if not is_dataclass(recipe) or not {"objective", "epochs"} <= {field.name for field in fields(recipe)}:
             raise InputError(
@@ -109,7 +109,7 @@ class Situation:
         return recipe
 
     def minimising(self, objective: Any) -> Any:
-        """Return plain training with another objective."""
+        """Return plain training with a different objective."""
         if self.fit.objective is not None:
             current = type(self.fit.objective).__name__
             raise InputError(
@@ -122,7 +122,7 @@ class Situation:
             raise InputError(str(error)) from error
 
     def others(self, encoded: bool) -> Data:
-        """The held-out records."""
+        """Return the held-out records."""
         if self.held_out is None:
             raise InputError("This defence is fitted on held-out records. Pass held_out= (--held-out).")
         if encoded:
@@ -261,7 +261,7 @@ def candidates(situation: Situation, defences: Sequence[str] | Mapping[str, Any]
 
 
 def _check_folders(candidates: Sequence[Candidate]) -> None:
-    """Check that user-defined names give different folders, and none that exists anyway."""
+    """Check that user-defined names give distinct folders, different from the reserved ones."""
     taken = {PLAIN: "the undefended model", Candidate(AGAIN, AGAIN).folder: "the target's own training"}
     for candidate in candidates:
         if not candidate.folder.strip("."):
@@ -294,7 +294,7 @@ def _tried(name: str, situation: Situation) -> Iterator[Candidate]:
 
 
 def _unfit(name: str, situation: Situation) -> str:
-    """Return why a row is for other models than this one; empty if it fits."""
+    """Return the reason why a row does not support this model; empty if it does."""
     target = situation.target
     trains = DEFENCES[name].trains
     if trains == "any classifier":

@@ -59,7 +59,7 @@ class Note:
 
 @dataclass(frozen=True)
 class Tried:
-    """Outcome of a candidate: results, or the reason without any."""
+    """Outcome of a candidate: results, or the reason why there are none."""
 
     candidate: Candidate
     results: Results | None = None
@@ -69,7 +69,7 @@ class Tried:
 
 @dataclass(frozen=True)
 class Plain:
-    """The audit of the model as it is, with which every defence is compared.
+    """Audit of the model without a defence, with which every defence is compared.
 
     Args:
         folder: its folder.
@@ -175,7 +175,7 @@ class DefenceRunner:
 
 
 def defended(candidate: Candidate, plain: Plain, seed: int) -> tuple[Inputs, np.ndarray]:
-    """Return the inputs of an audit of the defended target, and (records,) which records were removed.
+    """Return the inputs of an audit of the defended target, and the (records,) mask of removed records.
 
     The target is trained as every reference is: in the order of the pool, with one thread and its own random stream.
     """
@@ -194,7 +194,7 @@ def defended(candidate: Candidate, plain: Plain, seed: int) -> tuple[Inputs, np.
 
 
 def _risks(plain: Plain, risk: str) -> pd.DataFrame:
-    """The table of records with a risk, or of the members alone where it is one that audits do not have by default."""
+    """Return the table of records with a risk; only of members if audits do not compute the risk by default."""
     records = plain.results.records
     assert records is not None, "an audit that was just made has its records"
     if f"risk_{risk}" in records:
@@ -270,7 +270,7 @@ class Row:
 
     @property
     def less_accurate(self) -> bool:
-        """Evidence that fewer predictions are right."""
+        """Evidence that fewer predictions are correct."""
         return self.accuracy is not None and self.accuracy.differs and self.accuracy.difference.value < 0
 
 
@@ -280,7 +280,7 @@ class Defended:
 
     Attributes:
         rows: One per defence, in the order in which they were tried.
-        plain: Audit of the model as it is.
+        plain: Audit of the model without a defence.
         audits: Name of a defence to its audit.
         compared: ``gl.compare`` of the audits of the same records, which excludes removals; None if there are none.
 
@@ -339,7 +339,7 @@ def compare_defences(plain: Results, tried: Sequence[Tried], fpr: float) -> Defe
 
 
 def together(defences: int) -> float:
-    """Return the confidence of each interval with which all of them hold at 95 % (Bonferroni)."""
+    """Return the confidence of each interval for a joint confidence of 95 % (Bonferroni)."""
     return 1 - ERROR / max(1, defences)
 
 
@@ -404,7 +404,7 @@ def _guarantee(method: Any, members: int) -> tuple[float | None, float | None]:
     delta = min(1e-5, 0.1 / members)
     try:
         return float(method.privacy(delta).epsilon), delta
-    except InputError:  # the accountant is an extra
+    except InputError:  # the accountant is not installed
         return None, None
 
 

@@ -90,7 +90,7 @@ def forecast(pending: Sequence[Candidate], references: int, times: Times, engine
 
 
 class Clock:
-    """A progress wrapper that measures the number of trained models and their time."""
+    """Progress wrapper that measures the number of trained models and their time."""
 
     def __init__(self, progress: Progress | None):
         self.inner = progress
@@ -134,7 +134,7 @@ def timed(runner: DefenceRunner, clock: Clock, evaluate_again: Callable[[], obje
 
 
 def time_of_training(inputs: Inputs, seed: int) -> tuple[float, Target | None]:
-    """Return seconds of training the target again, and that target; 0 and None if nothing trains it."""
+    """Return seconds of training the target again, and that target; 0 and None without a training recipe."""
     if "retrain" not in inputs.target.can:
         return 0.0, None
     start = time.perf_counter()
@@ -185,7 +185,7 @@ def defend(
     train: Recipe | Callable | None = None,
     fit_params: Mapping[str, Any] | None = None,
 ) -> Defended:
-    """Audit every defence that fits the model, and compare it with the model as it is.
+    """Audit every defence that fits the model, and compare it with the undefended model.
 
     Each defence trains the target again on the members, or changes its outputs, and is audited with reference models that have
     the defence too. All audits have the same records, members and seed. A defence that fails is reported and does not stop the
@@ -301,7 +301,7 @@ def estimate_runtime(
 
 
 def _check_references(references: References) -> int:
-    """Return a fixed number of reference models; refuse others."""
+    """Return a fixed number of reference models; raise for other values."""
     if not isinstance(references, int):
         raise ValueError(
             f"references={references} must be an integer: all audits of gl.defend have the same number of reference "
@@ -333,7 +333,7 @@ def _reference_count(folder: Path) -> int:
 
 
 def _situation(inputs: Inputs, held_out, config: AuditConfig) -> Situation:
-    """Collect what the choice of defences depends on; reject repeated ids before the long work."""
+    """Collect the inputs of the choice of defences; reject repeated ids before the long work."""
     ids = inputs.pool.ids[inputs.split.evaluated[0]]
     if len(set(ids)) < len(ids):
         raise InputError(

@@ -1,4 +1,4 @@
-"""A whole audit on embedded data: an overfitted network on handwritten digits."""
+"""Complete audit on embedded data: an overfitted network on handwritten digits."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ if TYPE_CHECKING:
 
 FULL = 32
 QUICK = 8
-# A typical split: the AUC of its network is near the middle of the prediction interval for networks trained on other halves. With
-# seed 0 it is below that interval, a draw that few splits give, and the first report that a newcomer reads would explain a
-# rare event (benchmarks/honesty/typical.py trains both).
+# A typical split: the AUC of its network is near the middle of the prediction interval for networks trained on other
+# halves. With seed 0 it is below that interval, which is rare, and the first report of a new user would explain a rare
+# event (benchmarks/honesty/typical.py trains both).
 SPLIT_SEED = 5
 
 
@@ -29,7 +29,7 @@ def demo(
     from guestlist._audit.flow import audit
 
     references = QUICK if quick else FULL
-    # The folder notes that it is the demo's: later commands make the model and the records again.
+    # The folder notes that it belongs to the demo: later commands create the model and the records again.
     options: dict[str, Any] = {"references": references, "folder": folder, "jobs": jobs, "progress": progress}
     return audit(**demo_inputs(), **options, about={"demo": True})
 
@@ -50,12 +50,12 @@ def demo_inputs() -> dict[str, Any]:
 
 
 def split(records: int, seed: int = SPLIT_SEED) -> list[np.ndarray]:
-    """Rows of the members and of the non-members."""
+    """Return the rows of the members and of the non-members."""
     return np.array_split(np.random.default_rng(seed).permutation(records), 2)
 
 
 def network(seed: int) -> Pipeline:
-    """The network of the demo, not yet trained: small, and trained until it memorises."""
+    """Return the untrained network of the demo: small, and trained until it memorises."""
     from sklearn.neural_network import MLPClassifier
     from sklearn.pipeline import make_pipeline
     from sklearn.preprocessing import MinMaxScaler

@@ -25,7 +25,7 @@ class RuntimeEstimate:
     """Estimated duration of an audit, in seconds.
 
     Attributes:
-        queries: Seconds to query the target about all records.
+        queries: Seconds to query the target for all records.
         references: Number of reference models.
         seconds_per_model: Seconds to train and query one reference model in one process.
         evidence: Seconds of each type of evidence, by name.

@@ -55,7 +55,7 @@ from guestlist.games import (
 
 # A class with fewer members or non-members among the shadows' records uses one network for all classes.
 FEWEST_OF_A_CLASS = 50
-FEWEST = 4 * FEWEST_OF_A_CLASS  # of the adversary's own records
+FEWEST = 4 * FEWEST_OF_A_CLASS  # minimum number of the adversary's own records
 
 
 class Shadows(NamedTuple):
@@ -87,8 +87,8 @@ def train_shadows(
     """Train shadow models, each on a random half of the adversary's records; None with too few records.
 
     Args:
-        train: from (records,) a mask of the training records and the number of the shadow model, to (records, classes) its
-            outputs for all records.
+        train: function from (records,) a mask of the training records and the number of the shadow model, to (records, classes)
+            its outputs for all records.
         labels: (records,) positions of the classes.
         unused: (records,) the adversary's own records.
     """
@@ -392,7 +392,7 @@ def _checked(game: Mixture, pool: Data, setting: ExperimentSetting, seed: int) -
 
 
 def _begin(folder: Path, game: Mixture, setting: ExperimentSetting, pool: Data, config: AuditConfig) -> Cover | None:
-    """Write the plan of the runs, or refuse a folder with another plan; return the cover."""
+    """Write the plan of the runs, or raise for a folder with a different plan; return the cover."""
     plan: dict[str, Any] = {
         "game": options_of(game),
         "setting": {name: value for name, value in _plain(asdict(setting)).items() if name != "repeats"},

@@ -130,12 +130,12 @@ def measures(
     shadow_calls: np.ndarray | None = None,
     average_loss: float | None = None,
 ) -> Mapping[str, float]:
-    """Advantages of attacks, and accuracies; NaN if there is no record to measure.
+    """Return advantages of attacks, and accuracies; NaN without records.
 
     Args:
-        log_p: (records, classes) what the model answers.
+        log_p: (records, classes) log-probabilities that the model outputs.
         labels: (records,) positions of the classes.
-        member, nonmember, unseen: (records,) masks; those unseen are drawn as members are.
+        member, nonmember, unseen: (records,) masks; unseen records are drawn like members.
         shadow_calls: (records,) membership predictions of the attack that is fitted on shadow models.
         average_loss: threshold of ``average_threshold``; by default the target's average loss on its members.
     """
@@ -162,7 +162,7 @@ def gap(called: np.ndarray, member: np.ndarray, nonmember: np.ndarray) -> float:
 
 
 def best_gap(loss: np.ndarray, member: np.ndarray, nonmember: np.ndarray) -> float:
-    """Return the largest advantage of any threshold, chosen with the truth: an upper bound, above 0 even by chance."""
+    """Return the largest advantage of any threshold, chosen with the truth: an upper bound, above 0 even without leakage."""
     levels = np.unique(loss[member])
     below = [np.searchsorted(np.sort(loss[part]), levels, side="right") / part.sum() for part in (member, nonmember)]
     return float(max(0.0, (below[0] - below[1]).max()))
@@ -193,7 +193,7 @@ class Run:
 
 @dataclass(frozen=True)
 class Point:
-    """The mean of one metric over the repeats, with a 95 % interval.
+    """Mean of one metric over the repeats, with a 95 % interval.
 
     Args:
         metric: name of an attack, for its advantage; or ``members``, ``nonmembers``, ``validation``, for the accuracy.
@@ -210,7 +210,7 @@ class Gap:
     """Advantage of an attack in the game minus that in the i.i.d. control, over paired repeats.
 
     Args:
-        difference: with a 95% interval corrected for all gaps of the experiment.
+        difference: difference, with a 95% interval corrected for all gaps of the experiment.
     """
 
     epsilon: float
@@ -341,7 +341,7 @@ def summarise_runs(game: Mapping[str, Any], setting: ExperimentSetting, runs: Se
 def mean_of(
     values: Iterable[float], lowest: float = -1.0, highest: float = 1.0, confidence: float = CONFIDENCE
 ) -> Estimate:
-    """Return the mean with Student's interval: repeats are independent, and means of many records are near normal."""
+    """Return the mean with Student's interval: repeats are independent, and means of many records are nearly normal."""
     sample = np.array(list(values))
     if len(sample) < 2 or np.isnan(sample).any():
         return WITHHELD

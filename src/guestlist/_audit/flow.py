@@ -239,7 +239,7 @@ def collect(
 ) -> Case:
     """Collect an audit without evaluating it: query the target, train reference models, gather evidence.
 
-    ``audit`` with the same inputs and folder then trains nothing, and evaluates what was collected.
+    ``audit`` with the same inputs and folder then trains no models, and evaluates the collected data.
 
     Args:
         model, members, nonmembers, population: As for ``audit``.
@@ -429,7 +429,7 @@ class AuditSession:
 def open_session(inputs: Inputs, config: AuditConfig, input_checks: tuple[Check, ...]) -> Iterator[AuditSession]:
     """Validate the plan, query the target, and open or create the audit folder.
 
-    Whatever can be refused is refused before a folder is created.
+    All validation happens before a folder is created.
     """
     target = inputs.target
     check_plan(inputs, config)
@@ -562,7 +562,7 @@ def _origin(config: AuditConfig, *, trains: bool, has_recipe: bool, population: 
 
 
 def _is_default(value: Any) -> bool:
-    """Return whether an argument has its default. Invalid arguments, which are refused later, may not be comparable."""
+    """Return whether an argument has its default. Invalid arguments, which are rejected later, may not be comparable."""
     if isinstance(value, str):
         return value == "warn"
     if isinstance(value, list | tuple | int):

@@ -51,7 +51,7 @@ class Policy:
     """Limits and requirements that an audit must meet.
 
     Args:
-        max_auc, max_advantage: largest values that may pass.
+        max_auc, max_advantage: largest values that pass.
         max_tpr: one or several such as ``0.05@0.01``: a TPR of at most 0.05 at an FPR of 0.01.
         attacks: one or several that must have been run.
         least_records: minimum number of evaluated members, and of non-members.
@@ -193,7 +193,7 @@ def sample_size_factor(estimate: Estimate, limit: Limit) -> float:
     value, high, limit_share = (_as_share(number, limit) for number in (estimate.value, estimate.high, limit.maximum))
     if value >= limit_share:
         return np.inf
-    if not high < 1:  # or it is withheld
+    if not high < 1:  # also true for a withheld estimate
         return np.nan
     if limit_share >= 1:
         return 0.0
@@ -408,7 +408,7 @@ DEMANDS: dict[str, Callable[[GateInput, Judged, Policy], Demand | None]] = {
 def compares(name: str) -> bool:
     """Return whether an attack compares models on the same record.
 
-    Nothing is known about a user-defined attack, so it does not count.
+    A user-defined attack has no known properties, so it does not count.
     """
     if name in ATTACKS:
         attack = ATTACKS[name]
@@ -464,7 +464,7 @@ def evaluate_policy_file(results: "Results | GateInput", file: PolicyFile) -> Ga
 
 def write_gate(folder: Path, gated: Gated) -> None:
     """Add the gate's verdict to the results of an audit folder."""
-    with folder_lock(folder):  # an audit that ends meanwhile would have its results overwritten by older ones
+    with folder_lock(folder):  # otherwise the results of an audit that ends now could be overwritten by older ones
         path = folder / "results.json"
         write_json(path, {**read_json(path), "gate": to_json(gated)})
 
@@ -516,7 +516,7 @@ def assert_private(
     try:
         gated = _gated(audit, policy, limits, () if attacks is None else attacks, without_references, ignore)
     except AuditError as error:
-        raise error.with_traceback(None) from None  # the message names the mistake, which is in the test
+        raise error.with_traceback(None) from None  # the message describes the mistake, which is in the user's test
     from guestlist._report import gate_texts
 
     if not gated.passed:
@@ -527,7 +527,7 @@ def assert_private(
 
 
 def _report(check: OpenCheck) -> None:
-    """Warn of an open check; of one that may be chance only in the log, as warnings may be errors."""
+    """Warn of an open check; log a check that may be a false positive, because warnings may be errors."""
     from guestlist._report import open_check_text
 
     text = open_check_text(check)

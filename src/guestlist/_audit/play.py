@@ -1,4 +1,4 @@
-"""A whole experiment: draw members, train the target and its references, and audit it."""
+"""Complete experiment: draw members, train the target and its references, and audit the target."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
@@ -207,7 +207,7 @@ def play_many(
     return collect_case(inputs, config, bound)
 
 
-# (all records, which of them to train on, rng) to a target.
+# Function from all records, a mask of the training records, and a random generator, to a target.
 TargetMaker = Callable[[Data, np.ndarray, np.random.Generator], Target]
 
 
@@ -250,7 +250,7 @@ def _draw_inputs(game: Game | Trials, make: TargetMaker, data: Data, seed: int, 
 def _losses(
     make: TargetMaker, seed: int, progress: Progress | None, train: Data, about: Data, models: int
 ) -> np.ndarray:
-    """Return (models, records) losses of models that are trained on some records, on others."""
+    """Return (models, records) losses, on some records, of models that are trained on others."""
     every = np.ones(len(train), dtype=bool)
 
     def losses_of(k: int) -> np.ndarray:

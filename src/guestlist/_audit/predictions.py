@@ -176,7 +176,7 @@ def _check_attacks(attacks: Sequence[str | Callable], shadow: Predictions | None
 def _baseline(target: Predictions, store: Store) -> Baseline | None:
     """Run the model-free baseline; the target's records come first in the pool.
 
-    Unknown labels would be the model's own outputs, so they are not used; None if there is nothing else.
+    Unknown labels would be the model's own outputs, so they are not used; None without other inputs.
     """
     if not target.labelled and target.features is None and not target.groups:
         return None

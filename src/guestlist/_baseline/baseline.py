@@ -69,7 +69,7 @@ class Baseline:
 
     @property
     def significant(self) -> bool:
-        """True if chance does not explain the AUC."""
+        """True if the permutation test rejects chance at the 5 % level."""
         return self.p_value <= LEVEL
 
 

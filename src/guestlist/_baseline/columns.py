@@ -52,7 +52,7 @@ class Design(NamedTuple):
 
 
 def columns_of(x: np.ndarray | pd.DataFrame, rng: np.random.Generator) -> Columns:
-    """Convert features: numbers as they are, categories by their frequent values; constant columns are omitted."""
+    """Convert features: numbers unchanged, categories by their frequent values; constant columns are omitted."""
     if not isinstance(x, pd.DataFrame):
         x = x.reshape(len(x), -1)
     if x.shape[1] > FEATURES:

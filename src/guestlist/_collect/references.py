@@ -582,7 +582,7 @@ def grow_references(run: Callable[[int], T], width_of: Callable[[T], float | Non
     """Return the result of ``run(references)`` for the first number of references that meets ``until``.
 
     Args:
-        run: Collects what is missing and evaluates.
+        run: Collects the missing parts and evaluates.
         width_of: Width of the interval in a result; None if no attack can be tried on stand-in targets.
         until: When to stop.
     """

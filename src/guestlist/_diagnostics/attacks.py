@@ -23,7 +23,7 @@ MAX_RMSE = 0.1  # RMSE of a risk score; with shadow models like the target it wa
 
 
 def same_distilled(case: Case) -> Outcome:
-    """Check for distilled models that do not differ, so that chance cannot be estimated from them."""
+    """Check for distilled models that do not differ, so that random variation cannot be estimated from them."""
     return _equal_models(case, case.view.evidence.get("distilled"))
 
 

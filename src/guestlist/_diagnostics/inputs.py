@@ -130,7 +130,7 @@ GAME_ADVICE = (
     "The game {game} draws the two sets from different sources. Play its i.i.d. control (iid=True) to see the leak without this "
     "difference. A validation set drawn like the members hides it: the model seems to generalise."
 )
-MAX_CLEAR_SPLIT_P = 0.01  # largest p-value of a difference between the two sets that is called clear
+MAX_CLEAR_SPLIT_P = 0.01  # largest p-value of a clear difference between the two sets
 BY_CHANCE = "1 in 20 random splits triggers this; if you split at random, continue."
 CLEAR = "At most 1 in 100 random splits shows a difference this clear; check how the two sets were drawn."
 INPUT_NAMES = {"features": "the features", "label": "the label", "groups": "the groups"}

@@ -134,7 +134,7 @@ class Epsilon:
 
     @property
     def contradicted(self) -> bool:
-        """True if the bound exceeds what the claim allows; for a Bayesian bound, if the claim is hardly credible."""
+        """True if the bound exceeds the allowed epsilon; for a Bayesian bound, if the claim is hardly credible."""
         if self.allowed is None or self.bound is None or self.about_other_noise:
             return False
         return self.bound.epsilon > self.allowed.epsilon

@@ -181,7 +181,7 @@ def same_recipe(
 ) -> SameRecipe:
     """Compare the target with models of the same recipe.
 
-    Stand-in targets have one reference fewer than the target, since the target is not a reference of theirs.
+    Stand-in targets have one reference fewer than the target, because the target is not one of their references.
 
     Args:
         scores: (models, records) scores of stand-in targets.
@@ -405,7 +405,7 @@ class Sampling:
 
 
 def find_sampling(case: Case) -> Sampling | None:
-    """Report what was computed on part of the records; None if everything used all records."""
+    """Report the computations that used part of the records; None if all used all records."""
     chosen = case.of(sample)
     attack_sample = None if chosen is None else len(chosen)
     sampling = Sampling(

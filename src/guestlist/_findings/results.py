@@ -357,7 +357,7 @@ def disagreements(members: pd.DataFrame, order: bool) -> list[tuple[str, str, fl
 
 
 def contradictions(risks: GroupRisks) -> list[tuple[GroupRisk, list[str], list[str]]]:
-    """Return the groups with significantly higher values of some risks than the rest, and lower values of others."""
+    """Return the groups with significantly higher values of some risks than other records, and lower values of others."""
     both = []
     for part in risks.judged:
         higher = [risk.risk for risk in part.risks if risk.differs and risk.beyond_rest.value > 0]

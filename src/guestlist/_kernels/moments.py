@@ -92,7 +92,7 @@ def leave_block_out_moments(values: np.ndarray, mask: np.ndarray, together: np.n
     Args:
         values: (models, records).
         mask: (models, records) Values that count.
-        together: (models,) Models with equal labels are left out together; by default each model alone.
+        together: (models,) Models with equal labels are excluded together; by default each model separately.
 
     Returns:
         Moments with (models, records) arrays.

@@ -61,7 +61,7 @@ def aucs(scores: np.ndarray, member: np.ndarray) -> np.ndarray:
     members = np.count_nonzero(inside, axis=1)
     scored = np.count_nonzero(known, axis=1)
     order = np.argsort(scores, axis=1)  # NaN last
-    sums = doubled_rank_sums(scores, order, inside, scored) / 2  # Halves are exact.
+    sums = doubled_rank_sums(scores, order, inside, scored) / 2  # Half-integers are exact.
     with np.errstate(invalid="ignore", divide="ignore"):  # 0 / 0 is NaN: only members or only non-members.
         return (sums - members * (members + 1) / 2) / (members * (scored - members))
 
@@ -122,7 +122,7 @@ def leave_block_out_share_above(values: np.ndarray, mask: np.ndarray, blocks: np
     Args:
         values: (models, records).
         mask: (models, records) Values that count.
-        blocks: (models,) Models with equal labels are left out together.
+        blocks: (models,) Models with equal labels are excluded together.
     """
     below, up_to, count = ecdf_counts(np.ascontiguousarray(values.T), np.ascontiguousarray(mask.T))
     wins = count - (below + up_to) / 2

@@ -81,7 +81,7 @@ def consecutive_codes(labels: np.ndarray) -> np.ndarray:
 def rows_by_label(labels: np.ndarray) -> list[np.ndarray]:
     """Return the positions of each label, in rising order of labels; negative labels are skipped.
 
-    One sort suffices however many labels there are.
+    It needs one sort for any number of labels.
 
     >>> [rows.tolist() for rows in rows_by_label(np.array([2, 0, -1, 2]))]
     [[1], [0, 3]]

@@ -1,7 +1,7 @@
 """Assessment: results mapped to guidance and standards, one row per requirement.
 
-Each row is measured by the audit, declared by the model owner, or not tested. The questions are our own words; the documents
-themselves decide. To add a requirement, add an entry to ``REQUIREMENTS``.
+Each row is measured by the audit, declared by the model owner, or not tested. The questions paraphrase the documents;
+the documents themselves are authoritative. To add a requirement, add an entry to ``REQUIREMENTS``.
 """
 
 from collections.abc import Callable
@@ -46,7 +46,7 @@ class Requirement:
     Args:
         standard: Name of the document.
         clause: Number or heading in it.
-        question: Requirement in our own words.
+        question: Requirement, paraphrased.
         answer: Function from results to the answer.
     """
 
@@ -187,7 +187,7 @@ def _epsilon_bound(results: Results) -> Answer:
 
 
 def _limits(results: Results) -> Answer:
-    """Report whether the model keeps the limits of a policy."""
+    """Report whether the model meets the limits of a policy."""
     if results.gate is None:
         return NOT_TESTED
     verdict = "passed" if results.gate.passed else "not passed"

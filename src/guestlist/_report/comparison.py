@@ -51,7 +51,7 @@ def verdict(row: Difference) -> str:
 
 
 def difference_cells(pair: Comparison, row: Difference) -> tuple[str, str, str, str]:
-    """The first value, the second, their difference, and its interval."""
+    """Return the first value, the second, their difference, and its interval."""
     values = (row.first.value, row.second.value, row.difference.value)
     return *(decimal(value) for value in values), interval(row.difference)  # type: ignore[return-value]
 
@@ -102,12 +102,12 @@ def risk_changes_sentence(pair: Comparison) -> str:
     )
 
 
-MOST_IDS = 100  # of one list on the page; the facts hold all
+MOST_IDS = 100  # maximum length of a list on the page; the JSON file has all
 SHADES = ("ink", "member", "nonmember", "other")
 
 
 def comparison_page(comparisons: Comparisons) -> str:
-    """The whole comparison as one self-contained HTML page."""
+    """Render the comparison as one self-contained HTML page."""
     comparisons = sanitize_value(type(comparisons), comparisons)
     sections = (
         _answer(comparisons),
@@ -151,7 +151,7 @@ def _attacker(audit: AuditMetrics) -> str:
 
 
 def _trade(comparisons: Comparisons) -> Section | None:
-    """Chart of accuracy against leakage, one point per audit."""
+    """Draw accuracy against leakage, one point per audit."""
     placed = [audit for audit in comparisons.audits if audit.accuracy is not None]
     if len(placed) < 2:
         return None
@@ -205,7 +205,7 @@ def _calibrated(pair: Comparison) -> bool:
 
 
 def _risks(comparisons: Comparisons) -> Section | None:
-    """Distribution over members of each risk that at least two audits have."""
+    """Draw the distribution over members of each risk that at least two audits have."""
     names = dict.fromkeys(name for audit in comparisons.audits for name, at in audit.risks.items() if at)
     by_risk = {name: [audit for audit in comparisons.audits if audit.risks.get(name)] for name in names}
     by_risk = {name: audits for name, audits in by_risk.items() if len(audits) > 1}
@@ -224,7 +224,7 @@ def _risk_caption(risk: str, audits: list[AuditMetrics]) -> str:
 
 
 def _distribution(risk: str, audits: tuple[AuditMetrics, ...]) -> Chart:
-    """Share of members with a larger risk, on a logarithmic axis, so that the few most exposed are seen."""
+    """Draw the share of members with a larger risk, on a logarithmic axis, so that the few most exposed are visible."""
     dashes = tuple(DASHES)
     above = tuple(1 - level for level in LEVELS)
     lines = tuple(

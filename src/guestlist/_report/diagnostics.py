@@ -77,7 +77,7 @@ def sentence(check: Check) -> str:
 
 
 def sentence_of(code: str, values: Mapping) -> str:
-    """Return the same by code and values; ``issue`` for a code of a newer version."""
+    """Return the message of a code with values, and its remedy; ``issue`` for a code of a newer version."""
     if code not in CHECKS:
         return "issue"
     return CHECKS[code].text(values)

@@ -24,7 +24,7 @@ DASHES = {"nonmembers": "dash", "validation": "dot"}
 
 
 def experiment_page(experiment: Experiment) -> str:
-    """The whole experiment as one self-contained HTML page."""
+    """Render the experiment as one self-contained HTML page."""
     sections = [_answer(experiment), _advantage(experiment), _accuracy(experiment), _reading()]
     cover = None if experiment.cover is None else sanitize_value(Cover, experiment.cover)
     return render_page(
@@ -38,7 +38,7 @@ def experiment_page(experiment: Experiment) -> str:
 
 
 def game_description(experiment: Experiment) -> str:
-    """Name and options of the game, without those that are not set."""
+    """Return the name and the options of the game, without options that are not set."""
     options = (
         (name, value) for name, value in experiment.game.items() if name not in ("name", "iid") and value is not None
     )
@@ -163,7 +163,7 @@ def _bound(experiment: Experiment, epsilon: float) -> float:
 
 
 def _chart(experiment: Experiment, lines: list[tuple[str, str]], axis: str, *, bound: bool = False) -> Chart:
-    """Lines with bars over the epsilons, which stand side by side: the last may be infinite."""
+    """Draw lines with error bars over the epsilons, equally spaced, because the last may be infinite."""
     positions = tuple(map(float, range(len(experiment.epsilons))))
     series = [_means(experiment, metric, arm, positions) for metric, arm in lines]
     if bound:

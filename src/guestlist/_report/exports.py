@@ -32,7 +32,7 @@ from guestlist.metrics import Estimate
 
 
 def markdown(results: Results) -> str:
-    """A short account for people who do not open the page."""
+    """Return a short summary for people who do not open the page."""
     results = sanitize_results(results)
     screen = first_screen(results)
     parts = [
@@ -90,7 +90,7 @@ def _claim(results: Results) -> str:
 
 
 def attack_table(results: Results) -> str:
-    """A row per attack, those of the headline rows first."""
+    """Return a table with one row per attack, those of the headline rows first."""
     outcomes = results.outcomes or ()
     headline = wording.headline_attack(results)
     if not outcomes or headline is None:
@@ -110,7 +110,7 @@ def attack_table(results: Results) -> str:
 
 
 def plain(text: str) -> str:
-    """Text that Markdown shows as it is: what users wrote must not become markup, a link or a table's cell."""
+    """Escape text for Markdown: text of users must not become markup, a link or a table cell."""
     return re.sub(r"([\\`*_{}\[\]<>#|~!&])", r"\\\1", text)
 
 
@@ -255,7 +255,7 @@ def _latex_line(cells: list[str]) -> str:
 
 
 def escape_latex(text: str) -> str:
-    """Return text that LaTeX prints as it is."""
+    """Escape text for LaTeX."""
     return re.sub(r"[\\~^<>&%$#_{}]", lambda match: LATEX_ESCAPES[match.group()], text)
 
 
@@ -326,9 +326,9 @@ class Export:
     """One form of results for another tool.
 
     Args:
-        text: results to the content of a file; it names no member.
-        suffix: of that file.
-        summary: for people.
+        text: function from results to the content of a file; it names no member.
+        suffix: suffix of that file.
+        summary: description for users.
     """
 
     text: Callable[[Results], str]

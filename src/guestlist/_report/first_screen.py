@@ -26,13 +26,13 @@ from guestlist._util import compact, decimal, interval, interval_in_people, perc
 QUESTION = "Can training records be identified?"
 IDENTIFIED_MEANS = "Identified: recognised as training data by anyone with the record."
 NOT_BETTER = "not clearly better than guessing"
-WEAK_TEST = 0.65  # AUC; a baseline that may miss larger differences says little about the cause
+WEAK_TEST = 0.65  # AUC; a baseline that may miss larger differences is weak evidence about the cause
 # Checks for which the leak is larger than measured, not smaller.
 UNDERESTIMATES = frozenset({"GL101", "GL115", "GL116", "GL117"})
 PEOPLE = 100
 ROW = 25  # icons in a row of text
 SYMBOLS = {"full": "●", "half": "◐", "empty": "○"}
-# Attackers and leaks that an audit may leave untested, as the end of "Not tested: …".
+# Attackers and leaks that an audit may not test, as the end of "Not tested: …".
 UNTESTED_SHORT = {
     "references": "attacks with reference models",
     "parameters": "attackers with the model file",
@@ -91,7 +91,7 @@ class Attacker:
         severity: Severity of the leak to this attacker.
         identified: Members identified, among 100; None where that is not estimated.
         flagged: Non-members wrongly flagged, among 100.
-        beats_guessing: Evidence that more members are identified at this rate than by guessing, whatever the cause.
+        beats_guessing: Evidence that more members are identified at this rate than by guessing, for any cause.
     """
 
     who: str

@@ -24,7 +24,7 @@ class GateLine:
         rule: Name for tools, such as ``gate/auc``.
         passed: True if it does not fail the gate.
         requirement: Condition that must hold.
-        result: Observed value; for a failure, also why it matters and what would settle it.
+        result: Observed value; for a failure, also the reason and a remedy.
         open: True for a check that found an issue.
         ignored: True for a check that the user chose to ignore.
     """
@@ -63,7 +63,7 @@ def gate_texts(gated: Gated) -> tuple[str, ...]:
 
 
 def limit_text(verdict: Verdict) -> str:
-    """Report whether a limit holds: the value, the limit, the margin and what would settle it."""
+    """Report whether a limit holds: the value, the limit, the margin and a remedy."""
     return str(_verdict(verdict))
 
 
@@ -85,7 +85,7 @@ def open_check_text(check: OpenCheck) -> str:
 
 
 def _check(check: OpenCheck) -> GateLine:
-    if check.ignored == "audit":  # the audit may not have run it
+    if check.ignored == "audit":  # the audit may have skipped it
         result = "ignored by the audit"
     else:
         result = diagnostics.sentence_of(check.code, check.values)
@@ -151,7 +151,7 @@ def _about(number: int) -> str:
 
 
 Sentence = Callable[[Mapping], str]
-# Code to a name, and to the text for a demand that is met and for one that is not.
+# Code to a name, the text for a demand that is met, and the text for one that is not.
 DEMAND_TEXTS: dict[str, tuple[str, Sentence, Sentence]] = {
     "sides": (
         "no AUC below 0.5",

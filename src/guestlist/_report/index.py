@@ -26,7 +26,7 @@ from guestlist._util import decimal, interval, percent, reason, single_line
 from guestlist.errors import AuditError, InputError
 from guestlist.metrics import Estimate
 
-MARKER = "Made by guestlist"  # in the foot of every page
+MARKER = "Made by guestlist"  # text at the foot of every page
 UNKNOWN_DATE = "date unknown"
 NO_GATE = "not run"
 
@@ -90,7 +90,7 @@ class AuditEntry:
 
 @dataclass(frozen=True)
 class BrokenFolder:
-    """An audit folder whose results cannot be shown, and why."""
+    """An audit folder whose results cannot be shown, and the reason."""
 
     folder: str
     error: str
@@ -138,7 +138,7 @@ def read_index(folder: str | Path) -> AuditIndex:
         relative = path.relative_to(folder).as_posix()
         try:
             audits.append(_entry(relative, path))
-        except Exception as error:  # one damaged folder must not hide the others, whatever is wrong with it
+        except Exception as error:  # one damaged folder must not hide the others, for any error
             broken.append(BrokenFolder(single_line(relative), single_line(_message(error, path))))
     if not folders:
         raise InputError(f"There is no audit below {folder}. Pass the folder that holds your audit folders.")
@@ -242,7 +242,7 @@ def _filled(template: str, **content) -> Markup:
 
 
 GUESSING = 0.5  # AUC
-STEP, HEIGHT, PAD = 18, 44, 4  # pixels: between two audits, of the strip, and at its ends
+STEP, HEIGHT, PAD = 18, 44, 4  # pixels between two audits, height of the strip, and padding
 
 
 def trend_strip(audits: Sequence[AuditEntry]) -> Markup:

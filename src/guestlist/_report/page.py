@@ -61,7 +61,7 @@ SECTIONS: dict[str, Callable[[Results], Section | None]] = {
 }
 
 
-# Escapes that keep text within JSON from closing the script element that holds it.
+# Escapes that prevent text within JSON from closing the enclosing script element.
 _ESCAPES = str.maketrans({"<": "\\u003c", ">": "\\u003e", "&": "\\u0026"})
 Sections = Mapping[str, Callable[[Results], Section | None]]
 

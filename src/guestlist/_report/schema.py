@@ -71,7 +71,7 @@ def _attacks_row() -> dict[str, Any]:
 
 
 def _object(kind: type, definitions: dict[type, Any], omitted: tuple[str, ...] = ()) -> dict[str, Any]:
-    """Return the schema of a dataclass: every field is there, and nothing else."""
+    """Return the schema of a dataclass: every field is required, and no other is allowed."""
     hints = get_type_hints(kind)
     names = [field.name for field in fields(kind) if field.name not in omitted]
     return {

@@ -7,7 +7,7 @@ from guestlist._diagnostics.table import undermines_verdict
 from guestlist._findings import AttackResult, Rate, Results
 from guestlist._report import wording
 
-LOW_FPR = 0.01  # up to this FPR an attack identifies single records
+LOW_FPR = 0.01  # largest FPR at which an attack identifies single records
 # With too few non-members to support that rate, an attack identifies records at the next rate if it flags far more members.
 FAR_ABOVE = 5  # times the FPR
 HIGH_RATIO = 10  # times guessing, at the lower end of the TPR
@@ -38,7 +38,7 @@ class AttackerRow:
     """One attacker of the first screen.
 
     Attributes:
-        attacker: Who the attacker is.
+        attacker: Description of the attacker.
         attack: The attack of this row.
         severity: One of ``ORDER``.
     """

@@ -262,7 +262,7 @@ def _check_archive(archive: zipfile.ZipFile | None, provenance: Provenance) -> N
 
 
 def _check(metadata: Any, provenance: Provenance, content: str) -> None:
-    """Raise unless the metadata hold what is expected; they may hold more."""
+    """Raise unless the metadata contain the expected entries; more entries are allowed."""
     if not isinstance(metadata, dict):
         raise IntegrityError("it has no checksum: guestlist did not write it, or another program rewrote it")
     if metadata.get(FILE) != provenance.get(FILE):

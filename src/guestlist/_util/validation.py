@@ -138,7 +138,7 @@ class FitParams:
     """Arguments for ``fit``.
 
     Args:
-        options: name to a value that is passed as it is.
+        options: name to a value that is passed unchanged.
         values: name to (records, …) values; each model gets those of its training records.
     """
 

@@ -208,7 +208,7 @@ class Evidence:
 
     Attributes:
         parts: Type of evidence to its data, for the types that were collected.
-        missing: Type of evidence to the rest of a sentence about an attack that lacks it, with a remedy.
+        missing: Type of evidence to the end of a sentence about an attack that lacks it, with a remedy.
         shared: Types that stand-in targets share with the target.
     """
 
@@ -265,7 +265,7 @@ NO_EVIDENCE: Evidence = Evidence()
 
 
 def missing_message(name: str, missing: Mapping[str, str]) -> str:
-    """Return the rest of a sentence about an attack that lacks one type of evidence."""
+    """Return the end of a sentence about an attack that lacks one type of evidence."""
     return missing.get(
         name, f"needs the evidence {name!r}, which was not collected. List all types with guestlist show evidence."
     )

@@ -181,7 +181,7 @@ def class_log_odds(log_p: np.ndarray) -> np.ndarray:
 
 
 def _outputs(signals: Signals) -> tuple[FullAnswersView, np.ndarray]:
-    """Return the outputs of the references and of the target, both in single precision, as they are stored."""
+    """Return the outputs of the references and of the target, both in single precision, as in the folder."""
     references = signals.evidence.need("full_answers")
     if signals.answers is None:
         raise NotCollectedError(

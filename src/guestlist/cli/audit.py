@@ -166,7 +166,8 @@ def audit(out, verbose, as_json, **options):
     print_results(results, out, as_json, verbose)
 
 
-# Options that only one of the two types of audit reads. The other type refuses them, so that they are not ignored silently.
+# Options that only one of the two types of audit reads. The other type rejects them, so that they are not ignored
+# silently.
 FOR_PREDICTIONS = ("shadow", "features", "member", "answer", "positive", "no_labels")
 FOR_MODELS = (
     "members",

@@ -85,7 +85,7 @@ class Group(click.Group):
 Group.group_class = Group
 
 
-# Larger numbers are typing errors: they would not fit into memory or take more than a day.
+# Larger numbers are typing errors: such audits would not fit into memory, or would take more than a day.
 MAX_NUMBER = 10**9
 MAX_REFERENCES = 100_000
 MAX_JOBS = 1024
@@ -393,7 +393,7 @@ def print_json(content) -> None:
 
 
 def check_table_path(path: Path) -> None:
-    """Refuse a file to which no table can be written, before any work is done."""
+    """Raise for a file to which no table can be written, before any work is done."""
     if path.suffix.lower() not in (".csv", ".parquet"):
         raise click.UsageError(
             f"Cannot write a table to {path.name!r}. Choose a file name that ends in .csv or .parquet."
@@ -402,7 +402,7 @@ def check_table_path(path: Path) -> None:
 
 
 def check_parent_folder(path: Path) -> None:
-    """Refuse a file in a folder that does not exist; guestlist does not create it."""
+    """Raise for a file in a folder that does not exist; guestlist does not create it."""
     if not path.parent.is_dir():
         raise click.UsageError(f"Cannot write {path.name}: the folder {path.parent} does not exist. Create it first.")
 

@@ -115,7 +115,7 @@ def gate(
             )
         gated = _audit.evaluate_policy_file(_findings.read_gate_input(folder), _audit.read_policy(path))
         _audit.write_gate(folder, gated)
-        if (folder / "report.html").exists():  # it shows what is in the results
+        if (folder / "report.html").exists():  # the page shows the gate's verdict
             _findings.read_results(folder).to_html(folder / "report.html")
     else:
         if not limits:
@@ -173,7 +173,7 @@ MAX_LINES = 10
 
 def _show(gated, words, show_ids: bool, verbose: bool) -> None:
     """Print the verdict and what fails; with ``verbose``, also what passes."""
-    gated = _report.sanitize_value(type(gated), gated)  # names are what others wrote
+    gated = _report.sanitize_value(type(gated), gated)  # names may contain text of other users
     lines = words.gate_lines(gated)
     failed = sum(line.state == "FAIL" for line in lines)
     passed = sum(line.state == "pass" for line in lines)

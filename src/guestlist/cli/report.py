@@ -229,7 +229,7 @@ def index(folder, out, as_json):
 
 
 def _check_replaceable(page: Path) -> None:
-    """Refuse to replace a page that guestlist did not write."""
+    """Raise if the page exists and guestlist did not write it."""
     if page.exists() and _report.MARKER not in page.read_text("utf-8", errors="replace"):
         raise InputError(
             f"guestlist did not write {page}, so it does not overwrite it. Choose another file with --out."

@@ -65,7 +65,7 @@ class Request:
     delta: float | None = None
     gaussian_noise: bool = False
     name: str | None = None
-    demo: bool = False  # model and records of guestlist demo, which are in no file
+    demo: bool = False  # model and records of guestlist demo, which are not read from files
 
     def seen_from(self, folder: Path) -> Request:
         """Return the request with paths relative to the folder, so that a project can be moved."""
@@ -206,7 +206,7 @@ def run_request(
 
 
 def check_tables(request: Request) -> None:
-    """Report a misspelt column at once, before models and their libraries are loaded, which takes seconds."""
+    """Report a misspelt column before models and their libraries are loaded, which takes seconds."""
     if request.demo:
         return
 

@@ -90,7 +90,7 @@ def risks(folder, risk, top, export, group, predictive_value, custom, as_json):
     groups = _findings.by_groups(case, _split_names(group), names) if group else None
     if as_json:
         _as_json(listed, groups)
-        for note in notes:  # the standard output is JSON
+        for note in notes:  # standard output is reserved for JSON
             click.echo(single_line(note), err=True)
         return
     if listed is not None:
@@ -120,7 +120,7 @@ def _ranked_members(folder: Path, case, names, top: int, export: Path | None):
     if export is not None:
         write_table(export, table)
         click.echo(f"{len(table)} members: {export}", err=True)
-    doubt = results.check("GL129") if results is not None else None  # the report lists no one then
+    doubt = results.check("GL129") if results is not None else None  # the report lists no records then
     doubts = []
     if doubt is not None and doubt.state == "issue":
         doubts.append(f"GL129: {_report.sentence(doubt)}")

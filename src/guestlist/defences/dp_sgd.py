@@ -226,7 +226,7 @@ RECORDS_PER_SUM = 32  # The gradients of these records fit in the cache.
 
 
 class _SequenceGradients:
-    """Gradients of a layer with several positions: ``read`` (records, positions, inputs), ``signal`` likewise.
+    """Gradients of a layer with several positions: ``read`` and ``signal`` are (records, positions, inputs or outputs).
 
     The gradients of all records are computed once if they fit into memory, and otherwise for norms and for sums.
     """

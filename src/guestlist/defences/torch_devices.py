@@ -18,7 +18,7 @@ T = TypeVar("T")
 AUTO = "auto"
 # Devices with torch's fused optimisers, and with convolutions that are faster if channels are adjacent in memory.
 FUSED = ("cpu", "cuda")
-# Parts of the messages of devices that raise no error type of their own if their memory is full.
+# Parts of the out-of-memory messages of devices that have no specific error type.
 _FULL = ("out of memory", "not enough memory")
 
 _preferred: ContextVar[str] = ContextVar("preferred device", default=AUTO)

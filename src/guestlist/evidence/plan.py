@@ -50,8 +50,9 @@ class EvidenceType:
         view: Class of the data that attacks get.
         summary: Description.
         cost: Description of the cost.
-        missing: Use of the evidence in an attack, and that it is missing: the rest of a sentence about the attack.
-        attacker: Knowledge of an attacker beyond the model's outputs, as the rest of a sentence: "knows all other members".
+        missing: Use of the evidence in an attack, and that it is missing: the end of a sentence about the attack.
+        attacker: Knowledge of an attacker beyond the model's outputs, as the end of a sentence: "knows all other
+            members".
         access: ``queries`` if the model's outputs are enough, ``model file`` if its parameters must be read.
         target: Targets that have it, if not all: "a K-NN target".
         owner: Whether it is computed from the true membership, so that only the model owner has it. Risks read it, and no

@@ -68,7 +68,7 @@ def attacks_of_access(attacks: Mapping[str, Attack], access: Access) -> dict[str
 
 
 def missing_evidence() -> dict[str, str]:
-    """Return, by type of evidence, the rest of a sentence about an attack that lacks it, with a remedy.
+    """Return, by type of evidence, the end of a sentence about an attack that lacks it, with a remedy.
 
     Returns:
         Name from ``EVIDENCE`` to text.

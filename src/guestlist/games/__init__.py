@@ -1,4 +1,4 @@
-"""Membership games: how members are drawn, and what the adversary must decide.
+"""Membership games: rules that draw members, and the decision of the adversary.
 
 A game is a frozen dataclass; ``gl.play`` and ``gl.play_many`` train its models. Names are loaded when first used;
 ``__init__.pyi`` lists them.

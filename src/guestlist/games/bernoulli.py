@@ -117,7 +117,7 @@ def person_numbers(data: Data) -> np.ndarray:
 
 
 def inclusion_rate(members: int, pool: int, references: int) -> float:
-    """Return the rate at which a reference trains on about as many records as the target did, within bounds.
+    """Return the rate at which a reference trains on about the same number of records as the target, within bounds.
 
     The bounds give all but 1% of the records two IN and two OUT references; with few references, the rate is 0.5.
 

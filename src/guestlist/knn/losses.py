@@ -173,8 +173,8 @@ def knn_loss_distributions(
     Args:
         x, y: (n, features) and (n,) all records that may be members, and their labels.
         knn: the classifier. Ties are averaged.
-        evaluated: rows, or a mask (n,), of the records whose distributions are wanted: the time is linear in their number.
-            All by default.
+        evaluated: rows, or a mask (n,), of the records to compute distributions for: the time is linear in their
+            number. All by default.
         p, n_jobs, progress: as for ``knn_banzhaf``.
 
     Returns:

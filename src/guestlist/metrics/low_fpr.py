@@ -427,7 +427,7 @@ def smallest_detectable_tpr(fpr: float, n_members: int, n_nonmembers: int, *, co
     Args:
         fpr: False positive rate, in [0, 1].
         n_members, n_nonmembers: Numbers of records; of persons, if persons have several. The result is then an upper bound,
-            which is reached if all records of a person are alike.
+            which is reached if all records of a person have equal scores.
         confidence: Nominal coverage of the interval.
 
     Returns:

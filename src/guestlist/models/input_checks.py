@@ -141,7 +141,7 @@ T = TypeVar("T")
 MOSTLY_DUPLICATES = 0.5
 # Share of members or non-members that may be in the population by chance, for any distribution of records.
 A_FEW = 0.01
-# If at least this number are expected to have no duplicate, fewer than a quarter of them is not chance.
+# If at least this number are expected to have no duplicate, chance does not explain fewer than a quarter of them.
 ENOUGH = 20
 
 

@@ -42,7 +42,7 @@ class ModelPart:
     Attributes:
         path: Path of attributes from the model, such as ``named_steps.knn._fit_X``.
         value: Array, sparse matrix, DataFrame or list of texts; for an encoder with ``values_of``, the encoder itself.
-        records: The records as they are, and as they are after the steps of a pipeline in front of this part.
+        records: The original records, and the records after the steps of a pipeline in front of this part.
         values_of: ``"categories"`` or ``"vocabulary"`` if the value is a fitted encoder; empty otherwise.
     """
 
@@ -84,7 +84,7 @@ def parts_of(model: Any, x: Any) -> Iterator[ModelPart]:
     """Yield the parts of a fitted model, a state dictionary or any other object.
 
     Args:
-        model: Object to walk through: attributes, items, and the state that pickle would store of compiled objects.
+        model: Object to traverse: attributes, items, and the state that pickle would store of compiled objects.
         x: Records as the model reads them.
     """
     yield from _Walk().visit(model, "", (_read_columns(model, x),), 0)
@@ -103,7 +103,7 @@ def _read_columns(model: Any, x: Any) -> Any:
 
 
 class _Walk:
-    """Walk that visits each object once."""
+    """Traversal that visits each object once."""
 
     def __init__(self):
         self.visited: dict[int, Any] = {}  # keeps the objects, so that no address is reused
@@ -182,7 +182,7 @@ def _unstructured(value: np.ndarray) -> np.ndarray | None:
 
 
 def _values_of(value: Any) -> str:
-    """Return the name of the values that a fitted encoder has learnt from the records; empty for other objects."""
+    """Return the name of the values that a fitted encoder has taken from the records; empty for other objects."""
     if not hasattr(value, "transform"):
         return ""
     if isinstance(getattr(value, "vocabulary_", None), dict):

@@ -78,7 +78,7 @@ class Scan:
 
     @property
     def table(self) -> pd.DataFrame:
-        """One row per attribute: path, what it holds, stored and matched rows or values, members and their share."""
+        """One row per attribute: path, type of content, stored and matched rows or values, members and their share."""
         rows = [
             (part.path, part.holds, part.stored, part.matched, len(part.ids), len(part.ids) / self.n_members)
             for part in self.parts

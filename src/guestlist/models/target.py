@@ -119,7 +119,7 @@ CAPABILITIES = {
     "leaves": "is not a tree, forest or boosted trees",  # (x) -> Trees
     "white_box": "is not a torch target, which gradients need",  # (x, labels) -> WhiteBoxFeatures
     "leverage": "is neither a linear, ridge or logistic regression nor a torch target",  # Finder
-    "checkpoints": "has no checkpoints of its training",  # (x) -> answers of the model as it was, one after the other
+    "checkpoints": "has no checkpoints of its training",  # (x) -> outputs of each checkpoint, in order
     "layers": "is not a torch target, which layers need",  # (x) -> layer name to (records, width)
 }
 
@@ -243,7 +243,7 @@ def _none() -> np.ndarray:
 class Target:
     """A model that can be queried, and the recipe that trains its references.
 
-    Use ``estimator_target``, ``torch_target``, ``onnx_target`` or ``function_target`` to make one.
+    Create one with ``estimator_target``, ``torch_target``, ``onnx_target`` or ``function_target``.
 
     Attributes:
         predict: Function from features to (records, classes) outputs on the given ``scale``, columns ordered as ``classes``;

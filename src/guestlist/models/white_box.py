@@ -49,7 +49,7 @@ class TorchWhiteBox:
 
 
 def layers(module) -> dict[str, list[str]]:
-    """Return the names of submodules with trained parameters of their own, and the names of those parameters."""
+    """Return the names of submodules that own trained parameters, and the names of those parameters."""
     groups: dict[str, list[str]] = {}
     for name, parameter in module.named_parameters():
         if parameter.requires_grad:

@@ -1,10 +1,10 @@
 """Lower bounds on epsilon from one training run: guess membership and count the correct guesses.
 
 An independent coin flip included each record with probability 0.5. Under (epsilon, delta)-differential privacy the number
-of correct guesses is then hardly larger than if each were correct with probability 1 / (1 + exp(−epsilon)), whatever the
-model does with all records together (Steinke, Nasr & Jagielski 2023, theorem 5.2). Records with the largest scores are
-guessed to be members, and the same number of records with the smallest scores non-members. The number of guesses is fixed
-before membership is read.
+of correct guesses is then hardly larger than if each were correct with probability 1 / (1 + exp(−epsilon)), for any
+effect of all records together on the model (Steinke, Nasr & Jagielski 2023, theorem 5.2). Records with the largest
+scores are guessed to be members, and the same number of records with the smallest scores non-members. The number of
+guesses is fixed before membership is read.
 """
 
 from collections.abc import Callable
@@ -153,7 +153,7 @@ class OneRunCurve(_Guessing):
         membership, shares, guess, seed: As for :class:`OneRun`.
         curve: ``approximate`` is (epsilon, delta)-differential privacy; it proves more than :class:`OneRun` if delta is large,
             and a little less if it is small. ``gaussian`` proves more about mechanisms with a Gaussian trade-off curve: its
-            epsilon contradicts a claim of Gaussian noise, but not one of (epsilon, delta) alone.
+            epsilon contradicts a claim of Gaussian noise, but not an (epsilon, delta) claim.
 
     Raises:
         ValueError: If the curve is unknown, or a number is out of range.

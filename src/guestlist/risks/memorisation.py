@@ -127,7 +127,8 @@ def tail_excess(margin: np.ndarray, member: np.ndarray) -> float:
     """Return the variance of records' log-variances relative to that of normal margins, at least 1.
 
     Each record's references are split in two halves. Both estimate the same variance, so the difference of its logarithms is
-    noise only, whatever the variances of different records are. Normal margins give 1, Student's t with 3 degrees of freedom 3.4.
+    noise only, for any variances of different records. Normal margins give 1, Student's t with 3 degrees of freedom
+    3.4.
 
     Args:
         margin: (references, records) margins; NaN where a model was not queried.

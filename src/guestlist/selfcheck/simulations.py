@@ -92,8 +92,8 @@ def exactly_half(models: int, records: int, rng: np.random.Generator) -> tuple[n
 def unbalanced_references(models: int, records: int, rng: np.random.Generator) -> tuple[np.ndarray, None]:
     """Draw references in which many records are members of few models, or of nearly all.
 
-    The first model is the target. Each record has its own probability of being in a reference. The target includes it with
-    probability 0.5, whatever that probability is, so that the count holds no information about the target.
+    The first model is the target. Each record has its own probability of being in a reference. The target includes it
+    with probability 0.5, independently of that probability, so that the count holds no information about the target.
 
     Args:
         models, records: Numbers of models and records.

@@ -1,4 +1,4 @@
-"""Metrics of an attack in simulations with known ground truth, and when a metric is a problem.
+"""Metrics of an attack in simulations with known ground truth, and the rules for reporting a problem.
 
 Each trial simulates data of one type, measures something in each simulation, and judges the means. Where nothing leaks, the
 AUC is 0.5. Where members have larger margins, an attack reaches at least ``FLOOR`` of the AUC of plain loss, or of the
@@ -29,23 +29,23 @@ from guestlist.selfcheck.simulations import (
     unbalanced_references,
 )
 
-# Attacks that do not score all targets at once get this many targets of each simulation, and those that fit a classifier,
-# which takes seconds, fewer.
+# Number of targets of each simulation for attacks that do not score all targets at once; attacks that fit a classifier,
+# which takes seconds, get fewer.
 TARGETS = 16
 LEARNED_TARGETS = 2
 SHIFT = 1.0
 BEST_AUC = float(ndtr(SHIFT / np.sqrt(2)))
-# Mean AUCs may stray this many standard errors from the truth: once in 16,000 checks by chance.
+# Mean AUCs may deviate by this number of standard errors from the truth: once in 16,000 checks by chance.
 STANDARD_ERRORS = 4.0
 CHANCE = 2 * float(ndtr(-STANDARD_ERRORS))
 # Number of models to the tolerance for correct attacks in a design of exact halves. With 16 models, the mean of seven
-# references is imprecise enough for likelihood ratios to prefer the side with more of them (an AUC of .483).
+# references is so imprecise that likelihood ratios prefer the larger of IN and OUT (an AUC of .483).
 COUNT_TOLERANCES = {64: 0.02, 32: 0.02, 16: 0.04}
 # Share of the AUC of plain loss that an attack must reach with 16 references, over all records. Built-in attacks reach .96 of
 # it or more, in each of the simulations.
 FLOOR = 0.95
-# The same on records with few IN or few OUT references, where likelihood ratios are rightly weak: LiRA with a variance per
-# record reaches .88. A constant reaches .72.
+# The same for records with few IN or few OUT references, where even correct likelihood ratios are weak: LiRA with a
+# variance per record reaches .88. A constant reaches .72.
 FEW_FLOOR = 0.85
 # Factor by which members' margins vary more where likelihood ratios are compared with LiRA.
 UNSTEADY = 4.0
@@ -63,7 +63,7 @@ class Mean:
 
     @property
     def doubt(self) -> float:
-        """Largest deviation by chance, from Student's t since the error is an estimate."""
+        """Largest deviation due to sampling, from Student's t because the error is estimated."""
         return float(stdtrit(self.worlds - 1, 1 - CHANCE / 2)) * self.error
 
 
@@ -78,7 +78,7 @@ class AttackTrial:
         make: Function from a seed to a simulation; the last part of the seed counts the simulations.
         simulations: Function from the requested number of simulations to the number of this type.
         measure: Function that returns metrics by name.
-        problems: Functions that describe what is wrong with the mean of each metric, if anything.
+        problems: Functions that describe the problem with the mean of each metric, if any.
         learners: True if built-in attacks that fit a classifier are tested too, which takes long.
     """
 
@@ -122,13 +122,13 @@ def _unsteady(seed: Seed) -> Scene:
 
 
 def _mean_auc(name: str, traits: AttackTraits, rotation: Rotation) -> dict[str, float]:
-    """Mean AUC over targets; NaN where a target has no scores: a finding."""
+    """Return the mean AUC over targets; NaN if a target has no scores, which is a problem."""
     scores = _scores(traits.attack, rotation)
     return {name: float(aucs(scores, rotation.member[: len(scores)]).mean())}
 
 
 def _mean_auc_and_share(name: str, traits: AttackTraits, rotation: Rotation) -> dict[str, float]:
-    """Mean AUC over targets, and its share of the comparator's on the same records."""
+    """Return the mean AUC over targets, and its share of the comparator's on the same records."""
     scores = _scores(traits.attack, rotation)
     member = rotation.member[: len(scores)]
     compared = score_every_target(ATTACKS[traits.comparator], rotation)[: len(scores)]
@@ -153,7 +153,7 @@ def _auc_of_evaluated(name: str, traits: AttackTraits, case: Scene) -> dict[str,
 def _auc_by_difficulty(name: str, traits: AttackTraits, case: Scene) -> dict[str, float]:
     """Measure the AUC over evaluated records, its share of the comparator's, and the AUC by difficulty.
 
-    The AUC is also of the hardest and of the easiest tenth.
+    The AUC is also measured on the hardest and the easiest tenth of the records.
     """
     scores = np.asarray(traits.attack.score(case.view), dtype=np.float64)
     hard, easy = np.quantile(case.difficulty[case.evaluated], [0.1, 0.9])
@@ -171,7 +171,7 @@ def _auc_by_difficulty(name: str, traits: AttackTraits, case: Scene) -> dict[str
 
 
 def _shares_by_count(references: int, traits: AttackTraits, case: Scene) -> dict[str, float]:
-    """Share of the comparator's AUC among records with few IN, and with few OUT, references."""
+    """Return the share of the comparator's AUC among records with few IN, and with few OUT, references."""
     scores = np.asarray(traits.attack.score(case.view), dtype=np.float64)
     member = case.view.reference_member
     counts = {"IN": member.sum(axis=0), "OUT": (~member).sum(axis=0)}
@@ -185,7 +185,7 @@ def _shares_by_count(references: int, traits: AttackTraits, case: Scene) -> dict
 
 
 def _share_of_likelihood_ratio(traits: AttackTraits, case: Scene) -> dict[str, float]:
-    """Share of LiRA's AUC; 1 for attacks that are not likelihood ratios."""
+    """Return the share of LiRA's AUC; 1 for attacks that are not likelihood ratios."""
     if not traits.likelihood_ratio:
         return {"unsteady": 1.0}
     scores = np.asarray(traits.attack.score(case.view), dtype=np.float64)
@@ -193,7 +193,7 @@ def _share_of_likelihood_ratio(traits: AttackTraits, case: Scene) -> dict[str, f
 
 
 def _share(scores: np.ndarray, case: Scene, comparator: str, chosen: np.ndarray) -> float:
-    """AUC among some records, as a share of that of a built-in attack on those of them that have a score."""
+    """Return the AUC among some records, as a share of a built-in attack's AUC on the scored ones of them."""
     scored = chosen & ~np.isnan(scores)
     return _auc(scores, case, scored) / _auc(ATTACKS[comparator].score(case.view), case, scored)
 
@@ -215,7 +215,7 @@ def _at_the_top(traits: AttackTraits, case: Memorising) -> dict[str, float]:
 
 
 def _members_at_top(scores: np.ndarray, member: np.ndarray) -> float:
-    """Share of members among the highest scores, ties averaged; NaN without a score."""
+    """Return the share of members among the highest scores, ties averaged; NaN without a score."""
     scored = ~np.isnan(scores)
     if not scored.any():
         return np.nan
@@ -242,7 +242,7 @@ def _not_a_half(where: str, noise: Mean, traits: AttackTraits) -> str | None:
 def _counts(models: int, count: Mean, traits: AttackTraits) -> str | None:
     tolerance = COUNT_TOLERANCES[models]
     if traits.attack.learns:
-        tolerance *= 2  # it scores fewer targets, so that chance is larger
+        tolerance *= 2  # it scores fewer targets, so that the sampling error is larger
     if abs(count.value - 0.5) > tolerance:
         leak = f"AUC {count.value:.3f} from that alone, with {models - 1} references"
         return f"looks at how many references trained on a record: {leak}"
@@ -304,7 +304,7 @@ def _misses_the_clearest(top: Mean, traits: AttackTraits) -> str | None:
 COMMON_METRICS = ("noise", "in_count", "known", "known, share")  # measured for every attack
 RARE_CLASSES = "known, rare"  # the metric that is also measured within the rarest class
 FEW = (7, 32)  # references of a target
-# Numbers of references of the rarer kind, by name.
+# Numbers of references in the smaller of IN and OUT, by name.
 COUNTS = {"1": (1,), "2": (2,), "3 or 4": (3, 4)}
 
 

@@ -7,14 +7,14 @@ from guestlist._findings import CHANCE, AttackResult, Rate, Results
 from guestlist._report import LOW_FPR, baseline_verdict, identifying_rate, wording
 from guestlist._util import count, decimal, interval, interval_in_people, people_base, percent, with_interval
 
-# How the answer begins, by the lower limit of the TPR at a low FPR.
+# First sentences of the verdict, by the lower limit of the TPR at a low FPR.
 IDENTIFIED = (
     (0.5, "Yes, most training records can be identified."),
     (0.1, "Yes, many training records can be identified."),
     (0.0, "Yes, some training records can be identified."),
 )
-# And where no single records are identified: by how far the AUC is above chance. The grade is uncertain where the two
-# limits of the interval have different grades.
+# First sentences if no single records are identified, by the difference of the AUC from chance. The grade is uncertain
+# if the two limits of the interval have different grades.
 ON_AVERAGE = (
     (0.1, "Yes, on average."),
     (-1.0, "Yes, but only slightly."),
@@ -94,7 +94,7 @@ def _no_score(attack: AttackResult) -> str:
 
 
 def _graded_leak(attack: AttackResult) -> list[str]:
-    """Grade the leak by what the intervals support, and state it in numbers of people."""
+    """Grade the leak by the limits of the intervals, and report it in numbers of people."""
     rate = identifying_rate(attack)
     if rate is not None:
         sentences = [_grade(rate.tpr.low, IDENTIFIED), _identified(rate), _smallest_rate(rate)]

@@ -18,7 +18,7 @@ DRAWN = "Members were drawn at random from one set of records, so the two sets d
 NO_FEATURES = "The baseline had no features, so it misses differences in them. Pass them with features= (--features)."
 
 
-# How the answer begins where the model likely adds to that: by how much more AUC at least.
+# First sentences of the verdict if the model probably adds to the difference, by the lower limit of the additional AUC.
 LIKELY_GRADES = ((0.1, "Likely, beyond what the records themselves reveal."), (0.0, "Likely, but only slightly."))
 
 

@@ -12,7 +12,7 @@ NOT_THE_TRAINING_SET = (
     "of them is exposed."
 )
 P_VALUES = {"p_exposure": "distance p-value", "p_distance": "distance p-value", "p_value": "p-value among non-members"}
-MIN_LISTED = 10  # records in the table, if there are as many
+MIN_LISTED = 10  # minimum number of records in the table, if available
 MAX_LISTED = 20
 
 

@@ -119,7 +119,7 @@ ACCESS = {
 
 
 def facts_section(results: Results) -> Section:
-    """Render who the attacker is, what they need and learn, and what the audit rests on."""
+    """Render the attacker, their inputs and knowledge, and the basis of the audit."""
     body = fill_template("facts.html", facts=audit_facts(results), provenance=provenance_facts(results))
     return Section("facts", "Audit facts", body)
 
@@ -146,7 +146,7 @@ def audit_facts(results: Results) -> dict[str, str]:
 
 
 def provenance_facts(results: Results) -> dict[str, str]:
-    """Return everything that the numbers depend on, a text by heading."""
+    """Return the inputs that determine the numbers, a text by heading."""
     subject = results.subject
     references = results.references
     training = results.training
@@ -190,7 +190,7 @@ UNTESTED_TEXTS = {
 
 
 def limits_section(results: Results) -> Section | None:
-    """Render what was not tested and what the audit could have detected; None where neither is known."""
+    """Render the untested topics and the detection limits; None if neither is known."""
     untested = untested_sentences(results)
     limits = detection_limits(results)
     if not untested and not limits:
@@ -200,7 +200,7 @@ def limits_section(results: Results) -> Section | None:
 
 
 def untested_sentences(results: Results) -> tuple[str, ...]:
-    """Return a sentence for each untested topic; an unknown code is returned as it is."""
+    """Return a sentence for each untested topic; an unknown code is returned unchanged."""
     return tuple(UNTESTED_TEXTS.get(code, code) for code in results.untested or ())
 
 

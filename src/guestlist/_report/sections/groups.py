@@ -22,7 +22,7 @@ from guestlist._util import compact, count, decimal, percent, with_interval
 from guestlist.metrics import Estimate
 from guestlist.risks import RECOMMENDED
 
-MAX_DRAWN = 20  # groups in one chart; results.json has all
+MAX_DRAWN = 20  # maximum number of groups in one chart; results.json has all
 
 
 def groups_section(results: Results) -> Section | None:
@@ -264,7 +264,7 @@ def gap_sentence(correlation: GapCorrelation) -> str:
 
 def _difference(part: GroupRisk, risk: MeanRisk) -> str:
     gap = risk.beyond_rest
-    if gap.value < 0:  # less by 0.03, and not by -0.03
+    if gap.value < 0:  # the text reads "less by 0.03"
         gap = Estimate(-gap.value, -gap.high, -gap.low)
     direction = "more" if risk.beyond_rest.value > 0 else "less"
     text = f"{slice_name(part)}, {direction} {risk.risk}, by {with_interval(gap)}"

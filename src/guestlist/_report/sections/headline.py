@@ -33,7 +33,7 @@ OTHER_TRAINING_SET = (
     "But these records may not be the training set of this model (GL129), so this comparison does not show whether it is "
     "typical."
 )
-ABOUT_HALF = 0.05  # inclusion rates this close to 0.5 are called halves
+ABOUT_HALF = 0.05  # the text says "halves" for inclusion rates this close to 0.5
 TYPICAL = "Is this model typical of its training procedure?"
 MEASURES = {"auc": "AUC", "tpr@0.01": "TPR at 1 % FPR"}
 

@@ -17,7 +17,7 @@ MARKS = (
     ("cross", "nonmember"),
     ("star", "ink"),
 )
-MIN_REALISED = 0.001  # where the axes of asked and realised rates begin
+MIN_REALISED = 0.001  # start of the axes of nominal and realised rates
 
 
 def hypothesis_tests_section(results: Results) -> Section | None:
