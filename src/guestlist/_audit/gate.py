@@ -309,7 +309,7 @@ def _drivers(results: GateInput, attack: str, limit: Limit) -> tuple[tuple[str, 
 # Evidence that replaces references: other models trained for the same records, or the exact distribution over all models.
 IN_THEIR_PLACE = ("distilled", "left_out", "neighbours")
 GL112 = "GL112"  # the headline attack ranks members below non-members
-CHANCE = 0.5  # the AUC of an attack that knows nothing
+CHANCE = 0.5  # AUC of guessing
 ERROR = 0.05  # of a 95% interval
 Judged = tuple[MeasuredAttack, ...]
 
@@ -350,7 +350,7 @@ def _log_odds(share: float) -> float:
 
 
 def comparison(results: GateInput, judged: Judged, policy: Policy) -> Demand | None:
-    """Require an attack that compares models on the same record, unless the policy does not."""
+    """Require an attack that compares models on the same record, unless the policy waives it."""
     if policy.without_references:
         return None
     comparing = [outcome.name for outcome in judged if compares(outcome.name)]

@@ -109,7 +109,7 @@ MIN_ACCURACY_GAP = 0.1  # minimum difference of the accuracies on members and on
 
 
 def reversed_sides(case: Case) -> Outcome:
-    """Check whether members rank clearly below non-members, although models fit what they were trained on better."""
+    """Check whether members rank clearly below non-members, although models fit their training records better."""
     name = case.of(_findings.headline.find).name
     result = next(result for result in case.of(_findings.attacks.find) if result.name == name)
     if np.isnan(result.auc.value):

@@ -249,7 +249,9 @@ def unlike_references(case: Case) -> Outcome:
     if not case.view.references or case.setting.predictions or signal_of(case.view, "margin") is None:
         return NOT_APPLICABLE
     tested = case.of(_findings.training_set.find_likeness)
-    if tested is None or sizes(case).state == "issue":  # references of another size differ for that reason already
+    if (
+        tested is None or sizes(case).state == "issue"
+    ):  # references with a different training size differ for that reason
         return NOT_RUN
     return outcome(tested.p_value <= MAX_TEST_P, asdict(tested))
 

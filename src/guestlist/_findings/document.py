@@ -69,7 +69,7 @@ Measure = Literal["auc", "tpr", "advantage"]
 
 @dataclass(frozen=True)
 class Limit:
-    """The largest AUC, advantage, or TPR at the false-positive rate ``fpr``, that may pass."""
+    """Largest AUC, advantage, or TPR at the false positive rate ``fpr``, that passes the gate."""
 
     maximum: float
     measure: Measure = "auc"

@@ -24,7 +24,7 @@ from guestlist._kernels.samples import take_columns
 CELLS_AT_ONCE = 2**22  # bounds the memory to some tens of megabytes
 MOST_CELLS = 2**26  # draws times records; cyclic shifts are used beyond
 EXACT = 2**24  # integers up to here are exact in single precision
-ROUNDING = 1e-9  # 0.29 * 100 is 28.999999999999996, and means 29
+ROUNDING = 1e-9  # 0.29 * 100 is 28.999999999999996 instead of 29
 LONG = 2**22  # steps of all draws together, above which a scan may begin further down
 FAR = 6.0  # standard deviations before the rank at which a scan is expected to end
 

@@ -11,7 +11,7 @@ from guestlist._report import wording
 if TYPE_CHECKING:
     from guestlist._findings import Results
 
-ORDER = ("issue", "ignored", "not run", "not applicable", "passed")  # issues first; what is collapsed comes last
+ORDER = ("issue", "ignored", "not run", "not applicable", "passed")  # issues first; collapsed diagnostics last
 REPORTED = ("issue", "ignored")
 IGNORED = "ignored, as asked"
 
@@ -57,12 +57,12 @@ def elsewhere(results: "Results") -> tuple[CheckLine, ...]:
 
 
 def collapsed(results: "Results") -> tuple[CheckLine, ...]:
-    """Return the diagnostics that found nothing."""
+    """Return the diagnostics without an issue."""
     return tuple(line for line in check_lines(results) if line.state not in REPORTED)
 
 
 def in_brief(results: "Results") -> str:
-    """Return the codes of the diagnostics that found nothing, by state, on one line."""
+    """Return the codes of the diagnostics without an issue, by state, on one line."""
     lines = collapsed(results)
     states = dict.fromkeys(line.state for line in lines)
     text = "; ".join(f"{state}: {', '.join(line.code for line in lines if line.state == state)}" for state in states)

@@ -229,7 +229,7 @@ SUITE = "guestlist gate"
 
 
 def junit(gated: Gated) -> str:
-    """A test for each limit, each demand and each open check; one that is ignored is skipped."""
+    """Return a JUnit test for each limit, each demand and each open check; an ignored check is a skipped test."""
     from xml.etree import ElementTree  # these imports would slow down every gate
 
     lines = gate_lines(gated)
@@ -256,13 +256,13 @@ SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 
 
 def sarif(gated: Gated, path: str | Path) -> str:
-    """A rule for each limit, each demand and each open check, and a result for those that do not hold.
+    """Return SARIF with a rule for each limit, demand and open check, and a result for each that does not hold.
 
-    Services show every result as an alert, also one of the kind ``pass``: a limit that holds has none. An open check that
+    Services show every result as an alert, even one of kind ``pass``, so a limit that holds has no result. An open check that
     does not fail the gate is a note, and one that is ignored is a suppressed result.
 
     Args:
-        path: of the results, relative to the repository: a service wants a place for each result.
+        path: path of the results, relative to the repository: services need a location for each result.
     """
     from importlib.metadata import version
 

@@ -174,7 +174,7 @@ def text_digest(*lines: str) -> str:
 def write_checked_npz(path: Path, provenance: Provenance, arrays: Mapping[str, np.ndarray]) -> str:
     """Write arrays with integrity metadata, and return the digest of the content."""
     with atomic_file(path) as file:  # Written directly to the file: with many classes, outputs are large.
-        np.savez(file, **arrays)  # type: ignore[arg-type]  # the stubs take every name for that of an option
+        np.savez(file, **arrays)  # type: ignore[arg-type]  # the stubs type every keyword as an option
         with zipfile.ZipFile(file, "a") as archive:
             content = _archive_digest(archive)
             archive.comment = json.dumps({**provenance, CONTENT: content}, sort_keys=True).encode()

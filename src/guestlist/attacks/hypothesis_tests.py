@@ -96,7 +96,7 @@ def population_p_value(signals: Signals) -> np.ndarray:
 
 
 def reference_p_value(signals: Signals) -> np.ndarray:
-    """Attack R: chance that a model which did not train on the record has as large a margin, from Student's t."""
+    """Return p-values of attack R: probability that a model not trained on the record has as large a margin (Student's t)."""
     return scipy.special.expit(-reference(signals))
 
 

@@ -260,7 +260,7 @@ def _inverse_trigamma(y: np.ndarray) -> np.ndarray:
     low, high = SHAPE_RANGE
     y = np.clip(y, scipy.special.polygamma(1, high), scipy.special.polygamma(1, low))
     x = 0.5 + 1 / y
-    for _ in range(10):  # converges quadratically from above; five would do
+    for _ in range(10):  # converges quadratically from above; five steps would be enough
         value = scipy.special.polygamma(1, x)
         x = x + value * (1 - value / y) / scipy.special.polygamma(2, x)
     return np.clip(x, low, high)
