@@ -93,7 +93,7 @@ def test_classes_as_a_plain_list(losses):
     assert np.array_equal(losses(NAMES, "list"), losses(NAMES))
     several = Tree()
     several.classes_ = [np.array([0, 1]), np.array([0, 1])]
-    with pytest.raises(InputError, match="several outputs at once"):
+    with pytest.raises(InputError, match="several outputs"):
         as_target(several)
 
 

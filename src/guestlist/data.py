@@ -372,7 +372,10 @@ def _from_arrays(x, y, *, side: str, group: Sequence[str], id: str | None, perso
     if y.ndim == 2 and y.shape[1] == 1:
         y = y[:, 0]
     if y.ndim != 1:
-        raise InputError(f"{side} needs one label per record; found labels shaped {y.shape}.")
+        raise InputError(
+            f"{side} needs one label per record; found labels shaped {y.shape}. If the model predicts several outputs, call "
+            "gl.models.select_output first."
+        )
     if len(x) != len(y):
         raise InputError(f"{side} has {len(x)} records but {len(y)} labels. Pass one label per record.")
     if not isinstance(x, pd.DataFrame):

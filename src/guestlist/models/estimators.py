@@ -189,7 +189,7 @@ def estimator_target(
         classes=classes,
         scale=scale,
         recipe=recipe,
-        name=_name(model),
+        name=name_of(model),
         reads=reads_of(model),
         can=can,
         cannot=cannot,
@@ -368,7 +368,7 @@ class EstimatorPredict:
         columns = _classes(self.model) if self.own_classes is None else self.own_classes
         probabilities = np.asarray(by_class(self.model.predict_proba(x), columns))
         if probabilities.ndim != 2:
-            raise InputError(several_outputs("model.predict_proba(x)[j]", "probabilities"))
+            raise InputError(several_outputs())
         if np.array_equal(columns, self.classes):
             return probabilities
         aligned = np.zeros((len(probabilities), len(self.classes)))
@@ -385,7 +385,7 @@ class RegressorPredict:
     def __call__(self, x) -> np.ndarray:
         values = np.asarray(self.model.predict(x))
         if values.ndim == 2 and values.shape[1] > 1:
-            raise InputError(several_outputs("model.predict(x)[:, j]", "values"))
+            raise InputError(several_outputs(scale="values"))
         return values.reshape(len(values))
 
 
@@ -477,7 +477,7 @@ def _unweighted(model, recipe: Recipe) -> str:
     if not hasattr(recipe, "weighted"):
         return f"its recipe, {type(recipe).__name__}, takes no weights of records"
     if not weight_parameter(model):
-        return f"{_name(model)} takes no sample_weight in fit"
+        return f"{name_of(model)} takes no sample_weight in fit"
     return ""
 
 
@@ -517,6 +517,8 @@ def _scale(model) -> Scale:
     from sklearn.exceptions import NotFittedError
     from sklearn.utils.validation import check_is_fitted
 
+    if _has_several_outputs(model):
+        raise InputError(several_outputs())
     classes = getattr(model, "classes_", None)
     if (classes is None or not len(classes)) and is_regressor(model):  # CatBoost's regressors have an empty list
         try:
@@ -539,12 +541,36 @@ def _classes(model) -> np.ndarray:
             f"{type(model).__name__} has no classes_: it is not fitted, or it is neither a classifier nor a regressor. "
             "Fit it on the members first."
         )
-    if isinstance(classes, list) and any(np.ndim(labels) for labels in classes):
-        raise InputError(several_outputs("model.predict_proba(x)[j]", "probabilities"))
     array = np.asarray(classes)
     if array.dtype.byteorder == ">":
         return array.astype(array.dtype.newbyteorder("="))
     return array
+
+
+def classes_per_output(model) -> list[np.ndarray] | None:
+    """Return the labels of each output of a fitted model that stores them per output; None for other models."""
+    classes = getattr(model, "classes_", None)
+    if not isinstance(classes, list) or not any(np.ndim(labels) for labels in classes):
+        return None
+    return [np.asarray(labels) for labels in classes]
+
+
+def _has_several_outputs(model) -> bool:
+    """Return whether a fitted classifier predicts several labels per record."""
+    if classes_per_output(model) is not None:
+        return True
+    while hasattr(model, "best_estimator_"):  # a search over parameters
+        model = model.best_estimator_
+    last = last_of(model)
+    package = package_of(last)
+    if package == "xgboost" and hasattr(last, "predict_proba") and last.__sklearn_is_fitted__():
+        from guestlist.models.native_boosters import xgboost_targets
+
+        return xgboost_targets(last.get_booster()) > 1
+    if package == "catboost":
+        return str(last.get_params().get("loss_function")).partition(":")[0] in ("MultiLogloss", "MultiCrossEntropy")
+    binarizer = getattr(last, "_label_binarizer", None)  # of scikit-learn's networks and ridge classifiers
+    return bool(getattr(last, "multilabel_", False)) or "multilabel" in getattr(binarizer, "y_type_", "")
 
 
 def _decisions(model, x, classes: np.ndarray) -> np.ndarray:
@@ -563,14 +589,15 @@ def _decisions(model, x, classes: np.ndarray) -> np.ndarray:
     return aligned
 
 
-def _name(model) -> str:
+def name_of(model) -> str:
+    """Return the name of an estimator in reports: that of its class, or those of the steps of a pipeline."""
     if getattr(model, "display_name", ""):  # a native booster
         return model.display_name
     if hasattr(model, "best_estimator_"):  # a search over parameters
-        return _name(model.best_estimator_)
+        return name_of(model.best_estimator_)
     if not getattr(model, "steps", None):
         return type(model).__name__
-    return " + ".join(_name(step) for _, step in model.steps if step not in (None, "passthrough"))
+    return " + ".join(name_of(step) for _, step in model.steps if step not in (None, "passthrough"))
 
 
 WEIGHTS = "GL133"  # code of the check that reports sample weights

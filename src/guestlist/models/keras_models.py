@@ -16,6 +16,7 @@ from guestlist.errors import InputError
 from guestlist.models.scales import Scale, as_scale
 from guestlist.models.target import Predict, Reads, SoftValueTrainer, Target, several_outputs
 
+PREDICT = "lambda x: model.predict(x, verbose=0)"  # in the advice about several outputs
 EPOCHS = 'Pass the arguments of its training: fit_params={"epochs": 20, "batch_size": 32}.'
 
 
@@ -219,7 +220,7 @@ def _keras_warnings() -> Iterator[None]:
 def _columns(model) -> int:
     shape = model.output_shape
     if not isinstance(shape, tuple) or len(shape) != 2:
-        raise InputError(several_outputs("model.predict(x, verbose=0)[j]", "probabilities"))
+        raise InputError(several_outputs(PREDICT))
     return int(shape[1])
 
 
@@ -230,11 +231,11 @@ def _scale(model, columns: int) -> Scale:
     if activation == "softmax" or (activation == "sigmoid" and columns == 1):
         return as_scale("probabilities")
     if activation == "sigmoid":
-        raise InputError(several_outputs("two_columns(model.predict(x, verbose=0)[:, j])", "probabilities"))
+        raise InputError(several_outputs(PREDICT))
     if "crossentropy" in _loss_name(model):
         return as_scale("logits")
     if columns > 1:
-        raise InputError(several_outputs("model.predict(x, verbose=0)[:, j]", "values"))
+        raise InputError(several_outputs(PREDICT, "values"))
     return as_scale("values")
 
 

@@ -159,6 +159,12 @@ class NativeBooster(BaseEstimator):
         raise NotImplementedError
 
 
+def xgboost_targets(booster) -> int:
+    """Return the number of labels that a ``xgboost.Booster`` predicts per record."""
+    learner = json.loads(booster.save_config())["learner"]
+    return int(learner["learner_model_param"].get("num_target", 1))
+
+
 class XgboostBooster(NativeBooster):
     """An ``xgboost.Booster``, queried with all its rounds as ``Booster.predict`` does."""
 
@@ -177,8 +183,9 @@ class XgboostBooster(NativeBooster):
         """Wrap a trained booster, with the parameters of its configuration."""
         learner = json.loads(booster.save_config())["learner"]
         model = cls(n_estimators=booster.num_boosted_rounds(), **_xgboost_params(learner))
-        if int(learner["learner_model_param"].get("num_target", 1)) > 1:
-            raise InputError(several_outputs("model.predict(xgboost.DMatrix(x))[:, j]", "values"))
+        if xgboost_targets(booster) > 1:
+            scale = "probabilities" if model.params.get("objective") == "binary:logistic" else "values"
+            raise InputError(several_outputs("lambda x: model.predict(xgboost.DMatrix(x))", scale))
         model._check_objective()
         model.no_training = _xgboost_lost(learner)
         if booster.attr("best_iteration") is not None:

@@ -541,20 +541,26 @@ def _function_name(predict: Any) -> str:
     return name
 
 
-def several_outputs(outputs: str, scale: str) -> str:
-    """Return the error message about a model that predicts several outputs.
+def several_outputs(model: str = "model", scale: str = "probabilities") -> str:
+    """Return the error message about a model that predicts several outputs, with the lines that audit them.
 
     Args:
-        outputs: Python expression of the model's predictions for output ``j``.
-        scale: Scale of the predictions.
+        model: Python expression of the model, or of a function that returns its outputs.
+        scale: Scale of the outputs.
     """
-    meaning = 'scale="values"' if scale == "values" else "classes=np.unique(y[:, j])"
+    outputs = '[*range(y.shape[1]), "all"]'
+    advice = "Audit each output, and all together"
+    options = ""
+    if scale == "values":
+        outputs = "range(y.shape[1])"
+        advice = "Audit each output"
+    if scale == "values" and model != "model":
+        options = ', scale="values"'
     return (
-        "The model predicts several outputs at once, and an audit reads one label per record. Audit the outputs one by one:\n"
-        "    for j in range(y.shape[1]):\n"
-        f"        target = gl.function_target(lambda x: {outputs}, {meaning})\n"
-        "        gl.audit(target, (x, y[:, j]), (x2, y2[:, j]), train=lambda data, rng: fit(data.x, data.y))\n"
-        "where fit trains the model for one output."
+        f"The model predicts several outputs, and an audit reads one label per record. {advice}:\n"
+        f"    for output in {outputs}:\n"
+        f"        target, *records = gl.models.select_output({model}, output, (x, y), (x2, y2){options})\n"
+        '        gl.audit(target, *records).to_html(f"output_{output}.html")'
     )
 
 
