@@ -36,10 +36,10 @@ def pages() -> list[Page]:
     return [import_module(f"papers.{name}.page").page() for name in PAPERS]
 
 
-def text(made: Sequence[Page] | None = None) -> str:
-    made = pages() if made is None else made
-    parts = [INTRODUCTION, count([row for page in made for row in page.rows]), TERMS]
-    for page in made:
+def text(papers: Sequence[Page] | None = None) -> str:
+    papers = pages() if papers is None else papers
+    parts = [INTRODUCTION, count([row for page in papers for row in page.rows]), TERMS]
+    for page in papers:
         parts.append(f"## {page.title}\n\n[Page](papers_{page.paper}.md)\n\n{_table(page.rows)}")
     return "\n".join(parts)
 
@@ -70,22 +70,22 @@ def _table(rows: Sequence[Row]) -> str:
 
 def write() -> None:
     """Write the overview and the pages of all papers."""
-    made = pages()
-    for page in made:
+    papers = pages()
+    for page in papers:
         page.write()
-    PAGE.write_text(text(made), "utf-8")
+    PAGE.write_text(text(papers), "utf-8")
 
 
 def listing() -> str:
     """Return each paper with its rows, and the seconds that each row's runs took last time."""
     lines = []
     for page in pages():
-        known = [seconds for seconds in page.seconds.values() if seconds is not None]
-        lines.append(f"{page.paper}: {page.title} ({len(page.seconds)} runs, {sum(known):,.0f} s)")
+        measured = [seconds for seconds in page.seconds.values() if seconds is not None]
+        lines.append(f"{page.paper}: {page.title} ({len(page.seconds)} runs, {sum(measured):,.0f} s)")
         for row in page.rows:
             times = [seconds for name in row.results if (seconds := page.seconds.get(name)) is not None]
-            took = f", {sum(times):,.0f} s" if times else ""
+            time = f", {sum(times):,.0f} s" if times else ""
             agreement = f", agreement {row.agrees}" if row.agrees else ""
-            lines.append(f"  {row.where}: {row.what} ({row.size}{agreement}{took})")
+            lines.append(f"  {row.where}: {row.what} ({row.size}{agreement}{time})")
         lines.append("")
     return "\n".join(lines)

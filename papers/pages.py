@@ -105,32 +105,40 @@ def existing(names: Iterable[str], read: Callable[[str], dict | None]) -> dict[s
     return {name: result for name in names if (result := read(name))}
 
 
-def compose(
-    paper: str,
-    title: str,
-    introduction: str,
-    parts: Sequence[Part],
-    runs: Mapping[str, dict],
-    *,
-    setting: str,
-    not_run: Sequence[Row] = (),
-) -> Page:
+@dataclass(frozen=True)
+class Texts:
+    """Texts of a page that do not depend on results; ``not_run`` are tables and figures without a result."""
+
+    paper: str
+    title: str
+    introduction: str
+    setting: str
+    not_run: tuple[Row, ...] = ()
+
+
+def page_of(texts: Texts, parts: Mapping[str, Callable[[dict], Part]], read: Callable[[str], dict | None]) -> Page:
+    """Return the page of a paper with one part for each of its results that have been run."""
+    runs = existing(parts, read)
+    return compose(texts, [parts[name](result) for name, result in runs.items()], runs)
+
+
+def compose(texts: Texts, parts: Sequence[Part], runs: Mapping[str, dict]) -> Page:
     """Return a page: introduction, summary, the parts' sections, setting, and links to the data.
 
     Args:
         runs: name of a committed result to its content.
-        setting: text on data and training.
-        not_run: tables and figures of the paper without a result.
     """
-    rows = (*(row for part in parts for row in part.rows), *not_run)
+    rows = (*(row for part in parts for row in part.rows), *texts.not_run)
     tables = {name: content for part in parts for name, content in part.tables.items()}
     tables["runs.csv"] = runs_csv(runs)
     tables["tables.csv"] = tables_csv(tables)
     sections = [part.text for part in parts if part.text]
-    text = "\n".join([f"# {title}\n", introduction, summary(rows), *sections, setting, _data(paper)])
+    text = "\n".join(
+        [f"# {texts.title}\n", texts.introduction, summary(rows), *sections, texts.setting, _data(texts.paper)]
+    )
     pictures = {name: content for part in parts for name, content in part.pictures.items()}
     seconds = {name: result["seconds"] for name, result in runs.items()}
-    return Page(paper, title, text, rows, pictures, tables, seconds)
+    return Page(texts.paper, texts.title, text, rows, pictures, tables, seconds)
 
 
 def verdict(holding: int, of: int) -> Agreement:

@@ -21,6 +21,7 @@ CHARACTER = 6.1  # mean width of a character, in pixels
 COLOURS = ("#12355b", "#c8553d", "#4fa3a0", "#7b3f98", "#d9a826", "#bfc4ca")
 MARKERS = ("circle", "square", "triangle", "diamond", "cross", "circle")
 PUBLISHED_DASH = "5 3"
+Style = Literal["line", "curve", "points", "dots"]
 
 
 @dataclass(frozen=True)
@@ -42,7 +43,20 @@ class Series:
     high: Sequence[float] | None = None
     paper: bool = False
     like: str = ""
-    style: Literal["line", "curve", "points", "dots"] = "line"
+    style: Style = "line"
+
+
+def published(
+    name: str,
+    x: Sequence[float],
+    y: Sequence[float | None],
+    *,
+    like: str = "",
+    shift: float = 0.0,
+    style: Style = "points",
+) -> Series:
+    """Return published values, moved along the x axis so that they do not cover ours."""
+    return Series(name, [value + shift for value in x], y, paper=True, like=like, style=style)
 
 
 @dataclass(frozen=True)

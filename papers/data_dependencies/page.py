@@ -14,8 +14,8 @@ from papers.data_dependencies.bounds import largest_gain
 from papers.data_dependencies.figures import FEW, MANY, PRIVATE_SHADOWS, SHADOWS
 from papers.data_dependencies.published import DELTA, FEATURES, REPEATS
 from papers.data_dependencies.results import read
-from papers.pages import NO, OPEN, YES, Page, Part, Row, compose, csv_table, existing, image, verdict
-from papers.pictures import Axes, Panel, Series, picture
+from papers.pages import NO, OPEN, YES, Page, Part, Row, Texts, csv_table, image, page_of, verdict
+from papers.pictures import Axes, Panel, Series, picture, published
 
 INTRODUCTION = """Humphries et al. draw members from one part of the population and non-members from another.
 The i.i.d. control mixes the same records at random.
@@ -42,26 +42,17 @@ NOT_RUN = (
         detail="the data are not available here",
     ),
 )
+TEXTS = Texts("data_dependencies", "Humphries et al. (2023): data dependencies", INTRODUCTION, SETTING, NOT_RUN)
 OPTIMAL, AVERAGE, SHADOW = "optimal_threshold", "average_threshold", "shadow"
 EPSILON_TICKS = ((-1, "0.1"), (0, "1"), (1, "10"), (2, "100"), (3, "∞"))  # by power of ten; plain training is last
 
 
 def page() -> Page:
-    runs = existing(PARTS, read)
-    parts = [PARTS[name](result) for name, result in runs.items()]
-    return compose(
-        "data_dependencies",
-        "Humphries et al. (2023): data dependencies",
-        INTRODUCTION,
-        parts,
-        runs,
-        setting=SETTING,
-        not_run=NOT_RUN,
-    )
+    return page_of(TEXTS, PARTS, read)
 
 
 def _figure1(result: dict) -> Part:
-    gain, at = largest_gain()
+    gain, epsilon_of_gain = largest_gain()
     same = all(abs(row["humphries"] - humphries(row["epsilon"], DELTA)) < 1e-4 for row in result["bounds"])
     row = Row(
         where="Figure 1",
@@ -69,7 +60,10 @@ def _figure1(result: dict) -> Part:
         size="full",
         detail="exact",
         agrees=YES if same else NO,
-        finding=f"the bounds follow the paper's formulas; the new one is lower by up to {gain:.3f}, at ε = {at:.2f}.",
+        finding=(
+            f"the bounds follow the paper's formulas; the new one is lower by up to {gain:.3f}, at "
+            f"ε = {epsilon_of_gain:.2f}."
+        ),
         results=("figure1",),
     )
     epsilons = [row["epsilon"] for row in result["bounds"]]
@@ -85,17 +79,17 @@ def _figure1(result: dict) -> Part:
         ours, paper = f"{names[key]}, ours", f"{names[key]}, paper's formula"
         series.append(Series(ours, epsilons, [row[key] for row in result["bounds"]], style="points"))
         curve = [min(bound(epsilon), 1.0) for epsilon in grid]
-        series.append(Series(paper, grid, curve, paper=True, like=ours, style="curve"))
+        series.append(published(paper, grid, curve, like=ours, style="curve"))
     axes = Axes(y=(0, 1), x_label="ε", y_label="bound on the advantage", log_x=True)
     alternative = "Three bounds on the advantage rise from 0 to 1 with ε; our values are on the paper's curves."
-    drawn = picture([[Panel("Figure 1", series, axes)]], alternative)
+    svg = picture([[Panel("Figure 1", series, axes)]], alternative)
     name = "data_dependencies_bounds.svg"
     text = "## Bounds (Figure 1)\n\n" + image(
         name,
         alternative,
         "Bounds at δ = 1e-5: our values and the paper's formulas. Bands below are 95% CIs over repeats.",
     )
-    return Part(rows=(row,), text=text, pictures={name: drawn}, tables={"figure1.csv": csv_table(result["bounds"])})
+    return Part(rows=(row,), text=text, pictures={name: svg}, tables={"figure1.csv": csv_table(result["bounds"])})
 
 
 def _separation(rows: Sequence[dict]) -> str:
@@ -136,13 +130,13 @@ def _clusters(result: dict) -> Part:
     panels = [_by_epsilon("Adult, 10,000 members", result["rows"], (AVERAGE, OPTIMAL))]
     if compas:
         panel = _by_epsilon("COMPAS, 2,000 members", compas["rows"], (AVERAGE, OPTIMAL))
-        stated = Series("paper, from its text", (1.0,), (1.0,), paper=True, style="points")
+        stated = published("paper, from its text", (1.0,), (1.0,))
         panels.append(replace(panel, series=[*panel.series, stated]))
     at_one = say.at(say.of(result["rows"], OPTIMAL), 1)
     above = "; ".join(
-        f"{one['apart'][0]:.2f} at ε = 1, above the bound of {humphries(1.0, DELTA):.2f}"
-        for one in at_one
-        if say.above_bound(one)
+        f"{row_at_one['apart'][0]:.2f} at ε = 1, above the bound of {humphries(1.0, DELTA):.2f}"
+        for row_at_one in at_one
+        if say.above_bound(row_at_one)
     )
     alternative = (
         "Advantage of two threshold attacks against ε for clusters and for the i.i.d. control, on Adult and COMPAS, "
@@ -174,10 +168,10 @@ def _shadows(where: str, what: str, name: str) -> Callable[[dict], Part]:
         row = _larger(f"{where}, shadow models", what, _fewer(result, SHADOWS), result, name, attack=SHADOW)
         private = read(name.replace("_shadow", "_private"))
         if private:
-            lowest = [say.at(say.of(one["rows"], SHADOW), 0.1)[0]["apart"][0] for one in (result, private)]
+            advantages = [say.at(say.of(run["rows"], SHADOW), 0.1)[0]["apart"][0] for run in (result, private)]
             row = replace(
                 row,
-                finding=f"{row.finding} At ε = 0.1 it is {lowest[0]:.2f}, with private shadow models {lowest[1]:.2f}.",
+                finding=f"{row.finding} At ε = 0.1 it is {advantages[0]:.2f}, with private shadow models {advantages[1]:.2f}.",
             )
         return Part(rows=(row,), tables=_csv(name, result))
 
@@ -243,25 +237,27 @@ def _bias_size(result: dict, name: str) -> tuple[Literal["full", "reduced"], str
 def _gender(result: dict, name: str = "figure4") -> Part:
     rows = result["rows"]
     size, detail = _bias_size(result, name)
-    dominated = [row for row in say.of(rows, AVERAGE) if row["game"] in ("p = 0.75", "p = 1")]
+    mostly_men = [row for row in say.of(rows, AVERAGE) if row["game"] in ("p = 0.75", "p = 1")]
     pairs = [
         (first, second)
         for attack in (AVERAGE, OPTIMAL)
         for first in say.at(say.of(rows, attack, game="p = 0"), 0.1)
         for second in say.at(say.of(rows, attack, game="p = 0.5"), None)
     ]
-    level = sum(say.reaches(first, second) for first, second in pairs)
-    negative = sum(map(say.negative, dominated))
+    similar = sum(say.reaches(first, second) for first, second in pairs)
+    negative = sum(map(say.negative, mostly_men))
     paired = "; ".join(f"{first['apart'][0]:.2f} and {second['apart'][0]:.2f}" for first, second in pairs)
     small = read("figure4_small") if name == "figure4" else None
-    fewer = ""
+    with_fewer_members = ""
     if small:
         [first], [second] = (
             say.at(say.of(small["rows"], OPTIMAL, game=game), epsilon)
             for game, epsilon in (("p = 0", 0.1), ("p = 0.5", None))
         )
-        fewer = f" With {FEW:,} members the last two are {first['apart'][0]:.2f} and {second['apart'][0]:.2f}."
-    made = (
+        with_fewer_members = (
+            f" With {FEW:,} members the last two are {first['apart'][0]:.2f} and {second['apart'][0]:.2f}."
+        )
+    summary_rows = (
         Row(
             where="Figure 4, p ≥ 0.75",
             what="Adult, share p of men among members",
@@ -269,7 +265,7 @@ def _gender(result: dict, name: str = "figure4") -> Part:
             detail=detail,
             agrees=YES if negative else NO,
             finding=(
-                f"the average threshold's advantage can be negative (in {negative} of {len(dominated)} settings)."
+                f"the average threshold's advantage can be negative (in {negative} of {len(mostly_men)} settings)."
             ),
             results=(name,),
         ),
@@ -278,9 +274,10 @@ def _gender(result: dict, name: str = "figure4") -> Part:
             what="p = 0 at ε = 0.1 against p = 0.5 without privacy",
             size=size,
             detail=detail,
-            agrees=YES if level == len(pairs) else NO,
+            agrees=YES if similar == len(pairs) else NO,
             finding=(
-                f"the paper finds similar advantages at p = 0, ε = 0.1 and at p = 0.5, ε = ∞. Ours are {paired}.{fewer}"
+                "the paper finds similar advantages at p = 0, ε = 0.1 and at p = 0.5, ε = ∞. Ours are "
+                f"{paired}.{with_fewer_members}"
             ),
             results=(name,),
         ),
@@ -298,7 +295,7 @@ def _gender(result: dict, name: str = "figure4") -> Part:
         )
     )
     return Part(
-        rows=made,
+        rows=summary_rows,
         text=text,
         pictures={picture_name: picture([_by_share(rows)], alternative)},
         tables=_csv(name, result),
@@ -308,18 +305,18 @@ def _gender(result: dict, name: str = "figure4") -> Part:
 def _education(result: dict, name: str = "figure5") -> Part:
     rows = result["rows"]
     size, detail = _bias_size(result, name)
-    top = say.of(rows, OPTIMAL, game="p = 1")
-    bottom = say.of(rows, OPTIMAL, game="p = 0")
-    holding = sum(map(say.larger_than_control, top)) + sum(not say.larger_than_control(row) for row in bottom)
+    only_low = say.of(rows, OPTIMAL, game="p = 1")
+    no_low = say.of(rows, OPTIMAL, game="p = 0")
+    holding = sum(map(say.larger_than_control, only_low)) + sum(not say.larger_than_control(row) for row in no_low)
     row = Row(
         where="Figure 5",
         what="Adult, share p of low education among members",
         size=size,
         detail=detail,
-        agrees=verdict(holding, len(top) + len(bottom)),
+        agrees=verdict(holding, len(only_low) + len(no_low)),
         finding=(
-            f"larger in {say.count(top, say.larger_than_control)} settings at p = 1, in "
-            f"{say.count(bottom, say.larger_than_control)} at p = 0."
+            f"larger in {say.count(only_low, say.larger_than_control)} settings at p = 1, in "
+            f"{say.count(no_low, say.larger_than_control)} at p = 0."
         ),
         results=(name,),
     )
@@ -348,7 +345,7 @@ def _gender_shadows(name: str) -> Callable[[dict], Part]:
         if name.endswith("_private") and read("figure4_shadow"):
             return Part(tables=_csv(name, result))
         rows = say.of(result["rows"], SHADOW)
-        without, every = ([row for row in rows if row["game"] == game] for game in ("p = 0", "p = 1"))
+        no_men, only_men = ([row for row in rows if row["game"] == game] for game in ("p = 0", "p = 1"))
         private = ", trained with the target's ε (paper: plain)" if name.endswith("_private") else ""
         row = Row(
             where="Figure 4, shadow models",
@@ -357,8 +354,8 @@ def _gender_shadows(name: str) -> Callable[[dict], Part]:
             detail=_fewer(result, PRIVATE_SHADOWS if private else SHADOWS) + private,
             agrees=OPEN,
             finding=(
-                f"larger in {say.count(without, say.larger_than_control)} settings at p = 0, in "
-                f"{say.count(every, say.larger_than_control)} at p = 1."
+                f"larger in {say.count(no_men, say.larger_than_control)} settings at p = 0, in "
+                f"{say.count(only_men, say.larger_than_control)} at p = 1."
             ),
             results=(name,),
         )
@@ -369,12 +366,12 @@ def _gender_shadows(name: str) -> Callable[[dict], Part]:
 
 def _ends(rows: list[dict], what: str) -> str:
     """Return in how many settings members without and with the attribute differ from the control."""
-    without = say.of(rows, OPTIMAL, game="p = 0")
-    every = say.of(rows, OPTIMAL, game="p = 1")
+    none = say.of(rows, OPTIMAL, game="p = 0")
+    only = say.of(rows, OPTIMAL, game="p = 1")
     return (
         f"Without {what} among the members (p = 0), the optimal threshold's advantage is larger than in the control in "
-        f"{say.count(without, say.larger_than_control)} settings; with only {what} (p = 1) in "
-        f"{say.count(every, say.larger_than_control)}."
+        f"{say.count(none, say.larger_than_control)} settings; with only {what} (p = 1) in "
+        f"{say.count(only, say.larger_than_control)}."
     )
 
 
@@ -394,8 +391,8 @@ def _hospitals(result: dict) -> Part:
         "the paper's exceeds it slightly.\n\n"
         + image(name, alternative, "Optimal threshold, by hospital. The paper prints no values.")
     )
-    drawn = picture([panels[:2], panels[2:]] if len(panels) > 2 else [panels], alternative)
-    return Part(rows=(row,), text=text, pictures={name: drawn}, tables=_csv("figure6", result))
+    svg = picture([panels[:2], panels[2:]] if len(panels) > 2 else [panels], alternative)
+    return Part(rows=(row,), text=text, pictures={name: svg}, tables=_csv("figure6", result))
 
 
 def _schools(result: dict) -> Part:
@@ -443,7 +440,7 @@ def _by_epsilon(title: str, rows: list[dict], attacks: Sequence[str], *, label: 
             series.append(Series(f"{label or attack.replace('_', ' ')}, {name}", x, mean, low=low, high=high))
     grid = np.linspace(-1, 3, 41).tolist()
     bound = [humphries(10**power, DELTA) for power in grid]
-    series.append(Series("bound (paper's formula)", grid, bound, paper=True, style="curve"))
+    series.append(published("bound (paper's formula)", grid, bound, style="curve"))
     axes = Axes(x=(-1.2, 3.2), x_label="ε", y_label="advantage", ticks=EPSILON_TICKS)
     return Panel(title, series, axes)
 

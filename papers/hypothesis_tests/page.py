@@ -13,8 +13,8 @@ from papers.hypothesis_tests.published import (
     AGREEMENT_NONMEMBERS,
     STRENGTHS,
 )
-from papers.pages import NO, OPEN, YES, Page, Part, Row, compose, csv_table, existing, image, table
-from papers.pictures import Axes, Panel, Series, picture, steps
+from papers.pages import NO, OPEN, YES, Page, Part, Row, Texts, csv_table, image, page_of, table
+from papers.pictures import Axes, Panel, Series, picture, published, steps
 from papers.results import read
 
 RESULTS = Path(__file__).parent / "results"
@@ -54,33 +54,24 @@ NOT_RUN = (
         detail="these configurations were not trained",
     ),
 )
+TEXTS = Texts("hypothesis_tests", "Ye et al. (2022): hypothesis tests", INTRODUCTION, SETTING, NOT_RUN)
 
 
 def page() -> Page:
-    runs = existing(PARTS, lambda name: read(RESULTS / f"{name}.json"))
-    parts = [PARTS[name](result) for name, result in runs.items()]
-    return compose(
-        "hypothesis_tests",
-        "Ye et al. (2022): hypothesis tests",
-        INTRODUCTION,
-        parts,
-        runs,
-        setting=SETTING,
-        not_run=NOT_RUN,
-    )
+    return page_of(TEXTS, PARTS, lambda name: read(RESULTS / f"{name}.json"))
 
 
 def _table1(result: dict) -> Part:
     rows = result["strengths"]
     mnist = [row for row in rows if row["configuration"].startswith("mnist")]
-    other = [row for row in rows if row not in mnist]
-    made = [*(_location(row) for row in other), *_mnist(mnist)]
+    location = [row for row in rows if row not in mnist]
+    summary_rows = [*(_location(row) for row in location), *_mnist(mnist)]
     name = "hypothesis_tests_auc.svg"
     alternative = (
         "AUC of tests S, P, R and D on Location30 and MNIST: ours with one standard deviation, and the published "
         "values."
     )
-    groups = [group for group in (other, mnist) if group]
+    groups = [group for group in (location, mnist) if group]
     drawn = picture([[_aucs(group) for group in groups]], alternative)
     caption = (
         "Mean AUC over targets, bars of one standard deviation. The published values next to Location30 are those of "
@@ -88,7 +79,7 @@ def _table1(result: dict) -> Part:
     )
     text = f"## AUC (Tables 1 and 5)\n\n{order(mnist)}\n" + image(name, alternative, caption) + _calibration(rows)[0]
     pictures = {name: drawn, **_calibration(rows)[1]}
-    return Part(rows=tuple(made), text=text, pictures=pictures, tables={"table1.csv": _csv(rows)})
+    return Part(rows=tuple(summary_rows), text=text, pictures=pictures, tables={"table1.csv": _csv(rows)})
 
 
 def _location(row: dict) -> Row:
@@ -184,11 +175,7 @@ def _aucs(rows: list[dict]) -> Panel:
         x = [position + shift for position in range(len(TESTS))]
         series.append(Series(f"{name}, ours", x, means, low=low, high=high, style="points"))
         paper = [STRENGTHS[name][test] for test in TESTS]
-        series.append(
-            Series(
-                f"{name}, paper", [value + 0.06 for value in x], paper, paper=True, like=f"{name}, ours", style="points"
-            )
-        )
+        series.append(published(f"{name}, paper", x, paper, like=f"{name}, ours", shift=0.06))
     title = (
         "MNIST" if rows[0]["configuration"].startswith("mnist") else rows[0]["configuration"].partition(" ")[0].title()
     )
@@ -205,7 +192,7 @@ def _calibration(rows: list[dict]) -> tuple[str, dict[str, str]]:
             Series(row["configuration"], nominal, [row["realised_fpr"][test][level] for level in levels])
             for row in rows
         ]
-        series.append(Series("nominal level", (0, 0.35), (0, 0.35), paper=True, style="curve"))
+        series.append(published("nominal level", (0, 0.35), (0, 0.35), style="curve"))
         axes = Axes(
             x=(0, 0.35),
             y=(0, 1),
@@ -234,7 +221,7 @@ def _table4(result: dict) -> Part:
     means = {test: fmean(row["auc"][test]) for test in TESTS}
     same = all(abs(means[test] - paper[test]) <= LEVEL for test in "SP")
     detail = "1 target (paper 10); 8 models (paper 1,000)"
-    made = (
+    summary_rows = (
         Row(
             where="Table 4, S and P",
             what="AUC, CIFAR100 Ia",
@@ -260,11 +247,11 @@ def _table4(result: dict) -> Part:
             results=("table4",),
         ),
     )
-    return Part(rows=made, text="", pictures={}, tables={"table4.csv": _csv(rows)})
+    return Part(rows=summary_rows, text="", pictures={}, tables={"table4.csv": _csv(rows)})
 
 
 def _table2(result: dict) -> Part:
-    found = result["agreement"][0]
+    agreement = result["agreement"][0]
     nearer = ", ".join(
         f"{row['d_nearer']} of {row['records']} {row['side']} (p = {row['p_value']:.2g})" for row in result["nearer"]
     )
@@ -274,28 +261,27 @@ def _table2(result: dict) -> Part:
         what="agreement of the tests with each other and with L",
         size="reduced",
         detail=(
-            f"Location30, {found['records'][0]} + {found['records'][1]} records (paper 500 + 500); one hidden layer; "
-            f"{found['models']} models"
+            f"Location30, {agreement['records'][0]} + {agreement['records'][1]} records (paper 500 + 500); one hidden layer; "
+            f"{agreement['models']} models"
         ),
         agrees=OPEN,
         finding=f"D's mean is closer to L's than R's is for {nearer}. Too few records to tell.",
         results=("table2",),
     )
     names = [f"L with {test}" for test in TESTS]
-    left = found["names"].index("L")
+    index_of_l = agreement["names"].index("L")
     panels = []
     for side, paper in (("members", AGREEMENT_MEMBERS), ("nonmembers", AGREEMENT_NONMEMBERS)):
-        ours = [found[side][left][found["names"].index(test)] for test in TESTS]
+        ours = [agreement[side][index_of_l][agreement["names"].index(test)] for test in TESTS]
         x = list(range(len(TESTS)))
         series = [
             Series("agreement, ours", x, ours, style="points"),
-            Series(
+            published(
                 "agreement, paper (Purchase100)",
-                [value + 0.1 for value in x],
+                x,
                 [paper["L", test] for test in TESTS],
-                paper=True,
                 like="agreement, ours",
-                style="points",
+                shift=0.1,
             ),
         ]
         panels.append(
@@ -312,11 +298,11 @@ def _table2(result: dict) -> Part:
         + image(
             name,
             alternative,
-            f"Agreement at level {AGREEMENT_LEVEL:g}, {found['records'][0]} members and {found['records'][1]} "
+            f"Agreement at level {AGREEMENT_LEVEL:g}, {agreement['records'][0]} members and {agreement['records'][1]} "
             "non-members of Location30.",
         )
     )
-    tables = {"table2.csv": _agreement_csv(found), "table2_closeness.csv": csv_table(result["closeness"])}
+    tables = {"table2.csv": _agreement_csv(agreement), "table2_closeness.csv": csv_table(result["closeness"])}
     return Part(rows=(row,), text=text, pictures={name: picture([panels], alternative)}, tables=tables)
 
 
@@ -330,9 +316,9 @@ def calibration() -> str:
     )
 
 
-def _agreement_csv(found: dict) -> str:
+def _agreement_csv(agreement: dict) -> str:
     """Return agreement and Cohen's kappa of each pair of tests, ours and the paper's."""
-    names = found["names"]
+    names = agreement["names"]
     rows = []
     for side, paper in (("members", AGREEMENT_MEMBERS), ("nonmembers", AGREEMENT_NONMEMBERS)):
         rates = {
@@ -341,8 +327,8 @@ def _agreement_csv(found: dict) -> str:
         }
         for a, b in paper:
             place = names.index(a), names.index(b)
-            row = {"side": side, "first": a, "second": b, "agreement": found[side][place[0]][place[1]]}
-            row["kappa"] = found[f"kappa_{side}"][place[0]][place[1]]
+            row = {"side": side, "first": a, "second": b, "agreement": agreement[side][place[0]][place[1]]}
+            row["kappa"] = agreement[f"kappa_{side}"][place[0]][place[1]]
             row["paper.agreement"] = paper[a, b]
             if a != "truth":
                 row["paper.kappa"] = round(kappa(paper[a, b], rates[a], rates[b]), 4)
@@ -357,7 +343,7 @@ def _figure5(result: dict) -> Part:
         f"Location30, {one['members']:,} members; one hidden layer; {one['models']} models (paper: Purchase100, 1,000 "
         "models)"
     )
-    made = (
+    summary_rows = (
         Row(
             where="Figure 5, S and P",
             what="thresholds of S and P",
@@ -380,7 +366,7 @@ def _figure5(result: dict) -> Part:
             results=("figure5",),
         ),
     )
-    return Part(rows=made, text="", pictures={}, tables={"figure5.csv": csv_table(result["pairs"])})
+    return Part(rows=summary_rows, text="", pictures={}, tables={"figure5.csv": csv_table(result["pairs"])})
 
 
 def _figures(result: dict) -> Part:

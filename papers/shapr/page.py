@@ -6,8 +6,8 @@ import itertools
 from collections.abc import Callable, Mapping, Sequence
 from math import log2, log10, sqrt
 
-from papers.pages import NO, OPEN, YES, Page, Part, Row, compose, csv_table, existing, image, verdict
-from papers.pictures import Axes, Panel, Series, picture, steps
+from papers.pages import NO, OPEN, YES, Page, Part, Row, Texts, compose, csv_table, existing, image, verdict
+from papers.pictures import Axes, Panel, Series, picture, published, steps
 from papers.shapr import comparison
 from papers.shapr.comparison import direction, effect
 from papers.shapr.data import SOURCES
@@ -49,35 +49,35 @@ NOT_RUN = (
     ),
     Row(where="Section X-B", what="backdoors", size="not run", detail="planned"),
 )
+TEXTS = Texts("shapr", "Duddu et al. (2022): SHAPr", INTRODUCTION, SETTING, NOT_RUN)
 
 
 def page() -> Page:
-    found = existing(SOURCES, read)
+    datasets = existing(SOURCES, read)
     alone = existing(ALONE, read)
-    parts = [part(found) for part in DATASETS] if found else []
+    parts = [part(datasets) for part in DATASETS] if datasets else []
     parts += [ALONE[name](result) for name, result in alone.items()]
-    title = "Duddu et al. (2022): SHAPr"
-    return compose("shapr", title, INTRODUCTION, parts, {**found, **alone}, setting=SETTING, not_run=NOT_RUN)
+    return compose(TEXTS, parts, {**datasets, **alone})
 
 
-def _names(found: Found) -> list[str]:
-    return [SOURCES[name].paper for name in found]
+def _names(datasets: Found) -> list[str]:
+    return [SOURCES[name].paper for name in datasets]
 
 
-def _members(found: Found) -> str:
+def _members(datasets: Found) -> str:
     smaller = [
         SOURCES[name].paper
-        for name, result in found.items()
+        for name, result in datasets.items()
         if result["sizes"][name]["members"] < SOURCES[name].members
     ]
     return f"at most 2,000 members; fewer than the paper on {', '.join(smaller)}" if smaller else "the paper's sizes"
 
 
-def _effects(found: Found) -> Part:
+def _effects(datasets: Found) -> Part:
     """Tables III to V: SHAPr and the risk score against two attacks."""
     rows, panels = [], []
     for title, (attack, measure, paper) in comparison.TABLES.items():
-        same, opposite, _ = comparison.winners(found, title)
+        same, opposite, _ = comparison.winners(datasets, title)
         tail = f", the opposite on {', '.join(opposite)}" if opposite else ""
         metric = "F1" if measure == "f1" else "recall"
         rows.append(
@@ -85,30 +85,21 @@ def _effects(found: Found) -> Part:
                 where=title,
                 what=f"{metric} of SHAPr and the risk score against {'modified entropy' if attack == OWN else 'LiRA'}",
                 size="reduced",
-                detail=_members(found),
-                agrees=verdict(len(same), len(found)),
-                finding=f"the same winner as in the paper on {len(same)} of {len(found)} datasets{tail}.",
-                results=tuple(found),
+                detail=_members(datasets),
+                agrees=verdict(len(same), len(datasets)),
+                finding=f"the same winner as in the paper on {len(same)} of {len(datasets)} datasets{tail}.",
+                results=tuple(datasets),
             )
         )
         series = []
         for index, (name, risk) in enumerate((("SHAPr", FIRST), ("risk score", SCORE))):
-            x = [place + 0.24 * index - 0.18 for place in range(len(found))]
-            metrics = [effect(result, attack, risk)[measure] for result in found.values()]
+            x = [position + 0.24 * index - 0.18 for position in range(len(datasets))]
+            metrics = [effect(result, attack, risk)[measure] for result in datasets.values()]
             series.append(_points(f"{name}, ours", x, metrics))
-            printed = [paper[dataset][1 - index][0] for dataset in _names(found)]
-            series.append(
-                Series(
-                    f"{name}, paper",
-                    [value + 0.1 for value in x],
-                    printed,
-                    paper=True,
-                    like=f"{name}, ours",
-                    style="points",
-                )
-            )
-        panels.append([Panel(f"{title}: {metric}", series, Axes(y=(0, 1), names=_names(found)))])
-    everyone, pairs = comparison.everyone_at_risk(found)
+            printed = [paper[name_in_paper][1 - index][0] for name_in_paper in _names(datasets)]
+            series.append(published(f"{name}, paper", x, printed, like=f"{name}, ours", shift=0.1))
+        panels.append([Panel(f"{title}: {metric}", series, Axes(y=(0, 1), names=_names(datasets)))])
+    everyone, pairs = comparison.everyone_at_risk(datasets)
     name = "shapr_effectiveness.svg"
     alternative = (
         "F1 and recall of SHAPr and the privacy risk score by dataset, against modified entropy and LiRA: ours and "
@@ -122,12 +113,14 @@ def _effects(found: Found) -> Part:
             image(name, alternative, "Bars: one standard deviation over targets."),
         ]
     )
-    every = [{"dataset": SOURCES[name].paper, **row} for name, result in found.items() for row in result["effects"]]
+    effects = [
+        {"dataset": SOURCES[name].paper, **row} for name, result in datasets.items() for row in result["effects"]
+    ]
     return Part(
         rows=tuple(rows),
         text=text,
         pictures={name: picture(panels, alternative)},
-        tables={"effects.csv": csv_table(every, _published_effect)},
+        tables={"effects.csv": csv_table(effects, _published_effect)},
     )
 
 
@@ -139,48 +132,43 @@ def _published_effect(row: dict) -> dict:
     return values
 
 
-def _table8(found: Found) -> Part:
-    tests = {SOURCES[name].paper: 100 * result["accuracy"][0]["test"]["mean"] for name, result in found.items()}
-    near = [name for name, value in tests.items() if abs(value - ACCURACY[name][0]) <= POINTS]
+def _table8(datasets: Found) -> Part:
+    tests = {SOURCES[name].paper: 100 * result["accuracy"][0]["test"]["mean"] for name, result in datasets.items()}
+    within = [name for name, value in tests.items() if abs(value - ACCURACY[name][0]) <= POINTS]
     far = [
-        f"{name} {value:.1f} (published {ACCURACY[name][0]:.1f})" for name, value in tests.items() if name not in near
+        f"{name} {value:.1f} (published {ACCURACY[name][0]:.1f})" for name, value in tests.items() if name not in within
     ]
     row = Row(
         where="Table VIII",
         what="test accuracy of the targets, accuracy of the attack",
         size="reduced",
-        detail=_members(found),
-        agrees=verdict(len(near), len(tests)),
-        finding=f"test accuracy is within {POINTS:.0f} points on {len(near)} of {len(tests)} datasets"
+        detail=_members(datasets),
+        agrees=verdict(len(within), len(tests)),
+        finding=f"test accuracy is within {POINTS:.0f} points on {len(within)} of {len(tests)} datasets"
         + (f"; not on {', '.join(far)}." if far else "."),
-        results=tuple(found),
+        results=tuple(datasets),
     )
-    attacks = [next(row for row in result["called"] if row["attack"] == OWN)["accuracy"] for result in found.values()]
+    attacks = [
+        next(row for row in result["called"] if row["attack"] == OWN)["accuracy"] for result in datasets.values()
+    ]
     metrics = {
-        "test accuracy": [result["accuracy"][0]["test"] for result in found.values()],
+        "test accuracy": [result["accuracy"][0]["test"] for result in datasets.values()],
         "attack accuracy": attacks,
     }
     series = []
     for index, (name, values) in enumerate(metrics.items()):
-        x = [place + 0.3 * index - 0.2 for place in range(len(found))]
+        x = [position + 0.3 * index - 0.2 for position in range(len(datasets))]
         series.append(_points(f"{name}, ours", x, values, factor=100))
-        printed = [ACCURACY[dataset][index] for dataset in _names(found)]
-        series.append(
-            Series(
-                f"{name}, paper",
-                [value + 0.12 for value in x],
-                printed,
-                paper=True,
-                like=f"{name}, ours",
-                style="points",
-            )
-        )
+        printed = [ACCURACY[dataset][index] for dataset in _names(datasets)]
+        series.append(published(f"{name}, paper", x, printed, like=f"{name}, ours", shift=0.12))
     picture_name = "shapr_accuracy.svg"
     alternative = (
         "Test accuracy of the targets and balanced accuracy of modified entropy by dataset: ours and the published "
         "values."
     )
-    drawn = picture([[Panel("Table VIII", series, Axes(y=(40, 100), names=_names(found), y_label="%"))]], alternative)
+    drawn = picture(
+        [[Panel("Table VIII", series, Axes(y=(40, 100), names=_names(datasets), y_label="%"))]], alternative
+    )
     rows = [
         {
             "dataset": SOURCES[name].paper,
@@ -188,7 +176,7 @@ def _table8(found: Found) -> Part:
             **result["accuracy"][0],
             "attacks": {one["attack"]: one["accuracy"] for one in result["called"]},
         }
-        for name, result in found.items()
+        for name, result in datasets.items()
     ]
     text = "## Targets (Table VIII)\n\n" + image(
         picture_name, alternative, "Modified entropy with thresholds from the target itself."
@@ -199,20 +187,20 @@ def _table8(found: Found) -> Part:
     return Part(rows=(row,), text=text, pictures={picture_name: drawn}, tables=tables)
 
 
-def _table9(found: Found) -> Part:
-    rows = [{"dataset": SOURCES[name].paper, **row} for name, result in found.items() for row in result["groups"]]
+def _table9(datasets: Found) -> Part:
+    rows = [{"dataset": SOURCES[name].paper, **row} for name, result in datasets.items() for row in result["groups"]]
     if not rows:
         return Part()
     pairs = list(zip(rows[::2], rows[1::2], strict=True))
-    published = [_group(second)[1] > _group(first)[1] for first, second in pairs]
+    published_order = [_group(second)[1] > _group(first)[1] for first, second in pairs]
     same = sum(
         (direction(second["accuracy"]) == "higher") == higher
-        for (_, second), higher in zip(pairs, published, strict=True)
+        for (_, second), higher in zip(pairs, published_order, strict=True)
     )
     with_attack = sum(direction(second["shapr"]) == direction(second["accuracy"]) for _, second in pairs)
     with_test = sum(direction(second["shapr"]) == direction(second["test"]) for _, second in pairs)
-    detail = _members({name: result for name, result in found.items() if result["groups"]})
-    made = (
+    detail = _members({name: result for name, result in datasets.items() if result["groups"]})
+    summary_rows = (
         Row(
             where="Table IX",
             what="attack accuracy by group",
@@ -223,7 +211,7 @@ def _table9(found: Found) -> Part:
                 f"the attack's accuracy differs between groups in the paper's direction in {same} of {len(pairs)} "
                 "comparisons."
             ),
-            results=tuple(found),
+            results=tuple(datasets),
         ),
         Row(
             where="Figure 3",
@@ -235,25 +223,26 @@ def _table9(found: Found) -> Part:
                 f"SHAPr follows the attack's accuracy in {with_attack} of {len(pairs)} comparisons, in the paper in "
                 f"all. It follows test accuracy in {with_test}."
             ),
-            results=tuple(found),
+            results=tuple(datasets),
         ),
     )
     panels = []
     for dataset in dict.fromkeys(row["dataset"] for row in rows):
-        own = [row for row in rows if row["dataset"] == dataset]
-        x = list(range(len(own)))
+        rows_of_dataset = [row for row in rows if row["dataset"] == dataset]
+        x = list(range(len(rows_of_dataset)))
         series = [
-            _points("attack accuracy, ours", x, [row["accuracy"] for row in own], factor=100),
-            Series(
+            _points("attack accuracy, ours", x, [row["accuracy"] for row in rows_of_dataset], factor=100),
+            published(
                 "attack accuracy, paper",
-                [place + 0.15 for place in x],
-                [_group(row)[1] for row in own],
-                paper=True,
+                x,
+                [_group(row)[1] for row in rows_of_dataset],
                 like="attack accuracy, ours",
-                style="points",
+                shift=0.15,
             ),
         ]
-        panels.append(Panel(dataset, series, Axes(y=(50, 70), names=[row["group"] for row in own], y_label="%")))
+        panels.append(
+            Panel(dataset, series, Axes(y=(50, 70), names=[row["group"] for row in rows_of_dataset], y_label="%"))
+        )
     name = "shapr_groups.svg"
     alternative = (
         "Accuracy of modified entropy on groups by sex and race of three datasets: ours and the published values."
@@ -262,29 +251,29 @@ def _table9(found: Found) -> Part:
         name, alternative, "Balanced accuracy on members and non-members of a group. Bars: one standard deviation."
     )
     tables = {"table9.csv": csv_table(rows, lambda row: dict(zip(("score", "accuracy"), _group(row), strict=True)))}
-    return Part(rows=made, text=text, pictures={name: picture([panels], alternative)}, tables=tables)
+    return Part(rows=summary_rows, text=text, pictures={name: picture([panels], alternative)}, tables=tables)
 
 
 def _group(row: dict) -> tuple[float, float]:
     return GROUPS[row["dataset"], row["column"], row["group"]]
 
 
-def _distributions(found: Found) -> Part:
+def _distributions(datasets: Found) -> Part:
     rows = [
-        {"dataset": SOURCES[name].paper, **row} for name, result in found.items() for row in result["distributions"]
+        {"dataset": SOURCES[name].paper, **row} for name, result in datasets.items() for row in result["distributions"]
     ]
     if not rows:
         return Part()
     values = {(row["dataset"], row["risk"]): row["values"] for row in rows}
-    more = sum(values[dataset, FIRST] > values[dataset, SCORE] for dataset in _names(found))
+    finer = sum(values[dataset, FIRST] > values[dataset, SCORE] for dataset in _names(datasets))
     row = Row(
         where="Figures 4 and 5",
         what="distributions of SHAPr and the risk score",
         size="reduced",
-        detail=_members(found),
-        agrees=verdict(more, len(found)),
-        finding=f"SHAPr has more distinct values than the risk score on {more} of {len(found)} datasets.",
-        results=tuple(found),
+        detail=_members(datasets),
+        agrees=verdict(finer, len(datasets)),
+        finding=f"SHAPr has more distinct values than the risk score on {finer} of {len(datasets)} datasets.",
+        results=tuple(datasets),
     )
     panels = {risk: [_distribution(row) for row in rows if row["risk"] == risk] for risk in (FIRST, SCORE)}
     name = "shapr_distributions.svg"
@@ -341,13 +330,11 @@ def _times(result: dict) -> Part:
     names = [SOURCES[row["dataset"]].paper for row in rows]
     series = [
         Series("seconds, ours", x, [row["seconds"] for row in rows], style="points"),
-        Series(
-            "seconds, paper", x, [SECONDS[name] for name in names], paper=True, like="seconds, ours", style="points"
-        ),
+        published("seconds, paper", x, [SECONDS[name] for name in names], like="seconds, ours"),
     ]
     name = "shapr_times.svg"
     alternative = "Seconds to compute SHAPr by dataset, on a logarithmic axis: ours and the published values."
-    drawn = picture([[Panel("Table VI", series, Axes(names=names, log_y=True, y_label="seconds"))]], alternative)
+    svg = picture([[Panel("Table VI", series, Axes(names=names, log_y=True, y_label="seconds"))]], alternative)
     text = "## Time (Table VI)\n\n" + image(name, alternative, "The paper's sizes, SHAPr in the space of inputs.")
     timings = [{**row, "dataset": SOURCES[row["dataset"]].paper} for row in result["timings"]]
     tables = {
@@ -355,7 +342,7 @@ def _times(result: dict) -> Part:
             timings, lambda row: {"seconds": SECONDS[row["dataset"]]} if row["what"] == "SHAPr" else {}
         )
     }
-    return Part(rows=(row,), text=text, pictures={name: drawn}, tables=tables)
+    return Part(rows=(row,), text=text, pictures={name: svg}, tables=tables)
 
 
 def _attribution(result: dict) -> Part:
@@ -371,10 +358,10 @@ def _attribution(result: dict) -> Part:
         finding=f"both are below SHAPr in {below} of {2 * len(rows)} comparisons, as in the paper.",
         results=("attribution",),
     )
-    published = csv_table(
+    csv_text = csv_table(
         rows, lambda row: dict(zip(("shapr", *keys), ATTRIBUTION[SOURCES[row["dataset"]].paper], strict=True))
     )
-    return Part(rows=(row,), text="", pictures={}, tables={"table7.csv": published})
+    return Part(rows=(row,), text="", pictures={}, tables={"table7.csv": csv_text})
 
 
 def _regularisation(result: dict) -> Part:
@@ -450,19 +437,19 @@ def _removal(result: dict) -> Part:
     text = image(
         name, alternative, "Members with the highest SHAPr removed, or random ones. The paper prints no values."
     )
-    drawn = picture([[_removal_panel(result)]], alternative)
-    return Part(rows=(row,), text=text, pictures={name: drawn}, tables={"figure2.csv": csv_table(result["sweep"])})
+    svg = picture([[_removal_panel(result)]], alternative)
+    return Part(rows=(row,), text=text, pictures={name: svg}, tables={"figure2.csv": csv_table(result["sweep"])})
 
 
 def _noise(result: dict) -> Part:
     rows = result["correlations"]
     datasets = list(dict.fromkeys(row["dataset"] for row in rows))
     names = [SOURCES[name].paper for name in datasets]
-    found = {(row["dataset"], row["risk"], row["asked"]): row["r"] for row in rows}
+    by_query = {(row["dataset"], row["risk"], row["asked"]): row["r"] for row in rows}
 
     def same(risk: str, queried: str) -> int:
         index = ("shapr", "score").index(risk)
-        pairs = ((found[name, risk, queried], CORRELATIONS[SOURCES[name].paper][index]) for name in datasets)
+        pairs = ((by_query[name, risk, queried], CORRELATIONS[SOURCES[name].paper][index]) for name in datasets)
         return sum(r is not None and r * paper > 0 for r, paper in pairs)
 
     cells = {(row["dataset"], row["size"], row["half"], row["asked"]): row["figures"] for row in result["sweep"]}
@@ -476,7 +463,7 @@ def _noise(result: dict) -> Part:
         for name in datasets
     )
     detail = f"{len(datasets)} of 10 datasets; {result['repeats']['count']} target each"
-    made = (
+    summary_rows = (
         Row(
             where="Table X, SHAPr",
             what="correlation of SHAPr with the attack under FGSM noise",
@@ -528,13 +515,13 @@ def _noise(result: dict) -> Part:
             series.append(
                 Series(
                     label,
-                    [place + 0.12 * shift - 0.12 for place in x],
-                    [found[name, risk, queried] for name in datasets],
+                    [position + 0.12 * shift - 0.12 for position in x],
+                    [by_query[name, risk, queried] for name in datasets],
                     style="points",
                 )
             )
         printed = [CORRELATIONS[name][index] for name in names]
-        series.append(Series("paper", [place + 0.14 for place in x], printed, paper=True, style="points"))
+        series.append(published("paper", x, printed, shift=0.14))
         panels.append(Panel(f"Table X: {title}", series, Axes(y=(-1, 1), names=names, y_label="correlation")))
     first = "shapr_correlations.svg"
     one = (
@@ -560,7 +547,10 @@ def _noise(result: dict) -> Part:
     )
     tables = {"table10.csv": correlations, "figure6.csv": csv_table(result["sweep"])}
     return Part(
-        rows=made, text=text, pictures={first: picture([panels], one), second: picture(grid, two)}, tables=tables
+        rows=summary_rows,
+        text=text,
+        pictures={first: picture([panels], one), second: picture(grid, two)},
+        tables=tables,
     )
 
 

@@ -7,8 +7,8 @@ from itertools import pairwise
 from math import hypot, sqrt
 from statistics import fmean
 
-from papers.pages import NO, OPEN, YES, Page, Part, Row, compose, csv_table, existing, image, verdict
-from papers.pictures import Axes, Panel, Series, picture
+from papers.pages import NO, OPEN, YES, Page, Part, Row, Texts, csv_table, image, page_of, verdict
+from papers.pictures import Axes, Panel, Series, picture, published
 from papers.systematic_evaluation.defended import ADAPTIVE, KNOWS_HALF, NAIVE
 from papers.systematic_evaluation.difficulty import AS_THEY_ARE, UNEVEN
 from papers.systematic_evaluation.distributions import GRID
@@ -79,22 +79,20 @@ NOT_RUN = (
         detail="features of the images are used instead",
     ),
 )
+TEXTS = Texts("systematic_evaluation", "Song & Mittal (2021): systematic evaluation", INTRODUCTION, SETTING, NOT_RUN)
 
 
 def page() -> Page:
-    runs = existing(PARTS, read)
-    parts = [PARTS[name](result) for name, result in runs.items()]
-    title = "Song & Mittal (2021): systematic evaluation"
-    return compose("systematic_evaluation", title, INTRODUCTION, parts, runs, setting=SETTING, not_run=NOT_RUN)
+    return page_of(TEXTS, PARTS, read)
 
 
 def _table4(result: dict) -> Part:
     rows = result["accuracies"]
     same = all(row["accuracy"] == row["paper"] for row in rows)
     networks = {(row["defended"], row["shadow_defended"], row["attack"]): row["accuracy"] for row in result["networks"]}
-    before, after = networks[False, False, WITHOUT_LABEL], networks[True, False, WITHOUT_LABEL]
-    theirs = [BY_MEMGUARD[f"Location30, {training}"][1][0] for training in (NO_DEFENCE, MEMGUARD)]
-    made = (
+    undefended, defended_accuracy = networks[False, False, WITHOUT_LABEL], networks[True, False, WITHOUT_LABEL]
+    published_networks = [BY_MEMGUARD[f"Location30, {training}"][1][0] for training in (NO_DEFENCE, MEMGUARD)]
+    summary_rows = (
         Row(
             where="Table 4, metric attacks",
             what="MemGuard on the authors' Location30 model",
@@ -111,42 +109,39 @@ def _table4(result: dict) -> Part:
             what="attack networks on the authors' Location30 model",
             size="full",
             detail="two networks of our own, one without labels",
-            agrees=YES if abs(after - 50) < GUESS else NO,
+            agrees=YES if abs(defended_accuracy - 50) < GUESS else NO,
             finding=(
-                f"MemGuard reduces a naive network without labels from {before:.1f} to {after:.1f} (published "
-                f"{theirs[0]} to {theirs[1]})."
+                f"MemGuard reduces a naive network without labels from {undefended:.1f} to {defended_accuracy:.1f} (published "
+                f"{published_networks[0]} to {published_networks[1]})."
             ),
             results=("table4",),
         ),
     )
-    own = next(row["gains"] for row in result["thresholds"] if (row["training"], row["source"]) == (NO_DEFENCE, SHADOW))
-    gained = {gain["metric"]: gain for gain in own}
-    listed = ", ".join(f"{gain['gain']:+.1f} ({name})" for name, gain in gained.items())
-    made += (
+    gains = next(
+        row["gains"] for row in result["thresholds"] if (row["training"], row["source"]) == (NO_DEFENCE, SHADOW)
+    )
+    gained = {gain["metric"]: gain for gain in gains}
+    gain_list = ", ".join(f"{gain['gain']:+.1f} ({name})" for name, gain in gained.items())
+    summary_rows += (
         Row(
             where="Table 3, authors' predictions",
             what="a threshold per class instead of one, on the authors' Location30 model",
             size="other data",
             detail="Location30 instead of Texas100; the authors' predictions",
             agrees=YES if min(gained[name]["gain"] for name in ("confidence", "mentr")) > 1 else NO,
-            finding=f"thresholds per class gain {listed}; published {_texas_gain():+.1f} on average (Texas100).",
+            finding=f"thresholds per class gain {gain_list}; published {_texas_gain():+.1f} on average (Texas100).",
             results=("table4",),
         ),
     )
     attacks = list(dict.fromkeys(row["attack"] for row in rows))
     series = []
     for index, (defended, name) in enumerate(((False, "no defence"), (True, "MemGuard"))):
-        own = {row["attack"]: row for row in rows if row["defended"] == defended}
-        x = [place + 0.3 * index - 0.2 for place in range(len(attacks))]
-        series.append(Series(f"{name}, ours", x, [own[attack]["accuracy"] for attack in attacks], style="points"))
+        gains = {row["attack"]: row for row in rows if row["defended"] == defended}
+        x = [position + 0.3 * index - 0.2 for position in range(len(attacks))]
+        series.append(Series(f"{name}, ours", x, [gains[attack]["accuracy"] for attack in attacks], style="points"))
         series.append(
-            Series(
-                f"{name}, paper",
-                [value + 0.1 for value in x],
-                [own[attack]["paper"] for attack in attacks],
-                paper=True,
-                like=f"{name}, ours",
-                style="points",
+            published(
+                f"{name}, paper", x, [gains[attack]["paper"] for attack in attacks], like=f"{name}, ours", shift=0.1
             )
         )
     name = "systematic_evaluation_table4.svg"
@@ -154,7 +149,7 @@ def _table4(result: dict) -> Part:
         "Accuracy of four metric attacks on the authors' Location30 model, without a defence and with MemGuard: ours "
         "and the published values."
     )
-    drawn = picture([[Panel("Table 4", series, Axes(y=(50, 80), names=attacks, y_label="%"))]], alternative)
+    svg = picture([[Panel("Table 4", series, Axes(y=(50, 80), names=attacks, y_label="%"))]], alternative)
     shadow, half = (
         next(row for row in result["sources"] if (row["training"], row["source"]) == (NO_DEFENCE, source))
         for source in (SHADOW, HALF)
@@ -172,7 +167,7 @@ def _table4(result: dict) -> Part:
         "table4_thresholds.csv": csv_table(_gain_rows(result["thresholds"])),
         "table4_sources.csv": csv_table(result["sources"]),
     }
-    return Part(rows=made, text=text, pictures={name: drawn}, tables=tables)
+    return Part(rows=summary_rows, text=text, pictures={name: svg}, tables=tables)
 
 
 def _table2(result: dict) -> Part:
@@ -203,7 +198,9 @@ def _table2(result: dict) -> Part:
         if (LOCATION, training, NAIVE, NETWORKS[0]) in accuracy:
             naive = best(LOCATION, training, NAIVE, NETWORKS)["accuracy"]
             metric = best(LOCATION, training, ADAPTIVE, METRIC_ATTACKS)["accuracy"]
-            published = [max(values[1][1:]) - values[1][0] for name, values in paper.items() if name.endswith(training)]
+            published_gaps = [
+                max(values[1][1:]) - values[1][0] for name, values in paper.items() if name.endswith(training)
+            ]
             rows.append(
                 Row(
                     where=f"Table 1, {training}",
@@ -213,7 +210,7 @@ def _table2(result: dict) -> Part:
                     agrees=YES if metric - naive > 0.5 else NO,
                     finding=(
                         f"adaptive metrics minus naive networks {metric - naive:+.1f} points (published "
-                        f"{min(published):+.1f} to {max(published):+.1f})."
+                        f"{min(published_gaps):+.1f} to {max(published_gaps):+.1f})."
                     ),
                     results=("table2",),
                 )
@@ -222,24 +219,16 @@ def _table2(result: dict) -> Part:
     series = []
     for index, dataset in enumerate(datasets):
         chosen = [best(dataset, training, among=METRIC_ATTACKS) for training in trainings]
-        series.append(_points(f"{dataset}, ours", [place + 0.08 * index for place in range(3)], chosen))
+        series.append(_points(f"{dataset}, ours", [position + 0.08 * index for position in range(3)], chosen))
     for index, dataset in enumerate(("Purchase100", "Texas100")):
         values = [max(BY_ADV_REG[f"{dataset}, {training}"][1][1:]) for training in trainings]
-        series.append(
-            Series(
-                f"{dataset}, paper",
-                [place + 0.08 * (index + 2) for place in range(3)],
-                values,
-                paper=True,
-                style="points",
-            )
-        )
+        series.append(published(f"{dataset}, paper", range(3), values, shift=0.08 * (index + 2)))
     name = "systematic_evaluation_table2.svg"
     alternative = (
         "Accuracy of the best metric attack without a defence, with AdvReg and with early stopping: ours on two "
         "datasets, published on two others."
     )
-    drawn = picture([[Panel("Table 2", series, Axes(y=(50, 100), names=trainings, y_label="%"))]], alternative)
+    svg = picture([[Panel("Table 2", series, Axes(y=(50, 100), names=trainings, y_label="%"))]], alternative)
     text = image(
         name,
         alternative,
@@ -250,7 +239,7 @@ def _table2(result: dict) -> Part:
         "table2_models.csv": csv_table(result["fitted"]),
         "table2_paper.csv": _published_defences(),
     }
-    return Part(rows=tuple(rows), text=text, pictures={name: drawn}, tables=tables)
+    return Part(rows=tuple(rows), text=text, pictures={name: svg}, tables=tables)
 
 
 def _no_better(defended: dict, early: dict, targets: int):
@@ -276,9 +265,9 @@ def _published_defences() -> str:
 def _texas_gains() -> dict[tuple[str, str], float]:
     """Return the published gains by training and metric."""
     return {
-        (training, metric): after - before
-        for training, by in TEXAS_THRESHOLDS.items()
-        for metric, (before, after) in by.items()
+        (training, metric): per_class - single
+        for training, metrics in TEXAS_THRESHOLDS.items()
+        for metric, (single, per_class) in metrics.items()
     }
 
 
@@ -297,7 +286,7 @@ def _gain_rows(trained: Sequence[dict]) -> list[dict]:
 def _table3(result: dict) -> Part:
     rows = _gain_rows(result["trained"])
     ours = fmean(row["gain"] for row in rows)
-    published = _texas_gains()
+    texas_gains = _texas_gains()
     row = Row(
         where="Table 3",
         what="a threshold per class instead of one",
@@ -314,13 +303,12 @@ def _table3(result: dict) -> Part:
         _points(
             "gain, ours (Location30)", x, [{"accuracy": row["gain"], "spread": row["gain_spread"]} for row in rows]
         ),
-        Series(
+        published(
             "gain, paper (Texas100)",
-            [place + 0.15 for place in x],
-            [published[row["training"], row["metric"]] for row in rows],
-            paper=True,
+            x,
+            [texas_gains[row["training"], row["metric"]] for row in rows],
             like="gain, ours (Location30)",
-            style="points",
+            shift=0.15,
         ),
     ]
     short = [
@@ -335,14 +323,14 @@ def _table3(result: dict) -> Part:
         "Gain of a threshold per class over one threshold, by defence and metric: ours on Location30 and published "
         "on Texas100."
     )
-    drawn = picture([[Panel("Table 3", series, Axes(names=short, y_label="points"))]], alternative)
+    svg = picture([[Panel("Table 3", series, Axes(names=short, y_label="points"))]], alternative)
     text = image(name, alternative, "Labels: defence and metric.")
 
     def paper(row: dict) -> dict:
         single, per_class = TEXAS_THRESHOLDS[row["training"]][row["metric"]]
         return {"single": single, "per_class": per_class}
 
-    return Part(rows=(row,), text=text, pictures={name: drawn}, tables={"table3.csv": csv_table(rows, paper)})
+    return Part(rows=(row,), text=text, pictures={name: svg}, tables={"table3.csv": csv_table(rows, paper)})
 
 
 def _difficulty_cause() -> str:
@@ -366,9 +354,9 @@ def _difficulty_cause() -> str:
     )
 
 
-def beyond(one: tuple, other: tuple, targets: int) -> bool:
+def beyond(larger: tuple, smaller: tuple, targets: int) -> bool:
     """Tell whether a (mean, standard deviation) over targets is larger by two standard errors; never with one target."""
-    (high, high_deviation), (low, low_deviation) = one, other
+    (high, high_deviation), (low, low_deviation) = larger, smaller
     if high_deviation is None or low_deviation is None:
         return False
     return high - low > 2 * hypot(high_deviation, low_deviation) / sqrt(targets)
@@ -386,8 +374,8 @@ def _difficulty(result: dict) -> Part:
 def _table5(result: dict) -> Part:
     rows = result["outcomes"]
     accuracy = {row["attack"]: row["accuracy"] for row in rows}
-    ahead = accuracy["white_box"] - max(value for name, value in accuracy.items() if name != "white_box")
-    theirs = {
+    advantage = accuracy["white_box"] - max(value for name, value in accuracy.items() if name != "white_box")
+    published_advantages = {
         name: values["white_box"] - max(value for attack, value in values.items() if attack != "white_box")
         for name, values in WHITE_BOX.items()
     }
@@ -396,47 +384,41 @@ def _table5(result: dict) -> Part:
         what="white-box and black-box attacks",
         size="other data",
         detail="Location30 instead of three datasets; 3 targets; a random forest as white box",
-        agrees=YES if ahead < 2 else NO,
+        agrees=YES if advantage < 2 else NO,
         finding=(
-            f"white box (here a random forest) minus best black box {ahead:+.1f} points (published "
-            f"{min(theirs.values()):+.1f} to {max(theirs.values()):+.1f})."
+            f"white box (here a random forest) minus best black box {advantage:+.1f} points (published "
+            f"{min(published_advantages.values()):+.1f} to {max(published_advantages.values()):+.1f})."
         ),
         results=("table5",),
     )
     x = list(range(len(rows)))
     series = [_points("Location30, ours", x, rows)]
     for index, (dataset, values) in enumerate(WHITE_BOX.items(), start=1):
-        series.append(
-            Series(
-                f"{dataset}, paper",
-                [place + 0.1 * index for place in x],
-                [values[row["attack"]] for row in rows],
-                paper=True,
-                style="points",
-            )
-        )
+        series.append(published(f"{dataset}, paper", x, [values[row["attack"]] for row in rows], shift=0.1 * index))
     name = "systematic_evaluation_table5.svg"
     alternative = (
         "Accuracy of the white-box attack and five black-box attacks: ours on Location30, published on three other "
         "datasets."
     )
-    drawn = picture(
+    svg = picture(
         [[Panel("Table 5", series, Axes(y=(50, 100), names=[row["attack"] for row in rows], y_label="%"))]], alternative
     )
     text = image(name, alternative, "Our networks fit all members, so attacks are stronger.")
-    published = {attack: {dataset: values[attack] for dataset, values in WHITE_BOX.items()} for attack in accuracy}
+    by_attack = {attack: {dataset: values[attack] for dataset, values in WHITE_BOX.items()} for attack in accuracy}
     return Part(
         rows=(row,),
         text=text,
-        pictures={name: drawn},
-        tables={"table5.csv": csv_table(rows, lambda row: published[row["attack"]])},
+        pictures={name: svg},
+        tables={"table5.csv": csv_table(rows, lambda row: by_attack[row["attack"]])},
     )
 
 
 def _table7(result: dict) -> Part:
     accuracy = {row["attack"]: row["accuracy"] for row in result["attacked"]}
     ours = max(accuracy[name] for name in METRIC_ATTACKS) - accuracy["attack network"]
-    theirs = [max(values[name] for name in METRIC_ATTACKS) - values["attack network"] for values in IMAGES.values()]
+    published_gaps = [
+        max(values[name] for name in METRIC_ATTACKS) - values["attack network"] for values in IMAGES.values()
+    ]
     row = Row(
         where="Table 7",
         what="models of images",
@@ -444,25 +426,25 @@ def _table7(result: dict) -> Part:
         detail="CIFAR100 features instead of CH-MNIST and Car196; 1 target",
         agrees=YES if ours > 0 else NO,
         finding=(
-            f"best metric minus network {ours:+.1f} points (published {min(theirs):+.1f} and {max(theirs):+.1f})."
+            f"best metric minus network {ours:+.1f} points (published {min(published_gaps):+.1f} and {max(published_gaps):+.1f})."
         ),
         results=("table7",),
     )
-    published = csv_table(
+    csv_text = csv_table(
         result["attacked"], lambda row: {name: values[row["attack"]] for name, values in IMAGES.items()}
     )
-    return Part(rows=(row,), text="", pictures={}, tables={"table7.csv": published})
+    return Part(rows=(row,), text="", pictures={}, tables={"table7.csv": csv_text})
 
 
 def _figure3(result: dict) -> Part:
     rows = result["calibrated"]
     errors = {(row["dataset"], row["training"], row["estimate"]): _rmse(row) for row in rows}
     trainings = list(dict.fromkeys(row["training"] for row in rows))
-    made = []
+    summary_rows = []
     if (LOCATION, NO_DEFENCE, RISK) in errors:
         risk, network = (errors[LOCATION, NO_DEFENCE, estimate] for estimate in (RISK, NETWORK))
-        ratio = fmean(second / first for first, second in RMSE.values())
-        made = [
+        ratio = fmean(rmse_name / calibration_name for calibration_name, rmse_name in RMSE.values())
+        summary_rows = [
             Row(
                 where="Figure 3",
                 what="calibration of the risk score",
@@ -471,8 +453,8 @@ def _figure3(result: dict) -> Part:
                 agrees=YES if risk <= LIMIT else NO,
                 finding=(
                     f"the score's RMSE is {risk:.2f} (published "
-                    f"{min(first for first, _ in RMSE.values()):.2f} to "
-                    f"{max(first for first, _ in RMSE.values()):.2f})."
+                    f"{min(calibration_name for calibration_name, _ in RMSE.values()):.2f} to "
+                    f"{max(calibration_name for calibration_name, _ in RMSE.values()):.2f})."
                 ),
                 results=("figure3",),
             ),
@@ -495,19 +477,21 @@ def _figure3(result: dict) -> Part:
             if (row["dataset"], row["estimate"]) == (dataset, RISK)
             and row["training"] in (NO_DEFENCE, ADV_REG, EARLY, MEMGUARD)
         ]
-        series.append(Series("calibrated", (0, 1), (0, 1), paper=True, style="curve"))
+        series.append(published("calibrated", (0, 1), (0, 1), style="curve"))
         panels.append(
             Panel(dataset, series, Axes(x=(0, 1), y=(0, 1), x_label="risk score", y_label="share of members"))
         )
-    first = "systematic_evaluation_figure3.svg"
-    one = (
+    calibration_name = "systematic_evaluation_figure3.svg"
+    calibration_text = (
         "Share of members among records against their risk score, by defence and dataset, with the diagonal of a "
         "calibrated score."
     )
-    second = "systematic_evaluation_rmse.svg"
-    two = "RMSE of the risk score and of the attack network by model: ours on Location30 and the published values."
+    rmse_name = "systematic_evaluation_rmse.svg"
+    rmse_text = (
+        "RMSE of the risk score and of the attack network by model: ours on Location30 and the published values."
+    )
     ours = [training for training in trainings if (LOCATION, training, RISK) in errors]
-    left = [
+    our_series = [
         Series(
             f"{estimate}, ours",
             list(range(len(ours))),
@@ -516,74 +500,68 @@ def _figure3(result: dict) -> Part:
         )
         for estimate in (RISK, NETWORK)
     ]
-    right = [
-        Series(
+    paper_series = [
+        published(
             f"{estimate}, paper",
             list(range(len(RMSE))),
             [values[index] for values in RMSE.values()],
-            paper=True,
             like=f"{estimate}, ours",
-            style="points",
         )
         for index, estimate in enumerate((RISK, NETWORK))
     ]
     text = "\n".join(
         [
             "## The privacy risk score (Figures 2 to 12, Table 6)\n",
-            image(first, one, "First target (Figure 3)."),
-            image(second, two, "Above: our models and the authors' predictions. Below: published."),
+            image(calibration_name, calibration_text, "First target (Figure 3)."),
+            image(rmse_name, rmse_text, "Above: our models and the authors' predictions. Below: published."),
         ]
     )
     axes = {"y": (0, 0.35), "y_label": "RMSE"}
     paper_names = [name.replace("adversarial regularisation", "AdvReg") for name in RMSE]
     grid = [
-        [Panel("Location30, ours", left, Axes(names=ours, **axes))],
-        [Panel("paper", right, Axes(names=paper_names, **axes))],
+        [Panel("Location30, ours", our_series, Axes(names=ours, **axes))],
+        [Panel("paper", paper_series, Axes(names=paper_names, **axes))],
     ]
-    pictures = {first: picture([panels], one), second: picture(grid, two)}
-    return Part(rows=tuple(made), text=text, pictures=pictures, tables={"figure3.csv": csv_table(rows)})
+    pictures = {calibration_name: picture([panels], calibration_text), rmse_name: picture(grid, rmse_text)}
+    return Part(rows=tuple(summary_rows), text=text, pictures=pictures, tables={"figure3.csv": csv_table(rows)})
 
 
 def _figure4(result: dict) -> Part:
     errors = {row["training"]: _rmse(row) for row in result["calibrated"]}
-    off = [f"{name} ({value:.2f})" for name, value in errors.items() if value >= RMSE_ARCHITECTURES]
+    above = [f"{name} ({value:.2f})" for name, value in errors.items() if value >= RMSE_ARCHITECTURES]
     row = Row(
         where="Figure 4",
         what="risk score of seven architectures",
         size="other data",
         detail=f"{LOCATION_ONLY}; 1 target",
-        agrees=verdict(len(errors) - len(off), len(errors)),
-        finding=f"RMSE is below {RMSE_ARCHITECTURES} for {len(errors) - len(off)} of {len(errors)} architectures (published: all)"
-        + (f"; not for {', '.join(off)}." if off else "."),
+        agrees=verdict(len(errors) - len(above), len(errors)),
+        finding=(
+            f"RMSE is below {RMSE_ARCHITECTURES} for {len(errors) - len(above)} of {len(errors)} architectures "
+            "(published: all)" + (f"; not for {', '.join(above)}." if above else ".")
+        ),
         results=("figure4",),
     )
     x = list(range(len(errors)))
-    own = [row["rmse"][0] for row in result["calibrated"]]
+    intervals = [row["rmse"][0] for row in result["calibrated"]]
     series = [
         Series(
             "RMSE, ours",
             x,
-            [value for value, _, _ in own],
-            low=[low for _, low, _ in own],
-            high=[high for _, _, high in own],
+            [value for value, _, _ in intervals],
+            low=[low for _, low, _ in intervals],
+            high=[high for _, _, high in intervals],
             style="points",
         ),
-        Series(
-            "largest RMSE, paper",
-            (-0.5, len(x) - 0.5),
-            (RMSE_ARCHITECTURES, RMSE_ARCHITECTURES),
-            paper=True,
-            style="curve",
-        ),
+        published("largest RMSE, paper", (-0.5, len(x) - 0.5), (RMSE_ARCHITECTURES, RMSE_ARCHITECTURES), style="curve"),
     ]
     name = "systematic_evaluation_figure4.svg"
     alternative = (
         "RMSE of the risk score for seven architectures with 95% confidence intervals, and the largest published RMSE."
     )
-    drawn = picture([[Panel("Figure 4", series, Axes(y=(0, 0.25), names=list(errors), y_label="RMSE"))]], alternative)
+    svg = picture([[Panel("Figure 4", series, Axes(y=(0, 0.25), names=list(errors), y_label="RMSE"))]], alternative)
     text = image(name, alternative, "Labels: activation, width, depth.")
     tables = {"figure4.csv": csv_table(result["calibrated"]), "figure4_aligned.csv": csv_table(result["aligned"])}
-    return Part(rows=(row,), text=text, pictures={name: drawn}, tables=tables)
+    return Part(rows=(row,), text=text, pictures={name: svg}, tables=tables)
 
 
 def _figure2(result: dict) -> Part:
@@ -608,13 +586,13 @@ def _figure2(result: dict) -> Part:
     )
     name = "systematic_evaluation_figure2.svg"
     alternative = "Training and test accuracy against epochs, without a defence and with AdvReg, on Location30."
-    drawn = picture(
+    svg = picture(
         [[Panel("Figure 2, Location30", series, Axes(y=(0, 100), x_label="epochs", y_label="%"))]], alternative
     )
     return Part(
         rows=(row,),
         text=image(name, alternative, "Means over targets. The paper prints no values."),
-        pictures={name: drawn},
+        pictures={name: svg},
         tables={"figure2.csv": csv_table(rows)},
     )
 
@@ -622,9 +600,9 @@ def _figure2(result: dict) -> Part:
 def _figure5(result: dict) -> Part:
     rows = result["spreads"]
     above = next((row["above"][0] for row in rows if row["training"] == AUTHORS_MEMGUARD), None)
-    made = ()
+    summary_rows = ()
     if above is not None:
-        made = (
+        summary_rows = (
             Row(
                 where="Figures 1, 5 and 6",
                 what="distribution of members' risk scores",
@@ -650,7 +628,10 @@ def _figure5(result: dict) -> Part:
     alternative = "Cumulative distribution of members' risk scores, by model and dataset."
     text = image(name, alternative, "Figures 5 and 6. The paper prints one value.")
     return Part(
-        rows=made, text=text, pictures={name: picture([panels], alternative)}, tables={"figure5.csv": csv_table(rows)}
+        rows=summary_rows,
+        text=text,
+        pictures={name: picture([panels], alternative)},
+        tables={"figure5.csv": csv_table(rows)},
     )
 
 
@@ -660,34 +641,40 @@ def _figure10(result: dict) -> Part:
         dataset: max((row for row in rows if row["dataset"] == dataset), key=lambda row: row["distance"])["prior"]
         for dataset in dict.fromkeys(row["dataset"] for row in rows)
     }
-    published = max(DISTANCES, key=DISTANCES.__getitem__)
+    published_peak = max(DISTANCES, key=DISTANCES.__getitem__)
     row = Row(
         where="Figure 10",
         what="risk scores under other priors",
         size="other data",
         detail=OTHER_DATA,
-        agrees=YES if set(peaks.values()) == {published} else NO,
+        agrees=YES if set(peaks.values()) == {published_peak} else NO,
         finding=(
             "the distance to the prior is largest at "
-            f"{', '.join(f'{prior:g} ({name})' for name, prior in peaks.items())}; published {published:g}."
+            f"{', '.join(f'{prior:g} ({name})' for name, prior in peaks.items())}; published {published_peak:g}."
         ),
         results=("figure10",),
     )
     series = []
     for dataset in peaks:
-        own = [row for row in rows if row["dataset"] == dataset]
-        series.append(Series(f"{dataset}, ours", [row["prior"] for row in own], [row["distance"] for row in own]))
-    series.append(Series("Purchase100, paper", list(DISTANCES), list(DISTANCES.values()), paper=True))
+        rows_of_dataset = [row for row in rows if row["dataset"] == dataset]
+        series.append(
+            Series(
+                f"{dataset}, ours",
+                [row["prior"] for row in rows_of_dataset],
+                [row["distance"] for row in rows_of_dataset],
+            )
+        )
+    series.append(published("Purchase100, paper", list(DISTANCES), list(DISTANCES.values()), style="line"))
     name = "systematic_evaluation_figure10.svg"
     alternative = (
         "Mean risk score of members minus the prior, against the prior: ours on two datasets and the published values."
     )
-    drawn = picture(
+    svg = picture(
         [[Panel("Figure 10", series, Axes(x=(0, 1), x_label="prior", y_label="mean score minus prior"))]], alternative
     )
     text = image(name, alternative, "Models without a defence.")
     tables = {"figure10.csv": csv_table(rows, lambda row: {"distance": DISTANCES[row["prior"]]})}
-    return Part(rows=(row,), text=text, pictures={name: drawn}, tables=tables)
+    return Part(rows=(row,), text=text, pictures={name: svg}, tables=tables)
 
 
 def _table6(result: dict) -> Part:
@@ -709,20 +696,22 @@ def _table6(result: dict) -> Part:
     thresholds = list(dict.fromkeys(row["threshold"] for row in rows))
     series = []
     for training in (NO_DEFENCE, ADV_REG):
-        own = [row for row in rows if (row["dataset"], row["training"]) == (LOCATION, training)]
+        rows_of_model = [row for row in rows if (row["dataset"], row["training"]) == (LOCATION, training)]
         series.append(
             Series(
-                f"Location30, {training}, ours", [row["threshold"] for row in own], [row["precision"] for row in own]
+                f"Location30, {training}, ours",
+                [row["threshold"] for row in rows_of_model],
+                [row["precision"] for row in rows_of_model],
             )
         )
     for model in ("Texas100, no defence", "Purchase100, adversarial regularisation"):
         values = [precision for precision, _ in CONFIDENT[model]]
-        series.append(Series(f"{model}, paper", thresholds, values, paper=True))
+        series.append(published(f"{model}, paper", thresholds, values, style="line"))
     name = "systematic_evaluation_table6.svg"
     alternative = (
         "Precision against the threshold of the risk score: ours on Location30, published on Texas100 and Purchase100."
     )
-    drawn = picture(
+    svg = picture(
         [
             [
                 Panel(
@@ -738,7 +727,7 @@ def _table6(result: dict) -> Part:
     return Part(
         rows=(row,),
         text=image(name, alternative, "Models without a defence and with AdvReg."),
-        pictures={name: drawn},
+        pictures={name: svg},
         tables=tables,
     )
 
@@ -746,7 +735,7 @@ def _table6(result: dict) -> Part:
 def _rises(rows: Sequence[dict]) -> bool:
     """Tell whether precision never falls as the threshold rises."""
     ordered = sorted((row for row in rows if row["precision"] is not None), key=lambda row: row["threshold"])
-    return all(after["precision"] >= before["precision"] for before, after in pairwise(ordered))
+    return all(higher["precision"] >= lower["precision"] for lower, higher in pairwise(ordered))
 
 
 def _published_confident(thresholds: Sequence[float]) -> str:
@@ -760,16 +749,17 @@ def _published_confident(thresholds: Sequence[float]) -> str:
 
 def _figure7(result: dict) -> Part:
     ranked = {row["of"]: row for row in result["ranked"]}
-    own = ranked["sensitivity"]
-    significant = own["p_value"] is not None and own["p_value"] < 0.05
+    sensitivity = ranked["sensitivity"]
+    significant = sensitivity["p_value"] is not None and sensitivity["p_value"] < 0.05
     row = Row(
         where="Figure 7",
         what="risk score and sensitivity",
         size="other data",
-        detail=f"{own['members']} members of one Location30 target",
-        agrees=(YES if own["spearman"] > 0 else NO) if significant else OPEN,
+        detail=f"{sensitivity['members']} members of one Location30 target",
+        agrees=(YES if sensitivity["spearman"] > 0 else NO) if significant else OPEN,
         finding=(
-            f"Spearman {own['spearman']:+.2f} over {own['members']} members (p = {own['p_value']:.2f}); paper: a rise."
+            f"Spearman {sensitivity['spearman']:+.2f} over {sensitivity['members']} members "
+            f"(p = {sensitivity['p_value']:.2f}); paper: a rise."
         ),
         results=("figure7",),
     )
@@ -781,13 +771,13 @@ def _figure7(result: dict) -> Part:
     ]
     name = "systematic_evaluation_figure7.svg"
     alternative = "Logarithm of the ratio of modified entropies against the risk score, for members of one target."
-    drawn = picture(
+    svg = picture(
         [[Panel("Figure 7, Location30", series, Axes(x=(0, 1), x_label="risk score", y_label="log ratio"))]],
         alternative,
     )
     text = image(name, alternative, "The paper prints no values.")
     tables = {"figure7.csv": csv_table(rows), "figure7_correlations.csv": csv_table(result["ranked"])}
-    return Part(rows=(row,), text=text, pictures={name: drawn}, tables=tables)
+    return Part(rows=(row,), text=text, pictures={name: svg}, tables=tables)
 
 
 def _figure8(result: dict) -> Part:
@@ -899,12 +889,12 @@ def _recipe(result: dict) -> Part:
         name: _rmse(next(row for row in chosen("calibrated", of) if row["estimate"] == NETWORK))
         for name, of in sources.items()
     }
-    small, same, half = sources
-    fitted = chosen("calibrated", sources[small])[0]["test_accuracy"]
-    (_, test), (_, _, *published) = BY_MEMGUARD["Location30, no defence"]
-    accuracies = [gains[small][metric]["per_class"] for metric in ("confidence", "entropy", "mentr")]
-    near = abs(fitted - test) <= GUESS and all(
-        abs(ours - paper) <= GUESS for ours, paper in zip(accuracies, published, strict=True)
+    of_500, of_1000, of_target = sources
+    fitted = chosen("calibrated", sources[of_500])[0]["test_accuracy"]
+    (_, test), (_, _, *published_attacks) = BY_MEMGUARD["Location30, no defence"]
+    accuracies = [gains[of_500][metric]["per_class"] for metric in ("confidence", "entropy", "mentr")]
+    close = abs(fitted - test) <= GUESS and all(
+        abs(ours - paper) <= GUESS for ours, paper in zip(accuracies, published_attacks, strict=True)
     )
     mean = {name: fmean(gain["gain"] for gain in of.values()) for name, of in gains.items()}
     correlations = next(row for row in result["gaps"] if (row["dataset"], row["training"]) == (PUBLIC, NO_DEFENCE))
@@ -916,9 +906,9 @@ def _recipe(result: dict) -> Part:
             what="Location30 without a defence, trained by us",
             size="full",
             detail=f"{detail}; shadow model of 500, as the authors'",
-            agrees=YES if near else OPEN,
+            agrees=YES if close else OPEN,
             finding=(
-                f"test accuracy {fitted:.1f}, attacks {_listed(accuracies)} (published {test}, {_listed(published)})."
+                f"test accuracy {fitted:.1f}, attacks {_listed(accuracies)} (published {test}, {_listed(published_attacks)})."
             ),
             results=("recipe",),
         ),
@@ -927,10 +917,10 @@ def _recipe(result: dict) -> Part:
             what="a threshold per class instead of one",
             size="other data",
             detail=f"Location30 instead of Texas100; {detail}",
-            agrees=YES if mean[half] > 1 else NO,
+            agrees=YES if mean[of_target] > 1 else NO,
             finding=(
-                f"{mean[small]:+.1f}, {mean[same]:+.1f} and {mean[half]:+.1f} points on average (shadow model of 500, of "
-                "1,000, half of the target's records)."
+                f"{mean[of_500]:+.1f}, {mean[of_1000]:+.1f} and {mean[of_target]:+.1f} points on average (shadow model of 500, "
+                "of 1,000, half of the target's records)."
             ),
             results=("recipe",),
         ),
@@ -939,8 +929,8 @@ def _recipe(result: dict) -> Part:
             what="calibration of the risk score",
             size="other data",
             detail=f"Location30 instead of Purchase100 and Texas100; {detail}",
-            agrees=YES if errors[same] <= LIMIT else NO,
-            finding=f"RMSE {errors[small]:.2f}, {errors[same]:.2f} and {errors[half]:.2f}, in this order.",
+            agrees=YES if errors[of_1000] <= LIMIT else NO,
+            finding=f"RMSE {errors[of_500]:.2f}, {errors[of_1000]:.2f} and {errors[of_target]:.2f}, in this order.",
             results=("recipe",),
         ),
         Row(
@@ -967,7 +957,7 @@ def _recipe(result: dict) -> Part:
     series = [
         _points(
             f"{metric}, gain",
-            [place + 0.1 * index - 0.1 for place in x],
+            [position + 0.1 * index - 0.1 for position in x],
             [{"accuracy": of[metric]["gain"], "spread": of[metric]["gain_spread"]} for of in gains.values()],
         )
         for index, metric in enumerate(("confidence", "entropy", "mentr"))
@@ -977,13 +967,8 @@ def _recipe(result: dict) -> Part:
         Series("risk score, RMSE", x, list(errors.values()), style="points"),
         Series("attack network, RMSE", x, list(networks.values()), style="points"),
         *(
-            Series(
-                f"{name} RMSE of the score, paper",
-                (-0.5, 2.5),
-                (value, value),
-                paper=True,
-                like="risk score, RMSE",
-                style="curve",
+            published(
+                f"{name} RMSE of the score, paper", (-0.5, 2.5), (value, value), like="risk score, RMSE", style="curve"
             )
             for name, value in (("smallest", low), ("largest", high))
         ),

@@ -1,9 +1,9 @@
-"""Figure 7: what a model says of a member once it is trained without it, against the member's risk score.
+"""Figure 7: sensitivity of a model to the removal of a member, against the member's risk score.
 
-The paper's sensitivity is the logarithm of a ratio, the modified entropy of a model trained without the record by that of the
-target. The target's own entropy is in the denominator, and it is what the risk score is read from: a member whom this target
-happens to fit closely has a larger score and a larger ratio, whatever removing it does. So the same ratio is taken with models
-that are trained anew *on* the record, where nothing is removed; the difference of the two is what removal does.
+The paper's sensitivity is the logarithm of a ratio: the modified entropy of a model trained without the record divided by
+that of the target. The target's entropy also determines the risk score. A member that this target happens to fit closely
+therefore has a larger score and a larger ratio, whether or not removal changes anything. As a control, the same ratio is
+computed with models that are trained again on all members. The difference of the two is the effect of removal.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from papers.systematic_evaluation.pairs import Study, fitted, logits, mentr, sid
 from papers.systematic_evaluation.risk_scores import risk_scores
 
 SMALLEST = 1e-10  # entropies below it count as this, as in the risk score
-WITH = 2  # models trained anew on all members
+WITH = 2  # models trained again on all members
 MEMBERS = 60  # removed, each from a separate model
 _WITHOUT, _WITH = 10, 11  # streams of the seeds; a target and its shadow have 0 and 1
 
@@ -31,7 +31,7 @@ class Removed:
 
     Args:
         sensitivity: the paper's, over the models trained without the member.
-        chance: the same ratio with models trained anew on all members.
+        chance: the same ratio with models trained again on all members.
     """
 
     dataset: str
@@ -42,7 +42,7 @@ class Removed:
 
 @dataclass(frozen=True)
 class Ranked:
-    """Spearman's correlation with the risk score over the members looked at, and its p-value."""
+    """Spearman's correlation with the risk score over the chosen members, and its p-value."""
 
     dataset: str
     of: str
@@ -55,42 +55,46 @@ class Ranked:
 def sensitivity(
     study: Study, records: Records, place: Path, *, repeats: int, members: int | None = None
 ) -> tuple[list[Removed], list[Ranked]]:
-    """Members spread evenly over the ranks of the first target's risk scores, each left out of ``repeats`` models."""
+    """Remove members with evenly spaced ranks of the first target's risk score, each from ``repeats`` models."""
     pair, rows = trained(study, records, place, seed=0), side(study, records, 0, 0)
-    inside, member = rows[: study.members], pair.target.member
+    training, member = rows[: study.members], pair.target.member
     positions = np.arange(len(rows)) if pair.positions is None else pair.positions
-    attacked, scores, entropies = positions[member], risk_scores(pair)[member], _log(mentr(pair.target)[member])
-    order = np.argsort(scores, kind="stable")
-    taken = order[np.linspace(0, len(order) - 1, min(members or MEMBERS, len(order))).round().astype(int)]
-    chosen, risks, own = attacked[taken], scores[taken], entropies[taken]
-    anew = np.mean([_said(study, records, inside, inside[chosen], [0, _WITH, k]) for k in range(WITH)], axis=0)
-    found = []
-    for place_of, risk, before, with_it in zip(chosen, risks, own, anew, strict=True):
-        rest = np.delete(inside, place_of)
-        seeds = ([0, _WITHOUT, int(place_of), k] for k in range(repeats))
-        without = np.mean([_said(study, records, rest, inside[[place_of]], seed) for seed in seeds])
-        found.append(Removed(study.name, float(risk), float(without - before), float(with_it - before)))
-    return found, _ranked(study.name, found, repeats)
+    scores, entropies = risk_scores(pair)[member], _log(mentr(pair.target)[member])
+    by_score = np.argsort(scores, kind="stable")
+    chosen = by_score[np.linspace(0, len(by_score) - 1, min(members or MEMBERS, len(by_score))).round().astype(int)]
+    removed_rows = positions[member][chosen]
+    again = np.mean(
+        [_log_mentr(study, records, training, training[removed_rows], [0, _WITH, k]) for k in range(WITH)], axis=0
+    )
+    removals = []
+    for row, score, target, retrained in zip(removed_rows, scores[chosen], entropies[chosen], again, strict=True):
+        others = np.delete(training, row)
+        seeds = ([0, _WITHOUT, int(row), k] for k in range(repeats))
+        without = np.mean([_log_mentr(study, records, others, training[[row]], seed) for seed in seeds])
+        removals.append(Removed(study.name, float(score), float(without - target), float(retrained - target)))
+    return removals, _ranked(study.name, removals, repeats)
 
 
-def _ranked(dataset: str, found: list[Removed], models: int) -> list[Ranked]:
-    risks = [one.risk for one in found]
-    kinds = {
-        "sensitivity": [one.sensitivity for one in found],
-        "trained anew": [one.chance for one in found],
-        "difference": [one.sensitivity - one.chance for one in found],
+def _ranked(dataset: str, removals: list[Removed], models: int) -> list[Ranked]:
+    risks = [removed.risk for removed in removals]
+    measures = {
+        "sensitivity": [removed.sensitivity for removed in removals],
+        "trained again": [removed.chance for removed in removals],
+        "difference": [removed.sensitivity - removed.chance for removed in removals],
     }
     rows = []
-    for name, values in kinds.items():
+    for name, values in measures.items():
         result = spearmanr(risks, values)
-        rows.append(Ranked(dataset, name, len(found), models, float(result.statistic), float(result.pvalue)))
+        rows.append(Ranked(dataset, name, len(removals), models, float(result.statistic), float(result.pvalue)))
     return rows
 
 
-def _said(study: Study, records: Records, training: np.ndarray, asked: np.ndarray, seed: list[int]) -> np.ndarray:
-    """(asked,) logarithms of the modified entropies that a model trained on some rows gives others."""
+def _log_mentr(
+    study: Study, records: Records, training: np.ndarray, queried: np.ndarray, seed: list[int]
+) -> np.ndarray:
+    """Return the logarithms of the modified entropies of some records under a model trained on others."""
     module = fitted(study, records, training, seed)
-    return _log(gl.models.Logits().signals(logits(module, records.x[asked]), records.y[asked])["mentr"])
+    return _log(gl.models.Logits().signals(logits(module, records.x[queried]), records.y[queried])["mentr"])
 
 
 def _log(values: np.ndarray) -> np.ndarray:

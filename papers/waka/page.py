@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from papers.pages import NO, OPEN, YES, Page, Part, Row, Size, compose, csv_table, existing, image, table, verdict
-from papers.pictures import Axes, Panel, Series, picture
+from papers.pages import NO, OPEN, YES, Page, Part, Row, Size, Texts, csv_table, image, page_of, table, verdict
+from papers.pictures import Axes, Panel, Series, picture, published
 from papers.waka.onion import GRID
 from papers.waka.published import ONION, RATE, SECONDS, SPEARMAN, SPEARMAN_WITH_LIRA, TPR
 from papers.waka.results import read
@@ -25,13 +25,11 @@ SETTING = """## Setting
 SIZES = "IMDB 5,000 records (paper 25,000), CIFAR10 with other features; Adult and Bank full"
 NAMES = {"adult": "Adult", "bank": "Bank", "cifar10": "CIFAR10", "imdb": "IMDB"}
 WAYS = ("nothing", "random", "asr", "self-waka", "self-shapley", "test-waka", "test-shapley")
+TEXTS = Texts("waka", "Mesana et al. (2024): WaKA", INTRODUCTION, SETTING)
 
 
 def page() -> Page:
-    runs = existing(PARTS, read)
-    parts = [PARTS[name](result) for name, result in runs.items()]
-    title = "Mesana et al. (2024): WaKA"
-    return compose("waka", title, INTRODUCTION, parts, runs, setting=SETTING)
+    return page_of(TEXTS, PARTS, read)
 
 
 def _size(result: dict) -> tuple[Size, str]:
@@ -46,43 +44,43 @@ def _table1(result: dict) -> Part:
     ours = [row["percentiles"]["self-waka"] for row in rows]
     paper = [SPEARMAN[row["dataset"]][row["k"]] for row in rows]
     exact = [row["exact"] for row in rows]
-    near = sum(abs(one - other) <= 0.05 for one, other in zip(ours, paper, strict=True))
+    close = sum(
+        abs(our_value - published_value) <= 0.05 for our_value, published_value in zip(ours, paper, strict=True)
+    )
     row = Row(
         where="Table I",
         what="Spearman correlation of self-WaKA with ASR",
         size="other data",
         detail=SIZES,
-        agrees=verdict(near, len(rows)),
+        agrees=verdict(close, len(rows)),
         finding=(
             f"over percentiles {min(ours):.2f} to {max(ours):.2f} (published {min(paper):.2f} to {max(paper):.2f}), "
-            f"{near} of {len(rows)} within 0.05; with the best attack's exact success rate above {min(exact) - 0.005:.2f}."
+            f"{close} of {len(rows)} within 0.05; with the best attack's exact success rate above {min(exact) - 0.005:.2f}."
         ),
         results=("table1",),
     )
-    places = list(range(len(rows)))
+    positions = list(range(len(rows)))
     names = [f"{NAMES.get(row['dataset'], row['dataset'])}, {row['k']}" for row in rows]
     correlations = [
-        Series("over percentiles, ours", places, ours, style="points"),
-        Series(
-            "paper",
-            [place + 0.12 for place in places],
-            paper,
-            paper=True,
-            like="over percentiles, ours",
-            style="points",
-        ),
+        Series("over percentiles, ours", positions, ours, style="points"),
+        published("paper", positions, paper, like="over percentiles, ours", shift=0.12),
         Series(
             "over records, ours",
-            [place - 0.12 for place in places],
+            [position - 0.12 for position in positions],
             [row["spearman"]["self-waka"] for row in rows],
             style="points",
         ),
-        Series("with the best attack, ours", [place + 0.24 for place in places], exact, style="points"),
+        Series("with the best attack, ours", [position + 0.24 for position in positions], exact, style="points"),
     ]
-    first = "waka_correlation.svg"
-    one = "Spearman correlation of self-WaKA with the attack success rate, by dataset and K: ours and the published values."
-    second = "waka_success.svg"
-    two = "Mean attack success rate in each tenth of the records, ordered by self-WaKA, by dataset for K = 1 and K = 5."
+    correlation_name = "waka_correlation.svg"
+    correlation_text = (
+        "Spearman correlation of self-WaKA with the attack success rate, by dataset and K: ours and the published "
+        "values."
+    )
+    success_name = "waka_success.svg"
+    success_text = (
+        "Mean attack success rate in each tenth of the records, ordered by self-WaKA, by dataset for K = 1 and K = 5."
+    )
     panels = [
         Panel(
             f"K = {k}",
@@ -100,28 +98,33 @@ def _table1(result: dict) -> Part:
             "## Self-WaKA and attack success (Tables I and II, Figures 1 and 2)\n",
             "At K = 5 the ASR is noisy: two halves of the games correlate less with each other than with self-WaKA.\n",
             image(
-                first,
-                one,
+                correlation_name,
+                correlation_text,
                 "Labels: dataset and K. The paper does not state whether it correlates over records or percentiles.",
             ),
-            image(second, two, "Figure 1. The paper prints no values."),
+            image(success_name, success_text, "Figure 1. The paper prints no values."),
         ]
     )
-    drawn = picture([[Panel("Table I", correlations, Axes(names=names, y_label="Spearman"))]], one)
+    svg = picture([[Panel("Table I", correlations, Axes(names=names, y_label="Spearman"))]], correlation_text)
     tables = {"table1.csv": csv_table(rows, lambda row: {"spearman": SPEARMAN[row["dataset"]][row["k"]]})}
-    return Part(rows=(row,), text=text, pictures={first: drawn, second: picture([panels], two)}, tables=tables)
+    return Part(
+        rows=(row,),
+        text=text,
+        pictures={correlation_name: svg, success_name: picture([panels], success_text)},
+        tables=tables,
+    )
 
 
 def _table2(result: dict) -> Part:
     rows = result["rates"]
     gaps = [abs(row["asr"] - RATE[row["dataset"]][row["model"]]) for row in rows]
-    near = sum(gap <= 0.025 for gap in gaps)
+    close = sum(gap <= 0.025 for gap in gaps)
     row = Row(
         where="Table II",
         what="mean ASR of K-NN and logistic regression",
         size="other data",
         detail=SIZES,
-        agrees=verdict(near, len(gaps)),
+        agrees=verdict(close, len(gaps)),
         finding=f"our rates differ from the published ones by at most {max(gaps):.3f}; ASR falls from K = 1 to K = 5.",
         results=("table2",),
     )
@@ -134,16 +137,7 @@ def _table2(result: dict) -> Part:
         low, high = ([row["asr"] + sign * 1.96 * row["error"] for row in chosen] for sign in (-1, 1))
         series.append(Series(f"{model}, ours", x, [row["asr"] for row in chosen], low=low, high=high, style="points"))
         paper = [RATE[row["dataset"]][model] for row in chosen]
-        series.append(
-            Series(
-                f"{model}, paper",
-                [value + 0.08 for value in x],
-                paper,
-                paper=True,
-                like=f"{model}, ours",
-                style="points",
-            )
-        )
+        series.append(published(f"{model}, paper", x, paper, like=f"{model}, ours", shift=0.08))
     name = "waka_rates.svg"
     alternative = (
         "Mean attack success rate by dataset for K = 1, K = 5 and logistic regression: ours and the published values."
@@ -161,18 +155,18 @@ def _table2(result: dict) -> Part:
 
 def _figure1(result: dict) -> Part:
     rows = result["shapes"]
-    both = sum(min(ends_above_middle(row["deciles"])) > 0 for row in rows)
-    lowest = sum(row["deciles"][0] == max(row["deciles"]) for row in rows)
+    at_both_ends = sum(min(ends_above_middle(row["deciles"])) > 0 for row in rows)
+    highest_in_lowest = sum(row["deciles"][0] == max(row["deciles"]) for row in rows)
     size, detail = _size(result)
     row = Row(
         where="Figure 1, test values",
         what="ASR against values on a validation set",
         size=size,
         detail=detail,
-        agrees=verdict(both, len(rows)),
+        agrees=verdict(at_both_ends, len(rows)),
         finding=(
-            f"ASR is higher at both ends than in the middle, as published, in {both} of {len(rows)} rows, and highest in "
-            f"the lowest tenth in {lowest}."
+            f"ASR is higher at both ends than in the middle, as published, in {at_both_ends} of {len(rows)} rows, and highest in "
+            f"the lowest tenth in {highest_in_lowest}."
         ),
         results=("figure1",),
     )
@@ -181,24 +175,27 @@ def _figure1(result: dict) -> Part:
 
 def _table3(result: dict) -> Part:
     rows = result["layers"]
-    places = list(dict.fromkeys((row["dataset"], row["k"]) for row in rows))
+    settings = list(dict.fromkeys((row["dataset"], row["k"]) for row in rows))
     cells = {(row["dataset"], row["k"], row["removed_by"]): row for row in rows}
-    known = [key for key in cells if key[2] in ONION["auc"][key[:2]]]
+    published_cells = [key for key in cells if key[2] in ONION["auc"][key[:2]]]
     gaps = {
-        metric: [abs(cells[key][metric] - ONION[metric][key[:2]][key[2]]) for key in known] for metric in ("auc", "tpr")
+        metric: [abs(cells[key][metric] - ONION[metric][key[:2]][key[2]]) for key in published_cells]
+        for metric in ("auc", "tpr")
     }
-    falls = sum(cells[*place, "self-waka"]["auc"] < cells[*place, "nothing"]["auc"] for place in places)
-    further = sum(cells[*place, "self-waka"]["auc"] < cells[*place, "self-waka"]["unchanged_auc"] for place in places)
-    signs = sum(row["regimes"][0] < 0 < row["regimes"][2] for row in result["influences"])
-    made = (
+    falls = sum(cells[*setting, "self-waka"]["auc"] < cells[*setting, "nothing"]["auc"] for setting in settings)
+    below_unchanged = sum(
+        cells[*setting, "self-waka"]["auc"] < cells[*setting, "self-waka"]["unchanged_auc"] for setting in settings
+    )
+    same_signs = sum(row["regimes"][0] < 0 < row["regimes"][2] for row in result["influences"])
+    summary_rows = (
         Row(
             where="Table III",
             what="AUC after removing 10% of the records",
             size="other data",
             detail=SIZES,
-            agrees=verdict(falls, len(places)),
+            agrees=verdict(falls, len(settings)),
             finding=(
-                f"removal by self-WaKA lowers AUC in {falls} of {len(places)} rows; AUCs differ from the published ones by "
+                f"removal by self-WaKA lowers AUC in {falls} of {len(settings)} rows; AUCs differ from the published ones by "
                 f"{_mean(gaps['auc']):.3f} on average, {max(gaps['auc']):.3f} at most."
             ),
             results=("table3",),
@@ -208,7 +205,7 @@ def _table3(result: dict) -> Part:
             what="TPR at 5% FPR after removing 10% of the records",
             size="other data",
             detail=SIZES,
-            agrees=verdict(sum(gap <= 0.05 for gap in gaps["tpr"]), len(known)),
+            agrees=verdict(sum(gap <= 0.05 for gap in gaps["tpr"]), len(published_cells)),
             finding=f"TPRs differ by {_mean(gaps['tpr']):.3f} on average, {max(gaps['tpr']):.3f} at most.",
             results=("table3",),
         ),
@@ -220,7 +217,7 @@ def _table3(result: dict) -> Part:
             agrees=OPEN,
             finding=(
                 "the paper does not define the expected decrease. AUC is lower than under models trained on all records "
-                f"in {further} of {len(places)} rows."
+                f"in {below_unchanged} of {len(settings)} rows."
             ),
             results=("table3",),
         ),
@@ -229,9 +226,9 @@ def _table3(result: dict) -> Part:
             what="change of ASR and change of self-WaKA",
             size="other data",
             detail=SIZES,
-            agrees=verdict(signs, len(result["influences"])),
+            agrees=verdict(same_signs, len(result["influences"])),
             finding=(
-                f"ASR falls where self-WaKA falls and rises where it rises, on {signs} of {len(result['influences'])} "
+                f"ASR falls where self-WaKA falls and rises where it rises, on {same_signs} of {len(result['influences'])} "
                 "datasets."
             ),
             results=("table3",),
@@ -241,14 +238,14 @@ def _table3(result: dict) -> Part:
     panels = []
     for metric, title in (("auc", "AUC"), ("tpr", "TPR at 5% FPR")):
         series = []
-        for dataset in dict.fromkeys(place[0] for place in places):
+        for dataset in dict.fromkeys(setting[0] for setting in settings):
             name = NAMES.get(dataset, dataset)
             ours = [cells[dataset, 1, way][metric] for way in ways]
             paper = [ONION[metric][dataset, 1][way] for way in ways]
             x = list(range(len(ways)))
             series += [
                 Series(f"{name}, ours", x, ours),
-                Series(f"{name}, paper", x, paper, paper=True, like=f"{name}, ours"),
+                published(f"{name}, paper", x, paper, like=f"{name}, ours", style="line"),
             ]
         panels.append([Panel(f"{title}, K = 1", series, Axes(names=ways, x_label="10% removed by", y_label=title))])
     picture_name = "waka_onion.svg"
@@ -268,7 +265,7 @@ def _table3(result: dict) -> Part:
     }
     success = _figure4(result["success"]) if "success" in result else Part()
     return Part(
-        rows=(*made, *success.rows),
+        rows=(*summary_rows, *success.rows),
         text=text + success.text,
         pictures={picture_name: picture(panels, alternative)} | dict(success.pictures),
         tables=tables | dict(success.tables),
@@ -366,16 +363,16 @@ def _figure3(result: dict) -> Part:
 def _figure6(result: dict) -> Part:
     rows = result["curves"]
     datasets = list(dict.fromkeys(row["dataset"] for row in rows))
-    at = rows[0]["shares"].index(0.1)
-    accuracy = {(row["dataset"], row["k"], row["removed_by"]): row["accuracy"][at] for row in rows}
+    index = rows[0]["shares"].index(0.1)
+    accuracy = {(row["dataset"], row["k"], row["removed_by"]): row["accuracy"][index] for row in rows}
     values = list(dict.fromkeys(row["removed_by"] for row in rows))
-    made = []
+    summary_rows = []
     for k in dict.fromkeys(row["k"] for row in rows):
         best = sum(
             accuracy[name, k, "test-shapley"] >= max(accuracy[name, k, value] for value in values) for name in datasets
         )
         worst = sum(accuracy[name, k, "leave-one-out"] <= accuracy[name, k, "random"] + 0.005 for name in datasets)
-        made.append(
+        summary_rows.append(
             Row(
                 where=f"Figure 6, K = {k}",
                 what="accuracy after removing records",
@@ -421,7 +418,7 @@ def _figure6(result: dict) -> Part:
         and row["dataset"] in ("adult", "bank")
     ]
     removed = "; ".join(
-        f"{NAMES[row['dataset']]} from {row['rarest'][0]:.1%} to {row['rarest'][at]:.1%}" for row in rare
+        f"{NAMES[row['dataset']]} from {row['rarest'][0]:.1%} to {row['rarest'][index]:.1%}" for row in rare
     )
     text = "\n".join(
         [
@@ -436,7 +433,7 @@ def _figure6(result: dict) -> Part:
         ]
     )
     return Part(
-        rows=tuple(made),
+        rows=tuple(summary_rows),
         text=text,
         pictures={name: picture(panels, alternative)},
         tables={"figure6.csv": csv_table(rows)},
@@ -465,10 +462,15 @@ def _figure7(result: dict) -> Part:
     for drawn in result["drawn"]:
         series = []
         for number in (*rounds, 0):
-            chosen = [at for at, removed in enumerate(drawn["round"]) if removed == number]
+            chosen = [index for index, removed in enumerate(drawn["round"]) if removed == number]
             label = f"removed in round {number}" if number else "kept"
             series.append(
-                Series(label, [drawn["x"][at] for at in chosen], [drawn["y"][at] for at in chosen], style="dots")
+                Series(
+                    label,
+                    [drawn["x"][index] for index in chosen],
+                    [drawn["y"][index] for index in chosen],
+                    style="dots",
+                )
             )
         series.append(Series("decision boundary", (0, 0), (-3.5, 3.5), style="curve"))
         panels.append(Panel(drawn["value"].replace("-s", "-S"), series, Axes(x=(-5, 5), y=(-3.5, 3.5))))
@@ -494,8 +496,8 @@ def _table5(result: dict) -> Part:
         for name in datasets
         for k in ks
     ]
-    near = sum(gap <= 0.1 for gap in gaps)
-    ahead = {
+    close = sum(gap <= 0.1 for gap in gaps)
+    t_waka_above = {
         "ours": [name for name in datasets if cells[name, 5, "t-WaKA"]["tpr"] > cells[name, 5, "LiRA"]["tpr"]],
         "paper": [name for name in datasets if TPR[name]["t-WaKA"][0] > TPR[name]["LiRA"][0]],
     }
@@ -505,15 +507,15 @@ def _table5(result: dict) -> Part:
     ours_sd = [cells[name, 5, attack]["tpr_spread"] for name in datasets for attack in ("LiRA", "t-WaKA")]
     paper_sd = [TPR[name][attack][1] for name in datasets for attack in ("LiRA", "t-WaKA")]
     auc_gaps = [cells[name, k, "t-WaKA"]["auc"] - cells[name, k, "LiRA"]["auc"] for name in datasets for k in ks]
-    made = (
+    summary_rows = (
         Row(
             where="Table V",
             what="Spearman correlation of t-WaKA with LiRA",
             size="other data",
             detail=SIZES,
-            agrees=verdict(near, len(gaps)),
+            agrees=verdict(close, len(gaps)),
             finding=(
-                f"the correlation falls with K, as published; {near} of {len(gaps)} values are within 0.1, the "
+                f"the correlation falls with K, as published; {close} of {len(gaps)} values are within 0.1, the "
                 f"largest difference is {max(gaps):.2f}."
             ),
             results=("table5",),
@@ -525,8 +527,8 @@ def _table5(result: dict) -> Part:
             detail=f"{SIZES}; K = 5 (the paper does not state K)",
             agrees=verdict(sum(gap <= 0.07 for gap in tprs), len(tprs)),
             finding=(
-                f"means differ by at most {max(tprs):.2f}; t-WaKA is above LiRA on {len(ahead['ours'])} of "
-                f"{len(datasets)} datasets, in the paper on {len(ahead['paper'])}."
+                f"means differ by at most {max(tprs):.2f}; t-WaKA is above LiRA on {len(t_waka_above['ours'])} of "
+                f"{len(datasets)} datasets, in the paper on {len(t_waka_above['paper'])}."
             ),
             results=("table5",),
         ),
@@ -554,19 +556,21 @@ def _table5(result: dict) -> Part:
         ours = [cells[name, k, "t-WaKA"]["spearman_with_lira"] for k in ks]
         series = [
             Series("t-WaKA with LiRA, ours", ks, ours),
-            Series(
+            published(
                 "t-WaKA with LiRA, paper",
                 ks,
                 [SPEARMAN_WITH_LIRA[name][k - 1] for k in ks],
-                paper=True,
                 like="t-WaKA with LiRA, ours",
+                style="line",
             ),
         ]
         panels.append(
             Panel(NAMES.get(name, name), series, Axes(x=(1, 5), y=(0, 1), x_label="K", ticks=[(k, str(k)) for k in ks]))
         )
-    first = "waka_lira.svg"
-    one = "Spearman correlation of the scores of t-WaKA and LiRA against K, by dataset: ours and the published values."
+    correlation_name = "waka_lira.svg"
+    correlation_text = (
+        "Spearman correlation of the scores of t-WaKA and LiRA against K, by dataset: ours and the published values."
+    )
     attack_panels = []
     for name in datasets:
         series = []
@@ -585,18 +589,22 @@ def _table5(result: dict) -> Part:
                 Axes(x=(1, 5), y=(0.5, 0.9), x_label="K", ticks=[(k, str(k)) for k in ks]),
             )
         )
-    second = "waka_attacks.svg"
-    two = "AUC of LiRA, t-WaKA and the exact likelihood ratio against K, by dataset, with 95% confidence intervals."
+    auc_name = "waka_attacks.svg"
+    auc_text = (
+        "AUC of LiRA, t-WaKA and the exact likelihood ratio against K, by dataset, with 95% confidence intervals."
+    )
     text = "\n".join(
         [
             "## t-WaKA and LiRA (Tables V and VI, Figure 8)\n",
             _table6(datasets, cells),
-            image(first, one, "Table V: Spearman correlation."),
-            image(second, two, "Figure 8: AUC. The paper prints no values."),
+            image(correlation_name, correlation_text, "Table V: Spearman correlation."),
+            image(auc_name, auc_text, "Figure 8: AUC. The paper prints no values."),
         ]
     )
-    pictures = {first: picture([panels], one), second: picture([attack_panels], two)}
-    return Part(rows=made, text=text, pictures=pictures, tables={"table5.csv": csv_table(rows, _published_outcome)})
+    pictures = {correlation_name: picture([panels], correlation_text), auc_name: picture([attack_panels], auc_text)}
+    return Part(
+        rows=summary_rows, text=text, pictures=pictures, tables={"table5.csv": csv_table(rows, _published_outcome)}
+    )
 
 
 def _table6(datasets: Sequence[str], cells: dict) -> str:
@@ -634,7 +642,7 @@ def _balanced(result: dict) -> Part:
         if row["dataset"] == "adult" and row["removed_by"] in ("nothing", "self-waka")
         for metric in ("auc", "tpr")
     ]
-    closer = sum(abs(balanced - paper) < abs(own - paper) for own, balanced, paper in triples)
+    closer = sum(abs(balanced - paper) < abs(unbalanced - paper) for unbalanced, balanced, paper in triples)
     text = (
         f"The paper does not fully describe its pool of Adult. With balanced classes, {closer} of {len(triples)} "
         "of our numbers for Adult are closer to the published ones.\n"
@@ -652,15 +660,15 @@ def _variants(result: dict) -> Part:
     rows = result["variants"]
     most = max(row["asked"] for row in rows)
     cells = {(row["dataset"], row["k"], row["variance"], row["asked"]): row for row in rows}
-    places = [key[:2] for key in cells if key[1] > 1 and key[2:] == ("pooled", most)]
+    settings = [key[:2] for key in cells if key[1] > 1 and key[2:] == ("pooled", most)]
 
-    def gap(place: tuple, variance: str) -> float:
-        return abs(cells[*place, variance, most]["spearman"] - SPEARMAN_WITH_LIRA[place[0]][place[1] - 1])
+    def gap(setting: tuple, variance: str) -> float:
+        return abs(cells[*setting, variance, most]["spearman"] - SPEARMAN_WITH_LIRA[setting[0]][setting[1] - 1])
 
-    closer = sum(gap(place, "record") < gap(place, "pooled") for place in places)
+    closer = sum(gap(setting, "record") < gap(setting, "pooled") for setting in settings)
     text = (
         "The paper does not state whether LiRA has one variance or one per record. "
-        f"One per record is closer to Table V in {closer} of {len(places)} rows with K > 1.\n"
+        f"One per record is closer to Table V in {closer} of {len(settings)} rows with K > 1.\n"
     )
     tables = {
         "variants.csv": csv_table(rows, lambda row: {"spearman": SPEARMAN_WITH_LIRA[row["dataset"]][row["k"] - 1]})

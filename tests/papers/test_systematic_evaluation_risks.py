@@ -382,10 +382,10 @@ def test_sensitivity_takes_members_of_all_risks_and_trains_without_them(pair, pl
     risks = np.sort(risk_scores.risk_scores(pair)[:MEMBERS])
     assert [row.risk for row in removed] == [risks[0], pytest.approx(np.median(risks), abs=0.2), risks[-1]]
     inside = set(pairs.side(small(), clusters(), 0, 0)[:MEMBERS].tolist())
-    assert trained_on[0] == inside, "trained anew on all members"
+    assert trained_on[0] == inside, "trained again on all members"
     assert [len(inside - rows) for rows in trained_on[1:]] == [1, 1, 1]
     assert len(set.union(*(inside - rows for rows in trained_on[1:]))) == 3
-    assert [row.of for row in ranked] == ["sensitivity", "trained anew", "difference"]
+    assert [row.of for row in ranked] == ["sensitivity", "trained again", "difference"]
 
 
 def test_nearest_members_are_found(pair, place):
