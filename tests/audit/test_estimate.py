@@ -69,6 +69,42 @@ def test_the_evaluation_is_that_of_the_benchmark():
     np.testing.assert_allclose(estimated, [row["CPU seconds"] for row in rows], rtol=0.2)
 
 
+@pytest.fixture(scope="module")
+def begun(linear, blobs, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("audit")
+    gl.collect(linear, *blobs, folder=folder, references=3, evidence=[Distilled(models=2)], jobs=1, baseline=False)
+    return folder
+
+
+def test_models_and_evidence_in_the_folder_are_not_counted(linear, blobs, begun):
+    before = {path: path.read_bytes() for path in begun.rglob("*") if path.is_file()}
+    plans = [Distilled(models=2), Perturbed(10)]
+    options = {"folder": begun, "evidence": plans, "jobs": 1, "seconds_per_model": 10}
+    estimated = gl.estimate(linear, *blobs, references=8, **options)
+    assert (estimated.references, estimated.existing) == (8, 3)
+    assert estimated.forecast.seconds - estimated.evaluation == 50
+    assert "perturbed" in estimated.evidence
+    assert "distilled" not in estimated.evidence
+    assert "\n  5 more reference models: 50 s (10 s each, one at a time); the folder holds 3\n" in str(estimated)
+    complete = gl.estimate(linear, *blobs, references=2, folder=begun, jobs=1)
+    assert (complete.existing, complete.seconds_per_model) == (2, 0)  # nothing to train, so nothing is timed
+    assert "\n  2 reference models: already in the folder\n" in str(complete)
+    assert {path: path.read_bytes() for path in begun.rglob("*") if path.is_file()} == before
+
+
+def test_a_folder_of_a_different_audit_is_refused(linear, blobs, begun):
+    with pytest.raises(gl.errors.FolderError, match="holds a different audit"):
+        gl.estimate(linear, *blobs, folder=begun, seed=1, seconds_per_model=1)
+
+
+def test_options_are_those_of_an_audit(linear, blobs, tmp_path):
+    options = {"attacks": ["loss"], "prior": 0.1, "ignore": ["GL104"], "name": "model", "progress": False}
+    assert gl.estimate(linear, *blobs, folder=tmp_path / "new", seconds_per_model=1, **options).existing == 0
+    assert not (tmp_path / "new").exists()
+    with pytest.raises(TypeError, match="found attack"):
+        gl.estimate(linear, *blobs, attack=["loss"])
+
+
 @pytest.mark.parametrize(
     "wrong",
     [{"references": gl.WithinMinutes(1)}, {"references": -1}, {"seconds_per_model": 0}, {"seconds_per_model": "1"}],

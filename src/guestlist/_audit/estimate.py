@@ -1,16 +1,15 @@
 """Estimate how long an audit takes, before anything is stored."""
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Literal
+from inspect import signature
+from typing import Any
 
-from guestlist._audit import AuditConfig, Forecast, References, Times, check_plan, choose_references
-from guestlist._collect import Engine, Inputs, SignalExtractor, jobs_of, planned_split, prepare, query_target
+from guestlist._audit import AuditConfig, Forecast, References, Times, audit, check_plan, choose_references
+from guestlist._collect import Inputs, SignalExtractor, existing_store, jobs_of, planned_split, prepare, query_target
 from guestlist._util import duration, number, stream
-from guestlist.defences import Recipe
-from guestlist.evidence import EVIDENCE, default_plans
-from guestlist.evidence.table import AnyPlan
+from guestlist.evidence import EVIDENCE, collected_types, default_plans
 from guestlist.models import as_target, numpy_defaults
 
 # Seconds of scoring and evaluating one audit, fitted to benchmarks/load/results.json: a constant, and more for each record and
@@ -26,7 +25,8 @@ class RuntimeEstimate:
 
     Attributes:
         queries: Seconds to query the target for all records.
-        references: Number of reference models.
+        references: Number of reference models of the audit.
+        existing: Number of them that the folder already holds.
         seconds_per_model: Seconds to train and query one reference model in one process.
         evidence: Seconds of each type of evidence, by name.
         evaluation: Seconds to score and evaluate; from a benchmark, not measured on this machine.
@@ -35,6 +35,7 @@ class RuntimeEstimate:
 
     queries: float
     references: int
+    existing: int
     seconds_per_model: float
     evidence: Mapping[str, float]
     evaluation: float
@@ -42,13 +43,14 @@ class RuntimeEstimate:
 
     @property
     def forecast(self) -> Forecast:
-        """Return the work on reference models and the evaluation."""
+        """Return the work on missing reference models and the evaluation."""
+        missing = self.references - self.existing
         return Forecast(
-            models=self.references,
-            trainings=self.references,
+            models=missing,
+            trainings=missing,
             audits=1,
             times=Times(self.seconds_per_model, self.evaluation),
-            jobs=min(self.jobs, max(self.references, 1)),
+            jobs=min(self.jobs, max(missing, 1)),
         )
 
     @property
@@ -57,21 +59,26 @@ class RuntimeEstimate:
         return self.queries + self.forecast.seconds + sum(self.evidence.values())
 
     def __str__(self) -> str:
-        schedule = "one at a time"
-        if self.forecast.jobs > 1:
-            schedule = f"{self.forecast.jobs} in parallel"
-        training = self.forecast.seconds - self.evaluation
         lines = [
             f"Estimated time: about {duration(self.seconds)}.",
             f"  Queries of the model: {_seconds(self.queries)}",
-            f"  Evaluation: {_seconds(self.evaluation)}, from a benchmark",
         ]
         if self.references:
-            each = f"{_seconds(self.seconds_per_model)} each, {schedule}"
-            lines.insert(2, f"  {self.references} reference models: {_seconds(training)} ({each})")
-        for name, seconds in self.evidence.items():
-            lines.insert(-1, f"  Evidence {name}: {_seconds(seconds)}")
-        return "\n".join(lines)
+            lines.append(f"  {self._references_text()}")
+        lines += [f"  Evidence {name}: {_seconds(seconds)}" for name, seconds in self.evidence.items()]
+        return "\n".join([*lines, f"  Evaluation: {_seconds(self.evaluation)}, from a benchmark"])
+
+    def _references_text(self) -> str:
+        if self.existing == self.references:
+            return f"{self.references} reference models: already in the folder"
+        schedule = "one at a time"
+        if self.forecast.jobs > 1:
+            schedule = f"{self.forecast.jobs} in parallel"
+        training = _seconds(self.forecast.seconds - self.evaluation)
+        each = f"{_seconds(self.seconds_per_model)} each, {schedule}"
+        if not self.existing:
+            return f"{self.references} reference models: {training} ({each})"
+        return f"{self.forecast.models} more reference models: {training} ({each}); the folder holds {self.existing}"
 
 
 def _seconds(seconds: float) -> str:
@@ -91,37 +98,29 @@ def estimate(
     nonmembers,
     population=None,
     *,
-    label: str | None = None,
-    group: str | Sequence[str] = (),
-    id: str | None = None,
-    person: str | None = None,
     references: int | None = None,
-    evidence: Sequence[AnyPlan] = (),
-    seed: int = 0,
-    jobs: int | None = None,
-    engine: Engine | None = None,
-    duplicates: Literal["warn", "drop"] = "warn",
-    train: Recipe | Callable | None = None,
-    fit_params: Mapping[str, Any] | None = None,
     seconds_per_model: float | None = None,
+    **options: Any,
 ) -> RuntimeEstimate:
     """Estimate how long ``audit`` with these arguments takes; nothing is stored.
 
-    guestlist queries the model and trains one reference model, and measures the time of both.
+    guestlist queries the model and trains one reference model, and measures the time of both. Reference models and evidence that
+    ``folder`` already holds are not counted.
 
     Args:
         model, members, nonmembers, population: As for ``audit``.
-        label, group, id, person, evidence, seed: As for ``audit``.
         references: Number of reference models; by default 32, or 0 if the training recipe is unknown.
-        jobs, engine, duplicates, train, fit_params: As for ``audit``.
         seconds_per_model: Seconds of one training, if you know them. Then no model is trained.
+        options: Other options of ``audit``, such as ``label``, ``evidence``, ``folder``, ``jobs`` and ``train``.
 
     Returns:
         The estimate: ``.seconds`` for the whole audit, its parts as attributes, and ``print`` shows a text.
 
     Raises:
         InputError: If the model, the records and the labels do not fit together.
+        FolderError: If ``folder`` holds a different audit.
         AuditError: If the reference model cannot be trained.
+        TypeError: If ``audit`` has no such option.
         ValueError: If an option is out of range, or ``references`` is not a number.
 
     Examples:
@@ -136,23 +135,14 @@ def estimate(
           Evidence leaves: ...
           Evaluation: 4 s, from a benchmark
     """
-    target = as_target(model, train)
-    config = AuditConfig.from_options(
-        label=label,
-        group=group,
-        id=id,
-        person=person,
-        references=choose_references(target, references),
-        evidence=evidence,
-        seed=seed,
-        jobs=jobs,
-        engine=engine,
-        duplicates=duplicates,
-        fit_params=fit_params,
-    )
-    n_references = _fixed_number(config.references)
+    unknown = sorted(set(options) - set(signature(audit).parameters))
+    if unknown:
+        raise TypeError(f"gl.estimate takes the options of gl.audit; found {', '.join(unknown)}. Check the spelling.")
     if seconds_per_model is not None:
         number("seconds_per_model", seconds_per_model, 0)
+    target = as_target(model, options.pop("train", None), options.pop("name", None))
+    config = AuditConfig.from_options(references=choose_references(target, references), **options)
+    n_references = _fixed_number(config.references)
     inputs = prepare(target, members, nonmembers, population, **config.input_options)
     check_plan(inputs, config)
     with numpy_defaults():
@@ -175,11 +165,17 @@ def _measure(
     outputs, _ = query_target(target, pool)
     queries = time.perf_counter() - start
     plans = default_plans(config.evidence, target, pool, inputs.split)
+    store = existing_store(inputs, config.folder, config.seed)
+    existing = 0
+    if store is not None:
+        existing = len(set(store.models()) & set(range(1, 1 + n_references)))
+        collected = collected_types(store)
+        plans = [plan for plan in plans if plan.name not in collected]
     work = {plan.name: EVIDENCE[plan.name].work(plan, inputs.split) for plan in plans}
     training = 0.0
     if seconds_per_model is not None:
         training = seconds_per_model
-    elif n_references or any(part.trainings for part in work.values()):
+    elif existing < n_references or any(part.trainings for part in work.values()):
         labels = target.labels_of(pool.y)
         extractor = SignalExtractor(labels, target.columns, target.scale.resolved(outputs, labels))
         training = _time_reference(inputs, extractor, max(n_references, 1), config.seed)
@@ -187,6 +183,7 @@ def _measure(
     return RuntimeEstimate(
         queries=queries,
         references=n_references,
+        existing=existing,
         seconds_per_model=training,
         evidence={
             name: part.trainings * training / jobs + part.queries * queries + part.seconds

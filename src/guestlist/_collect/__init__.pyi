@@ -15,6 +15,7 @@ from .inputs import Repeats as Repeats
 from .inputs import check_about as check_about
 from .inputs import check_folder as check_folder
 from .inputs import check_rare_categories as check_rare_categories
+from .inputs import existing_store as existing_store
 from .inputs import planned_split as planned_split
 from .inputs import prepare as prepare
 from .inputs import repeated_ids as repeated_ids

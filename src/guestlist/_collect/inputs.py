@@ -209,6 +209,18 @@ def store_of_inputs(
     return store
 
 
+def existing_store(inputs: Inputs, folder: str | Path | None, seed: int) -> Store | None:
+    """Return the folder of these inputs if it was begun before, and leave it unchanged.
+
+    Raises:
+        FolderError: If the folder holds a different audit.
+    """
+    if folder is None or not (Path(folder) / "manifest.json").exists():
+        return None
+    game = open_store(folder).manifest.game
+    return open_store(folder, replace(_manifest(inputs, game, seed), about={}))
+
+
 def _as_texts(labels: np.ndarray) -> np.ndarray:
     """Return (records,) labels as text. Each class is converted once; equal objects may have different texts."""
     if labels.dtype.kind not in "biu":

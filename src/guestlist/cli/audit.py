@@ -216,11 +216,11 @@ def _print_estimate(out: Path, options: dict, as_json: bool) -> None:
         raise click.UsageError("--estimate and --minutes cannot be combined. Omit one of them.")
     request = request_from(options)
     check_tables(request)
-    arguments = audit_arguments(request, out, run_options_from(options))
-    for name in ("attacks", "prior", "ignore", "baseline", "progress", "about"):
-        del arguments[name]  # They change the duration little, or not at all.
     estimated = _audit.estimate(
-        **arguments, references=options["references"], seconds_per_model=options["seconds_per_model"]
+        **audit_arguments(request, out, run_options_from(options)),
+        folder=out,
+        references=options["references"],
+        seconds_per_model=options["seconds_per_model"],
     )
     if as_json:
         print_json({**_store.to_json(estimated), "seconds": estimated.seconds})

@@ -59,6 +59,11 @@ def _epsilons(context, option, value: str) -> tuple[float, ...]:
     return epsilons
 
 
+def _choice(name: str, values: list[str], help: str):
+    """Return an option with a few values; the first is the default."""
+    return option(ATTACKS, name, type=click.Choice(values), default=values[0], show_default=True, help=help)
+
+
 def _shared_options(command):
     """Add the options of every game."""
     options = [
@@ -89,21 +94,15 @@ def _shared_options(command):
             show_default=True,
             help="Number of shadow models per run, trained on records that are not evaluated; an attack is fitted on them.",
         ),
-        option(
-            ATTACKS,
+        _choice(
             "--average-of",
-            type=click.Choice(["target", "shadows"]),
-            default="target",
-            show_default=True,
-            help="Models whose average training loss is the threshold of average_threshold; shadows needs --shadows.",
+            ["target", "shadows"],
+            "Models whose average training loss is the threshold of average_threshold; shadows needs --shadows.",
         ),
-        option(
-            ATTACKS,
+        _choice(
             "--shadow-training",
-            type=click.Choice(["private", "plain"]),
-            default="private",
-            show_default=True,
-            help="Training of shadow models: private uses the epsilon of the target, plain uses none.",
+            ["private", "plain"],
+            "Training of shadow models: private uses the epsilon of the target, plain uses none.",
         ),
         option(RUN, "--seed", type=SEED, default=0, show_default=True, help="Random seed."),
         jobs,
