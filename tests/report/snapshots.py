@@ -36,10 +36,11 @@ MADE_BY_HAND = ("leaking", "quiet", "predictions_only")
 BLOCKS = {"p", "div", "li", "tr", "h1", "h2", "h3", "h4", "caption", "dt", "figure", "summary", "ul", "table", "dl"}
 CELLS = {"td", "th", "dd"}
 SPACES = {"small", "br"}
-# These differ from one machine or version to the next: they are tested elsewhere.
+# These differ from one machine or version to the next: they are tested elsewhere. A version follows the name of a package in
+# small letters; a clause of a standard, such as 3.3.08, does not.
 MASKS = (
     (re.compile(r"\b[0-9a-f]{12,64}\b"), "DIGEST"),
-    (re.compile(r"\b\d+\.\d+\.\d+(?:[.+]\w+)*\b"), "VERSION"),
+    (re.compile(r"(?<=[a-z] )\d+\.\d+\.\d+(?:[.+]\w+)*\b"), "VERSION"),
     (re.compile(rf"(?:/tmp|{re.escape(tempfile.gettempdir())})/[^\s'\"`)]*"), "FOLDER"),
 )
 

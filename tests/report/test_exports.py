@@ -15,7 +15,7 @@ from cyclonedx.validation.json import JsonStrictValidator
 
 from example_results import HOSTILE, hostile, leaking, predictions_only, quiet
 from guestlist import EXPORTS, Cover, InputError, Results
-from guestlist._report.assessment import assessment_rows
+from guestlist._report.assessment import ICO, REQUIREMENTS, assessment_rows
 from guestlist._report.exports import MLFLOW_FILES, SIGN_OFF, attack_table, escape_latex, markdown, plain
 from guestlist._report.schema import results_schema
 from guestlist._report.sections.answer import verdict_text
@@ -111,6 +111,11 @@ def test_the_assessment_takes_its_values_from_the_results():
         leaking(training=Training("DpSgd", epsilon=2.0, delta=1e-5), cover=Cover(purpose="triage"))
     )
     assert {row.value for row in declared if row.state == "declared"} == {"ε = 2, δ = 1e-05", "purpose: triage"}
+
+
+def test_every_requirement_has_a_clause_number_where_its_document_has_numbers():
+    without = {row.standard for row in REQUIREMENTS if not re.search(r"\d", row.clause)}
+    assert without == {ICO}
 
 
 def test_the_assessment_has_every_row_and_a_block_to_sign():

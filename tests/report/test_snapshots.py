@@ -61,6 +61,11 @@ def test_digests_versions_and_temporary_folders_are_masked():
     assert masked(text) == "numpy VERSION DIGEST FOLDER 0.123 GL101"
 
 
+def test_clause_numbers_are_not_masked():
+    text = "SATRE 2.0 | gate | 3.3.08, 2.4.1 (reconstruction), 3.2.2 (model design)"
+    assert masked(text) == text
+
+
 def test_a_text_has_one_sentence_on_a_line():
     assert normalized("One is 0.5. Two? Three (95%). four\n") == "One is 0.5.\nTwo?\nThree (95%). four"
 

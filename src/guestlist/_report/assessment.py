@@ -17,11 +17,13 @@ REPORTED_FPR = 0.01
 EDPB = "EDPB Opinion 28/2024"
 ICO = "ICO guidance on AI and data protection"
 CNIL = "CNIL recommendations on AI"
-NIST_AML = "NIST AI 100-2"
+NIST_AML = "NIST AI 100-2 E2025"
 NIST_DP = "NIST SP 800-226"
 AISVS = "OWASP AISVS 1.0"
 SATRE = "SATRE 2.0"
 AI_ACT = "EU AI Act (2024/1689)"
+ICO_ATTACKS = "Security (types of privacy attacks)"
+CNIL_STATUS = "sheet 13 (status of a model)"
 
 
 @dataclass(frozen=True)
@@ -45,7 +47,7 @@ class Requirement:
 
     Args:
         standard: Name of the document.
-        clause: Number or heading in it.
+        clause: Number in it and topic; only a heading where the document has no numbers.
         question: Requirement, paraphrased.
         answer: Function from results to the answer.
     """
@@ -217,35 +219,40 @@ def _outside_scope(results: Results) -> Answer:
 
 
 REQUIREMENTS: tuple[Requirement, ...] = (
-    Requirement(EDPB, "Anonymity of AI models", "Can queries reveal whose data trained the model?", _identification),
-    Requirement(EDPB, "Anonymity of AI models", "Can the model file reveal whose data trained it?", _file_holder),
-    Requirement(EDPB, "Anonymity of AI models", "Is the likelihood assessed for each person?", _individuals),
-    Requirement(EDPB, "Testing and resistance to attacks", "Was membership inference tested?", _attack_effort),
-    Requirement(EDPB, "Testing and resistance to attacks", "Were reconstruction and inversion tested?", _outside_scope),
-    Requirement(EDPB, "Model design", "Does training use a privacy-preserving method?", _privacy_guarantee),
-    Requirement(EDPB, "Documentation", "Are tests and versions documented?", _record),
-    Requirement(ICO, "Security and data minimisation", "Is the membership inference risk assessed?", _identification),
-    Requirement(ICO, "Security and data minimisation", "Is the white-box risk assessed?", _file_holder),
-    Requirement(ICO, "Security and data minimisation", "Does the model overfit?", _fit),
+    Requirement(EDPB, "para. 43(ii) (queries)", "Do queries reveal personal data, here membership?", _identification),
     Requirement(
-        CNIL, "Status of an AI model under the GDPR", "Was re-identification tested by attacks?", _attack_effort
+        EDPB, "para. 43(i) (extraction)", "Does the model file reveal personal data, here membership?", _file_holder
     ),
-    Requirement(CNIL, "Status of an AI model under the GDPR", "How likely is identification?", _identification),
-    Requirement(NIST_AML, "2.4, membership inference", "How well do attacks separate members?", _identification),
-    Requirement(NIST_AML, "2.4, data reconstruction", "Can training data be reconstructed?", _outside_scope),
-    Requirement(NIST_AML, "2.4, mitigations", "Is a mitigation with a guarantee in place?", _privacy_guarantee),
-    Requirement(NIST_DP, "Privacy parameters (ε, δ)", "Which ε and δ are claimed?", _privacy_guarantee),
-    Requirement(NIST_DP, "Evaluation of the guarantee", "Do attacks contradict the claim?", _epsilon_bound),
-    Requirement(AISVS, "C11.3", "Do attack simulations stay close to guessing?", _identification),
-    Requirement(AISVS, "C11.3", "Is training differentially private, with a documented ε?", _privacy_guarantee),
-    Requirement(AISVS, "C11.4", "Is model inversion limited?", _outside_scope),
+    Requirement(EDPB, "para. 43 (each person)", "Is the likelihood insignificant for every person?", _individuals),
+    Requirement(EDPB, "para. 55(i) (membership inference)", "Was membership inference tested?", _attack_effort),
+    Requirement(
+        EDPB,
+        "para. 55 (other attacks)",
+        "Were attribute inference, exfiltration, regurgitation, inversion and reconstruction tested?",
+        _outside_scope,
+    ),
+    Requirement(EDPB, "3.2.2 (model design)", "Is training privacy-preserving?", _privacy_guarantee),
+    Requirement(EDPB, "paras. 56-58 (documentation)", "Are the tests documented?", _record),
+    Requirement(ICO, ICO_ATTACKS, "Is the membership inference risk assessed?", _identification),
+    Requirement(ICO, ICO_ATTACKS, "Is the white-box risk assessed?", _file_holder),
+    Requirement(ICO, "Security and data minimisation", "Does the model overfit?", _fit),
+    Requirement(CNIL, CNIL_STATUS, "Was re-identification tested by attacks?", _attack_effort),
+    Requirement(CNIL, CNIL_STATUS, "How likely is re-identification?", _identification),
+    Requirement(NIST_AML, "2.4.2 (membership inference)", "How well do attacks separate members?", _identification),
+    Requirement(NIST_AML, "2.4.1 (reconstruction)", "Can training data be reconstructed?", _outside_scope),
+    Requirement(NIST_AML, "2.4.5 (mitigations)", "Is a mitigation with a guarantee in place?", _privacy_guarantee),
+    Requirement(NIST_AML, "2.4.5 (mitigations)", "Do attacks contradict the claimed guarantee?", _epsilon_bound),
+    Requirement(NIST_DP, "2.2 and 2.3 (ε, δ)", "Which ε and δ are claimed?", _privacy_guarantee),
+    Requirement(AISVS, "11.2.5", "Are attack simulations no better than guessing?", _identification),
+    Requirement(AISVS, "11.2.4", "Is training differentially private?", _privacy_guarantee),
+    Requirement(AISVS, "C11.2 (inversion)", "Is model inversion prevented?", _outside_scope),
     Requirement(SATRE, "3.3.06", "Is there a statistical basis for the release?", _identification),
-    Requirement(SATRE, "3.3.07", "Is a model tested, which no one can check by hand?", _attack_effort),
+    Requirement(SATRE, "3.3.07", "Are models tested, since no one can check them by hand?", _attack_effort),
     Requirement(SATRE, "3.3.08", "Are checks partly automated, with limits?", _limits),
     Requirement(SATRE, "3.3.09", "Is there a machine-readable record of the checks?", _record),
-    Requirement(AI_ACT, "Article 15", "Is the system tested against confidentiality attacks?", _attack_effort),
-    Requirement(AI_ACT, "Article 15", "Is the accuracy declared?", _fit),
-    Requirement(AI_ACT, "Annex IV", "Are purpose and training data described?", _purpose),
-    Requirement(AI_ACT, "Annex IV", "Are tests and metrics described?", _identification),
-    Requirement(AI_ACT, "Annex IV", "Are limits of the tests described?", _detection_limit),
+    Requirement(AI_ACT, "Article 15(5)", "Is resistance to confidentiality attacks tested?", _attack_effort),
+    Requirement(AI_ACT, "Article 15(3)", "Is the accuracy declared?", _fit),
+    Requirement(AI_ACT, "Annex IV 1(a) and 2(d)", "Are purpose and training data described?", _purpose),
+    Requirement(AI_ACT, "Annex IV 2(g)", "Are tests and metrics described?", _identification),
+    Requirement(AI_ACT, "Annex IV 4", "Are the metrics appropriate: what do they detect?", _detection_limit),
 )
