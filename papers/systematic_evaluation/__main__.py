@@ -1,7 +1,7 @@
 """``python -m papers.systematic_evaluation table3``: a command per table or figure, ``page`` for the docs, ``all`` for both.
 
-Trained models are kept in ``audits/papers/systematic_evaluation``: a command that was stopped resumes. Each command first
-prints how long it is expected to take.
+Trained models are stored in ``audits/papers/systematic_evaluation``, so that a stopped command resumes. Each command
+first prints its expected duration.
 """
 
 from __future__ import annotations
@@ -57,13 +57,13 @@ REPEATS = 3
 
 @dataclass(frozen=True)
 class Command:
-    """What a table is made by.
+    """Command that computes a table.
 
     Args:
-        of: ``(records, setting, place, repeats=)`` to the lists of rows that ``tables`` names.
+        run: function ``(records, setting, cache, repeats=)`` that returns one list of rows per name in ``tables``.
     """
 
-    of: Callable
+    run: Callable
     tables: tuple[str, ...]
 
 
@@ -75,15 +75,15 @@ COMMANDS = {
 
 @dataclass(frozen=True)
 class PairCommand:
-    """What a table or figure of a target and its shadow is made by.
+    """Command that computes a table or figure of a target and its shadow model.
 
     Args:
-        of: ``(study, records, place, repeats=)`` to the lists of rows that ``tables`` names.
-        repeats: of a full run, by dataset.
-        unit: what is repeated: one of it, and several.
+        run: function ``(study, records, cache, repeats=)`` that returns one list of rows per name in ``tables``.
+        repeats: number of repeats of a full run, by dataset.
+        unit: name of the repeated unit, in the singular and plural.
     """
 
-    of: Callable
+    run: Callable
     tables: tuple[str, ...]
     repeats: dict[str, int]
     unit: tuple[str, str] = ("target", "targets")
@@ -124,7 +124,7 @@ def main(
     """Run a command.
 
     Args:
-        setting, studies: smaller models than the paper's, to try things out.
+        setting, studies: smaller models than the paper's, for tests.
     """
     options = _parser().parse_args(arguments)
     setting = setting or Setting()
@@ -144,53 +144,53 @@ def main(
         if options.command in (name, "all"):
             print(expected(name), flush=True)
             _train(name, command, setting, options.folder, options.repeats or REPEATS)
-    for name, figure in PAIR_COMMANDS.items():
+    for name, pair_command in PAIR_COMMANDS.items():
         missing = [file for file in FILES.get(name, ()) if local(file) is None]
         if options.command == "all" and missing:
             print(f"{name}: omitted, because {missing[0]} is not in ${DATA_VARIABLE}.")
         elif options.command in (name, "all"):
             print(expected(name), flush=True)
-            _pairs(name, figure, studies or STUDIES, options.folder, options.repeats)
+            _pairs(name, pair_command, studies or STUDIES, options.folder, options.repeats)
     if options.command in ("page", "all"):
         page.page().write()
 
 
-def _train(name: str, command: Command, setting: Setting, place: Path, repeats: int) -> None:
+def _train(name: str, command: Command, setting: Setting, cache: Path, repeats: int) -> None:
     _one_thread()
     records, start = data.location30(), time.perf_counter()
     with threadpool_limits(1):
-        found = command.of(records, setting, place, repeats=repeats)
+        parts = command.run(records, setting, cache, repeats=repeats)
     sizes = {"Location30": {"members": setting.records, "nonmembers": setting.records}}
     count = {"count": repeats, "of": f"targets, {setting.references} references each"}
-    tables = dict(zip(command.tables, found, strict=True))
+    tables = dict(zip(command.tables, parts, strict=True))
     write(
         name, _spelt(name, None if repeats == REPEATS else repeats), sizes, count, time.perf_counter() - start, tables
     )
 
 
-def _pairs(name: str, command: PairCommand, studies: dict[str, Study], place: Path, repeats: int | None) -> None:
+def _pairs(name: str, command: PairCommand, studies: dict[str, Study], cache: Path, repeats: int | None) -> None:
     _one_thread()
-    start, found = time.perf_counter(), {table: [] for table in command.tables}
+    start, tables = time.perf_counter(), {table: [] for table in command.tables}
     counts = {dataset: repeats or count for dataset, count in command.repeats.items()}
     for dataset, count in counts.items():
         study = studies[dataset]
         with threadpool_limits(1):
-            parts = command.of(study, study.load(), place / "pairs", repeats=count)
+            parts = command.run(study, study.load(), cache / "pairs", repeats=count)
         for table, rows in zip(command.tables, parts, strict=True):
-            found[table] += rows
+            tables[table] += rows
     sizes = {
         dataset: {"members": studies[dataset].members, "nonmembers": studies[dataset].members} for dataset in counts
     }
     others = "".join(f", {count} of {dataset}" for dataset, count in list(counts.items())[1:])
     dataset, count = next(iter(counts.items()))
-    said = {"count": count, "of": f"{command.unit[count > 1]} of {dataset}{others}"}
-    write(name, _spelt(name, repeats), sizes, said, time.perf_counter() - start, found)
+    repeated = {"count": count, "of": f"{command.unit[count > 1]} of {dataset}{others}"}
+    write(name, _spelt(name, repeats), sizes, repeated, time.perf_counter() - start, tables)
 
 
 def _one_thread() -> None:
     import torch
 
-    torch.set_num_threads(1)  # threads wait for each other where cores are shared, and models would take minutes
+    torch.set_num_threads(1)  # on shared cores, several threads take minutes per model
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -201,13 +201,13 @@ def _parser() -> argparse.ArgumentParser:
         "--folder",
         type=Path,
         default=Path("audits/papers/systematic_evaluation"),
-        help="keeps trained models: they are not trained again",
+        help="folder of trained models, which are not trained again",
     )
     return parser
 
 
 def _spelt(name: str, repeats: int | None = None) -> str:
-    """The command that makes this result alone."""
+    """Return the command that computes only this result."""
     return f"python -m papers.systematic_evaluation {name}" + (f" --repeats {repeats}" if repeats else "")
 
 

@@ -26,7 +26,7 @@ class ReleasedAdvReg:
         plain_epochs: epochs before the first round.
         attack_batches, model_batches: batches of a round.
         first_passes: passes of the classifier over the members before the first round.
-        learning_rate: of the classifier, with Adam.
+        learning_rate: learning rate of the classifier, with Adam.
     """
 
     held_out: gl.Data = field(repr=False)
@@ -56,7 +56,7 @@ class ReleasedAdvReg:
             return classifier(answers, one_hot(labels, classes).to(answers.dtype))
 
         def learn(batches: int, size: int) -> None:
-            """Train the classifier on outputs of the model, which do not change meanwhile."""
+            """Train the classifier on outputs of the model, which is fixed meanwhile."""
             with torch.no_grad():
                 outputs = start.module(x)
             for _ in range(batches):
@@ -83,7 +83,7 @@ class ReleasedAdvReg:
 
 
 def _draw(rng: np.random.Generator, rows, size: int) -> np.ndarray:
-    """Return ``size`` random positions among ``rows``, without replacement where there are enough."""
+    """Return ``size`` random positions among ``rows``, without replacement if there are enough."""
     positions = np.flatnonzero(rows.numpy())
     return rng.choice(positions, size, replace=size > len(positions))
 
@@ -95,7 +95,7 @@ def attack_network(classes: int):
 
     def layers(*sizes: int) -> list[nn.Module]:
         steps = itertools.pairwise(sizes)
-        return [part for before, after in steps for part in (nn.Linear(before, after), nn.ReLU())]
+        return [part for width_in, width_out in steps for part in (nn.Linear(width_in, width_out), nn.ReLU())]
 
     class Attack(nn.Module):
         def __init__(self) -> None:

@@ -1,4 +1,4 @@
-"""Figures 3, 4 and 11: are the risk score, and an attack network's output, the probabilities that they look like?"""
+"""Figures 3, 4 and 11: calibration of the risk score and of an attack network's output as probabilities."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from papers.systematic_evaluation.pairs import SHADOW, Network, Pair, Study, men
 from papers.systematic_evaluation.risk_scores import ESTIMATES, RISK
 from papers.systematic_evaluation.subjects import subjects
 
-SMALLEST = 1e-30  # what an entropy of 0 counts as in a logarithm
+SMALLEST = 1e-30  # replaces an entropy of 0 in a logarithm
 NETWORKS = (
     Network(),
     Network(width=0.5),
@@ -29,16 +29,16 @@ NETWORKS = (
 
 @dataclass(frozen=True)
 class Calibrated:
-    """An estimate against the shares of members, over targets.
+    """Calibration of an estimate against the shares of members, over targets.
 
     Args:
-        training: how the models were trained, or their architecture.
-        source: outputs from which the estimate was learnt.
-        train_accuracy, test_accuracy: of the targets in per cent, on average.
+        training: training of the models, or their architecture.
+        source: outputs on which the estimate was fitted.
+        train_accuracy, test_accuracy: mean accuracies of the targets in per cent.
         rmse: for each target (value, low, high), the root mean squared error over records with its 95 % interval.
-        over_bins: for each target the same with every bin counted alike, however few records it holds.
+        over_bins: for each target the same with equal weights for all bins.
         bins: of the first target, (records, mean estimate, share of members) of each tenth of [0, 1] that holds any.
-        distribution: how many of the first target's members are in each tenth.
+        distribution: number of the first target's members in each tenth.
     """
 
     dataset: str
@@ -55,12 +55,12 @@ class Calibrated:
 
 @dataclass(frozen=True)
 class Aligned:
-    """What the score of the first target owes to its shadow's having learnt its members better, or less well.
+    """Effect on the first target's score of the difference in fit between target and shadow model.
 
     Args:
         target, shadow: medians of the logarithms of their members' modified entropies.
-        rmse: of scores learnt from the shadow's entropies, all multiplied by one number that makes these medians equal. It
-            takes knowing who the target's members are.
+        rmse: RMSE of scores fitted on the shadow's entropies, after multiplication by one number that makes these
+            medians equal. It requires knowledge of the target's members.
     """
 
     dataset: str
@@ -70,39 +70,39 @@ class Aligned:
     rmse: float
 
 
-def validation(study: Study, records: Records, place: Path, *, repeats: int) -> tuple[list[Calibrated]]:
-    """Figures 3 and 11: a row per way to train and estimate."""
-    found = subjects(study, records, place, repeats=repeats)
+def validation(study: Study, records: Records, cache: Path, *, repeats: int) -> tuple[list[Calibrated]]:
+    """Return the rows of Figures 3 and 11: one per training and estimate."""
+    trained_pairs = subjects(study, records, cache, repeats=repeats)
     rows = []
-    for (name, pairs), source, kind in itertools.product(found.items(), study.sources, ESTIMATES):
+    for (name, pairs), source, kind in itertools.product(trained_pairs.items(), study.sources, ESTIMATES):
         rows.append(calibrated(study.name, name, kind, [study.estimated(pair, source) for pair in pairs], source))
     return (rows,)
 
 
 def architectures(
-    study: Study, records: Records, place: Path, *, repeats: int
+    study: Study, records: Records, cache: Path, *, repeats: int
 ) -> tuple[list[Calibrated], list[Aligned]]:
-    """Figure 4: the risk score's row for each architecture; widths are multiples of the study's own."""
+    """Return the rows of Figure 4: the risk score for each architecture; widths are multiples of the study's width."""
     rows, fits = [], []
     for shape in NETWORKS:
         network = Network(shape.activation, shape.width * study.network.width, shape.depth)
-        pairs = [trained(study, records, place, seed=seed, network=network) for seed in range(repeats)]
+        pairs = [trained(study, records, cache, seed=seed, network=network) for seed in range(repeats)]
         rows.append(calibrated(study.name, str(shape), RISK, pairs))
         fits.append(aligned(study.name, str(shape), pairs[0]))
     return rows, fits
 
 
 def aligned(dataset: str, training: str, pair: Pair) -> Aligned:
-    """The score again, with the shadow's entropies moved to where the target's are."""
-    said, known = mentr(pair.target), mentr(pair.shadow)
+    """Compute the score again, with the shadow's entropies shifted to the target's median."""
+    target_entropies, shadow_entropies = mentr(pair.target), mentr(pair.shadow)
     medians = [
-        float(np.median(np.log(np.maximum(values, SMALLEST))[of.member]))
-        for values, of in ((said, pair.target), (known, pair.shadow))
+        float(np.median(np.log(np.maximum(values, SMALLEST))[outputs.member]))
+        for values, outputs in ((target_entropies, pair.target), (shadow_entropies, pair.shadow))
     ]
     risks = gl.risks.risk_score(
-        said,
+        target_entropies,
         pair.target.labels,
-        known_values=known * np.exp(medians[0] - medians[1]),
+        known_values=shadow_entropies * np.exp(medians[0] - medians[1]),
         known_labels=pair.shadow.labels,
         known_member=pair.shadow.member,
     )
@@ -110,9 +110,11 @@ def aligned(dataset: str, training: str, pair: Pair) -> Aligned:
 
 
 def calibrated(dataset: str, training: str, kind: str, pairs: list[Pair], source: str = SHADOW) -> Calibrated:
-    """A row from one pair or more."""
+    """Return a row from one pair or several."""
     estimates = [ESTIMATES[kind](pair) for pair in pairs]
-    found = [gl.risks.calibration(risks, pair.target.member) for risks, pair in zip(estimates, pairs, strict=True)]
+    calibrations = [
+        gl.risks.calibration(risks, pair.target.member) for risks, pair in zip(estimates, pairs, strict=True)
+    ]
     accuracy = (percent([pair.accuracy[side] for pair in pairs])[0] for side in (0, 1))
     first = estimates[0][pairs[0].target.member]
     return Calibrated(
@@ -121,12 +123,12 @@ def calibrated(dataset: str, training: str, kind: str, pairs: list[Pair], source
         source,
         kind,
         *accuracy,
-        [tuple(map(float, one.rmse)) for one in found],
-        [_over_bins(one) for one in found],
-        [(part.records, part.risk, part.share.value) for part in found[0].bins],
+        [tuple(map(float, calibration.rmse)) for calibration in calibrations],
+        [_over_bins(calibration) for calibration in calibrations],
+        [(part.records, part.risk, part.share.value) for part in calibrations[0].bins],
         np.histogram(first, np.linspace(0, 1, 11))[0].tolist(),
     )
 
 
-def _over_bins(found) -> float:
-    return float(np.sqrt(np.mean([np.square(part.risk - part.share.value) for part in found.bins])))
+def _over_bins(calibration) -> float:
+    return float(np.sqrt(np.mean([np.square(part.risk - part.share.value) for part in calibration.bins])))

@@ -1,4 +1,4 @@
-"""Figure 8: classes that generalise badly have members at risk.
+"""Figure 8: correlation of the generalisation gap of a class with the risk of its members.
 
 Three more correlations help to explain the size of the first: of means over targets, with scores estimated from all of the
 target's own records, and with scores estimated from half of them, as the released code does for Texas100.
@@ -35,14 +35,14 @@ class Gaps:
     """Classes of one target or more.
 
     Args:
-        classes: that have members and non-members.
+        classes: number of classes with members and non-members.
         correlation: for each target (value, low, high), Pearson's with its 95 % interval.
-        averaged: the same of each class's means over the targets; NaN with one.
-        own: the same for each target with scores estimated from its own members and non-members.
-        half: the same with scores of one half of its records that are estimated from the other half; empty where the study
+        averaged: the same for each class's means over the targets; NaN with one target.
+        own: the same for each target, with scores fitted on its own members and non-members.
+        half: the same with scores of one half of its records that are estimated from the other half; empty if the study
             has no attacker who knows half of them.
-        gaps, risks: of the first target's classes, by rising gap: accuracy among members minus that among non-members, and
-            the members' mean risk score.
+        gaps, risks: values of the first target's classes, by increasing gap: accuracy on members minus accuracy on
+            non-members, and the mean risk score of members.
     """
 
     dataset: str
@@ -56,22 +56,22 @@ class Gaps:
     risks: list[float]
 
 
-def class_gaps(study: Study, records: Records, place: Path, *, repeats: int) -> tuple[list[Gaps]]:
-    """A row per way to train."""
+def class_gaps(study: Study, records: Records, cache: Path, *, repeats: int) -> tuple[list[Gaps]]:
+    """Return one row per training."""
     rows = []
-    for training, pairs in subjects(study, records, place, repeats=repeats).items():
-        found = [by_class(pair) for pair in pairs]
-        own = [by_class(replace(pair, shadow=pair.target)) for pair in pairs]
-        gaps, risks = found[0]
+    for training, pairs in subjects(study, records, cache, repeats=repeats).items():
+        shadow_gaps = [by_class(pair) for pair in pairs]
+        target_gaps = [by_class(replace(pair, shadow=pair.target)) for pair in pairs]
+        gaps, risks = shadow_gaps[0]
         order = np.argsort(gaps, kind="stable")
         rows.append(
             Gaps(
                 study.name,
                 training,
                 len(gaps),
-                [_correlation(*one) for one in found],
-                _correlation(*np.mean(found, axis=0)) if len(found) > 1 else (float("nan"),) * 3,
-                [_correlation(*one) for one in own],
+                [_correlation(*gaps_and_risks) for gaps_and_risks in shadow_gaps],
+                _correlation(*np.mean(shadow_gaps, axis=0)) if len(shadow_gaps) > 1 else (float("nan"),) * 3,
+                [_correlation(*gaps_and_risks) for gaps_and_risks in target_gaps],
                 [_correlation(*by_class(study.estimated(pair, HALF))) for pair in pairs if HALF in study.sources],
                 gaps[order].tolist(),
                 risks[order].tolist(),
@@ -82,11 +82,11 @@ def class_gaps(study: Study, records: Records, place: Path, *, repeats: int) -> 
 
 @dataclass(frozen=True)
 class Sourced:
-    """Risk scores of the authors' own outputs, by the outputs that they are estimated from.
+    """Risk scores of the authors' own outputs, by the outputs that they are fitted on.
 
     Args:
-        correlation: of classes' gaps and mean scores (value, low, high), Pearson's with its 95 % interval.
-        rmse: of the score (value, low, high), over records, with its 95 % interval.
+        correlation: Pearson's correlation of classes' gaps and mean scores, with its 95 % interval (value, low, high).
+        rmse: RMSE of the score over records, with its 95 % interval (value, low, high).
     """
 
     training: str
@@ -96,7 +96,7 @@ class Sourced:
 
 
 def authors() -> list[Sourced]:
-    """A row per defence and source."""
+    """Return one row per defence and source."""
     rows = []
     for training, source in itertools.product((NO_DEFENCE, MEMGUARD), (SHADOW, HALF)):
         pair = published(defended=training == MEMGUARD)
@@ -108,7 +108,7 @@ def authors() -> list[Sourced]:
 
 
 def by_class(pair: Pair) -> tuple[np.ndarray, np.ndarray]:
-    """(classes,) generalisation gaps, and the members' mean risk scores."""
+    """Return (classes,) generalisation gaps, and the members' mean risk scores."""
     target, risks, right = pair.target, risk_scores(pair), correct(pair.target)
     gaps, means = [], []
     for label in np.unique(target.labels):

@@ -1,4 +1,4 @@
-"""Table 6: calling only those with a large risk score."""
+"""Table 6: flagging only records with a large risk score."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ THRESHOLDS = (1.0, 0.9, 0.8, 0.7, 0.6, 0.5)
 
 @dataclass(frozen=True)
 class Calls:
-    """Precision and recall in per cent at a threshold, over targets; NaN where nobody has so large a score.
+    """Precision and recall in per cent at a threshold, over targets; NaN if no record has such a score.
 
     Args:
-        precision, precision_spread: mean and standard deviation over the targets about which somebody is called.
+        precision, precision_spread: mean and standard deviation over the targets with flagged records.
         interval: the 95 % interval of the first target's precision.
     """
 
@@ -39,22 +39,22 @@ class Calls:
     recall_spread: float
 
 
-def confident(study: Study, records: Records, place: Path, *, repeats: int) -> tuple[list[Calls]]:
-    """A row per way to train, source of the score and threshold."""
-    found = subjects(study, records, place, repeats=repeats)
+def confident(study: Study, records: Records, cache: Path, *, repeats: int) -> tuple[list[Calls]]:
+    """Return one row per training, source of the score and threshold."""
+    trained_pairs = subjects(study, records, cache, repeats=repeats)
     rows = []
-    for (training, pairs), source in itertools.product(found.items(), study.sources):
+    for (training, pairs), source in itertools.product(trained_pairs.items(), study.sources):
         rows += _calls(study.name, training, source, [study.estimated(pair, source) for pair in pairs])
     return (rows,)
 
 
 def _calls(dataset: str, training: str, source: str, pairs: list[Pair]) -> list[Calls]:
-    at = [gl.risks.at_thresholds(risk_scores(pair), pair.target.member, THRESHOLDS) for pair in pairs]
+    results = [gl.risks.at_thresholds(risk_scores(pair), pair.target.member, THRESHOLDS) for pair in pairs]
     rows = []
-    for threshold, found in zip(THRESHOLDS, zip(*at, strict=True), strict=True):
-        known = [one.precision.value for one in found if not np.isnan(one.precision.value)]
+    for threshold, at_threshold in zip(THRESHOLDS, zip(*results, strict=True), strict=True):
+        known = [result.precision.value for result in at_threshold if not np.isnan(result.precision.value)]
         precision = percent(known) if known else (float("nan"), float("nan"))
-        interval = 100 * found[0].precision.low, 100 * found[0].precision.high
-        recall = percent([one.recall.value for one in found])
+        interval = 100 * at_threshold[0].precision.low, 100 * at_threshold[0].precision.high
+        recall = percent([result.recall.value for result in at_threshold])
         rows.append(Calls(dataset, training, source, threshold, len(pairs), *precision, interval, *recall))
     return rows

@@ -1,4 +1,4 @@
-"""The data we have: Location30's records, answers of a model of them with and without MemGuard, features of CIFAR100."""
+"""Data: the records of Location30, outputs of a published model with and without MemGuard, and features of CIFAR100."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Records:
     y: np.ndarray
 
     def sides(self, size: int, seed: int) -> tuple[tuple[np.ndarray, np.ndarray], ...]:
-        """``(x, y)`` of ``size`` random members and of as many non-members."""
+        """Return ``(x, y)`` of ``size`` random members and of the same number of non-members."""
         if 2 * size > len(self.x):
             raise gl.InputError(f"Expected size={size} to be at most half of the {len(self.x)} records.")
         rows = np.random.default_rng(seed).permutation(len(self.x))
@@ -34,14 +34,14 @@ class Records:
 
 
 def location30() -> Records:
-    """5,010 people by the 446 places they went to, in 30 clusters."""
+    """Load 5,010 people by the 446 places that they visited, in 30 clusters."""
     table = load("location30")
     y = np.unique(table.pop("cluster"), return_inverse=True)[1]
     return Records(table.to_numpy(np.float32), y)
 
 
 def cifar100() -> Records:
-    """60,000 images of 100 classes, by 64 features that a network trained on other images makes of them."""
+    """Load 60,000 images of 100 classes, as 64 features from a network trained on other images."""
     with np.load(_path(FEATURES), allow_pickle=False) as file:
         x, y = (np.concatenate([file[f"{part}_train"], file[f"{part}_test"]]) for part in "xy")
     x = x.astype(np.float32)
@@ -49,19 +49,19 @@ def cifar100() -> Records:
 
 
 def purchase100() -> Records:
-    """Shopping records with 600 items and 100 classes: a line per record, the class (from 1), then 0 or 1 per item."""
+    """Load shopping records with 600 items and 100 classes: one line per record, the class (from 1), then 0 or 1 per item."""
     table = pd.read_csv(_path(PURCHASE[0]), header=None).to_numpy()
     return Records(table[:, 1:].astype(np.float32), table[:, 0].astype(int) - 1)
 
 
 def texas100() -> Records:
-    """Hospital stays with 6,169 features and 100 procedures: a line per record in each of two files, classes from 1."""
+    """Load hospital stays with 6,169 features and 100 procedures: one line per record in each of two files, classes from 1."""
     features, labels = (pd.read_csv(_path(name), header=None).to_numpy() for name in TEXAS)
     return Records(features.astype(np.float32), labels[:, 0].astype(int) - 1)
 
 
 def published_answers(which: str, *, defended: bool) -> gl.Predictions:
-    """What the authors' "target" or "shadow" model answered, as MemGuard changed it or not."""
+    """Return the outputs of the authors' "target" or "shadow" model, with or without MemGuard."""
     with np.load(_path(PREDICTIONS), allow_pickle=False) as file:
         return gl.Predictions(
             file[f"{which}_{'defended_' if defended else ''}probs"].astype(np.float64),

@@ -1,4 +1,4 @@
-"""Tables 1, 2 and 4: the attacks on models of our own, without a defence, with AdvReg or MemGuard, and stopped early.
+"""Tables 1, 2 and 4: the attacks on our models, without a defence, with AdvReg or MemGuard, and stopped early.
 
 An adaptive attacker's shadow model has the target's defence. A naive one has a shadow model without any. A third one, that
 of the released AdvReg evaluation, knows half of the target's own records.
@@ -25,7 +25,7 @@ from papers.systematic_evaluation.pairs import (
     stopped,
 )
 from papers.systematic_evaluation.published import ATTACKS
-from papers.systematic_evaluation.subjects import own
+from papers.systematic_evaluation.subjects import our_pairs
 
 ADAPTIVE, NAIVE, KNOWS_HALF = "adaptive", "naive", "knows half"
 
@@ -44,7 +44,7 @@ class Attacked:
 
 @dataclass(frozen=True)
 class Fitted:
-    """How well the targets learnt their records, in per cent; and for each after how many epochs training ended."""
+    """Training and test accuracy of the targets in per cent, and the number of training epochs of each."""
 
     dataset: str
     training: str
@@ -53,17 +53,17 @@ class Fitted:
     epochs: list[int]
 
 
-def defended(study: Study, records: Records, place: Path, *, repeats: int) -> tuple[list[Attacked], list[Fitted]]:
-    """A row per way to train, attacker and attack."""
+def defended(study: Study, records: Records, cache: Path, *, repeats: int) -> tuple[list[Attacked], list[Fitted]]:
+    """Return one row per training, attacker and attack."""
     rows, fitted = [], []
-    found = own(study, records, place, repeats=repeats)
-    plain = found[NO_DEFENCE]
-    for training, pairs in found.items():
+    trained_pairs = our_pairs(study, records, cache, repeats=repeats)
+    plain = trained_pairs[NO_DEFENCE]
+    for training, pairs in trained_pairs.items():
         epochs, weighted = [study.epochs] * repeats, [[(1.0, pair)] for pair in pairs]
         if training == EARLY:
-            epochs = [stopped(study, records, place, seed=seed)[0] for seed in range(repeats)]
+            epochs = [stopped(study, records, cache, seed=seed)[0] for seed in range(repeats)]
         if training == EARLY and study.interpolated:
-            weighted = [around(study, records, place, seed=seed) for seed in range(repeats)]
+            weighted = [around(study, records, cache, seed=seed) for seed in range(repeats)]
         reached = (
             percent([sum(weight * pair.accuracy[side] for weight, pair in parts) for parts in weighted])[0]
             for side in (0, 1)
@@ -80,15 +80,15 @@ def defended(study: Study, records: Records, place: Path, *, repeats: int) -> tu
                 for parts, other in zip(weighted, plain, strict=True)
             ]
             rows += [
-                Attacked(study.name, training, attacker, name, *percent([one[name] for one in accuracies]))
+                Attacked(study.name, training, attacker, name, *percent([accuracy[name] for accuracy in accuracies]))
                 for name in ATTACKS
             ]
     return rows, fitted
 
 
 def _interpolated(parts: list[tuple[float, Pair]]) -> dict[str, float]:
-    found = [(weight, _accuracies(pair)) for weight, pair in parts]
-    return {name: sum(weight * accuracy[name] for weight, accuracy in found) for name in ATTACKS}
+    weighted = [(weight, _accuracies(pair)) for weight, pair in parts]
+    return {name: sum(weight * accuracy[name] for weight, accuracy in weighted) for name in ATTACKS}
 
 
 def _as_it_is(pair: Pair, plain: Pair) -> Pair:
@@ -100,7 +100,7 @@ def _knows_half(pair: Pair, plain: Pair) -> Pair:
 
 
 def _naive(pair: Pair, plain: Pair) -> Pair:
-    """The same target with a shadow model without a defence, whose outputs are on the same scale."""
+    """Return the same target with an undefended shadow model, whose outputs are on the same scale."""
     return Pair(pair.target, as_probabilities(plain.shadow) if pair.target.scale.hides_logits else plain.shadow)
 
 

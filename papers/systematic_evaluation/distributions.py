@@ -1,4 +1,4 @@
-"""Figures 1, 5, 6 and 10: how members' risk scores are spread, and what an attacker's prior makes of them."""
+"""Figures 1, 5, 6 and 10: distribution of members' risk scores, and the effect of an attacker's prior."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ PRIORS = (0.1, 0.3, 0.5, 0.7, 0.9)
 
 @dataclass(frozen=True)
 class Spread:
-    """Members' risk scores, on average over targets.
+    """Distribution of members' risk scores, on average over targets.
 
     Args:
-        mean: and ``deviation`` of the mean over targets.
+        mean: mean, and ``deviation`` of the mean over targets.
         below: share of members with a score of at most each value of ``GRID``.
         above: share of members with a score above each value of ``ABOVE``.
     """
@@ -38,7 +38,7 @@ class Spread:
 
 @dataclass(frozen=True)
 class Prior:
-    """Members' risk scores where a share ``prior`` of those asked about are members.
+    """Members' risk scores if a share ``prior`` of the evaluated records are members.
 
     Args:
         distance: mean score minus the prior, over targets, and its ``deviation``.
@@ -52,20 +52,20 @@ class Prior:
     larger: float
 
 
-def spreads(study: Study, records: Records, place: Path, *, repeats: int) -> tuple[list[Spread]]:
-    """Figures 1, 5 and 6: a row per way to train."""
-    found = subjects(study, records, place, repeats=repeats)
-    return ([_spread(study.name, training, pairs) for training, pairs in found.items()],)
+def spreads(study: Study, records: Records, cache: Path, *, repeats: int) -> tuple[list[Spread]]:
+    """Return the rows of Figures 1, 5 and 6: one per training."""
+    trained_pairs = subjects(study, records, cache, repeats=repeats)
+    return ([_spread(study.name, training, pairs) for training, pairs in trained_pairs.items()],)
 
 
-def priors(study: Study, records: Records, place: Path, *, repeats: int) -> tuple[list[Prior]]:
-    """Figure 10: a row per prior, for the models without a defence."""
-    pairs = [trained(study, records, place, seed=seed) for seed in range(repeats)]
+def priors(study: Study, records: Records, cache: Path, *, repeats: int) -> tuple[list[Prior]]:
+    """Return the rows of Figure 10: one per prior, for the models without a defence."""
+    pairs = [trained(study, records, cache, seed=seed) for seed in range(repeats)]
     rows = []
     for prior in PRIORS:
         scores = [risk_scores(pair, prior=prior)[pair.target.member] for pair in pairs]
         distances = [float((of_members - prior).mean()) for of_members in scores]
-        # A posterior equal to the prior may be a rounding error away from it.
+        # A posterior equal to the prior may differ from it by a rounding error.
         larger = fmean(float((of_members > prior + 1e-9).mean()) for of_members in scores)
         rows.append(Prior(study.name, prior, fmean(distances), _deviation(distances), larger))
     return (rows,)

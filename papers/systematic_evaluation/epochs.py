@@ -1,4 +1,4 @@
-"""Figure 2: what a model knows of its members and of others, epoch by epoch, and how its risk scores fare on the way."""
+"""Figure 2: accuracy on members and non-members, and risk scores, by training epoch."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from papers.systematic_evaluation.risk_scores import risk_scores
 
 @dataclass(frozen=True)
 class Epoch:
-    """Means over targets after so many epochs.
+    """Means over targets after a number of epochs.
 
     Args:
         train_accuracy, test_accuracy: in per cent.
         risk: mean risk score of the members.
-        rmse: of the risk score, for each target.
-        apart: for each target, by how many points its accuracy among members differs from its shadow's.
+        rmse: RMSE of the risk score, for each target.
+        apart: for each target, its accuracy on members minus that of its shadow model, in percentage points.
     """
 
     dataset: str
@@ -36,11 +36,11 @@ class Epoch:
     apart: list[float]
 
 
-def epochs(study: Study, records: Records, place: Path, *, repeats: int) -> tuple[list[Epoch]]:
-    """A row per way to train and step: these are one training each, looked at on the way."""
+def epochs(study: Study, records: Records, cache: Path, *, repeats: int) -> tuple[list[Epoch]]:
+    """Return one row per training and step; all steps of a training come from one run."""
     rows = []
     for training, step in itertools.product((NO_DEFENCE, ADV_REG), study.steps):
-        pairs = [trained(study, records, place, seed=seed, training=training, epochs=step) for seed in range(repeats)]
+        pairs = [trained(study, records, cache, seed=seed, training=training, epochs=step) for seed in range(repeats)]
         scores = [(risk_scores(pair), pair.target.member) for pair in pairs]
         rows.append(
             Epoch(
@@ -56,6 +56,6 @@ def epochs(study: Study, records: Records, place: Path, *, repeats: int) -> tupl
     return (rows,)
 
 
-def _learnt(said: gl.Predictions) -> float:
-    """Accuracy among members."""
-    return float(correct(said)[said.member].mean())
+def _learnt(outputs: gl.Predictions) -> float:
+    """Return the accuracy on members."""
+    return float(correct(outputs)[outputs.member].mean())

@@ -1,4 +1,4 @@
-"""Table 7: the attacks on a model of images; here, of features that another network makes of them."""
+"""Table 7: the attacks on a model of images; here, of features of images from another network."""
 
 from __future__ import annotations
 
@@ -28,18 +28,21 @@ class Attacked:
 
 @dataclass(frozen=True)
 class Fitted:
-    """How well the targets learnt their records, in per cent."""
+    """Training and test accuracy of the targets, in per cent."""
 
     dataset: str
     train_accuracy: float
     test_accuracy: float
 
 
-def attacked(study: Study, records: Records, place: Path, *, repeats: int) -> tuple[list[Attacked], list[Fitted]]:
-    """A row per attack: the network of answers, then the paper's own, all taught by the shadow."""
-    pairs = [trained(study, records, place, seed=seed) for seed in range(repeats)]
-    found = [_accuracies(pair) for pair in pairs]
-    rows = [Attacked(study.name, NO_DEFENCE, name, *percent([one[name] for one in found])) for name in found[0]]
+def attacked(study: Study, records: Records, cache: Path, *, repeats: int) -> tuple[list[Attacked], list[Fitted]]:
+    """Return one row per attack: the network on outputs, then the paper's attacks, all fitted on the shadow model."""
+    pairs = [trained(study, records, cache, seed=seed) for seed in range(repeats)]
+    accuracies = [_accuracies(pair) for pair in pairs]
+    rows = [
+        Attacked(study.name, NO_DEFENCE, name, *percent([accuracy[name] for accuracy in accuracies]))
+        for name in accuracies[0]
+    ]
     return rows, [Fitted(study.name, *(percent([pair.accuracy[side] for pair in pairs])[0] for side in (0, 1)))]
 
 

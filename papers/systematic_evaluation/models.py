@@ -1,4 +1,4 @@
-"""Our own Location30 models: how they are trained and audited."""
+"""Training and audits of our Location30 models."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from papers.systematic_evaluation.data import Records
 
 @dataclass(frozen=True)
 class Setting:
-    """How many records train a model, and its size; the paper's by default.
+    """Number of training records and size of a model; the paper's by default.
 
     Args:
-        epochs: until the training records are learnt by heart.
+        epochs: number of epochs, enough to memorise the training records.
     """
 
     records: int = 1000
@@ -31,10 +31,10 @@ class Setting:
 
 @dataclass(frozen=True)
 class Subject:
-    """A model of ours, with the records it trained on and as many others.
+    """One of our models, with its training records and the same number of other records.
 
     Args:
-        folder: of its audits; references that are there are not trained again.
+        folder: folder of its audits; existing references are not trained again.
     """
 
     target: gl.Target
@@ -44,7 +44,7 @@ class Subject:
     folder: Path
 
     def audit(self, references: int, attacks, evidence=()) -> gl.Results:
-        """References train on half of the subject's records: as many as it did, and on no others."""
+        """Audit the subject; references train on half of its records, the same number as the subject."""
         return gl.audit(
             self.target,
             self.members,
@@ -59,21 +59,21 @@ class Subject:
         )
 
 
-def subject(records: Records, setting: Setting, seed: int, place: Path) -> Subject:
-    """A model trained on records drawn with ``seed``; its audits have a folder of their own in ``place``."""
+def subject(records: Records, setting: Setting, seed: int, cache: Path) -> Subject:
+    """Return a model trained on records drawn with ``seed``; its audits have a folder in ``cache``."""
     members, nonmembers = records.sides(setting.records, seed)
     fit = setting.fit
     module = fit(network(records, setting), gl.Data(*members), np.random.default_rng([seed, 1]))
-    folder = place / f"no-defence-{seed}"
+    folder = cache / f"no-defence-{seed}"
     return Subject(gl.torch_target(module, train=fit), members, nonmembers, seed, folder)
 
 
 def network(records: Records, setting: Setting):
-    """What is trained, with parameters that training draws anew."""
+    """Return the network; training draws its initial parameters again."""
     return gl.defences.mlp(records.x.shape[1], int(records.y.max()) + 1, hidden=setting.hidden)
 
 
 def percent(values: list[float]) -> tuple[float, float]:
-    """Mean and standard deviation in per cent; NaN for the latter with a single value."""
+    """Return mean and standard deviation in per cent; NaN for the latter with a single value."""
     values = 100 * np.array(values)
     return float(values.mean()), float(values.std(ddof=1)) if len(values) > 1 else float("nan")

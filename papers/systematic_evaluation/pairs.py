@@ -1,7 +1,7 @@
 """A target and a shadow model, each with its own members and non-members, and the outputs of both.
 
 The paper estimates its attacks and its privacy risk score from one such shadow model, or from a known half of the target's
-own records. Nearly everything in the paper is a function of these outputs; trained models are kept in a folder.
+own records. Nearly all results of the paper are functions of these outputs; trained models are stored in a folder.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from papers.systematic_evaluation.adv_reg import ReleasedAdvReg
 from papers.systematic_evaluation.data import Records, cifar100, location30, published_answers, purchase100, texas100
 
 LOCATION, CIFAR = "Location30", "CIFAR100 features"
-PURCHASE, TEXAS = "Purchase100", "Texas100"  # run where a user has the data
+PURCHASE, TEXAS = "Purchase100", "Texas100"  # need data that few users have
 # Location30 with the public recipes: of the released MemGuard code, with two sizes of shadow models, and of the AdvReg code.
 PUBLIC, PUBLIC_500, PUBLIC_ADV_REG = (
     "Location30, SGD",
@@ -28,14 +28,14 @@ PUBLIC, PUBLIC_500, PUBLIC_ADV_REG = (
 )
 SHADOW, HALF = "shadow model", "half of the target's records"
 NO_DEFENCE, ADV_REG, EARLY, MEMGUARD = "no defence", "AdvReg", "early stopping", "MemGuard"
-# By depth: the paper drops the last hidden layer, or adds a wide one.
+# By depth: the paper removes the last hidden layer, or adds a wide one.
 HIDDEN = {3: (1024, 512, 256), 4: (1024, 512, 256, 128), 5: (2048, 1024, 512, 256, 128)}
 SIDES = ("target", "shadow")
 
 
 @dataclass(frozen=True)
 class Network:
-    """An architecture, by what the legend of the paper's Figure 4 names."""
+    """Architecture, as named in the legend of the paper's Figure 4."""
 
     activation: str = "ReLU"
     width: float = 1.0
@@ -60,19 +60,19 @@ def large_batches(epochs: int) -> gl.defences.Fit:
 
 @dataclass(frozen=True)
 class Study:
-    """A dataset, and how models of it are trained.
+    """A dataset, and the training of its models.
 
     Args:
-        load: the records.
-        members: of the target; it has the same number of non-members.
-        epochs: of a full training.
-        steps: epochs after which models are kept, the last one included.
-        network: of all models but those of Figure 4.
-        recipe: number of epochs to a training recipe.
-        defences: those that are tried.
-        adv_reg: held-out records to the objective of AdvReg.
-        shadow_members: of the shadow model, and the number of its non-members; None for the same number as the target, 0
-            for no shadow model.
+        load: function that returns the records.
+        members: number of members of the target, and of its non-members.
+        epochs: number of epochs of a full training.
+        steps: epochs after which models are stored, including the last.
+        network: architecture of all models except those of Figure 4.
+        recipe: function from the number of epochs to a training recipe.
+        defences: defences to evaluate.
+        adv_reg: function from held-out records to the objective of AdvReg.
+        shadow_members: number of members, and of non-members, of the shadow model; None for the same number as the
+            target, 0 for no shadow model.
         interpolated: whether Table 2 interpolates early stopping between epochs, to the test accuracy of AdvReg.
         sources: outputs from which thresholds and scores are estimated: of a shadow model, or of the target for the half of
             its records that the attacker knows.
@@ -169,20 +169,20 @@ class Pair:
 
     @property
     def accuracy(self) -> tuple[float, float]:
-        """Of the target, among its members and among its non-members."""
+        """Return the accuracy of the target on its members and on its non-members."""
         right = correct(self.target)
         return float(right[self.target.member].mean()), float(right[~self.target.member].mean())
 
 
 def published(*, defended: bool) -> Pair:
-    """The authors' own Location30 models; this shadow had half as many records as the target."""
+    """Return the authors' Location30 models; their shadow model had half the number of records of the target."""
     return Pair(*(published_answers(which, defended=defended) for which in SIDES))
 
 
 def trained(
     study: Study,
     records: Records,
-    place: Path,
+    cache: Path,
     *,
     seed: int,
     training: str = NO_DEFENCE,
@@ -190,30 +190,32 @@ def trained(
     network: Network | None = None,
     draw: int = 0,
 ) -> Pair:
-    """Both models, trained on records drawn with ``seed``; read where ``place`` has them already.
+    """Return both models, trained on records drawn with ``seed``, or read from ``cache``.
 
     Args:
         training: ``NO_DEFENCE``, ``ADV_REG`` or ``MEMGUARD``.
-        draw: another number trains models anew on the same records.
+        draw: a different number trains different models on the same records.
     """
     epochs, network = epochs or study.epochs, network or study.network
 
-    def path(number: int, of: str, after: int) -> Path:
-        recipe = study.fit(after)
+    def path(number: int, training_name: str, epoch: int) -> Path:
+        recipe = study.fit(epoch)
         sizes = f"{study.members}-{study.members_of(number)}"
-        how = f"{network}-{recipe.optimizer}-{recipe.batch_size}-{of}-{after}-{seed}-{draw}"
-        return place / f"{study.data}-{SIDES[number]}-{sizes}-{how}.npz".replace(" ", "")
+        name_parts = f"{network}-{recipe.optimizer}-{recipe.batch_size}-{training_name}-{epoch}-{seed}-{draw}"
+        return cache / f"{study.data}-{SIDES[number]}-{sizes}-{name_parts}.npz".replace(" ", "")
 
     def outputs(number: int) -> dict[str, np.ndarray]:
         if not path(number, training, epochs).exists():
-            place.mkdir(parents=True, exist_ok=True)
-            how = NO_DEFENCE if training == MEMGUARD else training
-            # Fewer epochs are the first of more: one training gives all steps.
+            cache.mkdir(parents=True, exist_ok=True)
+            plain_training = NO_DEFENCE if training == MEMGUARD else training
+            # One training gives the models of all steps.
             steps = study.steps if (network, draw) == (study.network, 0) and epochs in study.steps else (epochs,)
-            for (of, after), parts in _course(study, records, how, network, steps, seed, draw, number):
-                aside = path(number, of, after).with_suffix(".tmp.npz")
-                np.savez(aside, **parts)
-                aside.rename(path(number, of, after))
+            for (training_name, epoch), parts in _course(
+                study, records, plain_training, network, steps, seed, draw, number
+            ):
+                unfinished = path(number, training_name, epoch).with_suffix(".tmp.npz")
+                np.savez(unfinished, **parts)
+                unfinished.rename(path(number, training_name, epoch))
         with np.load(path(number, training, epochs), allow_pickle=False) as file:
             return dict(file)
 
@@ -229,21 +231,21 @@ def trained(
     return Pair(target, predictions(1), hidden)
 
 
-def stopped(study: Study, records: Records, place: Path, *, seed: int) -> tuple[int, Pair]:
-    """Plain training, stopped after the step whose test accuracy is nearest to that of the target with AdvReg."""
-    wanted = trained(study, records, place, seed=seed, training=ADV_REG).accuracy[1]
-    pairs = {epochs: trained(study, records, place, seed=seed, epochs=epochs) for epochs in study.steps}
-    epochs = min(pairs, key=lambda one: abs(pairs[one].accuracy[1] - wanted))
+def stopped(study: Study, records: Records, cache: Path, *, seed: int) -> tuple[int, Pair]:
+    """Return plain training, stopped after the step whose test accuracy is nearest to that of the target with AdvReg."""
+    wanted = trained(study, records, cache, seed=seed, training=ADV_REG).accuracy[1]
+    pairs = {epochs: trained(study, records, cache, seed=seed, epochs=epochs) for epochs in study.steps}
+    epochs = min(pairs, key=lambda epoch: abs(pairs[epoch].accuracy[1] - wanted))
     return epochs, pairs[epochs]
 
 
-def around(study: Study, records: Records, place: Path, *, seed: int) -> list[tuple[float, Pair]]:
+def around(study: Study, records: Records, cache: Path, *, seed: int) -> list[tuple[float, Pair]]:
     """Return the steps of plain training before and after it first reaches the test accuracy of AdvReg, with weights.
 
     The weights sum to 1 and interpolate the test accuracy. There is one step if the first has that accuracy or none does.
     """
-    wanted = trained(study, records, place, seed=seed, training=ADV_REG).accuracy[1]
-    pairs = [trained(study, records, place, seed=seed, epochs=epochs) for epochs in study.steps]
+    wanted = trained(study, records, cache, seed=seed, training=ADV_REG).accuracy[1]
+    pairs = [trained(study, records, cache, seed=seed, epochs=epochs) for epochs in study.steps]
     reached = [pair.accuracy[1] for pair in pairs]
     after = next((k for k, accuracy in enumerate(reached) if accuracy >= wanted), len(pairs) - 1)
     if after == 0 or reached[after] < wanted:
@@ -259,33 +261,33 @@ def half_known(pair: Pair) -> Pair:
     attacks the other half; it trains no shadow model.
     """
     member, rng = pair.target.member, np.random.default_rng(0)
-    sets = [rng.permutation(np.flatnonzero(of)) for of in (member, ~member)]
+    sets = [rng.permutation(np.flatnonzero(members_or_others)) for members_or_others in (member, ~member)]
     known, unknown = (np.concatenate([rows[k::2] for rows in sets]) for k in (0, 1))
     hidden = None if pair.hidden is None else pair.hidden[unknown]
     return Pair(_rows(pair.target, unknown), _rows(pair.target, known), hidden, unknown)
 
 
-def _rows(said: gl.Predictions, rows: np.ndarray) -> gl.Predictions:
-    return replace(said, answers=said.answers[rows], labels=said.labels[rows], member=said.member[rows])
+def _rows(outputs: gl.Predictions, rows: np.ndarray) -> gl.Predictions:
+    return replace(outputs, answers=outputs.answers[rows], labels=outputs.labels[rows], member=outputs.member[rows])
 
 
 def side(study: Study, records: Records, seed: int, number: int) -> np.ndarray:
-    """(2 × members,) rows of model ``number``: its members, then its non-members; no two models share any."""
-    asked = 2 * study.members
-    if asked * len(SIDES) > len(records.x):
+    """Return (2 × members,) rows of model ``number``: its members, then its non-members; no two models share rows."""
+    size = 2 * study.members
+    if size * len(SIDES) > len(records.x):
         raise gl.InputError(
             f"Expected members={study.members} to be at most a quarter of the {len(records.x)} records: the target and "
             "its shadow have members and non-members of their own."
         )
-    rows = np.random.default_rng(seed).permutation(len(records.x))[number * asked : (number + 1) * asked]
+    rows = np.random.default_rng(seed).permutation(len(records.x))[number * size : (number + 1) * size]
     count = study.members_of(number)
     return np.concatenate([rows[:count], rows[study.members : study.members + count]])
 
 
 def held_out(study: Study, records: Records, seed: int, number: int) -> gl.Data:
-    """Records that neither model trains on or is asked about, for the defences of model ``number`` only."""
-    rest = np.random.default_rng(seed).permutation(len(records.x))[2 * study.members * len(SIDES) :]
-    rows = np.array_split(rest, len(SIDES))[number][: study.members]
+    """Return records that no model trains on or is evaluated on, for the defences of model ``number`` only."""
+    unused = np.random.default_rng(seed).permutation(len(records.x))[2 * study.members * len(SIDES) :]
+    rows = np.array_split(unused, len(SIDES))[number][: study.members]
     if not len(rows):
         raise gl.InputError(
             f"Expected members={study.members} to be less than a quarter of the {len(records.x)} records: a defence needs "
@@ -295,7 +297,7 @@ def held_out(study: Study, records: Records, seed: int, number: int) -> gl.Data:
 
 
 def fitted(study: Study, records: Records, rows: np.ndarray, seed: list[int], epochs: int | None = None):
-    """A module of the study, trained on some records without a defence."""
+    """Return a module of the study, trained on some records without a defence."""
     data = gl.Data(records.x[rows], records.y[rows])
     return study.fit(epochs)(_module(records, study.network), data, np.random.default_rng(seed))
 
@@ -304,14 +306,14 @@ def logits(module, x: np.ndarray) -> np.ndarray:
     return gl.torch_target(module).predict(x)
 
 
-def mentr(said: gl.Predictions) -> np.ndarray:
-    """(records,) modified entropies."""
-    return said.scale.signals(said.answers, said.labels)["mentr"]
+def mentr(outputs: gl.Predictions) -> np.ndarray:
+    """Return (records,) modified entropies."""
+    return outputs.scale.signals(outputs.answers, outputs.labels)["mentr"]
 
 
-def correct(said: gl.Predictions) -> np.ndarray:
-    """(records,) whether the answer is right."""
-    return said.answers.argmax(axis=1) == said.labels
+def correct(outputs: gl.Predictions) -> np.ndarray:
+    """Return (records,) true where the prediction is correct."""
+    return outputs.answers.argmax(axis=1) == outputs.labels
 
 
 def memguard(held_out: gl.Data) -> gl.defences.MemGuard:
@@ -319,9 +321,9 @@ def memguard(held_out: gl.Data) -> gl.defences.MemGuard:
     return gl.defences.MemGuard(held_out)
 
 
-def as_probabilities(said: gl.Predictions) -> gl.Predictions:
-    """The same answers on the scale of those that MemGuard changed."""
-    return replace(said, answers=said.scale.soft(said.answers), scale=gl.models.Probabilities())
+def as_probabilities(outputs: gl.Predictions) -> gl.Predictions:
+    """Return the same outputs on the scale of MemGuard's outputs."""
+    return replace(outputs, answers=outputs.scale.soft(outputs.answers), scale=gl.models.Probabilities())
 
 
 def _course(
@@ -334,7 +336,7 @@ def _course(
     draw: int,
     number: int,
 ) -> Iterator[tuple[tuple[str, int], dict[str, np.ndarray]]]:
-    """What model ``number`` answers after each step; and, without a defence, what MemGuard makes of it in the end."""
+    """Yield the outputs of model ``number`` after each step and, without a defence, MemGuard's change of the last."""
     rows = side(study, records, seed, number)
     x, y = records.x[rows], records.y[rows]
     count = study.members_of(number)
@@ -345,13 +347,13 @@ def _course(
     rng = np.random.default_rng([seed, number, draw] if draw else [seed, number])
     for epoch, module in enumerate(fit.epochs_of(_module(records, network), inside, rng), start=1):
         if epoch in steps:
-            kept = {"labels": y, "hidden": _last_hidden(module, x)}
-            yield (training, epoch), {"answers": logits(module, x).astype(np.float32), **kept}
+            common = {"labels": y, "hidden": _last_hidden(module, x)}
+            yield (training, epoch), {"answers": logits(module, x).astype(np.float32), **common}
             plain = (training, network, draw, epoch) == (NO_DEFENCE, study.network, 0, study.epochs)
             if MEMGUARD in study.defences and plain:
                 guard = memguard(held_out(study, records, seed, number))
                 defended = gl.models.answering(gl.torch_target(module), guard, members=(inside.x, inside.y), seed=seed)
-                yield (MEMGUARD, epoch), {"answers": defended.predict(x), **kept}
+                yield (MEMGUARD, epoch), {"answers": defended.predict(x), **common}
 
 
 def _module(records: Records, network: Network):

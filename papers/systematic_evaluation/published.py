@@ -1,14 +1,14 @@
-"""The paper's figures, attack accuracies in per cent, to stand beside ours."""
+"""Published results of the paper, attack accuracies in per cent."""
 
 from __future__ import annotations
 
 METRICS = ("confidence", "entropy", "mentr")
 
-# The network of answers, then the paper's own attacks.
+# The network on outputs, then the paper's attacks.
 ATTACKS = ("nn_shokri", "nn_nasr", "correctness", "class_confidence", "class_entropy", "class_mentr")
 NETWORKS = ATTACKS[:2]
 
-# Table 2: (training, test) accuracy; then that of the attacks of Nasr et al., and of the paper's own.
+# Table 2: (training, test) accuracy; then the accuracy of the attacks of Nasr et al., and of the paper's attacks.
 BY_ADV_REG = {
     "Purchase100, no defence": ((99.8, 80.9), (67.6, 59.5, 67.1, 65.7, 67.1)),
     "Purchase100, AdvReg": ((92.7, 76.6), (51.6, 58.1, 59.4, 55.8, 59.5)),
@@ -39,7 +39,7 @@ MEMGUARD = {
     True: {"correctness": 68.7, "class_confidence": 69.1, "class_entropy": 52.1, "class_mentr": 68.8},
 }
 
-# Table 5: the white box and the black box of Nasr et al., then the paper's own attacks.
+# Table 5: the white box and the black box of Nasr et al., then the paper's attacks.
 WHITE_BOX = {
     "Purchase100": {
         "white_box": 73.4,
@@ -75,9 +75,9 @@ RMSE = {
     "Texas100, no defence": (0.08, 0.13),
     "Texas100, MemGuard": (0.05, 0.21),
 }
-RMSE_ARCHITECTURES = 0.09  # Figure 4: those of all architectures are smaller
+RMSE_ARCHITECTURES = 0.09  # Figure 4: an upper bound for all architectures
 
-# Table 6: (precision, recall) in per cent at the thresholds 1, 0.9, …, 0.5; None: nobody has so large a score.
+# Table 6: (precision, recall) in per cent at the thresholds 1, 0.9, …, 0.5; None: no record has such a score.
 CONFIDENT = {
     "Texas100, no defence": (
         (85.4, 21.2), (83.4, 29.1), (81.2, 45.3), (77.0, 66.1), (72.8, 85.4), (70.6, 94.3),

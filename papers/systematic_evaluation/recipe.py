@@ -16,12 +16,12 @@ from papers.systematic_evaluation.thresholds import Trained, comparison
 
 
 def recipe(
-    study: Study, records: Records, place: Path, *, repeats: int
+    study: Study, records: Records, cache: Path, *, repeats: int
 ) -> tuple[list[Trained], list[Calibrated], list[Gaps], list[Calls]]:
     """Return the rows of Table 3, Figure 3, Figure 8 and Table 6; the models are trained once."""
     return (
-        *comparison(study, records, place, repeats=repeats),
-        *validation(study, records, place, repeats=repeats),
-        *class_gaps(study, records, place, repeats=repeats),
-        *confident(study, records, place, repeats=repeats),
+        *comparison(study, records, cache, repeats=repeats),
+        *validation(study, records, cache, repeats=repeats),
+        *class_gaps(study, records, cache, repeats=repeats),
+        *confident(study, records, cache, repeats=repeats),
     )

@@ -1,6 +1,6 @@
-"""The same calibration where the score is learnt from references, as an audit learns it, rather than from one shadow model.
+"""Calibration of scores fitted on references, as in an audit, instead of one shadow model.
 
-References train on random halves of the records asked about: as many as the target did, and on no others. An attacker who
+References train on random halves of the evaluated records: the same number as the target, and on no others. An attacker who
 has them knows the records, but not which of them are members.
 """
 
@@ -20,7 +20,7 @@ COUNTS = (1, 8)
 
 @dataclass(frozen=True)
 class Learnt:
-    """An estimate against the shares of members, learnt from so many references.
+    """Calibration of an estimate that is fitted on a number of references.
 
     Args:
         rmse: for each target (value, low, high), over records, with its 95 % interval.
@@ -32,17 +32,17 @@ class Learnt:
     rmse: list[tuple[float, float, float]]
 
 
-def references(study: Study, records: Records, place: Path, *, repeats: int) -> tuple[list[Learnt]]:
-    """A row per number of references and estimate; the targets are those of the other figures."""
-    found: dict[tuple[int, str], list[tuple[float, float, float]]] = {}
+def references(study: Study, records: Records, cache: Path, *, repeats: int) -> tuple[list[Learnt]]:
+    """Return one row per number of references and estimate; the targets are those of the other figures."""
+    rmse_by_kind: dict[tuple[int, str], list[tuple[float, float, float]]] = {}
     for seed in range(repeats):
-        # The larger number first: fewer references are then the first of those, and cost nothing.
+        # The larger number comes first: fewer references are a subset of those, and need no training.
         for count in sorted(COUNTS, reverse=True):
             for name, rmse in _errors(
-                study, records, place / "references" / f"{study.name}-{seed}", seed, count
+                study, records, cache / "references" / f"{study.name}-{seed}", seed, count
             ).items():
-                found.setdefault((count, name), []).append(rmse)
-    return ([Learnt(study.name, *kind, found[kind]) for kind in sorted(found)],)
+                rmse_by_kind.setdefault((count, name), []).append(rmse)
+    return ([Learnt(study.name, *kind, rmse_by_kind[kind]) for kind in sorted(rmse_by_kind)],)
 
 
 def _errors(study: Study, records: Records, folder: Path, seed: int, count: int) -> dict[str, tuple]:

@@ -1,4 +1,4 @@
-"""Two estimates of a record's probability of being a member: the privacy risk score, and what an attack network answers."""
+"""Two estimates of the probability of membership: the privacy risk score, and the output of an attack network."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ import guestlist as gl
 from papers.systematic_evaluation.pairs import Pair, mentr
 
 RISK, NETWORK = "risk score", "attack network"
-EPOCHS = 20  # of the attack network; the paper does not print its own
+EPOCHS = 20  # epochs of the attack network; the paper does not state them
 
 
 def risk_scores(pair: Pair, *, prior: float = 0.5) -> np.ndarray:
-    """(records,) of the target, learnt from the shadow (section 4.1)."""
+    """Return (records,) scores of the target, fitted on the shadow model (section 4.1)."""
     return gl.risks.risk_score(
         mentr(pair.target),
         pair.target.labels,
@@ -27,9 +27,9 @@ def risk_scores(pair: Pair, *, prior: float = 0.5) -> np.ndarray:
 
 
 def network_outputs(pair: Pair, *, epochs: int | None = None) -> np.ndarray:
-    """(records,) what a network answers that was taught by the shadow to tell members from non-members (section 4.2.1).
+    """Return (records,) outputs of an attack network that is fitted on the shadow model (section 4.2.1).
 
-    It sees the probabilities of all classes and the label, as the paper's, which follows Nasr et al. (2018).
+    Its inputs are the probabilities of all classes and the label, as in the paper, which follows Nasr et al. (2018).
     """
     known = gl.Data(_features(pair.shadow), pair.shadow.member.astype(int))
     fit = gl.defences.Fit(epochs=epochs or EPOCHS)
@@ -41,19 +41,21 @@ def network_outputs(pair: Pair, *, epochs: int | None = None) -> np.ndarray:
 ESTIMATES = {RISK: risk_scores, NETWORK: network_outputs}
 
 
-def _features(said: gl.Predictions) -> np.ndarray:
-    """(records, 2 × classes) probabilities, then the label as a column per class."""
-    p = said.answers if said.scale.hides_logits else np.exp(log_softmax(said.answers, axis=1))
-    return np.column_stack([p, np.eye(p.shape[1])[said.labels]]).astype(np.float32)
+def _features(outputs: gl.Predictions) -> np.ndarray:
+    """Return (records, 2 × classes) probabilities, then the one-hot label."""
+    p = outputs.answers if outputs.scale.hides_logits else np.exp(log_softmax(outputs.answers, axis=1))
+    return np.column_stack([p, np.eye(p.shape[1])[outputs.labels]]).astype(np.float32)
 
 
 def _attack_network(classes: int):
-    """One branch for the answer and one for the label, then layers for both (Nasr et al. 2018)."""
+    """Return a network with a branch for the output and one for the label, then common layers (Nasr et al. 2018)."""
     from torch import cat, nn
 
     def layers(*sizes: int):
         steps = itertools.pairwise(sizes)
-        return nn.Sequential(*(part for before, after in steps for part in (nn.Linear(before, after), nn.ReLU())))
+        return nn.Sequential(
+            *(part for width_in, width_out in steps for part in (nn.Linear(width_in, width_out), nn.ReLU()))
+        )
 
     class Attack(nn.Module):
         def __init__(self) -> None:

@@ -1,4 +1,4 @@
-"""The models whose risk scores are looked at: our own, over several targets, and the authors' of Location30."""
+"""Models whose risk scores are evaluated: ours, over several targets, and the authors' models of Location30."""
 
 from __future__ import annotations
 
@@ -21,21 +21,21 @@ from papers.systematic_evaluation.pairs import (
 AUTHORS, AUTHORS_MEMGUARD = "authors' model", "authors' model, MemGuard"
 
 
-def own(study: Study, records: Records, place: Path, *, repeats: int) -> dict[str, list[Pair]]:
-    """Name of a way to train, or to answer, to a pair for each target of ours."""
+def our_pairs(study: Study, records: Records, cache: Path, *, repeats: int) -> dict[str, list[Pair]]:
+    """Return the name of a training or output defence to one pair for each of our targets."""
     seeds = range(repeats)
-    found = {NO_DEFENCE: [trained(study, records, place, seed=seed) for seed in seeds]}
+    pairs = {NO_DEFENCE: [trained(study, records, cache, seed=seed) for seed in seeds]}
     for defence in study.defences:
         if defence == EARLY:
-            found[EARLY] = [stopped(study, records, place, seed=seed)[1] for seed in seeds]
+            pairs[EARLY] = [stopped(study, records, cache, seed=seed)[1] for seed in seeds]
         else:
-            found[defence] = [trained(study, records, place, seed=seed, training=defence) for seed in seeds]
-    return found
+            pairs[defence] = [trained(study, records, cache, seed=seed, training=defence) for seed in seeds]
+    return pairs
 
 
-def subjects(study: Study, records: Records, place: Path, *, repeats: int) -> dict[str, list[Pair]]:
-    """The same, and on Location30 the authors' models, which are there once."""
-    found = own(study, records, place, repeats=repeats)
+def subjects(study: Study, records: Records, cache: Path, *, repeats: int) -> dict[str, list[Pair]]:
+    """Return the same and, for Location30, the authors' models, of which there is one pair each."""
+    pairs = our_pairs(study, records, cache, repeats=repeats)
     if study.name not in (LOCATION, PUBLIC) or local(PREDICTIONS) is None:
-        return found
-    return found | {AUTHORS: [published(defended=False)], AUTHORS_MEMGUARD: [published(defended=True)]}
+        return pairs
+    return pairs | {AUTHORS: [published(defended=False)], AUTHORS_MEMGUARD: [published(defended=True)]}

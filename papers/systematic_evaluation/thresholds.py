@@ -1,4 +1,4 @@
-"""Table 3: one threshold for all classes against one per class."""
+"""Table 3: one threshold for all classes compared with one per class."""
 
 from __future__ import annotations
 
@@ -21,19 +21,19 @@ from papers.systematic_evaluation.pairs import (
     published,
 )
 from papers.systematic_evaluation.published import METRICS
-from papers.systematic_evaluation.subjects import own
+from papers.systematic_evaluation.subjects import our_pairs
 
 ATTACKS = (*METRICS, *(f"class_{name}" for name in METRICS))
 
 
 @dataclass(frozen=True)
 class Gain:
-    """Attack accuracy in per cent over targets: mean and standard deviation, and those of the gain in pairs.
+    """Attack accuracy in per cent over targets: mean and standard deviation, also of the paired gain.
 
     Args:
-        single, single_spread: one threshold for all classes.
-        per_class, per_class_spread: a threshold for each.
-        gain, gain_spread: of the latter over the former.
+        single, single_spread: with one threshold for all classes.
+        per_class, per_class_spread: with one threshold per class.
+        gain, gain_spread: difference of the two.
     """
 
     metric: str
@@ -47,7 +47,7 @@ class Gain:
 
 @dataclass(frozen=True)
 class Trained:
-    """The gains on models that were trained in one way, with thresholds from one source."""
+    """Gains on models of one training, with thresholds from one source."""
 
     dataset: str
     training: str
@@ -55,12 +55,12 @@ class Trained:
     gains: list[Gain]
 
 
-def comparison(study: Study, records: Records, place: Path, *, repeats: int) -> tuple[list[Trained]]:
-    """A row per way to train and source of thresholds, over the targets."""
-    found = own(study, records, place, repeats=repeats)
-    found.pop(MEMGUARD, None)  # the paper's table is about ways to train
+def comparison(study: Study, records: Records, cache: Path, *, repeats: int) -> tuple[list[Trained]]:
+    """Return one row per training and source of thresholds, over the targets."""
+    trained_pairs = our_pairs(study, records, cache, repeats=repeats)
+    trained_pairs.pop(MEMGUARD, None)  # the paper's table compares trainings only
     rows = []
-    for (training, pairs), source in itertools.product(found.items(), study.sources):
+    for (training, pairs), source in itertools.product(trained_pairs.items(), study.sources):
         rows.append(
             Trained(study.name, training, source, gains([_audited(study.estimated(pair, source)) for pair in pairs]))
         )
@@ -78,9 +78,9 @@ def authors() -> list[Trained]:
     return rows
 
 
-def gains(found: list[gl.Results]) -> list[Gain]:
-    """A row per metric, from an audit of each target."""
-    accuracy = {name: [one.attack(name).balanced_accuracy.value for one in found] for name in ATTACKS}
+def gains(audits: list[gl.Results]) -> list[Gain]:
+    """Return one row per metric, from an audit of each target."""
+    accuracy = {name: [audit.attack(name).balanced_accuracy.value for audit in audits] for name in ATTACKS}
     rows = []
     for name in METRICS:
         single, per_class = accuracy[name], accuracy[f"class_{name}"]

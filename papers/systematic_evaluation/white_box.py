@@ -1,4 +1,4 @@
-"""Table 5: an attacker who sees gradients against those who see answers, on our own Location30 models."""
+"""Table 5: an attacker with access to gradients compared with attackers with outputs only, on our Location30 models."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from papers.systematic_evaluation.data import Records
 from papers.systematic_evaluation.models import Setting, percent, subject
 from papers.systematic_evaluation.published import WHITE_BOX
 
-# Where each attack calls a record a member; all but the first score how far a record is beyond its threshold.
+# Threshold at which each attack flags a record; all but the first score the distance from a fitted threshold.
 THRESHOLDS = {"correctness": 1.0} | {name: 0.0 for name in WHITE_BOX["Texas100"] if name != "correctness"}
 
 
@@ -29,33 +29,34 @@ class Outcome:
 
 @dataclass(frozen=True)
 class Fitted:
-    """How well the targets learnt their records, in per cent."""
+    """Training and test accuracy of the targets, in per cent."""
 
     train_accuracy: float
     test_accuracy: float
 
 
-def outcomes(records: Records, setting: Setting, place: Path, *, repeats: int) -> tuple[list[Outcome], list[Fitted]]:
-    """A row per attack, over ``repeats`` targets."""
-    accuracy, aucs, subjects, asked = defaultdict(list), defaultdict(list), [], 0
+def outcomes(records: Records, setting: Setting, cache: Path, *, repeats: int) -> tuple[list[Outcome], list[Fitted]]:
+    """Return one row per attack, over ``repeats`` targets."""
+    accuracy, aucs, subjects, n_evaluated = defaultdict(list), defaultdict(list), [], 0
     for seed in range(repeats):
-        one = subject(records, setting, seed, place)
-        results = one.audit(
+        model = subject(records, setting, seed, cache)
+        results = model.audit(
             setting.references,
             list(WHITE_BOX["Texas100"]),
             evidence=[gl.evidence.WhiteBox(), gl.evidence.FullAnswers()],
         )
-        # The attacker learnt from the known records and gives them no score: nobody is asked about those.
+        # The attack is fitted on the known records and gives them no score, so they are not evaluated.
         unknown = results.records[results.records["score_white_box"].notna()]
         member = unknown["member"].to_numpy()
-        asked = len(unknown)
+        n_evaluated = len(unknown)
         for name, threshold in THRESHOLDS.items():
             scores = unknown[f"score_{name}"].to_numpy()
             accuracy[name].append(balanced_accuracy(scores, member, threshold).value)
             aucs[name].append(auc(scores, member).value)
         subjects.append(results.subject)
     rows = [
-        Outcome(name, *percent(accuracy[name]), percent(aucs[name])[0] / 100, asked) for name in WHITE_BOX["Texas100"]
+        Outcome(name, *percent(accuracy[name]), percent(aucs[name])[0] / 100, n_evaluated)
+        for name in WHITE_BOX["Texas100"]
     ]
     accuracies = ([s.accuracy_members for s in subjects], [s.accuracy_nonmembers for s in subjects])
     return rows, [Fitted(*(percent(values)[0] for values in accuracies))]

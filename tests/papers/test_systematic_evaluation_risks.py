@@ -267,7 +267,7 @@ def test_rises_are_counted_over_members(pair, place):
     assert row.rises == pytest.approx(100 * np.mean(new - old > 0.1 + 1e-9))
     assert row.falls == pytest.approx(100 * np.mean(old - new > 0.1 + 1e-9))
     assert row.newly == pytest.approx(100 * np.mean((new >= 0.9) & (old < 0.9)))
-    assert rows[0].training == rises.ANEW
+    assert rows[0].training == rises.AGAIN
     assert rows[0].rises > 0, "other chances move scores, too"
 
 
