@@ -53,10 +53,10 @@ class Ranked:
 
 
 def sensitivity(
-    study: Study, records: Records, place: Path, *, repeats: int, members: int | None = None
+    study: Study, records: Records, cache: Path, *, repeats: int, members: int | None = None
 ) -> tuple[list[Removed], list[Ranked]]:
     """Remove members with evenly spaced ranks of the first target's risk score, each from ``repeats`` models."""
-    pair, rows = trained(study, records, place, seed=0), side(study, records, 0, 0)
+    pair, rows = trained(study, records, cache, seed=0), side(study, records, 0, 0)
     training, member = rows[: study.members], pair.target.member
     positions = np.arange(len(rows)) if pair.positions is None else pair.positions
     scores, entropies = risk_scores(pair)[member], _log(mentr(pair.target)[member])
