@@ -107,7 +107,7 @@ def test_what_changes_the_answer_stands_beside_it_in_every_form():
     (row,) = diagnostics.caveats(results)
     assert row.code == "GL101"
     page = " ".join(VISIBLE.sub(" ", html.unescape(report_page(results))).split())
-    assert page.index("Maybe underestimated: GL101") < page.index("What to do")
+    assert page.index("Maybe underestimated: duplicates across sets (GL101)") < page.index("What to do")
     for form in (summary, fragment, markdown, model_card):
         text = " ".join(VISIBLE.sub(" ", html.unescape(form(results))).split())
         assert (

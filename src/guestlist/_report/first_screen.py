@@ -24,7 +24,7 @@ from guestlist._report.templates import Section, fill_template
 from guestlist._util import compact, decimal, interval, interval_in_people, percent
 
 QUESTION = "Can training records be identified?"
-IDENTIFIED_MEANS = "Identified: recognised as training data by anyone with the record."
+IDENTIFIED_MEANS = "Identified: recognised as training data by someone who has the record."
 NOT_BETTER = "not clearly better than guessing"
 WEAK_TEST = 0.65  # AUC; a baseline that may miss larger differences is weak evidence about the cause
 # Checks for which the leak is larger than measured, not smaller.
@@ -36,7 +36,7 @@ SYMBOLS = {"full": "●", "half": "◐", "empty": "○"}
 UNTESTED_SHORT = {
     "references": "attacks with reference models",
     "parameters": "attackers with the model file",
-    "labels_only": "attackers who see only predicted classes",
+    "labels_only": "attackers who see only classes",
     "sources": "whether the two sets differ without the model",
     "other_leakage": "other types of leakage",
     "logits": "logits",
@@ -68,8 +68,10 @@ class People:
 
     @property
     def caption(self) -> str:
-        """The number and the meaning of half-filled icons: ``8 of 100 identified; half-filled: 5 to 11``."""
-        return f"{self.number} of {PEOPLE} identified; half-filled: {self.low} to {self.high}"
+        """The ends of the interval, as the icons show them: ``5 (filled) to 11 (half-filled) identified``."""
+        if self.low == self.high:
+            return f"{self.low} of {PEOPLE} identified"
+        return f"{self.low} (filled) to {self.high} (half-filled) identified"
 
     @property
     def text(self) -> str:
@@ -91,6 +93,7 @@ class Attacker:
         severity: Severity of the leak to this attacker.
         identified: Members identified, among 100; None where that is not estimated.
         flagged: Non-members wrongly flagged, among 100.
+        auc: AUC of the attack, as text.
         beats_guessing: Evidence that more members are identified at this rate than by guessing, for any cause.
     """
 
@@ -101,7 +104,17 @@ class Attacker:
     severity: str
     identified: People | None
     flagged: People | None
+    auc: str = ""
     beats_guessing: bool = False
+
+    @property
+    def caption(self) -> str:
+        """Caption of the picture of members."""
+        if self.identified is None:
+            return ""
+        if self.beats_guessing:
+            return self.identified.caption
+        return f"Up to {self.identified.high} of {PEOPLE} identified; {NOT_BETTER}"
 
     @property
     def identified_text(self) -> str:
@@ -109,7 +122,7 @@ class Attacker:
         if self.identified is not None and self.beats_guessing:
             return self.identified.text
         if self.severity in LEAKS:
-            return "none singled out"
+            return f"no single record; AUC {self.auc}"
         return "no evidence"
 
 
@@ -210,7 +223,7 @@ def first_screen_section(results: Results) -> Section:
     if results.folder is not None:
         folder = results.folder
     screen = first_screen(results, folder)
-    body = fill_template("answer.html", screen=screen, identified_means=IDENTIFIED_MEANS, not_better=NOT_BETTER)
+    body = fill_template("answer.html", screen=screen, identified_means=IDENTIFIED_MEANS)
     return Section("question", QUESTION, body, css_class="answer")
 
 
@@ -250,6 +263,7 @@ def _attacker(results: Results, row: AttackerRow) -> Attacker:
         severity=row.severity,
         identified=identified,
         flagged=flagged,
+        auc=decimal(row.attack.auc.value),
         beats_guessing=rate is not None and rate.beats_guessing,
     )
 
@@ -298,7 +312,7 @@ def _cause(results: Results) -> str:
         return ""
     if baseline.detectable_auc > WEAK_TEST:
         return "Unclear: a weak test found no other difference between the sets."
-    return "Likely the model: both record sets look alike without it."
+    return "Likely the model: members and others look alike without it."
 
 
 def _same_recipe(results: Results) -> str:

@@ -19,7 +19,7 @@ DECIDE = "Decide whether membership itself is sensitive."
 RUN_BASELINE = (
     "Test whether the two sets differ without the model: repeat the audit without --no-baseline (baseline=False)."
 )
-MORE_RECORDS = "Audit more records: four times as many halve the smallest leak that the audit can detect."
+MORE_RECORDS = "Audit more records: four times as many detect leaks half as large."
 SAME_SOURCE = "Repeat the audit with members and non-members drawn at random from one source."
 REVIEW_EXPOSED = "Review the most exposed records."
 

@@ -24,10 +24,10 @@ ORDER = (NONE_FOUND, CANNOT_TELL, LOW, MODERATE, HIGH)
 LEAKS = (LOW, MODERATE, HIGH)
 
 RULES = {
-    HIGH: f"from {HIGH_RATIO} times guessing",
-    MODERATE: f"from {MODERATE_RATIO} times guessing (high: {HIGH_RATIO}) or AUC {MODERATE_AUC}",
+    HIGH: f"low end {HIGH_RATIO}+ times guessing",
+    MODERATE: f"low end {MODERATE_RATIO}+ times guessing (high: {HIGH_RATIO}+) or AUC {MODERATE_AUC}+",
     LOW: "better than guessing, but by less than for moderate",
-    NONE_FOUND: f"no attack is better than guessing, with 80% power to detect AUC {POWER_AUC}",
+    NONE_FOUND: f"no attack is better than guessing; a leak of AUC {POWER_AUC} is detected with probability 80%",
     CANNOT_TELL: "too few records, sets that differ without the model, or an open check",
 }
 RULE_NOTE = "Every comparison uses the lower end of the 95% confidence interval and is corrected for multiple testing."

@@ -132,7 +132,7 @@ def _identified(rate: Rate) -> str:
     return (
         f"An attacker identifies about {count(round(rate.tpr.value * people))} in {count(people)} training records "
         f"(95% CI {count(low)} to {count(high)}) while wrongly flagging {guessing} in {count(people)} others. "
-        f"Guessing: {guessing} in {count(people)}."
+        f"Guessing would identify {guessing}."
     )
 
 
@@ -167,11 +167,11 @@ def _no_evidence(results: Results, attack: AttackResult) -> list[str]:
     subject = wording.plural(
         n_attacks,
         "The one attack that was run does not distinguish",
-        f"None of the {count(n_attacks)} attacks that were run distinguishes",
+        f"None of the {count(n_attacks)} attacks distinguishes",
     )
     return [
         "No evidence that they can.",
-        f"{subject} members from non-members better than guessing.",
+        f"{subject} training records from others better than guessing.",
         _power_sentence(attack),
     ]
 
