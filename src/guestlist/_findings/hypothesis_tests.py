@@ -8,7 +8,7 @@ from scipy.stats import binom, false_discovery_control
 
 from guestlist._case import Case
 from guestlist._findings import SHARES, SIGNIFICANCE_LEVEL, headline
-from guestlist._kernels import take_columns
+from guestlist._kernels import flag_counts, take_columns
 from guestlist._views import Signals
 from guestlist.attacks import Attack, population_p_value
 from guestlist.evidence import with_perfect_fit
@@ -200,18 +200,11 @@ def count_flags(scores: np.ndarray, member: np.ndarray, *fprs: float) -> list[Fl
         member: (models, records) true for members.
         fprs: Nominal rates.
     """
-    from guestlist._kernels import flag_counts  # imports numba
-
     thresholds = np.empty((len(scores), len(fprs)))
     for k, (row, inside) in enumerate(zip(scores, member, strict=True)):
         outside = row[~inside]
         thresholds[k] = [threshold_at_fpr(outside, fpr) for fpr in fprs]
-    counted = []
-    for at_rate in thresholds.T:
-        counts = np.zeros((4, scores.shape[1]), dtype=np.int64)
-        flag_counts(scores, member, at_rate.copy(), *counts)
-        counted.append(FlagCounts(*counts))
-    return counted
+    return [FlagCounts(*flag_counts(scores, member, at_rate)) for at_rate in thresholds.T]
 
 
 def evenness(attack: str, counts: FlagCounts, fpr: float) -> PerRecordFpr:

@@ -1,11 +1,10 @@
-from .compiled_moments import count_and_range as count_and_range
-from .compiled_moments import count_in_bins as count_in_bins
 from .compiled_moments import fill_student_log_odds as fill_student_log_odds
-from .compiled_moments import flag_counts as flag_counts
 from .compiled_ranks import fill_placements as fill_placements
-from .compiled_thresholds import leave_block_out_thresholds as leave_block_out_thresholds
 from .moments import InOutMoments as InOutMoments
 from .moments import Moments as Moments
+from .moments import count_and_range as count_and_range
+from .moments import count_in_bins as count_in_bins
+from .moments import flag_counts as flag_counts
 from .moments import in_out_moments as in_out_moments
 from .moments import leave_block_out_moments as leave_block_out_moments
 from .moments import leverage as leverage
@@ -46,4 +45,5 @@ from .thresholds import ClassThresholds as ClassThresholds
 from .thresholds import best_threshold as best_threshold
 from .thresholds import best_threshold_sorted as best_threshold_sorted
 from .thresholds import class_thresholds as class_thresholds
+from .thresholds import leave_block_out_thresholds as leave_block_out_thresholds
 from .thresholds import lookup_thresholds as lookup_thresholds

@@ -229,7 +229,7 @@ VALUES_PER_BATCH = 1024  # values that are compared with one edge after the othe
 
 
 @njit(cache=True)
-def count_and_range(values, member, records, sizes, ends):  # pragma: no cover: compiled
+def add_count_and_range(values, member, records, sizes, ends):  # pragma: no cover: compiled
     """Add the numbers of members and non-members to (2,) sizes, and widen (2,) ends to the range of the values.
 
     Args:
@@ -257,7 +257,7 @@ def count_and_range(values, member, records, sizes, ends):  # pragma: no cover: 
 
 
 @njit(cache=True)
-def count_in_bins(values, member, records, edges, smallest, counts):  # pragma: no cover: compiled
+def add_counts_in_bins(values, member, records, edges, smallest, counts):  # pragma: no cover: compiled
     """Add to (2, bins) counts of members and non-members; the last bin is closed, as in ``numpy.histogram``.
 
     Args:
@@ -310,7 +310,7 @@ def _count_above_edge(values, member, size, edge):  # pragma: no cover: compiled
 
 
 @njit(cache=True)
-def flag_counts(
+def add_flag_counts(
     scores, member, thresholds, flagged_outside, outside, flagged_inside, inside
 ):  # pragma: no cover: compiled
     """Add to (records,) counts of OUT models and of IN models: those that flag a record, and all with a score.

@@ -71,25 +71,15 @@ def fill_doubled_ranks(scores, order, ranks):  # pragma: no cover: compiled
         start = stop
 
 
-def ecdf_counts_of_others(values: np.ndarray, mask: np.ndarray, block: np.ndarray) -> np.ndarray:
-    """Count, for each value, the values of models in other blocks that are smaller, at most as large, and all.
+@njit(cache=True)
+def fill_counts_of_others(order, values, mask, block, counts):  # pragma: no cover: compiled
+    """Fill (3, points) counts of the values of models in other blocks that are smaller, at most as large, and all.
 
     Args:
-        values: (models, records); the counts for NaN have no meaning.
-        mask: (models, records) Values that count; false where a value is NaN.
+        order: (points,) Positions of the values, in rising order.
+        values, mask: (points,) Values of all models, model by model, and which of them count.
         block: (models,) Block number of each model, from 0.
-
-    Returns:
-        (3, models, records).
     """
-    counts = np.empty((3, *values.shape))
-    flat = np.ascontiguousarray(values).ravel()
-    _fill_counts(np.argsort(flat), flat, np.ascontiguousarray(mask).ravel(), block, counts.reshape(3, -1))
-    return counts
-
-
-@njit(cache=True)
-def _fill_counts(order, values, mask, block, counts):  # pragma: no cover: compiled
     points = len(values)
     records = len(values) // max(len(block), 1)
     below = 0  # number of smaller values so far, in total and per block
@@ -114,22 +104,8 @@ def _fill_counts(order, values, mask, block, counts):  # pragma: no cover: compi
         counts[2, i] = below - below_in_block[block[i // records]]
 
 
-def permute_labels(labels: np.ndarray, positions: np.ndarray, out: np.ndarray, rng: np.random.Generator) -> None:
-    """Permute labels among positions, independently in every row of ``out`` (draws, all positions).
-
-    Args:
-        labels: (positions,) True for members; their number stays the same in every draw.
-        positions: Columns of ``out`` that these labels belong to.
-        out: (draws, all positions) The columns in ``positions`` are filled.
-        rng: Random generator.
-    """
-    rarer = 2 * labels.sum() <= len(labels)  # Drawing the smaller class is enough.
-    drawn = int(labels.sum() if rarer else (~labels).sum())
-    _partial_shuffle(rng.random((len(out), drawn)), positions.astype(np.int64), out, bool(rarer))
-
-
 @njit(cache=True)
-def _partial_shuffle(uniforms, positions, out, label):  # pragma: no cover: compiled
+def partial_shuffle(uniforms, positions, out, label):  # pragma: no cover: compiled
     """Run the first steps of a shuffle (Durstenfeld 1964); each draw starts from the order of the draw before."""
     order = positions.copy()
     size = len(positions)

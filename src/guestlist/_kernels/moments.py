@@ -1,10 +1,12 @@
-"""Count, mean and variance of model outputs per record, statistics over OUT models, and leverage."""
+"""Count, mean and variance of model outputs per record, flags and bins, statistics over OUT models, and leverage."""
 
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
+
+from guestlist._kernels.samples import MANY_CELLS
 
 
 @dataclass(frozen=True)
@@ -34,9 +36,6 @@ class Moments:
         squares = np.where(self.count > 1, self.squares, 0.0).sum(axis=-1, keepdims=True)
         with np.errstate(invalid="ignore", divide="ignore"):
             return _read_only(squares / dof)
-
-
-MANY_CELLS = 2**21  # models times records; larger matrices use compiled code with bitwise identical results
 
 
 class InOutMoments(NamedTuple):
@@ -97,16 +96,72 @@ def leave_block_out_moments(values: np.ndarray, mask: np.ndarray, together: np.n
     Returns:
         Moments with (models, records) arrays.
     """
-    from guestlist._kernels.compiled_moments import fill_leave_block_out_moments  # imports numba
-
     if together is None:
         blocks = np.arange(len(values))
     else:
         blocks = np.unique(together, return_inverse=True)[1]
     order = np.argsort(blocks, kind="stable")
+    if values.size <= MANY_CELLS:
+        return _leave_block_out_moments(values, mask, order, blocks)
+    from guestlist._kernels.compiled_moments import fill_leave_block_out_moments  # imports numba
+
     result = Moments(*(np.empty(values.shape) for _ in range(3)))
     fill_leave_block_out_moments(values, mask, order, blocks, result.count, result.mean, result.squares)
     return result
+
+
+def _leave_block_out_moments(values: np.ndarray, mask: np.ndarray, order: np.ndarray, blocks: np.ndarray) -> Moments:
+    """Compute the same in NumPy, with the operations of the compiled loop in the same order.
+
+    Args:
+        values, mask: (models, records) Values, and which of them count.
+        order: (models,) Models, block by block.
+        blocks: (models,) Block number of each model.
+    """
+    result = Moments(*(np.empty(values.shape) for _ in range(3)))
+    members = np.split(order, np.flatnonzero(np.diff(blocks[order])) + 1)
+    with np.errstate(invalid="ignore", over="ignore"):
+        pivot = _nearest_to_zero(values, mask)
+        running = np.zeros((3, values.shape[1]))
+        for block in members:  # moments of the blocks before each block
+            for part, moment in zip((result.count, result.mean, result.squares), running, strict=True):
+                part[block] = moment
+            for k in block:
+                _add_model(values[k], mask[k], pivot, *running)
+        running[:] = 0.0
+        for block in reversed(members):  # merged with those of the blocks after it, from the other end
+            n, m, s = running
+            count, mean, squares = result.count[block], result.mean[block], result.squares[block]
+            total = count + n
+            weight = n / np.maximum(total, 1.0)
+            difference = np.where((count > 0) & (n > 0), m - mean, 0.0)
+            result.squares[block] = squares + s + difference * difference * count * weight
+            merged = np.where(count > 0, mean + weight * difference, m)
+            result.mean[block] = np.where(total > 0, merged + pivot, np.nan)
+            result.count[block] = total
+            for k in block:
+                _add_model(values[k], mask[k], pivot, *running)
+    return result
+
+
+def _nearest_to_zero(values: np.ndarray, mask: np.ndarray) -> np.ndarray:
+    """(records,) selected value of smallest magnitude, 0 without any; subtracting it never costs another value a digit."""
+    if not len(values):
+        return np.zeros(values.shape[1])
+    values = values.astype(np.float64, copy=False)
+    sizes = np.where(mask, np.abs(values), np.inf)
+    nearest = sizes.argmin(axis=0)[None]
+    known = np.isfinite(np.take_along_axis(sizes, nearest, axis=0)[0])
+    return np.where(known, np.take_along_axis(values, nearest, axis=0)[0], 0.0)
+
+
+def _add_model(values: np.ndarray, mask: np.ndarray, pivot: np.ndarray, n, m, s) -> None:
+    """Add one model to running moments (Welford 1962)."""
+    value = np.where(mask, values - pivot, m)
+    n += mask
+    deviation = value - m
+    m += deviation / np.maximum(n, 1.0)
+    s += deviation * (value - m)
 
 
 def _read_only(array: np.ndarray) -> np.ndarray:
@@ -164,6 +219,8 @@ def out_model_stats(target: np.ndarray, scores: np.ndarray, member: np.ndarray) 
         scores: (models, records) Scores under other models; NaN where there is none.
         member: (models, records) True where a model trained on a record.
     """
+    if scores.size <= MANY_CELLS:
+        return _out_model_stats(target, scores, member)
     from guestlist._kernels.compiled_moments import fill_out_model_stats  # imports numba
 
     count, n_at_least = np.zeros((2, len(target)), dtype=np.int64)
@@ -172,6 +229,101 @@ def out_model_stats(target: np.ndarray, scores: np.ndarray, member: np.ndarray) 
         target, np.ascontiguousarray(scores), np.ascontiguousarray(member), count, n_at_least, mean, squares
     )
     return OutModelStats(target=target, count=count, n_at_least=n_at_least, mean=mean, squares=squares)
+
+
+def _out_model_stats(target: np.ndarray, scores: np.ndarray, member: np.ndarray) -> OutModelStats:
+    """Compute the same in NumPy, with sums in the order of the models as in the compiled loop."""
+    counted = ~np.isnan(scores) & ~member
+    count = counted.sum(axis=0)
+    with np.errstate(invalid="ignore", divide="ignore", over="ignore"):  # infinite scores; 0 / 0: no model applies
+        n_at_least = (counted & (scores >= target)).sum(axis=0)
+        first = _sum_of_counted(scores, counted) / count
+        # A second pass makes the mean of equal scores exactly that score, and their sum of squares exactly 0.
+        correction = _sum_of_counted(scores - first, counted) / count
+        mean = np.where(
+            np.isinf(first), first, first + correction
+        )  # for infinite scores only the first pass has a meaning
+        squares = _sum_of_counted(np.square(scores - mean), counted)
+    return OutModelStats(target=target, count=count, n_at_least=n_at_least, mean=mean, squares=squares)
+
+
+def _sum_of_counted(values: np.ndarray, counted: np.ndarray) -> np.ndarray:
+    """(records,) sums of the values that count, in the order of the models; ``sum`` may add in another order."""
+    total = np.zeros(values.shape[1])
+    for row, counts in zip(values, counted, strict=True):
+        total += np.where(counts, row, 0.0)
+    return total
+
+
+def flag_counts(scores: np.ndarray, member: np.ndarray, thresholds: np.ndarray) -> np.ndarray:
+    """Count (4, records) OUT models that flag a record, OUT models with a score, and the same of IN models.
+
+    Args:
+        scores: (models, records) NaN is ignored.
+        member: (models, records) Training membership.
+        thresholds: (models,) A record is flagged if its score is at least this; NaN flags no record.
+    """
+    if scores.size <= MANY_CELLS:
+        known = ~np.isnan(scores)
+        with np.errstate(invalid="ignore"):
+            flagged = scores >= thresholds[:, None]  # false for NaN
+        sides = (~member & known, member & known)
+        return np.stack([part.sum(axis=0) for side in sides for part in (flagged & side, side)])
+    from guestlist._kernels.compiled_moments import add_flag_counts  # imports numba
+
+    counts = np.zeros((4, scores.shape[1]), dtype=np.int64)
+    add_flag_counts(scores, member, np.ascontiguousarray(thresholds), *counts)
+    return counts
+
+
+def count_and_range(values: np.ndarray, member: np.ndarray, records: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return (2,) numbers of members and non-members, and (2,) their smallest and largest value.
+
+    Args:
+        values: (models, all records) NaN is ignored.
+        member: (models, all records) Training membership.
+        records: Positions of the records that count.
+    """
+    ends = np.array([np.inf, -np.inf])
+    if len(values) * len(records) <= MANY_CELLS:
+        chosen = values[:, records]
+        known = ~np.isnan(chosen)
+        n_members = (known & member[:, records]).sum()
+        if known.any():
+            ends[:] = np.nanmin(chosen), np.nanmax(chosen)
+        return np.array([n_members, known.sum() - n_members]), ends
+    from guestlist._kernels.compiled_moments import add_count_and_range  # imports numba
+
+    sizes = np.zeros(2, dtype=np.int64)
+    add_count_and_range(values, member, records, sizes, ends)
+    return sizes, ends
+
+
+def count_in_bins(
+    values: np.ndarray, member: np.ndarray, records: np.ndarray, edges: np.ndarray, smallest: float
+) -> np.ndarray:
+    """Count (2, bins) members and non-members; the last bin is closed, as in ``numpy.histogram``.
+
+    Args:
+        values: (models, all records) NaN is ignored.
+        member: (models, all records) Training membership.
+        records: Positions of the records that count.
+        edges: (bins + 1,) in rising order.
+        smallest: Smaller values are raised to this value.
+    """
+    counts = np.zeros((2, len(edges) - 1), dtype=np.int64)
+    if len(values) * len(records) <= MANY_CELLS:
+        chosen = values[:, records].astype(np.float64)
+        known = ~np.isnan(chosen)
+        raised = np.maximum(chosen[known], smallest)
+        inside = member[:, records][known]
+        for side, in_bin in zip((inside, ~inside), counts, strict=True):
+            in_bin += np.histogram(raised[side], edges)[0]
+        return counts
+    from guestlist._kernels.compiled_moments import add_counts_in_bins  # imports numba
+
+    add_counts_in_bins(values, member, records, edges, smallest, counts)
+    return counts
 
 
 # Singular values below this share of the largest are rounding.

@@ -18,10 +18,11 @@ from typing import Protocol
 import numpy as np
 from scipy import fft
 
-from guestlist._kernels.ranks import cached_argsort, tie_ends
+from guestlist._kernels.ranks import MANY, cached_argsort, tie_ends
 from guestlist._kernels.samples import take_columns
 
 CELLS_AT_ONCE = 2**22  # bounds the memory to some tens of megabytes
+FEW_POSITIONS = 5000  # more labels are shuffled by a compiled loop with identical results
 MOST_CELLS = 2**26  # draws times records; cyclic shifts are used beyond
 EXACT = 2**24  # integers up to here are exact in single precision
 ROUNDING = 1e-9  # 0.29 * 100 is 28.999999999999996 instead of 29
@@ -144,8 +145,6 @@ def permutations(
     if needs_shifts(len(member), draws):
         yield _cyclic_shifts(labels, unit, layers, draws, rng)
         return
-    from guestlist._kernels.compiled_ranks import permute_labels  # imports numba
-
     positions_of_layer = [np.flatnonzero(layers == layer) for layer in np.unique(layers)]
     step = max(1, CELLS_AT_ONCE // max(len(member), 1))
     for start in range(0, draws, step):
@@ -153,6 +152,47 @@ def permutations(
         for positions in positions_of_layer:
             permute_labels(labels[positions], positions, permuted, rng)
         yield DensePermutations(permuted if clusters is None else permuted[:, unit])
+
+
+def permute_labels(labels: np.ndarray, positions: np.ndarray, out: np.ndarray, rng: np.random.Generator) -> None:
+    """Permute labels among positions, independently in every row of ``out`` (draws, all positions).
+
+    Args:
+        labels: (positions,) True for members; their number stays the same in every draw.
+        positions: Columns of ``out`` that these labels belong to.
+        out: (draws, all positions) The columns in ``positions`` are filled.
+        rng: Random generator.
+    """
+    rarer = 2 * labels.sum() <= len(labels)  # Drawing the smaller class is enough.
+    drawn = int(labels.sum() if rarer else (~labels).sum())
+    uniforms = rng.random((len(out), drawn))
+    if len(positions) <= FEW_POSITIONS:
+        _partial_shuffle(uniforms, positions, out, bool(rarer))
+        return
+    from guestlist._kernels.compiled_ranks import partial_shuffle  # imports numba
+
+    partial_shuffle(uniforms, positions.astype(np.int64), out, bool(rarer))
+
+
+def _partial_shuffle(uniforms: np.ndarray, positions: np.ndarray, out: np.ndarray, label: bool) -> None:
+    """Run the first steps of a shuffle (Durstenfeld 1964); each draw starts from the order of the draw before.
+
+    The swaps of all draws are made at once, each from the identity, and then composed draw by draw.
+    """
+    draws, drawn = uniforms.shape
+    size = len(positions)
+    swapped = np.repeat(np.arange(size, dtype=np.min_scalar_type(size))[:, None], draws, axis=1)
+    every = np.arange(draws)
+    for i in range(drawn):
+        other = i + (uniforms[:, i] * (size - i)).astype(np.int64)
+        kept = swapped[i].copy()
+        swapped[i] = swapped[other, every]
+        swapped[other, every] = kept
+    out[:, positions] = not label
+    order = positions
+    for d, steps in enumerate(np.ascontiguousarray(swapped.T)):
+        order = order[steps]
+        out[d, order[:drawn]] = label
 
 
 def needs_shifts(records: int, draws: int) -> bool:
@@ -222,18 +262,59 @@ def permuted_tprs(scores: np.ndarray, block: Permutations, fprs: Sequence[float]
     Returns:
         (rates, draws); 0 where there are no members.
     """
-    from guestlist._kernels.compiled_ranks import true_positives_at  # imports numba
-
     scored = ~np.isnan(scores)
     order = cached_argsort(scores)[: scored.sum()][::-1]
     members = block.sums(scored[None].astype(np.float64))[0]
     allowed = np.floor(np.multiply.outer(np.sort(fprs), len(order) - members) + ROUNDING).astype(np.int64)
-    labels, starts, positions = block.lookup()
     ties = tie_ends(-scores[order][None])[0][0]  # Ties of the first excess non-member are not above it.
-    begin, false, before = _scan_starts(order, ties, block, members, allowed)
-    above = true_positives_at(labels.view(np.uint8), starts, positions[order], ties, allowed, begin, false, before)
+    if isinstance(block, DensePermutations):
+        above = _true_positives(block.member, order, ties, allowed)
+    else:
+        above = _scanned_true_positives(block, order, ties, members, allowed)
     tprs = np.where(members > 0, above / np.maximum(members, 1), 0.0)
     return tprs[np.argsort(np.argsort(fprs))]
+
+
+def _true_positives(member: np.ndarray, order: np.ndarray, ties: np.ndarray, allowed: np.ndarray) -> np.ndarray:
+    """Count members strictly above the first non-member that exceeds the allowed number of false positives.
+
+    Args:
+        member: (draws, records) True for members.
+        order: (ranks,) Records from the highest score to the lowest.
+        ties: (ranks,) First rank with an equal score.
+        allowed: (rates, draws) Allowed false positives.
+
+    Returns:
+        (rates, draws) numbers; all members where there are fewer non-members than allowed.
+    """
+    draws = len(member)
+    every = np.arange(draws)
+    most = allowed.max(axis=0, initial=0)
+    depth = min(len(order), 64)
+    while True:  # as far down as the highest rate takes in every draw
+        nonmembers = np.zeros((draws, depth + 1), dtype=np.int32)  # number among the highest i
+        np.cumsum(~take_columns(member, order[:depth]), axis=1, out=nonmembers[:, 1:])
+        if depth == len(order) or (nonmembers[:, -1] > most).all():
+            break
+        depth = min(len(order), 2 * depth)
+    counts = np.empty(allowed.shape)
+    for limits, above in zip(allowed, counts, strict=True):
+        rank = (nonmembers[:, 1:] <= limits[:, None]).sum(axis=1)  # of the first non-member in excess
+        exceeded = rank < depth
+        first = np.where(exceeded, ties[np.minimum(rank, depth - 1)] if depth else 0, len(order))
+        above[:] = first - nonmembers[every, np.minimum(first, depth)]
+    return counts
+
+
+def _scanned_true_positives(
+    block: Permutations, order: np.ndarray, ties: np.ndarray, members: np.ndarray, allowed: np.ndarray
+) -> np.ndarray:
+    """Count the same for very many records, with compiled loops."""
+    from guestlist._kernels.compiled_ranks import true_positives_at  # imports numba
+
+    labels, starts, positions = block.lookup()
+    begin, false, before = _scan_starts(order, ties, block, members, allowed)
+    return true_positives_at(labels.view(np.uint8), starts, positions[order], ties, allowed, begin, false, before)
 
 
 def _scan_starts(
@@ -323,9 +404,14 @@ def min_p_values(p_values: np.ndarray, weights: np.ndarray | float = 1.0) -> np.
 
 def _doubled_ranks(scores: np.ndarray) -> np.ndarray:
     """Return twice the mid-ranks, which are integers, in the order of the scores; 0 for NaN."""
-    from guestlist._kernels.compiled_ranks import fill_doubled_ranks  # imports numba
-
     ranks = np.zeros(len(scores))
     known = int((~np.isnan(scores)).sum())
-    fill_doubled_ranks(scores, cached_argsort(scores)[:known], ranks)  # NaN last
+    order = cached_argsort(scores)[:known]  # NaN last
+    if known <= MANY:
+        (first,), (last,) = tie_ends(scores[order][None])
+        ranks[order] = first + last + 2  # ranks from 1
+        return ranks
+    from guestlist._kernels.compiled_ranks import fill_doubled_ranks  # imports numba
+
+    fill_doubled_ranks(scores, order, ranks)
     return ranks

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from guestlist._kernels.samples import rows_by_label, take_columns
+from guestlist._kernels.samples import MANY_CELLS, rows_by_label, take_columns
 
 MANY = 100_000  # scores; the order of fewer is not cached
 _known: dict[int, tuple[weakref.ref, np.ndarray]] = {}
@@ -53,15 +53,20 @@ def aucs(scores: np.ndarray, member: np.ndarray) -> np.ndarray:
     >>> aucs(np.array([[0.0, 1.0, 1.0], [2.0, 2.0, 2.0]]), np.array([[False, True, False], [True, True, False]]))
     array([0.75, 0.5 ])
     """
-    from guestlist._kernels.compiled_ranks import doubled_rank_sums  # imports numba
-
     scores = np.require(scores, np.float64, ["C", "W"])  # one memory layout, so that the loop is compiled once
     known = ~np.isnan(scores)
     inside = np.ascontiguousarray(member & known)
     members = np.count_nonzero(inside, axis=1)
     scored = np.count_nonzero(known, axis=1)
     order = np.argsort(scores, axis=1)  # NaN last
-    sums = doubled_rank_sums(scores, order, inside, scored) / 2  # Half-integers are exact.
+    if scores.size <= MANY_CELLS:
+        first, last = tie_ends(np.take_along_axis(scores, order, axis=1))
+        doubled = (np.take_along_axis(inside, order, axis=1) * (first + last + 2)).sum(axis=1)  # ranks from 1
+    else:
+        from guestlist._kernels.compiled_ranks import doubled_rank_sums  # imports numba
+
+        doubled = doubled_rank_sums(scores, order, inside, scored)
+    sums = doubled / 2  # Half-integers are exact.
     with np.errstate(invalid="ignore", divide="ignore"):  # 0 / 0 is NaN: only members or only non-members.
         return (sums - members * (members + 1) / 2) / (members * (scored - members))
 
@@ -194,8 +199,6 @@ def class_ecdf(
 
 def class_ecdf_of_others(values: np.ndarray, member: np.ndarray, labels: np.ndarray, blocks: np.ndarray) -> ClassEcdf:
     """Rank every model in turn as the target among the models of other blocks; arrays are (models, records)."""
-    from guestlist._kernels.compiled_ranks import ecdf_counts_of_others  # imports numba
-
     outside = ~member & ~np.isnan(values)
     block = np.unique(blocks, return_inverse=True)[1]
 
@@ -203,6 +206,46 @@ def class_ecdf_of_others(values: np.ndarray, member: np.ndarray, labels: np.ndar
         return ecdf_counts_of_others(take_columns(values, records), take_columns(outside, records), block)
 
     return _by_class(values, labels, within)
+
+
+def ecdf_counts_of_others(values: np.ndarray, mask: np.ndarray, block: np.ndarray) -> np.ndarray:
+    """Count, for each value, the values of models in other blocks that are smaller, at most as large, and all.
+
+    Args:
+        values: (models, records); the counts for NaN have no meaning.
+        mask: (models, records) Values that count; false where a value is NaN.
+        block: (models,) Block number of each model, from 0.
+
+    Returns:
+        (3, models, records).
+    """
+    flat = np.ascontiguousarray(values).ravel()
+    selected = np.ascontiguousarray(mask).ravel()
+    order = np.argsort(flat)
+    counts = np.empty((3, *values.shape))
+    if values.size <= MANY_CELLS:
+        _fill_counts(
+            order, flat[order], selected[order], np.repeat(block, values.shape[1])[order], counts.reshape(3, -1)
+        )
+        return counts
+    from guestlist._kernels.compiled_ranks import fill_counts_of_others  # imports numba
+
+    fill_counts_of_others(order, flat, selected, block, counts.reshape(3, -1))
+    return counts
+
+
+def _fill_counts(
+    order: np.ndarray, ranked: np.ndarray, mask: np.ndarray, block: np.ndarray, counts: np.ndarray
+) -> None:
+    """Fill (3, points) counts; the other arguments are (points,) in the order of the values."""
+    (first,), (last,) = tie_ends(ranked[None])
+    selected_before = np.append(0, np.cumsum(mask))  # number of selected values among the lowest i
+    by_block = np.argsort(block, kind="stable")
+    for own in np.split(by_block, np.flatnonzero(np.diff(block[by_block])) + 1):
+        selected = own[mask[own]]
+        counts[0, order[own]] = selected_before[first[own]] - np.searchsorted(selected, first[own])
+        counts[1, order[own]] = selected_before[last[own] + 1] - np.searchsorted(selected, last[own] + 1)
+        counts[2, order[own]] = selected_before[-1] - len(selected)
 
 
 def _by_class(values: np.ndarray, labels: np.ndarray, within: Callable[[np.ndarray], np.ndarray]) -> ClassEcdf:

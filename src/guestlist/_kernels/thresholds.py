@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from guestlist._kernels.ranks import cached_argsort
-from guestlist._kernels.samples import drop_unscored, rows_by_label
+from guestlist._kernels.samples import MANY_CELLS, drop_unscored, rows_by_label
 
 if TYPE_CHECKING:
     from guestlist._kernels.compiled_thresholds import BucketPoints
@@ -67,13 +67,17 @@ def group_thresholds(values: np.ndarray, member: np.ndarray, group: np.ndarray, 
         (groups + 1,) thresholds; NaN where members or non-members are missing.
     """
     if values.size <= MANY or groups > FEW_GROUPS:
-        from guestlist._kernels.compiled_thresholds import threshold_scan  # imports numba
-
         known = ~np.isnan(values)
         scores = sign * values[known]
         group_of = np.broadcast_to(group, values.shape)[known]
         order = cached_argsort(scores)[::-1]  # Ties may be in any order, because they are flagged together.
-        return threshold_scan(scores[order], member[known][order], group_of[order], groups)
+        ranked = scores[order]
+        inside = member[known][order]
+        if groups <= FEW_GROUPS:
+            return _thresholds_of_groups(ranked, inside, group_of[order], groups)
+        from guestlist._kernels.compiled_thresholds import threshold_scan  # imports numba
+
+        return threshold_scan(ranked, inside, group_of[order], groups)
     from guestlist._kernels.compiled_thresholds import BucketPoints, Buckets  # imports numba
 
     buckets = Buckets(
@@ -94,6 +98,48 @@ def group_thresholds(values: np.ndarray, member: np.ndarray, group: np.ndarray, 
         uniform = np.flatnonzero(candidate & ~mixed[g])
         thresholds[g] = _best_in(BucketPoints(*(part[in_group] for part in points)), uniform, example[uniform], sides)
     return thresholds
+
+
+def _thresholds_of_groups(ranked: np.ndarray, inside: np.ndarray, group: np.ndarray, groups: int) -> np.ndarray:
+    """Return the best threshold of each group, and of all; NaN without both members and non-members.
+
+    Args:
+        ranked: (points,) Scores from the highest to the lowest, without NaN.
+        inside: (points,) Membership.
+        group: (points,) Group number, from 0.
+        groups: Number of groups.
+    """
+    parts = (np.flatnonzero(group == g) for g in range(groups))
+    return np.array([*(_best_or_nan(ranked[part], inside[part]) for part in parts), _best_or_nan(ranked, inside)])
+
+
+def _best_or_nan(ranked: np.ndarray, inside: np.ndarray) -> float:
+    if inside.all() or not inside.any():
+        return float("nan")
+    return best_threshold_sorted(ranked, inside)
+
+
+def leave_block_out_thresholds(scores: np.ndarray, member: np.ndarray, block: np.ndarray, blocks: int) -> np.ndarray:
+    """Find the best threshold on the points of all other blocks, for each block.
+
+    Args:
+        scores: (points,) without NaN.
+        member: (points,) Membership.
+        block: (points,) Block of each point, from 0.
+        blocks: Number of blocks.
+
+    Returns:
+        (blocks,) thresholds; NaN where the other blocks lack members or non-members.
+    """
+    if len(scores) * blocks <= MANY_CELLS:
+        order = np.argsort(-scores)
+        ranked = scores[order]
+        inside = member[order]
+        parts = (block[order] != b for b in range(blocks))
+        return np.array([_best_or_nan(ranked[part], inside[part]) for part in parts])
+    from guestlist._kernels import compiled_thresholds  # imports numba
+
+    return compiled_thresholds.leave_block_out_thresholds(scores, member, block, blocks)
 
 
 def _may_hold_the_best(sides: np.ndarray) -> np.ndarray:

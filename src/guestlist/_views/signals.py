@@ -19,6 +19,7 @@ from guestlist._kernels import (
     in_out_moments,
     leave_block_out_moments,
     leave_block_out_share_above,
+    leave_block_out_thresholds,
     lookup_thresholds,
     optional_take,
     rows_by_label,
@@ -396,8 +397,6 @@ class Rotation:
 
     def _best_threshold(self, values: np.ndarray, sign: int, records: np.ndarray) -> np.ndarray:
         """Return the (models, 1) threshold that best separates the other models' members among these records."""
-        from guestlist._kernels import leave_block_out_thresholds  # imports numba
-
         labels, block = np.unique(self.blocks, return_inverse=True)
         values = take_columns(values, records)
         queried = ~np.isnan(values)

@@ -8,7 +8,14 @@ import numpy as np
 from scipy.stats import chi2
 
 from guestlist._case import PRIOR, Case
-from guestlist._kernels import drop_unscored, optional_take, rows_by_label, scored_records
+from guestlist._kernels import (
+    count_and_range,
+    count_in_bins,
+    drop_unscored,
+    optional_take,
+    rows_by_label,
+    scored_records,
+)
 from guestlist._util import read_only
 from guestlist.metrics import WITHHELD, ClusterSums, Estimate, clustered_proportion, error_of, proportion
 
@@ -64,20 +71,11 @@ class KnownValues:
 
     def count_and_range(self) -> tuple[np.ndarray, np.ndarray]:
         """Return (2,) numbers of members and non-members, and (2,) their smallest and largest value."""
-        from guestlist._kernels import count_and_range  # imports numba
-
-        sizes = np.zeros(2, dtype=np.int64)
-        ends = np.array([np.inf, -np.inf])
-        count_and_range(read_only(self.values), read_only(self.member), self.records, sizes, ends)
-        return sizes, ends
+        return count_and_range(read_only(self.values), read_only(self.member), self.records)
 
     def counts(self, edges: np.ndarray) -> np.ndarray:
         """Count (2, bins) members and non-members in each bin, as ``np.histogram`` does."""
-        from guestlist._kernels import count_in_bins  # imports numba
-
-        counts = np.zeros((2, len(edges) - 1), dtype=np.int64)
-        count_in_bins(read_only(self.values), read_only(self.member), self.records, edges, SMALLEST, counts)
-        return counts
+        return count_in_bins(read_only(self.values), read_only(self.member), self.records, edges, SMALLEST)
 
 
 def risk_score(
