@@ -1,6 +1,6 @@
 """``python -m papers.shapr location30``: a command per dataset, ``page`` for the docs, ``all`` for everything.
 
-What was trained is kept in ``audits/papers/shapr``: a run that was stopped goes on where it was.
+Trained models are stored in ``audits/papers/shapr``, so that a stopped run resumes.
 """
 
 from __future__ import annotations
@@ -30,11 +30,11 @@ def main(arguments: list[str] | None = None, setting: Setting | None = None) -> 
     """Run a command.
 
     Args:
-        setting: smaller models than the paper's, to try things out.
+        setting: smaller models than the paper's, for tests.
     """
     import torch
 
-    torch.set_num_threads(1)  # threads wait for each other where cores are shared
+    torch.set_num_threads(1)  # on shared cores, several threads are slower
     options = _parser().parse_args(arguments)
     setting = setting or Setting()
     if options.repeats:
@@ -50,7 +50,7 @@ def main(arguments: list[str] | None = None, setting: Setting | None = None) -> 
 
 
 def _dataset(name: str, setting: Setting, options: argparse.Namespace) -> None:
-    """Tables III to V, VIII and IX and Figures 3 to 5 of one dataset."""
+    """Compute Tables III to V, VIII and IX and Figures 3 to 5 of one dataset."""
     source = SOURCES[name]
     with threadpool_limits(1):
         models = world(load(name), source, setting, options.folder)
@@ -70,7 +70,7 @@ def _dataset(name: str, setting: Setting, options: argparse.Namespace) -> None:
 
 
 def _times(name: str, setting: Setting, options: argparse.Namespace) -> None:
-    """Table VI, of the datasets that are there."""
+    """Compute Table VI, for the datasets that are available."""
     start = time.perf_counter()
     rows = times.timings(available(SOURCES), most=options.most)
     with threadpool_limits(1):
@@ -80,7 +80,7 @@ def _times(name: str, setting: Setting, options: argparse.Namespace) -> None:
 
 
 def _attribution(name: str, setting: Setting, options: argparse.Namespace) -> None:
-    """Table VII."""
+    """Compute Table VII."""
     start, rows, sizes = time.perf_counter(), [], {}
     setting = replace(setting, repeats=min(setting.repeats, attribution.REPEATS))
     with threadpool_limits(1):
@@ -93,7 +93,7 @@ def _attribution(name: str, setting: Setting, options: argparse.Namespace) -> No
 
 
 def _sweep(name: str, setting: Setting, options: argparse.Namespace) -> None:
-    """Figure 1, Figure 2, or Figures 6 and 7 and Table X: the targets of the datasets, defended more and more."""
+    """Compute Figure 1, Figure 2, or Figures 6 and 7 and Table X: targets with increasingly strong defences."""
     defence = SWEEPS[name]
     setting = replace(setting, repeats=min(setting.repeats, defence.REPEATS), models=NO_REFERENCES)
     seconds, sizes, tables = 0.0, {}, defaultdict(list)
@@ -130,7 +130,7 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _spelt(name: str, options: argparse.Namespace) -> str:
-    """The command that makes this result alone."""
+    """Return the command that computes only this result."""
     fewer = f" --repeats {options.repeats}" if options.repeats else ""
     some = f" --datasets {' '.join(options.datasets)}" if name in SWEEPS and options.datasets else ""
     return f"python -m papers.shapr {name}{fewer}{some}"

@@ -1,6 +1,6 @@
-"""One network and its owner: risks of its members, and the modified-entropy attack that learnt from the network itself.
+"""One network and its owner: risks of its members, and the modified-entropy attack fitted on the network itself.
 
-No reference is needed, so that a network of any defence can be looked at by itself.
+No reference models are needed, so that a network with any defence can be evaluated separately.
 """
 
 from __future__ import annotations
@@ -14,20 +14,20 @@ from scipy.special import softmax
 
 import guestlist as gl
 from papers.shapr.measures import beyond, score, shapr_in
-from papers.shapr.models import asked
+from papers.shapr.models import query
 from papers.shapr.spread import Spread, spread
 
 
 @dataclass(frozen=True, eq=False)
-class Seen:
-    """What the owner sees.
+class OwnerView:
+    """View of the model owner.
 
     Args:
         member: (records,) the truth.
         shapr, outputs: (members,) SHAPr times the number of members, in the space of the first layer and of the outputs.
         score: (members,) the privacy risk score.
-        calls: (records,) 1.0 where the attack calls, NaN where it has no score.
-        right: (records,) 1.0 where the network is right.
+        calls: (records,) 1.0 where the attack flags a record, NaN where it has no score.
+        right: (records,) 1.0 where the network is correct.
     """
 
     member: np.ndarray
@@ -38,19 +38,19 @@ class Seen:
     right: np.ndarray
 
 
-def seen(
+def owner_view(
     module: Any, x: np.ndarray, labels: np.ndarray, member: np.ndarray, *, known: np.ndarray | None = None
-) -> Seen:
-    """A network that trained on ``x[member]``.
+) -> OwnerView:
+    """Return the owner's view of a network that was trained on ``x[member]``.
 
     Args:
-        known: the records as the attack and the risk score ask about them, where these are not as they were trained on.
+        known: the records that the attack and the risk score query, if they differ from the training records.
     """
-    logits = asked(module, x if known is None else known)
+    logits = query(module, x if known is None else known)
     entropy = np.stack([gl.models.SIGNALS["mentr"](logits, labels)] * 2)
     beyond_ = beyond(entropy, member, labels)
-    first, last = asked(module[:2], x), softmax(asked(module, x), axis=1)
-    return Seen(
+    first, last = query(module[:2], x), softmax(query(module, x), axis=1)
+    return OwnerView(
         member,
         *(shapr_in(space, member, labels) * member.sum() for space in (first, last)),
         score(entropy, member, labels)[member],
@@ -61,14 +61,14 @@ def seen(
 
 @dataclass(frozen=True)
 class Averages:
-    """Of some members, over repeats; each compared with the same figure of another network, repeat by repeat.
+    """Metrics of some members over repeats, each compared with that of another network, repeat by repeat.
 
     Args:
         shapr, outputs: mean SHAPr times the number of members of the network, in two spaces.
-        at_risk: mean of those members alone whose SHAPr in the first layer is above 0, and ``share`` is how many they are.
+        at_risk: mean over members whose SHAPr in the first layer is above 0; ``share`` is their share.
         score: mean privacy risk score.
         attack: balanced accuracy of the attack on these members and on all non-members.
-        train, test: shares of these members, and of all non-members, that the network is right about.
+        train, test: accuracy on these members, and on all non-members.
     """
 
     shapr: Spread
@@ -81,42 +81,42 @@ class Averages:
     test: Spread
 
 
-Part = tuple[Seen, np.ndarray]  # and (members,) true for those of its members that are looked at
+Part = tuple[OwnerView, np.ndarray]  # a view, and (members,) true for the evaluated members
 
 
 def averages(parts: Sequence[Part], against: Sequence[Part] | None = None) -> Averages:
-    """One part for each repeat."""
+    """Return the averages; there is one part per repeat."""
     return Averages(**{
         name: spread(each(name, parts), None if against is None else each(name, against)) for name in FIGURES
     })  # fmt: skip
 
 
 def each(name: str, parts: Sequence[Part]) -> list[float]:
-    """One of the figures, repeat by repeat."""
-    return [float(FIGURES[name](one, chosen)) for one, chosen in parts]
+    """Return one of the metrics, repeat by repeat."""
+    return [float(FIGURES[name](view, chosen)) for view, chosen in parts]
 
 
-def whole(one: Seen) -> Part:
-    """All members."""
-    return one, np.ones(len(one.shapr), dtype=bool)
+def all_members(view: OwnerView) -> Part:
+    """Return the view with all members."""
+    return view, np.ones(len(view.shapr), dtype=bool)
 
 
-def _at_risk(one: Seen, chosen: np.ndarray) -> float:
-    values = one.shapr[chosen & (one.shapr > 0)]
+def _at_risk(view: OwnerView, chosen: np.ndarray) -> float:
+    values = view.shapr[chosen & (view.shapr > 0)]
     return values.mean() if len(values) else np.nan
 
 
-def _attack(one: Seen, chosen: np.ndarray) -> float:
-    return (np.nanmean(one.calls[one.member][chosen]) + 1 - np.nanmean(one.calls[~one.member])) / 2
+def _attack(view: OwnerView, chosen: np.ndarray) -> float:
+    return (np.nanmean(view.calls[view.member][chosen]) + 1 - np.nanmean(view.calls[~view.member])) / 2
 
 
-FIGURES: dict[str, Callable[[Seen, np.ndarray], float]] = {
-    "shapr": lambda one, chosen: one.shapr[chosen].mean(),
-    "outputs": lambda one, chosen: one.outputs[chosen].mean(),
+FIGURES: dict[str, Callable[[OwnerView, np.ndarray], float]] = {
+    "shapr": lambda view, chosen: view.shapr[chosen].mean(),
+    "outputs": lambda view, chosen: view.outputs[chosen].mean(),
     "at_risk": _at_risk,
-    "share": lambda one, chosen: (one.shapr[chosen] > 0).mean(),
-    "score": lambda one, chosen: np.nanmean(one.score[chosen]),
+    "share": lambda view, chosen: (view.shapr[chosen] > 0).mean(),
+    "score": lambda view, chosen: np.nanmean(view.score[chosen]),
     "attack": _attack,
-    "train": lambda one, chosen: one.right[one.member][chosen].mean(),
-    "test": lambda one, chosen: one.right[~one.member].mean(),
+    "train": lambda view, chosen: view.right[view.member][chosen].mean(),
+    "test": lambda view, chosen: view.right[~view.member].mean(),
 }

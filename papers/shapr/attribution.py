@@ -1,6 +1,6 @@
-"""Table VII: do influence functions and TracIn name the members that modified entropy calls?
+"""Table VII: recall of influence functions and TracIn for the members that modified entropy flags.
 
-Both say by how much a member lowered the loss of the non-members; above 0, it is at risk.
+Both estimate by how much a member lowered the loss of the non-members; above 0, it is at risk.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ from papers.shapr.spread import Spread, spread
 
 DATASETS = ("location30", "usps")
 REPEATS = 3
-EVERY = 5  # epochs from one of TracIn's checkpoints to the next
+EVERY = 5  # epochs between two checkpoints of TracIn
 
 
 @dataclass(frozen=True)
 class Recall:
-    """Recall and AUC against the modified-entropy attack that learnt from the target; differences are from SHAPr's recall."""
+    """Recall and AUC for the modified-entropy attack fitted on the target; differences are from SHAPr's recall."""
 
     dataset: str
     shapr: Spread
@@ -34,20 +34,20 @@ class Recall:
 
 
 def recalls(world: World, setting: Setting) -> Recall:
-    """Over the targets of a dataset."""
-    found = {
-        name: [_worth(world, k, value(world, setting, k)) for k in range(setting.repeats)]
+    """Compute recalls over the targets of a dataset."""
+    values_by_risk = {
+        name: [_predictive_value(world, k, value(world, setting, k)) for k in range(setting.repeats)]
         for name, value in VALUES.items()
     }
-    recall = {name: [one.recall.value for one in worths] for name, worths in found.items()}
+    recall = {name: [result.recall.value for result in worths] for name, worths in values_by_risk.items()}
     return Recall(
         world.pool.name,
         **{name: spread(recall[name], None if name == "shapr" else recall["shapr"]) for name in VALUES},
-        **{f"{name}_auc": spread([one.auc.value for one in worths]) for name, worths in found.items()},
+        **{f"{name}_auc": spread([result.auc.value for result in worths]) for name, worths in values_by_risk.items()},
     )
 
 
-def _worth(world: World, k: int, values: np.ndarray) -> gl.risks.PredictiveValue:
+def _predictive_value(world: World, k: int, values: np.ndarray) -> gl.risks.PredictiveValue:
     scores = own_scores(world, k)[world.member[k]]
     return gl.risks.predictive_value(values, scores, (scores >= 0).astype(float), risk="", attack=OWN, threshold=0.0)
 
@@ -57,7 +57,7 @@ def _shapr(world: World, setting: Setting, k: int) -> np.ndarray:
 
 
 def _influence_functions(world: World, setting: Setting, k: int) -> np.ndarray:
-    # A last layer on what it is given: the same as with the whole network before it, for a fraction of the time.
+    # The last layer on its inputs gives the same values as the whole network, in a fraction of the time.
     return gl.risks.influence_functions(world.targets[k][-1:], *_sides(world, k, PLACES[LAST](world, k)))
 
 
@@ -76,6 +76,6 @@ VALUES: dict[str, Callable[[World, Setting, int], np.ndarray]] = {
 
 
 def _sides(world: World, k: int, x: np.ndarray) -> tuple[np.ndarray, ...]:
-    """The members, and all non-members as test records."""
+    """Return the members, and all non-members as test records."""
     member, y = world.member[k], world.pool.y
     return x[member], y[member], x[~member], y[~member]

@@ -11,8 +11,8 @@ from papers.shapr.measures import ATTACKS, EVERY_MEMBER, FIRST, LIRA, OWN
 from papers.shapr.published import F1_LIRA, F1_MENTR, RECALL_LIRA, RECALL_MENTR, Pair
 from papers.shapr.spread import BETTER, WORSE, verdict
 
-RUNS = 10  # of the paper
-ROUNDED = 0.005  # what a deviation printed as 0.00 is at the most
+RUNS = 10  # number of runs in the paper
+ROUNDED = 0.005  # largest standard deviation that rounds to 0.00
 TABLES = {
     "Table III": (OWN, "f1", F1_MENTR),
     "Table IV": (LIRA, "f1", F1_LIRA),
@@ -21,20 +21,20 @@ TABLES = {
 }
 
 
-def ours(result: dict, attack: str, measure: str, space: str = FIRST) -> str:
+def our_winner(result: dict, attack: str, measure: str, space: str = FIRST) -> str:
     """Return whether SHAPr is better than the risk score, by the paired test."""
     (row,) = (row for row in result["effects"] if (row["attack"], row["risk"]) == (attack, space))
     return verdict(row[measure]["difference"], row[measure]["p"])
 
 
-def theirs(printed: Pair) -> str:
+def published_winner(printed: Pair) -> str:
     """Return the same from the paper's printed means and deviations, by Welch's test."""
     (score, score_spread), (shapr, shapr_spread) = printed
     sides = (shapr, max(shapr_spread, ROUNDED), RUNS, score, max(score_spread, ROUNDED), RUNS)
     return verdict(shapr - score, float(ttest_ind_from_stats(*sides, equal_var=False).pvalue))
 
 
-def winners(found: Mapping[str, dict], title: str) -> tuple[list[str], list[str], list[str]]:
+def winners(results: Mapping[str, dict], title: str) -> tuple[list[str], list[str], list[str]]:
     """Return datasets with the paper's winner, with the opposite one, and with a difference in one of the two only.
 
     Args:
@@ -42,9 +42,9 @@ def winners(found: Mapping[str, dict], title: str) -> tuple[list[str], list[str]
     """
     attack, measure, paper = TABLES[title]
     same, opposite, undecided = [], [], []
-    for name, result in found.items():
+    for name, result in results.items():
         dataset = SOURCES[name].paper
-        pair = (ours(result, attack, measure), theirs(paper[dataset]))
+        pair = (our_winner(result, attack, measure), published_winner(paper[dataset]))
         if pair[0] == pair[1]:
             same.append(dataset)
         elif set(pair) == {BETTER, WORSE}:
@@ -54,11 +54,11 @@ def winners(found: Mapping[str, dict], title: str) -> tuple[list[str], list[str]
     return same, opposite, undecided
 
 
-def everyone_at_risk(found: Mapping[str, dict], space: str = FIRST) -> tuple[int, int]:
-    """Return for how many pairs of dataset and attack calling every member at risk has at least SHAPr's F1, and of how many."""
+def everyone_at_risk(results: Mapping[str, dict], space: str = FIRST) -> tuple[int, int]:
+    """Return the number of pairs (dataset, attack) for which flagging every member has at least SHAPr's F1, and of all pairs."""
     pairs = [
         (effect(result, attack, EVERY_MEMBER)["f1"]["mean"], effect(result, attack, space)["f1"]["mean"])
-        for result in found.values()
+        for result in results.values()
         for attack in ATTACKS
     ]
     return sum(every >= shapr for every, shapr in pairs), len(pairs)

@@ -1,7 +1,8 @@
-"""The paper's datasets that we have, as pools of records from which members are drawn.
+"""Available datasets of the paper, as pools of records from which members are drawn.
 
-Numbers are at mean 0 and variance 1, categories one-hot, grey levels in [0, 1] or, for USPS, [-1, 1]. FLOWER is 256 principal
-components of a network's features where the paper has 2,048 features; MEPS is panel 21 where the paper has panel 19.
+Numbers have mean 0 and variance 1, categories are one-hot, grey levels in [0, 1] or, for USPS, [-1, 1]. FLOWER is 256
+principal components of a network's features where the paper has 2,048 features; MEPS is panel 21 where the paper has
+panel 19.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ Groups = Mapping[str, np.ndarray]
 
 @dataclass(frozen=True, eq=False)
 class Pool:
-    """Records, half of which are members of a model; ``groups`` says who belongs to which, by the name of a column."""
+    """Records, half of which are members of a model; ``groups`` maps a column name to the group of each record."""
 
     name: str
     x: np.ndarray
@@ -39,11 +40,11 @@ class Pool:
 
 @dataclass(frozen=True)
 class Source:
-    """A file of $GUESTLIST_DATA, what the paper calls it, and the paper's sizes.
+    """A file of $GUESTLIST_DATA, its name in the paper, and the paper's sizes.
 
     Args:
-        read: path to (x, y, groups).
-        members, tests: the training and the test records of the paper.
+        read: function from the path to (x, y, groups).
+        members, tests: numbers of training and test records in the paper.
     """
 
     file: str
@@ -54,7 +55,7 @@ class Source:
 
 
 def load(name: str) -> Pool:
-    """All records of a dataset."""
+    """Load all records of a dataset."""
     path = local(SOURCES[name].file)
     if path is None:
         raise gl.InputError(
@@ -65,12 +66,12 @@ def load(name: str) -> Pool:
 
 
 def available(names: Iterable[str]) -> list[str]:
-    """Those of the datasets whose files are there."""
+    """Return the datasets whose files are available."""
     return [name for name in names if local(SOURCES[name].file)]
 
 
 def drawn(pool: Pool, records: int, seed: int = 0) -> Pool:
-    """Some of the records, or all where there are no more."""
+    """Draw some of the records, or all if there are no more."""
     return pool.take(np.random.default_rng(seed).permutation(len(pool.y))[:records])
 
 
@@ -92,7 +93,7 @@ def _flowers(path):
 
 def _meps(path):
     table = pd.read_parquet(path)
-    # What the codes stand for is inferred from the usual preparation of these data; their publisher does not say.
+    # The meaning of the codes is inferred from the usual preparation of these data; the publisher does not document it.
     sex = np.where(table["SEX"] == 1, "Male", "Female")
     return encoded(table.drop(columns="label")), table["label"], {"sex": sex}
 

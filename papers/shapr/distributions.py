@@ -1,4 +1,4 @@
-"""Figures 4 and 5: how the risks of one target's members are spread, those that are called and those that are not."""
+"""Figures 4 and 5: distribution of the risks of one target's members, flagged and not flagged."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ BINS = 30
 
 @dataclass(frozen=True)
 class Distribution:
-    """Shares of all members in bins of equal width between ``low`` and ``high``; what lies beyond is in the end bins.
+    """Shares of all members in bins of equal width between ``low`` and ``high``; the end bins include values beyond.
 
     Args:
-        called, not_called: (bins,) of the members that the modified-entropy attack calls, and of the others.
+        called, not_called: (bins,) shares of members that the modified-entropy attack flags, and of the others.
         at_risk: share of members above the risk's threshold.
-        values: how many different values there are.
+        values: number of distinct values.
     """
 
     risk: str
@@ -30,15 +30,20 @@ class Distribution:
     values: int
 
 
-def distributions(one: Repeat) -> list[Distribution]:
-    """Of SHAPr in the first layer, times the number of members, and of the privacy risk score."""
-    shapr = one.risks[FIRST] * one.member.sum()
+def distributions(repeat: Repeat) -> list[Distribution]:
+    """Return the distributions of SHAPr in the first layer, times the number of members, and of the privacy risk score."""
+    shapr = repeat.risks[FIRST] * repeat.member.sum()
     end = float(np.quantile(np.abs(shapr), 0.99))
-    calls = one.calls[OWN][one.member] > 0
-    return [_of(FIRST, shapr, calls, -end, end, 0.0), _of(SCORE, one.risks[SCORE], calls, 0.0, 1.0, 0.5)]
+    calls = repeat.calls[OWN][repeat.member] > 0
+    return [
+        _distribution(FIRST, shapr, calls, -end, end, 0.0),
+        _distribution(SCORE, repeat.risks[SCORE], calls, 0.0, 1.0, 0.5),
+    ]
 
 
-def _of(risk: str, values: np.ndarray, called: np.ndarray, low: float, high: float, threshold: float) -> Distribution:
+def _distribution(
+    risk: str, values: np.ndarray, called: np.ndarray, low: float, high: float, threshold: float
+) -> Distribution:
     edges = np.linspace(low, high, BINS + 1)
     shares = [
         (np.histogram(np.clip(values[part], low, high), edges)[0] / len(values)).tolist() for part in (called, ~called)

@@ -13,7 +13,7 @@ from papers.shapr.spread import Spread, spread
 
 @dataclass(frozen=True)
 class Effect:
-    """What a risk is worth against an attack, and the difference from the privacy risk score that learnt as the attack did."""
+    """Predictive value of a risk for an attack, and the difference from the privacy risk score with the same shadow model."""
 
     attack: str
     risk: str
@@ -26,7 +26,7 @@ class Effect:
 
 @dataclass(frozen=True)
 class Accuracy:
-    """Shares of members and of non-members that targets are right about."""
+    """Accuracy of targets on members and on non-members."""
 
     train: Spread
     test: Spread
@@ -34,7 +34,7 @@ class Accuracy:
 
 @dataclass(frozen=True)
 class Called:
-    """An attack's balanced accuracy, and the share of members that it calls: the recall's denominator."""
+    """An attack's balanced accuracy, and the share of members that it flags: the recall's denominator."""
 
     attack: str
     accuracy: Spread
@@ -42,20 +42,23 @@ class Called:
 
 
 def effects(repeats: Sequence[Repeat]) -> list[Effect]:
-    found = [{(one.attack, one.risk): one for one in repeat.worths()} for repeat in repeats]
+    by_attack_and_risk = [{(result.attack, result.risk): result for result in repeat.worths()} for repeat in repeats]
 
-    def of(attack: str, risk: str, measure: str) -> list[float]:
-        return [getattr(each[attack, risk], measure).value for each in found]
+    def metric_values(attack: str, risk: str, measure: str) -> list[float]:
+        return [getattr(each[attack, risk], measure).value for each in by_attack_and_risk]
 
     rows = []
     for attack in ATTACKS:
         compared = SCORE_SHADOW if attack == SHADOW else SCORE
         for risk in RISKS:
-            figures = {
-                name: spread(of(attack, risk, name), None if risk == compared else of(attack, compared, name))
+            metrics = {
+                name: spread(
+                    metric_values(attack, risk, name),
+                    None if risk == compared else metric_values(attack, compared, name),
+                )
                 for name in ("f1", "precision", "recall", "auc", "spearman")
             }
-            rows.append(Effect(attack, risk, **figures))
+            rows.append(Effect(attack, risk, **metrics))
     return rows
 
 
@@ -74,6 +77,6 @@ def called(repeats: Sequence[Repeat]) -> list[Called]:
 
 
 def balanced(repeat: Repeat, attack: str, chosen: np.ndarray) -> float:
-    """(TPR + TNR) / 2 of an attack's calls among some records."""
+    """Return (TPR + TNR) / 2 of an attack's flags among some records."""
     calls, member = repeat.calls[attack][chosen], repeat.member[chosen]
     return float(np.nanmean(calls[member]) + 1 - np.nanmean(calls[~member])) / 2

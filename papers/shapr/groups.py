@@ -1,4 +1,4 @@
-"""Table IX and Figure 3: who is called more often, and do the risks say so?"""
+"""Table IX and Figure 3: attack accuracy and risks by group."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from papers.shapr.spread import Spread, spread
 
 @dataclass(frozen=True)
 class Group:
-    """The members of a group, on average over repeats; differences are from the first group of the column.
+    """Metrics of the members of a group, averaged over repeats; differences are from the first group of the column.
 
     Args:
-        members: of a target, on average.
+        members: mean number of members of a target.
         shapr, shapr_outputs: mean SHAPr times the number of all members, in two spaces.
         score: mean privacy risk score.
-        accuracy: balanced accuracy of the modified-entropy attack that learnt from the target itself, on this group.
-        test: share of the group's non-members that the target is right about.
-        gap: the same share of its members, minus that.
+        accuracy: balanced accuracy, on this group, of the modified-entropy attack fitted on the target itself.
+        test: accuracy of the target on the group's non-members.
+        gap: accuracy on the group's members minus ``test``.
     """
 
     column: str
@@ -38,22 +38,22 @@ class Group:
 
 
 def groups(repeats: Sequence[Repeat], columns: Groups) -> list[Group]:
-    """Every group of every column, in the paper's order: the one it calls the majority first."""
+    """Return every group of every column, in the paper's order: the majority group first."""
     rows = []
     for column, values in columns.items():
         names = sorted(set(values), reverse=True)  # Male, Female; White, Others
         for name in names:
-            figures = {
-                key: spread(_each(repeats, of, values == name), _each(repeats, of, values == names[0]))
-                for key, of in FIGURES.items()
+            metrics = {
+                key: spread(_each(repeats, measure, values == name), _each(repeats, measure, values == names[0]))
+                for key, measure in FIGURES.items()
             }
             size = float(np.mean([(each.member & (values == name)).sum() for each in repeats]))
-            rows.append(Group(column, str(name), size, **figures))
+            rows.append(Group(column, str(name), size, **metrics))
     return rows
 
 
-def _each(repeats: Sequence[Repeat], of: Callable, chosen: np.ndarray) -> list[float]:
-    return [of(each, chosen) for each in repeats]
+def _each(repeats: Sequence[Repeat], measure: Callable, chosen: np.ndarray) -> list[float]:
+    return [measure(each, chosen) for each in repeats]
 
 
 def _mean_shapr(space: str) -> Callable[[Repeat, np.ndarray], float]:

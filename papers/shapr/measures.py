@@ -1,8 +1,8 @@
-"""Risks of the members of one target, attacks on it, and what each risk is worth against each attack.
+"""Risks of the members of one target, attacks on it, and the predictive value of each risk for each attack.
 
-The modified-entropy attack learns its thresholds per class from the target itself, as the paper's does (its owner's worst
-case), or from a shadow: another model, of another half of the records. The likelihood-ratio attack calls a record a member
-where the ratio is above 1; or at a false-positive rate of 5 %.
+The modified-entropy attack fits its thresholds per class on the target itself, as in the paper (the owner's worst case), or
+on a shadow model: another model, trained on another half of the records. The likelihood-ratio attack flags a record if the
+ratio is above 1, or at a false positive rate of 5 %.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from scipy.special import softmax
 
 import guestlist as gl
 from guestlist.metrics import flags_at_fpr
-from papers.shapr.models import World, asked
+from papers.shapr.models import World, query
 
 OWN, SHADOW, LIRA, LIRA_LOW = "mentr, own shadow", "mentr, true shadow", "LiRA", "LiRA at 5 % FPR"
 ATTACKS = (OWN, SHADOW, LIRA, LIRA_LOW)
@@ -33,9 +33,9 @@ class Repeat:
 
     Args:
         member, labels: (records,) the truth, and the classes.
-        scores, calls: of an attack, by name, (records,); a call is 1.0 or 0.0, NaN without a score.
-        risks: by name, (members,).
-        right: (records,) 1.0 where the target is right.
+        scores, calls: attack to (records,) scores and flags; a flag is 1.0 or 0.0, NaN without a score.
+        risks: name to (members,) values.
+        right: (records,) 1.0 where the target is correct.
     """
 
     member: np.ndarray
@@ -46,7 +46,7 @@ class Repeat:
     right: np.ndarray
 
     def worths(self) -> list[gl.risks.PredictiveValue]:
-        """Every risk against every attack, over the members."""
+        """Return the predictive value of every risk for every attack, over the members."""
         return [
             gl.risks.predictive_value(
                 values,
@@ -65,7 +65,7 @@ THRESHOLDS = {EVERY_MEMBER: 0.0, SCORE: 0.5, SCORE_SHADOW: 0.5} | dict.fromkeys(
 
 
 def repeat(world: World, k: int) -> Repeat:
-    """Model ``k`` as the target; the next one is its shadow, and all others are references."""
+    """Evaluate model ``k`` as the target; the next one is its shadow model, and all others are references."""
     member, labels = world.member[k], world.pool.y
     shadow = (k + 1) % len(world.member)
     entropy = world.rotation.values["mentr"]
@@ -76,25 +76,25 @@ def repeat(world: World, k: int) -> Repeat:
         LIRA: lira,
         LIRA_LOW: lira,
     }
-    # A record that no reference, or every one, trained on has no ratio, and is left out.
+    # A record that no reference, or every reference, trained on has no ratio, and is excluded.
     calls = {name: np.where(np.isnan(scores[name]), np.nan, scores[name] >= 0) for name in (OWN, SHADOW, LIRA)}
     calls[LIRA_LOW] = flags_at_fpr(lira, member, FPR)
     risks = {
         EVERY_MEMBER: np.ones(member.sum()),
         SCORE: score(entropy[[k, k]], member, labels)[member],
         SCORE_SHADOW: score(entropy[[k, shadow]], world.member[shadow], labels)[member],
-        **{name: shapr_in(place(world, k), member, labels) for name, place in PLACES.items()},
+        **{name: shapr_in(space_of(world, k), member, labels) for name, space_of in PLACES.items()},
     }
     return Repeat(member, labels, scores, calls, risks, world.rotation.values["correct"][k])
 
 
 def own_scores(world: World, k: int) -> np.ndarray:
-    """(records,) of the modified-entropy attack with the target as its own shadow; a call is a score of 0 or more."""
+    """Return (records,) scores of the modified-entropy attack with the target as its own shadow; 0 or more is flagged."""
     return beyond(world.rotation.values["mentr"][[k, k]], world.member[k], world.pool.y)
 
 
 def shapr_in(space: np.ndarray, member: np.ndarray, labels: np.ndarray) -> np.ndarray:
-    """(members,) SHAPr where records stand in ``space``, the non-members as test records."""
+    """Return (members,) SHAPr in ``space``, with the non-members as test records."""
     return gl.risks.shapr(space[member], labels[member], space[~member], labels[~member])
 
 
@@ -103,11 +103,11 @@ def _inputs(world: World, k: int) -> np.ndarray:
 
 
 def _first(world: World, k: int) -> np.ndarray:
-    return asked(world.targets[k][:2], world.pool.x)  # a layer and its activation
+    return query(world.targets[k][:2], world.pool.x)  # a layer and its activation
 
 
 def _last(world: World, k: int) -> np.ndarray:
-    return asked(world.targets[k][:-1], world.pool.x)
+    return query(world.targets[k][:-1], world.pool.x)
 
 
 def _outputs(world: World, k: int) -> np.ndarray:
@@ -119,11 +119,11 @@ PLACES: dict[str, Callable[[World, int], np.ndarray]] = {
 }  # fmt: skip
 
 
-def beyond(said: np.ndarray, known: np.ndarray, labels: np.ndarray) -> np.ndarray:
-    """(records,) how far the first model's entropies lie beyond thresholds per class that the second one teaches."""
-    return gl.attacks.ATTACKS["class_mentr"].score(gl.attacks.Signals({"mentr": said}, known[None], labels))
+def beyond(entropies: np.ndarray, known: np.ndarray, labels: np.ndarray) -> np.ndarray:
+    """Return (records,) the distance of the first model's entropies from class thresholds fitted on the second model."""
+    return gl.attacks.ATTACKS["class_mentr"].score(gl.attacks.Signals({"mentr": entropies}, known[None], labels))
 
 
-def score(said: np.ndarray, known: np.ndarray, labels: np.ndarray) -> np.ndarray:
-    """(records,) the risk score of the first model's entropies, learnt from the second one's."""
-    return gl.risks.risk_score(said[0], labels, known_values=said[1], known_labels=labels, known_member=known)
+def score(entropies: np.ndarray, known: np.ndarray, labels: np.ndarray) -> np.ndarray:
+    """Return (records,) the risk score of the first model's entropies, fitted on the second model."""
+    return gl.risks.risk_score(entropies[0], labels, known_values=entropies[1], known_labels=labels, known_member=known)

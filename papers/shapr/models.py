@@ -1,7 +1,7 @@
-"""The targets of a dataset and their references: networks of the paper's shape, each of half of one pool of records.
+"""Targets of a dataset and their references: networks as in the paper, each trained on half of one pool of records.
 
-Every model is a reference of every other. The first ones are also targets, one for each repeat; of these the network itself
-is kept, since SHAPr looks into its layers.
+Every model is a reference of every other. The first models are also targets, one per repeat; their networks are stored,
+because SHAPr reads their layers.
 """
 
 from __future__ import annotations
@@ -22,13 +22,14 @@ from papers.shapr.data import Pool, Source, drawn
 
 @dataclass(frozen=True)
 class Setting:
-    """How many records train a model, and how; the network is the paper's by default, which prints no more than that.
+    """Number of training records, and training; by default the paper's network, the only detail that the paper states.
 
     Args:
         full: datasets with at most this number of members have the paper's size.
         most: members of a target of a larger dataset.
-        models: (members, models): how many models a dataset has whose targets have at most so many members in the paper.
-        repeats: how many of the models are targets.
+        models: (members, models): number of models of a dataset whose targets have at most ``members`` members in the
+            paper.
+        repeats: number of models that are targets.
     """
 
     hidden: tuple[int, ...] = (1024, 512, 256, 128)
@@ -49,8 +50,8 @@ class Setting:
     def fit(self) -> gl.defences.Fit:
         return gl.defences.Fit(epochs=self.epochs, batch_size=self.batch_size)
 
-    def place(self, pool: Pool, size: int) -> str:
-        """The name of a folder that models of other settings do not share, nor those that began with other parameters."""
+    def folder_name(self, pool: Pool, size: int) -> str:
+        """Return the name of the folder of these models: unique to the setting and to the initialisation of parameters."""
         begun = _begun(self, pool)
         return "-".join(map(str, (pool.name, size, *self.hidden, self.epochs, self.batch_size, begun)))
 
@@ -64,10 +65,10 @@ class World:
 
     Args:
         member: (models, records) true where a model trained on a record.
-        logits: (models, records, classes) what they answer.
+        logits: (models, records, classes) outputs of the models.
         targets: the networks of the first models.
-        seconds: that training took.
-        folder: that keeps the models.
+        seconds: duration of the training.
+        folder: folder of the models.
     """
 
     pool: Pool
@@ -79,7 +80,7 @@ class World:
 
     @cached_property
     def rotation(self) -> gl.attacks.Rotation:
-        """Each model in turn as the target, with all others as references."""
+        """Return each model in turn as the target, with all others as references."""
         signals = {
             name: np.stack([gl.models.SIGNALS[name](logits, self.pool.y) for logits in self.logits])
             for name in ("mentr", "margin", "correct")
@@ -88,26 +89,26 @@ class World:
 
 
 def world(pool: Pool, source: Source, setting: Setting, folder: Path) -> World:
-    """Train whatever ``folder`` does not hold, with one thread, and ask all models about all records."""
+    """Train the models that ``folder`` lacks, with one thread, and query all models for all records."""
     size = setting.members(source)
     pool = drawn(pool, 2 * size)
     count = max(setting.count(source), setting.repeats + 1)
     member = np.zeros((count, len(pool.y)), dtype=bool)
     logits, targets, seconds = [], [], 0.0
-    folder = folder / setting.place(pool, size)
+    folder = folder / setting.folder_name(pool, size)
     for k in range(count):
         member[k, np.random.default_rng([1, k]).permutation(len(pool.y))[:size]] = True
-        given = trained_by(pool, member[k], setting, k)
-        module, took = kept(folder / f"model-{k}.pt", given[0], lambda given=given: setting.fit(*given))
+        inputs = trained_by(pool, member[k], setting, k)
+        module, took = load_or_train(folder / f"model-{k}.pt", inputs[0], lambda inputs=inputs: setting.fit(*inputs))
         seconds += took
-        logits.append(asked(module, pool.x))
+        logits.append(query(module, pool.x))
         if k < setting.repeats:
             targets.append(module)
     return World(pool, member, np.stack(logits), tuple(targets), seconds, folder)
 
 
-def asked(module, x: np.ndarray) -> np.ndarray:
-    """(records, outputs) what a network, or the first layers of one, answers."""
+def query(module, x: np.ndarray) -> np.ndarray:
+    """Return (records, outputs) the outputs of a network, or of its first layers."""
     import torch
 
     with torch.no_grad():
@@ -115,29 +116,29 @@ def asked(module, x: np.ndarray) -> np.ndarray:
 
 
 def trained_by(pool: Pool, member: np.ndarray, setting: Setting, k: int) -> tuple[Any, gl.Data, np.random.Generator]:
-    """What the recipe makes model ``k`` of: a network, its members, and what is random."""
+    """Return the inputs of the recipe of model ``k``: a network, its members, and a random generator."""
     return setting.network(pool), gl.Data(pool.x[member], pool.y[member]), np.random.default_rng([2, k])
 
 
-def kept(path: Path, network: Any, train: Callable[[], Any]) -> tuple[Any, float]:
-    """The network that a file keeps, or else what ``train`` makes of it; and the seconds that its training took."""
+def load_or_train(path: Path, network: Any, train: Callable[[], Any]) -> tuple[Any, float]:
+    """Return the network in a file, or else the result of ``train``; and the seconds of its training."""
     import torch
 
     if path.exists():
-        found = torch.load(path, weights_only=True)
-        network.load_state_dict(found["state"])
-        return network.eval(), found["seconds"]
+        stored = torch.load(path, weights_only=True)
+        network.load_state_dict(stored["state"])
+        return network.eval(), stored["seconds"]
     start = time.perf_counter()
     module = train()
     seconds = time.perf_counter() - start
     path.parent.mkdir(parents=True, exist_ok=True)
     torch.save({"state": module.state_dict(), "seconds": seconds}, aside := path.with_suffix(".part"))
-    aside.rename(path)  # what is there is whole
+    aside.rename(path)  # an existing file is complete
     return module, seconds
 
 
 def _begun(setting: Setting, pool: Pool) -> str:
-    """A few characters that stand for the way in which parameters are drawn: other ones if that way changes."""
+    """Return a short hash that changes if the initialisation of parameters changes."""
     import torch
 
     with torch.random.fork_rng(devices=[]):

@@ -1,6 +1,6 @@
-"""The paper's figures, to stand beside ours; by the paper's names of datasets, of which those are here that we have.
+"""Published results of the paper, by its names of datasets, for the available datasets.
 
-Each figure is (mean, standard deviation) over ten runs where the paper prints both.
+Each value is (mean, standard deviation) over ten runs if the paper prints both.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ F1_LIRA: dict[str, Pair] = {
     "CENSUS": ((0.16, 0.08), (0.76, 0.02)),
 }
 
-# Table V, recall against either.
+# Table V, recall against both attacks.
 RECALL_MENTR: dict[str, Pair] = {
     "LOCATION": ((0.95, 0.02), (0.87, 0.01)),
     "MNIST": ((0.57, 0.01), (0.94, 0.00)),
@@ -58,8 +58,8 @@ SECONDS = {
     "LOCATION": 130.77, "MNIST": 2747.41, "FMNIST": 3425.90, "USPS": 238.67, "FLOWER": 174.27, "MEPS": 732.43,
     "CREDIT": 1852.66, "CENSUS": 3718.26,
 }  # fmt: skip
-SECONDS_SCORE = {"LOCATION": 59.78, "FLOWER": 77.56, "USPS": 104.59}  # of the privacy risk score
-# Of 100 records of LOCATION: naive leave-one-out, and SHAPr.
+SECONDS_SCORE = {"LOCATION": 59.78, "FLOWER": 77.56, "USPS": 104.59}  # seconds of the privacy risk score
+# Seconds for 100 records of LOCATION: naive leave-one-out, and SHAPr.
 LEAVE_ONE_OUT = (3640.21, 34.65)
 
 # Table VII, recall against the modified-entropy attack: SHAPr as in Table V, influence functions, TracIn.

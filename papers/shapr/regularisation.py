@@ -7,19 +7,19 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import guestlist as gl
-from papers.shapr.alone import Averages, averages, seen, whole
-from papers.shapr.models import Setting, World, kept, trained_by
+from papers.shapr.alone import Averages, all_members, averages, owner_view
+from papers.shapr.models import Setting, World, load_or_train, trained_by
 
-DATASETS = ("location30",)  # PURCHASE and TEXAS, the paper's others, are not here
+DATASETS = ("location30",)  # PURCHASE and TEXAS, also in the paper, are not available
 REPEATS = 5
-WEIGHTS = (0.0, 1e-4, 1e-3, 3e-3, 1e-2, 3e-2, 1e-1)  # the paper does not print its own
+WEIGHTS = (0.0, 1e-4, 1e-3, 3e-3, 1e-2, 3e-2, 1e-1)  # the paper does not state its weights
 
 Networks = Mapping[float, Sequence[Any]]
 
 
 @dataclass(frozen=True)
 class Regularised:
-    """All members of the targets of one weight; differences are from weight 0."""
+    """Metrics of all members of the targets with one weight; differences are from weight 0."""
 
     dataset: str
     weight: float
@@ -27,19 +27,19 @@ class Regularised:
 
 
 def trained(world: World, setting: Setting, weights: Sequence[float] = WEIGHTS) -> tuple[Networks, float]:
-    """By weight, one network for each target; and the seconds of their training. Without a weight, it is the target itself."""
+    """Return one network per weight and target, and the seconds of training; with weight 0, it is the target itself."""
     networks: dict[float, Sequence[Any]] = {0.0: world.targets}
     seconds = 0.0
     for weight in weights[1:]:
         fit = replace(setting.fit, objective=gl.defences.L2(weight))
-        found = []
+        modules = []
         for k in range(setting.repeats):
-            given = trained_by(world.pool, world.member[k], setting, k)
+            inputs = trained_by(world.pool, world.member[k], setting, k)
             path = world.folder / f"l2-{weight:g}-{k}.pt"
-            module, took = kept(path, given[0], lambda fit=fit, given=given: fit(*given))
-            found.append(module)
+            module, took = load_or_train(path, inputs[0], lambda fit=fit, inputs=inputs: fit(*inputs))
+            modules.append(module)
             seconds += took
-        networks[weight] = found
+        networks[weight] = modules
     return networks, seconds
 
 
@@ -49,7 +49,10 @@ def tables(world: World, setting: Setting, networks: Networks) -> dict[str, list
 
 def _sweep(world: World, networks: Networks) -> list[Regularised]:
     parts = {
-        weight: [whole(seen(module, world.pool.x, world.pool.y, world.member[k])) for k, module in enumerate(modules)]
+        weight: [
+            all_members(owner_view(module, world.pool.x, world.pool.y, world.member[k]))
+            for k, module in enumerate(modules)
+        ]
         for weight, modules in networks.items()
     }
     return [Regularised(world.pool.name, weight, averages(part, parts[0.0])) for weight, part in parts.items()]

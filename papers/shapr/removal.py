@@ -1,6 +1,6 @@
-"""Figure 2: the members with the highest SHAPr are removed, and the network is trained anew. Are those who remain safer?
+"""Figure 2: effect of removing the members with the highest SHAPr, and training again, on the remaining members.
 
-As many members removed at random show what a smaller training set does by itself.
+The control removes the same number of members at random, which gives the effect of a smaller training set.
 """
 
 from __future__ import annotations
@@ -12,12 +12,12 @@ from typing import Any
 import numpy as np
 
 import guestlist as gl
-from papers.shapr.alone import Averages, Part, averages, each, seen
+from papers.shapr.alone import Averages, Part, averages, each, owner_view
 from papers.shapr.measures import FIRST, PLACES, shapr_in
-from papers.shapr.models import Setting, World, kept
+from papers.shapr.models import Setting, World, load_or_train
 from papers.shapr.spread import Spread, spread
 
-DATASETS = ("location30",)  # PURCHASE and TEXAS, the paper's others, are not here
+DATASETS = ("location30",)  # PURCHASE and TEXAS, also in the paper, are not available
 REPEATS = 5
 SHARES = (0.1, 0.2, 0.3, 0.4, 0.5)
 HIGHEST, RANDOM = "highest SHAPr", "at random"
@@ -27,13 +27,13 @@ Networks = Mapping[tuple[str, float], Sequence[Any]]
 
 @dataclass(frozen=True)
 class Removed:
-    """The members who remain, in their first network and in the one that was trained without the others.
+    """Metrics of the remaining members, in the first network and in the network trained without the removed members.
 
     Args:
-        by: who was removed.
-        share: of the members that were removed.
-        after: differences are from ``before``, which is about the same members.
-        attack: that of ``after``; differences are from the removal of as many at random.
+        by: rule that selects the removed members.
+        share: share of the members that were removed.
+        after: metrics after removal; differences are from ``before``, for the same members.
+        attack: attack accuracy of ``after``; differences are from random removal of the same number.
     """
 
     dataset: str
@@ -45,7 +45,7 @@ class Removed:
 
 
 def remaining(world: World, k: int, by: str, share: float) -> tuple[np.ndarray, np.ndarray]:
-    """(records,) true for the members, and for the non-members, who remain: equally many."""
+    """Return (records,) masks of the remaining members, and of the same number of non-members."""
     member, nonmember = (np.flatnonzero(world.member[k] == side) for side in (True, False))
     rng = np.random.default_rng([4, k])
     chance, others = rng.permutation(member), rng.permutation(nonmember)
@@ -61,21 +61,21 @@ def remaining(world: World, k: int, by: str, share: float) -> tuple[np.ndarray, 
 
 
 def trained(world: World, setting: Setting, shares: Sequence[float] = SHARES) -> tuple[Networks, float]:
-    """By who was removed and how many, one network for each target; and the seconds of their training."""
+    """Return one network per rule, share and target, and the seconds of training."""
     networks: dict[tuple[str, float], Sequence[Any]] = {}
     seconds = 0.0
     for by in (HIGHEST, RANDOM):
         for share in shares:
-            found = []
+            modules = []
             for k in range(setting.repeats):
-                rest, _ = remaining(world, k, by, share)
-                given = setting.network(world.pool), gl.Data(world.pool.x[rest], world.pool.y[rest])
+                stay, _ = remaining(world, k, by, share)
+                inputs = setting.network(world.pool), gl.Data(world.pool.x[stay], world.pool.y[stay])
                 path = world.folder / f"without-{share:g}-{by.replace(' ', '-')}-{k}.pt"
                 rng = np.random.default_rng([2, k])
-                module, took = kept(path, given[0], lambda given=given, rng=rng: setting.fit(*given, rng))
-                found.append(module)
+                module, took = load_or_train(path, inputs[0], lambda inputs=inputs, rng=rng: setting.fit(*inputs, rng))
+                modules.append(module)
                 seconds += took
-            networks[by, share] = found
+            networks[by, share] = modules
     return networks, seconds
 
 
@@ -85,24 +85,24 @@ def tables(world: World, setting: Setting, networks: Networks) -> dict[str, list
 
 def _sweep(world: World, networks: Networks) -> list[Removed]:
     pool = world.pool
-    firsts = [seen(module, pool.x, pool.y, world.member[k]) for k, module in enumerate(world.targets)]
-    before: dict[tuple[str, float], list[Part]] = {}
-    after: dict[tuple[str, float], list[Part]] = {}
+    firsts = [owner_view(module, pool.x, pool.y, world.member[k]) for k, module in enumerate(world.targets)]
+    first_views: dict[tuple[str, float], list[Part]] = {}
+    second_views: dict[tuple[str, float], list[Part]] = {}
     for key, modules in networks.items():
-        before[key], after[key] = [], []
+        first_views[key], second_views[key] = [], []
         for k, module in enumerate(modules):
-            rest, others = remaining(world, k, *key)
-            both = rest | others
-            second = seen(module, pool.x[both], pool.y[both], rest[both])
-            before[key].append((firsts[k], rest[world.member[k]]))
-            after[key].append((second, np.ones(len(second.shapr), dtype=bool)))
+            stay, others = remaining(world, k, *key)
+            both = stay | others
+            second = owner_view(module, pool.x[both], pool.y[both], stay[both])
+            first_views[key].append((firsts[k], stay[world.member[k]]))
+            second_views[key].append((second, np.ones(len(second.shapr), dtype=bool)))
     return [
         Removed(
             pool.name,
             *key,
-            averages(before[key]),
-            averages(after[key], before[key]),
-            spread(each("attack", after[key]), each("attack", after[RANDOM, key[1]])),
+            averages(first_views[key]),
+            averages(second_views[key], first_views[key]),
+            spread(each("attack", second_views[key]), each("attack", second_views[RANDOM, key[1]])),
         )
         for key in networks
     ]

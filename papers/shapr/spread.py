@@ -1,4 +1,4 @@
-"""A figure over repeats: its mean and spread, and whether it differs from another one of the same repeats."""
+"""A metric over repeats: mean, standard deviation, and paired comparison with another metric."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 from scipy.stats import ttest_rel
 
 LEVEL = 0.05
-ROUNDING = 1e-12  # by which shares differ that are equal
+ROUNDING = 1e-12  # tolerance for equal shares
 BETTER, WORSE, NO_DIFFERENCE = "better", "worse", "no difference"
 
 
@@ -18,8 +18,8 @@ class Spread:
     """Mean and standard deviation over repeats.
 
     Args:
-        difference: mean of the figure minus the one it is compared with, repeat by repeat; NaN where there is none.
-        p: of a paired t-test of that difference; NaN with one repeat.
+        difference: mean paired difference from the compared metric; NaN without one.
+        p: p-value of a paired t-test of that difference; NaN with one repeat.
     """
 
     mean: float
@@ -29,21 +29,21 @@ class Spread:
 
 
 def spread(values: Sequence[float], against: Sequence[float] | None = None) -> Spread:
-    """Of the repeats that have a figure; those of which both have one are compared."""
-    own = np.asarray(values, dtype=np.float64)
-    known = own[~np.isnan(own)]
+    """Summarise the repeats that have a value; compare those in which both have one."""
+    all_values = np.asarray(values, dtype=np.float64)
+    known = all_values[~np.isnan(all_values)]
     mean = float(known.mean()) if len(known) else float("nan")
     deviation = float(known.std(ddof=1)) if len(known) > 1 else float("nan")
     if against is None:
         return Spread(mean, deviation)
-    difference = own - np.asarray(against, dtype=np.float64)
+    difference = all_values - np.asarray(against, dtype=np.float64)
     difference = difference[~np.isnan(difference)]
     average = float(difference.mean()) if len(difference) else float("nan")
     return Spread(mean, deviation, average, _p_value(difference))
 
 
 def verdict(difference: float | None, p: float | None) -> str:
-    """What a paired test says at the level of 5 %; with one repeat there is nothing to say."""
+    """Return the verdict of a paired test at the 5 % level; with one repeat there is none."""
     if difference is None or p is None:
         return ""
     if p >= LEVEL:
@@ -54,6 +54,6 @@ def verdict(difference: float | None, p: float | None) -> str:
 def _p_value(difference: np.ndarray) -> float:
     if len(difference) < 2:
         return float("nan")
-    if np.ptp(difference) < ROUNDING:  # for which a t-test has no spread to divide by
+    if np.ptp(difference) < ROUNDING:  # the standard deviation of a t-test would be 0
         return 1.0 if abs(difference[0]) < ROUNDING else 0.0
     return float(ttest_rel(difference, np.zeros_like(difference)).pvalue)

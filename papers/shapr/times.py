@@ -1,4 +1,4 @@
-"""Table VI: how long SHAPr takes on as many records as the paper's, and leave-one-out on a hundred."""
+"""Table VI: run time of SHAPr at the paper's numbers of records, and of leave-one-out for 100 records."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 
 import guestlist as gl
 from papers.shapr.data import SOURCES, Pool, drawn, load
-from papers.shapr.models import Setting, asked
+from papers.shapr.models import Setting, query
 
 THREADS = 2
 HUNDRED = 100
@@ -18,10 +18,10 @@ HUNDRED = 100
 
 @dataclass(frozen=True)
 class Timing:
-    """Seconds on the clock and of the processors; the latter are what to compare where others share the machine.
+    """Elapsed seconds and CPU seconds; compare the latter on a shared machine.
 
     Args:
-        what: "SHAPr" in the space of inputs; "privacy risk score", of entropies that are known.
+        what: "SHAPr" in the space of inputs; "privacy risk score" from known entropies.
     """
 
     dataset: str
@@ -35,7 +35,7 @@ class Timing:
 
 @dataclass(frozen=True)
 class LeaveOneOut:
-    """Of ``records`` members of LOCATION: seconds to train a model without each, and of SHAPr with the training of one model."""
+    """Seconds for ``records`` members of LOCATION: training a model without each, and SHAPr with the training of one model."""
 
     records: int
     seconds: float
@@ -44,8 +44,8 @@ class LeaveOneOut:
 
 
 def timings(names: list[str], *, most: int | None = None, threads: int = THREADS) -> list[Timing]:
-    """SHAPr and the risk score of every dataset, at the paper's sizes or at ``most`` records of either side."""
-    gl.risks.shapr([[0.0], [1.0]], [0, 1], [[0.5]], [1], n_jobs=threads)  # compiled before the clock runs
+    """Time SHAPr and the risk score of every dataset, at the paper's sizes or with at most ``most`` records per set."""
+    gl.risks.shapr([[0.0], [1.0]], [0, 1], [[0.5]], [1], n_jobs=threads)  # compiled before the measurement
     rows = []
     for name in names:
         source = SOURCES[name]
@@ -65,18 +65,18 @@ def timings(names: list[str], *, most: int | None = None, threads: int = THREADS
 
 
 def leave_one_out(pool: Pool, setting: Setting, *, records: int = HUNDRED) -> LeaveOneOut:
-    """Differential training privacy as Long et al. (2017) would have it, against SHAPr in the first layer."""
+    """Time differential training privacy (Long et al. 2017), and SHAPr in the first layer."""
     pool = drawn(pool, 2 * records)
     x, y = pool.x[:records], pool.y[:records]
     network = setting.network(pool)
 
     def without(i: int) -> np.ndarray:
-        rest = np.arange(records) != i
-        return asked(setting.fit(network, gl.Data(x[rest], y[rest]), np.random.default_rng([3, i])), x[i : i + 1])
+        others = np.arange(records) != i
+        return query(setting.fit(network, gl.Data(x[others], y[others]), np.random.default_rng([3, i])), x[i : i + 1])
 
     def shapr() -> None:
         first = setting.fit(network, gl.Data(x, y), np.random.default_rng(3))[:2]
-        spaces.append(asked(first, pool.x))
+        spaces.append(query(first, pool.x))
 
     spaces: list[np.ndarray] = []
     (naive, _), (training, _) = _timed(lambda: [without(i) for i in range(records)]), _timed(shapr)

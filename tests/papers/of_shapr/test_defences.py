@@ -29,13 +29,13 @@ def votes(x, y, member):
 
 
 def test_a_network_alone_is_the_target_among_its_references(world, repeats):
-    one, both = alone.seen(world.targets[1], world.pool.x, world.pool.y, world.member[1]), repeats[1]
+    one, both = alone.owner_view(world.targets[1], world.pool.x, world.pool.y, world.member[1]), repeats[1]
     assert one.shapr == pytest.approx(120 * both.risks[measures.FIRST])
     assert one.outputs == pytest.approx(120 * both.risks[measures.OUTPUTS])
     assert np.array_equal(one.score, both.risks[measures.SCORE])
     assert np.array_equal(one.calls, both.calls[measures.OWN])
     assert np.array_equal(one.right, both.right)
-    assert alone.each("attack", [alone.whole(one)]) == [
+    assert alone.each("attack", [alone.all_members(one)]) == [
         pytest.approx(effectiveness.balanced(both, measures.OWN, np.ones(240, dtype=bool)))
     ]
 
@@ -43,7 +43,7 @@ def test_a_network_alone_is_the_target_among_its_references(world, repeats):
 def test_averages_are_of_the_chosen_members():
     member = np.array([True, True, True, False])
     calls, right = np.array([1.0, 0.0, 1.0, 0.0]), np.array([1.0, 1.0, 0.0, 1.0])
-    one = alone.Seen(member, np.array([2.0, -1.0, 4.0]), np.zeros(3), np.array([0.5, 0.7, 0.9]), calls, right)
+    one = alone.OwnerView(member, np.array([2.0, -1.0, 4.0]), np.zeros(3), np.array([0.5, 0.7, 0.9]), calls, right)
     chosen = np.array([True, True, False])
     found = {name: figure.mean for name, figure in vars(alone.averages([(one, chosen)])).items()}
     expected = {
@@ -58,7 +58,7 @@ def test_averages_are_of_the_chosen_members():
     }
     assert found == pytest.approx(expected)
     assert np.isnan(alone.averages([(one, one.shapr < 0)]).at_risk.mean), "nobody is at risk"
-    compared = alone.averages([alone.whole(one)] * 2, [(one, chosen)] * 2)
+    compared = alone.averages([alone.all_members(one)] * 2, [(one, chosen)] * 2)
     assert compared.shapr.difference == pytest.approx(5 / 3 - 0.5)
 
 
@@ -72,7 +72,7 @@ def test_without_a_penalty_it_is_the_target(targets):
     assert much.figures.attack.mean < none.figures.attack.mean
     assert much.figures.train.difference == pytest.approx(much.figures.train.mean - none.figures.train.mean)
     shares = [
-        votes(models.asked(module[:2], targets.pool.x), targets.pool.y, targets.member[k])
+        votes(models.query(module[:2], targets.pool.x), targets.pool.y, targets.member[k])
         for k, module in enumerate(networks[0.3])
     ]
     assert much.figures.shapr.mean == pytest.approx(np.mean(shares)), "over all members, utility and nothing else"
@@ -104,7 +104,7 @@ def test_removal_is_about_those_who_remain(targets):
         rest, others = removal.remaining(targets, k, removal.HIGHEST, 0.5)
         module = TWO.fit(TWO.network(targets.pool), gl.Data(x[rest], y[rest]), np.random.default_rng([2, k]))
         asked = rest | others
-        after.append(votes(models.asked(module[:2], x[asked]), y[asked], rest[asked]))
+        after.append(votes(models.query(module[:2], x[asked]), y[asked], rest[asked]))
         values = measures.shapr_in(measures.PLACES[measures.FIRST](targets, k), targets.member[k], y)
         before.append(120 * values[rest[targets.member[k]]].mean())
     assert highest.after.shapr.mean == pytest.approx(np.mean(after))
@@ -117,7 +117,7 @@ def test_removal_is_about_those_who_remain(targets):
 def test_half_of_the_members_have_noise(targets):
     networks, _ = noise.trained(targets, TWO, sizes=(0, 255))
     assert networks[0] is targets.targets
-    (data, noisy), (same, again) = (noise.moved(targets, TWO, 0, size) for size in (255, 0))
+    (data, noisy), (same, again) = (noise.perturbed(targets, TWO, 0, size) for size in (255, 0))
     x = targets.pool.x[targets.member[0]]
     assert noisy.sum() == 60
     assert np.array_equal(noisy, again), "the same ones at any size"
@@ -137,8 +137,8 @@ def test_half_of_the_members_have_noise(targets):
     whole = []
     for k in range(2):
         x = targets.pool.x.copy()
-        x[targets.member[k]] = noise.moved(targets, TWO, k, 255)[0].x
-        whole.append(votes(models.asked(networks[255][k][:2], x), targets.pool.y, targets.member[k]))
+        x[targets.member[k]] = noise.perturbed(targets, TWO, k, 255)[0].x
+        whole.append(votes(models.query(networks[255][k][:2], x), targets.pool.y, targets.member[k]))
     assert np.mean(both) == pytest.approx(np.mean(whole))
     assert {(row.risk, row.asked) for row in found["correlations"]} == {
         (risk, asked) for risk, ways in noise.ASKED.items() for asked in ways

@@ -37,8 +37,8 @@ def test_what_was_trained_is_not_trained_again(pool, world, tmp_path, monkeypatc
 
 
 def test_models_that_began_otherwise_are_not_taken_for_these(pool, monkeypatch):
-    place, state = SMALL.place(pool, 120), torch.get_rng_state()
-    assert SMALL.place(pool, 120) == place
+    place, state = SMALL.folder_name(pool, 120), torch.get_rng_state()
+    assert SMALL.folder_name(pool, 120) == place
     assert torch.equal(torch.get_rng_state(), state), "nothing else is drawn otherwise"
     mlp = gl.defences.mlp
 
@@ -48,7 +48,7 @@ def test_models_that_began_otherwise_are_not_taken_for_these(pool, monkeypatch):
         return module
 
     monkeypatch.setattr(models.gl.defences, "mlp", otherwise)
-    assert SMALL.place(pool, 120) != place
+    assert SMALL.folder_name(pool, 120) != place
 
 
 def test_attacks_find_members_and_the_own_shadow_is_the_worst_case(repeats):
@@ -171,8 +171,8 @@ def test_attribution_has_a_recall_for_each(world):
     checkpoints = fit.checkpoints(*models.trained_by(world.pool, member, setting, 0), every=attribution.EVERY)
     value = np.zeros(member.sum())
     for module in checkpoints:
-        given = np.c_[models.asked(module[:-1], x), np.ones(len(x))]
-        error = softmax(models.asked(module, x), axis=1) - np.eye(4)[y]
+        given = np.c_[models.query(module[:-1], x), np.ones(len(x))]
+        error = softmax(models.query(module, x), axis=1) - np.eye(4)[y]
         value += fit.learning_rate * (given[member] @ given[~member].T * (error[member] @ error[~member].T)).mean(
             axis=1
         )

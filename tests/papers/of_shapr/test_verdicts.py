@@ -17,10 +17,10 @@ def test_a_verdict_needs_a_small_p():
 
 
 def test_the_papers_winner_is_read_from_its_figures():
-    assert comparison.theirs(((0.94, 0.02), (0.90, 0.02))) == WORSE
-    assert comparison.theirs(((0.72, 0.0), (0.96, 0.0))) == BETTER
-    assert comparison.theirs(((0.89, 0.01), (0.89, 0.01))) == NO_DIFFERENCE
-    assert comparison.theirs(((0.65, 0.07), (0.67, 0.06))) == NO_DIFFERENCE
+    assert comparison.published_winner(((0.94, 0.02), (0.90, 0.02))) == WORSE
+    assert comparison.published_winner(((0.72, 0.0), (0.96, 0.0))) == BETTER
+    assert comparison.published_winner(((0.89, 0.01), (0.89, 0.01))) == NO_DIFFERENCE
+    assert comparison.published_winner(((0.65, 0.07), (0.67, 0.06))) == NO_DIFFERENCE
 
 
 def _result(difference, p, everybody, shapr, auc):
