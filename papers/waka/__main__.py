@@ -19,17 +19,17 @@ from papers.waka.results import write
 
 @dataclass(frozen=True)
 class Command:
-    """What a table is made by.
+    """Command that computes a table.
 
     Args:
-        of: (pool, repeats=) to a list of rows, or several such lists.
+        run: function (pool, repeats=) that returns a list of rows, or several such lists.
         tables: names of the lists in the result.
-        repeats: of a full run.
-        unit: what is repeated.
-        datasets: that it is run on by default.
+        repeats: number of repeats of a full run.
+        unit: name of the repeated unit.
+        datasets: datasets of a run by default.
     """
 
-    of: Callable
+    run: Callable
     tables: tuple[str, ...]
     repeats: int
     unit: str
@@ -37,7 +37,7 @@ class Command:
 
 
 def _balanced(pool: Pool, *, repeats: int) -> tuple[list[rates.Rate], list[onion.Layer]]:
-    """Tables II, III and IV on one pool."""
+    """Compute Tables II, III and IV on one pool."""
     return rates.rates(pool, repeats=repeats), onion.layers(pool, repeats=repeats)[0]
 
 
@@ -58,17 +58,17 @@ SYNTHETIC, SYNTHETIC_DATASETS = "figure7", 10
 
 
 def run(name: str, pools: list[Pool], repeats: int | None = None) -> dict[str, list]:
-    """Rows of a command over several pools, by the names of its tables."""
+    """Return the rows of a command over several pools, by the names of its tables."""
     command = COMMANDS[name]
-    found = {table: [] for table in command.tables}
+    rows_by_table = {table: [] for table in command.tables}
     for pool in pools:
-        # More threads of BLAS than free cores wait for each other: logistic regression took 20 times as long.
+        # With more BLAS threads than free cores, logistic regression took 20 times as long.
         with threadpool_limits(1):
-            rows = command.of(pool, repeats=repeats or command.repeats)
+            rows = command.run(pool, repeats=repeats or command.repeats)
         for table, part in zip(command.tables, [rows] if len(command.tables) == 1 else rows, strict=True):
-            found[table] += part
+            rows_by_table[table] += part
         print(f"{name}: {pool.name} done", file=sys.stderr, flush=True)
-    return found
+    return rows_by_table
 
 
 def main(arguments: list[str] | None = None) -> None:
@@ -110,22 +110,22 @@ def _pools(options: argparse.Namespace, default: tuple[str, ...]) -> list[Pool]:
 
 @cache
 def _pool(name: str, records: int | None) -> Pool:
-    """One and the same pool for all commands of a run: what is known of it is kept by its identity."""
+    """Return the same pool for all commands of a run, because caches use its identity as a key."""
     return load(name, records=records)
 
 
 def _datasets(wanted: list[str] | None, default: tuple[str, ...]) -> list[str]:
-    there = available(default)
+    available_names = available(default)
     for name in default if wanted is None else ():
-        if name not in there:
+        if name not in available_names:
             print(f"{name} is left out: there is no {SOURCES[name].file} in $GUESTLIST_DATA.", file=sys.stderr)
-    if not (wanted or there):
+    if not (wanted or available_names):
         raise gl.AuditError("None of the datasets is there. Set GUESTLIST_DATA to the folder that holds them.")
-    return wanted or there
+    return wanted or available_names
 
 
 def _spelt(name: str, options: argparse.Namespace) -> str:
-    """The command that makes this result alone."""
+    """Return the command that computes only this result."""
     words = ["python -m papers.waka", name]
     words += [f"--{option} {value}" for option in ("repeats", "records") if (value := getattr(options, option))]
     return " ".join([*words, *(["--datasets", *options.datasets] if options.datasets else [])])

@@ -1,4 +1,4 @@
-"""Table I and Figure 1: does the success of attacks on a record follow its self-WaKA?"""
+"""Table I and Figure 1: correlation of attack success on a record with its self-WaKA."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ KS = (1, 5)
 
 @dataclass(frozen=True)
 class Correlation:
-    """How attack success rates (ASR) follow the values of a pool's records, at one K.
+    """Correlation of attack success rates (ASR) with the values of a pool's records, at one K.
 
     Args:
         spearman: value to rank correlation with the ASR of each record.
         percentiles: the same between means over percentiles of the value.
-        exact: of self-WaKA with the success rate of the best attack there is, known without a single game.
-        split_half: of the ASR in one half of the games with that in the other; what noise leaves of 1.
+        exact: correlation of self-WaKA with the exact success rate of the best possible attack.
+        split_half: correlation of the ASR in one half of the games with that in the other; noise keeps it below 1.
         deciles: mean ASR in each tenth of the records, from the lowest self-WaKA to the highest.
     """
 
@@ -37,7 +37,7 @@ class Correlation:
 
 
 def correlations(pool: Pool, *, repeats: int, seed: int = 0) -> list[Correlation]:
-    """One row per K, from ``repeats`` batches of 18 games."""
+    """Return one row per K, from ``repeats`` batches of 18 games."""
     _, order = lists_and_order(pool, seed)
     rates = success_rates(order, KS, repeats, seed)
     return [_correlation(pool, k, rates[k]) for k in KS]

@@ -1,8 +1,8 @@
 """The paper's four datasets as pools of records: those that may be members, and a validation and a test set.
 
-Tables are one-hot encoded and their numbers standardised. Of the images and the texts we have other
-embeddings than the paper: EfficientNet features pretrained on ImageNet (not a ResNet trained on CIFAR-10 itself for
-K-NN), and MiniLM sentence embeddings of 5,000 reviews (not of 25,000).
+Tables are one-hot encoded and their numbers standardised. The embeddings of images and texts differ from the paper's:
+EfficientNet features pretrained on ImageNet (not a ResNet trained on CIFAR-10 itself for K-NN), and MiniLM sentence
+embeddings of 5,000 reviews (not of 25,000).
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ from guestlist.datasets import DATA_VARIABLE, local
 
 @dataclass(frozen=True, eq=False)
 class Pool:
-    """Records that may be members, and two sets that never are: one to value them by, one to test on.
+    """Records that may be members, and two sets that never are: a validation set and a test set.
 
-    Compared by identity, so that what is known of a pool can be kept with it as a key.
+    Pools are compared by identity, so that they can be keys of caches.
     """
 
     name: str
@@ -45,11 +45,11 @@ class Pool:
 
 @dataclass(frozen=True)
 class Source:
-    """A file of $GUESTLIST_DATA, how to read it, and the paper's sizes (training, test) as far as we have them.
+    """A file of $GUESTLIST_DATA, its reader, and the paper's sizes (training, test), if available.
 
     Args:
-        read: path to (x, y, is_train); ``is_train`` is None where the source has no split.
-        balanced: draw as many records of every class, for the pool and for the test set.
+        read: function from the path to (x, y, is_train); ``is_train`` is None if the source has no split.
+        balanced: draw the same number of records of every class, for the pool and for the test set.
     """
 
     file: str
@@ -60,7 +60,7 @@ class Source:
 
 
 def load(name: str, *, records: int | None = None, seed: int = 0) -> Pool:
-    """A dataset at the paper's size, or with at most ``records`` in the pool and as many to test on."""
+    """Load a dataset at the paper's size, or with at most ``records`` in the pool and in the test set."""
     source = SOURCES[name]
     path = local(source.file)
     if path is None:
@@ -72,14 +72,14 @@ def load(name: str, *, records: int | None = None, seed: int = 0) -> Pool:
 
 
 def available(names: Iterable[str]) -> list[str]:
-    """Those of the datasets whose files are there."""
+    """Return the datasets whose files are available."""
     return [name for name in names if local(SOURCES[name].file)]
 
 
 def pool_of(
     name: str, x, y, is_train, training: int, test: int, rng: np.random.Generator, *, balanced: bool = False
 ) -> Pool:
-    """A random pool of ``training`` records, and ``test`` others, one half to value by and one to test on."""
+    """Draw a pool of ``training`` records, and ``test`` others: half validation set, half test set."""
     rows = rng.permutation(len(x))
     if balanced:
         rows = even(rows, y, is_train)
@@ -93,7 +93,7 @@ def pool_of(
 
 
 def even(rows: np.ndarray, y: np.ndarray, is_train: np.ndarray | None) -> np.ndarray:
-    """Of some rows those in which the classes take turns, in training and in test rows alike; the rest is left out."""
+    """Return some of the rows, with alternating classes in training and in test rows; other rows are excluded."""
     parts = [rows] if is_train is None else [rows[is_train[rows]], rows[~is_train[rows]]]
     turns = []
     for part in parts:
@@ -104,11 +104,11 @@ def even(rows: np.ndarray, y: np.ndarray, is_train: np.ndarray | None) -> np.nda
 
 
 def encoded(table: pd.DataFrame) -> np.ndarray:
-    """(records, features) one-hot columns of the categories, then the numbers at mean 0 and variance 1."""
+    """Return (records, features): one-hot columns of the categories, then the numbers with mean 0 and variance 1."""
     numbers = table.select_dtypes("number")
     scaled = ((numbers - numbers.mean()) / numbers.std().replace(0, 1)).to_numpy(np.float64)
     categories = table.drop(columns=numbers.columns).astype(str)
-    if categories.empty:  # of which pandas makes no columns, but an error
+    if categories.empty:  # pandas would raise an error
         return scaled
     return np.hstack([pd.get_dummies(categories, dtype=np.float64).to_numpy(), scaled])
 
@@ -140,7 +140,7 @@ def _codes(labels: pd.Series) -> np.ndarray:
     return pd.factorize(labels, sort=True)[0]
 
 
-# The paper prints Adult's training size as "11,0874"; it is read as 11,087 here.
+# The paper prints Adult's training size as "11,0874"; 11,087 is assumed here.
 SOURCES: dict[str, Source] = {
     "adult": Source("adult.parquet", _adult, 11_087, 3_200),
     "bank": Source("bank_marketing.parquet", _bank, 36_168, 9_043),

@@ -19,11 +19,11 @@ class Curve:
     """Test accuracy of a K-NN model after shares of its records were removed.
 
     Args:
-        removed_by: the value by which records went, or "random", then the mean over random orders.
-        first: which records went first.
+        removed_by: value that ordered the removal, or "random" for the mean over random orders.
+        first: records that are removed first.
         spread: standard deviation over random orders; None for a value.
-        zeros: share of the records whose value is 0, which go in random order; None for random orders.
-        rarest: share of the rarest class among the records that stay; None for random orders.
+        zeros: share of the records whose value is 0, which are removed in random order; None for random orders.
+        rarest: share of the rarest class among the remaining records; None for random orders.
     """
 
     dataset: str
@@ -38,7 +38,7 @@ class Curve:
 
 
 def curves(pool: Pool, *, repeats: int, seed: int = 0) -> list[Curve]:
-    """A curve per K and value, and per K one of ``repeats`` random orders."""
+    """Return one curve per K and value, and per K one of ``repeats`` random orders."""
     return [curve for k in KS for curve in _curves(pool, k, repeats, seed)]
 
 
@@ -54,7 +54,7 @@ def _curves(pool: Pool, k: int, repeats: int, seed: int) -> list[Curve]:
             shares=SHARES,
             repeats=0 if rows else repeats,
         )
-        if not rows:  # random orders are the same for every value: drawn once
+        if not rows:  # random orders are drawn once, because they are the same for every value
             mean, spread = curve.random.mean(axis=0).tolist(), curve.random.std(axis=0).tolist()
             rows.append(Curve(pool.name, k, "random", "any", list(SHARES), mean, spread, None, None))
         zeros = float((data[-1] == 0).mean())
@@ -65,7 +65,7 @@ def _curves(pool: Pool, k: int, repeats: int, seed: int) -> list[Curve]:
 
 
 def rarest_shares(y: np.ndarray, value: np.ndarray, first: str) -> list[float]:
-    """Share of the rarest class among the records that stay at each step; equal values: lower rows go first."""
+    """Return the share of the rarest class among the remaining records at each step; among ties, lower rows go first."""
     rarest = np.argmin(np.bincount(y))
     order = np.argsort(value if first == "lowest" else -value, kind="stable")
     return [float((y[order[round(share * len(y)) :]] == rarest).mean()) for share in SHARES]

@@ -20,13 +20,13 @@ GRID = tuple(round(0.05 * step, 2) for step in range(21))  # attack success rate
 
 @dataclass(frozen=True)
 class Layer:
-    """LiRA on the records that stay after a tenth was removed, as means over games.
+    """LiRA on the remaining records after a tenth was removed, as means over games.
 
     Args:
         removed_by: the value whose highest tenth was removed; "nothing", "random", or "asr".
-        auc, tpr: of models trained on what stays; the TPR is at 5 % FPR.
-        unchanged_auc, unchanged_tpr: on the same records, of models trained on everything. What removal
-            would give if nobody's exposure depended on others.
+        auc, tpr: metrics of models trained on the remaining records; the TPR is at 5 % FPR.
+        unchanged_auc, unchanged_tpr: on the same records, for models trained on all records: the result of removal if
+            no record's exposure depended on other records.
     """
 
     dataset: str
@@ -41,12 +41,12 @@ class Layer:
 
 @dataclass(frozen=True)
 class Influence:
-    """What the removal of the tenth with the highest self-WaKA does to those that stay, at K = 1.
+    """Effect of removing the tenth with the highest self-WaKA on the remaining records, at K = 1.
 
     Args:
-        spearman: of the change of self-WaKA, known without games, with the change of the success rate.
-        regimes: mean change of the success rate where self-WaKA fell by more than 0.05, hardly moved, rose by more.
-        shares: of the records in each of the three.
+        spearman: correlation of the exact change of self-WaKA with the change of the success rate.
+        regimes: mean change of the success rate where self-WaKA fell by more than 0.05, changed less, or rose by more.
+        shares: shares of the records in the three regimes.
     """
 
     dataset: str
@@ -73,17 +73,17 @@ class Success:
 
 @dataclass(frozen=True)
 class Games:
-    """Scores (games, n) of all games on a pool, and the truth."""
+    """Scores (games, n) of all games on a pool, and the membership."""
 
     scores: np.ndarray
     member: np.ndarray
 
     def rates(self) -> np.ndarray:
-        """(n,) attack success rate of each record."""
+        """Return (n,) attack success rate of each record."""
         return success(self.scores, self.member).mean(axis=0)
 
     def auc_and_tpr(self, records: np.ndarray | slice = slice(None)) -> tuple[float, float]:
-        """Means over games, among some of the records."""
+        """Return means over games, among some of the records."""
         pairs = zip(self.scores[:, records], self.member[:, records], strict=True)
         return tuple(np.mean([auc_and_tpr(*pair) for pair in pairs], axis=0).tolist())
 
@@ -92,40 +92,40 @@ def layers(pool: Pool, *, repeats: int, seed: int = 0) -> tuple[list[Layer], lis
     """Return a layer per K and removal order, and influences and success rates at K = 1.
 
     Args:
-        repeats: batches of 18 games each.
+        repeats: number of batches of 18 games.
     """
     lists, order = lists_and_order(pool, seed)
     rows, influences, rates = [], [], []
     for k in KS:
-        before = games(order, k, repeats, seed)
-        for name, removed in _removals(pool, k, before, seed).items():
-            after = games(without(order, removed), k, repeats, seed + 1) if removed.any() else before
-            rows.append(_layer(pool, k, name, removed, before, after))
+        all_games = games(order, k, repeats, seed)
+        for name, removed in _removals(pool, k, all_games, seed).items():
+            remaining_games = games(without(order, removed), k, repeats, seed + 1) if removed.any() else all_games
+            rows.append(_layer(pool, k, name, removed, all_games, remaining_games))
             if k == 1 and name == "self-waka":
-                influences.append(_influence(pool.name, replace(lists, k=1), removed, before, after))
+                influences.append(_influence(pool.name, replace(lists, k=1), removed, all_games, remaining_games))
             if k == 1 and name in ("nothing", "self-waka"):
-                rates.append(_success(pool.name, name, after))
+                rates.append(_success(pool.name, name, remaining_games))
     return rows, influences, rates
 
 
 def games(order: Order, k: int, repeats: int, seed: int) -> Games:
-    """Scores of all games at one K; float32 keeps hundreds of games of a large pool in memory."""
+    """Return the scores of all games at one K, in float32, so that hundreds of games of a large pool fit into memory."""
     batches = list(played(order, (k,), repeats, seed))
     scores = np.concatenate([batch.scores[k].astype(np.float32) for batch in batches])
     return Games(scores, np.concatenate([batch.member for batch in batches]))
 
 
-def _removals(pool: Pool, k: int, before: Games, seed: int) -> dict[str, np.ndarray]:
+def _removals(pool: Pool, k: int, all_games: Games, seed: int) -> dict[str, np.ndarray]:
     n = len(pool.x)
     masks = {"nothing": np.zeros(n, dtype=bool)}
     masks["random"] = highest(np.random.default_rng([seed, 10**6]).random(n), SHARE)
-    masks["asr"] = highest(before.rates(), SHARE)
+    masks["asr"] = highest(all_games.rates(), SHARE)
     return masks | {name: highest(value_of(pool, name, k), SHARE) for name in EXPOSURES}
 
 
-def _layer(pool: Pool, k: int, name: str, removed: np.ndarray, before: Games, after: Games) -> Layer:
-    return Layer(pool.name, k, name, len(after.scores), *after.auc_and_tpr(),
-                 *before.auc_and_tpr(~removed))  # fmt: skip
+def _layer(pool: Pool, k: int, name: str, removed: np.ndarray, all_games: Games, remaining_games: Games) -> Layer:
+    return Layer(pool.name, k, name, len(remaining_games.scores), *remaining_games.auc_and_tpr(),
+                 *all_games.auc_and_tpr(~removed))  # fmt: skip
 
 
 def _success(dataset: str, removed_by: str, games: Games) -> Success:
@@ -134,9 +134,9 @@ def _success(dataset: str, removed_by: str, games: Games) -> Success:
     return Success(dataset, removed_by, len(games.scores), float(rates.mean()), below)
 
 
-def _influence(dataset: str, lists, removed: np.ndarray, before: Games, after: Games) -> Influence:
+def _influence(dataset: str, lists, removed: np.ndarray, all_games: Games, remaining_games: Games) -> Influence:
     change = waka_influence(lists, removed)[~removed]
-    success_change = after.rates() - before.rates()[~removed]
+    success_change = remaining_games.rates() - all_games.rates()[~removed]
     regimes = (change < -NEAR_ZERO, np.abs(change) <= NEAR_ZERO, change > NEAR_ZERO)
     return Influence(
         dataset=dataset,

@@ -1,4 +1,4 @@
-"""The paper's figures, to stand beside ours."""
+"""Published results of the paper."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ _WAYS = ("nothing", "asr", "self-waka", "self-shapley", "test-waka", "test-shapl
 
 
 def _onion(rows: dict[tuple[str, int], tuple[float, ...]]) -> dict[tuple[str, int], dict[str, float]]:
-    return {row: dict(zip(_WAYS, figures, strict=True)) for row, figures in rows.items()}
+    return {row: dict(zip(_WAYS, values, strict=True)) for row, values in rows.items()}
 
 
 # Tables III and IV. The first column (100 % of the records) is printed against rows in the order adult, bank, CIFAR10,
-# IMDB, but only makes sense in the order IMDB, CIFAR10, adult, bank, that of Table I: every figure is then close to
-# the removals that, says the text, change nothing. It stands here in that order.
+# IMDB, but only makes sense in the order IMDB, CIFAR10, adult, bank, that of Table I: every value is then close to the
+# removals that, according to the text, change nothing. That order is used here.
 ONION_AUC = _onion({
     ("adult", 1): (0.708, 0.610, 0.605, 0.604, 0.696, 0.704),
     ("adult", 5): (0.596, 0.566, 0.555, 0.555, 0.594, 0.598),
@@ -58,7 +58,7 @@ SPEARMAN_WITH_LIRA = {
     "imdb": (0.95, 0.69, 0.62, 0.64, 0.65),
 }
 
-# Table VI: TPR at 5 % FPR, mean and spread over games. The text we have does not show at which K.
+# Table VI: TPR at 5 % FPR, mean and standard deviation over games. The available text does not state K.
 TPR = {
     "adult": {"LiRA": (0.12, 0.15), "t-WaKA": (0.17, 0.21)},
     "bank": {"LiRA": (0.10, 0.13), "t-WaKA": (0.12, 0.14)},

@@ -23,8 +23,8 @@ class Rate:
 
     Args:
         asr, error: the mean over batches of 18 games and its standard error; the records are fixed.
-        best: mean success rate of the best attack there is, exactly; None where it is not known.
-        spearman: of the records' success rates with their self-WaKA at K = 1.
+        best: exact mean success rate of the best possible attack; None if it is not known.
+        spearman: correlation of the records' success rates with their self-WaKA at K = 1.
         deciles: mean success rate in each tenth of the records by self-WaKA at K = 1, lowest first.
     """
 
@@ -39,7 +39,7 @@ class Rate:
 
 
 def rates(pool: Pool, *, repeats: int, seed: int = 0) -> list[Rate]:
-    """One row per K and one for logistic regression, from ``repeats`` batches of 18 games each."""
+    """Return one row per K and one for logistic regression, from ``repeats`` batches of 18 games each."""
     exposure = value_of(pool, "self-waka", 1)
     by_k = success_rates(lists_and_order(pool, seed)[1], KS, repeats, seed)
     rows = [_rate(pool, f"K={k}", by_k[k], exposure, float(best_success(pool, k).mean())) for k in KS]
@@ -47,7 +47,7 @@ def rates(pool: Pool, *, repeats: int, seed: int = 0) -> list[Rate]:
 
 
 def logistic_success_rates(pool: Pool, repeats: int, seed: int) -> np.ndarray:
-    """(repeats, n) attack success rates on logistic regressions, by LiRA on the margin."""
+    """Return (repeats, n) attack success rates on logistic regressions, by LiRA on the margin."""
     rows = np.empty((repeats, len(pool.x)))
     for b in range(repeats):
         member = partitions(len(pool.x), PAIRS, np.random.default_rng([seed, b]))
@@ -57,7 +57,7 @@ def logistic_success_rates(pool: Pool, repeats: int, seed: int) -> np.ndarray:
 
 
 def _margin(pool: Pool, member: np.ndarray) -> np.ndarray:
-    """(n,) margins of a model trained on the members; its classes are those of the pool, 0, 1, …"""
+    """Return (n,) margins of a model trained on the members; its classes are those of the pool, 0, 1, …"""
     model = LogisticRegression(max_iter=1000, tol=1e-3).fit(pool.x[member], pool.y[member])
     logits = model.decision_function(pool.x)
     if logits.ndim == 1:

@@ -1,4 +1,4 @@
-"""Where the results of this paper's commands are kept."""
+"""Storage of the results of this paper's commands."""
 
 from __future__ import annotations
 
@@ -17,5 +17,5 @@ def write(name: str, command: str, pools: list[Pool], repeats: dict, seconds: fl
 
 
 def read(name: str) -> dict | None:
-    """The result of a command, or None where it has not been run."""
+    """Return the result of a command, or None if it was not run."""
     return results.read(FOLDER / f"{name}.json")

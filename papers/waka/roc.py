@@ -13,8 +13,8 @@ from papers.waka.measures import SHARE, highest
 from papers.waka.onion import Games, games
 from papers.waka.values import lists_and_order, value_of
 
-K = 1  # with which records are most exposed
-LOG_RATES = tuple(np.linspace(-4, 0, 25).tolist())  # kept as logarithms: results have four digits
+K = 1  # number of neighbours with the largest exposure
+LOG_RATES = tuple(np.linspace(-4, 0, 25).tolist())  # stored as logarithms, because results have four digits
 RATES = tuple(10.0**rate for rate in LOG_RATES)
 
 
@@ -35,7 +35,7 @@ class Curve:
 
 
 def curves(pool: Pool, *, repeats: int, seed: int = 0) -> list[Curve]:
-    """Three curves, from ``repeats`` batches of 18 games each."""
+    """Return three curves, from ``repeats`` batches of 18 games each."""
     order = lists_and_order(pool, seed)[1]
     n = len(pool.x)
     removals = {
@@ -45,12 +45,12 @@ def curves(pool: Pool, *, repeats: int, seed: int = 0) -> list[Curve]:
     }
     rows = []
     for name, removed in removals.items():
-        found = games(without(order, removed) if removed.any() else order, K, repeats, seed + removed.any())
-        rows.append(Curve(pool.name, K, name, len(found.scores), LOG_RATES, mean_curve(found)))
+        played = games(without(order, removed) if removed.any() else order, K, repeats, seed + removed.any())
+        rows.append(Curve(pool.name, K, name, len(played.scores), LOG_RATES, mean_curve(played)))
     return rows
 
 
-def mean_curve(found: Games) -> tuple[float, ...]:
-    """Mean over games of the ROC curve at ``RATES``; straight lines join its corners."""
-    every = [roc(*pair) for pair in zip(found.scores, found.member, strict=True)]
+def mean_curve(played: Games) -> tuple[float, ...]:
+    """Return the mean over games of the interpolated ROC curve at ``RATES``."""
+    every = [roc(*pair) for pair in zip(played.scores, played.member, strict=True)]
     return tuple(np.mean([np.interp(RATES, each.fpr, each.tpr) for each in every], axis=0).tolist())

@@ -1,4 +1,4 @@
-"""Figure 1 for values on a validation set: who is attacked with success, those of low value or of high?"""
+"""Figure 1 for values on a validation set: attack success rate by value."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ class Shape:
 
 
 def shapes(pool: Pool, *, repeats: int, seed: int = 0) -> list[Shape]:
-    """One row per K and value, from ``repeats`` batches of 18 games."""
+    """Return one row per K and value, from ``repeats`` batches of 18 games."""
     rates = success_rates(lists_and_order(pool, seed)[1], KS, repeats, seed)
     return [_shape(pool, k, name, rates[k].mean(axis=0), 2 * PAIRS * repeats) for k in KS for name in VALUES]
 
 
 def ends_above_middle(deciles: list[float]) -> tuple[float, float]:
-    """How far the lowest and the highest tenth lie above the mean of the two in the middle; a U has both above 0."""
+    """Return the rates of the lowest and highest tenth minus the mean of the two middle ones; a U shape has both above 0."""
     middle = float(np.mean(deciles[4:6]))
     return deciles[0] - middle, deciles[-1] - middle
 

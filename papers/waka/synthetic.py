@@ -56,10 +56,10 @@ def removals(pools: list[Pool]) -> tuple[list[Removal], list[Drawn]]:
     for value in ("self-shapley", "test-shapley"):
         rounds = [removed_in(pool, value) for pool in pools]
         for number in range(1, ROUNDS + 1):
-            removed, kept = zip(
+            removed, remaining = zip(
                 *(distances(pool, by_round, number) for pool, by_round in zip(pools, rounds, strict=True)), strict=True
             )
-            summaries.append(Removal(value, number, len(pools), float(np.mean(removed)), float(np.mean(kept))))
+            summaries.append(Removal(value, number, len(pools), float(np.mean(removed)), float(np.mean(remaining))))
         first = pools[0]
         drawn.append(
             Drawn(value, *(first.x[:, axis].tolist() for axis in (0, 1)), first.y.tolist(), rounds[0].tolist())
@@ -79,19 +79,19 @@ def removed_in(pool: Pool, value: str) -> np.ndarray:
     """(n,) round in which a record is removed: each removes the highest values among the remaining records."""
     rounds = np.zeros(len(pool.x), dtype=int)
     for number in range(1, ROUNDS + 1):
-        kept = np.flatnonzero(rounds == 0)
-        rounds[kept[highest(_values(pool, kept, value), SHARE)]] = number
+        remaining = np.flatnonzero(rounds == 0)
+        rounds[remaining[highest(_values(pool, remaining, value), SHARE)]] = number
     return rounds
 
 
 def distances(pool: Pool, rounds: np.ndarray, number: int) -> tuple[float, float]:
     """Return the median distances to the boundary of records removed in a round and of those that remain after it."""
     distance = np.abs(pool.x[:, 0])
-    kept = (rounds == 0) | (rounds > number)
-    return float(np.median(distance[rounds == number])), float(np.median(distance[kept]))
+    remaining = (rounds == 0) | (rounds > number)
+    return float(np.median(distance[rounds == number])), float(np.median(distance[remaining]))
 
 
-def _values(pool: Pool, kept: np.ndarray, value: str) -> np.ndarray:
+def _values(pool: Pool, remaining: np.ndarray, value: str) -> np.ndarray:
     if value == "self-shapley":
-        return self_shapley(pool.x[kept], pool.y[kept], Knn(K))
-    return knn_shapley(pool.x[kept], pool.y[kept], pool.x_valid, pool.y_valid, Knn(K))
+        return self_shapley(pool.x[remaining], pool.y[remaining], Knn(K))
+    return knn_shapley(pool.x[remaining], pool.y[remaining], pool.x_valid, pool.y_valid, Knn(K))

@@ -1,4 +1,4 @@
-"""What several tables need of a pool, computed once per run: its neighbours, laws, and the values of its records."""
+"""Shared data of a pool, computed once per run: its neighbours, loss distributions, and the values of its records."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from papers.waka.games import Order, order_of
 
 JOBS = 2
 LARGEST_K = 5
-# Lists must still reach far enough when the removed records stood close together.
+# Lists must be long enough even if the removed records are close together.
 SPARE = 128
 
 
@@ -33,52 +33,52 @@ class Value:
     """One value of each record.
 
     Args:
-        of: (pool, k) to (n,).
-        drop: which records a smaller training set does without first: those of the "highest" value to
-            themselves, which stand among others' labels, or those of the "lowest" value to the validation set.
+        compute: function (pool, k) to (n,) values.
+        drop: records that are removed first: those with the "highest" self-value, which are among records with other
+            labels, or those with the "lowest" value on the validation set.
     """
 
-    of: Callable[[Pool, int], np.ndarray]
+    compute: Callable[[Pool, int], np.ndarray]
     drop: str
 
 
-def _own(function: Callable) -> Value:
+def _self_value(function: Callable) -> Value:
     return Value(lambda pool, k: function(pool.x, pool.y, Knn(k), n_jobs=JOBS), "highest")
 
 
 def _on_validation(function: Callable) -> Value:
-    def of(pool: Pool, k: int) -> np.ndarray:
+    def compute(pool: Pool, k: int) -> np.ndarray:
         return function(pool.x, pool.y, pool.x_valid, pool.y_valid, Knn(k), n_jobs=JOBS)
 
-    return Value(of, "lowest")
+    return Value(compute, "lowest")
 
 
 VALUES: dict[str, Value] = {
-    "self-waka": _own(self_waka),
-    "self-shapley": _own(self_shapley),
+    "self-waka": _self_value(self_waka),
+    "self-shapley": _self_value(self_shapley),
     "test-waka": _on_validation(waka),
     "test-shapley": _on_validation(knn_shapley),
     "leave-one-out": _on_validation(knn_loo),
 }
-# Leave-one-out enters the paper's minimisation only.
+# The paper uses leave-one-out only for minimisation.
 EXPOSURES = ("self-waka", "self-shapley", "test-waka", "test-shapley")
 
 
 @lru_cache(maxsize=64)
 def value_of(pool: Pool, name: str, k: int) -> np.ndarray:
-    """(n,) a value of the pool's records."""
-    return VALUES[name].of(pool, k)
+    """Return (n,) a value of the pool's records."""
+    return VALUES[name].compute(pool, k)
 
 
 @lru_cache(maxsize=8)
 def best_success(pool: Pool, k: int) -> np.ndarray:
-    """(n,) success rate of the best attack on each record: one half, and half the distance of the two laws."""
+    """Return (n,) success rate of the best attack on each record: 0.5 plus half the distance of the two distributions."""
     inside, outside = knn_loss_distributions(pool.x, pool.y, Knn(k), n_jobs=JOBS)
     return 0.5 + np.abs(inside - outside).sum(axis=1) / 4
 
 
 @lru_cache(maxsize=4)
 def lists_and_order(pool: Pool, seed: int) -> tuple[NeighbourLists, Order]:
-    """The nearest records of each record, and the order in which models of all K up to 5 meet them."""
+    """Return the nearest records of each record, and their order for models of all K up to 5."""
     lists = neighbour_lists(pool.x, pool.y, Knn(LARGEST_K), spare=SPARE, n_jobs=JOBS)
     return lists, order_of(lists, np.random.default_rng(seed))

@@ -1,7 +1,7 @@
-"""Do the choices that the paper leaves open explain where Tables V and VI differ from ours?
+"""Effect of unstated choices of the paper on the differences of Tables V and VI from our results.
 
-LiRA's variance may be one for all records or each record's own, and the spread over games hangs on how many records a
-game asks about.
+LiRA's variance may be pooled or per record, and the standard deviation over games depends on the number of evaluated
+records per game.
 """
 
 from __future__ import annotations
@@ -12,13 +12,13 @@ from typing import Literal
 
 import numpy as np
 
-from papers.waka.attack import KS, Game, Laws, games_of, laws_of, target_waka
+from papers.waka.attack import KS, Game, LossDistributions, games_of, loss_distributions, target_waka
 from papers.waka.data import Pool
 from papers.waka.games import Order, lira, losses
 from papers.waka.measures import auc_and_tpr, spearman
 from papers.waka.values import lists_and_order
 
-FEW = 10  # records per game, beside the paper's 100
+FEW = 10  # records per game, compared with the paper's 100
 
 
 @dataclass(frozen=True)
@@ -26,11 +26,11 @@ class Variant:
     """LiRA with one choice: mean and standard deviation over games.
 
     Args:
-        variance: "pooled" over records, or each "record" its own.
-        asked: records per game.
-        spearman, spearman_spread: of its scores with t-WaKA's.
-        tpr, tpr_spread: at 5 % FPR.
-        waka_tpr, waka_tpr_spread: t-WaKA's on the same records.
+        variance: "pooled" over records, or separate for each "record".
+        asked: number of evaluated records per game.
+        spearman, spearman_spread: correlation of its scores with t-WaKA's.
+        tpr, tpr_spread: TPR at 5 % FPR.
+        waka_tpr, waka_tpr_spread: TPR of t-WaKA on the same records.
     """
 
     dataset: str
@@ -47,28 +47,33 @@ class Variant:
 
 
 def variants(pool: Pool, *, repeats: int, seed: int = 0) -> list[Variant]:
-    """A row per K, kind of variance and number of records asked about."""
+    """Return one row per K, type of variance and number of evaluated records."""
     games = games_of(pool, repeats, seed)
     _, order = lists_and_order(pool, seed)
     rows = []
     for k in KS:
-        figures = partial(_figures, order, k, laws_of(pool, games, k))
-        for variance, asked in (("pooled", 100), ("record", 100), ("pooled", FEW)):
-            found = np.array([figures(each, variance, asked) for each in games])
-            mean, spread = np.nanmean(found, axis=0).tolist(), np.nanstd(found, axis=0).tolist()
-            pairs = [figure for pair in zip(mean, spread, strict=True) for figure in pair]
-            rows.append(Variant(pool.name, k, variance, min(asked, len(games[0].asked)), len(games), *pairs))
+        game_metrics = partial(_metrics, order, k, loss_distributions(pool, games, k))
+        for variance, n_records in (("pooled", 100), ("record", 100), ("pooled", FEW)):
+            metrics = np.array([game_metrics(each, variance, n_records) for each in games])
+            mean, spread = np.nanmean(metrics, axis=0).tolist(), np.nanstd(metrics, axis=0).tolist()
+            pairs = [metric for pair in zip(mean, spread, strict=True) for metric in pair]
+            rows.append(Variant(pool.name, k, variance, min(n_records, len(games[0].asked)), len(games), *pairs))
     return rows
 
 
-def _figures(
-    order: Order, k: int, laws: Laws, each: Game, variance: Literal["pooled", "record"], asked: int
+def _metrics(
+    order: Order,
+    k: int,
+    distributions: LossDistributions,
+    each: Game,
+    variance: Literal["pooled", "record"],
+    n_records: int,
 ) -> tuple[float, float, float]:
-    """Spearman, and the TPR of LiRA and of t-WaKA, on the first so many records of one game."""
-    rows = each.asked[:asked]
+    """Return Spearman's correlation, and the TPR of LiRA and of t-WaKA, on the first ``n_records`` records of one game."""
+    rows = each.asked[:n_records]
     target, shadow = losses(order, each.target[None], k, rows)[-1, 0], losses(order, each.shadow, k, rows)[-1]
     scores = lira(-target, -shadow, each.shadow[:, rows], variance=variance)
-    own, member = target_waka(laws.of(rows), target), each.target[rows]
+    waka_scores, member = target_waka(distributions.take(rows), target), each.target[rows]
     if member.all() or not member.any():
         return np.nan, np.nan, np.nan
-    return spearman(own, scores), auc_and_tpr(scores, member)[1], auc_and_tpr(own, member)[1]
+    return spearman(waka_scores, scores), auc_and_tpr(scores, member)[1], auc_and_tpr(waka_scores, member)[1]

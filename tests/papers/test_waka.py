@@ -229,10 +229,10 @@ def test_exact_scores_are_no_worse_than_those_of_few_shadow_models(pool):
 
 def test_laws_are_computed_for_the_asked_alone_and_found_again(pool):
     games_played = attack.games_of(pool, 2, seed=0)
-    found = attack.laws_of(pool, games_played, 3)
+    found = attack.loss_distributions(pool, games_played, 3)
     asked = games_played[1].asked
     assert len(found.rows) == len(set(games_played[0].asked) | set(asked)) < len(pool.x)
-    for got, every in zip(found.of(asked), knn_loss_distributions(pool.x, pool.y, Knn(3)), strict=True):
+    for got, every in zip(found.take(asked), knn_loss_distributions(pool.x, pool.y, Knn(3)), strict=True):
         np.testing.assert_allclose(got, every[asked], atol=1e-15)
 
 
