@@ -11,7 +11,7 @@ ifneq ($(wildcard ../shared/data),)
 export GUESTLIST_DATA ?= $(abspath ../shared/data)
 endif
 
-.PHONY: demo test quick long lint lowest pythons bench papers docs clean
+.PHONY: demo test quick long lint lowest extras pythons bench papers docs clean
 
 demo: $(CORE)
 	$(BIN)/guestlist demo --out audits/demo
@@ -39,8 +39,9 @@ lint: $(DEV)
 docs: $(DEV)
 	$(BIN)/python -m sphinx -q -W --keep-going -b html docs docs/_build
 
-# The lowest versions that pyproject.toml allows; and other Pythons, where they are installed. Each in an environment of its own.
-lowest pythons: $(DEV)
+# The lowest versions that pyproject.toml allows, of dependencies and of three extras; and other Pythons, where they are
+# installed. Each in its own environment.
+lowest extras pythons: $(DEV)
 	$(BIN)/python -m benchmarks.environments $@
 
 bench: $(DEV)

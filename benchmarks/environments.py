@@ -1,6 +1,7 @@
 """Other environments than one's own: the lowest versions of everything, and other Pythons where they are installed.
 
     python -m benchmarks.environments lowest     what pyproject.toml says is enough, to the number, and a part of the tests
+    python -m benchmarks.environments extras     the lowest versions of keras, lightning and transformers, and their tests
     python -m benchmarks.environments pythons    the same tests under every other Python that is there, with the pinned versions
 
 Each gets an environment of its own in ``.venv-…``, which is kept; what was run is noted in ``environments.json``.
@@ -16,6 +17,7 @@ import shutil
 import subprocess
 import sys
 import tomllib
+from collections.abc import Sequence
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -61,9 +63,22 @@ SMOKE = (
 )
 
 
-def requirements() -> list[str]:
+EXTRAS = ("keras", "lightning", "transformers")
+TESTS_OF_EXTRAS = ("tests/models/test_keras.py", "tests/models/test_torch_trainers.py")
+
+
+def project() -> dict:
     with open(ROOT / "pyproject.toml", "rb") as file:
-        return tomllib.load(file)["project"]["dependencies"]
+        return tomllib.load(file)["project"]
+
+
+def requirements() -> list[str]:
+    return project()["dependencies"]
+
+
+def requirements_of_extras() -> list[str]:
+    extras = project()["optional-dependencies"]
+    return [requirement for extra in EXTRAS for requirement in extras[extra]]
 
 
 def lowest(requirement: str) -> str:
@@ -81,13 +96,22 @@ def run(*command: str | Path) -> int:
     return subprocess.run([str(part) for part in command], cwd=ROOT, env=clean).returncode
 
 
-def tested(python: str | Path, name: str, wanted: list[str]) -> int:
+def try_environment(
+    python: str | Path,
+    name: str,
+    wanted: list[str],
+    *,
+    extras: Sequence[str] = (),
+    tests: Sequence[str] = (*SMOKE, "-m", "not slow"),
+) -> int:
     """Make the environment, install what is wanted and guestlist itself, run the tests and keep what came of them."""
     place, report = ROOT / f".venv-{name}", ROOT / f".venv-{name}" / "tests.xml"
     own = place / ("Scripts" if os.name == "nt" else "bin") / "python"
     steps = (
         (python, "-m", "venv", place),
         (own, "-m", "pip", "install", "--quiet", *wanted),
+        # Without the pinned versions, which need newer ones.
+        *((own, "-m", "pip", "install", "--quiet", requirement) for requirement in extras),
         (own, "-m", "pip", "install", "--quiet", "--no-deps", "--editable", ROOT),
         # Warnings of older and newer libraries are theirs.
         (
@@ -98,27 +122,23 @@ def tested(python: str | Path, name: str, wanted: list[str]) -> int:
             "no:cacheprovider",
             "-W",
             "default",
-            "-m",
-            "not slow",
             f"--junitxml={report}",
-            *SMOKE,
+            *tests,
         ),
     )
     report.unlink(missing_ok=True)
     status = next((status for status in (run(*step) for step in steps) if status), 0)
     if report.exists():
-        keep(name, own, report)
+        keep(name, own, report, [bare(requirement) for requirement in (*requirements(), *extras)])
     return status
 
 
-def keep(name: str, python: Path, report: Path) -> None:
+def keep(name: str, python: Path, report: Path, packages: Sequence[str]) -> None:
     """What ran in an environment, beside what ran in the others."""
     suite = ElementTree.parse(report).getroot().find("testsuite")
     assert suite is not None, "pytest writes one"
     counts = {what: int(suite.get(what, 0)) for what in ("tests", "failures", "errors", "skipped")}
-    asked = subprocess.run(
-        [python, "-c", VERSIONS, *map(bare, requirements())], capture_output=True, text=True, check=True
-    )
+    asked = subprocess.run([python, "-c", VERSIONS, *packages], capture_output=True, text=True, check=True)
     found = {**json.loads(asked.stdout), **counts, "seconds": round(float(suite.get("time", 0)))}
     kept = json.loads(RESULTS.read_text()) if RESULTS.exists() else {}
     RESULTS.write_text(json.dumps({**kept, name: found}, indent=1, sort_keys=True) + "\n")
@@ -147,14 +167,18 @@ def pythons() -> dict[str, str]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("which", choices=["lowest", "pythons"])
+    parser.add_argument("which", choices=["lowest", "extras", "pythons"])
     which = parser.parse_args().which
     if which == "lowest":
-        sys.exit(tested(sys.executable, "lowest", [*map(lowest, requirements()), *TESTERS]))
+        sys.exit(try_environment(sys.executable, "lowest", [*map(lowest, requirements()), *TESTERS]))
+    pinned = ["--constraint", "constraints.txt", *requirements(), *TESTERS]
+    if which == "extras":
+        extras = [lowest(requirement) for requirement in requirements_of_extras()]
+        os.environ["KERAS_BACKEND"] = "torch"
+        sys.exit(try_environment(sys.executable, "extras", [*pinned, "torch"], extras=extras, tests=TESTS_OF_EXTRAS))
     there = pythons()
     print("; ".join(f"Python {v}: {there.get(v, 'not installed, not tested')}" for v in PYTHONS), flush=True)
-    pinned = ["--constraint", "constraints.txt", *requirements(), *TESTERS]
-    sys.exit(max((tested(path, version, pinned) for version, path in there.items()), default=0))
+    sys.exit(max((try_environment(path, version, pinned) for version, path in there.items()), default=0))
 
 
 if __name__ == "__main__":

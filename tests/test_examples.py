@@ -19,6 +19,8 @@ NEEDS = {
     "torch_dataset": (("torch",), "Network"),
     "lightning_module": (("torch", "lightning"), "Classifier"),
     "transformers_model": (("torch", "transformers", "accelerate"), "BertForSequenceClassification"),
+    "keras_model": (("keras", "torch"), "Sequential"),
+    "function_model": ((), "predict"),
     "text_pipeline": ((), "TfidfVectorizer"),
     "onnx_file": (("onnxruntime", "onnx", "skl2onnx"), "digits.onnx"),
     "predictions_from_r": ((), "of predictions be"),

@@ -7,6 +7,7 @@ import subprocess
 import sys
 import tomllib
 import venv
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
@@ -133,33 +134,82 @@ def test_every_command_and_name_without_extras_works_or_names_the_extra(tmp_path
     assert result.returncode == 0, result.stderr
 
 
+@pytest.fixture(scope="module")
+def dist(tmp_path_factory):
+    """Return the folder of the source distribution, and of the wheel that was built from it."""
+    folder = tmp_path_factory.mktemp("dist")
+    build = [sys.executable, "-m", "build", "--no-isolation", "--outdir", folder, ROOT]
+    subprocess.run(build, check=True, capture_output=True)
+    return folder
+
+
+@dataclass(frozen=True)
+class Environment:
+    """An empty environment with guestlist and its pinned dependencies, without the variables of this process."""
+
+    folder: Path
+
+    @property
+    def bin(self) -> Path:
+        return self.folder / ("Scripts" if os.name == "nt" else "bin")
+
+    def install(self, *requirements: str | Path) -> None:
+        venv.create(self.folder, with_pip=True)
+        # Only modules that are imported need to be compiled.
+        pip = [self.bin / "python", "-m", "pip", "install", "--quiet", "--no-compile"]
+        installed = self.run(*pip, "--constraint", ROOT / "constraints.txt", *requirements)
+        if installed.returncode and "No matching distribution" in installed.stderr:
+            pytest.skip("no package registry can be reached to install the dependencies")
+        assert installed.returncode == 0, installed.stderr
+
+    def run(self, *command: str | Path, **variables: str) -> subprocess.CompletedProcess:
+        clean = {k: v for k, v in os.environ.items() if not k.startswith(("PYTHON", "GUESTLIST"))}
+        return subprocess.run(
+            command, cwd=self.folder.parent, env={**clean, **variables}, capture_output=True, text=True
+        )
+
+
 @pytest.mark.slow
 @pytest.mark.wheel
-@pytest.mark.timeout(0)  # how long an installation takes is the machine's and the network's affair
-def test_the_wheel_alone_in_an_empty_environment_runs_the_demo(tmp_path):
-    build = [sys.executable, "-m", "build", "--no-isolation", "--outdir", tmp_path, ROOT]  # the wheel from the sdist
-    subprocess.run(build, check=True, capture_output=True)
-    (sdist,) = tmp_path.glob("guestlist-*.tar.gz")
-    (wheel,) = tmp_path.glob("guestlist-*.whl")
+@pytest.mark.timeout(0)  # the duration of an installation depends on the machine and the network
+def test_the_wheel_alone_in_an_empty_environment_runs_the_demo(dist, tmp_path):
+    (sdist,) = dist.glob("guestlist-*.tar.gz")
+    (wheel,) = dist.glob("guestlist-*.whl")
     twine = [sys.executable, "-m", "twine", "check", "--strict", sdist, wheel]
     described = subprocess.run(twine, capture_output=True, text=True)
     assert described.returncode == 0, described.stdout + described.stderr
-    venv.create(tmp_path / "empty", with_pip=True)
-    bin = tmp_path / "empty" / ("Scripts" if os.name == "nt" else "bin")
-    pip = [bin / "python", "-m", "pip", "install", "--quiet", "--no-compile"]  # what is imported is compiled then
-    install = [*pip, "--constraint", ROOT / "constraints.txt", wheel]
-    clean = {k: v for k, v in os.environ.items() if not k.startswith(("PYTHON", "GUESTLIST"))}
-    installed = subprocess.run(install, env=clean, capture_output=True, text=True)
-    if installed.returncode and "No matching distribution" in installed.stderr:
-        pytest.skip("no package registry can be reached to install the dependencies")
-    assert installed.returncode == 0, installed.stderr
-    run = {"cwd": tmp_path, "env": clean, "capture_output": True, "text": True, "check": True}
-    where = subprocess.run([bin / "python", "-c", "import guestlist; print(guestlist.__file__)"], **run)
-    assert str(tmp_path / "empty") in where.stdout
-    result = subprocess.run([bin / "guestlist", "demo", "--quick", "--out", tmp_path / "demo"], **run)
-    assert "be identified?" in result.stdout
+    empty = Environment(tmp_path / "empty")
+    empty.install(wheel)
+    python = empty.bin / "python"
+    assert str(empty.folder) in empty.run(python, "-c", "import guestlist; print(guestlist.__file__)").stdout
+    result = empty.run(empty.bin / "guestlist", "demo", "--quick", "--out", tmp_path / "demo")
+    assert "be identified?" in result.stdout, result.stderr
     assert (tmp_path / "demo" / "report.html").stat().st_size > 10_000
     (tmp_path / "work").mkdir()
-    script = [bin / "python", without_extras.__file__, tmp_path / "work"]
-    checked = subprocess.run(script, cwd=tmp_path, env=clean, capture_output=True, text=True)
+    checked = empty.run(python, without_extras.__file__, tmp_path / "work")
     assert checked.returncode == 0, checked.stderr
+
+
+# Example of each extra, and packages that the extra leaves to the user. torch is always the pinned version.
+EXTRAS = {
+    "torch": ("torch_network", ()),
+    "keras": ("keras_model", ("torch",)),  # the backend
+    "lightning": ("lightning_module", ()),
+    "transformers": ("transformers_model", ()),
+    "onnx": ("onnx_file", ("skl2onnx",)),
+    "dp": ("private_training", ()),
+}
+
+
+@pytest.mark.slow
+@pytest.mark.long
+@pytest.mark.wheel
+@pytest.mark.timeout(0)
+@pytest.mark.parametrize("extra", EXTRAS)
+def test_the_wheel_with_one_extra_runs_its_example(dist, tmp_path, extra):
+    example, others = EXTRAS[extra]
+    (wheel,) = dist.glob("guestlist-*.whl")
+    fresh = Environment(tmp_path / "fresh")
+    fresh.install(f"{wheel}[{extra}]", *others)
+    result = fresh.run(fresh.bin / "python", ROOT / "examples" / f"{example}.py")
+    assert "be identified?" in result.stdout, result.stderr

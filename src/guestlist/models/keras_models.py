@@ -171,7 +171,8 @@ def seed_keras(seed: int) -> Iterator[None]:
 
 def describe_keras(model) -> str:
     """Identify an untrained model: its layers without the numbers in their names, its loss and its optimiser."""
-    text = model.to_json()
+    with _keras_warnings():
+        text = model.to_json()
     for position, name in enumerate(dict.fromkeys(_part_names(json.loads(text)))):
         text = text.replace(f'"{name}"', f'"part {position}"')
     if not getattr(model, "compiled", False):
