@@ -1,4 +1,4 @@
-"""Results of a run as small files: what was run, on what, how often, and what came out."""
+"""Results of a run as small files: command, sizes, repeats, seconds, versions and rows."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ def write(
 
     Args:
         sizes: of every dataset, by its name.
-        repeats: ``count``, and what it is a count ``of``.
-        libraries: those whose versions are noted.
+        repeats: ``count`` and its unit, ``of``.
+        libraries: names of the libraries that are stored with their versions.
     """
     content = {
         "command": command,
@@ -43,20 +43,20 @@ def write(
 
 
 def read(path: Path) -> dict | None:
-    """The result of a command, or None where it has not been run."""
+    """Return the result of a command, or None where it has not been run."""
     return json.loads(path.read_text("utf-8")) if path.exists() else None
 
 
 def expected(name: str, path: Path) -> str:
     """Return how long a command took when its committed result was made."""
     result = read(path)
-    if result is None:
-        return f"{name}: no committed result, so the time is unknown."
+    if result is None or result["seconds"] is None:
+        return f"{name}: no committed time."
     return f"{name}: about {result['seconds']:,.0f} s, as the committed result took ({result['command']})."
 
 
 def _plain(value):
-    """Numbers rounded, and NaN as null, which JSON has."""
+    """Return numbers rounded, with NaN as null, because JSON has no NaN."""
     if isinstance(value, dict):
         return {name: _plain(part) for name, part in value.items()}
     if isinstance(value, list | tuple):

@@ -57,7 +57,7 @@ def run(
         )
         found += rows(played, table, setting, place / name, jobs, smaller)
         seconds, every = time.process_time() - start, _runs(place / name)
-        # Of a figure that was stopped and goes on, the runs that were there took as long as those that were made now.
+        # A figure that resumes counts its earlier runs at the mean time of the new ones.
         seconds *= every / max(every - there, 1)
         write(name, command, sizes, repeats, seconds, {"rows": found})
 

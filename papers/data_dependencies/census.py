@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pandas as pd
 
-# Column of the census table: column of adult, whose names stay.
+# Column of the census table: column of adult, whose names are used.
 SHARED = {
     "age": "age",
     "class of worker": "workclass",
@@ -17,7 +17,7 @@ SHARED = {
     "capital losses": "capital-loss",
     "country of birth self": "native-country",
 }
-# "?" of adult is what the census calls not in universe: nobody was asked. The country's "?" is one in both tables.
+# "?" in adult is "not in universe" in the census: the question did not apply. The country's "?" is the same in both.
 WORDS: dict[str, dict[str, str]] = {
     "workclass": {
         "Not in universe": "?",

@@ -19,7 +19,7 @@ FILES = {
     "students": "student_por.parquet",
     "census": "census_income_kdd.parquet",
 }
-# Codes that stand for categories although they are numbers.
+# Numeric codes of categories.
 HEART_CATEGORIES = ("cp", "restecg", "slope", "thal")
 LOW_EDUCATION = ("Preschool", "1st-4th", "5th-6th", "7th-8th", "9th", "10th", "11th", "12th", "HS-grad")
 COMPAS_FEATURES = (
@@ -72,7 +72,7 @@ def adult_education() -> Table:
 
 
 def compas() -> Table:
-    """6,172 people after ProPublica's filter. The paper does not name its 15 features; these ten columns make as many."""
+    """6,172 people after ProPublica's filter. The paper does not name its 15 features; these ten columns give the same number."""
     table = _read("compas")
     days = table["days_b_screening_arrest"]
     kept = (
@@ -90,7 +90,7 @@ def heart() -> Table:
     table = _read("heart").rename(columns={"hospital": "source"})
     for name in HEART_CATEGORIES:
         table[name] = table[name].map(lambda code: None if pd.isna(code) else f"{code:g}").astype(object)
-    for name in ("sex", "fbs", "exang", "ca"):  # two values, or counts: the most frequent stands for what is missing
+    for name in ("sex", "fbs", "exang", "ca"):  # two values, or counts: missing values become the most frequent one
         table[name] = table[name].fillna(table[name].mode().iloc[0])
     table["num"] = (table["num"] > 0).astype(int)
     return _made("heart", table, "num", once=False)
@@ -104,10 +104,10 @@ def students() -> Table:
 
 
 def census_and_adult() -> Table:
-    """100 features of ten attributes; the source is which of two groups of researchers made the record out of the census.
+    """100 features of ten attributes; the source is the dataset that published the record.
 
-    Columns are those of the census of both years, a country among them that nobody of 1994 was born in. Each distinct record is
-    there once, as one of adult if both have it: so that 20,000 of each are left, as the paper draws.
+    Columns are those of the census of both years, including a country of birth that does not occur in 1994. Each distinct
+    record occurs once, as a record of adult if both have it. This leaves 20,000 of each, as in the paper.
     """
     census = _read("census")
     adult = _read("adult")[[*SHARED.values(), "income"]].assign(source="adult")
@@ -134,9 +134,9 @@ def _adult() -> pd.DataFrame:
 
 
 def _made(name: str, table: pd.DataFrame, label: str, *, once: bool = True) -> Table:
-    """Numbers, label and source; equal rows once where the paper's sizes say so."""
-    beside = [column for column in ("source",) if column in table.columns]
-    numbers = gl.datasets.as_numbers(table.drop(columns=[label, *beside]))
+    """Return numbers, label and source; duplicate rows are dropped where the paper's sizes imply it."""
+    kept = [column for column in ("source",) if column in table.columns]
+    numbers = gl.datasets.as_numbers(table.drop(columns=[label, *kept]))
     features = numbers.shape[1]
-    frame = numbers.assign(**{LABEL: table[label].astype(str), **{column: table[column] for column in beside}})
+    frame = numbers.assign(**{LABEL: table[label].astype(str), **{column: table[column] for column in kept}})
     return Table(name, features, (frame.drop_duplicates() if once else frame).reset_index(drop=True))

@@ -1,4 +1,4 @@
-"""Which games each figure of the paper plays."""
+"""Games of each figure of the paper."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Played:
     """One game of a figure.
 
     Args:
-        called: what is different about it in its figure.
+        called: its name within the figure.
         shadows: number of shadow models of a third attack; 0 omits it.
         shadow_training: ``plain`` as in the paper, or ``private`` with the epsilon of the target.
     """
@@ -87,11 +87,11 @@ FIGURES: dict[str, tuple[Played, ...]] = {
 
 @dataclass(frozen=True)
 class Row:
-    """Means at one epsilon: [mean, low, high] of the game and of its counterpart, and of their difference.
+    """Means at one epsilon: [mean, low, high] of the game, of its i.i.d. control, and of their difference.
 
     Args:
         epsilon: None: plain training.
-        accuracies: of the model of the game, by whose they are.
+        accuracies: of the game's model on members, non-members and validation records.
     """
 
     game: str
@@ -107,11 +107,11 @@ class Row:
 def rows(
     played: Played, table: Table, setting: gl.ExperimentSetting, place: Path, jobs: int, smaller: int = 1
 ) -> list[Row]:
-    """One game and its counterpart, at every epsilon.
+    """Return one game and its i.i.d. control, at every epsilon.
 
     Args:
-        place: runs that are there are not run again.
-        smaller: by how much fewer members and non-members there are, for a quick try.
+        place: folder of finished runs, which are not repeated.
+        smaller: divisor of the numbers of members and non-members, for a quick test.
     """
     game = _smaller(played.game, smaller)
     folder = place / f"{played.table}-{played.called}".replace(" ", "-")

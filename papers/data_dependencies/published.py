@@ -1,4 +1,4 @@
-"""What the paper says of its figures, as statements that our figures either bear out or do not."""
+"""Settings and published values of the paper."""
 
 from __future__ import annotations
 

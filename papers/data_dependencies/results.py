@@ -1,4 +1,4 @@
-"""Where the results of this paper's commands are kept."""
+"""Committed results of this paper's commands."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def write(name: str, command: str, sizes: dict, repeats: int, seconds: float, ta
 
 
 def read(name: str) -> dict | None:
-    """The result of a command, or None where it has not been run."""
+    """Return the result of a command, or None where it has not been run."""
     return results.read(FOLDER / f"{name}.json")
 
 

@@ -6,7 +6,7 @@ from papers.errata.erratum import Erratum
 from papers.hypothesis_tests.comparison import reach
 from papers.hypothesis_tests.published import AGREEMENT_LEVEL, AGREEMENT_MEMBERS, AGREEMENT_NONMEMBERS
 
-# What section 4 says of Table 2: agreement of two tests on members and on non-members.
+# Statements of section 4 on Table 2: agreement of two tests on members and on non-members.
 SAID = {("S", "P"): (0.94, 0.94), ("L", "D"): (0.98, 0.82)}
 
 

@@ -32,7 +32,7 @@ LARGEST = 5  # records of which all subsets are enumerated
 
 
 def other_recalls() -> list[str]:
-    """Datasets whose SHAPr recall in Table VII is not the one in Table V."""
+    """Return datasets whose SHAPr recall in Table VII differs from Table V."""
     return [name for name, recall in TABLE_7.items() if recall != TABLE_5[name][1]]
 
 

@@ -12,7 +12,7 @@ from papers.systematic_evaluation.thresholds import authors
 
 @dataclass(frozen=True)
 class Row:
-    """Per cent as printed: training and test accuracy, and the accuracy of the attack by correctness alone."""
+    """Per cent as printed: training and test accuracy, and the accuracy of the attack by correctness only."""
 
     table: str
     model: str

@@ -26,7 +26,7 @@ RECORDS = 400
 
 @dataclass(frozen=True)
 class Distance:
-    """W1 between the distributions of a record's loss with and without it, and what the appendix's last step makes of it.
+    """Return W1 between the loss distributions with and without a record, and the result of the appendix's last step.
 
     Args:
         least, most: ratio of the sum of probability gaps to K W1, over records.
@@ -71,7 +71,7 @@ def summed_influence(k: int) -> tuple[float, float]:
 
 
 def misplaced(full: dict[str, float]) -> float:
-    """Mean distance of a full-pool column from the removals that, says the text, change nothing."""
+    """Mean distance of a full-pool column from the removals that change nothing according to the text."""
     return float(np.mean([abs(full[name] - value) for name, after in AFTER_AUC.items() for value in after[1:]]))
 
 

@@ -1,6 +1,6 @@
 """``python -m papers.hypothesis_tests table1``: a command per table, ``page`` for the docs, ``all`` for everything.
 
-What was trained is kept in ``audits/papers/hypothesis_tests``: a run that was stopped goes on where it was.
+Trained models are kept in ``audits/papers/hypothesis_tests``: a run that was stopped resumes.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import guestlist as gl
 from papers.hypothesis_tests import audits, comparison, figures, page, tables
 from papers.hypothesis_tests.configurations import CONFIGURATIONS
 from papers.hypothesis_tests.published import AGREEMENT_LEVEL
-from papers.results import LIBRARIES, write
+from papers.results import LIBRARIES, expected, write
 
 RESULTS = Path(__file__).parent / "results"
 COMPARED = "location30 shallow"  # the configuration of table2 and figure5
@@ -25,12 +25,14 @@ TABLES = {
 TARGETS = {"table1": 3, "table4": 1}
 MODELS = {"table1": 64, "table4": 8}
 LEFT_OUT = gl.evidence.LeftOut(records=100, models=32)
+OPTIONS = ("targets", "models", "left_out", "left_out_models")  # that change numbers
 
 
 def main(arguments: list[str] | None = None) -> None:
     options = _parser().parse_args(arguments)
     for name, run in COMMANDS.items():
         if options.command in (name, "all"):
+            print(expected(name, RESULTS / f"{name}.json"), flush=True)
             run(name, options)
     if options.command in ("page", "all"):
         page.page().write()
@@ -44,7 +46,7 @@ def _strengths(table: str, options: argparse.Namespace) -> None:
         rows.append(tables.strength(name, _cases(name, options, targets, models)))
         sizes[name] = {"members": one.members, "nonmembers": one.members, "pool": one.pool}
         repeats = {"count": targets, "of": f"targets, {models} references and distilled models each"}
-        _write(table, sizes, repeats, time.perf_counter() - start, {"strengths": rows})
+        _write(_spelt(table, options), table, sizes, repeats, time.perf_counter() - start, {"strengths": rows})
 
 
 def _agreement(name: str, options: argparse.Namespace) -> None:
@@ -59,7 +61,7 @@ def _agreement(name: str, options: argparse.Namespace) -> None:
     }
     sizes = {COMPARED: {"members": found.records[0], "nonmembers": found.records[1]}}
     repeats = {"count": left_out.models, "of": "models of R, of D and of L for each record"}
-    _write(name, sizes, repeats, time.perf_counter() - start, rows)
+    _write(_spelt(name, options), name, sizes, repeats, time.perf_counter() - start, rows)
 
 
 def _differences(name: str, options: argparse.Namespace) -> None:
@@ -67,7 +69,9 @@ def _differences(name: str, options: argparse.Namespace) -> None:
     case = _compared(options)
     rows = figures.pairs(case)
     sizes = {COMPARED: {"members": rows[0].members, "nonmembers": 0}}
-    _write(name, sizes, {"count": 1, "of": "target"}, time.perf_counter() - start, {"pairs": rows})
+    _write(
+        _spelt(name, options), name, sizes, {"count": 1, "of": "target"}, time.perf_counter() - start, {"pairs": rows}
+    )
 
 
 def _figures(name: str, options: argparse.Namespace) -> None:
@@ -90,7 +94,7 @@ def _figures(name: str, options: argparse.Namespace) -> None:
         for configuration in (*cases, COMPARED)
     }
     repeats = {"count": 1, "of": "target of each configuration"}
-    _write(name, sizes, repeats, time.perf_counter() - start, rows)
+    _write(_spelt(name, options), name, sizes, repeats, time.perf_counter() - start, rows)
 
 
 COMMANDS = {
@@ -117,8 +121,15 @@ def _cases(
     )
 
 
-def _write(name: str, sizes: dict, repeats: dict, seconds: float, rows: dict) -> None:
-    command = f"python -m papers.hypothesis_tests {name}"
+def _spelt(name: str, options: argparse.Namespace) -> str:
+    """Return the command with the options that change its numbers, where they are not the defaults."""
+    defaults = _parser().parse_args([name])
+    changed = [option for option in OPTIONS if getattr(options, option) != getattr(defaults, option)]
+    given = "".join(f" --{option.replace('_', '-')} {getattr(options, option)}" for option in changed)
+    return f"python -m papers.hypothesis_tests {name}{given}"
+
+
+def _write(command: str, name: str, sizes: dict, repeats: dict, seconds: float, rows: dict) -> None:
     write(RESULTS / f"{name}.json", command, sizes, repeats, seconds, rows, libraries=(*LIBRARIES, "torch"))
 
 

@@ -1,7 +1,7 @@
 """The models of a configuration: targets, references that serve them all, and models distilled from each target.
 
-One audit folder per target, so that a run that was stopped goes on where it was. All targets draw their members from
-one pool. The references are trained in the first target's folder; the others borrow what they said.
+One audit folder per target, so that a run that was stopped resumes. All targets draw their members from one pool. The
+references are trained in the first target's folder; the others use the same outputs.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ def collect(
     jobs: int = -1,
     progress: Callable[..., Iterable] | None = None,
 ) -> list[gl.Case]:
-    """Train whatever is missing and return the targets.
+    """Train the missing models and return the targets.
 
     Args:
         models: how many references, and how many distilled models per target.
@@ -61,14 +61,14 @@ def _trained(configuration: Configuration, members: gl.Data, t: int) -> gl.Targe
     import torch
 
     threads = torch.get_num_threads()
-    torch.set_num_threads(1)  # the same bits on every machine and in every run
+    torch.set_num_threads(1)  # identical results on every machine and in every run
     module = configuration.fit(configuration.network(), members, np.random.default_rng([2, t]))
     torch.set_num_threads(threads)
     return gl.torch_target(module, train=configuration.fit)
 
 
 def _borrowing(case: gl.Case, first: gl.Case) -> gl.Case:
-    """The case with the first one's references, whose records stand in another order there."""
+    """Return the case with the first case's references, reordered to its own records."""
     ids, there = case.records["id"].to_numpy(), first.records["id"].to_numpy()
     order = np.argsort(there)[np.searchsorted(there, ids, sorter=np.argsort(there))]
     view = first.view

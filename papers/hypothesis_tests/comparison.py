@@ -1,8 +1,8 @@
-"""Which test comes near to attack L: by calls at one level, and without any level, by what its models say.
+"""Agreement of the tests with attack L, at one level and without a level.
 
-Raw agreement follows the call rates: two tests that call nearly everybody agree nearly everywhere, whatever they go by.
-Beside it stands Cohen's kappa, which takes off what the rates alone would give. Neither is needed to compare
-two sets of models: what they say of the same record on average can be set side by side.
+Raw agreement depends on the shares of flagged records: two tests that flag nearly every record agree nearly everywhere.
+Cohen's kappa corrects for these shares. Two sets of models can also be compared without a level, by their mean outputs on
+the same record.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from scipy.stats import binomtest
 
 import guestlist as gl
 from guestlist.metrics import auc
-from papers.hypothesis_tests.thresholds import MODELS_OF, calls, said
+from papers.hypothesis_tests.thresholds import MODELS_OF, calls, signals_of
 
 TESTS = "LSPRD"
 SCORES = {"R": "reference", "D": "distillation", "L": "leave_one_out"}
@@ -25,14 +25,14 @@ Sides = tuple[float, float]
 
 @dataclass(frozen=True)
 class Agreed:
-    """Shares of records on which two tests say the same, and Cohen's kappa; the truth comes first.
+    """Shares of records on which two tests agree, and Cohen's kappa; the truth comes first.
 
     Args:
         names: "truth", then the tests.
         records: members and non-members.
         models: of R, D and L, for each record.
         members, nonmembers: shares of the records of one side.
-        kappa_members, kappa_nonmembers: NaN beside the truth, which is one and the same for a whole side.
+        kappa_members, kappa_nonmembers: NaN for the truth, which is constant among members and among non-members.
     """
 
     level: float
@@ -47,13 +47,13 @@ class Agreed:
 
 @dataclass(frozen=True)
 class Closeness:
-    """What the models of one test say beside those trained without the record, as margins; members, then non-members.
+    """Margins of the models of one test compared with models trained without the record; members, then non-members.
 
     Args:
         auc: of the smoothed test on these records, with its 95 % interval.
         correlation: of the models' mean margin with that of L's models, over records.
         rms: root of the mean squared difference of the two means, over records.
-        noise: what ``rms`` would be from the number of models alone, if the two laws had one mean; NaN for L itself.
+        noise: expected ``rms`` from the finite number of models if both distributions had the same mean; NaN for L itself.
         spread: medians of the standard deviation of the models' margins.
     """
 
@@ -67,7 +67,7 @@ class Closeness:
 
 @dataclass(frozen=True)
 class Nearer:
-    """On how many records D's mean margin is nearer to L's than R's mean is; and the two-sided sign test of one half."""
+    """Number of records on which D's mean margin is nearer to L's than R's mean is, with a two-sided sign test."""
 
     side: str
     records: int
@@ -82,7 +82,7 @@ def kappa(agreement: float, rate: float, other: float) -> float:
 
 
 def reach(rate: float, other: float) -> float:
-    """The largest agreement of two tests with these call rates: one calls whomever the other calls."""
+    """Return the largest agreement of two tests with these shares of flagged records: one flags a subset of the other."""
     return 1 - abs(rate - other)
 
 
@@ -105,10 +105,10 @@ def agreement(case: gl.Case, *, level: float, models: int) -> Agreed:
 
 
 def closeness(case: gl.Case, models: int) -> list[Closeness]:
-    """R, D and L side by side: one computation on three sets of models."""
+    """Return the same statistics for the models of R, D and L."""
     chosen = left_out(case, models)
     sides = chosen & case.truth.member, chosen & ~case.truth.member
-    margins = {test: said(case, test, "margin", models) for test in SCORES}
+    margins = {test: signals_of(case, test, "margin", models) for test in SCORES}
     left = margins["L"]
     rows = []
     for test, attack in SCORES.items():
@@ -127,9 +127,9 @@ def closeness(case: gl.Case, models: int) -> list[Closeness]:
 
 
 def nearer(case: gl.Case, models: int) -> list[Nearer]:
-    """Whether D or R comes nearer to L, record by record."""
+    """Return how often D is nearer to L than R, for members and for non-members."""
     chosen = left_out(case, models)
-    mean = {test: said(case, test, "margin", models).mean(axis=0) for test in SCORES}
+    mean = {test: signals_of(case, test, "margin", models).mean(axis=0) for test in SCORES}
     closer = np.abs(mean["D"] - mean["L"]) < np.abs(mean["R"] - mean["L"])
     sides = {"members": chosen & case.truth.member, "non-members": chosen & ~case.truth.member}
     counts = {name: (int(closer[side].sum()), int(side.sum())) for name, side in sides.items()}
@@ -140,13 +140,13 @@ def nearer(case: gl.Case, models: int) -> list[Nearer]:
 
 
 def left_out(case: gl.Case, models: int) -> np.ndarray:
-    """(records,) true for those asked about that have enough models of each of R, D and L."""
-    known = [~np.isnan(said(case, test, "loss", models)[0]) for test in MODELS_OF]
+    """(records,) true for evaluated records that have enough models of each of R, D and L."""
+    known = [~np.isnan(signals_of(case, test, "loss", models)[0]) for test in MODELS_OF]
     return case.truth.evaluated & np.logical_and.reduce(known)
 
 
 def _kappas(shares: np.ndarray, rates: np.ndarray) -> np.ndarray:
-    """(names, names) kappa of each pair, from their agreement and call rates; NaN beside the truth."""
+    """(names, names) kappa of each pair, from their agreement and shares of flagged records; NaN for the truth."""
     found = np.array([[kappa(shares[a, b], rates[a], rates[b]) for b in range(len(rates))] for a in range(len(rates))])
     found[0], found[:, 0] = np.nan, np.nan
     return found

@@ -1,4 +1,4 @@
-"""What is trained on what: the paper's configurations that our data allow."""
+"""Data, network and training of the paper's configurations that our data allow."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def _colour_cnn():
 
 
 # Attack L trains models for single records, thousands in all: with one hidden layer they cost a fifth.
-# Momentum, which the paper has on CIFAR-10 alone, reaches its training accuracy in a few epochs; twice the records
+# Momentum, which the paper uses only on CIFAR-10, reaches its training accuracy in a few epochs; twice the records
 # need fewer of them.
 _SGD = {"optimizer": "sgd", "momentum": 0.9, "batch_size": 32}
 _PLAIN = gl.defences.Fit(epochs=3, learning_rate=0.05, **_SGD)

@@ -27,7 +27,7 @@ class Pair:
 
     Args:
         larger: share of the members for which the second test's threshold is larger than the first's.
-        called: shares of the members that both call, the first alone, the second alone, and neither.
+        called: shares of the members that both flag, only the first, only the second, and neither.
     """
 
     first: str

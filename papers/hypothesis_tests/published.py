@@ -1,4 +1,4 @@
-"""What the paper reports: facts to stand beside ours."""
+"""Published values of the paper."""
 
 # Table 1 (Purchase100), Table 4 (CIFAR100) and Table 5 (MNIST): accuracies in percent, then AUC.
 MNIST = {

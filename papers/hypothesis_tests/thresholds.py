@@ -25,13 +25,13 @@ def thresholds(case: gl.Case, tests: str, level: float, models: int) -> dict[str
 
 
 def calls(case: gl.Case, tests: str, level: float, models: int) -> dict[str, np.ndarray]:
-    """Test to (records,) calls: 1.0 where the target's loss is at most the threshold; NaN where there is none."""
+    """Test to (records,) flags: 1.0 where the target's loss is at most the threshold; NaN without a threshold."""
     loss, found = case.view.target("loss"), thresholds(case, tests, level, models)
     return {test: np.where(np.isnan(limit), np.nan, loss <= limit) for test, limit in found.items()}
 
 
-def said(case: gl.Case, test: str, signal: str, models: int) -> np.ndarray:
-    """(models, records) what the first models of R, D or L that did not train on a record say of it.
+def signals_of(case: gl.Case, test: str, signal: str, models: int) -> np.ndarray:
+    """(models, records) signal of the first models of R, D or L that did not train on a record.
 
     NaN throughout where a record has fewer of them.
     """
@@ -51,7 +51,7 @@ def _thresholds(case: gl.Case, test: str, level: float, models: int) -> np.ndarr
         return np.full(len(view.labels), np.quantile(view.target("loss")[view.population], level))
     if test == "S":
         return _by_class(view.labels, view.reference("loss"), ~view.reference_member, level)
-    return np.quantile(said(case, test, "loss", models), level, axis=0)
+    return np.quantile(signals_of(case, test, "loss", models), level, axis=0)
 
 
 def _by_class(labels: np.ndarray, loss: np.ndarray, outside: np.ndarray, level: float) -> np.ndarray:

@@ -21,7 +21,7 @@ from papers.shapr.distributions import distributions
 from papers.shapr.groups import groups
 from papers.shapr.measures import repeat
 from papers.shapr.models import Setting, world
-from papers.shapr.results import write
+from papers.shapr.results import expected, write
 
 FOLDER = Path("audits") / "papers" / "shapr"
 
@@ -41,9 +41,11 @@ def main(arguments: list[str] | None = None, setting: Setting | None = None) -> 
         setting = replace(setting, repeats=options.repeats)
     for name in SOURCES:
         if options.command in (name, "all"):
+            print(expected(name), flush=True)
             _dataset(name, setting, options)
     for name, run in ALONE.items():
         if options.command in (name, "all"):
+            print(expected(name), flush=True)
             run(name, setting, options)
     if options.command in ("page", "all"):
         page.page().write()

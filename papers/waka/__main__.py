@@ -14,7 +14,7 @@ from threadpoolctl import threadpool_limits
 import guestlist as gl
 from papers.waka import attack, correlation, minimisation, onion, page, rates, roc, shapes, synthetic, times, variants
 from papers.waka.data import PAPER, SOURCES, Pool, available, load
-from papers.waka.results import write
+from papers.waka.results import expected, write
 
 
 @dataclass(frozen=True)
@@ -75,6 +75,7 @@ def main(arguments: list[str] | None = None) -> None:
     options = _parser().parse_args(arguments)
     for name, command in COMMANDS.items():
         if options.command in (name, "all"):
+            print(expected(name), flush=True)
             start, pools = time.perf_counter(), _pools(options, command.datasets)
             rows = run(name, pools, options.repeats)
             repeats = {"count": options.repeats or command.repeats, "of": command.unit}

@@ -19,3 +19,8 @@ def write(name: str, command: str, pools: list[Pool], repeats: dict, seconds: fl
 def read(name: str) -> dict | None:
     """Return the result of a command, or None if it was not run."""
     return results.read(FOLDER / f"{name}.json")
+
+
+def expected(name: str) -> str:
+    """Return how long a command is expected to take."""
+    return results.expected(name, FOLDER / f"{name}.json")

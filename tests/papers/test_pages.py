@@ -110,7 +110,9 @@ def test_help_lists_the_rows_with_their_times(capsys):
 
 def test_commands_say_how_long_they_take(tmp_path):
     path = tmp_path / "table1.json"
-    assert expected("table1", path) == "table1: no committed result, so the time is unknown."
+    assert expected("table1", path) == "table1: no committed time."
+    path.write_text('{"seconds": null}')
+    assert expected("table1", path) == "table1: no committed time."
     path.write_text('{"seconds": 1234.5, "command": "python -m papers.x table1"}')
     assert expected("table1", path).startswith("table1: about 1,234 s, ")
 

@@ -97,7 +97,7 @@ def test_class_difficulty_is_a_cause_only_where_the_experiment_shows_it(uneven, 
         "levels": [asdict(difficulty.Level(name, 33.0, 80.0, 50.0, 10.0, [3])) for name in names],
     }
     monkeypatch.setattr(page, "read", lambda name: result)
-    assert ("the gain is +2.0" in page._difficulty_cause()) == shown
+    assert ("it is +2.0" in page._difficulty_cause()) == shown
     assert bool(page._difficulty_cause()) == shown
 
 

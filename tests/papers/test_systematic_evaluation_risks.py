@@ -282,7 +282,7 @@ def test_the_order_of_adv_reg_and_early_stopping_needs_two_standard_errors(adv_r
     ]
     fitted = [vars(defended.Fitted("data", training, 90.0, 50.0, [3])) for training in accuracy]
     part = page.PARTS["table2"]({"attacked": rows, "fitted": fitted, "repeats": {"count": 3}})
-    assert [(row.where, row.agrees) for row in part.rows] == [("Table 2, data", agrees)]
+    assert [(row.where, row.agrees) for row in part.rows] == [("Table 2", agrees)]
 
 
 def test_the_last_hidden_layer_is_what_the_answers_are_made_of(pair):

@@ -66,15 +66,20 @@ def test_groups_are_compared_with_the_papers():
     table, figure = page._table9({"credit": result}).rows
     assert (table.where, table.agrees) == ("Table IX", "yes"), "the paper's second group is attacked more"
     assert (figure.where, figure.agrees) == ("Figure 3", "no")
-    assert figure.finding.endswith("It follows test accuracy in 1.")
+    assert figure.cause.endswith("it follows test accuracy in all.")
+    result["groups"][1] = group("Female", accuracy=1, shapr=-1, test=1)
+    assert page._table9({"credit": result}).rows[1].cause == "", "SHAPr does not follow test accuracy"
 
 
 @pytest.mark.parametrize(("side", "agrees"), [(-1, "yes"), (1, "no")])
 def test_regularisation_is_compared_with_the_papers_trend(side, agrees):
-    metrics = {name: _metric(side) for name in ("shapr", "attack", "test")}
+    metrics = {name: _metric(side) for name in ("shapr", "outputs", "attack", "test")}
     rows = [{"dataset": "location30", "weight": weight, "figures": metrics} for weight in (0.0, 0.01, 0.1)]
     [row] = page.ALONE["regularisation"]({"sweep": rows, "repeats": {"count": 5}}).rows
     assert row.agrees == agrees
+    assert row.cause.endswith("differs from test accuracy by at most 0.00.")
+    rows[0]["figures"] = metrics | {"outputs": metrics["outputs"] | {"mean": metrics["test"]["mean"] + 0.1}}
+    assert page.ALONE["regularisation"]({"sweep": rows, "repeats": {"count": 5}}).rows[0].cause == ""
 
 
 SHARES = ((0.0, 0.8), (0.5, 0.5), (0.75, 0.2))  # share removed and SHAPr: 0.8, 1 and 0.8 per member
