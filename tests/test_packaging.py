@@ -1,6 +1,7 @@
 """What a user gets: a light import, and a wheel that works alone."""
 
 import ast
+import json
 import os
 import re
 import subprocess
@@ -12,6 +13,7 @@ from pathlib import Path
 
 import pytest
 import yaml
+from benchmarks.environments import lowest, requirements_of_extras
 
 import guestlist
 import without_extras
@@ -66,6 +68,14 @@ def test_every_extra_is_in_the_readme_and_installed_by_make():
     assert all(f"[{extra}]" in readme for extra in extras)
     (installed,) = re.findall(r'--editable "\.\[(.*)\]"', makefile)
     assert set(installed.split(",")) == set(extras)
+
+
+def test_the_lowest_versions_of_three_extras_were_tried():
+    tried = json.loads((ROOT / "benchmarks" / "environments.json").read_text("utf-8"))["extras"]
+    pins = dict(lowest(requirement).split("==") for requirement in requirements_of_extras())
+    padded = {name: version if version.count(".") > 1 else f"{version}.0" for name, version in pins.items()}
+    assert {name: tried["versions"][name] for name in padded} == padded
+    assert (tried["failures"], tried["errors"], tried["skipped"]) == (0, 0, 0)
 
 
 @pytest.mark.slow
