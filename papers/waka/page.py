@@ -355,7 +355,7 @@ def _figure3(result: dict) -> Part:
     return Part(
         rows=(row,),
         text=text,
-        pictures={picture_name: picture([panels], alternative)},
+        pictures={picture_name: picture([panels[:2], panels[2:]] if len(panels) > 2 else [panels], alternative)},
         tables={"figure3.csv": csv_table(rows)},
     )
 
