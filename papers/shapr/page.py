@@ -46,7 +46,7 @@ NOT_RUN = (
         size="not possible",
         detail="the data are not available here",
     ),
-    Row(where="Section X-B", what="backdoors", size="not run", detail="planned"),
+    Row(where="Section X-B", what="backdoors", size="not run", detail="no experiment with backdoors was implemented"),
 )
 NEAR = 0.05  # difference between mean SHAPr and test accuracy that counts as small
 TEXTS = Texts("shapr", "Duddu et al. (2022): SHAPr", INTRODUCTION, SETTING, NOT_RUN)
