@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from statistics import fmean, stdev
 
@@ -13,7 +14,7 @@ from papers.hypothesis_tests.published import (
     AGREEMENT_NONMEMBERS,
     STRENGTHS,
 )
-from papers.pages import NO, OPEN, YES, Page, Part, Row, Texts, csv_table, image, page_of, table
+from papers.pages import NO, OPEN, YES, Agreement, Page, Part, Row, Texts, csv_table, image, page_of, table
 from papers.pictures import Axes, Panel, Series, picture, published, steps
 from papers.results import read
 
@@ -250,12 +251,20 @@ def _table4(result: dict) -> Part:
     return Part(rows=summary_rows, text="", pictures={}, tables={"table4.csv": _csv(rows)})
 
 
+def _distillation_is_nearer(sides: Sequence[dict]) -> Agreement:
+    """Return whether D is nearer to L than R is, for members and for non-members; "open" without significance."""
+    if any(row["p_value"] >= 0.05 for row in sides):
+        return OPEN
+    return YES if all(2 * row["d_nearer"] > row["records"] for row in sides) else NO
+
+
 def _table2(result: dict) -> Part:
     agreement = result["agreement"][0]
     nearer = ", ".join(
         f"{row['d_nearer']} of {row['records']} {row['side']} (p = {row['p_value']:.2g})" for row in result["nearer"]
     )
     spread = {row["test"]: row["spread"][0] for row in result["closeness"]}
+    agrees = _distillation_is_nearer(result["nearer"])
     row = Row(
         where="Table 2",
         what="agreement of the tests with each other and with L",
@@ -264,8 +273,8 @@ def _table2(result: dict) -> Part:
             f"Location30, {agreement['records'][0]} + {agreement['records'][1]} records (paper 500 + 500); one hidden layer; "
             f"{agreement['models']} models"
         ),
-        agrees=OPEN,
-        finding=f"D's mean is closer to L's than R's is for {nearer}. Too few records to tell.",
+        agrees=agrees,
+        finding=f"D's mean is closer to L's than R's is for {nearer}.{' Too few records to tell.' * (agrees == OPEN)}",
         results=("table2",),
     )
     names = [f"L with {test}" for test in TESTS]

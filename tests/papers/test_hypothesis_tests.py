@@ -221,3 +221,12 @@ def test_published_figures_are_whole():
     pairs = {(a, b) for i, a in enumerate(names) for b in names[i + 1 :]}
     assert pairs == set(published.AGREEMENT_MEMBERS) == set(published.AGREEMENT_NONMEMBERS)
     assert set(published.STRENGTHS) == set(CONFIGURATIONS) - {"location30 shallow"}
+
+
+@pytest.mark.parametrize(
+    ("nearer", "p_values", "agrees"),
+    [((70, 80), (0.01, 0.01), "yes"), ((30, 80), (0.01, 0.01), "no"), ((55, 80), (0.3, 0.01), "open")],
+)
+def test_the_order_of_d_and_r_needs_significance_among_members_and_nonmembers(nearer, p_values, agrees):
+    sides = [{"records": 100, "d_nearer": d, "p_value": p} for d, p in zip(nearer, p_values, strict=True)]
+    assert page._distillation_is_nearer(sides) == agrees
