@@ -1,4 +1,4 @@
-"""CatBoost with categories: give the table as it is."""
+"""CatBoost with categories: pass the table unchanged."""
 
 import numpy as np
 import pandas as pd
@@ -8,7 +8,7 @@ import guestlist as gl
 
 
 def people(records: int, rng: np.random.Generator) -> pd.DataFrame:
-    """Made up: an age, a town, and whether they moved."""
+    """Simulate people: age, town, and whether they moved."""
     table = pd.DataFrame(
         {"age": rng.integers(18, 90, records), "town": rng.choice(["north", "south", "west"], records)}
     )
@@ -30,7 +30,7 @@ results = gl.audit(
     group="town",
     references=6,
     attacks=["loss", "lira"],
-    duplicates="drop",  # so few columns: some people are equal
+    duplicates="drop",  # with so few columns, some people are duplicates
     ignore=["GL102", "GL115"],
     jobs=1,
 )

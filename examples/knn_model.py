@@ -1,4 +1,4 @@
-"""A K-NN model: an exact attack, which trains nothing, and what each record is worth and risks."""
+"""A K-NN model: an exact attack without reference models, and the value and risk of each record."""
 
 from sklearn.datasets import load_digits
 from sklearn.neighbors import KNeighborsClassifier

@@ -1,4 +1,4 @@
-"""An ONNX file: answers and no recipe, so that only attacks run which need no references; or with a recipe of your own.
+"""An ONNX file has outputs but no training recipe: only attacks without references run, unless you pass a recipe.
 
 The same from a shell: guestlist audit --model digits.onnx --members train.csv --nonmembers rest.csv --label digit
 """
@@ -22,7 +22,7 @@ print(gl.audit("digits.onnx", members, nonmembers, references=0).summary())
 
 
 def train(data: gl.Data, rng: np.random.Generator):
-    """How the model in the file was trained, as far as one knows."""
+    """Train like the model in the file, as far as known."""
     return RandomForestClassifier(20, random_state=int(rng.integers(2**31))).fit(data.x, data.y).predict_proba
 
 

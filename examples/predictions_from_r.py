@@ -1,4 +1,4 @@
-"""Predictions of a model that was made in R: a table of answers is enough.
+"""Predictions of a model that was trained in R: a table of outputs is enough.
 
 In R:
 
@@ -20,8 +20,8 @@ import numpy as np
 
 import guestlist as gl
 
-# Nobody needs R to run this: a table as write.csv writes it, with row names, quotes, TRUE and FALSE. The model is surer of
-# the records that it was trained on.
+# This example does not need R: it writes a table like write.csv, with row names, quotes, TRUE and FALSE. The model is
+# more confident on its training records.
 rng = np.random.default_rng(0)
 rows = ['"","truth","in_train","prob_yes"']
 for row in range(400):

@@ -16,7 +16,7 @@ BOTH = "order number monday parcel shop the my was and with for item box blue gr
 
 
 def letters(count: int, rng: np.random.Generator) -> tuple[pd.Series, np.ndarray]:
-    """Made up: twelve words each, some of them telling."""
+    """Simulate texts of twelve words, some of them informative."""
     kinds = rng.choice(list(WORDS), count)
     return pd.Series([" ".join(rng.choice(f"{WORDS[kind]} {BOTH} {BOTH}".split(), 12)) for kind in kinds]), kinds
 

@@ -56,9 +56,9 @@ class Source:
     """One dataset.
 
     Args:
-        origin: where the original files are published.
+        origin: source of the original files.
         files: names of the original files.
-        build: folder of the original files to a table or to arrays by name.
+        build: function from the folder of the original files to a table or to arrays by name.
         sha256: checksum of the content, see ``checksum``.
         exact: whether a rebuilt file is identical; features and random subsets are only comparable.
     """
@@ -305,7 +305,7 @@ def read(path: Path) -> Content:
 
 
 def make(name: str, raw: Path, out: Path) -> str:
-    """Write one dataset, and return a line that reports it or gives the reason why not."""
+    """Write one dataset, and return a line with the result or the reason for a failure."""
     source = SOURCES[name]
     missing = [file for file in source.files if not (raw / file).exists()]
     if missing:

@@ -105,9 +105,9 @@ def imdb(folder: Path, extract: Extract | None = None, each: int = 2500) -> Arra
                 if text not in known:
                     known.add(text)
                     reviews.setdefault((parts[1], parts[2]), []).append(text.replace("<br />", " "))
-    for (split, sentiment), of in sorted(reviews.items()):
-        chosen = rng.permutation(len(of))[:each]
-        texts += [of[row] for row in chosen]
+    for (split, sentiment), group in sorted(reviews.items()):
+        chosen = rng.permutation(len(group))[:each]
+        texts += [group[row] for row in chosen]
         labels += [sentiment == "pos"] * len(chosen)
         is_train += [split == "train"] * len(chosen)
     order = rng.permutation(len(texts))

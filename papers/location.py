@@ -32,7 +32,7 @@ class SmallerSteps:
 def sgd(epochs: int = EPOCHS) -> gl.defences.Fit:
     """Return the recipe: SGD with rate 0.01, no momentum, batches of 64, a tenth of the rate after epoch 150.
 
-    Parameters start as Glorot & Bengio (2010) draw them, which ``gl.defences.mlp`` does.
+    Parameters have Glorot initialisation (Glorot & Bengio 2010), as in ``gl.defences.mlp``.
     """
     return gl.defences.Fit(
         epochs=epochs, batch_size=64, learning_rate=0.01, optimizer="sgd", objective=SmallerSteps(LATER)

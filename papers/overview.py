@@ -10,7 +10,7 @@ from papers.pages import DOCS, Page, Row, table
 
 PAGE = DOCS / "papers.md"
 PAPERS = ("hypothesis_tests", "systematic_evaluation", "shapr", "waka", "data_dependencies")
-MOST_WORDS = 500  # of the page, without tables
+MOST_WORDS = 500  # maximum number of words of the page, without tables
 INTRODUCTION = """# Papers
 
 guestlist reproduces five papers and compares its results with the published results.
@@ -45,7 +45,7 @@ def text(papers: Sequence[Page] | None = None) -> str:
 
 
 def count(rows: Sequence[Row]) -> str:
-    """Return how many rows have which size and which agreement."""
+    """Count the rows by size and agreement."""
     sizes = Counter(row.size for row in rows)
     agreements = Counter(row.agrees for row in rows if row.agrees)
     run = sum(agreements.values())
@@ -77,7 +77,7 @@ def write() -> None:
 
 
 def listing() -> str:
-    """Return each paper with its rows, and the seconds that each row's runs took last time."""
+    """Return each paper with its rows, and the seconds of the last runs of each row."""
     lines = []
     for page in pages():
         measured = [seconds for seconds in page.seconds.values() if seconds is not None]

@@ -13,8 +13,8 @@ from dataclasses import dataclass, field
 from html import escape
 from typing import Literal
 
-WIDTH = 720  # of a picture, in pixels
-HEIGHT = 230  # of a panel
+WIDTH = 720  # width of a picture, in pixels
+HEIGHT = 230  # height of a panel
 LEFT, RIGHT, TOP, BOTTOM = 52, 14, 24, 44  # margins of a panel
 LINE = 16  # height of a line of the legend
 CHARACTER = 6.1  # mean width of a character, in pixels
@@ -116,9 +116,9 @@ def steps(edges: Sequence[float], shares: Sequence[float]) -> tuple[list[float],
     return x, [share for share in shares for _ in range(2)]
 
 
-def round_ticks(low: float, high: float, most: int = 6) -> list[float]:
+def round_ticks(low: float, high: float, max_ticks: int = 6) -> list[float]:
     """Return at most ``most`` multiples of 1, 2 or 5 times a power of ten within a range."""
-    rough = (high - low) / (most - 1)
+    rough = (high - low) / (max_ticks - 1)
     power = 10.0 ** math.floor(math.log10(rough))
     step = next(factor * power for factor in (1, 2, 5, 10) if factor * power >= rough * (1 - 1e-9))
     first, last = math.ceil(low / step - 1e-9), math.floor(high / step + 1e-9)
@@ -136,12 +136,12 @@ def _looks(series: Iterable[Series]) -> dict[str, _Look]:
     """Return colour, marker and dashes by name; published results share the colour of ours and are dashed."""
     order: dict[str, int] = {}
     looks = {}
-    for one in series:
-        index = order.setdefault(one.like or one.name, len(order))
+    for entry in series:
+        index = order.setdefault(entry.like or entry.name, len(order))
         if index == len(COLOURS):
             raise ValueError(f"A picture has at most {len(COLOURS)} colours. Split it, or let series share one.")
-        dash = PUBLISHED_DASH if one.paper else ""
-        looks[one.name] = _Look(COLOURS[index], MARKERS[index], dash)
+        dash = PUBLISHED_DASH if entry.paper else ""
+        looks[entry.name] = _Look(COLOURS[index], MARKERS[index], dash)
     return looks
 
 
@@ -149,15 +149,15 @@ def _legend(series: Iterable[Series], looks: Mapping[str, _Look]) -> tuple[str, 
     """Return the legend and its height; entries wrap at the width of the picture."""
     parts = []
     x, line = 12.0, 0
-    for one in series:
-        needed = 36 + CHARACTER * len(one.name)
+    for entry in series:
+        needed = 36 + CHARACTER * len(entry.name)
         if x + needed > WIDTH and x > 12:
             x, line = 12.0, line + 1
         y = 12 + LINE * line
-        sample = Series(one.name, (0, 1), (0, 0), paper=one.paper, style=one.style)
-        ends = [(x + 11, y)] if one.style in ("points", "dots") else [(x, y), (x + 22, y)]
-        parts += _drawn(sample, looks[one.name], ends)
-        parts.append(_text(x + 28, y + 4, one.name, "start"))
+        sample = Series(entry.name, (0, 1), (0, 0), paper=entry.paper, style=entry.style)
+        ends = [(x + 11, y)] if entry.style in ("points", "dots") else [(x, y), (x + 22, y)]
+        parts += _drawn(sample, looks[entry.name], ends)
+        parts.append(_text(x + 28, y + 4, entry.name, "start"))
         x += needed + 8
     return "".join(parts), LINE * (line + 1) + 8
 
@@ -167,32 +167,32 @@ def _panel(panel: Panel, looks: Mapping[str, _Look], width: float) -> list[str]:
     x_range, x_ticks = _x_axis(panel)
     y_range, y_ticks = _y_axis(panel)
 
-    def place(x: float, y: float) -> tuple[float, float]:
+    def to_pixels(x: float, y: float) -> tuple[float, float]:
         across = _share(x, x_range, axes.log_x)
         up = _share(y, y_range, axes.log_y)
         return LEFT + across * (width - LEFT - RIGHT), HEIGHT - BOTTOM - up * (HEIGHT - BOTTOM - TOP)
 
-    right, bottom = place(x_range[1], y_range[0])
+    right, bottom = to_pixels(x_range[1], y_range[0])
     parts = [_text((LEFT + right) / 2, 15, panel.title, "middle")]
     for value, label in y_ticks:
-        y = place(x_range[0], value)[1]
+        y = to_pixels(x_range[0], value)[1]
         parts.append(f'<line x1="{LEFT}" x2="{_number(right)}" y1="{_number(y)}" y2="{_number(y)}" stroke="#e5e7eb"/>')
         parts.append(_text(LEFT - 5, y + 4, label, "end"))
     for value, label in x_ticks:
-        parts.append(_text(place(value, y_range[0])[0], bottom + 14, label, "middle"))
+        parts.append(_text(to_pixels(value, y_range[0])[0], bottom + 14, label, "middle"))
     frame = f'width="{_number(right - LEFT)}" height="{HEIGHT - BOTTOM - TOP}" fill="none" stroke="#94a3b8"'
     parts.append(f'<rect x="{LEFT}" y="{TOP}" {frame}/>')
     parts.append(_text((LEFT + right) / 2, HEIGHT - 12, axes.x_label, "middle"))
     middle = (TOP + bottom) / 2
     label = _text(12, middle, axes.y_label, "middle")
     parts.append(f'<g transform="rotate(-90 12 {_number(middle)})">{label}</g>')
-    for one in panel.series:
-        look = looks[one.name]
-        if one.low is not None and one.high is not None:
-            parts += _band(one, look, place)
-        points = [place(x, y) for x, y in zip(one.x, one.y, strict=True) if y is not None]
-        parts += _drawn(one, look, points)
-    parts += [_text(*place(x, y), note, "middle") for x, y, note in panel.notes]
+    for series in panel.series:
+        look = looks[series.name]
+        if series.low is not None and series.high is not None:
+            parts += _band(series, look, to_pixels)
+        points = [to_pixels(x, y) for x, y in zip(series.x, series.y, strict=True) if y is not None]
+        parts += _drawn(series, look, points)
+    parts += [_text(*to_pixels(x, y), note, "middle") for x, y, note in panel.notes]
     return parts
 
 
@@ -200,7 +200,7 @@ def _x_axis(panel: Panel) -> tuple[tuple[float, float], list[tuple[float, str]]]
     axes = panel.axes
     if axes.names:
         return (-0.5, len(axes.names) - 0.5), list(enumerate(axes.names))
-    values = [x for one in panel.series for x in one.x]
+    values = [x for series in panel.series for x in series.x]
     ends = axes.x or _round_range(values, axes.log_x)
     return ends, list(axes.ticks) or _labelled(ends, axes.log_x)
 
@@ -208,7 +208,11 @@ def _x_axis(panel: Panel) -> tuple[tuple[float, float], list[tuple[float, str]]]
 def _y_axis(panel: Panel) -> tuple[tuple[float, float], list[tuple[float, str]]]:
     axes = panel.axes
     values = [
-        y for one in panel.series for part in (one.y, one.low or (), one.high or ()) for y in part if y is not None
+        y
+        for series in panel.series
+        for part in (series.y, series.low or (), series.high or ())
+        for y in part
+        if y is not None
     ]
     ends = axes.y or _round_range(values, axes.log_y)
     return ends, _labelled(ends, axes.log_y)
@@ -240,10 +244,10 @@ def _share(value: float, ends: tuple[float, float], log: bool) -> float:
     return min(max((value - low) / (high - low), 0.0), 1.0)
 
 
-def _band(series: Series, look: _Look, place) -> list[str]:
+def _band(series: Series, look: _Look, to_pixels) -> list[str]:
     """Return the interval of each value: one polygon along a line, a bar at each of separate points."""
     ends = [
-        (place(x, low), place(x, high))
+        (to_pixels(x, low), to_pixels(x, high))
         for x, low, high in zip(series.x, series.low or (), series.high or (), strict=True)
     ]
     if series.style in ("line", "curve"):

@@ -1,4 +1,4 @@
-"""Figure 1: three bounds on the advantage of any attack, exactly."""
+"""Figure 1: three exact bounds on the advantage of any attack."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ EPSILONS = (0.01, 0.1, 0.5, 1.0, 2.0, 5.0, 10.0)
 
 @dataclass(frozen=True)
 class Bound:
-    """The largest advantage by each of three theorems; that of Yeom et al. is for delta = 0."""
+    """Largest advantage by each of three theorems; that of Yeom et al. is for delta = 0."""
 
     epsilon: float
     yeom: float
@@ -29,7 +29,7 @@ def bounds(epsilons=EPSILONS, delta: float = DELTA) -> list[Bound]:
 
 
 def largest_gain() -> tuple[float, float]:
-    """By how much the paper's bound is below that of Erlingsson et al. at most, and at which epsilon, for delta = 0."""
+    """Return the largest difference of the bound of Erlingsson et al. from the paper's, and its epsilon, for delta = 0."""
     epsilons = np.linspace(0.001, 4, 40_000)
     gains = [erlingsson(epsilon) - humphries(epsilon) for epsilon in epsilons]
     best = int(np.argmax(gains))

@@ -25,12 +25,12 @@ def at(rows: Rows, epsilon: float | None) -> Rows:
 
 
 def count(rows: Rows, holds: Holds) -> str:
-    """Return in how many settings a statement holds, such as "3 of 5"."""
+    """Return the number of settings in which a statement holds, such as "3 of 5"."""
     return f"{sum(map(holds, rows))} of {len(rows)}"
 
 
 def larger_than_control(row: dict) -> bool:
-    """Tell whether the whole interval of the difference to the i.i.d. control is above 0."""
+    """Return whether the whole interval of the difference to the i.i.d. control is above 0."""
     return row["difference"][1] > 0
 
 
@@ -39,7 +39,7 @@ def above_bound(row: dict) -> bool:
 
 
 def control_within_bound(row: dict) -> bool:
-    """Tell whether the interval of the i.i.d. control reaches down to the bound."""
+    """Return whether the lower end of the i.i.d. control's interval is within the bound."""
     return row["epsilon"] is None or row["mixed"][1] <= humphries(row["epsilon"], DELTA)
 
 
@@ -48,7 +48,7 @@ def negative(row: dict) -> bool:
 
 
 def reaches(row: dict, other: dict) -> bool:
-    """Tell whether the interval of one advantage reaches that of another."""
+    """Return whether the interval of one advantage reaches that of another."""
     return row["apart"][2] >= other["apart"][1]
 
 

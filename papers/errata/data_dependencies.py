@@ -6,31 +6,31 @@ import numpy as np
 
 from papers.errata.erratum import Erratum
 
-DELTA = 1e-5  # of the paper's figure of bounds
+DELTA = 1e-5  # delta of the paper's figure of bounds
 
 
 def humphries(epsilon, delta):
-    """The paper's bound on the advantage, equation 5."""
+    """Return the paper's bound on the advantage, equation 5."""
     return (np.exp(epsilon) - 1 + 2 * delta) / (np.exp(epsilon) + 1)
 
 
 def erlingsson(epsilon, delta):
-    """The bound it is compared with, equation 4."""
+    """Return the bound that it is compared with, equation 4."""
     return 1 - np.exp(-epsilon) * (1 - delta)
 
 
 def printed_difference(epsilon, delta):
-    """The difference of the two as Appendix B simplifies it."""
+    """Return the difference of the two as simplified in Appendix B."""
     return (delta - 1) * (np.exp(-epsilon) + 1) / (np.exp(epsilon) + 1)
 
 
 def difference(epsilon, delta):
-    """The same with the sign put right."""
+    """Return the difference with the correct sign."""
     return (delta - 1) * (1 - np.exp(-epsilon)) / (np.exp(epsilon) + 1)
 
 
 def gains() -> tuple[float, float, float, float, float]:
-    """How much lower the paper's bound is at epsilon = 0.1 and 2, the most between, and where; and the printed at 1."""
+    """Return the gain of the paper's bound at epsilon = 0.1 and 2, the largest gain, its epsilon, and the printed gain at 1."""
     grid = np.linspace(0.1, 2, 19001)
     gain = erlingsson(grid, DELTA) - humphries(grid, DELTA)
     best = int(gain.argmax())
@@ -38,7 +38,7 @@ def gains() -> tuple[float, float, float, float, float]:
 
 
 def errata() -> list[Erratum]:
-    low, high, most, where, printed = gains()
+    low, high, largest, where, printed = gains()
     right = difference(1.0, 0.0)
     return [
         Erratum(
@@ -51,7 +51,7 @@ def errata() -> list[Erratum]:
         Erratum(
             "Section III-B, on Figure 1",
             "almost 0.2 better than the older bound for ε from 0.1 to 2",
-            f"{low:.3f} at 0.1, {high:.3f} at 2, and {most:.3f} at most, at ε = {where:.2f}",
+            f"{low:.3f} at 0.1, {high:.3f} at 2, and {largest:.3f} at most, at ε = {where:.2f}",
             "the bound is right; the gain is smaller at both ends",
         ),
         Erratum(

@@ -1,4 +1,4 @@
-"""The paper's tables of AUC: how well each test tells members apart."""
+"""The paper's tables of AUC of each test."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ import numpy as np
 import guestlist as gl
 from guestlist.metrics import auc
 
-# The paper's names, and the attacks that we have for them. Its scores are percentiles of what was seen, as ours are
-# in the second table; the smoothed forms reach below one in the number of models.
+# The paper's names, and the corresponding attacks. The paper's scores are empirical percentiles, as in our second
+# table; the smoothed scores resolve levels below 1 / models.
 SMOOTHED = {"S": "shadow", "P": "loss", "R": "reference", "D": "distillation"}
 EMPIRICAL = {**SMOOTHED, "R": "reference_empirical", "D": "distillation_empirical"}
 LEVELS = (0.01, 0.05, 0.1, 0.3)
@@ -30,7 +30,7 @@ class Strength:
 
 
 def strength(name: str, cases: Sequence[gl.Case]) -> Strength:
-    """AUC of S, P, R and D on every target of a configuration."""
+    """Return the AUC of S, P, R and D on every target of a configuration."""
     return Strength(
         configuration=name,
         train_accuracy=tuple(_accuracy(case, case.truth.member) for case in cases),
@@ -56,7 +56,7 @@ def _aucs(cases: Sequence[gl.Case], attacks: Mapping[str, str]) -> dict[str, tup
 
 
 def _realised(cases: Sequence[gl.Case], attack: str) -> dict[str, float]:
-    """Asked level to the share of non-members that were called, over all targets."""
+    """Return the nominal level to the share of flagged non-members, over all targets."""
     p_values = [
         gl.attacks.ATTACKS[attack].p_value(case.view)[case.truth.evaluated & ~case.truth.member] for case in cases
     ]
