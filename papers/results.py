@@ -26,7 +26,7 @@ def write(
     """Write the rows of each table, which are dataclasses, with their numbers rounded.
 
     Args:
-        sizes: of every dataset, by its name.
+        sizes: dataset to its sizes.
         repeats: ``count`` and its unit, ``of``.
         libraries: names of the libraries that are stored with their versions.
     """
@@ -48,7 +48,7 @@ def read(path: Path) -> dict | None:
 
 
 def expected(name: str, path: Path) -> str:
-    """Return how long a command took when its committed result was made."""
+    """Return the duration of the run of the committed result."""
     result = read(path)
     if result is None or result["seconds"] is None:
         return f"{name}: no committed time."

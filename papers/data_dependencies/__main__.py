@@ -1,7 +1,7 @@
 """``python -m papers.data_dependencies figure6``: a command per figure, ``page`` for the docs, ``all`` for everything.
 
-Every run is kept in ``audits/papers/data_dependencies``: a figure that was stopped resumes. Each command first prints how
-long it is expected to take.
+Every run is stored in ``audits/papers/data_dependencies``, so that a stopped figure resumes. Each command first prints
+its expected duration.
 """
 
 from __future__ import annotations
@@ -32,34 +32,34 @@ def main(arguments: list[str] | None = None) -> None:
 
 
 def run(
-    name: str, repeats: int = REPEATS, place: Path = Path(), jobs: int = 1, *, games: int | None = None, **more
+    name: str, repeats: int = REPEATS, folder: Path = Path(), jobs: int = 1, *, games: int | None = None, **options
 ) -> None:
     """Run a figure and write its result after every game.
 
     Args:
         games: number of games of the figure, from the first; None for all.
-        more: options of ``ExperimentSetting``, and ``smaller``, for a quick try.
+        options: options of ``ExperimentSetting``, and ``smaller``, for tests.
     """
-    start, smaller, there = time.process_time(), more.pop("smaller", 1), _runs(place / name)
+    start, smaller, runs_before = time.process_time(), options.pop("smaller", 1), _runs(folder / name)
     if name == "figure1":
         write(
             name, f"python -m papers.data_dependencies {name}", {}, 1, time.process_time() - start, {"bounds": bounds()}
         )
         return
-    found, sizes = [], {}
+    result_rows, sizes = [], {}
     tables = {table: TABLES[table]() for table in {played.table for played in FIGURES[name]}}
     command = f"python -m papers.data_dependencies {name} --repeats {repeats}" + (f" --games {games}" if games else "")
     for played in FIGURES[name][:games]:
         table = tables[played.table]
         sizes[played.table] = {"records": len(table.frame), "features": table.features}
         setting = gl.ExperimentSetting(
-            repeats=repeats, shadows=played.shadows, shadow_training=played.shadow_training, **more
+            repeats=repeats, shadows=played.shadows, shadow_training=played.shadow_training, **options
         )
-        found += rows(played, table, setting, place / name, jobs, smaller)
-        seconds, every = time.process_time() - start, _runs(place / name)
+        result_rows += rows(played, table, setting, folder / name, jobs, smaller)
+        seconds, every = time.process_time() - start, _runs(folder / name)
         # A figure that resumes counts its earlier runs at the mean time of the new ones.
-        seconds *= every / max(every - there, 1)
-        write(name, command, sizes, repeats, seconds, {"rows": found})
+        seconds *= every / max(every - runs_before, 1)
+        write(name, command, sizes, repeats, seconds, {"rows": result_rows})
 
 
 def _runs(folder: Path) -> int:

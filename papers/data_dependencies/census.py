@@ -1,4 +1,4 @@
-"""Two extracts of one census in the same words: the ten attributes that the census and adult tables share."""
+"""Two extracts of one census with common categories: the ten attributes that the census and adult tables share."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ INCOME = {"- 50000.": "<=50K", "50000+.": ">50K"}
 
 
 def in_words_of_adult(census: pd.DataFrame) -> pd.DataFrame:
-    """The shared attributes of the census table and the income, as adult writes them."""
+    """Return the shared attributes and the income of the census table, with the categories of adult."""
     table = census[list(SHARED)].rename(columns=SHARED)
     for name, words in WORDS.items():
         table[name] = table[name].str.strip().replace(words)
@@ -91,5 +91,5 @@ def in_words_of_adult(census: pd.DataFrame) -> pd.DataFrame:
 
 
 def of_1994(census: pd.DataFrame) -> pd.Series:
-    """Which records the paper takes: the train split of one year."""
+    """Return a mask of the paper's records: the train split of one year."""
     return (census["split"] == "train") & (census["year"] == 94)

@@ -1,4 +1,4 @@
-"""The tables of the paper, with its features: missing values filled, categories as columns of 0 and 1, equal rows once."""
+"""Tables of the paper with its features: imputed missing values, one-hot categories, no duplicate rows."""
 
 from __future__ import annotations
 
@@ -30,11 +30,11 @@ COMPAS_FEATURES = (
 
 @dataclass(frozen=True)
 class Table:
-    """Records as the paper has them.
+    """Records with the paper's features.
 
     Args:
-        features: how many columns of numbers there are, without ``label`` and ``source``.
-        frame: those columns, ``label``, and where a game needs it ``source``.
+        features: number of numeric columns, without ``label`` and ``source``.
+        frame: those columns, ``label``, and ``source`` if a game needs it.
     """
 
     name: str
@@ -43,7 +43,7 @@ class Table:
 
 
 def available(name: str) -> bool:
-    """Whether the file of a table is there."""
+    """Return whether the file of a table is available."""
     return local(FILES[name]) is not None
 
 
@@ -55,17 +55,17 @@ def _read(name: str) -> pd.DataFrame:
 
 
 def adult() -> Table:
-    """104 features."""
+    """Load adult with 104 features."""
     return _made("adult", _adult(), "income")
 
 
 def adult_gender() -> Table:
-    """103 features: without the gender, which is the source."""
+    """Load adult with 103 features, without the gender, which is the source."""
     return _made("adult gender", _adult().rename(columns={"sex": "source"}), "income")
 
 
 def adult_education() -> Table:
-    """87 features: without both columns of education; the source is whether it is low, below some college."""
+    """Load adult with 87 features, without both columns of education; the source is low education, below some college."""
     table = _adult()
     table["source"] = table["education"].isin(LOW_EDUCATION).map({True: "low", False: "high"})
     return _made("adult education", table.drop(columns=["education", "education-num"]), "income")
@@ -75,18 +75,18 @@ def compas() -> Table:
     """6,172 people after ProPublica's filter. The paper does not name its 15 features; these ten columns give the same number."""
     table = _read("compas")
     days = table["days_b_screening_arrest"]
-    kept = (
+    selected = (
         (days.abs() <= 30)
         & (table["is_recid"] != -1)
         & (table["c_charge_degree"] != "O")
         & (table["score_text"] != "N/A")
     )
-    table = table.loc[kept & table["score_text"].notna(), [*COMPAS_FEATURES, "two_year_recid"]]
+    table = table.loc[selected & table["score_text"].notna(), [*COMPAS_FEATURES, "two_year_recid"]]
     return _made("compas", table, "two_year_recid", once=False)
 
 
 def heart() -> Table:
-    """22 features; the source is one of four hospitals, the label whether there is a disease."""
+    """Load 22 features; the source is one of four hospitals, the label a disease."""
     table = _read("heart").rename(columns={"hospital": "source"})
     for name in HEART_CATEGORIES:
         table[name] = table[name].map(lambda code: None if pd.isna(code) else f"{code:g}").astype(object)
@@ -97,7 +97,7 @@ def heart() -> Table:
 
 
 def students() -> Table:
-    """42 features; the source is one of two schools, the label whether the course was passed."""
+    """Load 42 features; the source is one of two schools, the label whether the course was passed."""
     table = _read("students").rename(columns={"school": "source"})
     table["passed"] = (table["G3"] >= 10).astype(int)
     return _made("students", table.drop(columns=["G1", "G2", "G3"]), "passed", once=False)
@@ -113,8 +113,8 @@ def census_and_adult() -> Table:
     adult = _read("adult")[[*SHARED.values(), "income"]].assign(source="adult")
     made = _made("census", pd.concat([adult, in_words_of_adult(census).assign(source="census")]), "income", once=False)
     frame = made.frame[[True] * len(adult) + of_1994(census).tolist()]
-    kept = frame.drop_duplicates([name for name in frame.columns if name != "source"])
-    return Table(made.name, made.features, kept.reset_index(drop=True))
+    distinct = frame.drop_duplicates([name for name in frame.columns if name != "source"])
+    return Table(made.name, made.features, distinct.reset_index(drop=True))
 
 
 TABLES: dict[str, Callable[[], Table]] = {

@@ -10,8 +10,8 @@ import guestlist as gl
 from papers.data_dependencies.data import LABEL, Table
 from papers.data_dependencies.published import SHARES
 
-MANY = 10_000  # members of the paper
-FEW = 1000  # members where shadow models, or the effect of fewer members, would take days at the paper's size
+MANY = 10_000  # number of members in the paper
+FEW = 1000  # number of members if the paper's size would take days: with shadow models, or for the effect of fewer members
 SHADOWS = 5
 PRIVATE_SHADOWS = 2
 HOSPITALS = ("Cleveland", "Hungary", "Switzerland", "VA Long Beach")
@@ -71,7 +71,7 @@ FIGURES: dict[str, tuple[Played, ...]] = {
     "figure4_private": _biased("adult gender", "Male", members=FEW, shadows=PRIVATE_SHADOWS, shadow_training="private"),
     "figure4_small": _biased("adult gender", "Male", members=FEW),
     "figure5": _biased("adult education", "low"),
-    # The paper shows the optimal threshold only; shadow models are an addition of ours.
+    # The paper shows only the optimal threshold; we add shadow models.
     "figure5_shadow": _biased("adult education", "low", members=FEW, shadows=SHADOWS),
     "figure5_private": _biased(
         "adult education", "low", members=FEW, shares=(1.0,), shadows=PRIVATE_SHADOWS, shadow_training="private"
@@ -105,7 +105,7 @@ class Row:
 
 
 def rows(
-    played: Played, table: Table, setting: gl.ExperimentSetting, place: Path, jobs: int, smaller: int = 1
+    played: Played, table: Table, setting: gl.ExperimentSetting, root: Path, jobs: int, smaller: int = 1
 ) -> list[Row]:
     """Return one game and its i.i.d. control, at every epsilon.
 
@@ -114,13 +114,13 @@ def rows(
         smaller: divisor of the numbers of members and non-members, for a quick test.
     """
     game = _smaller(played.game, smaller)
-    folder = place / f"{played.table}-{played.called}".replace(" ", "-")
+    folder = root / f"{played.table}-{played.called}".replace(" ", "-")
     engine = gl.Here() if jobs == 1 else gl.Local(jobs)
-    found = gl.experiment(game, table.frame, setting, label=LABEL, folder=folder, engine=engine)
-    shown = []
-    for gap in found.gaps:
-        apart, mixed = (found.mean(gap.attack, gap.epsilon, arm) for arm in ("apart", "iid"))
-        right = {arm: _accuracies(found, gap.epsilon, arm) for arm in ("apart", "iid")}
+    experiment = gl.experiment(game, table.frame, setting, label=LABEL, folder=folder, engine=engine)
+    table_rows = []
+    for gap in experiment.gaps:
+        apart, mixed = (experiment.mean(gap.attack, gap.epsilon, arm) for arm in ("apart", "iid"))
+        right = {arm: _accuracies(experiment, gap.epsilon, arm) for arm in ("apart", "iid")}
         epsilon = None if gap.epsilon == float("inf") else gap.epsilon
         row = Row(
             played.called,
@@ -132,8 +132,8 @@ def rows(
             right["apart"],
             right["iid"],
         )
-        shown.append(row)
-    return shown
+        table_rows.append(row)
+    return table_rows
 
 
 def _smaller(game, by: int):
@@ -142,8 +142,8 @@ def _smaller(game, by: int):
     return replace(game, members=game.members // by, nonmembers=game.nonmembers // by)
 
 
-def _accuracies(found: gl.Experiment, epsilon: float, arm: str) -> dict[str, float]:
+def _accuracies(experiment: gl.Experiment, epsilon: float, arm: str) -> dict[str, float]:
     measured = {
-        point.metric: point.mean.value for point in found.points if (point.epsilon, point.arm) == (epsilon, arm)
+        point.metric: point.mean.value for point in experiment.points if (point.epsilon, point.arm) == (epsilon, arm)
     }
     return {name: measured[name] for name in ("members", "nonmembers", "validation") if name in measured}

@@ -6,9 +6,9 @@ from __future__ import annotations
 GAIN, GAIN_AT = 3 - 2 * 2**0.5, 0.8814
 DELTA = 1e-5
 REPEATS = 50
-# Of the values below, p is the share of members with the attribute.
-SHARES = (0.0, 0.5, 1.0, 0.25, 0.75)  # in the order in which they are played: the ends and the middle first
-COMPAS_REPEATED = 613  # rows of its table that equal an earlier one
+# In the values below, p is the share of members with the attribute.
+SHARES = (0.0, 0.5, 1.0, 0.25, 0.75)  # in the order of the runs: the ends and the middle first
+COMPAS_REPEATED = 613  # duplicate rows of its table
 FEATURES = {
     "adult": 104,
     "adult gender": 103,

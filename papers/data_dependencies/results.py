@@ -22,5 +22,5 @@ def read(name: str) -> dict | None:
 
 
 def expected(name: str) -> str:
-    """Return how long a command is expected to take."""
+    """Return the expected duration of a command."""
     return results.expected(name, FOLDER / f"{name}.json")

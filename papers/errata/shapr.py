@@ -38,7 +38,7 @@ def other_recalls() -> list[str]:
 
 @cache
 def enumerated(match: tuple[int, ...], k: int) -> np.ndarray:
-    """Shapley values by equation 1: all subsets of the records, nearest first."""
+    """Return Shapley values by equation 1: all subsets of the records, nearest first."""
     n = len(match)
 
     def utility(rows: tuple[int, ...]) -> float:
@@ -54,7 +54,7 @@ def enumerated(match: tuple[int, ...], k: int) -> np.ndarray:
 
 
 def recursion(match: tuple[int, ...], k: int, *, brackets: bool, base: bool) -> np.ndarray:
-    """Equations 2 and 3: as printed, or with brackets around the difference; the last value over n, or max(n, K)."""
+    """Evaluate equations 2 and 3 as printed, or with brackets around the difference; the last value over n, or max(n, K)."""
     n = len(match)
     value = np.empty(n)
     value[-1] = match[-1] / (max(n, k) if base else n)
@@ -66,7 +66,7 @@ def recursion(match: tuple[int, ...], k: int, *, brackets: bool, base: bool) -> 
 
 
 def wrong_cases(*, brackets: bool, base: bool, small: bool) -> tuple[int, int]:
-    """Cases in which the recursion is not the enumeration, and all cases; ``small``: fewer records than K, or not."""
+    """Count cases in which the recursion differs from the enumeration, and all cases; ``small``: fewer records than K, or not."""
     wrong = cases = 0
     for n in range(1, LARGEST + 1):
         for k in (k for k in NEIGHBOURS if (n < k) == small):
@@ -77,10 +77,10 @@ def wrong_cases(*, brackets: bool, base: bool, small: bool) -> tuple[int, int]:
 
 
 def own_thresholds() -> float:
-    """Per cent of the modified-entropy attack on the published answers, thresholds learnt on the target itself."""
+    """Return the accuracy of modified entropy on the published outputs, with thresholds fitted on the target itself."""
     target = published_answers("target", defended=False)
-    found = gl.audit_predictions(target, shadow=target, attacks=["class_mentr"])
-    return floor(1000 * found.attack("class_mentr").balanced_accuracy.value + 0.5) / 10
+    results = gl.audit_predictions(target, shadow=target, attacks=["class_mentr"])
+    return floor(1000 * results.attack("class_mentr").balanced_accuracy.value + 0.5) / 10
 
 
 def errata() -> list[Erratum]:

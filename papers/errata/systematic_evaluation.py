@@ -22,7 +22,7 @@ class Row:
 
     @property
     def expected(self) -> float:
-        """What calling the rightly classified gives: one half, and half of the gap."""
+        """Expected accuracy of the correctness attack: 50 % plus half of the generalisation gap."""
         return 50 + (self.train - self.test) / 2
 
 
@@ -49,19 +49,23 @@ WHITE_BOX = {"white box": 73.4, "network": 67.6, "metrics": 67.1}
 
 
 def gains() -> list[float]:
-    """Points gained by thresholds per class, over all cells of Table 3."""
-    return [per - one for single, by_class in TABLE_3.values() for one, per in zip(single, by_class, strict=True)]
+    """Return the percentage points gained by thresholds per class, over all cells of Table 3."""
+    return [
+        per_class - single_threshold
+        for single, by_class in TABLE_3.values()
+        for single_threshold, per_class in zip(single, by_class, strict=True)
+    ]
 
 
 def accuracies() -> tuple[float, float]:
-    """Per cent of members and of non-members that the authors' Location30 model classifies rightly, from its answers."""
+    """Return the accuracy of the authors' Location30 model on members and non-members, in per cent, from its outputs."""
     answers = published_answers("target", defended=False)
     right = answers.answers.argmax(axis=1) == answers.labels
     return 100 * float(right[answers.member].mean()), 100 * float(right[~answers.member].mean())
 
 
 def by_source() -> dict[str, float]:
-    """Accuracy of modified entropy with class thresholds on the authors' Location30 model, by the source of thresholds."""
+    """Return the accuracy of modified entropy with class thresholds on the authors' Location30 model, by their source."""
     rows = [row for row in authors() if row.training == NO_DEFENCE]
     return {row.source: gain.per_class for row in rows for gain in row.gains if gain.metric == "mentr"}
 

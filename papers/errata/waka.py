@@ -19,7 +19,7 @@ AFTER_AUC = {
     "Adult": (0.605, 0.696, 0.704), "Bank": (0.525, 0.597, 0.608),
     "CIFAR10": (0.749, 0.819, 0.826), "IMDB": (0.666, 0.740, 0.754),
 }  # fmt: skip
-ORDER = ("IMDB", "CIFAR10", "Adult", "Bank")  # of Table I, by rows
+ORDER = ("IMDB", "CIFAR10", "Adult", "Bank")  # rows of Table I
 
 RECORDS = 400
 
@@ -31,7 +31,7 @@ class Distance:
     Args:
         least, most: ratio of the sum of probability gaps to K W1, over records.
         swapped: pairs of records that the two order differently.
-        pairs: all pairs that W1 tells apart.
+        pairs: number of pairs with different W1.
     """
 
     k: int
@@ -42,7 +42,7 @@ class Distance:
 
 
 def pool() -> tuple[np.ndarray, np.ndarray]:
-    """Two overlapping classes in the plane."""
+    """Return two overlapping classes in the plane."""
     rng = np.random.default_rng(0)
     y = rng.integers(2, size=RECORDS)
     return rng.normal(size=(RECORDS, 2)) + y[:, None], y
@@ -54,13 +54,13 @@ def distance(k: int) -> Distance:
     by_pmf = np.abs(inside - outside).sum(axis=1)
     known = by_cdf > 1e-6
     ratio = by_pmf[known] / by_cdf[known]
-    one, two = (np.round(part[known], 10) for part in (by_cdf, by_pmf))
-    above, other = np.subtract.outer(one, one) > 0, np.subtract.outer(two, two) < 0
+    w1, pmf_distance = (np.round(part[known], 10) for part in (by_cdf, by_pmf))
+    above, other = np.subtract.outer(w1, w1) > 0, np.subtract.outer(pmf_distance, pmf_distance) < 0
     return Distance(k, float(ratio.min()), float(ratio.max()), int((above & other).sum()), int(above.sum()))
 
 
 def summed_influence(k: int) -> tuple[float, float]:
-    """Largest error of equation 9 over the records that stay when a tenth is removed, and the largest true influence."""
+    """Return the largest error of equation 9 over the remaining records after removing a tenth, and the largest influence."""
     lists = neighbour_lists(*pool(), Knn(k), spare=200)
     removed = np.zeros(lists.n, dtype=bool)
     removed[np.random.default_rng(1).choice(lists.n, lists.n // 10, replace=False)] = True
@@ -76,23 +76,23 @@ def misplaced(full: dict[str, float]) -> float:
 
 
 def errata() -> list[Erratum]:
-    moved = dict(zip(ORDER, FULL_AUC.values(), strict=True))
-    one, five = distance(1), distance(5)
+    reordered = dict(zip(ORDER, FULL_AUC.values(), strict=True))
+    at_1, at_5 = distance(1), distance(5)
     error, largest = summed_influence(3)
-    most = max(SIZES, key=lambda name: SIZES[name][0])
+    dataset = max(SIZES, key=lambda name: SIZES[name][0])
     return [
         Erratum(
             "Appendix C, the last step",
             "gaps of distribution functions replaced by gaps of probabilities",
-            f"that is not W1. At K = 1 it is {one.most:.3g} times W1 for every record; at K = 5 between {five.least:.2f} and "
-            f"{five.most:.2f} times K W1 over {RECORDS} records of two overlapping classes, and {five.swapped:,} of "
-            f"{five.pairs:,} pairs of records change their order",
+            f"that is not W1. At K = 1 it is {at_1.most:.3g} times W1 for every record; at K = 5 between {at_5.least:.2f} and "
+            f"{at_5.most:.2f} times K W1 over {RECORDS} records of two overlapping classes, and {at_5.swapped:,} of "
+            f"{at_5.pairs:,} pairs of records change their order",
             "compute from the cumulative gaps; `waka` does, and equals the absolute K-NN Banzhaf value",
         ),
         Erratum(
             "Tables III and IV, the column for 100 %",
             "numbers next to the rows Adult, Bank, CIFAR10, IMDB",
-            f"they belong to {', '.join(ORDER)}: the AUCs at K = 1 are then {misplaced(moved):.3f} from those after removals "
+            f"they belong to {', '.join(ORDER)}: the AUCs at K = 1 are then {misplaced(reordered):.3f} from those after removals "
             f"that change little, on average, and {misplaced(FULL_AUC):.3f} as printed",
             "as printed, removing records of CIFAR10 would help the attack; see [the page](papers_waka.md)",
         ),
@@ -112,7 +112,8 @@ def errata() -> list[Erratum]:
         Erratum(
             "Section IV, on time",
             f"{LARGEST_SAID} as the largest dataset",
-            f"{most} has {SIZES[most][0]:,} training records, {LARGEST_SAID} {SIZES[LARGEST_SAID][0]:,}; it has more features",
+            f"{dataset} has {SIZES[dataset][0]:,} training records, "
+            f"{LARGEST_SAID} {SIZES[LARGEST_SAID][0]:,}; it has more features",
             "little",
         ),
     ]

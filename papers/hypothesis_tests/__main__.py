@@ -17,7 +17,7 @@ from papers.hypothesis_tests.published import AGREEMENT_LEVEL
 from papers.results import LIBRARIES, expected, write
 
 RESULTS = Path(__file__).parent / "results"
-COMPARED = "location30 shallow"  # the configuration of table2 and figure5
+COMPARED = "location30 shallow"  # configuration of table2 and figure5
 TABLES = {
     "table1": [name for name in CONFIGURATIONS if name.startswith("mnist") or name == "location30"],
     "table4": [name for name in CONFIGURATIONS if name.startswith("cifar100")],
@@ -42,9 +42,13 @@ def _strengths(table: str, options: argparse.Namespace) -> None:
     start, rows, sizes = time.perf_counter(), [], {}
     targets, models = options.targets or TARGETS[table], options.models or MODELS[table]
     for name in options.configurations or TABLES[table]:
-        one = CONFIGURATIONS[name]
+        configuration = CONFIGURATIONS[name]
         rows.append(tables.strength(name, _cases(name, options, targets, models)))
-        sizes[name] = {"members": one.members, "nonmembers": one.members, "pool": one.pool}
+        sizes[name] = {
+            "members": configuration.members,
+            "nonmembers": configuration.members,
+            "pool": configuration.pool,
+        }
         repeats = {"count": targets, "of": f"targets, {models} references and distilled models each"}
         _write(_spelt(table, options), table, sizes, repeats, time.perf_counter() - start, {"strengths": rows})
 
@@ -53,13 +57,13 @@ def _agreement(name: str, options: argparse.Namespace) -> None:
     start = time.perf_counter()
     left_out = gl.evidence.LeftOut(records=options.left_out, models=options.left_out_models)
     case = _compared(options, left_out)
-    found = comparison.agreement(case, level=AGREEMENT_LEVEL, models=left_out.models)
+    agreed = comparison.agreement(case, level=AGREEMENT_LEVEL, models=left_out.models)
     rows = {
-        "agreement": [found],
+        "agreement": [agreed],
         "closeness": comparison.closeness(case, left_out.models),
         "nearer": comparison.nearer(case, left_out.models),
     }
-    sizes = {COMPARED: {"members": found.records[0], "nonmembers": found.records[1]}}
+    sizes = {COMPARED: {"members": agreed.records[0], "nonmembers": agreed.records[1]}}
     repeats = {"count": left_out.models, "of": "models of R, of D and of L for each record"}
     _write(_spelt(name, options), name, sizes, repeats, time.perf_counter() - start, rows)
 

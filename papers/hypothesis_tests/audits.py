@@ -32,21 +32,21 @@ def collect(
     """Train the missing models and return the targets.
 
     Args:
-        models: how many references, and how many distilled models per target.
-        left_out: also train models without some records, for the first target.
+        models: number of references, and of distilled models per target.
+        left_out: whether to also train models without single records, for the first target.
     """
     x, y = configuration.dataset()
     drawn = np.random.default_rng(0).choice(len(y), configuration.pool, replace=False)
     pool = gl.Data(x[drawn], y[drawn], np.array([f"{name} {i}" for i in drawn], dtype=object))
     cases: list[gl.Case] = []
     for t in range(targets):
-        place = folder / name.replace(" ", "_") / f"target-{t}"
+        target_folder = folder / name.replace(" ", "_") / f"target-{t}"
         evidence = [gl.evidence.Distilled(models=models, records="pool")]
         evidence += [left_out] if left_out and t == 0 else []
         sides = _sides(pool, configuration.members, t)
         references = models if t == 0 else 0
         target = _trained(configuration, sides[0], t)
-        options = {"folder": place, "jobs": jobs, "progress": progress}
+        options = {"folder": target_folder, "jobs": jobs, "progress": progress}
         case = gl.collect(target, *sides, references=references, evidence=evidence, **options)
         cases.append(_borrowing(case, cases[0] if cases else case))
     return cases
@@ -69,8 +69,8 @@ def _trained(configuration: Configuration, members: gl.Data, t: int) -> gl.Targe
 
 def _borrowing(case: gl.Case, first: gl.Case) -> gl.Case:
     """Return the case with the first case's references, reordered to its own records."""
-    ids, there = case.records["id"].to_numpy(), first.records["id"].to_numpy()
-    order = np.argsort(there)[np.searchsorted(there, ids, sorter=np.argsort(there))]
+    ids, first_ids = case.records["id"].to_numpy(), first.records["id"].to_numpy()
+    order = np.argsort(first_ids)[np.searchsorted(first_ids, ids, sorter=np.argsort(first_ids))]
     view = first.view
     values = {name: view.reference(name)[:, order] for name in view.values}
     models = gl.attacks.ModelsView(values, view.reference_member[:, order])

@@ -29,7 +29,7 @@ class Agreed:
 
     Args:
         names: "truth", then the tests.
-        records: members and non-members.
+        records: numbers of members and non-members.
         models: of R, D and L, for each record.
         members, nonmembers: shares of the records of one side.
         kappa_members, kappa_nonmembers: NaN for the truth, which is constant among members and among non-members.
@@ -50,8 +50,8 @@ class Closeness:
     """Margins of the models of one test compared with models trained without the record; members, then non-members.
 
     Args:
-        auc: of the smoothed test on these records, with its 95 % interval.
-        correlation: of the models' mean margin with that of L's models, over records.
+        auc: AUC of the smoothed test on these records, with its 95 % interval.
+        correlation: correlation, over records, of the models' mean margin with that of L's models.
         rms: root of the mean squared difference of the two means, over records.
         noise: expected ``rms`` from the finite number of models if both distributions had the same mean; NaN for L itself.
         spread: medians of the standard deviation of the models' margins.
@@ -76,7 +76,7 @@ class Nearer:
 
 
 def kappa(agreement: float, rate: float, other: float) -> float:
-    """Cohen's kappa of two tests that agree on a share of the records, from their call rates; NaN: both are constant."""
+    """Return Cohen's kappa of two tests from their agreement and flag rates; NaN if both are constant."""
     by_chance = rate * other + (1 - rate) * (1 - other)
     return (agreement - by_chance) / (1 - by_chance) if by_chance < 1 else float("nan")
 
@@ -87,20 +87,20 @@ def reach(rate: float, other: float) -> float:
 
 
 def agreement(case: gl.Case, *, level: float, models: int) -> Agreed:
-    """Table 2, on the records for which models without them were trained."""
+    """Compute Table 2, on the records for which models without them were trained."""
     chosen = left_out(case, models)
     called = {name: call[chosen] for name, call in calls(case, TESTS, level, models).items()}
     member = case.truth.member[chosen]
-    found = gl.metrics.agreement(called, member)
+    agreed = gl.metrics.agreement(called, member)
     return Agreed(
         level,
         ("truth", *called),
         (int(member.sum()), int((~member).sum())),
         models,
-        _rows(found.members),
-        _rows(found.nonmembers),
-        _rows(_kappas(found.members, found.members[0])),
-        _rows(_kappas(found.nonmembers, 1 - found.nonmembers[0])),
+        _rows(agreed.members),
+        _rows(agreed.nonmembers),
+        _rows(_kappas(agreed.members, agreed.members[0])),
+        _rows(_kappas(agreed.nonmembers, 1 - agreed.nonmembers[0])),
     )
 
 
@@ -109,18 +109,25 @@ def closeness(case: gl.Case, models: int) -> list[Closeness]:
     chosen = left_out(case, models)
     sides = chosen & case.truth.member, chosen & ~case.truth.member
     margins = {test: signals_of(case, test, "margin", models) for test in SCORES}
-    left = margins["L"]
+    left_out_margins = margins["L"]
     rows = []
     for test, attack in SCORES.items():
-        scores, own = gl.attacks.ATTACKS[attack].score(case.view), margins[test]
+        scores, test_margins = gl.attacks.ATTACKS[attack].score(case.view), margins[test]
         rows.append(
             Closeness(
                 test,
                 tuple(map(float, auc(scores[chosen], case.truth.member[chosen]))),
-                tuple(_correlation(own[:, side].mean(axis=0), left[:, side].mean(axis=0)) for side in sides),
-                tuple(_rms(own[:, side].mean(axis=0) - left[:, side].mean(axis=0)) for side in sides),
-                tuple(_noise(own[:, side], left[:, side]) for side in sides) if test != "L" else (np.nan, np.nan),
-                tuple(float(np.median(own[:, side].std(axis=0, ddof=1))) for side in sides),
+                tuple(
+                    _correlation(test_margins[:, side].mean(axis=0), left_out_margins[:, side].mean(axis=0))
+                    for side in sides
+                ),
+                tuple(
+                    _rms(test_margins[:, side].mean(axis=0) - left_out_margins[:, side].mean(axis=0)) for side in sides
+                ),
+                tuple(_noise(test_margins[:, side], left_out_margins[:, side]) for side in sides)
+                if test != "L"
+                else (np.nan, np.nan),
+                tuple(float(np.median(test_margins[:, side].std(axis=0, ddof=1))) for side in sides),
             )
         )
     return rows
@@ -134,8 +141,8 @@ def nearer(case: gl.Case, models: int) -> list[Nearer]:
     sides = {"members": chosen & case.truth.member, "non-members": chosen & ~case.truth.member}
     counts = {name: (int(closer[side].sum()), int(side.sum())) for name, side in sides.items()}
     return [
-        Nearer(name, records, found, float(binomtest(found, records).pvalue))
-        for name, (found, records) in counts.items()
+        Nearer(name, records, n_nearer, float(binomtest(n_nearer, records).pvalue))
+        for name, (n_nearer, records) in counts.items()
     ]
 
 
@@ -147,9 +154,9 @@ def left_out(case: gl.Case, models: int) -> np.ndarray:
 
 def _kappas(shares: np.ndarray, rates: np.ndarray) -> np.ndarray:
     """(names, names) kappa of each pair, from their agreement and shares of flagged records; NaN for the truth."""
-    found = np.array([[kappa(shares[a, b], rates[a], rates[b]) for b in range(len(rates))] for a in range(len(rates))])
-    found[0], found[:, 0] = np.nan, np.nan
-    return found
+    kappas = np.array([[kappa(shares[a, b], rates[a], rates[b]) for b in range(len(rates))] for a in range(len(rates))])
+    kappas[0], kappas[:, 0] = np.nan, np.nan
+    return kappas
 
 
 def _rows(matrix: np.ndarray) -> Matrix:
@@ -164,6 +171,6 @@ def _rms(difference: np.ndarray) -> float:
     return float(np.sqrt((difference**2).mean()))
 
 
-def _noise(own: np.ndarray, left: np.ndarray) -> float:
-    errors = [part.var(axis=0, ddof=1) / len(part) for part in (own, left)]
+def _noise(first: np.ndarray, second: np.ndarray) -> float:
+    errors = [part.var(axis=0, ddof=1) / len(part) for part in (first, second)]
     return float(np.sqrt(np.sum(errors, axis=0).mean()))

@@ -17,11 +17,11 @@ class Configuration:
     """One row of the paper's tables.
 
     Args:
-        dataset: loads (x, y).
-        network: makes a module with fresh parameters.
-        fit: how it is trained.
-        members: how many records a model trains on.
-        pool: how many records all models draw theirs from.
+        dataset: function that loads (x, y).
+        network: function that returns a module with new parameters.
+        fit: training recipe.
+        members: number of training records of a model.
+        pool: number of records from which all models draw their members.
     """
 
     dataset: Callable[[], tuple[np.ndarray, np.ndarray]]
@@ -47,7 +47,7 @@ def mnist() -> tuple[np.ndarray, np.ndarray]:
 
 
 def cifar100() -> tuple[np.ndarray, np.ndarray]:
-    """All 5,500 images that we have, each channel at mean 0 and variance 1."""
+    """Load all 5,500 available images, each channel with mean 0 and variance 1."""
     path = local("cifar100_subset.npz")
     if path is None:
         raise gl.InputError("cifar100_subset.npz is not in $GUESTLIST_DATA: arrays x_train, y_train, x_test, y_test.")
@@ -74,7 +74,7 @@ def _colour_cnn():
     return gl.defences.cnn(32, 100, channels=3)
 
 
-# Attack L trains models for single records, thousands in all: with one hidden layer they cost a fifth.
+# Attack L trains thousands of models for single records: with one hidden layer they take a fifth of the time.
 # Momentum, which the paper uses only on CIFAR-10, reaches its training accuracy in a few epochs; twice the records
 # need fewer of them.
 _SGD = {"optimizer": "sgd", "momentum": 0.9, "batch_size": 32}

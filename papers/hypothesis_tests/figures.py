@@ -12,10 +12,10 @@ from papers.hypothesis_tests.tables import SMOOTHED
 from papers.hypothesis_tests.thresholds import thresholds
 
 LEVEL = 0.1
-PAIRS = (("S", "P"), ("R", "D"))  # of Figure 5
-MODELS = 32  # of R and of D, for a threshold
+PAIRS = (("S", "P"), ("R", "D"))  # pairs of tests in Figure 5
+MODELS = 32  # number of models of R, and of D, for a threshold
 ENDS = (0.02, 0.98)  # quantiles at which the axes of Figure 5 end; dots beyond them are drawn there
-SMALLEST = 1e-6  # smaller losses count as this
+SMALLEST = 1e-6  # smaller losses are raised to this
 LOG_LOSSES = (-6.0, 2.0)  # ends of the bins of Figure 1
 BINS = 24
 LOG_RATES = tuple(np.linspace(-3, 0, 31).tolist())  # stored as logarithms, since results have four digits
@@ -23,7 +23,7 @@ LOG_RATES = tuple(np.linspace(-3, 0, 31).tolist())  # stored as logarithms, sinc
 
 @dataclass(frozen=True)
 class Pair:
-    """Two tests on the members of one target, as Figure 5 has them.
+    """Two tests on the members of one target, as in Figure 5.
 
     Args:
         larger: share of the members for which the second test's threshold is larger than the first's.
@@ -82,7 +82,7 @@ class Dots:
 
 
 def curves(cases: dict[str, gl.Case]) -> list[Curve]:
-    """Figure 3: ROC of S, P, R and D on one target of each configuration."""
+    """Return Figure 3: ROC curves of S, P, R and D on one target of each configuration."""
     return [
         Curve(name, test, LOG_RATES, _rates(case, attack))
         for name, case in cases.items()
@@ -91,12 +91,12 @@ def curves(cases: dict[str, gl.Case]) -> list[Curve]:
 
 
 def losses(case: gl.Case) -> list[Losses]:
-    """Figure 1: for two members of one class, what each test compares with, its threshold, and the target's loss."""
+    """Return Figure 1: for two members of one class, each test's reference losses and threshold, and the target's loss."""
     rows = []
     for record, member in zip(two_members(case), ("easy", "hard"), strict=True):
         target = float(np.log10(max(case.view.target("loss")[record], SMALLEST)))
-        for test, seen in compared(case, record).items():
-            values = np.log10(np.maximum(seen, SMALLEST))
+        for test, compared_losses in compared(case, record).items():
+            values = np.log10(np.maximum(compared_losses, SMALLEST))
             counts, _ = np.histogram(np.clip(values, *LOG_LOSSES), BINS, LOG_LOSSES)
             shares = tuple((counts / max(len(values), 1)).tolist())
             rows.append(Losses(member, test, *LOG_LOSSES, shares, target, float(np.quantile(values, LEVEL))))
@@ -104,34 +104,42 @@ def losses(case: gl.Case) -> list[Losses]:
 
 
 def differences(case: gl.Case) -> list[Dots]:
-    """Figure 5: the target's loss minus the thresholds of two tests, a dot per member."""
+    """Return Figure 5: the target's loss minus the thresholds of two tests, one dot per member."""
     member = case.truth.member
     loss = case.view.target("loss")
     limits = thresholds(case, "SPRD", LEVEL, MODELS)
     rows = []
     for first, second in PAIRS:
-        one, two = (_known(loss - limits[test], member) for test in (first, second))
-        low, high = (float(f"{end:.2g}") for end in np.quantile(np.concatenate([one, two]), ENDS))
-        dots = (tuple(np.clip(values, low, high).tolist()) for values in (one, two))
+        first_values, second_values = (_known(loss - limits[test], member) for test in (first, second))
+        low, high = (float(f"{end:.2g}") for end in np.quantile(np.concatenate([first_values, second_values]), ENDS))
+        dots = (tuple(np.clip(values, low, high).tolist()) for values in (first_values, second_values))
         rows.append(Dots(first, second, low, high, *dots))
     return rows
 
 
 def pairs(case: gl.Case) -> list[Pair]:
-    """What Figure 5 shows, counted."""
+    """Count the members in the regions of Figure 5."""
     member, loss = case.truth.member, case.view.target("loss")
     limits = {test: _known(limit, member) for test, limit in thresholds(case, "SPRD", LEVEL, MODELS).items()}
     rows = []
     for first, second in PAIRS:
-        one, two = (loss[member] <= limits[test] for test in (first, second))
-        called = tuple(float(where.mean()) for where in (one & two, one & ~two, ~one & two, ~one & ~two))
+        first_calls, second_calls = (loss[member] <= limits[test] for test in (first, second))
+        called = tuple(
+            float(where.mean())
+            for where in (
+                first_calls & second_calls,
+                first_calls & ~second_calls,
+                ~first_calls & second_calls,
+                ~first_calls & ~second_calls,
+            )
+        )
         larger = float((limits[second] > limits[first]).mean())
         rows.append(Pair(first, second, LEVEL, int(member.sum()), MODELS, larger, called))
     return rows
 
 
 def two_members(case: gl.Case) -> tuple[int, int]:
-    """An easy and a hard member of the class that has most: by the references' mean margin when they lack it."""
+    """Return an easy and a hard member of the largest class, by the mean margin of OUT references."""
     members = np.flatnonzero(case.truth.member)
     labels = case.view.labels[members]
     of_class = members[labels == np.bincount(labels).argmax()]
@@ -140,7 +148,7 @@ def two_members(case: gl.Case) -> tuple[int, int]:
 
 
 def compared(case: gl.Case, record: int) -> dict[str, np.ndarray]:
-    """Losses that non-members would have, as each test sees them."""
+    """Return the losses of non-members that each test compares with."""
     signals = case.view
     of_class = signals.labels == signals.labels[record]
     outside = ~signals.reference_member
@@ -161,7 +169,7 @@ def _rates(case: gl.Case, attack: str) -> tuple[float, ...]:
 
 
 def _known(values: np.ndarray, member: np.ndarray) -> np.ndarray:
-    """(members,) values of the members; all have them, since more models lack each record than a threshold needs."""
+    """Return (members,) values of the members; none is missing, because every record has enough OUT models."""
     if np.isnan(values[member]).any():
         raise gl.InputError(f"Some member has fewer than {MODELS} models that did not train on it: train more.")
     return values[member]

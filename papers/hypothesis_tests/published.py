@@ -8,8 +8,8 @@ MNIST = {
     "mnist IIb": {"train": 94.6, "test": 94.5, "S": 0.491, "P": 0.490, "R": 0.520, "D": 0.497},
 }
 CIFAR100 = {"cifar100 Ia": {"train": 97.4, "test": 14.9, "S": 0.959, "P": 0.960, "R": 0.964, "D": 0.957}}
-# Purchase100 cannot be had here. Its configuration with 2,500 records is nearest to ours of Location30: the same
-# network, about as overfitted.
+# Purchase100 is not available. Its configuration with 2,500 records is the closest to ours of Location30: the same
+# network, with similar overfitting.
 PURCHASE100 = {"purchase100 Ia": {"train": 96.2, "test": 52.5, "S": 0.809, "P": 0.822, "R": 0.840, "D": 0.876}}
 STRENGTHS = MNIST | CIFAR100 | {"location30": PURCHASE100["purchase100 Ia"]}
 

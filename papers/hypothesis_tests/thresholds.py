@@ -1,7 +1,7 @@
-"""Thresholds by quantile, as the paper has them: the level's quantile of the losses that a test compares with.
+"""Thresholds by quantile, as in the paper: the level's quantile of the losses that a test compares with.
 
 A rank among n models tests at a multiple of 1 / (n + 1), so that tests with different n are compared at different
-levels. A quantile lies between two losses where it must, and R, D and L take one number of models.
+levels. A quantile is interpolated between two losses, and R, D and L use the same number of models.
 """
 
 from __future__ import annotations
@@ -10,24 +10,24 @@ import numpy as np
 
 import guestlist as gl
 
-# R, D and L compare a record with other models' losses on the same record: references, distilled, left out.
+# R, D and L compare with other models' losses on the same record: reference, distilled and leave-one-out models.
 MODELS_OF = {"R": None, "D": "distilled", "L": "left_out"}
 
 
 def thresholds(case: gl.Case, tests: str, level: float, models: int) -> dict[str, np.ndarray]:
-    """Test to (records,) thresholds on the loss; NaN where R, D or L has fewer models that did not train on a record.
+    """Return test to (records,) thresholds on the loss; NaN where R, D or L has too few OUT models.
 
     Args:
         tests: their letters, such as "SPRDL".
-        models: of R, D and L, for each record.
+        models: number of models of R, D and L for each record.
     """
     return {test: _thresholds(case, test, level, models) for test in tests}
 
 
 def calls(case: gl.Case, tests: str, level: float, models: int) -> dict[str, np.ndarray]:
     """Test to (records,) flags: 1.0 where the target's loss is at most the threshold; NaN without a threshold."""
-    loss, found = case.view.target("loss"), thresholds(case, tests, level, models)
-    return {test: np.where(np.isnan(limit), np.nan, loss <= limit) for test, limit in found.items()}
+    loss, limits = case.view.target("loss"), thresholds(case, tests, level, models)
+    return {test: np.where(np.isnan(limit), np.nan, loss <= limit) for test, limit in limits.items()}
 
 
 def signals_of(case: gl.Case, test: str, signal: str, models: int) -> np.ndarray:
