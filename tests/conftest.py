@@ -59,6 +59,17 @@ def baseline_once_per_dataset():
         yield
 
 
+@pytest.fixture(scope="session", autouse=True)
+def no_waiting_for_the_disk():
+    """Leave flushing to the operating system: an audit waits for the disk 30 times or more, and no test cuts the power.
+
+    ``tests/store/test_writing.py`` counts the calls, and processes that tests start flush.
+    """
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(os, "fsync", lambda descriptor: None)
+        yield
+
+
 @pytest.fixture(scope="session")
 def real_data():
     """The path of a real dataset by file name; the test is skipped where it is not there."""

@@ -22,8 +22,8 @@ POOL = Data(
 NUMBERS = range(1, 9)
 
 
-def errand(folder: Path, before=lambda k: None):
-    """A task that calls ``before(k)``, notes who did it, and writes something random about the pool."""
+def errand(folder: Path, before=lambda k: None, look=lambda k, pool: None):
+    """A task that notes its process, calls ``before(k)`` and ``look(k, pool)``, and writes random numbers about the pool."""
 
     class Errand:
         def files(self, k, pool):
@@ -31,6 +31,7 @@ def errand(folder: Path, before=lambda k: None):
             done_by.mkdir(parents=True, exist_ok=True)
             (done_by / f"{k}-{os.getpid()}").touch()
             before(k)
+            look(k, pool)
             noise = np.random.default_rng(k).normal(size=len(pool))
             return {folder / f"{k}.npz": {"sum": pool.x.sum(axis=1) + noise, "y": pool.y}}
 

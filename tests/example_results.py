@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+from functools import cache
 
 import numpy as np
 
@@ -111,6 +112,7 @@ def at_chance(finding: AttackResult) -> AttackResult:
     return replace(finding, auc=Estimate(0.5, 0.46, 0.54), advantage=Estimate(0.0, -0.05, 0.05), rates=rates)
 
 
+@cache
 def _results(shift: float, members: int, nonmembers: int, references: int) -> Results:
     rng = np.random.default_rng(7)
     names = [row for row in ATTACKS if references or not row[0].startswith(("lira", "class", "reference"))]

@@ -81,13 +81,13 @@ from pathlib import Path
 import numpy as np
 import guestlist as gl
 
-place = Path(sys.argv[1])
+folder = Path(sys.argv[1])
 
 def train(data, rng):
     import os
-    (place / f"worker-{os.getpid()}").touch()
-    if len(list(place.glob("audit/signals/model-000[1-9].npz"))) >= 2:
-        (place / "stuck").touch()
+    (folder / f"worker-{os.getpid()}").touch()
+    if len(list(folder.glob("audit/signals/model-000[1-9].npz"))) >= 2:
+        (folder / "stuck").touch()
         time.sleep(600)
     return predict
 
@@ -97,17 +97,21 @@ def predict(x):
 x, y = np.random.default_rng(0).normal(size=(60, 2)), np.arange(60) % 2
 target = gl.function_target(predict, classes=[0, 1], train=train)
 sides = (x[:30], y[:30]), (x[30:], y[30:])
-gl.audit(target, *sides, references=8, attacks=["loss"], folder=place / "audit", jobs=2, progress=None, baseline=False)
+options = {"references": 8, "attacks": ["loss"], "progress": None, "baseline": False}
+gl.audit(target, *sides, folder=folder / "audit", jobs=int(sys.argv[2]), **options)
 """
 
 
 @posix
 @pytest.mark.slow
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
-def test_an_interrupted_audit_leaves_no_files_and_reports_how_to_resume(number, tmp_path):
+@pytest.mark.parametrize(
+    ("number", "jobs"),
+    [(signal.SIGTERM, 2), (signal.SIGINT, 1), pytest.param(signal.SIGINT, 2, marks=pytest.mark.long)],
+)
+def test_an_interrupted_audit_leaves_no_files_and_reports_how_to_resume(number, jobs, tmp_path):
     (tmp_path / "script.py").write_text(SCRIPT)
     process = subprocess.Popen(
-        [sys.executable, tmp_path / "script.py", tmp_path],
+        [sys.executable, tmp_path / "script.py", tmp_path, str(jobs)],
         start_new_session=True,
         stderr=subprocess.PIPE,
         text=True,
@@ -115,11 +119,11 @@ def test_an_interrupted_audit_leaves_no_files_and_reports_how_to_resume(number, 
     while not (tmp_path / "stuck").exists():
         assert process.poll() is None, process.stderr.read()
         time.sleep(0.01)
-    assert (tmp_path / "audit" / ".work").exists()
+    assert (tmp_path / "audit" / ".work").exists() == (jobs > 1)
     os.kill(process.pid, number)
-    _, said = process.communicate()
+    _, errors = process.communicate()
     assert process.returncode == (-number if number == signal.SIGINT else 128 + number)
-    assert f"Finished work is saved in {tmp_path / 'audit'}. Run it again to resume." in said
+    assert f"Finished work is saved in {tmp_path / 'audit'}. Run it again to resume." in errors
     workers = {int(path.name.split("-")[1]) for path in tmp_path.glob("worker-*")}
     assert workers
     assert not alive(workers)

@@ -134,6 +134,15 @@ def resumed(folder: Path) -> dict[str, bytes]:
     return contents(folder)
 
 
+def duration(folder: Path) -> float:
+    """Return the seconds that an undisturbed audit with two jobs takes."""
+    start = time.perf_counter()
+    ended(apart(lambda: audit(folder, jobs=2)))
+    seconds = time.perf_counter() - start
+    shutil.rmtree(folder)
+    return seconds
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--random", type=int, default=40, help="trials that are killed at random")
@@ -155,10 +164,7 @@ def main() -> None:
         for number in range(1, calls + 1, options.every):
             at_calls += killed_at(folder, number)
             compare(f"call {number}")
-        start = time.perf_counter()
-        ended(apart(lambda: audit(folder, jobs=2)))
-        takes = time.perf_counter() - start
-        shutil.rmtree(folder)
+        takes = duration(folder) if options.random else 0.0
         for trial in range(options.random):
             for _ in range(rng.randint(1, 3)):
                 at_random += killed_after(folder, rng.uniform(0, takes))

@@ -294,6 +294,7 @@ def test_damaged_results_are_named(audited, tmp_path):
 
 
 @pytest.mark.slow
+@pytest.mark.long  # test_packaging.py runs it from the wheel
 def test_demo_runs_on_embedded_data(tmp_path):
     result = guestlist("demo", "--quick", "--out", tmp_path / "demo", "--jobs", 1, "--quiet")
     assert result.exit_code == 0

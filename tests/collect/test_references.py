@@ -32,11 +32,12 @@ def run(model, blobs, folder, **options):
 def contents(folder):
     """Every file that an audit leaves, by name; the lock and the manifest's folder-independent rest included."""
     kept = [folder / name for name in RESULTS] + sorted(folder.glob("signals/*")) + sorted(folder.glob("scores/*"))
+    kept += sorted((folder / "evidence").rglob("*.npz"))
     return {str(path.relative_to(folder)): path.read_bytes() for path in kept}
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("kind", ["forest", "network"])
+@pytest.mark.parametrize("kind", ["forest", pytest.param("network", marks=pytest.mark.long)])
 def test_one_and_two_jobs_give_the_same_bytes(kind, tree, blobs, tmp_path):
     model = tree
     if kind == "network":
@@ -44,7 +45,8 @@ def test_one_and_two_jobs_give_the_same_bytes(kind, tree, blobs, tmp_path):
             warnings.simplefilter("ignore")
             model = MLPClassifier((16,), max_iter=30).fit(*blobs[0])
     for jobs in (1, 2):
-        run(model, blobs, tmp_path / str(jobs), jobs=jobs)
+        run(model, blobs, tmp_path / str(jobs), jobs=jobs, evidence=[gl.evidence.Perturbed(2)])
+    assert len(list((tmp_path / "1" / "evidence").rglob("*.npz"))) > 0
     assert contents(tmp_path / "1") == contents(tmp_path / "2")
 
 
@@ -138,9 +140,13 @@ def test_global_generators_are_left_as_they_were(blobs, tmp_path):
 
 @pytest.mark.slow
 @pytest.mark.skipif(os.name != "posix", reason="there is no SIGKILL on Windows")
-def test_killed_at_any_moment_and_resumed_it_ends_with_the_same_bytes():
-    """At some of its calls; ``python -m benchmarks.faults.kills`` takes all of them."""
-    command = [sys.executable, "-m", "benchmarks.faults.kills", "--every", "120", "--random", "1"]
+@pytest.mark.parametrize(
+    "moments",
+    [("--every", "120", "--random", "0"), pytest.param(("--every", "60", "--random", "2"), marks=pytest.mark.long)],
+)
+def test_killed_at_any_moment_and_resumed_it_ends_with_the_same_bytes(moments):
+    """At some of its calls, and in ``make long`` at random; ``python -m benchmarks.faults.kills`` takes all calls."""
+    command = [sys.executable, "-m", "benchmarks.faults.kills", *moments]
     done = subprocess.run(command, cwd=Path(__file__).parents[2], capture_output=True, text=True, check=True)
     document = json.loads(done.stdout)
     assert document["kills at calls"] >= 1

@@ -155,7 +155,7 @@ def test_with_noise_the_power_is_that_of_the_noncentral_t(world, tmp_path):
     chosen = ~np.isnan(models.values["margin"]).any(axis=0)
     rng = np.random.default_rng(0)
     called = []
-    for _ in range(400):  # targets with noise of their own
+    for _ in range(200):  # targets with their own noise
         margin = world.sign * Linear(world.w, noise, rng.normal(size=FEATURES))(world.x)[:, 1]
         values = {**signals.values, "margin": margin[None]}
         facing = replace(signals, values=values, evidence=Evidence({"left_out": models}))
@@ -175,7 +175,7 @@ def test_with_noise_the_power_is_that_of_the_noncentral_t(world, tmp_path):
 
 @pytest.mark.slow
 def test_the_noise_of_left_out_models_is_normal_around_the_closed_form(world, tmp_path):
-    noise, n = 0.05, 8
+    noise, n = 0.05, 4
     models, _ = world.collect(tmp_path, LeftOut(records=MEMBERS, models=n), Train(noise))
     z = ((models.values["margin"] - (world.margin - world.shift())) / noise)[:, :MEMBERS]
     # Every member has models of its own: all of these are independent.

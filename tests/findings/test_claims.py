@@ -24,10 +24,15 @@ def judged(shift, seed, records=150):
 
 
 @pytest.mark.slow
-def test_an_audit_with_nothing_to_find_claims_hardly_anything(monkeypatch):
-    """Models that leak nothing, of a recipe that leaks nothing."""
+@pytest.mark.parametrize(("audits", "at_most"), [(15, 3), pytest.param(40, 6, marks=pytest.mark.long)])
+def test_an_audit_with_nothing_to_find_claims_hardly_anything(audits, at_most, monkeypatch):
+    """Models that leak nothing, of a recipe that leaks nothing.
+
+    Valid audits claim something about the model in 5% and about the recipe in 2.5% of draws: they pass in 98% of 15 audits and
+    in 97% of 40. Audits that claim something in 40% fail in 91% and in more than 99%.
+    """
     monkeypatch.setattr(significance, "DRAWS", 399)
-    audits, kinds = 40, Counter()
+    kinds = Counter()
     claiming = 0
     for seed in range(audits):
         results = judged(0.0, seed)
@@ -38,7 +43,7 @@ def test_an_audit_with_nothing_to_find_claims_hardly_anything(monkeypatch):
         text = " ".join(summary(results).split())
         assert quiet == ("] No evidence that they can." in text), made  # claims in data and in words agree
         assert ("groups is random" in text) == ("group" in made)
-    assert claiming <= 6, kinds  # 5 % for the model, 2.5 % for the recipe, and the error of 40 audits
+    assert claiming <= at_most, kinds
 
 
 @pytest.mark.slow
@@ -48,10 +53,11 @@ def test_an_audit_that_has_something_to_find_finds_it():
 
 
 @pytest.mark.slow
-def test_visits_of_few_people_are_not_claimed_to_be_many():
+@pytest.mark.parametrize("audits", [5, pytest.param(10, marks=pytest.mark.long)])
+def test_visits_of_few_people_are_not_claimed_to_be_many(audits):
     """A model that saw none of these people: audits that know the owner of each record claim nothing about it.
 
-    Valid audits, which claim something in 3% of 200 (``benchmarks/honesty/claims.json``), pass in 96% of draws of these ten;
-    audits that claim something in 40% fail in 95%.
+    One audit may claim something. Valid audits, which claim something in 3% of 200 (``benchmarks/honesty/claims.json``), pass
+    in 99% of draws of five and in 96% of ten; audits that claim something in 40% fail in 66% and in 95%.
     """
-    assert null_visits(10, references=0)["any claim"] <= 0.1
+    assert null_visits(audits, references=0)["any claim"] <= 1 / audits

@@ -115,15 +115,19 @@ def test_a_sampled_audit_finds_what_a_full_one_finds(few_cells, monkeypatch):
 
 
 @pytest.mark.slow
-def test_where_nothing_leaks_a_sampled_audit_claims_nothing(few_cells):
-    """At most 5 % of audits that have nothing to find claim something; few list anybody; intervals of the recipe hold .5."""
+@pytest.mark.parametrize(("audits", "at_most", "lists"), [(30, 5, 8), pytest.param(60, 8, 12, marks=pytest.mark.long)])
+def test_where_nothing_leaks_a_sampled_audit_claims_nothing(audits, at_most, lists, few_cells):
+    """At most 5% of audits that have nothing to find claim something, 10% list a record, and 5% of intervals exclude 0.5.
+
+    A valid audit fails each assertion in less than 0.5% of draws.
+    """
     claims = listed = outside = 0
-    for seed in range(60):
+    for seed in range(audits):
         case = case_of(noise_simulation(records=300, models=11, seed=seed), NAMES)
         claims += any(one.beats_guessing for one in case.of(attacks.find))
         listed += case.of(exposure.find_exposure).flagged > 0
         recipe = case.of(headline.find).same_recipe.auc
         outside += not recipe.low <= 0.5 <= recipe.high
-    assert claims <= 8  # 3 expected at most; chance of more is .4 %
-    assert listed <= 12  # 6
-    assert outside <= 8
+    assert claims <= at_most
+    assert listed <= lists
+    assert outside <= at_most

@@ -66,6 +66,7 @@ def test_every_reference_trains_with_the_weights_of_its_records(tmp_path):
 
 
 @pytest.mark.slow
+@pytest.mark.long  # the routed weights of the next test are passed to processes in the same way
 def test_weights_give_the_same_numbers_in_processes(tmp_path):
     here = losses(fitted(), tmp_path / "here", fit_params=WEIGHTS)
     assert np.array_equal(here, losses(fitted(), tmp_path / "jobs", fit_params=WEIGHTS, engine=gl.Local(2)))

@@ -1,11 +1,14 @@
 """Engines: the same bits on each, and nothing is left behind, however the work ends."""
 
+import json
 import os
 import signal
 import sys
 import threading
 import time
 import warnings
+from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -20,15 +23,70 @@ from guestlist._util import DEVICE, reproducibility
 pytestmark = pytest.mark.slow  # processes are started, or networks trained
 
 
-@pytest.mark.parametrize("engine", [Local(1), Local(2), Local(3)], ids=repr)
-def test_the_same_bits_on_every_engine(engine, expected, tmp_path):
-    run(errand(tmp_path), tmp_path, engine)
+@dataclass(frozen=True)
+class Run:
+    """A run on three processes: its folder, and after each number how many files there were and how many are expected."""
+
+    folder: Path
+    progress: list[tuple[int, int]]
+    notes: list[dict]  # by the process that did a number
+
+
+@pytest.fixture(scope="module")
+def three_processes(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("processes")
+    calls = []
+
+    def look(k, pool):
+        from threadpoolctl import threadpool_info
+
+        print("chatter" * 1000)
+        note = {
+            "mode": (folder / WORK).stat().st_mode & 0o777,
+            "mapped": isinstance(pool.x, np.memmap),
+            "threads": [library["num_threads"] for library in threadpool_info()],
+            "read": sys.stdin.read(),
+        }
+        (folder / f"process-{k}.json").write_text(json.dumps(note))
+
+    def progress(items, total):
+        for item in items:
+            calls.append((len(contents(folder)), total))
+            yield item
+
+    run(errand(folder, look=look), folder, Local(3), progress=progress)
+    notes = [json.loads((folder / f"process-{k}.json").read_text()) for k in NUMBERS]
+    return Run(folder, calls, notes)
+
+
+def test_three_processes_write_the_same_bits_and_leave_nothing_behind(three_processes, expected):
+    assert contents(three_processes.folder) == expected
+    assert len(workers(three_processes.folder)) == 3
+    check_nothing_is_left(three_processes.folder)
+
+
+def test_progress_counts_what_is_written(three_processes):
+    assert three_processes.progress == [(k, len(NUMBERS)) for k in range(1, 1 + len(NUMBERS))]
+
+
+def test_the_records_are_passed_in_a_private_folder_and_mapped(three_processes):
+    assert {note["mode"] for note in three_processes.notes} == {0o700}
+    assert all(note["mapped"] for note in three_processes.notes)
+
+
+def test_a_process_works_with_one_thread_and_keeps_its_pipes_to_itself(three_processes):
+    assert all(note["threads"] for note in three_processes.notes)
+    assert {threads for note in three_processes.notes for threads in note["threads"]} == {1}
+    assert {note["read"] for note in three_processes.notes} == {""}
+
+
+def test_one_job_works_in_this_process(expected, tmp_path):
+    run(errand(tmp_path), tmp_path, Local(1))
     assert contents(tmp_path) == expected
-    assert len(workers(tmp_path)) == (0 if engine.jobs == 1 else engine.jobs)
-    check_nothing_is_left(tmp_path)
+    assert workers(tmp_path) == set()
 
 
-def test_each_process_has_its_device_also_after_a_loss(tmp_path):
+def test_a_number_whose_process_is_killed_is_done_again_on_the_same_device(expected, tmp_path):
     folder = tmp_path / "devices"
     folder.mkdir()
 
@@ -39,10 +97,13 @@ def test_each_process_has_its_device_also_after_a_loss(tmp_path):
             os.kill(os.getpid(), signal.SIGKILL)
 
     run(errand(tmp_path, before), tmp_path, Local(devices=["cuda:0", "cuda:1"]))
+    assert contents(tmp_path) == expected
+    assert len(workers(tmp_path)) == 3
     names = sorted(path.name.partition("-")[0] for path in folder.iterdir())
     assert len(names) == 3
     assert set(names) == {"cuda:0", "cuda:1"}
     assert DEVICE not in os.environ
+    check_nothing_is_left(tmp_path)
 
 
 def test_one_number_is_done_here(tmp_path):
@@ -50,18 +111,6 @@ def test_one_number_is_done_here(tmp_path):
     assert workers(tmp_path) == set()
     run(errand(tmp_path), tmp_path / "none", Local(2), numbers=[])
     assert not (tmp_path / "none").exists()
-
-
-def test_progress_counts_what_is_written(tmp_path):
-    seen = []
-
-    def progress(items, total):
-        for item in items:
-            seen.append((len(contents(tmp_path)), total))
-            yield item
-
-    run(errand(tmp_path), tmp_path, Local(2), progress=progress)
-    assert seen == [(k, len(NUMBERS)) for k in range(1, 1 + len(NUMBERS))]
 
 
 @pytest.mark.parametrize("engine", [Here(), Local(2)], ids=repr)
@@ -99,19 +148,6 @@ def test_an_error_that_cannot_be_pickled_is_reported(tmp_path):
 
     with pytest.raises(AuditError, match=r"Task \d failed \(OddError: out of luck\)"):
         run(errand(tmp_path, before), tmp_path, Local(2))
-    check_nothing_is_left(tmp_path)
-
-
-def test_a_number_whose_process_is_killed_is_done_again(expected, tmp_path):
-    def before(k):
-        first = not (tmp_path / "killed").exists()
-        if k == 3 and first:
-            (tmp_path / "killed").touch()
-            os.kill(os.getpid(), signal.SIGKILL)
-
-    run(errand(tmp_path, before), tmp_path, Local(2))
-    assert contents(tmp_path) == expected
-    assert len(workers(tmp_path)) == 3
     check_nothing_is_left(tmp_path)
 
 
@@ -188,37 +224,6 @@ def test_progress_that_fails_ends_the_processes_though_its_traceback_lives_on(tm
     check_nothing_is_left(tmp_path)
 
 
-def test_the_records_are_passed_in_one_private_file(tmp_path):
-    class Look:
-        def files(self, k, pool):
-            mode = (tmp_path / WORK).stat().st_mode & 0o777
-            return {tmp_path / f"{k}.npz": {"mode": np.array(mode), "mapped": np.array(isinstance(pool.x, np.memmap))}}
-
-    run(Look(), tmp_path, Local(2))
-    for path in tmp_path.glob("*.npz"):
-        with np.load(path) as found:
-            assert found["mode"] == 0o700
-            assert found["mapped"]
-
-
-def test_a_process_works_with_one_thread_and_keeps_its_pipes_to_itself(tmp_path):
-    class Look:
-        def files(self, k, pool):
-            from threadpoolctl import threadpool_info
-
-            print("chatter" * 1000)
-            read = sys.stdin.read()
-            threads = [library["num_threads"] for library in threadpool_info()]
-            return {tmp_path / f"{k}.npz": {"threads": np.array(threads), "read": np.array(read)}}
-
-    run(Look(), tmp_path, Local(2), numbers=[1, 2])
-    for path in tmp_path.glob("*.npz"):
-        with np.load(path) as found:
-            assert found["threads"].size
-            assert (found["threads"] == 1).all()
-            assert found["read"] == ""
-
-
 def test_unpicklable_tasks_are_reported_before_anything_starts(tmp_path):
     lock = threading.Lock()
     with pytest.raises(AuditError, match=r"to other processes \(.*lock.*Here\(\)"):
@@ -252,19 +257,6 @@ def test_a_killed_driver_leaves_no_process_behind(tmp_path):
     while alive(workers(tmp_path / "work")):  # until the suite's own time limit
         time.sleep(0.01)
     assert not alive(workers(tmp_path / "work"))
-
-
-def test_an_audit_is_the_same_bytes_on_every_engine(tree, blobs, tmp_path):
-    def audit(engine):
-        folder = tmp_path / repr(engine)
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", gl.AuditWarning)
-            gl.audit(tree, *blobs, references=4, evidence=[gl.evidence.Perturbed(2)], folder=folder, engine=engine)
-        return {path.relative_to(folder): path.read_bytes() for path in folder.rglob("*.npz")}
-
-    first, second = map(audit, (gl.Here(), gl.Local(2)))
-    assert len(first) == 10
-    assert first == second
 
 
 @pytest.mark.parametrize(
