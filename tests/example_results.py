@@ -53,7 +53,7 @@ def predictions_only(**changes) -> Results:
 
 def without_issues(results: Results) -> Results:
     """The same results in which no check found anything."""
-    checks = (replace(one, state="passed") if one.state == "issue" else one for one in results.checks)
+    checks = (replace(check, state="passed") if check.state == "issue" else check for check in results.checks)
     return replace(results, checks=tuple(checks))
 
 
@@ -85,14 +85,14 @@ def with_headline(results: Results, **changes) -> Results:
 
 
 def with_finding(results: Results, name: str, **changes) -> Results:
-    found = tuple(replace(f, **changes) if f.name == name else f for f in results.outcomes)
-    return replace(results, outcomes=found)
+    outcomes = tuple(replace(f, **changes) if f.name == name else f for f in results.outcomes)
+    return replace(results, outcomes=outcomes)
 
 
 def with_levels(results: Results, name: str, *levels: Level) -> Results:
     """The same results with other levels of one test."""
-    found = tuple(replace(test, levels=levels) if test.name == name else test for test in results.hypothesis_tests)
-    return replace(results, hypothesis_tests=found)
+    tests = tuple(replace(test, levels=levels) if test.name == name else test for test in results.hypothesis_tests)
+    return replace(results, hypothesis_tests=tests)
 
 
 def with_check(results: Results, check: Check) -> Results:
@@ -217,8 +217,8 @@ def _checks(duplicates: int, nonmembers: int) -> tuple[Check, ...]:
     """All of them; the one for duplicates is an issue if there are some, one is ignored, one does not apply."""
     twins = {"duplicates": duplicates, "nonmembers": nonmembers}
     states = {"GL102": "not applicable", "GL104": "ignored"}
-    found = [Check(code, states.get(code, "passed"), {}) for code in CHECKS]
-    return (Check("GL101", "issue" if duplicates else "passed", twins), *found[1:])
+    checks = [Check(code, states.get(code, "passed"), {}) for code in CHECKS]
+    return (Check("GL101", "issue" if duplicates else "passed", twins), *checks[1:])
 
 
 def _agreement(names: list[str], rng) -> AgreementResult:
@@ -240,15 +240,15 @@ def _around(value: float, half: float) -> Estimate:
 
 def _groups(shift, members, nonmembers, rng) -> tuple[GroupResult, ...]:
     shares = {"age": {"18-29": 0.08, "30-49": 0.5, "50-69": 0.36, "70+": 0.06}, "sex": {"F": 0.47, "M": 0.53}}
-    found = []
+    groups = []
     for group, values in shares.items():
         for value, share in values.items():
             inside, outside = int(share * members), int(share * nonmembers)
             centre = 0.5 + (0.28 + 0.1 * (value == "70+") + 0.01 * rng.normal()) * (shift > 0)
-            found.append(
+            groups.append(
                 GroupResult(group, value, inside, outside, _around(centre, 0.5 * math.sqrt(1 / inside + 1 / outside)))
             )
-    return tuple(found)
+    return tuple(groups)
 
 
 def _exposed(shift, nonmembers, rng) -> tuple[Exposed, ...]:

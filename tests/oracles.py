@@ -54,13 +54,13 @@ def sides(signals, name, i):
 
 def each_record(score, signals):
     """``score(signals, i)`` of every record, NaN where it divides by zero references."""
-    found = []
+    scores = []
     for i in range(len(signals.labels)):
         try:
-            found.append(score(signals, i))
+            scores.append(score(signals, i))
         except (ZeroDivisionError, statistics.StatisticsError):
-            found.append(math.nan)
-    return np.array(found)
+            scores.append(math.nan)
+    return np.array(scores)
 
 
 def lira(signals, variance):
@@ -132,9 +132,9 @@ def losses_of_nonmembers(signals, i):
     """What the references' losses are on the records of the class of ``i`` that they did not train on; else on any."""
     records = range(len(signals.labels))
     for known in ([j for j in records if signals.labels[j] == signals.labels[i]], records):
-        found = [x for j in known for x in sides(signals, "loss", j)[2]]
-        if found:
-            return found
+        losses = [x for j in known for x in sides(signals, "loss", j)[2]]
+        if losses:
+            return losses
     return []
 
 
@@ -275,11 +275,11 @@ def lira_bayes(signals):
         shift = max(shift, 0.0)
         share_in = len(inside) / ratio / total
         logs = []
-        for mean, share, own in (
+        for mean, share, prior_ in (
             (centre + (1 - share_in) * shift, 1 - share_in, ratio),
             (centre - share_in * shift, share_in, 1),
         ):
-            width = math.sqrt(variance[i] * (own + 1 / total) + share**2 * shift_variance)
+            width = math.sqrt(variance[i] * (prior_ + 1 / total) + share**2 * shift_variance)
             logs.append(stats.t(2 * shape + freedom[i], mean, width).logpdf(x))
         return logs[0] - logs[1]
 
@@ -291,8 +291,8 @@ def lira_bayes_offline(signals):
 
     def score(signals, i):
         x, _, outside = sides(signals, "margin", i)
-        one = _predictive(outside, *prior)
-        return one.logcdf(x) - one.logsf(x)
+        out_predictive = _predictive(outside, *prior)
+        return out_predictive.logcdf(x) - out_predictive.logsf(x)
 
     return each_record(score, signals)
 
@@ -308,9 +308,9 @@ def _variance_prior(signals, side):
     known = [s for i in range(len(signals.labels)) if len(s := sides(signals, "margin", i)[side]) > 1]
     floor = max(1e-4 * _pooled_variance(signals, side), 1e-12)
     logs, noise = [], []
-    for one in known:
-        half = (len(one) - 1) / 2
-        logs.append(math.log(max(statistics.variance(one), floor)) - special.digamma(half) + math.log(half))
+    for record in known:
+        half = (len(record) - 1) / 2
+        logs.append(math.log(max(statistics.variance(record), floor)) - special.digamma(half) + math.log(half))
         noise.append(special.polygamma(1, half))
     shape = _shape(statistics.pvariance(logs) - statistics.fmean(noise))
     return shape, math.exp(statistics.fmean(logs) + special.digamma(shape))

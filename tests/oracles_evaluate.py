@@ -56,10 +56,10 @@ def resampled_pooled_auc(scores, member, groups, draws, rng) -> np.ndarray:
     return np.array(values)
 
 
-def agreement(one, other, kind) -> float:
+def agreement(first, other, kind) -> float:
     """Share of the records of one kind about which both speak, on which they say the same; counted one by one."""
     both = same = 0
-    for a, b, counts in zip(one, other, kind, strict=True):
+    for a, b, counts in zip(first, other, kind, strict=True):
         if counts and not np.isnan(a) and not np.isnan(b):
             both += 1
             same += bool(a) == bool(b)

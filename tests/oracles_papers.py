@@ -63,24 +63,24 @@ def _variance_of(confs) -> float:
 
 def marginal_online(reference, inside) -> np.ndarray:
     """Pr(x): half from models that trained on x, half from models that did not."""
-    found = []
+    scores = []
     for i in range(reference.shape[1]):
         probabilities = {
             side: [p for p, trained in zip(reference[:, i], inside[:, i], strict=True) if trained == side]
             for side in (True, False)
         }
-        found.append(sum(sum(ps) / len(ps) for ps in probabilities.values()) / 2)
-    return np.array(found)
+        scores.append(sum(sum(ps) / len(ps) for ps in probabilities.values()) / 2)
+    return np.array(scores)
 
 
 def marginal_offline(reference, inside, a) -> np.ndarray:
     """Pr(x) from models that did not train on x: (Pr_out + Pr_in) / 2, where Pr_in is taken as a Pr_out + (1 - a)."""
-    found = []
+    scores = []
     for i in range(reference.shape[1]):
         outside = [p for p, trained in zip(reference[:, i], inside[:, i], strict=True) if not trained]
         pr_out = sum(outside) / len(outside)
-        found.append((pr_out + a * pr_out + (1 - a)) / 2)
-    return np.array(found)
+        scores.append((pr_out + a * pr_out + (1 - a)) / 2)
+    return np.array(scores)
 
 
 def rmia_counts(observed, marginal, population, gamma) -> np.ndarray:

@@ -30,7 +30,7 @@ def largest_chance(tangents, records: int, guessed: int, right: int) -> float:
         for slope, intercept in tangents:
             rows.append((hits - slope * misses) / records)
             limits.append(intercept)
-    found = linprog(
+    solution = linprog(
         -(values >= right).astype(float),
         A_ub=np.array(rows),
         b_ub=limits,
@@ -38,8 +38,8 @@ def largest_chance(tangents, records: int, guessed: int, right: int) -> float:
         b_eq=[1.0],
         method="highs",
     )
-    assert found.success
-    return -found.fun
+    assert solution.success
+    return -solution.fun
 
 
 def approximate_tangents(epsilon: float, delta: float) -> list[tuple[float, float]]:
@@ -48,8 +48,8 @@ def approximate_tangents(epsilon: float, delta: float) -> list[tuple[float, floa
 
 def gaussian_tangents(mu: float, points: int = 150) -> list[tuple[float, float]]:
     """Of the curve Φ(Φ⁻¹(x) + μ), at many points."""
-    found = []
+    values = []
     for z in np.linspace(-7, 7 - mu, points):
         slope = float(np.exp(norm.logpdf(z + mu) - norm.logpdf(z)))
-        found.append((slope, float(norm.cdf(z + mu) - slope * norm.cdf(z))))
-    return found
+        values.append((slope, float(norm.cdf(z + mu) - slope * norm.cdf(z))))
+    return values

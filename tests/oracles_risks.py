@@ -9,14 +9,14 @@ import numpy as np
 
 def modified_entropy(probabilities, labels) -> list[float]:
     """Song & Mittal 2021, eq. 8: -(1 - p_y) log p_y - sum over c != y of p_c log(1 - p_c)."""
-    found = []
+    values = []
     for p, y in zip(probabilities, labels, strict=True):
         terms = [
             -(1 - p[c]) * math.log(max(p[c], 1e-30)) if c == y else -p[c] * math.log(max(1 - p[c], 1e-30))
             for c in range(len(p))
         ]
-        found.append(sum(terms))
-    return found
+        values.append(sum(terms))
+    return values
 
 
 def risk_scores(values, labels, shadow_values, shadow_labels, shadow_member, *, prior=0.5, every=True) -> list[float]:
@@ -41,9 +41,9 @@ def _one(value, shadow, prior, every, bins=5) -> float:
         if edges[0] <= v <= edges[-1] or every:
             counts[member][_bin(edges, v)] += 1
     n = {side: sum(m == side for _, m in shadow) for side in (True, False)}
-    own = _bin(edges, value)
+    index = _bin(edges, value)
     for away in range(bins):
-        for b in (own - away, own + away):
+        for b in (index - away, index + away):
             if 0 <= b < bins and counts[True][b] + counts[False][b]:
                 inside, outside = prior * counts[True][b] / n[True], (1 - prior) * counts[False][b] / n[False]
                 return inside / (inside + outside)
@@ -60,11 +60,11 @@ def _bin(edges, value) -> int:
 
 def softmax_gradients(x, y, weight, bias) -> np.ndarray:
     """(records, parameters) gradient of each record's cross entropy: weights row by row, then biases."""
-    found = []
+    values = []
     for record, label in zip(x, y, strict=True):
         off = _softmax(weight @ record + bias) - np.eye(len(bias))[label]
-        found.append(np.concatenate([np.outer(off, record).ravel(), off]))
-    return np.array(found)
+        values.append(np.concatenate([np.outer(off, record).ravel(), off]))
+    return np.array(values)
 
 
 def softmax_hessian(x, y, weight, bias) -> np.ndarray:

@@ -155,8 +155,8 @@ def test_every_name_of_the_reference_has_an_example():
         value = NAMES[f"gl.{name}"]
         package = importlib.import_module(f"guestlist.{name.rpartition('.')[0]}".rstrip("."))
         shared = example_text(inspect.getmodule(value).__doc__) + example_text(package.__doc__)
-        own = example_text(inspect.getdoc(value))
-        if not own and not re.search(rf"\b{name.rpartition('.')[2]}\b", shared):
+        example = example_text(inspect.getdoc(value))
+        if not example and not re.search(rf"\b{name.rpartition('.')[2]}\b", shared):
             without.append(f"gl.{name}")
     assert not without, "\n" + "\n".join(without)
 
@@ -171,14 +171,14 @@ def reference_names() -> list[str]:
 
 def modules_with_examples() -> list:
     """Return the modules of guestlist, private ones too, that have examples; those that train models are slow."""
-    found = []
+    undocumented = []
     for module in pkgutil.walk_packages(gl.__path__, "guestlist."):
         origin = module.module_finder.find_spec(module.name).origin
         text = Path(origin).read_text("utf-8")
         if ">>> " in text:
             slow = [pytest.mark.slow] if "small_model()" in text or "small_audit(" in text else []
-            found.append(pytest.param(module.name, marks=slow))
-    return found
+            undocumented.append(pytest.param(module.name, marks=slow))
+    return undocumented
 
 
 @cache

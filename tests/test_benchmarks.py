@@ -66,7 +66,7 @@ STRENGTH = json.loads((ROOT / "benchmarks" / "attacks" / "strength.json").read_t
 @pytest.mark.parametrize("references", ["4", "8"])
 def test_the_attack_fixed_for_few_references_is_near_the_best_on_every_type_of_model(references):
     shares = STRENGTH["share of the best attack's TPR, mean over datasets"]
-    assert min(found[references][PREFERRED[0]] for found in shares.values()) >= 0.9
+    assert min(share[references][PREFERRED[0]] for share in shares.values()) >= 0.9
 
 
 def test_attacks_have_no_advantage_on_null_data_in_the_comparison():
@@ -74,8 +74,8 @@ def test_attacks_have_no_advantage_on_null_data_in_the_comparison():
 
 
 def test_the_learned_combination_has_no_advantage_on_null_data():
-    found = json.loads((ROOT / "benchmarks" / "attacks" / "learned.json").read_text("utf-8"))["null AUC"]
-    assert abs(found["auc"] - 0.5) <= 0.005
+    document = json.loads((ROOT / "benchmarks" / "attacks" / "learned.json").read_text("utf-8"))["null AUC"]
+    assert abs(document["auc"] - 0.5) <= 0.005
 
 
 @pytest.mark.slow
@@ -90,8 +90,8 @@ def test_the_learned_combination_fits_nothing_to_the_target():
 
 
 def test_minutes_fit_the_references_of_the_results():
-    found = json.loads((ROOT / "benchmarks" / "minutes" / "results.json").read_text("utf-8"))
-    for dataset in found["datasets"].values():
+    document = json.loads((ROOT / "benchmarks" / "minutes" / "results.json").read_text("utf-8"))
+    for dataset in document["datasets"].values():
         for row in dataset["budgets"]:
             assert row["references"] == references_within(row["minutes"])
             assert row["attack"] == headline(row["references"])

@@ -110,10 +110,10 @@ def test_ids_of_a_csv_file_are_names_and_not_numbers(tmp_path):
     pd.DataFrame({"code": ["007", "010"], "who": ["01", "02"], "x": [1.5, 2.5], "y": [0, 1]}).to_csv(
         tmp_path / "a.csv", index=False
     )
-    found = as_data(tmp_path / "a.csv", side="members", label="y", id="code", person="who")
-    assert found.ids.tolist() == ["007", "010"]
-    assert found.persons.tolist() == ["01", "02"]
-    assert found.x["x"].tolist() == [1.5, 2.5]
+    data = as_data(tmp_path / "a.csv", side="members", label="y", id="code", person="who")
+    assert data.ids.tolist() == ["007", "010"]
+    assert data.persons.tolist() == ["01", "02"]
+    assert data.x["x"].tolist() == [1.5, 2.5]
     assert as_data(tmp_path / "a.csv", side="members", label="y", id="code").ids.tolist() == ["007", "010"]
 
 

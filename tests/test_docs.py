@@ -139,8 +139,8 @@ def test_the_story_of_a_model_that_leaks_runs(real_data, tmp_path, monkeypatch):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         assert len(run_page(page, tmp_path)) == 3
-    there = {path.parent.name for path in (tmp_path / "audits").glob("*/*/defence.json")}
-    assert there == {"trained_again", "label_only", "early_stopping"}
+    names = {path.parent.name for path in (tmp_path / "audits").glob("*/*/defence.json")}
+    assert names == {"trained_again", "label_only", "early_stopping"}
 
 
 @pytest.mark.parametrize("name", PAGES_WITH_TABLES)

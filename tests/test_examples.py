@@ -30,16 +30,16 @@ NEEDS = {
 
 
 def test_every_example_is_tried_and_listed():
-    there = {path.stem for path in EXAMPLES.glob("*.py")}
-    assert there == set(NEEDS)
+    names = {path.stem for path in EXAMPLES.glob("*.py")}
+    assert names == set(NEEDS)
     page = (EXAMPLES.parent / "docs" / "examples.md").read_text("utf-8")
-    assert all(f"../examples/{name}.py" in page for name in there)
+    assert all(f"../examples/{name}.py" in page for name in names)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", NEEDS)
 def test_an_example_runs(name, tmp_path, monkeypatch, capsys):
-    libraries, said = NEEDS[name]
+    libraries, word = NEEDS[name]
     for library in libraries:
         pytest.importorskip(library)
     monkeypatch.chdir(tmp_path)
@@ -47,6 +47,6 @@ def test_an_example_runs(name, tmp_path, monkeypatch, capsys):
         warnings.simplefilter("error")
         warnings.simplefilter("default", gl.AuditWarning)
         runpy.run_path(str(EXAMPLES / f"{name}.py"), run_name="__main__")
-    told = capsys.readouterr().out
-    assert "be identified?" in told
-    assert said in told
+    printed = capsys.readouterr().out
+    assert "be identified?" in printed
+    assert word in printed

@@ -28,8 +28,8 @@ def test_wrong_input_is_reported_in_a_sentence(name, world):
     @settings(max_examples=EXAMPLES[name], database=None)
     @given(rng=CHANCES)
     def holds(rng):
-        found = ENTRIES[name](rng, world)
-        assert found.how in (RETURNED, TOLD), found.what
+        result = ENTRIES[name](rng, world)
+        assert result.how in (RETURNED, TOLD), result.what
 
     holds()
 

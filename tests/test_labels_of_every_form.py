@@ -36,11 +36,11 @@ class Tree(DecisionTreeClassifier):
 
     def predict_proba(self, x):
         classes, self.classes_ = self.classes_, np.asarray(self.classes_)
-        found = super().predict_proba(x)
+        probabilities = super().predict_proba(x)
         self.classes_ = classes
         if self.form == "frame":
-            return pd.DataFrame(found[:, ::-1], columns=classes[::-1])
-        return found
+            return pd.DataFrame(probabilities[:, ::-1], columns=classes[::-1])
+        return probabilities
 
 
 @pytest.fixture
@@ -100,9 +100,9 @@ def test_classes_as_a_plain_list(losses):
 @pytest.mark.parametrize("kind", [bool, int])
 def test_labels_in_an_array_of_objects(kind, losses):
     y = Y.astype(kind)
-    found = as_data((X, y.astype(object)), side="members").y
-    assert found.dtype == y.dtype
-    assert np.array_equal(found, y)
+    labels = as_data((X, y.astype(object)), side="members").y
+    assert labels.dtype == y.dtype
+    assert np.array_equal(labels, y)
     assert np.array_equal(losses(y.astype(object), fitted_on=y), losses(y))
     column = pd.DataFrame(X).rename(columns=str).assign(y=y.astype(object))
     assert as_data(column, side="members", label="y").y.dtype == y.dtype
@@ -119,17 +119,17 @@ def test_values_in_another_byte_order(kind, losses):
     y = NAMES.astype(kind) if "U" in kind else Y.astype(kind)
     native = y.astype(y.dtype.newbyteorder("="))
     for fitted_on in (y, native):
-        found = losses(y, x=X.astype(">f8"), fitted_on=fitted_on)
-        assert np.array_equal(found, losses(native, fitted_on=native))
+        computed = losses(y, x=X.astype(">f8"), fitted_on=fitted_on)
+        assert np.array_equal(computed, losses(native, fitted_on=native))
     assert np.array_equal(encode(y, np.unique(y)), encode(native, np.unique(native)))
 
 
 def test_a_table_in_another_byte_order():
     table = pd.DataFrame({"a": X[:, 0].astype(">f8"), "b": X[:, 1]}).assign(y=pd.Series(Y.astype(">i4")))
-    found = as_data(table, side="members", label="y")
-    assert found.y.dtype.isnative
-    assert all(kind.isnative for kind in found.x.dtypes)
-    assert np.array_equal(found.x["a"], X[:, 0])
+    data = as_data(table, side="members", label="y")
+    assert data.y.dtype.isnative
+    assert all(kind.isnative for kind in data.x.dtypes)
+    assert np.array_equal(data.x["a"], X[:, 0])
 
 
 @pytest.mark.slow
@@ -148,8 +148,8 @@ def test_half_of_a_surrogate_pair_in_names_is_escaped(tmp_path):
         assert gl.read_results(tmp_path / name).records is not None
     indexed = table.set_index("who")[["0"]].assign(y=Y)
     assert as_data(indexed, side="members", label="y").ids[0] == r"r\udc800"
-    given = gl.Data(X, Y, table["who"].to_numpy(), {"g": table["group"].to_numpy()})
-    assert as_data(given, side="members").groups["g"][1] == r"v\ud800"
+    data = gl.Data(X, Y, table["who"].to_numpy(), {"g": table["group"].to_numpy()})
+    assert as_data(data, side="members").groups["g"][1] == r"v\ud800"
     answers = np.full((2, 2), 0.5)
     predictions = gl.Predictions(answers, [0, 1], [True, False], ids=np.array(["a\ud800", "b"], dtype=object))
     assert predictions.ids[0] == r"a\ud800"

@@ -47,14 +47,14 @@ PUBLIC = ("attacks", "datasets", "defences", "evidence", "games", "knn", "metric
 
 def imported(path: Path) -> set[tuple[str, str]]:
     """(module, name) of everything that a file imports, wherever in the file it does."""
-    found = set()
+    imports = set()
     for node in ast.walk(ast.parse(path.read_text("utf-8"))):
         if isinstance(node, ast.Import):
-            found |= {(alias.name, "") for alias in node.names}
+            imports |= {(alias.name, "") for alias in node.names}
         elif isinstance(node, ast.ImportFrom) and node.module:
             assert node.level == 0, f"{path}: relative imports hide where a name comes from"
-            found |= {(node.module, alias.name) for alias in node.names}
-    return found
+            imports |= {(node.module, alias.name) for alias in node.names}
+    return imports
 
 
 def layer(path: Path) -> str:

@@ -55,13 +55,13 @@ def test_all_who_ask_are_given_what_was_made_once():
         return np.array(["a", "b", "c"], dtype=object)
 
     data = gl.Data(np.zeros((3, 1)), np.zeros(3), LazyArray(make, 3))
-    parts = [data.take(np.array([place])) for place in range(3)]
+    parts = [data.take(np.array([index])) for index in range(3)]
     assert [part.ids[0] for part in parts] + data.ids.tolist() == ["a", "b", "c"] * 2
     assert len(made) == 1
 
 
 @pytest.mark.parametrize(
-    ("records", "found"),
+    ("records", "expected"),
     [
         ([], []),
         (slice(1, 3), [1, 2]),
@@ -73,13 +73,13 @@ def test_all_who_ask_are_given_what_was_made_once():
     ids=str,
 )
 @pytest.mark.parametrize("form", ["array", "table", "texts"])
-def test_records_are_taken_by_mask_position_or_slice(form, records, found):
+def test_records_are_taken_by_mask_position_or_slice(form, records, expected):
     numbers = np.arange(6)
     x = {"array": numbers[:, None], "table": pd.DataFrame({"n": numbers}), "texts": numbers.astype(str).astype(object)}
     part = gl.Data(x[form], numbers).take(records)
-    assert part.y.tolist() == found
-    assert part.ids.tolist() == [f"row:{row}" for row in found]
-    assert np.asarray(part.x).ravel().astype(int).tolist() == found
+    assert part.y.tolist() == expected
+    assert part.ids.tolist() == [f"row:{row}" for row in expected]
+    assert np.asarray(part.x).ravel().astype(int).tolist() == expected
 
 
 @dataclass(frozen=True)
@@ -94,12 +94,12 @@ class Weighted(gl.Data):
 
 
 @pytest.mark.parametrize(
-    "again", [lambda one: one.with_x(one.x), lambda one: pickle.loads(pickle.dumps(one)), copy.copy, replace]
+    "again", [lambda data: data.with_x(data.x), lambda data: pickle.loads(pickle.dumps(data)), copy.copy, replace]
 )
 def test_a_class_of_ones_own_stays_what_it_is(again):
-    found = again(Weighted(np.zeros((2, 1)), np.zeros(2), weight=7.0))
-    assert (type(found), found.weight, found.note) == (Weighted, 7.0, "kept")
-    assert found.ids.tolist() == ["row:0", "row:1"]
+    copied = again(Weighted(np.zeros((2, 1)), np.zeros(2), weight=7.0))
+    assert (type(copied), copied.weight, copied.note) == (Weighted, 7.0, "kept")
+    assert copied.ids.tolist() == ["row:0", "row:1"]
 
 
 def test_positions_that_change_later_change_nothing():
@@ -110,12 +110,12 @@ def test_positions_that_change_later_change_nothing():
     assert part.x[:, 0].tolist() == [0, 1]
 
 
-@pytest.mark.parametrize("again", [lambda one: pickle.loads(pickle.dumps(one)), copy.copy, copy.deepcopy, replace])
+@pytest.mark.parametrize("again", [lambda lazy: pickle.loads(pickle.dumps(lazy)), copy.copy, copy.deepcopy, replace])
 def test_copies_have_the_names(again):
     part = some().take(np.array([5, 2]))
-    found = again(part)
-    assert found.ids.tolist() == ["id 5", "id 2"]
-    assert found.y.tolist() == part.y.tolist()
+    copied = again(part)
+    assert copied.ids.tolist() == ["id 5", "id 2"]
+    assert copied.y.tolist() == part.y.tolist()
 
 
 def test_a_copy_of_few_records_carries_few_names():

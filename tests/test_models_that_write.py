@@ -40,12 +40,12 @@ class Logarithm(TransformerMixin, BaseEstimator):
         return self
 
     def transform(self, x):
-        found = x if self.inplace else x.copy()
-        for name in found.columns:
-            found[name] = (
-                np.log1p(np.abs(found[name])) if found[name].dtype.kind == "f" else found[name].map(self._length)
+        output = x if self.inplace else x.copy()
+        for name in output.columns:
+            output[name] = (
+                np.log1p(np.abs(output[name])) if output[name].dtype.kind == "f" else output[name].map(self._length)
             )
-        return found
+        return output
 
     def _length(self, tokens):
         tokens = tokens if self.inplace else list(tokens)
@@ -63,17 +63,17 @@ class Lower(TransformerMixin, BaseEstimator):
         return self
 
     def transform(self, x):
-        found = x if self.inplace else x.copy()
-        found[:] = [text[1:].lower() for text in found]
-        return found
+        output = x if self.inplace else x.copy()
+        output[:] = [text[1:].lower() for text in output]
+        return output
 
     def __sklearn_is_fitted__(self):
         return True
 
 
 def log1p(x, inplace=False):
-    found = np.abs(x, out=x if inplace else None)
-    return np.log1p(found, out=found)
+    change = np.abs(x, out=x if inplace else None)
+    return np.log1p(change, out=change)
 
 
 def power(writes):
@@ -108,26 +108,26 @@ def sides(x):
     return (x[:HALF], Y[:HALF]), (x[HALF:], Y[HALF:])
 
 
-def audited(name, writes, engine, folder, **more):
+def audited(name, writes, engine, folder, **options):
     """The signals and evidence of an audit, and the records as they are afterwards."""
     make, x = MODELS[name]
     x = copied(x)
     members, others = sides(x)
     model = make(writes).fit(copied(members[0]), members[1])
     gl.audit(
-        model, members, others, references=3, engine=engine, folder=folder, progress=False, attacks=["loss"], **more
+        model, members, others, references=3, engine=engine, folder=folder, progress=False, attacks=["loss"], **options
     )
     return arrays_in(folder), x
 
 
 def arrays_in(folder):
     """The bytes of all arrays in a folder, but for checksums, which hold the name of the recipe too."""
-    found = {}
+    contents = {}
     for path in sorted(folder.rglob("*.npz")):
         with np.load(path) as arrays:
             kept = {name: arrays[name].tobytes() for name in arrays.files if not name.startswith("_")}
-        found[str(path.relative_to(folder))] = kept
-    return found
+        contents[str(path.relative_to(folder))] = kept
+    return contents
 
 
 @pytest.mark.slow
@@ -139,9 +139,9 @@ def test_a_model_that_writes_on_its_input_is_audited_as_one_that_does_not(name, 
     ]
     evidence += [gl.evidence.Distilled(models=2)] if name == "function" else []
     expected, _ = audited(name, False, gl.Here(), tmp_path / "plain", evidence=evidence)
-    found, x = audited(name, True, gl.Here(), tmp_path / "writes", evidence=evidence)
-    assert {path for path in expected if expected[path] != found[path]} == set()
-    assert set(found) == set(expected)
+    written, x = audited(name, True, gl.Here(), tmp_path / "writes", evidence=evidence)
+    assert {path for path in expected if expected[path] != written[path]} == set()
+    assert set(written) == set(expected)
     before = MODELS[name][1]
     pd.testing.assert_frame_equal(pd.DataFrame(x), pd.DataFrame(before))  # what the user passed is as it was
 
@@ -149,8 +149,8 @@ def test_a_model_that_writes_on_its_input_is_audited_as_one_that_does_not(name, 
 @pytest.mark.slow
 def test_processes_pass_nothing_from_one_model_to_the_next(tmp_path):
     expected, _ = audited("power", False, gl.Here(), tmp_path / "plain", baseline=False)
-    found, _ = audited("power", True, gl.Local(2), tmp_path / "writes", baseline=False)
-    assert found == expected
+    written, _ = audited("power", True, gl.Local(2), tmp_path / "writes", baseline=False)
+    assert written == expected
 
 
 @pytest.mark.slow
@@ -165,7 +165,7 @@ def test_a_torch_module_that_writes_on_its_input(tmp_path):
         def forward(self, x):
             return self.layer(x.log1p_() if self.writes else x.log1p())
 
-    found = {}
+    by_folder = {}
     for writes in (False, True):
         torch.manual_seed(0)
         x = X.astype(np.float32)
@@ -174,9 +174,9 @@ def test_a_torch_module_that_writes_on_its_input(tmp_path):
         target = gl.torch_target(Module(writes), train=fit, recipe="the same")
         folder = tmp_path / str(writes)
         gl.audit(target, members, others, references=2, engine=gl.Here(), folder=folder, progress=False, baseline=False)
-        found[writes] = arrays_in(folder)
+        by_folder[writes] = arrays_in(folder)
         assert np.array_equal(x, X.astype(np.float32))
-    assert found[True] == found[False]
+    assert by_folder[True] == by_folder[False]
 
 
 @pytest.mark.slow
@@ -217,13 +217,13 @@ def test_a_checksum_of_records_sees_what_models_change():
     ]  # fmt: skip
     for pool in pools:
         assert spot_digest(pool) == spot_digest(pool)
-        whole = pool.take(np.arange(len(pool)))
-        x = whole.x
+        changed = pool.take(np.arange(len(pool)))
+        x = changed.x
         if isinstance(x, pd.DataFrame):
             x[x.columns[-1]] = x[x.columns[-1]].to_numpy()[::-1]
         else:
             x[:] = x[::-1].copy()
-        assert spot_digest(whole) != spot_digest(pool)
+        assert spot_digest(changed) != spot_digest(pool)
     wide = np.zeros((5000, 1000))  # more than is read: some rows are
     before = spot_digest(Data(wide, np.zeros(5000)))
     wide += 1

@@ -28,7 +28,7 @@ def complex_scores(signals):
 
 
 def worded_scores(signals):
-    return [str(one) for one in signals.target("loss")]
+    return [str(loss) for loss in signals.target("loss")]
 
 
 @pytest.mark.parametrize(
@@ -70,11 +70,11 @@ def test_a_natural_mistake_is_reported(mistake, words):
     assert str(caught.value).endswith(".")
 
 
-@pytest.mark.parametrize(("own", "kind"), [(complex_scores, "complex128"), (worded_scores, "<U")])
-def test_scores_are_numbers(own, kind):
-    words = rf"Attack '{own.__name__}' must return numbers that increase with membership\. .*{kind}"
+@pytest.mark.parametrize(("score", "kind"), [(complex_scores, "complex128"), (worded_scores, "<U")])
+def test_scores_are_numbers(score, kind):
+    words = rf"Attack '{score.__name__}' must return numbers that increase with membership\. .*{kind}"
     with pytest.raises(InputError, match=words):
-        gl.audit(MODEL, MEMBERS, OTHERS, references=0, attacks=[own])
+        gl.audit(MODEL, MEMBERS, OTHERS, references=0, attacks=[score])
 
 
 def test_features_for_a_page_are_data(tmp_path):

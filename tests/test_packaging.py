@@ -50,16 +50,16 @@ HELP = "import guestlist.cli; guestlist.cli.main(['--help'], standalone_mode=Fal
 @pytest.mark.slow
 @pytest.mark.parametrize("what", ["import guestlist", "import guestlist.cli", HELP])
 def test_an_import_and_help_load_nothing_heavy(what):
-    said = python(f"{what}; import sys; print([m for m in {HEAVY} if m in sys.modules])")
-    assert said.splitlines()[-1] == "[]"
-    assert ("Usage: " in said) == (what is HELP)
+    printed = python(f"{what}; import sys; print([m for m in {HEAVY} if m in sys.modules])")
+    assert printed.splitlines()[-1] == "[]"
+    assert ("Usage: " in printed) == (what is HELP)
 
 
 def test_every_public_name_can_be_had():
     for name in guestlist.__all__:
         assert getattr(guestlist, name) is not None
     stub = ast.parse((Path(guestlist.__file__).parent / "__init__.pyi").read_text("utf-8"))
-    named = [one.asname for line in stub.body if isinstance(line, ast.ImportFrom) for one in line.names]
+    named = [name.asname for line in stub.body if isinstance(line, ast.ImportFrom) for name in line.names]
     assert sorted(guestlist.__all__) == sorted(named)
     with pytest.raises(AttributeError, match="No guestlist attribute audti"):
         guestlist.audti  # noqa: B018

@@ -50,14 +50,14 @@ def test_one_long_text_many_times(tmp_path, small):
     several = [f"{i} " + "a" * 500 for i in range(100)] * 2 + [None]
     kept = written(tmp_path / "kept.parquet", x=pa.array(several))
     assert read_parquet(kept)["x"].tolist()[:200] == several[:200]
-    assert tables._written_out(kept, ["x"]) == sum(len(one) for one in several if one)
+    assert tables._written_out(kept, ["x"]) == sum(len(part) for part in several if part)
 
 
 def test_a_file_that_claims_more_rows_than_it_has(tmp_path):
     """The count of rows in its last part, written as other figures there are: seven bits at a time, doubled."""
     path = written(tmp_path / "claims.parquet", **{f"x{i}": np.zeros(70_000, dtype=np.int64) for i in range(50)})
-    whole = path.read_bytes()
-    path.write_bytes(whole.replace(varint(2 * 70_000), varint(2 * 1_000_000)))
+    content = path.read_bytes()
+    path.write_bytes(content.replace(varint(2 * 70_000), varint(2 * 1_000_000)))
     assert pq.read_metadata(path).num_rows == 1_000_000
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(tables, "available_memory", lambda: 100 << 20)
@@ -66,11 +66,11 @@ def test_a_file_that_claims_more_rows_than_it_has(tmp_path):
 
 
 def varint(number):
-    found = bytearray()
+    content = bytearray()
     while number > 127:
-        found.append(number & 127 | 128)
+        content.append(number & 127 | 128)
         number >>= 7
-    return bytes([*found, number])
+    return bytes([*content, number])
 
 
 def test_tables_of_an_audit_are_looked_at_too(tmp_path, small):
@@ -95,11 +95,11 @@ def test_what_fits_is_read_as_it_was(tmp_path):
 
 def test_memory_is_that_of_the_machine_or_of_the_container(tmp_path, monkeypatch):
     monkeypatch.setattr(tables, "CGROUP_LIMIT", tmp_path / "none")
-    whole = available_memory()
-    assert whole > 1 << 28
+    memory = available_memory()
+    assert memory > 1 << 28
     (tmp_path / "max").write_text("max\n")
     monkeypatch.setattr(tables, "CGROUP_LIMIT", tmp_path / "max")
-    assert available_memory() == whole
+    assert available_memory() == memory
     (tmp_path / "less").write_text("1048576\n")
     monkeypatch.setattr(tables, "CGROUP_LIMIT", tmp_path / "less")
     assert format_bytes(available_memory()) == "1 MiB"

@@ -88,7 +88,7 @@ def test_what_is_there(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("error", "said"),
+    ("error", "message"),
     [
         (PermissionError(errno.EACCES, "Permission denied", "a.csv"), "Error: Cannot open a.csv: permission denied"),
         (OSError(errno.ENOSPC, "No space", Path("a.csv")), "Error: Cannot open a.csv: the disk is full. Free some space.\n"),
@@ -97,7 +97,7 @@ def test_what_is_there(tmp_path):
         (BrokenPipeError(errno.EPIPE, "Broken pipe"), ""),
     ],
 )  # fmt: skip
-def test_the_systems_own_words_about_a_file_become_one_line(error, said):
+def test_the_systems_own_words_about_a_file_become_one_line(error, message):
     @click.group(cls=Commands)
     def group(): ...
 
@@ -106,9 +106,9 @@ def test_the_systems_own_words_about_a_file_become_one_line(error, said):
         raise error
 
     result = CliRunner().invoke(group, ["fails"])
-    if said is None:
+    if message is None:
         assert result.exception is error
     else:
-        assert result.stderr.startswith(said)
-        assert result.exit_code == (2 if said else 1)
-        assert result.stderr.count("\n") == bool(said)
+        assert result.stderr.startswith(message)
+        assert result.exit_code == (2 if message else 1)
+        assert result.stderr.count("\n") == bool(message)

@@ -61,9 +61,9 @@ class AppearanceOrder(RandomForestClassifier):
 
     def predict_proba(self, x):
         self.classes_ = self.sorted_
-        found = super().predict_proba(x)[:, self.where_]
+        probability = super().predict_proba(x)[:, self.where_]
         self.classes_ = self.order_
-        return found
+        return probability
 
 
 def test_references_columns_are_read_from_the_fitted_clone(blobs):
@@ -119,14 +119,14 @@ def test_the_signals_of_another_model_are_refused_even_if_the_answers_are_gone(t
 
 
 def test_a_model_is_called_unusual_only_beyond_the_prediction_interval():
-    place = SameRecipe(Estimate(0.7, 0.6, 0.8), tuple(0.7 + 0.01 * np.sin(np.arange(32))), 0.0)
-    low, high = place.prediction_interval.low, place.prediction_interval.high
-    assert low < min(place.aucs) < max(place.aucs) < high
-    assert "leaks more than expected" in compare_with_recipe(high + 1e-6, place, "others")
-    assert "leaks less than expected" in compare_with_recipe(low - 1e-6, place, "others")
-    assert "about as much as expected" in compare_with_recipe(0.7, place, "others")
+    same_recipe = SameRecipe(Estimate(0.7, 0.6, 0.8), tuple(0.7 + 0.01 * np.sin(np.arange(32))), 0.0)
+    low, high = same_recipe.prediction_interval.low, same_recipe.prediction_interval.high
+    assert low < min(same_recipe.aucs) < max(same_recipe.aucs) < high
+    assert "leaks more than expected" in compare_with_recipe(high + 1e-6, same_recipe, "others")
+    assert "leaks less than expected" in compare_with_recipe(low - 1e-6, same_recipe, "others")
+    assert "about as much as expected" in compare_with_recipe(0.7, same_recipe, "others")
     for aucs in ((0.7,) * 32, (0.7, 0.8)):
-        assert "cannot be computed" in compare_with_recipe(0.9, replace(place, aucs=aucs), "others")
+        assert "cannot be computed" in compare_with_recipe(0.9, replace(same_recipe, aucs=aucs), "others")
 
 
 @pytest.mark.parametrize(
@@ -219,7 +219,7 @@ def test_an_interval_that_cannot_be_had_stops_the_growing():
     from guestlist._collect import grow_references
 
     results = object()
-    assert grow_references(lambda count: results, lambda found: float("nan"), UntilWidth(0.1)) is results
+    assert grow_references(lambda count: results, lambda results_: float("nan"), UntilWidth(0.1)) is results
 
 
 @pytest.mark.slow

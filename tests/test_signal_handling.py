@@ -63,16 +63,16 @@ def test_handlers_are_set_where_there_is_none_and_restored():
 
 
 def test_in_another_thread_it_does_nothing():
-    found = []
+    entered = []
 
     def work():
         with stoppable(), preserve_handlers():
-            found.append(True)
+            entered.append(True)
 
     thread = threading.Thread(target=work)
     thread.start()
     thread.join()
-    assert found == [True]
+    assert entered == [True]
 
 
 SCRIPT = """

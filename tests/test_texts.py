@@ -57,11 +57,11 @@ FORMS = {
 @pytest.mark.parametrize("form", FORMS)
 def test_every_form_of_texts_is_one_audit(model, form):
     (x, y), (x_out, y_out) = texts(60, 1), texts(50, 2)
-    found = prepare(model, (FORMS[form](x), y), (FORMS[form](x_out), y_out))
+    prepared = prepare(model, (FORMS[form](x), y), (FORMS[form](x_out), y_out))
     expected = prepare(model, (x, y), (x_out, y_out))
-    assert list(found.pool.x) == list(expected.pool.x)
-    assert fingerprint(found.pool, found.hashes) == fingerprint(expected.pool, expected.hashes)
-    assert found.twins == expected.twins
+    assert list(prepared.pool.x) == list(expected.pool.x)
+    assert fingerprint(prepared.pool, prepared.hashes) == fingerprint(expected.pool, expected.hashes)
+    assert prepared.twins == expected.twins
 
 
 @pytest.mark.slow
@@ -197,9 +197,9 @@ def test_different_words_in_one_set_are_detected_without_the_model():
     def told(often: int, table: bool) -> float:
         sides = [texts(100, 5), texts(100, 6, often=often)]
         x = np.array(sides[0][0] + sides[1][0], dtype=object)
-        given = pd.DataFrame({"t": x, "n": np.ones(200)}) if table else x
+        frame = pd.DataFrame({"t": x, "n": np.ones(200)}) if table else x
         y, member = np.concatenate([side[1] for side in sides]), np.repeat([True, False], 100)
-        return evaluate_baseline(given, y, member, rng=np.random.default_rng(0)).p_value
+        return evaluate_baseline(frame, y, member, rng=np.random.default_rng(0)).p_value
 
     assert told(0, table=False) > 0.05
     assert told(60, table=True) <= 0.01
@@ -215,23 +215,23 @@ def test_a_text_with_a_word_changed_is_a_near_twin():
 
 def test_a_share_of_the_words_is_drawn_again():
     x = np.array([*texts(200, 1)[0], None], dtype=object)
-    found = perturbed(x, np.arange(201), column_scales(x), np.random.default_rng(0), noise=0.25, flips=0.25)
-    assert found.shape == x.shape
-    assert found[-1] is None or pd.isna(found[-1])
+    changed = perturbed(x, np.arange(201), column_scales(x), np.random.default_rng(0), noise=0.25, flips=0.25)
+    assert changed.shape == x.shape
+    assert changed[-1] is None or pd.isna(changed[-1])
     kept = [
         a == b
-        for one, two in zip(x[:-1], found[:-1], strict=True)
-        for a, b in zip(one.split(), two.split(), strict=True)
+        for text, two in zip(x[:-1], changed[:-1], strict=True)
+        for a, b in zip(text.split(), two.split(), strict=True)
     ]
     assert 0.7 < np.mean(kept) < 0.8  # a word is drawn as itself once in a hundred times
-    assert {word for text in found[:-1] for word in text.split()} <= set(WORDS)
+    assert {word for text in changed[:-1] for word in text.split()} <= set(WORDS)
 
 
 def test_grams_are_counts_of_three_letters():
     """Against the plain count: texts that share no sequence of letters are at right angles, up to collisions."""
     x = texts(40, 1)[0]
-    found = grams([*x, "", None])
-    assert (found[-1] == 0).all()
+    computed = grams([*x, "", None])
+    assert (computed[-1] == 0).all()
 
     def counted(text):
         padded = f" {text} "
@@ -239,7 +239,7 @@ def test_grams_are_counts_of_three_letters():
 
     counts = pd.DataFrame([counted(text) for text in x]).fillna(0).to_numpy()
     counts = counts / np.linalg.norm(counts, axis=1, keepdims=True)
-    off = (found[:40] @ found[:40].T - counts @ counts.T)[np.triu_indices(40, 1)]
+    off = (computed[:40] @ computed[:40].T - counts @ counts.T)[np.triu_indices(40, 1)]
     assert abs(off.mean()) < 0.05  # all pairs share the same collisions
     assert off.std() < 0.1  # 1 / sqrt(192) is .07
 

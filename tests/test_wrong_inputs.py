@@ -75,9 +75,9 @@ def test_an_index_of_several_levels_names_the_records():
 
 def test_damaged_parquet_and_empty_labels(tmp_path):
     TABLE.to_parquet(tmp_path / "t.parquet")
-    whole = (tmp_path / "t.parquet").read_bytes()
-    for cut in (len(whole) - 9, len(whole) // 2, 4):
-        (tmp_path / "t.parquet").write_bytes(whole[:cut] + b"\xff" * 9 + whole[cut + 9 :])
+    content = (tmp_path / "t.parquet").read_bytes()
+    for cut in (len(content) - 9, len(content) // 2, 4):
+        (tmp_path / "t.parquet").write_bytes(content[:cut] + b"\xff" * 9 + content[cut + 9 :])
         with pytest.raises(InputError, match=r"t.parquet as parquet|no column"):
             as_data(tmp_path / "t.parquet", side="members", label="y nowhere")
     (tmp_path / "p.csv").write_text("p_0,p_1,label,member\n0.1,0.9,,1\n0.5,0.5,1,0\n")
@@ -119,8 +119,8 @@ def test_arguments_give_plain_values():
 
 def test_edited_json_is_refused_by_the_types_of_its_values():
     verdict = Verdict(Limit(0.5, "tpr", 0.1), "loss", Estimate(0.1, math.nan, 0.3), True, 0.2, None, ("a",))
-    kept = to_json(verdict)
-    assert to_json(from_json(Verdict, kept)) == kept
+    document = to_json(verdict)
+    assert to_json(from_json(Verdict, document)) == document
     for key, value in [
         ("attack", 5),
         ("passed", "yes"),
@@ -130,12 +130,12 @@ def test_edited_json_is_refused_by_the_types_of_its_values():
         ("limit", []),
     ]:
         with pytest.raises(ValueError, match=r"found .* instead of"):
-            from_json(Verdict, {**kept, key: value})
+            from_json(Verdict, {**document, key: value})
     for wrong in ([0.1, 0.2], [0.1, 0.2, "x"], 5, {"value": 1}, [True, 0, 1]):
         with pytest.raises(ValueError, match="found"):
-            from_json(Verdict, {**kept, "estimate": wrong})
-    for measure, said in (("size", "to be 'auc'"), (5, "found int instead of str")):
-        with pytest.raises(ValueError, match=said):
+            from_json(Verdict, {**document, "estimate": wrong})
+    for measure, message in (("size", "to be 'auc'"), (5, "found int instead of str")):
+        with pytest.raises(ValueError, match=message):
             from_json(Limit, {"maximum": 0.5, "measure": measure})
 
 
@@ -144,21 +144,21 @@ def test_names_speak_neither_to_a_terminal_nor_to_a_spreadsheet():
         single_line("a\x1b]0;title\x07\nb\u202e")
         == "a\N{REPLACEMENT CHARACTER}]0;title\N{REPLACEMENT CHARACTER} b\N{REPLACEMENT CHARACTER}"
     )
-    found = for_spreadsheets(pd.DataFrame({"=x": ["@sum", "-1", "Ada"], "n": [-1, 2, 3]}))
-    assert found.to_csv(index=False).splitlines() == ["'=x,n", "'@sum,-1", "-1,2", "Ada,3"]
+    safe = for_spreadsheets(pd.DataFrame({"=x": ["@sum", "-1", "Ada"], "n": [-1, 2, 3]}))
+    assert safe.to_csv(index=False).splitlines() == ["'=x,n", "'@sum,-1", "-1,2", "Ada,3"]
     cells = pd.DataFrame({"cell": FORMULAS + NO_FORMULAS})
-    assert for_spreadsheets(cells)["cell"].tolist() == [f"'{one}" for one in FORMULAS] + NO_FORMULAS
+    assert for_spreadsheets(cells)["cell"].tolist() == [f"'{formula}" for formula in FORMULAS] + NO_FORMULAS
 
 
 def test_the_lowest_versions_are_named_and_safe():
-    pins = dict(lowest(one).split("==") for one in requirements())
+    pins = dict(lowest(requirement).split("==") for requirement in requirements())
     assert all(version[0].isdigit() for version in pins.values())
     numbers = {name: tuple(map(int, version.split("."))) for name, version in pins.items()}
     assert numbers["pyarrow"] >= (14, 0, 1)  # a table of 14.0.0 runs code: CVE-2023-47248
     assert numbers["skops"] >= (0, 13)  # below it one way to load a model fell back to a pickle: CVE-2025-54886
     with open(Path(__file__).parents[1] / "pyproject.toml", "rb") as file:
-        said = tomllib.load(file)["project"]["classifiers"]
-    assert {f"Programming Language :: Python :: 3.{minor}" for minor in (11, 12, 13)} <= set(said)
+        classifiers = tomllib.load(file)["project"]["classifiers"]
+    assert {f"Programming Language :: Python :: 3.{minor}" for minor in (11, 12, 13)} <= set(classifiers)
 
 
 def test_distances_and_their_models_are_reported(tmp_path):
@@ -186,11 +186,13 @@ def test_edited_results_are_refused(tmp_path):
 def test_errors_say_what_is_not_a_number_and_not_what_is_no_number():
     """``There is no file`` is said of what is missing; what is there and something else ``is not a`` number, or archive."""
     odd = re.compile(r"(?<!here )\b(is|are) no (?!more|longer|smaller)")
-    found = []
+    odd_texts = []
     for path in sorted(Path(gl.__file__).parent.rglob("*.py")):
         for raised in (node for node in ast.walk(ast.parse(path.read_text("utf-8"))) if isinstance(node, ast.Raise)):
             texts = [
-                one.value for one in ast.walk(raised) if isinstance(one, ast.Constant) and isinstance(one.value, str)
+                node.value
+                for node in ast.walk(raised)
+                if isinstance(node, ast.Constant) and isinstance(node.value, str)
             ]
-            found += [f"{path.name}: {text}" for text in texts if odd.search(text)]
-    assert not found
+            odd_texts += [f"{path.name}: {text}" for text in texts if odd.search(text)]
+    assert not odd_texts

@@ -119,18 +119,22 @@ def check_commands() -> None:
 
     from guestlist.cli import main
 
-    names = [f"{name} {sub}".strip() for name, one in main.commands.items() for sub in getattr(one, "commands", [""])]
+    names = [
+        f"{name} {sub}".strip() for name, command in main.commands.items() for sub in getattr(command, "commands", [""])
+    ]
     assert sorted(names) == sorted(COMMANDS), "every command has an example"
     for name, examples in COMMANDS.items():
         result = CliRunner().invoke(main, [*name.split(), "--help"])
         assert result.exit_code == 0, (name, result.output)
         for arguments, status, part in examples:
-            found = CliRunner().invoke(main, [*name.split(), *arguments.split()])
-            told = f"guestlist {name} {arguments}: status {found.exit_code}\n{found.output}"
-            assert found.exception is None or isinstance(found.exception, SystemExit), told + repr(found.exception)
-            assert status is None or found.exit_code == status, told
-            assert part in found.output, told
-            assert "Traceback" not in found.output, told
+            computed = CliRunner().invoke(main, [*name.split(), *arguments.split()])
+            description = f"guestlist {name} {arguments}: status {computed.exit_code}\n{computed.output}"
+            assert computed.exception is None or isinstance(computed.exception, SystemExit), description + repr(
+                computed.exception
+            )
+            assert status is None or computed.exit_code == status, description
+            assert part in computed.output, description
+            assert "Traceback" not in computed.output, description
         if name == "audit":
             shutil.copytree("audit", "again")
 

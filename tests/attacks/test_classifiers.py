@@ -20,31 +20,31 @@ def test_log_odds_are_those_of_the_definition():
 
 
 def test_log_odds_keep_their_digits_where_a_model_is_sure():
-    found = class_log_odds(np.array([[-1e-12, -27.6], [0.0, -900.0]]))
-    np.testing.assert_allclose(found, [[27.6, -27.6], [LARGEST_LOG_ODDS, -LARGEST_LOG_ODDS]], rtol=1e-6)
+    log_odds = class_log_odds(np.array([[-1e-12, -27.6], [0.0, -900.0]]))
+    np.testing.assert_allclose(log_odds, [[27.6, -27.6], [LARGEST_LOG_ODDS, -LARGEST_LOG_ODDS]], rtol=1e-6)
 
 
 def test_features_put_the_true_class_first():
     log_p, labels = np.log(np.array([[0.5, 0.2, 0.3], [0.1, 0.7, 0.2]])), np.array([1, 2])
     odds = class_log_odds(log_p)
     np.testing.assert_array_equal(sorted_features(log_p, labels), [odds[0, [1, 0, 2]], odds[1, [2, 1, 0]]])
-    found = labelled_features(log_p, labels)
-    np.testing.assert_array_equal(found[:, 0], [odds[0, 1], odds[1, 2]])
-    np.testing.assert_array_equal(found[:, 1:4], odds)
-    np.testing.assert_array_equal(found[:, 4:], [[0, 1, 0], [0, 0, 1]])
+    features = labelled_features(log_p, labels)
+    np.testing.assert_array_equal(features[:, 0], [odds[0, 1], odds[1, 2]])
+    np.testing.assert_array_equal(features[:, 1:4], odds)
+    np.testing.assert_array_equal(features[:, 4:], [[0, 1, 0], [0, 0, 1]])
 
 
 def test_hashes_follow_the_rows_and_see_every_part_of_them():
     rng = np.random.default_rng(0)
     rows, labels = rng.normal(size=(500, 3)), rng.integers(3, size=500)
-    found, order = hashes(rows, labels), rng.permutation(500)
-    np.testing.assert_array_equal(hashes(rows[order], labels[order]), found[order])
-    assert len(set(found)) == 500
+    digests, order = hashes(rows, labels), rng.permutation(500)
+    np.testing.assert_array_equal(hashes(rows[order], labels[order]), digests[order])
+    assert len(set(digests)) == 500
     for column in range(3):
         changed = rows.copy()
         changed[:, column] = np.nextafter(rows[:, column].astype(np.float32), np.inf)
-        assert (hashes(changed, labels) != found).all()
-    assert (hashes(rows, labels + 1) != found).all()
+        assert (hashes(changed, labels) != digests).all()
+    assert (hashes(rows, labels + 1) != digests).all()
 
 
 def test_a_part_of_the_rows_is_a_fair_draw():

@@ -26,7 +26,7 @@ def slowly(names, rule, signals):
     values = {name: matrix[1:] for name, matrix in signals.values.items()}
     stand_ins = Rotation(values, signals.reference_member, signals.labels)
     models, records = signals.reference_member.shape
-    own = [np.round(ATTACKS[name].score(signals), 9) for name in names]  # what is equal but for rounding is equal
+    computed = [np.round(ATTACKS[name].score(signals), 9) for name in names]  # what is equal but for rounding is equal
     theirs = [[np.round(ATTACKS[name].score(stand_ins.facing(k)), 9) for k in range(models)] for name in names]
     cells = [(k, i) for k in range(models) for i in range(records) if not signals.reference_member[k, i]]
 
@@ -43,7 +43,7 @@ def slowly(names, rule, signals):
     def levels(values, more):
         return joint([np.nan if np.isnan(v) else level(a, v, more) for a, v in enumerate(values)])
 
-    target = np.array([levels([scores[i] for scores in own], 1) for i in range(records)])
+    target = np.array([levels([scores[i] for scores in computed], 1) for i in range(records)])
     stand_in = [levels([theirs[a][k][i] for a in range(len(names))], 0) for k, i in cells]
     stand_in = [p for p in stand_in if not np.isnan(p)]
     p_value = [np.nan if np.isnan(p) else (1 + sum(m <= p for m in stand_in)) / (1 + len(stand_in)) for p in target]
@@ -54,10 +54,10 @@ def slowly(names, rule, signals):
 @pytest.mark.parametrize("names", [("loss", "shadow"), NAMES, (*NAMES, "difficulty")])
 def test_equal_to_the_slow_version(rule, names):
     signals, _ = target_of(awkward_simulation(records=20, models=6))
-    one = combined(names, rule)
+    scores = combined(names, rule)
     score, p_value = slowly(names, rule, signals)
-    np.testing.assert_allclose(one(signals), score, rtol=1e-12)
-    np.testing.assert_allclose(one.p_value(signals), p_value, rtol=1e-12)
+    np.testing.assert_allclose(scores(signals), score, rtol=1e-12)
+    np.testing.assert_allclose(scores.p_value(signals), p_value, rtol=1e-12)
     assert np.isnan(score).any()  # or else nothing was missing
 
 
@@ -73,24 +73,24 @@ def test_scores_rise_with_membership(rule):
 @pytest.mark.parametrize("design", DESIGNS)
 def test_no_advantage_where_there_is_no_leak(design):
     for rule in RULES:
-        found = []
+        mean_aucs = []
         for seed in range(24):
             world = noise_simulation(records=100, models=6, seed=seed, log_deviation_sd=0.5, design=DESIGNS[design])
-            found.append(aucs(score_every_target(combined(NAMES, rule).attack, world), world.member).mean())
-        assert np.std(found, ddof=1) < 0.04  # or else the next line could not fail
-        assert abs(np.mean(found) - 0.5) < 4 * np.std(found, ddof=1) / np.sqrt(len(found)), rule
+            mean_aucs.append(aucs(score_every_target(combined(NAMES, rule).attack, world), world.member).mean())
+        assert np.std(mean_aucs, ddof=1) < 0.04  # or else the next line could not fail
+        assert abs(np.mean(mean_aucs) - 0.5) < 4 * np.std(mean_aucs, ddof=1) / np.sqrt(len(mean_aucs)), rule
 
 
 @pytest.mark.parametrize("rule", RULES)
 def test_the_order_of_records_and_references_is_irrelevant(rule):
     signals, _ = target_of(awkward_simulation(records=100, models=9))
-    one, rng = combined(NAMES, rule), np.random.default_rng(1)
+    scores, rng = combined(NAMES, rule), np.random.default_rng(1)
     order = rng.permutation(100)
-    np.testing.assert_allclose(one(signals.take(order)), one(signals)[order], rtol=1e-10)
+    np.testing.assert_allclose(scores(signals.take(order)), scores(signals)[order], rtol=1e-10)
     models = rng.permutation(8)
     values = {key: matrix[np.r_[0, 1 + models]] for key, matrix in signals.values.items()}
     np.testing.assert_allclose(
-        one(Signals(values, signals.reference_member[models], signals.labels)), one(signals), rtol=1e-10
+        scores(Signals(values, signals.reference_member[models], signals.labels)), scores(signals), rtol=1e-10
     )
 
 
@@ -101,9 +101,9 @@ def test_the_false_positive_rate_is_that_of_the_combination(rule):
     alpha, joint, raw = 0.05, [], []
     for seed in range(40):
         signals = noise_simulation(records=500, models=17, seed=seed).facing(0)
-        one = combined(["loss", "difficulty_offline"], rule)
-        joint.append((one.p_value(signals) <= alpha).mean())
-        raw.append((np.exp(-one(signals)) <= alpha).mean())
+        scores = combined(["loss", "difficulty_offline"], rule)
+        joint.append((scores.p_value(signals) <= alpha).mean())
+        raw.append((np.exp(-scores(signals)) <= alpha).mean())
     error = np.std(joint, ddof=1) / np.sqrt(len(joint))
     assert error < 0.002
     assert abs(np.mean(joint) - alpha) < 4 * error
@@ -118,13 +118,14 @@ def test_an_attack_combined_with_itself_ranks_as_it_does_alone(rule):
     world = gaussian_simulation(1.0, records=400, models=17)
     signals = world.facing(0)
     alone, stand_ins = ATTACKS["loss"].score(signals), world.take(np.arange(1, 17))
-    found = combined(["loss", "loss"], rule)(signals)
+    combined_scores = combined(["loss", "loss"], rule)(signals)
     np.testing.assert_allclose(
-        np.exp(-found), conformal_p_values(alone, score_every_target(ATTACKS["loss"], stand_ins)[~stand_ins.member])
+        np.exp(-combined_scores),
+        conformal_p_values(alone, score_every_target(ATTACKS["loss"], stand_ins)[~stand_ins.member]),
     )
     order = np.argsort(alone)
-    assert (np.diff(found[order]) >= 0).all()
-    assert len(np.unique(found)) > 300
+    assert (np.diff(combined_scores[order]) >= 0).all()
+    assert len(np.unique(combined_scores)) > 300
 
 
 def test_a_missing_score_is_no_vote_but_breaks_an_intersection():

@@ -131,11 +131,11 @@ def test_no_advantage_of_a_classifier_where_there_is_no_leak(name, design, simul
 
 def test_a_design_of_exact_halves_makes_attacks_see_what_is_not_there():
     """Why such designs are not offered: the references that remain tell whether the target is one of the half."""
-    found = []
+    mean_aucs = []
     for seed in range(20):
         world = noise_simulation(records=400, models=8, seed=seed, design=exactly_half)
-        found.append(aucs(ATTACKS["lira_record"].score(world), world.member).mean())
-    assert np.mean(found) < 0.45
+        mean_aucs.append(aucs(ATTACKS["lira_record"].score(world), world.member).mean())
+    assert np.mean(mean_aucs) < 0.45
 
 
 @pytest.mark.slow
@@ -214,5 +214,5 @@ def test_without_its_evidence_an_attack_says_how_to_get_it(name):
         attack.score(bare)
 
 
-def assert_same(found: np.ndarray, expected: np.ndarray) -> None:
-    np.testing.assert_allclose(found, expected, rtol=1e-10, atol=1e-10)
+def assert_same(computed: np.ndarray, expected: np.ndarray) -> None:
+    np.testing.assert_allclose(computed, expected, rtol=1e-10, atol=1e-10)

@@ -66,12 +66,12 @@ def test_lira_tends_to_the_best_possible_auc(name, shift):
 
 def _tpr(name: str, world, fpr: float = 0.001, targets: int = 25) -> float:
     """Mean TPR over some of the targets."""
-    found = []
+    aucs_by_seed = []
     for scores, member in list(zip(ATTACKS[name].score(world), world.member, strict=True))[:targets]:
         scored = ~np.isnan(scores)
         outside = np.sort(scores[~member & scored])
-        found.append((scores[member & scored] > outside[-1 - int(fpr * len(outside))]).mean())
-    return float(np.mean(found))
+        aucs_by_seed.append((scores[member & scored] > outside[-1 - int(fpr * len(outside))]).mean())
+    return float(np.mean(aucs_by_seed))
 
 
 @pytest.mark.slow
@@ -101,10 +101,10 @@ def test_the_prior_of_variances_is_recovered_where_there_is_one(shape):
 def test_a_trend_is_followed_and_ends_level():
     rng = np.random.default_rng(0)
     at = rng.uniform(-3, 3, 4000)
-    found = trend(at, np.sin(at) + rng.normal(0, 0.1, 4000), at < 2)
+    fitted = trend(at, np.sin(at) + rng.normal(0, 0.1, 4000), at < 2)
     within = (at > -2.8) & (at < 1.8)
-    np.testing.assert_allclose(found[within], np.sin(at[within]), atol=0.06)
-    assert np.ptp(found[at > 2]) == 0  # nothing is known there
+    np.testing.assert_allclose(fitted[within], np.sin(at[within]), atol=0.06)
+    assert np.ptp(fitted[at > 2]) == 0  # nothing is known there
 
 
 def test_equal_records_and_few_of_them_have_a_level_trend():
@@ -196,8 +196,8 @@ def test_a_probability_of_0_stands_for_half_a_step_in_ratios_too(name):
     steps, labels = rng.integers(0, 11, (400, 3)) / 10, np.zeros(400, int)
     answers = np.stack([np.stack([p, 1 - p], axis=1) for p in steps.T])  # ten trees each
     scale = Probabilities().resolved(answers[0], labels)
-    said = [scale.signals(one, labels) for one in answers]
-    values = {signal: np.stack([one[signal] for one in said]) for signal in said[0]}
+    signals = [scale.signals(answer, labels) for answer in answers]
+    values = {signal: np.stack([of_model[signal] for of_model in signals]) for signal in signals[0]}
     scores = ATTACKS[name].score(Signals(values, np.array([[True], [False]]) ^ (np.arange(400) % 2 == 0), labels))
     both = (steps[:, 1:] == 0).all(axis=1)
     assert both.sum() > 1
@@ -212,8 +212,8 @@ def test_a_target_s_probability_of_0_has_the_ratio_0_of_the_formula(name):
     steps, labels = rng.integers(0, 6, (400, 9)) / 5, np.zeros(400, int)
     answers = np.stack([np.stack([p, 1 - p], axis=1) for p in steps.T])
     scale = Probabilities().resolved(answers[0], labels)
-    said = [scale.signals(one, labels) for one in answers]
-    values = {signal: np.stack([one[signal] for one in said]) for signal in said[0]}
+    signals = [scale.signals(answer, labels) for answer in answers]
+    values = {signal: np.stack([of_model[signal] for of_model in signals]) for signal in signals[0]}
     view = Signals(values, np.arange(8)[:, None] % 2 == (np.arange(400) % 2), labels)
     inside, outside = view.inside("p_y").mean, view.outside("p_y").mean
     a = tuned_a(view)[0]

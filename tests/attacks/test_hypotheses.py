@@ -36,11 +36,11 @@ def awkward_signals(seed: int, models: int = 9) -> Signals:
         ModelsView({name: matrix[1:] for name, matrix in world.values.items()}, world.member[1:])
         for world in worlds[1:]
     )
-    nobody = np.zeros_like(left_out.member)
+    no_members = np.zeros_like(left_out.member)
     unasked = np.arange(60) % 5 == 0  # records that were not chosen
     chosen = {name: np.where(unasked, np.nan, matrix) for name, matrix in left_out.values.items()}
     population = np.random.default_rng(seed).random(60) < 0.3
-    evidence = Evidence({"distilled": distilled, "left_out": ModelsView(chosen, nobody)})
+    evidence = Evidence({"distilled": distilled, "left_out": ModelsView(chosen, no_members)})
     labels = np.random.default_rng(seed).integers(0, 3, 60)
     labels[5] = 3  # alone in its class, and all references trained on it
     return replace(worlds[0].facing(0), labels=labels, evidence=evidence, population=population)

@@ -47,10 +47,10 @@ def test_scores_rise_with_membership_and_are_those_of_the_function(name):
 @pytest.mark.slow
 @pytest.mark.parametrize("name", NAMES)
 def test_no_advantage_where_membership_is_noise(name):
-    found = [
+    aucs = [
         auc(ATTACKS[name].score(signals), truth).value for signals, truth in (world(s, noise=True) for s in range(40))
     ]
-    assert abs(np.mean(found) - 0.5) < 4 * np.std(found) / np.sqrt(len(found)) + 1e-3
+    assert abs(np.mean(aucs) - 0.5) < 4 * np.std(aucs) / np.sqrt(len(aucs)) + 1e-3
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -55,13 +55,13 @@ class Run(NamedTuple):
 
 def gaussian() -> Run:
     world = gaussian_simulation(1.0, records=800, models=33, log_deviation_sd=0.3)
-    asked = np.arange(800) < 600
+    evaluated = np.arange(800) < 600
     # Population records are none of the target's members: their answers are drawn from a model without them.
     values = {name: matrix.copy() for name, matrix in world.values.items()}
-    values["margin"][0, ~asked] -= 1.0 * world.member[0, ~asked]
+    values["margin"][0, ~evaluated] -= 1.0 * world.member[0, ~evaluated]
     values["p_y"][0] = 1 / (1 + np.exp(-values["margin"][0]))
     values["loss"][0] = -np.log(values["p_y"][0])
-    return Run(replace(world, values=values).facing(0), asked, world.member[0, asked])
+    return Run(replace(world, values=values).facing(0), evaluated, world.member[0, evaluated])
 
 
 def trained(folder) -> Run:
@@ -107,8 +107,8 @@ def test_offline_lira_ranks_by_any_one_variance_alike(run):
     chosen = ~signals.reference_member
     kinds = [papers.one_variance(margins[1], chosen, kind) for kind in ("fixed", "pooled")]
     assert kinds[0] > 1.2 * kinds[1]
-    theirs = papers.lira_offline(*margins, "fixed")[run.asked]
-    assert run.figures("lira_offline_pooled") == pytest.approx(figures(theirs, run.member), abs=1e-9)
+    expected = papers.lira_offline(*margins, "fixed")[run.asked]
+    assert run.figures("lira_offline_pooled") == pytest.approx(figures(expected, run.member), abs=1e-9)
 
 
 def counts(run, name, gamma) -> tuple[np.ndarray, int]:
@@ -133,13 +133,13 @@ def test_rmia_reaches_what_the_paper_s_count_reaches(run, name, gamma):
     assert (np.diff(count[order]) >= 0).all(), "the count never falls where our score rises"
     member = run.member
     tied = (count[member][:, None] == count[~member][None]).mean()
-    found = run.figures(name)
+    metrics = run.figures(name)
     expected = papers.auc(count, member)
     assert 0.55 < expected < 1
-    assert found[0] == pytest.approx(expected, abs=tied / 2 + 1e-12)
+    assert metrics[0] == pytest.approx(expected, abs=tied / 2 + 1e-12)
     if gamma == 1:
-        assert found[0] == pytest.approx(expected, abs=1 / z)
-    for fpr, tpr in zip(FPRS, found[1:], strict=True):
+        assert metrics[0] == pytest.approx(expected, abs=1 / z)
+    for fpr, tpr in zip(FPRS, metrics[1:], strict=True):
         stair = papers.threshold(count, member, fpr)
         above, up_to = (count > stair)[member].mean(), (count >= stair)[member].mean()
         assert above - 1e-9 <= tpr <= up_to + 1e-9, "the stair at the threshold is all that they can differ by"

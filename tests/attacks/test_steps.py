@@ -16,12 +16,14 @@ from guestlist.models.scales import smallest_answer
 def test_half_a_step_for_zero_makes_lira_work_on_a_forest():
     x, y = load_digits(return_X_y=True)
     member = np.random.default_rng(0).random((17, len(y))) < 0.5
-    said = [RandomForestClassifier(50, random_state=k).fit(x[m], y[m]).predict_proba(x) for k, m in enumerate(member)]
+    probabilities = [
+        RandomForestClassifier(50, random_state=k).fit(x[m], y[m]).predict_proba(x) for k, m in enumerate(member)
+    ]
 
     def scores(smallest):
-        values = np.stack([signals_of_probabilities(p, y, smallest)["margin"] for p in said])
+        values = np.stack([signals_of_probabilities(p, y, smallest)["margin"] for p in probabilities])
         return ATTACKS["lira_pooled"].score(Signals({"margin": values}, member[1:], y))
 
-    literal, careful = scores(1e-30), scores(smallest_answer(said[0]))
+    literal, careful = scores(1e-30), scores(smallest_answer(probabilities[0]))
     assert auc(careful, member[0]).low > auc(literal, member[0]).high
     assert tpr_at_fpr(careful, member[0], 0.01).value > 3 * tpr_at_fpr(literal, member[0], 0.01).value

@@ -23,21 +23,21 @@ def test_leaving_each_block_out_equals_choosing_without_it(digits, shift, chunk)
     for points in (3, 50, 1000):
         block, member = rng.integers(0, 6, points), rng.random(points) < 0.4
         scores = np.round(rng.normal(size=points) + shift * member, digits)
-        found = leave_block_out_thresholds(scores, member, block, 6, chunk=chunk)
+        thresholds = leave_block_out_thresholds(scores, member, block, 6, chunk=chunk)
         for b in range(6):
             others = block != b
             both = member[others].any() and not member[others].all()
             expected = best_threshold(scores[others], member[others]) if both else np.nan
-            np.testing.assert_array_equal(found[b], expected)
+            np.testing.assert_array_equal(thresholds[b], expected)
 
 
 def test_infinite_scores_are_tied_with_each_other():
     scores = np.array([np.inf, np.inf, 1.0, -np.inf, -np.inf, 0.0])
     member = np.array([True, False, True, False, True, False])
-    found = leave_block_out_thresholds(scores, member, np.arange(6), 6, chunk=1)
+    thresholds = leave_block_out_thresholds(scores, member, np.arange(6), 6, chunk=1)
     for b in range(6):
         others = np.arange(6) != b
-        np.testing.assert_array_equal(found[b], best_threshold(scores[others], member[others]))
+        np.testing.assert_array_equal(thresholds[b], best_threshold(scores[others], member[others]))
 
 
 def test_no_points_give_no_threshold():
@@ -55,9 +55,9 @@ def test_no_threshold_on_the_loss_beats_the_optimal_one(shift, seed):
     signals, member = target_of(gaussian_simulation(shift, records=200, models=5, seed=seed))
     best = _own_figures("optimal_threshold", signals, member)
     for name in ("average_threshold", "loss"):
-        found = _own_figures(name, signals, member)
-        assert found.auc == best.auc
-        assert found.balanced_accuracy.value <= best.balanced_accuracy.value
+        metrics = _own_figures(name, signals, member)
+        assert metrics.auc == best.auc
+        assert metrics.balanced_accuracy.value <= best.balanced_accuracy.value
 
 
 def test_the_average_is_that_of_references_on_their_own_members():
@@ -99,18 +99,18 @@ def test_the_best_threshold_of_very_many_points_is_that_of_all_at_once(monkeypat
         values[0, :3], member[0, :3] = (0.0, -0.0, np.inf), (True, False, True)
         group = rng.integers(0, 3, 60)
         for sign in (1, -1):
-            found = group_thresholds(values, member, group, 3, sign)
+            thresholds = group_thresholds(values, member, group, 3, sign)
             parts = [group == number for number in range(3)] + [np.ones(60, dtype=bool)]
             every = [best_threshold(sign * values[:, part].ravel(), member[:, part].ravel()) for part in parts]
-            assert found.tolist() == every
+            assert thresholds.tolist() == every
 
 
 def test_very_many_points_of_one_kind_have_no_threshold(monkeypatch):
     monkeypatch.setattr("guestlist._kernels.thresholds.MANY", 0)
     everyone = np.ones((2, 5), dtype=bool)
     everyone[:, 2] = False
-    found = group_thresholds(np.ones((2, 5)), everyone, np.array([0, 0, 1, 1, 3]), 4, 1)
-    np.testing.assert_array_equal(found, [np.nan, 1.0, np.nan, np.nan, 1.0])
+    thresholds = group_thresholds(np.ones((2, 5)), everyone, np.array([0, 0, 1, 1, 3]), 4, 1)
+    np.testing.assert_array_equal(thresholds, [np.nan, 1.0, np.nan, np.nan, 1.0])
 
 
 @pytest.mark.parametrize("kind", [np.float64, np.float32])
@@ -128,10 +128,10 @@ def test_thresholds_of_classes_are_those_of_each(monkeypatch, kind, many, few):
         member = rng.random(values.shape) < 0.5
         member[:, labels == 7] = True  # one kind alone
         for sign in (1, -1):
-            found = class_thresholds(values, member, labels, sign)
-            assert np.isnan(found.of_class[(labels == 7) | (labels < 0)]).all()
+            thresholds = class_thresholds(values, member, labels, sign)
+            assert np.isnan(thresholds.of_class[(labels == 7) | (labels < 0)]).all()
             for label in set(range(40)) - {7}:
-                own = labels == label
-                expected = best_threshold(sign * values[:, own].ravel(), member[:, own].ravel())
-                assert set(found.of_class[own]) == {expected}
-            assert found.overall == best_threshold(sign * values.ravel(), member.ravel())
+                of_label = labels == label
+                expected = best_threshold(sign * values[:, of_label].ravel(), member[:, of_label].ravel())
+                assert set(thresholds.of_class[of_label]) == {expected}
+            assert thresholds.overall == best_threshold(sign * values.ravel(), member.ravel())

@@ -36,8 +36,8 @@ def world(model, seed=0, records=400, noise=False):
     member = rng.random(records) < 0.5
     model.fit(x[member], y[member])
     split = single_target_split(member, np.ones(records, dtype=bool))
-    found = Leaves().take(as_target(model), Data(x, y, np.arange(records)), split)
-    return view(found, y), rng.permutation(member) if noise else member
+    evidence = Leaves().take(as_target(model), Data(x, y, np.arange(records)), split)
+    return view(evidence, y), rng.permutation(member) if noise else member
 
 
 def boosted(library, **settings):
@@ -71,11 +71,11 @@ def test_scores_rise_with_membership(name):
 
 @pytest.mark.slow
 def test_no_advantage_where_membership_is_noise():
-    found = []
+    aucs = []
     for seed in range(60):
         signals, truth = world(RandomForestClassifier(4, random_state=seed), seed, records=200, noise=True)
-        found.append(auc(leaf_shares(signals), truth).value)
-    assert abs(np.mean(found) - 0.5) < 4 * np.std(found) / np.sqrt(len(found))
+        aucs.append(auc(leaf_shares(signals), truth).value)
+    assert abs(np.mean(aucs) - 0.5) < 4 * np.std(aucs) / np.sqrt(len(aucs))
 
 
 @pytest.mark.parametrize("name", MODELS)
@@ -95,7 +95,7 @@ def test_the_score_is_the_likelihood_ratio_of_the_counts():
         [[((leaf[:, t] == leaf[i, t]) & (labels == labels[i])).sum() for t in range(trees)] for i in range(records)]
     )
     held = np.minimum(rng.integers(1, 4, size=candidates.shape), np.maximum(candidates - 1, 1)).astype(float)
-    found = leaf_shares(view(LeavesView(leaf, held, True, bag, rate, np.ones(records, dtype=bool)), labels))
+    scores = leaf_shares(view(LeavesView(leaf, held, True, bag, rate, np.ones(records, dtype=bool)), labels))
     for i in range(records):
         if (candidates[i] == held[i]).any():
             continue  # certain
@@ -105,7 +105,7 @@ def test_the_score_is_the_likelihood_ratio_of_the_counts():
             without = binom.pmf(n, others, b)
             within = b / rate * binom.pmf(n - 1, others, b) + (1 - b / rate) * without
             ratios.append(np.log(within / without))
-        assert found[i] == pytest.approx(np.mean(ratios), abs=1e-4)
+        assert scores[i] == pytest.approx(np.mean(ratios), abs=1e-4)
     assert (candidates > held).all(axis=1).sum() > 20
 
 
@@ -113,8 +113,8 @@ def test_a_leaf_whose_every_candidate_was_counted_is_certain():
     """Leaf 0: two candidates, two in training. Leaf 1: three, of which one. The last record is not asked about."""
     leaf = np.array([[0], [0], [1], [1], [1], [0]])
     held = np.array([[2.0], [2.0], [1.0], [1.0], [1.0], [2.0]])
-    asked = np.arange(6) < 5
-    scores = leaf_shares(view(LeavesView(leaf, held, False, np.array([3.0]), 0.6, asked), np.zeros(6, dtype=int)))
+    evaluated = np.arange(6) < 5
+    scores = leaf_shares(view(LeavesView(leaf, held, False, np.array([3.0]), 0.6, evaluated), np.zeros(6, dtype=int)))
     assert scores[0] == scores[1] > 10
     assert scores[2] == pytest.approx(np.log((1 / 2) / (0.6 / 0.4)), abs=1e-4)
     assert np.isnan(scores[5])
@@ -127,8 +127,10 @@ def test_trees_that_keep_each_member_apart_tell_it_from_all_but_its_twin(others,
     model = DecisionTreeClassifier(random_state=0).fit(x, y)
     their = y if others == "of the same class" else 1 - y
     pool = Data(np.vstack([x, x + 0.25]), np.r_[y, their], np.arange(200))
-    found = Leaves().take(as_target(model), pool, single_target_split(np.arange(200) < 100, np.ones(200, dtype=bool)))
-    scores = leaf_shares(view(found, pool.y))
+    evidence = Leaves().take(
+        as_target(model), pool, single_target_split(np.arange(200) < 100, np.ones(200, dtype=bool))
+    )
+    scores = leaf_shares(view(evidence, pool.y))
     assert auc(scores, np.arange(200) < 100).value == expected
 
 

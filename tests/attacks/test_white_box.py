@@ -17,9 +17,9 @@ def test_only_the_order_of_a_feature_counts():
     signals, _ = target_of(gaussian_simulation(1.0, records=400, models=2))
     inner = signals.evidence.need("white_box")
     powers = replace(inner, features=np.exp(2 * inner.features))
-    found = white_box(replace(signals, evidence=Evidence({"white_box": powers})))
+    scores = white_box(replace(signals, evidence=Evidence({"white_box": powers})))
     judged = ~inner.known
-    assert np.corrcoef(found[judged], white_box(signals)[judged])[0, 1] > 0.95  # other records in each tree's sample
+    assert np.corrcoef(scores[judged], white_box(signals)[judged])[0, 1] > 0.95  # other records in each tree's sample
 
 
 @pytest.mark.slow
@@ -32,9 +32,9 @@ def test_the_rest_of_the_truth_plays_no_part():
     np.testing.assert_array_equal(np.isnan(scores), inner.known)
     # What is known does play one: a wrong answer turns the scores round.
     wrong = replace(signals, evidence=Evidence({"white_box": replace(inner, member=~inner.member & inner.known)}))
-    asked = ~inner.known
-    assert auc(scores[asked], member[asked]).low > 0.7
-    assert auc(white_box(wrong)[asked], member[asked]).high < 0.3
+    evaluated = ~inner.known
+    assert auc(scores[evaluated], member[evaluated]).low > 0.7
+    assert auc(white_box(wrong)[evaluated], member[evaluated]).high < 0.3
 
 
 def test_known_records_of_one_kind_teach_nothing():

@@ -54,8 +54,8 @@ def test_the_order_of_records_changes_no_target_score(tree, blobs):
     tables = [pd.DataFrame(x, index=names), pd.DataFrame(x, index=names).iloc[order]]
     scores = []
     for table, labels in zip(tables, (y, y[order]), strict=True):
-        found = gl.audit(tree, (table, labels), (pd.DataFrame(nonmembers[0]), nonmembers[1]), references=0)
-        scores.append(found.records.set_index("id")["score_mentr"])
+        results = gl.audit(tree, (table, labels), (pd.DataFrame(nonmembers[0]), nonmembers[1]), references=0)
+        scores.append(results.records.set_index("id")["score_mentr"])
     pd.testing.assert_series_equal(scores[0].sort_index(), scores[1].sort_index())
 
 
@@ -65,38 +65,38 @@ def test_a_model_that_saw_nothing_of_its_members_leaks_nothing(blobs):
     rng = np.random.default_rng(5)
     x = rng.normal(size=(300, 5))
     model = LogisticRegression().fit(x, rng.integers(3, size=300))
-    found = gl.audit(model, members, nonmembers, references=0, attacks=["loss", "entropy"])
-    assert all(low < 0.5 < high for low, high in found.attacks[["auc_low", "auc_high"]].to_numpy())
+    results = gl.audit(model, members, nonmembers, references=0, attacks=["loss", "entropy"])
+    assert all(low < 0.5 < high for low, high in results.attacks[["auc_low", "auc_high"]].to_numpy())
 
 
 @pytest.mark.slow
 def test_population_records_train_references_and_are_not_asked_about(tree, blobs):
     rng = np.random.default_rng(2)
     population = rng.normal(size=(500, 5)), rng.integers(3, size=500)
-    found = gl.audit(tree, *blobs, population, references=8, jobs=1)
-    assert found.subject.population == 500
-    assert len(found.records) == 440
+    results = gl.audit(tree, *blobs, population, references=8, jobs=1)
+    assert results.subject.population == 500
+    assert len(results.records) == 440
     # As many as the target, of which each has about half: most of the population is left aside.
-    assert found.references.records == pytest.approx(240, rel=0.1)
-    assert found.check("GL105").state == "passed"
+    assert results.references.records == pytest.approx(240, rel=0.1)
+    assert results.check("GL105").state == "passed"
 
 
 @pytest.mark.slow
 def test_sizes_that_differ_are_stated(blobs):
     (x, y), (x2, y2) = blobs
     model = RandomForestClassifier(5, random_state=0).fit(x, y)
-    found = gl.audit(model, (x, y), (x2[:20], y2[:20]), references=8, jobs=1)
-    assert found.check("GL105").state == "issue"
-    assert found.check("GL105").values["target"] == 240
-    assert "trained on 240 records, the reference models on 1" in sentence(found.check("GL105"))
+    results = gl.audit(model, (x, y), (x2[:20], y2[:20]), references=8, jobs=1)
+    assert results.check("GL105").state == "issue"
+    assert results.check("GL105").values["target"] == 240
+    assert "trained on 240 records, the reference models on 1" in sentence(results.check("GL105"))
 
 
 def test_a_users_own_attack_runs_beside_the_others(tree, blobs):
     def own(signals):
         return signals.target("margin") - signals.outside("margin").mean
 
-    found = gl.audit(tree, *blobs, references=8, jobs=1, attacks=["lira", own])
-    assert found.attack("own").auc.value > 0.7
+    results = gl.audit(tree, *blobs, references=8, jobs=1, attacks=["lira", own])
+    assert results.attack("own").auc.value > 0.7
     with pytest.raises(InputError, match=r"'short' .*shaped \(440,\); found \(3,\)"):
         gl.audit(tree, *blobs, references=0, attacks=[short])
 
@@ -162,20 +162,20 @@ def test_a_few_duplicates_warn_with_their_count_and_can_be_dropped(tree, blobs):
     members, (x, y) = blobs
     x, y = np.r_[x, members[0][:7]], np.r_[y, members[1][:7]]
     with pytest.warns(gl.AuditWarning, match="7 of 207 non-members"):
-        found = gl.audit(tree, members, (x, y), references=0)
-    assert "7 of 207" in sentence(found.check("GL101"))
+        results = gl.audit(tree, members, (x, y), references=0)
+    assert "7 of 207" in sentence(results.check("GL101"))
     with pytest.warns(gl.AuditWarning, match="7 of 207 non-members were dropped"):
-        found = gl.audit(tree, members, (x, y), references=0, duplicates="drop")
-    assert found.subject.nonmembers == 200
-    assert (found.check("GL101").state, found.check("GL102").state) == ("passed", "issue")
+        results = gl.audit(tree, members, (x, y), references=0, duplicates="drop")
+    assert results.subject.nonmembers == 200
+    assert (results.check("GL101").state, results.check("GL102").state) == ("passed", "issue")
 
 
 @pytest.mark.slow
 def test_a_target_that_does_not_beat_chance_is_reported(blobs):
     target = gl.function_target(lambda x: np.tile([0.1, 0.2, 0.7], (len(x), 1)), classes=[0, 1, 2])
-    found = gl.audit(target, *blobs, references=0)
-    assert found.check("GL103").state == "issue"
-    assert "most frequent class" in sentence(found.check("GL103"))
+    results = gl.audit(target, *blobs, references=0)
+    assert results.check("GL103").state == "issue"
+    assert "most frequent class" in sentence(results.check("GL103"))
 
 
 def test_wrong_options_fail_at_the_call(tree, blobs):
@@ -197,10 +197,10 @@ def test_groups_are_compared_and_may_be_several(blobs):
     ]
     tables = [table.rename(columns=str) for table in tables]
     model = RandomForestClassifier(10, random_state=0).fit(tables[0][list("01234")], y)
-    found = gl.audit(model, *tables, label="y", group=["sex", "town"], references=8, jobs=1)
-    assert [(g.group, g.value) for g in found.groups] == [("sex", "f"), ("sex", "m"), ("town", "here")]
-    assert {"group_sex", "group_town"} <= set(found.records)
-    assert sum(g.members for g in found.groups if g.group == "sex") == 240
+    results = gl.audit(model, *tables, label="y", group=["sex", "town"], references=8, jobs=1)
+    assert [(g.group, g.value) for g in results.groups] == [("sex", "f"), ("sex", "m"), ("town", "here")]
+    assert {"group_sex", "group_town"} <= set(results.records)
+    assert sum(g.members for g in results.groups if g.group == "sex") == 240
 
 
 @pytest.mark.slow
@@ -222,7 +222,7 @@ def test_the_target_is_asked_once_and_the_pool_is_read_once(references, blobs, t
     model = RandomForestClassifier(5, random_state=0).fit(*blobs[0])
     asked, read = [], []
     answer, parquet = type(model).predict_proba, pd.read_parquet
-    monkeypatch.setattr(pd, "read_parquet", lambda *given: read.append(parquet(*given)) or read[-1])
+    monkeypatch.setattr(pd, "read_parquet", lambda *arguments: read.append(parquet(*arguments)) or read[-1])
 
     def counting(self, x):
         if self is model:
@@ -267,9 +267,9 @@ def test_what_others_noted_in_a_folder_stays(tree, blobs, tmp_path):
 @pytest.mark.slow
 def test_what_could_be_seen_follows_from_the_records_with_a_score(tree, blobs):
     evidence = [gl.evidence.LeftOut(records=4, models=2)]
-    found = gl.audit(tree, *blobs, references=0, attacks=["loss", "leave_one_out"], evidence=evidence, jobs=1)
-    assert found.attack("leave_one_out").unscored > 400
-    assert found.attack("leave_one_out").detectable_auc > 1 > found.attack("loss").detectable_auc
+    results = gl.audit(tree, *blobs, references=0, attacks=["loss", "leave_one_out"], evidence=evidence, jobs=1)
+    assert results.attack("leave_one_out").unscored > 400
+    assert results.attack("leave_one_out").detectable_auc > 1 > results.attack("loss").detectable_auc
 
 
 @pytest.mark.slow
@@ -284,9 +284,9 @@ def test_an_own_attack_may_look_at_whole_answers_population_and_leaves(tree, blo
         return -view.evidence.need("leaves").leaf.mean(axis=1)
 
     population = blobs[1][0][:40] + 0.1, blobs[1][1][:40]
-    found = gl.audit(tree, *blobs, population, references=0, attacks=["loss", top, beyond, crowded])
-    assert found.attack("top").auc.value == pytest.approx(found.attack("loss").auc.value, abs=0.01)
-    assert found.attack("crowded").unscored == 0
+    results = gl.audit(tree, *blobs, population, references=0, attacks=["loss", top, beyond, crowded])
+    assert results.attack("top").auc.value == pytest.approx(results.attack("loss").auc.value, abs=0.01)
+    assert results.attack("crowded").unscored == 0
     model = LogisticRegression().fit(*blobs[0])
     with pytest.raises(gl.AuditError, match="leaves of trees"):
         gl.audit(model, *blobs, references=0, attacks=[crowded])

@@ -11,8 +11,8 @@ from guestlist.defences import DEFENCES
 from guestlist.models import as_target
 
 
-def plan(target, *names, members=400, **more):
-    return candidates(Situation(as_target(target), members, **more), names or None)
+def plan(target, *names, members=400, **options):
+    return candidates(Situation(as_target(target), members, **options), names or None)
 
 
 def test_every_row_of_the_table_is_tried_in_some_way():
@@ -20,34 +20,34 @@ def test_every_row_of_the_table_is_tried_in_some_way():
 
 
 def test_a_k_nn_model_is_tried_with_more_neighbours(blobs):
-    found = plan(KNeighborsClassifier().fit(*blobs[0]))
-    names = [one.name for one in found]
+    candidates = plan(KNeighborsClassifier().fit(*blobs[0]))
+    names = [candidate.name for candidate in candidates]
     assert names[:3] == [AGAIN, "regularised n_neighbors=15", "regularised n_neighbors=45"]
     assert {"removal share=0.2", "rounded digits=1", "top_k k=1", "label_only", "temperature temperature=2"} <= set(
         names
     )
-    (unfit,) = [one for one in found if one.unfit]
+    (unfit,) = [candidate for candidate in candidates if candidate.unfit]
     assert unfit.name == "memguard"
     assert "held_out" in unfit.unfit
-    assert len({one.folder for one in found}) == len(found)
-    assert len({one.describe() for one in found}) == len(found)
+    assert len({candidate.folder for candidate in candidates}) == len(candidates)
+    assert len({candidate.describe() for candidate in candidates}) == len(candidates)
 
 
 def test_a_regression_has_no_ways_to_answer():
     x = np.random.default_rng(0).normal(size=(50, 3))
-    names = [one.name for one in plan(Ridge().fit(x, x[:, 0]), risks=("leverage",))]
+    names = [candidate.name for candidate in plan(Ridge().fit(x, x[:, 0]), risks=("leverage",))]
     assert names == [
         AGAIN,
         *(f"regularised alpha={a}" for a in (10, 100, 1000)),
         "removal share=0.05",
         "removal share=0.2",
     ]
-    asked = plan(LinearRegression().fit(x, x[:, 0]), "regularised", "rounded", "l2", "removal", risks=())
-    said = {one.name: one.unfit for one in asked}
-    assert "LinearRegression" in said["regularised"]
-    assert "predicts values" in said["rounded"]
-    assert "torch module" in said["l2"]
-    assert "mu, risk_score" in said["removal"]
+    candidates = plan(LinearRegression().fit(x, x[:, 0]), "regularised", "rounded", "l2", "removal", risks=())
+    reasons = {candidate.name: candidate.unfit for candidate in candidates}
+    assert "LinearRegression" in reasons["regularised"]
+    assert "predicts values" in reasons["rounded"]
+    assert "torch module" in reasons["l2"]
+    assert "mu, risk_score" in reasons["removal"]
 
 
 def test_two_classes_leave_nothing_to_hide_behind_the_first():
@@ -62,10 +62,12 @@ def test_a_function_is_left_as_it_is_and_answers_are_not_trained(blobs):
     def train(data, rng):
         return KNeighborsClassifier().fit(data.x, data.y).predict_proba
 
-    own = {one.name for one in plan(gl.function_target(model.predict_proba, classes=[0, 1, 2], train=train))}
-    assert {AGAIN, "removal share=0.05", "label_only"} <= own
-    assert not any("regularised" in name for name in own)
-    answers = [one.name for one in plan(gl.models.answering(model, gl.defences.Rounded(1)))]
+    names = {
+        candidate.name for candidate in plan(gl.function_target(model.predict_proba, classes=[0, 1, 2], train=train))
+    }
+    assert {AGAIN, "removal share=0.05", "label_only"} <= names
+    assert not any("regularised" in name for name in names)
+    answers = [candidate.name for candidate in plan(gl.models.answering(model, gl.defences.Rounded(1)))]
     assert AGAIN not in answers
     assert "label_only" in answers
 
@@ -81,15 +83,17 @@ class TestTorch:
     def test_options_are_those_of_the_training_it_has(self, blobs):
         fit = gl.defences.Fit(epochs=7, batch_size=40, learning_rate=0.02)
         held_out = gl.Data(*blobs[1])
-        found = {one.name: one for one in plan(self.target(fit), held_out=held_out)}
-        assert found["l2 weight=0.001"].method == gl.defences.Fit(7, 40, 0.02, objective=gl.defences.L2(0.001))
-        assert found["dropout rate=0.5"].method.fit == fit
-        assert found["early_stopping"].method.fit == fit
-        private = found["dp_sgd noise=1"].method
+        candidates = {candidate.name: candidate for candidate in plan(self.target(fit), held_out=held_out)}
+        assert candidates["l2 weight=0.001"].method == gl.defences.Fit(7, 40, 0.02, objective=gl.defences.L2(0.001))
+        assert candidates["dropout rate=0.5"].method.fit == fit
+        assert candidates["early_stopping"].method.fit == fit
+        private = candidates["dp_sgd noise=1"].method
         assert (private.rate, private.epochs, private.learning_rate, private.optimizer) == (0.1, 7, 0.02, "adam")
-        assert found["adv_reg"].method.objective.held_out.y.dtype.kind == "i"
-        assert not any(one.unfit for one in found.values())
-        assert not {"selena", "fgsm_noise", "distillation"} & set(found)  # by name: they take long, or only add noise
+        assert candidates["adv_reg"].method.objective.held_out.y.dtype.kind == "i"
+        assert not any(value.unfit for value in candidates.values())
+        assert not {"selena", "fgsm_noise", "distillation"} & set(
+            candidates
+        )  # by name: they take long, or only add noise
         assert len(plan(self.target(fit), "selena")) == 2
 
     def test_what_has_an_objective_or_another_recipe_keeps_it(self):

@@ -29,10 +29,10 @@ def results(correct, scores, member, **columns):
 def test_equal_models_rarely_differ(law):
     rng, claims, named = np.random.default_rng(0), 0, 0
     for _ in range(25):
-        (found,) = gl.compare(two(law, 300, rng))
-        assert len(found.differences) == 7
-        claims += any(row.differs for row in found.differences)
-        named += bool(found.risk_changes.rose)
+        (comparison,) = gl.compare(two(law, 300, rng))
+        assert len(comparison.differences) == 7
+        claims += any(row.differs for row in comparison.differences)
+        named += bool(comparison.risk_changes.rose)
     assert claims <= 4  # of 25, where 1.25 are allowed on average
     assert named <= 6  # where 2.5 are
 
@@ -48,17 +48,17 @@ def test_persons_are_counted_once():
         for _ in range(2):
             audits.append((rng.random(30)[person] < 0.6, rng.normal(size=30)[person]))
         for k, columns in enumerate(({}, {"person": person})):
-            (found,) = gl.compare(
+            (comparison,) = gl.compare(
                 {n: results(c.astype(float), s, member, **columns) for n, (c, s) in zip("ab", audits, strict=True)}
             )
-            claims[k] += any(row.differs for row in found.differences)
+            claims[k] += any(row.differs for row in comparison.differences)
     assert claims[0] > 10
     assert claims[1] <= 3
 
 
 def test_what_is_better_is_found():
-    (found,) = gl.compare(two("smooth", 3000, np.random.default_rng(2), gain=0.15, fall=0.8))
-    accuracy, of_members, auc, tpr, exposed_auc, exposed_tpr, calibration = found.differences
+    (comparison,) = gl.compare(two("smooth", 3000, np.random.default_rng(2), gain=0.15, fall=0.8))
+    accuracy, of_members, auc, tpr, exposed_auc, exposed_tpr, calibration = comparison.differences
     assert (accuracy.metric, accuracy.scope) == ("accuracy", "non-members")
     assert accuracy.differs
     assert accuracy.difference.low > 0.05
@@ -67,7 +67,7 @@ def test_what_is_better_is_found():
     assert auc.difference.high < -0.05
     assert auc.scope == ATTACK
     assert tpr.difference.value == pytest.approx(tpr.second.value - tpr.first.value)
-    assert found.members + found.nonmembers == 3000
+    assert comparison.members + comparison.nonmembers == 3000
     assert [exposed_auc.metric, exposed_tpr.metric, calibration.metric] == [
         "exposed_auc",
         "exposed_tpr",
@@ -75,12 +75,12 @@ def test_what_is_better_is_found():
     ]
     assert exposed_tpr.differs
     assert exposed_tpr.difference.high < 0
-    assert found.most_exposed.members == 15
+    assert comparison.most_exposed.members == 15
     assert calibration.second.value > calibration.first.value  # more right, and no surer
-    assert len(found.risk_changes.fell) > 10
-    table = found.table
-    assert table["difference"].tolist() == [row.difference.value for row in found.differences]
-    assert table["differs"].tolist() == [row.differs for row in found.differences]
+    assert len(comparison.risk_changes.fell) > 10
+    table = comparison.table
+    assert table["difference"].tolist() == [row.difference.value for row in comparison.differences]
+    assert table["differs"].tolist() == [row.differs for row in comparison.differences]
 
 
 def test_the_order_of_records_does_not_matter():
@@ -94,8 +94,8 @@ def test_means_of_differences_hold_the_truth():
     rng, held = np.random.default_rng(4), []
     for _ in range(300):
         values = rng.choice([-1.0, 0.0, 1.0], p=[0.02, 0.9, 0.08], size=60)
-        found = mean_of_differences(values, None)
-        held.append(found.low <= 0.06 <= found.high)
+        estimate = mean_of_differences(values, None)
+        held.append(estimate.low <= 0.06 <= estimate.high)
     assert np.mean(held) >= 0.93
     assert np.isnan(mean_of_differences(np.array([]), None).value)
 
@@ -107,7 +107,7 @@ def test_what_cannot_be_paired_is_refused():
     def with_records(table):
         return {**audits, "other": replace(other, records=table)}
 
-    for wrong, said in (
+    for wrong, message in (
         ({"plain": audits["plain"]}, "at least two audits; found 1"),
         (list(audits.values()), r"audits must be a dict"),
         ({"plain": "audits/plain", "other": "audits/other"}, "gl.read_results"),
@@ -117,15 +117,15 @@ def test_what_cannot_be_paired_is_refused():
         (with_records(records.assign(label="1")), "100 records have a different label"),
         (with_records(records.assign(id="same")), "several records with the same id"),
     ):
-        with pytest.raises(InputError, match=said):
+        with pytest.raises(InputError, match=message):
             gl.compare(wrong)
 
 
 def test_regression_has_no_accuracy():
     audits = two("smooth", 200, np.random.default_rng(6))
-    without = {name: replace(one, records=one.records.drop(columns="correct")) for name, one in audits.items()}
-    (found,) = gl.compare(without)
-    assert [row.metric for row in found.differences] == ["auc", "tpr", "exposed_auc", "exposed_tpr"]
+    without = {name: replace(audit, records=audit.records.drop(columns="correct")) for name, audit in audits.items()}
+    (comparison,) = gl.compare(without)
+    assert [row.metric for row in comparison.differences] == ["auc", "tpr", "exposed_auc", "exposed_tpr"]
     assert gl.compare(without).audits[0].accuracy is None
 
 
@@ -133,11 +133,11 @@ def test_older_audits_lack_what_was_not_recorded():
     newer = ("confidence", "risk_mu", "mu_estimate", "mu_error", "mu_halves")
     audits = two("smooth", 200, np.random.default_rng(7))
     audits["other"] = replace(audits["other"], records=audits["other"].records.drop(columns=[*newer]))
-    whole = gl.compare(audits)
-    (found,) = whole
-    assert [row.metric for row in found.differences] == ["accuracy", "accuracy", "auc", "tpr"]
-    assert (found.most_exposed, found.risk_changes, whole.audits[1].calibration_error) == (None, None, None)
-    assert whole.audits[0].calibration_error is not None
+    comparison = gl.compare(audits)
+    (pair,) = comparison
+    assert [row.metric for row in pair.differences] == ["accuracy", "accuracy", "auc", "tpr"]
+    assert (pair.most_exposed, pair.risk_changes, comparison.audits[1].calibration_error) == (None, None, None)
+    assert comparison.audits[0].calibration_error is not None
 
 
 def test_each_audit_beside_the_first_and_beside_others():
@@ -154,13 +154,13 @@ def test_each_audit_beside_the_first_and_beside_others():
     assert [(row.second, row.first) for row in comparison.pair("other", "third").differences] == turned
     assert comparison.table["audit"].tolist() == ["plain", "other", "third"]
     assert comparison.table["auc"].tolist() == [audit.auc.value for audit in comparison.audits]
-    for beside, said in (
+    for beside, message in (
         ({"third": ["fourth"]}, "no audit 'fourth'"),
         ({"fifth": ["plain"]}, "no audit 'fifth'"),
         ({"third": "other"}, r"\['other'\]"),
         ({"third": ["third"]}, "with itself"),
     ):
-        with pytest.raises(InputError, match=said):
+        with pytest.raises(InputError, match=message):
             gl.compare(audits, pairs=beside)
 
 

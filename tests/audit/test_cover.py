@@ -124,9 +124,9 @@ def test_audits_that_are_compared_agree_on_a_cover(predictions, tmp_path):
     audits = {name: gl.audit_predictions(predictions, about=cover) for name, cover in covers.items()}
     comparison = gl.compare(audits)
     assert comparison.cover == gl.Cover(owner="Risk", dataset="loans.csv", purpose="a review")
-    said = gl.compare(audits, about=gl.Cover(title="All <b>", owner="Us"))
-    assert said.cover == gl.Cover("All <b>", "Us", "loans.csv", "a review")
-    page = said.to_html(tmp_path / "page.html").read_text("utf-8")
+    compared = gl.compare(audits, about=gl.Cover(title="All <b>", owner="Us"))
+    assert compared.cover == gl.Cover("All <b>", "Us", "loans.csv", "a review")
+    page = compared.to_html(tmp_path / "page.html").read_text("utf-8")
     assert "<title>All &lt;b&gt;</title>" in page
     assert "Models: <bdi>plain, other, bare</bdi>" in page
     assert gl.compare(dict.fromkeys("ab", audits["bare"])).cover is None

@@ -37,8 +37,10 @@ def test_the_gap_is_that_of_the_same_records_in_any_order():
         Results(headline=Headline(name, FIXED, 0, None), records=table)
         for name, table in zip("ab", (tables[0], tables[1][5:].sample(frac=1, random_state=0)), strict=True)
     )
-    kept = slice(5, None)  # of those who left, nothing is known of the other
-    expected = auc_difference(scores[1, kept], scores[0, kept], member[kept], clusters=persons[kept], confidence=0.9)
+    remaining = slice(5, None)  # of those who left, nothing is known of the other
+    expected = auc_difference(
+        scores[1, remaining], scores[0, remaining], member[remaining], clusters=persons[remaining], confidence=0.9
+    )
     assert auc_gap(plain, other, 0.9) == pytest.approx(expected)
 
 
@@ -69,9 +71,9 @@ def test_what_is_shown_to_leak_less_is_named_the_most_accurate_first():
         row("may find more", less, (0.1, False), accuracy=-0.2),
         Row("failed", "d", failed="no"),
     )
-    found = Defended(rows, None, {})
-    assert found.helps == ("better", "good", "may find more")
-    assert [one.name for one in rows if one.less_accurate] == ["good", "may find more"]
-    assert list(found.table["leaks_less"]) == [True, True, False, False, True, False]
+    results = Defended(rows, None, {})
+    assert results.helps == ("better", "good", "may find more")
+    assert [row.name for row in rows if row.less_accurate] == ["good", "may find more"]
+    assert list(results.table["leaks_less"]) == [True, True, False, False, True, False]
     again = Defended((replace(rows[0], name="trained again"),), None, {})
     assert again.helps == ()  # chance is no defence

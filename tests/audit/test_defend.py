@@ -59,10 +59,10 @@ def model(blobs):
 @pytest.fixture(scope="module")
 def tried(model, blobs, tmp_path_factory):
     """A whole run: where it is, what came of it, how many models were trained, and what was told."""
-    folder, told = tmp_path_factory.mktemp("defended"), []
+    folder, events = tmp_path_factory.mktemp("defended"), []
     Counted.fits = 0
-    defended = gl.defend(model, *blobs, defences=OWN, folder=folder, engine=Here(), on_event=told.append, **OPTIONS)
-    return folder, defended, Counted.fits, told
+    defended = gl.defend(model, *blobs, defences=OWN, folder=folder, engine=Here(), on_event=events.append, **OPTIONS)
+    return folder, defended, Counted.fits, events
 
 
 def bits(folder, name=""):
@@ -81,17 +81,20 @@ def _bytes(path):
 
 @pytest.mark.slow
 def test_the_present_value_and_no_removal_are_identical_to_plain(tried):
-    folder, found, _, _ = tried
+    folder, comparison, _, _ = tried
     for name in ("present", "nobody"):
         for kind in ("signals", "answers.npz", "split.npz"):
-            one, other = ({p: b for p, b in bits(folder, of).items() if kind in p} for of in (name, "trained_again"))
-            assert one == other
-            assert one
+            first, other = ({p: b for p, b in bits(folder, of).items() if kind in p} for of in (name, "trained_again"))
+            assert first == other
+            assert first
     plain, again = (bits(folder, name) for name in ("plain", "trained_again"))
     for k in range(1, 1 + REFERENCES):  # the same references: the target alone was trained anew
         assert plain[f"signals/model-{k:04d}.npz"] == again[f"signals/model-{k:04d}.npz"]
     assert bits(folder, "shallow")["signals/model-0001.npz"] != plain["signals/model-0001.npz"]
-    assert found.audits["shallow"].provenance.fingerprints["recipe"] != found.plain.provenance.fingerprints["recipe"]
+    assert (
+        comparison.audits["shallow"].provenance.fingerprints["recipe"]
+        != comparison.plain.provenance.fingerprints["recipe"]
+    )
 
 
 @pytest.mark.slow
@@ -107,34 +110,34 @@ def test_a_run_that_is_stopped_goes_on_and_trains_nothing_twice_but_one_target(t
 
 @pytest.mark.slow
 def test_a_second_run_trains_nothing_and_says_the_same(tried, model, blobs):
-    folder, found, _, _ = tried
-    before, Counted.fits, told = bits(folder), 0, []
-    again = gl.defend(model, *blobs, defences=OWN, folder=folder, engine=Here(), on_event=told.append, **OPTIONS)
+    folder, comparison, _, _ = tried
+    before, Counted.fits, events = bits(folder), 0, []
+    again = gl.defend(model, *blobs, defences=OWN, folder=folder, engine=Here(), on_event=events.append, **OPTIONS)
     assert Counted.fits == 0
-    assert not [one for one in told if isinstance(one, DefenceStarted) and one.name != "broken"]
-    assert again.document() == found.document()
+    assert not [event for event in events if isinstance(event, DefenceStarted) and event.name != "broken"]
+    assert again.document() == comparison.document()
     assert bits(folder) == before
 
 
 @pytest.mark.slow
 def test_a_failing_defence_is_reported_and_does_not_stop_the_others(tried):
-    _, found, _, _ = tried
-    rows = {row.name: row for row in found.rows}
+    _, comparison, _, _ = tried
+    rows = {row.name: row for row in comparison.rows}
     assert list(rows) == [AGAIN, *OWN]
     assert rows["broken"].failed == "ArithmeticError: no such luck"
     assert {name for name, row in rows.items() if row.failed} == {"broken"}
     assert rows["shallow"].leaks_less
     assert not rows[AGAIN].leaks_less
-    assert "shallow" in found.helps
-    assert len(found.table) == len(rows)
+    assert "shallow" in comparison.helps
+    assert len(comparison.table) == len(rows)
 
 
 @pytest.mark.slow
 def test_removed_members_are_no_members_and_are_reported_separately(tried):
-    _, found, _, _ = tried
-    row = next(row for row in found.rows if row.name == "some")
-    plain, rest = found.plain.records, found.audits["some"].records
-    left = set(plain["id"]) - set(rest["id"])
+    _, comparison, _, _ = tried
+    row = next(row for row in comparison.rows if row.name == "some")
+    plain, records = comparison.plain.records, comparison.audits["some"].records
+    left = set(plain["id"]) - set(records["id"])
     members = plain[plain["member"]]
     assert len(left) == row.removed.records == 24 == int(0.1 * len(members))
     assert left == set(gl.defences.Removal(0.1, "loss_tail").leaving(plain))
@@ -147,9 +150,9 @@ def test_removed_members_are_no_members_and_are_reported_separately(tried):
 
 @pytest.mark.slow
 def test_the_estimated_time_is_reported_first(tried):
-    _, _, fits, told = tried
-    forecast, *begun = told
-    assert [one.name for one in begun] == [AGAIN, *OWN]
+    _, _, fits, events = tried
+    forecast, *begun = events
+    assert [event.name for event in begun] == [AGAIN, *OWN]
     assert forecast.models == (1 + REFERENCES) * (1 + len(OWN))
     assert forecast.seconds == pytest.approx(
         forecast.models * forecast.times.training + forecast.audits * forecast.times.evaluation
@@ -171,7 +174,7 @@ def test_an_estimate_alone_trains_one_model(model, blobs):
 def test_wrong_input_is_refused_before_anything_is_trained(model, blobs, tmp_path):
     Counted.fits = 0
     twice = gl.Data(*blobs[0], ids=np.array(["same"] * len(blobs[0][1]), dtype=object))
-    for arguments, options, said in (
+    for arguments, options, message in (
         (blobs, {"defences": ["rouned"]}, "no defence 'rouned'"),
         (blobs, {"defences": "rounded"}, "a list of names"),
         (blobs, {"defences": {AGAIN: gl.defences.Refit()}}, "used by the target's own training"),
@@ -181,7 +184,7 @@ def test_wrong_input_is_refused_before_anything_is_trained(model, blobs, tmp_pat
         (blobs, {"defences": {"x": 3}}, "recipe"),
         ((twice, blobs[1]), {}, "record by record"),
     ):
-        with pytest.raises(InputError, match=said):
+        with pytest.raises(InputError, match=message):
             gl.defend(model, *arguments, folder=tmp_path / "none", **OPTIONS, **options)
     assert Counted.fits == 0
     assert not (tmp_path / "none").exists()

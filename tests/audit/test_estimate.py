@@ -23,8 +23,8 @@ def test_models_share_the_jobs(linear, blobs):
     two = gl.estimate(linear, *blobs, references=8, jobs=2, seconds_per_model=60)
     assert (two.references, two.seconds_per_model, two.jobs) == (8, 60, 2)
     assert two.seconds == pytest.approx(two.queries + 240 + two.evaluation + sum(two.evidence.values()))
-    one = gl.estimate(linear, *blobs, references=1, jobs=2, seconds_per_model=60)
-    assert one.forecast.seconds - one.evaluation == 60  # one model is trained by one process
+    estimate = gl.estimate(linear, *blobs, references=1, jobs=2, seconds_per_model=60)
+    assert estimate.forecast.seconds - estimate.evaluation == 60  # one model is trained by one process
 
 
 def test_evidence_is_counted_in_trainings_and_queries(linear, blobs):

@@ -69,12 +69,12 @@ def test_measures_of_a_model_that_knows_its_members():
     labels = np.zeros(40, dtype=int)
     p = np.where(member, 0.9, 0.4)
     log_p = np.log(np.column_stack([p, 1 - p]))
-    found = measures(log_p, labels, member, ~member, np.zeros(40, dtype=bool))
-    assert found["optimal_threshold"] == 1
-    assert found["average_threshold"] == 1
-    assert (found["members"], found["nonmembers"]) == (1, 0)
-    assert math.isnan(found["validation"])
-    assert math.isnan(found["shadow"])
+    measured = measures(log_p, labels, member, ~member, np.zeros(40, dtype=bool))
+    assert measured["optimal_threshold"] == 1
+    assert measured["average_threshold"] == 1
+    assert (measured["members"], measured["nonmembers"]) == (1, 0)
+    assert math.isnan(measured["validation"])
+    assert math.isnan(measured["shadow"])
 
 
 def test_the_average_may_be_that_of_others():
@@ -89,27 +89,27 @@ def test_the_average_may_be_that_of_others():
     assert advantage(-np.log(0.5)) == 1
     assert advantage(-np.log(0.95)) == 0
     assert math.isnan(advantage(np.nan))
-    of = Shadows(log_p[[0, 6, 20]], labels[:3], np.array([True, True, False]))
-    assert of.average_loss == pytest.approx(-(np.log(0.5) + np.log(0.9)) / 2)
+    shadows = Shadows(log_p[[0, 6, 20]], labels[:3], np.array([True, True, False]))
+    assert shadows.average_loss == pytest.approx(-(np.log(0.5) + np.log(0.9)) / 2)
 
 
 @pytest.mark.slow
 def test_the_average_of_shadows_keeps_its_folder_to_itself(tmp_path, snapshot):
     setting = replace(SMALL, epsilons=(math.inf,), epochs=2, shadows=1, validation=0)
     people, game = drawn(500), gl.games.Sources("place", "north", members=110, nonmembers=110)
-    own = experiment(game, people, setting, label="y", folder=tmp_path / "own", engine=gl.Here())
+    by_target = experiment(game, people, setting, label="y", folder=tmp_path / "own", engine=gl.Here())
     others = replace(setting, average_of="shadows")
-    told = experiment(game, people, others, label="y", folder=tmp_path / "told", engine=gl.Here())
-    assert (own.average_of, told.to_dict()["average_of"]) == ("target", "shadows")
-    differ = {figure: own.mean(figure, math.inf) != told.mean(figure, math.inf) for figure in ATTACKS}
+    by_shadows = experiment(game, people, others, label="y", folder=tmp_path / "told", engine=gl.Here())
+    assert (by_target.average_of, by_shadows.to_dict()["average_of"]) == ("target", "shadows")
+    differ = {figure: by_target.mean(figure, math.inf) != by_shadows.mean(figure, math.inf) for figure in ATTACKS}
     assert differ == {"average_threshold": True, "optimal_threshold": False, "shadow": False}
     with snapshot.raises(FolderError):
         experiment(game, people, others, label="y", folder=tmp_path / "own")
     plan = tmp_path / "own" / "plan.json"
-    kept = json.loads(plan.read_text())
-    del kept["setting"]["average_of"]  # as a folder has it that is older than the option
-    plan.write_text(json.dumps(kept))
-    assert experiment(game, people, setting, label="y", folder=tmp_path / "own", engine=gl.Here()) == own
+    document = json.loads(plan.read_text())
+    del document["setting"]["average_of"]  # as a folder has it that is older than the option
+    plan.write_text(json.dumps(document))
+    assert experiment(game, people, setting, label="y", folder=tmp_path / "own", engine=gl.Here()) == by_target
     with snapshot.raises(FolderError):
         experiment(game, people, others, label="y", folder=tmp_path / "own")
     with snapshot.raises(InputError, "200"):
@@ -171,9 +171,9 @@ def test_runs_are_kept_and_more_repeats_add_to_them(people, found, snapshot):
 def test_the_hidden_column_is_no_feature_and_bits_do_not_hang_on_jobs(people):
     game = gl.games.Bias("sex", "f", 1.0, 60, 60)
     setting = replace(SMALL, epsilons=(math.inf,))
-    one, two = (experiment(game, people, setting, label="y", engine=where) for where in (gl.Here(), gl.Local(2)))
-    assert one.to_dict() == two.to_dict()
-    assert one.mean("members", math.inf).value > 0.5
+    here, two = (experiment(game, people, setting, label="y", engine=where) for where in (gl.Here(), gl.Local(2)))
+    assert here.to_dict() == two.to_dict()
+    assert here.mean("members", math.inf).value > 0.5
 
 
 def test_shadows_teach_an_attack():
@@ -246,7 +246,7 @@ def test_equal_arms_are_rarely_distinguished():
             for epsilon in setting.epsilons
             for arm in ("apart", "iid")
         ]
-        found = summarise_runs({}, setting, runs)
-        assert len(found.gaps) == 15
-        claims += any(gap.difference.low > 0 or gap.difference.high < 0 for gap in found.gaps)
+        summary = summarise_runs({}, setting, runs)
+        assert len(summary.gaps) == 15
+        claims += any(gap.difference.low > 0 or gap.difference.high < 0 for gap in summary.gaps)
     assert claims <= 11  # 5 on average; 12 or more in 1 of 200 such tests

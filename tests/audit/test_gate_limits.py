@@ -51,15 +51,15 @@ def test_of_many_ties_none_is_named(results, snapshot):
     assert (tied.drivers, tied.tied) == ((), int(records["member"].sum()))
     snapshot(drivers_phrase(tied), f"{tied.tied:,}")
     first = records["id"][records["member"]].iloc[5]
-    one = evaluate_limit(
+    verdict = evaluate_limit(
         replace(results, records=records.assign(score_loss=records["score_loss"] + (records["id"] == first))),
         Limit(0.1),
         ("loss",),
     )
-    assert one.drivers == (first,)
-    snapshot(drivers_phrase(one), f"{first}", f"{tied.tied - 1}")
-    nobody = evaluate_limit(replace(results, records=records.assign(score_loss=0.0)), Limit(0.1), ("loss",))
-    assert (nobody.drivers, nobody.tied, drivers_phrase(nobody)) == ((), 0, "")
+    assert verdict.drivers == (first,)
+    snapshot(drivers_phrase(verdict), f"{first}", f"{tied.tied - 1}")
+    judged = evaluate_limit(replace(results, records=records.assign(score_loss=0.0)), Limit(0.1), ("loss",))
+    assert (judged.drivers, judged.tied, drivers_phrase(judged)) == ((), 0, "")
 
 
 def test_a_rate_that_was_not_reported_is_computed_and_one_that_cannot_be_seen_fails(results, snapshot):
@@ -95,7 +95,7 @@ def test_a_verdict_tells_value_limit_margin_and_what_would_settle_it(results, sn
     assert close.margin == pytest.approx(close.limit.maximum - auc.high)
     # Half of the room takes about four times the records; there are a thousand on either side.
     assert 3900 < close.sample_size_needed.members == close.sample_size_needed.nonmembers < 4500
-    said = words(close)
+    text = words(close)
     for part in (
         f"{auc.value:.3f}",
         decimal(auc.high, 1),
@@ -103,7 +103,7 @@ def test_a_verdict_tells_value_limit_margin_and_what_would_settle_it(results, sn
         f"{-close.margin:.3f} above",
         "about 4,",
     ):
-        assert part in said
+        assert part in text
     beyond = evaluate_limit(results, Limit(auc.value - 0.01), ("loss",))
     assert beyond.sample_size_needed is None
     snapshot(words(beyond))

@@ -6,9 +6,9 @@ from benchmarks.honesty.gate import simulate
 
 @pytest.mark.slow
 def test_what_a_gate_lets_through():
-    found = simulate(audits=12, records=200, references=8)
-    assert found["interchanged: passed"] == 0
-    assert found["no references: passed"] == 0
-    assert found["no references, said so: passed"] > 0.5  # or else the line above could not fail
+    shares = simulate(audits=12, records=200, references=8)
+    assert shares["interchanged: passed"] == 0
+    assert shares["no references: passed"] == 0
+    assert shares["no references, said so: passed"] > 0.5  # or else the line above could not fail
     # At most 2.5 % each: three of 12 would be a chance of .003.
-    assert found["true AUC at the limit: passed"] < 0.2
+    assert shares["true AUC at the limit: passed"] < 0.2

@@ -26,8 +26,8 @@ def test_the_choice_does_not_look_at_scores_and_is_the_same_from_either_side():
     assert either[chosen].min() >= either[a.member & ~chosen].max()
     assert np.array_equal(most_exposed_in_either(b, a), chosen)
     other = {
-        name: replace(one, records=one.records.assign(**{f"score_{ATTACK}": -one.records[f"score_{ATTACK}"]}))
-        for name, one in audits.items()
+        name: replace(audit, records=audit.records.assign(**{f"score_{ATTACK}": -audit.records[f"score_{ATTACK}"]}))
+        for name, audit in audits.items()
     }
     assert np.array_equal(most_exposed_in_either(*sides(other)), chosen)
 
@@ -49,15 +49,15 @@ def test_chosen_by_their_own_scores_equal_models_would_differ():
 
 @pytest.mark.parametrize(("members", "confidence"), [(5, 0.95), (20, 0.99), (200, 0.993)])
 def test_what_could_have_been_seen_is_no_less_than_binomial_shares_say(members, confidence):
-    found = seen_from(members, 2000, 0.05, confidence)
-    left = members - round(members * found)
+    share = seen_from(members, 2000, 0.05, confidence)
+    left = members - round(members * share)
     assert proportion_difference(left, members, members, members, confidence=confidence).high < 0
-    assert found == 1 or seen_from(4 * members, 2000, 0.05, confidence) < found
+    assert share == 1 or seen_from(4 * members, 2000, 0.05, confidence) < share
 
 
 def test_few_members_show_nothing():
     assert seen_from(3, 1000, 0.05, 0.99) is None
     assert seen_from(50, 10, 0.05, 0.95) is None  # with so few non-members the rate is not resolved
     assert [count_of(n) for n in (0, 20, 149, 500, 12_345)] == [0, 1, 1, 5, 123]
-    (found,) = gl.compare(two("smooth", 200, np.random.default_rng(2)))
-    assert (found.most_exposed.members, found.most_exposed.seen_from) == (1, None)
+    (comparison,) = gl.compare(two("smooth", 200, np.random.default_rng(2)))
+    assert (comparison.most_exposed.members, comparison.most_exposed.seen_from) == (1, None)

@@ -138,16 +138,16 @@ def test_a_case_holds_what_an_experiment_needs(pool, tmp_path):
     sides = (x[:100], y[:100]), (x[100:200], y[100:200]), (x[200:], y[200:])
     evidence = [gl.evidence.Perturbed(2)]
     case = gl.collect(model, *sides, references=6, evidence=evidence, folder=tmp_path, jobs=1)
-    given = np.argsort(case.records["row"])  # inside, the records stand in an order that says nothing
-    assert case.truth.member[given].tolist() == [True] * 100 + [False] * 140
-    assert case.view.population[given].tolist() == [False] * 200 + [True] * 40
+    order = np.argsort(case.records["row"])  # inside, the records stand in an order that says nothing
+    assert case.truth.member[order].tolist() == [True] * 100 + [False] * 140
+    assert case.view.population[order].tolist() == [False] * 200 + [True] * 40
     assert case.view.evidence.need("perturbed").copies == 2
     assert case.view.evidence.need("leaves") is not None  # the target is at hand
     assert case.stand_ins.member.shape == (6, 240)
     assert list(case.records.columns) == ["id", "label", "class", "row"]
     scores = gl.attacks.ATTACKS["lira"].score(case.view)
     results = gl.audit(model, *sides, references=6, folder=tmp_path, attacks=["lira"], jobs=1)
-    np.testing.assert_array_equal(results.records["score_lira"], scores[given[:200]])
+    np.testing.assert_array_equal(results.records["score_lira"], scores[order[:200]])
     again = gl.read_case(tmp_path)
     np.testing.assert_array_equal(gl.attacks.ATTACKS["lira"].score(again.view), scores)
     assert again.view.evidence.get("leaves") is None

@@ -69,13 +69,13 @@ def failed(gated: Gated) -> list[str]:
 
 def test_a_policy_is_read_with_its_text_and_hash(tmp_path):
     path = write(tmp_path, FULL)
-    found = read_policy(path)
-    assert found.policy == Policy(
+    policy = read_policy(path)
+    assert policy.policy == Policy(
         max_auc=0.99, max_advantage=0.95, max_tpr=("0.99@0.01",), attacks=("lira", "loss"), least_records=500,
         least_references=16,
     )  # fmt: skip
-    assert found.text == FULL
-    assert found.sha256 == hashlib.sha256(path.read_bytes()).hexdigest()
+    assert policy.text == FULL
+    assert policy.sha256 == hashlib.sha256(path.read_bytes()).hexdigest()
 
 
 def test_unknown_keys_are_named_with_the_closest_known_ones(tmp_path):
@@ -150,8 +150,8 @@ def test_interchanged_sides_fail_and_say_why():
     assert not gated.passed
     assert any("interchanged" in line and line.startswith("FAIL") for line in words.gate_texts(gated))
     # One attack is enough, and chance is not.
-    one = replace(straight, outcomes=(turned(straight.attack("lira")), straight.attack("loss")))
-    assert failed(evaluate_policy(one, limit)) == ["sides"]
+    changed = replace(straight, outcomes=(turned(straight.attack("lira")), straight.attack("loss")))
+    assert failed(evaluate_policy(changed, limit)) == ["sides"]
     assert not failed(evaluate_policy(quiet(), limit))
 
 
@@ -214,15 +214,17 @@ class WithBaseline(gl.Results):
 
 
 def test_a_baseline_that_was_run_is_recognised():
-    found = WithBaseline(outcomes=leaking().outcomes, baseline=1)
-    assert evaluate_policy(found, Policy(max_auc=1.0, model_free_baseline="required")).passed
+    record = WithBaseline(outcomes=leaking().outcomes, baseline=1)
+    assert evaluate_policy(record, Policy(max_auc=1.0, model_free_baseline="required")).passed
 
 
 # -- open checks --------------------------------------------------------------------------------------------------------
 
 
 def with_check(results: gl.Results, code: str, state: str = "issue", **values) -> gl.Results:
-    checks = tuple(replace(one, state=state, values=values) if one.code == code else one for one in results.checks)
+    checks = tuple(
+        replace(check, state=state, values=values) if check.code == code else check for check in results.checks
+    )
     return replace(results, checks=checks)
 
 
@@ -394,7 +396,7 @@ def test_an_audit_that_could_not_have_seen_a_leak_does_not_pass(code, tmp_path, 
     model = (Copies if code == "GL106" else LogisticRegression)().fit(*members)
     if code == "GL101":
         nonmembers = tuple(
-            np.concatenate([own[:90], others[90:]]) for own, others in zip(members, nonmembers, strict=True)
+            np.concatenate([member[:90], others[90:]]) for member, others in zip(members, nonmembers, strict=True)
         )
     if code == "GL103":
         members, nonmembers = (members[0], 1 - members[1]), (nonmembers[0], 1 - nonmembers[1])
@@ -424,20 +426,20 @@ def test_the_policy_and_the_verdicts_are_kept_and_nothing_else_changes(audited, 
     assert result.exit_code == 0, result.output
     after = json.loads((audited / "results.json").read_text("utf-8"))
     assert {**after, "gate": None} == {**content, "gate": None}
-    kept = gl.read_results(audited).gate
-    assert kept.policy == policy.read_text("utf-8")
-    assert kept.sha256 == hashlib.sha256(policy.read_bytes()).hexdigest()
-    assert kept.passed
-    assert kept == evaluate_policy_file(gl.read_results(audited), read_policy(policy))
-    assert kept.sha256 in result.stdout
+    gate = gl.read_results(audited).gate
+    assert gate.policy == policy.read_text("utf-8")
+    assert gate.sha256 == hashlib.sha256(policy.read_bytes()).hexdigest()
+    assert gate.passed
+    assert gate == evaluate_policy_file(gl.read_results(audited), read_policy(policy))
+    assert gate.sha256 in result.stdout
     text = (audited / "report.html").read_text("utf-8")
-    assert kept.sha256 in text
+    assert gate.sha256 in text
     strict = write(tmp_path, "max_auc = 0.55\nwithout_references = true\n")
     assert guestlist("gate", audited, "--policy", strict).exit_code == 1
     assert not gl.read_results(audited).gate.passed
     failed_page = (audited / "report.html").read_text("utf-8")
     assert gl.read_results(audited).gate.sha256 in failed_page
-    assert kept.sha256 not in failed_page
+    assert gate.sha256 not in failed_page
 
 
 def test_limits_of_the_command_line_write_nothing(audited):
@@ -499,5 +501,5 @@ def test_the_place_of_alerts_is_seen_from_where_the_command_runs(audited, tmp_pa
     monkeypatch.chdir(tmp_path)
     guestlist("gate", audited, "--max-auc", "0.5", "--sarif", "gate.sarif")
     (run,) = json.loads((tmp_path / "gate.sarif").read_text("utf-8"))["runs"]
-    places = {one["locations"][0]["physicalLocation"]["artifactLocation"]["uri"] for one in run["results"]}
-    assert places == {"audit/results.json"}
+    uris = {result["locations"][0]["physicalLocation"]["artifactLocation"]["uri"] for result in run["results"]}
+    assert uris == {"audit/results.json"}

@@ -55,12 +55,12 @@ def test_every_file_format_gives_the_same_numbers(answers, tmp_path):
     np.savez(tmp_path / "b.npz", logits=logits, labels=arrays["labels"], member=arrays["member"].astype(int))
     table.to_csv(tmp_path / "c.csv", index=False)
     table.to_parquet(tmp_path / "d.parquet")
-    found = [
+    results = [
         gl.audit_predictions(read_predictions(tmp_path / name)) for name in ("a.npz", "b.npz", "c.csv", "d.parquet")
     ]
-    aucs = [one.attacks["auc"].round(9).tolist() for one in found]
+    aucs = [result.attacks["auc"].round(9).tolist() for result in results]
     assert aucs.count(aucs[0]) == 4
-    assert found[0].attack("loss").auc.value > 0.6
+    assert results[0].attack("loss").auc.value > 0.6
 
 
 @pytest.mark.slow
@@ -85,11 +85,11 @@ def test_a_shadow_teaches_networks_of_whole_answers(answers, tmp_path):
     """Each record is scored by the network that the shadow's own answers teach, written out here."""
     target, shadow = gl.Predictions(*_fields(answers)), _other(seed=1)
     results = gl.audit_predictions(target, shadow=shadow, folder=tmp_path / "a")
-    assert {"nn_shokri", "nn_nasr"} <= {one.name for one in results.outcomes}
-    log_p, own = (np.log(part.answers).astype(np.float32) for part in (shadow, target))
+    assert {"nn_shokri", "nn_nasr"} <= {outcome.name for outcome in results.outcomes}
+    log_p, target_log_p = (np.log(part.answers).astype(np.float32) for part in (shadow, target))
     taken = balanced(shadow.member, hashes(log_p, shadow.labels), ROWS)
     network = learn(labelled_features(log_p, shadow.labels)[taken], shadow.member[taken])
-    expected = network(labelled_features(own, target.labels))
+    expected = network(labelled_features(target_log_p, target.labels))
     rows = results.records["id"].str.removeprefix("row:").astype(int).to_numpy()
     np.testing.assert_allclose(results.records["score_nn_nasr"], expected[rows], rtol=1e-6)
     assert results.attack("nn_nasr").unscored == 0
@@ -112,7 +112,9 @@ def test_networks_need_a_shadow_and_classes(answers):
     with pytest.raises(InputError, match=r"nn_nasr .*shadow= \(--shadow\)"):
         gl.audit_predictions(target, attacks=["loss", "nn_nasr"])
     values = gl.Predictions(np.arange(6.0), np.arange(6.0), np.arange(6) < 3, scale="values")
-    assert "nn_nasr" not in {one.name for one in gl.audit_predictions(values, shadow=values, baseline=False).outcomes}
+    assert "nn_nasr" not in {
+        outcome.name for outcome in gl.audit_predictions(values, shadow=values, baseline=False).outcomes
+    }
 
 
 @pytest.mark.slow
@@ -215,10 +217,10 @@ OWN = {"label": "y_true", "member": "is_train", "answer": "prob_yes"}
 
 def test_a_table_of_ones_own_is_read_as_it_is(people, tmp_path):
     expected = np.column_stack([1 - people["prob_yes"], people["prob_yes"]])
-    found = read_predictions(written(people, tmp_path / "a.csv"), **OWN)
-    assert np.allclose(found.answers, expected)
-    assert found.classes.tolist() == ["no", "yes"]
-    assert found.labels.tolist() == (people["y_true"] == "yes").astype(int).tolist()
+    predictions = read_predictions(written(people, tmp_path / "a.csv"), **OWN)
+    assert np.allclose(predictions.answers, expected)
+    assert predictions.classes.tolist() == ["no", "yes"]
+    assert predictions.labels.tolist() == (people["y_true"] == "yes").astype(int).tolist()
     both = people.assign(prob_no=1 - people["prob_yes"])
     as_pattern = read_predictions(written(both, tmp_path / "b.csv"), **{**OWN, "answer": "prob_{}"})
     assert dict(zip(as_pattern.classes, as_pattern.answers.T.tolist(), strict=True)) == {
@@ -261,13 +263,13 @@ def test_the_probability_of_one_class_must_say_which(people, tmp_path):
     path = written(people.rename(columns={"prob_yes": "score"}), tmp_path / "a.csv")
     with pytest.raises(InputError, match=r"'score' .*no, yes.*--positive"):
         read_predictions(path, **{**OWN, "answer": "score"})
-    found = read_predictions(path, **{**OWN, "answer": "score"}, positive="no")
-    assert found.classes.tolist() == ["yes", "no"]
+    predictions = read_predictions(path, **{**OWN, "answer": "score"}, positive="no")
+    assert predictions.classes.tolist() == ["yes", "no"]
     numbers = people.assign(y_true=(people["y_true"] == "yes"), score=people["prob_yes"])
     for kind in (bool, int, float):
         path = written(numbers.assign(y_true=numbers["y_true"].astype(kind)), tmp_path / "n.csv")
-        found = read_predictions(path, **{**OWN, "answer": "score"})
-        assert found.labels.tolist() == numbers["y_true"].astype(int).tolist()
+        predictions = read_predictions(path, **{**OWN, "answer": "score"})
+        assert predictions.labels.tolist() == numbers["y_true"].astype(int).tolist()
 
 
 def test_labels_are_matched_with_their_own_column(tmp_path):
@@ -310,8 +312,8 @@ def test_arrays_are_read_row_by_row_and_missing_values_refused(answers):
     arrays, _ = answers
     given = arrays["probabilities"], arrays["labels"], arrays["member"]
     turned = pd.Series(np.where(arrays["member"], "in", "out"), index=np.arange(300)[::-1])
-    found = gl.Predictions(*given, groups={"side": turned})
-    assert (found.groups["side"] == np.where(arrays["member"], "in", "out")).all()
+    predictions = gl.Predictions(*given, groups={"side": turned})
+    assert (predictions.groups["side"] == np.where(arrays["member"], "in", "out")).all()
     unsure = np.where(arrays["labels"] == 0, np.nan, arrays["member"])
     hidden = np.ma.masked_array(arrays["labels"], mask=arrays["labels"] == 0)
     for wrong, message in (
@@ -351,7 +353,7 @@ def test_without_labels_what_reads_none_runs_and_says_so(people, tmp_path):
     with pytest.raises(InputError, match=r"label= \(--label\).*labelled=False \(--no-labels\)"):
         read_predictions(path, member="is_train", answer="prob_yes")
     results = gl.audit_predictions(read_predictions(path, member="is_train", answer="prob_yes", labelled=False))
-    assert [one.name for one in results.outcomes] == ["entropy"]
+    assert [outcome.name for outcome in results.outcomes] == ["entropy"]
     assert results.attack("entropy").auc.value > 0.8
     assert results.subject.accuracy_members is None
     assert results.check("GL122").state == "issue"
@@ -363,34 +365,36 @@ def test_without_labels_only_features_are_known_without_the_model(people):
     answers = np.column_stack([1 - people["prob_yes"], people["prob_yes"]])
     features = pd.DataFrame({"age": np.random.default_rng(0).normal(size=60)})
     given = {"member": people["is_train"].astype(bool), "features": features}
-    found = {
+    baselines = {
         labelled: gl.audit_predictions(
             gl.Predictions(answers, (people["y_true"] == "yes").astype(int), **given, labelled=labelled)
         ).baseline
         for labelled in (True, False)
     }
-    assert found[True].inputs == ("features", "label")
-    assert found[False].inputs == ("features",)
+    assert baselines[True].inputs == ("features", "label")
+    assert baselines[False].inputs == ("features",)
 
 
 def test_without_labels_no_answer_is_taken_for_one(people, tmp_path):
     answers = np.column_stack([1 - people["prob_yes"], people["prob_yes"]])
     member, sex = people["is_train"].astype(bool), np.where(np.arange(60) % 3, "f", "m")
-    given = gl.Predictions(answers, None, member, classes=["no", "yes"], groups={"sex": sex}, labelled=False)
-    results = gl.audit_predictions(given, folder=tmp_path / "a")
+    predictions = gl.Predictions(answers, None, member, classes=["no", "yes"], groups={"sex": sex}, labelled=False)
+    results = gl.audit_predictions(predictions, folder=tmp_path / "a")
     assert (results.records["label"] == "").all()
     assert {kind.kind for kind in (*results.group_risks.judged, *results.group_risks.small)} == {"group"}
     page = results.to_html(tmp_path / "a.html").read_text()
     assert "label = " not in page
     assert ">Label</th>" not in page
-    alone = gl.audit_predictions(replace(given, groups={}))
+    alone = gl.audit_predictions(replace(predictions, groups={}))
     assert alone.group_risks is None
     assert "Risk by group and class" not in alone.to_html(tmp_path / "b.html").read_text()
     again = gl.read_results(tmp_path / "a")  # whoever reads the folder still can
     assert (again.records["label"] == "").all()
     with pytest.raises(InputError, match="'shapr'"):
         members_by_risk(gl.read_case(tmp_path / "a"), ["shapr"])
-    told = gl.audit_predictions(replace(given, labels=people["y_true"].eq("yes").to_numpy(int), labelled=True))
-    assert {"no", "yes"} == set(told.records["label"])
-    assert "class" in {one.kind for one in told.group_risks.judged}
-    assert ">Label</th>" in told.to_html(tmp_path / "c.html").read_text()
+    audited_results = gl.audit_predictions(
+        replace(predictions, labels=people["y_true"].eq("yes").to_numpy(int), labelled=True)
+    )
+    assert {"no", "yes"} == set(audited_results.records["label"])
+    assert "class" in {group.kind for group in audited_results.group_risks.judged}
+    assert ">Label</th>" in audited_results.to_html(tmp_path / "c.html").read_text()

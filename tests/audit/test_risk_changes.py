@@ -14,21 +14,21 @@ from guestlist.testing import case_of, gaussian_simulation
 
 @pytest.mark.slow
 def test_few_of_those_who_are_named_are_named_by_chance():
-    false, found = [], []
+    false, true = [], []
     for k in range(15):
         (pair,) = gl.compare(two("smooth", 600, np.random.default_rng([9, k]), rise=40))
         risen = {f"r{2 * i}" for i in range(40)}
         named = set(pair.risk_changes.rose)
         false.append(len(named - risen) / max(len(named), 1))
-        found.append(len(named & risen) / 40)
+        true.append(len(named & risen) / 40)
     assert np.mean(false) < 0.16  # q is 0.1
-    assert np.mean(found) > 0.3
+    assert np.mean(true) > 0.3
 
 
 def test_the_furthest_stands_first_and_only_members_do():
     audits = two("smooth", 1000, np.random.default_rng(3), rise=60)
     (pair,) = gl.compare(audits)
-    a, b = (one.records.set_index("id") for one in audits.values())
+    a, b = (audit.records.set_index("id") for audit in audits.values())
     far = (b["mu_estimate"] - a["mu_estimate"]) / np.hypot(a["mu_error"], b["mu_error"])
     named = far[list(pair.risk_changes.rose)]
     assert len(named) > 5
@@ -41,15 +41,15 @@ def test_the_furthest_stands_first_and_only_members_do():
 
 def test_without_a_difference_between_halves_there_is_no_estimate():
     audits = two("smooth", 200, np.random.default_rng(4), rise=20)
-    for one in audits.values():
-        one.records["mu_halves"] = np.nan
+    for audit in audits.values():
+        audit.records["mu_halves"] = np.nan
     (pair,) = gl.compare(audits)
     assert (pair.risk_changes.rose, pair.risk_changes.tested) == ((), 100)
 
 
 def test_halves_are_every_second_reference():
     case = case_of(gaussian_simulation(1.0, records=200, models=17, log_deviation_sd=0.5))
-    found = stability(case)
+    result = stability(case)
     margin, member = case.view.reference("margin"), case.view.reference_member
     estimates = []
     for k in (0, 1):
@@ -59,8 +59,8 @@ def test_halves_are_every_second_reference():
     (a, u), (b, v) = estimates
     with np.errstate(invalid="ignore"):
         expected = (b - a) / np.sqrt(u + v)
-    assert found.halves == pytest.approx(expected, nan_ok=True)
-    known = found.halves[~np.isnan(found.halves)]
+    assert result.halves == pytest.approx(expected, nan_ok=True)
+    known = result.halves[~np.isnan(result.halves)]
     assert len(known) > 150
     assert np.std(known) == pytest.approx(1.0, abs=0.2)
     table = record_table(case)

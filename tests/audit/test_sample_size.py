@@ -19,11 +19,11 @@ def sample(members: int, nonmembers: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 MEASURES = {
-    "auc": (lambda *of: auc(*of), None, 1.1),
+    "auc": (lambda *arguments: auc(*arguments), None, 1.1),
     # Calls are whole records, so that with a hundred of them the value itself moves by a step when there are more.
-    "advantage": (lambda *of: advantage(*of, SHIFT / 2), None, 1.25),
+    "advantage": (lambda *arguments: advantage(*arguments, SHIFT / 2), None, 1.25),
     # Its ends are order statistics, which move in steps too.
-    "tpr": (lambda *of: tpr_at_fpr(*of, 0.05), 0.05, 1.5),
+    "tpr": (lambda *arguments: tpr_at_fpr(*arguments, 0.05), 0.05, 1.5),
 }
 
 

@@ -20,11 +20,11 @@ def test_of_two_kinds_weights_are_the_ratio_of_their_shares():
 def test_standard_errors_are_those_of_welch_and_count_persons_once():
     rng = np.random.default_rng(0)
     member, x = np.arange(90) < 40, rng.normal(size=(90, 3))
-    found = standard_errors(x, member, np.arange(90))
-    assert found == pytest.approx(ttest_ind(x[member], x[~member], equal_var=False).statistic, rel=0.02)
+    errors = standard_errors(x, member, np.arange(90))
+    assert errors == pytest.approx(ttest_ind(x[member], x[~member], equal_var=False).statistic, rel=0.02)
     twice = np.tile(np.arange(90), 2)  # everybody has two records that are the same
-    assert standard_errors(x[twice], member[twice], twice) == pytest.approx(found)
-    assert standard_errors(x[twice], member[twice], np.arange(180)) == pytest.approx(found * np.sqrt(2))
+    assert standard_errors(x[twice], member[twice], twice) == pytest.approx(errors)
+    assert standard_errors(x[twice], member[twice], np.arange(180)) == pytest.approx(errors * np.sqrt(2))
 
 
 def test_differences_within_a_standard_error_are_left_and_large_ones_made_up_for():
@@ -41,9 +41,9 @@ def test_differences_within_a_standard_error_are_left_and_large_ones_made_up_for
 def test_sets_that_nothing_can_balance_are_separated_by_their_odds():
     member = np.arange(200) < 100
     kinds = np.c_[member * 1.0, np.random.default_rng(2).normal(size=200)]
-    found = log_odds(kinds, member, np.arange(200))
-    assert found[member].min() > found[~member].max() + 10
-    assert np.exp(found[~member]).sum() == pytest.approx(100)
+    odds = log_odds(kinds, member, np.arange(200))
+    assert odds[member].min() > odds[~member].max() + 10
+    assert np.exp(odds[~member]).sum() == pytest.approx(100)
     assert np.isfinite(log_odds(np.zeros((200, 2)), member, np.arange(200))).all()  # nothing to balance
 
 
@@ -51,10 +51,10 @@ def test_sets_that_nothing_can_balance_are_separated_by_their_odds():
 def test_weighted_nonmembers_give_back_what_the_model_gives_away():
     """Few worlds here; bias, absolute error and coverage of many are in benchmarks/honesty, beside those of the true weights."""
     worlds = [weighed(200, 1.0, [69, k]) for k in range(5)]
-    off = np.array([one.adjusted.auc.value - TRUE_AUC for one in worlds])
+    off = np.array([simulation.adjusted.auc.value - TRUE_AUC for simulation in worlds])
     assert abs(off.mean()) < 0.045  # three standard errors
-    assert all(one.adjusted.auc.low <= TRUE_AUC <= one.adjusted.auc.high for one in worlds)
-    assert all(one.baseline.significant for one in worlds)
-    assert not any(one.adjusted.refused for one in worlds)
+    assert all(simulation.adjusted.auc.low <= TRUE_AUC <= simulation.adjusted.auc.high for simulation in worlds)
+    assert all(simulation.baseline.significant for simulation in worlds)
+    assert not any(simulation.adjusted.refused for simulation in worlds)
     apart = weighed(100, 3.0, [69, 9])
     assert (apart.adjusted.refused, apart.adjusted.auc) == ("few", None)

@@ -26,10 +26,10 @@ def test_the_auc_is_that_of_pairs_within_folds():
     read, fold, member = rng.normal(size=(40, 3)), np.arange(40) % 3, rng.random((4, 40)) < 0.4
     made = folds(read, fold)
     scores = cross_fitted(made, np.where(member, 1.0, -1.0))
-    for k, found in enumerate(within_folds(made, member)):
+    for k, fold_aucs in enumerate(within_folds(made, member)):
         parts = [(scores[k, fold == f], member[k, fold == f]) for f in range(3)]
         pairs = [inside.sum() * (~inside).sum() for _, inside in parts]
-        assert found == pytest.approx(np.average([auc(*part) for part in parts], weights=pairs))
+        assert fold_aucs == pytest.approx(np.average([auc(*part) for part in parts], weights=pairs))
 
 
 def test_the_p_value_is_the_share_of_all_exchanges_that_do_as_well():
@@ -40,9 +40,9 @@ def test_the_p_value_is_the_share_of_all_exchanges_that_do_as_well():
     reached = np.nan_to_num(within_folds(made, every), nan=0.5)
     for place in (10, 128, 200, 245):
         member = every[np.argsort(reached)[place]]
-        own = reached[np.argsort(reached)[place]]
-        exact = (reached >= own - 1e-12).mean()
-        p_value, tried = baseline._test(own, made, np.arange(10), member, np.random.default_rng(place))
+        value = reached[np.argsort(reached)[place]]
+        exact = (reached >= value - 1e-12).mean()
+        p_value, tried = baseline._test(value, made, np.arange(10), member, np.random.default_rng(place))
         assert p_value == pytest.approx(
             exact, abs=4 * np.sqrt(exact * (1 - exact) / min(len(tried), 20 / exact)) + 0.01
         )
@@ -62,7 +62,7 @@ def test_what_the_classifier_reads_does_not_depend_on_who_is_a_member(monkeypatc
     first = seen[0]
     seen.clear()
     told(x, y, np.arange(60) % 2 == 0, seed=1)
-    assert all(np.array_equal(one, other) for one, other in zip(first, seen[0], strict=True))
+    assert all(np.array_equal(expected, other) for expected, other in zip(first, seen[0], strict=True))
 
 
 @pytest.mark.slow
@@ -70,27 +70,27 @@ def test_what_the_classifier_reads_does_not_depend_on_who_is_a_member(monkeypatc
     ("name", "repeats"), [("30 + 30 persons, by person", 12), ("100 + 100, members three times", 12)]
 )
 def test_one_source_is_flagged_no_more_often_than_promised(name, repeats):
-    found = worlds.one_source(name, repeats)
-    assert found["flagged"] <= found["at_most"]
-    assert 0.5 < found["smallest_seen"] < 0.8
+    result = worlds.one_source(name, repeats)
+    assert result["flagged"] <= result["at_most"]
+    assert 0.5 < result["smallest_seen"] < 0.8
 
 
 @pytest.mark.slow
 def test_people_of_one_census_are_flagged_no_more_often_than_promised(real_data, monkeypatch):
     monkeypatch.setenv("GUESTLIST_DATA", str(real_data("adult.parquet").parent))
-    found = worlds.one_source("adult 50 + 50", 25)
-    assert found["flagged"] <= found["at_most"]
+    result = worlds.one_source("adult 50 + 50", 25)
+    assert result["flagged"] <= result["at_most"]
 
 
 @pytest.mark.slow
 def test_visits_of_the_same_persons_are_distinguished_unless_persons_are_known():
     """That the test above could fail: the same worlds without persons."""
-    found = []
+    significant = []
     for k in range(3):
         rng = np.random.default_rng([9, k])
         sides = worlds.persons(30, False, rng)
-        found.append(evaluate_baseline(sides.x, sides.y, sides.member, rng=rng).significant)
-    assert sum(found) >= 2
+        significant.append(evaluate_baseline(sides.x, sides.y, sides.member, rng=rng).significant)
+    assert sum(significant) >= 2
 
 
 # -- it sees what there is ----------------------------------------------------------------------------------------------
@@ -106,9 +106,9 @@ def test_a_mean_a_label_and_a_group_that_differ_are_seen():
     assert told(None, np.where(rng.random(200) < 0.4, 1, member * 2), member).significant
     assert told(x, np.where(member, 2.0, 0) + y, member, values=True).significant
     groups = {"sex": np.where(rng.random(200) < 0.3, "f", np.where(member, "m", "f")).astype(object)}
-    found = told(x, y, member, groups=groups)
-    assert found.significant
-    assert found.inputs == ("features", "label", "groups")
+    result = told(x, y, member, groups=groups)
+    assert result.significant
+    assert result.inputs == ("features", "label", "groups")
 
 
 @pytest.mark.slow
@@ -145,9 +145,9 @@ def test_categories_that_go_together_on_one_side_are_seen():
 def test_few_records_and_many_columns_are_read(records, columns):
     rng = np.random.default_rng(0)
     x, y, member = rng.normal(size=(records, columns)), rng.integers(2, size=records), np.arange(records) % 2 == 0
-    found = told(x, y, member)
-    assert found == told(x, y, member)
-    assert found.columns == columns
+    result = told(x, y, member)
+    assert result == told(x, y, member)
+    assert result.columns == columns
     assert told(x + 2 * member[:, None], y, member).significant
 
 
@@ -157,15 +157,15 @@ def test_images_that_lie_elsewhere_are_seen():
     member = np.arange(100) < 50
     assert not told(images, np.zeros(100, int), member).significant
     images[:50] = np.roll(images[:50], 2, axis=2)
-    found = told(images, np.zeros(100, int), member)
-    assert (found.significant, found.columns) == (True, 400)
+    result = told(images, np.zeros(100, int), member)
+    assert (result.significant, result.columns) == (True, 400)
 
 
 @pytest.mark.slow
 def test_what_is_called_the_smallest_difference_is_seen_four_times_in_five():
-    found = worlds.smallest_seen(each=40, repeats=30, shifts=(0.0, 1.1, 1.4))
-    assert 0.65 < found["flagged_there"] < 0.95
-    aucs = [row["auc"] for row in found["shifts"]]
+    result = worlds.smallest_seen(each=40, repeats=30, shifts=(0.0, 1.1, 1.4))
+    assert 0.65 < result["flagged_there"] < 0.95
+    aucs = [row["auc"] for row in result["shifts"]]
     assert aucs[0] == pytest.approx(0.5, abs=0.06)
     assert aucs[-1] > 0.6
 
@@ -177,10 +177,10 @@ def test_what_is_called_the_smallest_difference_is_seen_four_times_in_five():
 def test_large_sides_are_capped_and_the_outcome_has_the_same_bits():
     rng = np.random.default_rng(0)
     x, y, member = rng.normal(size=(2700, 2)), np.zeros(2700, int), np.arange(2700) < 2600
-    found = told(x, y, member)
-    assert (found.members, found.nonmembers, found.units) == (2000, 100, 2100)
-    assert found == told(x, y, member)
-    assert found.permutations <= PERMUTATIONS
+    result = told(x, y, member)
+    assert (result.members, result.nonmembers, result.units) == (2000, 100, 2100)
+    assert result == told(x, y, member)
+    assert result.permutations <= PERMUTATIONS
 
 
 def test_too_few_records_say_nothing():
@@ -190,8 +190,8 @@ def test_too_few_records_say_nothing():
 
 
 def test_a_label_alone_is_inputs_where_there_are_no_features():
-    found = told(None, np.arange(80) % 4, np.arange(80) < 40)
-    assert (found.inputs, found.columns, found.significant) == (("label",), 0, False)
+    result = told(None, np.arange(80) % 4, np.arange(80) < 40)
+    assert (result.inputs, result.columns, result.significant) == (("label",), 0, False)
     table = pd.DataFrame({"sex": ["f", "m"] * 40})
     assert told(table, np.arange(80) % 4, np.arange(80) < 40, groups={"sex": table["sex"].to_numpy()}).columns == 1
 
@@ -200,11 +200,11 @@ def test_a_label_alone_is_inputs_where_there_are_no_features():
 
 
 def test_the_committed_figures_of_second_order_differences_meet_their_limits():
-    found = json.loads(worlds.FOUND.read_text("utf-8"))["worlds"]
+    committed = json.loads(worlds.FOUND.read_text("utf-8"))["worlds"]
     for columns in (4, 10):
         name = f"correlated, {columns} columns"
-        assert found[f"{name}: flagged"]["second_order_flagged"] >= 0.95
-        assert found[f"{name}: model that saw neither set"]["says_yes"] <= 0.05
-        assert abs(found[f"{name}: weighted"]["second_order_off"]) <= 0.015
-        assert abs(found[f"{name}: weighted"]["off_without_leak"]) <= 0.015
-        assert found[f"normal, 400 + 400, {columns} columns"]["flagged"] <= 0.075
+        assert committed[f"{name}: flagged"]["second_order_flagged"] >= 0.95
+        assert committed[f"{name}: model that saw neither set"]["says_yes"] <= 0.05
+        assert abs(committed[f"{name}: weighted"]["second_order_off"]) <= 0.015
+        assert abs(committed[f"{name}: weighted"]["off_without_leak"]) <= 0.015
+        assert committed[f"normal, 400 + 400, {columns} columns"]["flagged"] <= 0.075

@@ -40,9 +40,9 @@ def test_whatever_is_given_becomes_finite_numbers(name, values):
 
 def test_missing_numbers_are_distinguished_from_average_ones():
     missing = np.arange(60) % 3 == 0
-    found = columns_of(pd.DataFrame({"a": np.where(missing, np.nan, np.arange(60.0))}), np.random.default_rng(0))
-    assert (found.values.shape[1], found.sources) == (2, 1)
-    assert abs(np.corrcoef(found.values[:, 1], missing)[0, 1]) > 0.99
+    columns = columns_of(pd.DataFrame({"a": np.where(missing, np.nan, np.arange(60.0))}), np.random.default_rng(0))
+    assert (columns.values.shape[1], columns.sources) == (2, 1)
+    assert abs(np.corrcoef(columns.values[:, 1], missing)[0, 1]) > 0.99
 
 
 def test_many_columns_and_many_values_are_capped():
@@ -58,8 +58,8 @@ def test_many_columns_and_many_values_are_capped():
 def test_cells_see_what_a_linear_model_does_not():
     """A label that agrees with the sign of a column on one side and not on the other: no single column differs."""
     rng = np.random.default_rng(0)
-    given = Columns(rng.choice([-1.0, 1.0], (400, 1)), np.zeros(1, int))
-    own = Columns(rng.choice([-1.0, 1.0], (400, 1)), np.zeros(1, int))
-    agree = given.values[:, 0] == own.values[:, 0]
-    found = cells(given, own, rng)
-    assert np.abs([np.corrcoef(c, agree)[0, 1] for c in found.T if c.any()]).max() > 0.5
+    columns = Columns(rng.choice([-1.0, 1.0], (400, 1)), np.zeros(1, int))
+    labels = Columns(rng.choice([-1.0, 1.0], (400, 1)), np.zeros(1, int))
+    agree = columns.values[:, 0] == labels.values[:, 0]
+    features = cells(columns, labels, rng)
+    assert np.abs([np.corrcoef(c, agree)[0, 1] for c in features.T if c.any()]).max() > 0.5

@@ -130,10 +130,10 @@ def test_it_does_not_apply_where_members_were_drawn(blobs, tmp_path):
 @pytest.mark.slow
 def test_no_attack_is_given_it(years):
     """It knows who is a member; what attacks see is the same with it and without."""
-    one, other = (gl.audit(*years, references=0, baseline=baseline).records for baseline in (True, False))
-    scores = [name for name in one if name.startswith("score_")]
+    with_baseline, other = (gl.audit(*years, references=0, baseline=baseline).records for baseline in (True, False))
+    scores = [name for name in with_baseline if name.startswith("score_")]
     assert scores
-    assert one[scores].equals(other[scores])
+    assert with_baseline[scores].equals(other[scores])
 
 
 @pytest.mark.slow
@@ -163,7 +163,7 @@ def test_a_case_made_by_hand_has_none():
 @pytest.mark.parametrize("name", ["women against men", "age <= 30 against others, column left out"])
 def test_a_model_that_saw_neither_sex_nor_age_group_does_not_leak(name, real_data, monkeypatch):
     monkeypatch.setenv("GUESTLIST_DATA", str(real_data("adult.parquet").parent))
-    found = worlds.two_kinds(name, repeats=4, each=100)
-    assert found["says_yes"] == 0
-    assert found["flagged"] == 1
-    assert found["smallest_seen"] > 0.55
+    result = worlds.two_kinds(name, repeats=4, each=100)
+    assert result["says_yes"] == 0
+    assert result["flagged"] == 1
+    assert result["smallest_seen"] > 0.55

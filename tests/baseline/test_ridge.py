@@ -9,20 +9,20 @@ from guestlist._baseline.regression import PENALTIES, cross_fitted, folds
 
 def slow(x, fold, labels):
     """One fit per fold, labelling and penalty; the penalty with the least generalised error."""
-    found = np.zeros(labels.shape)
+    predicted = np.zeros(labels.shape)
     for k, y in enumerate(labels):
-        for one in np.unique(fold):
-            rest = fold != one
-            centred = x[rest] - x[rest].mean(axis=0)
+        for number in np.unique(fold):
+            training = fold != number
+            centred = x[training] - x[training].mean(axis=0)
             largest, errors, predictions = np.linalg.svd(centred)[1][0] ** 2, [], []
             for penalty in PENALTIES * largest:
-                model = Ridge(penalty, solver="svd").fit(x[rest], y[rest])
+                model = Ridge(penalty, solver="svd").fit(x[training], y[training])
                 hat = centred @ np.linalg.solve(centred.T @ centred + penalty * np.eye(x.shape[1]), centred.T)
-                off = ((y[rest] - model.predict(x[rest])) ** 2).sum()
-                errors.append(off / (rest.sum() - 1 - np.trace(hat)) ** 2)
-                predictions.append(model.predict(x[~rest]) - y[rest].mean())
-            found[k, ~rest] = predictions[int(np.argmin(errors))]
-    return found
+                off = ((y[training] - model.predict(x[training])) ** 2).sum()
+                errors.append(off / (training.sum() - 1 - np.trace(hat)) ** 2)
+                predictions.append(model.predict(x[~training]) - y[training].mean())
+            predicted[k, ~training] = predictions[int(np.argmin(errors))]
+    return predicted
 
 
 @pytest.mark.slow

@@ -9,30 +9,32 @@ from guestlist._baseline.regression import JOINTLY, PENALTY, cross_fitted, folds
 
 def written_out(x, terms, unit, fold, labels):
     """One fit after the other: the regression alone, its residuals, the terms that explain them."""
-    found = cross_fitted(folds(x, fold), labels)
+    fitted = cross_fitted(folds(x, fold), labels)
     threshold = np.sqrt(2 * np.log(terms.shape[1]))
     for k, y in enumerate(labels):
-        for one in np.unique(fold):
-            rest = fold != one
-            residuals = y[rest] - y[rest].mean() - fitted_inside(x, fold, one, y)
-            sums = np.array([terms[rest][unit[rest] == person].sum(axis=0) for person in np.unique(unit[rest])])
-            covariance = residuals @ terms[rest]
+        for number in np.unique(fold):
+            training = fold != number
+            residuals = y[training] - y[training].mean() - fitted_inside(x, fold, number, y)
+            sums = np.array(
+                [terms[training][unit[training] == person].sum(axis=0) for person in np.unique(unit[training])]
+            )
+            covariance = residuals @ terms[training]
             z = covariance / np.sqrt((sums**2).sum(axis=0) * (residuals**2).mean())
             kept = [t for t in np.argsort(-np.abs(z))[:JOINTLY] if abs(z[t]) > threshold]
             if kept:
-                known = terms[rest][:, kept]
+                known = terms[training][:, kept]
                 shrunk = covariance[kept] * (1 - threshold**2 / z[kept] ** 2)
-                ridge = known.T @ known + PENALTY * rest.sum() * np.eye(len(kept))
-                found[k, ~rest] += terms[~rest][:, kept] @ np.linalg.solve(ridge, shrunk)
-    return found
+                ridge = known.T @ known + PENALTY * training.sum() * np.eye(len(kept))
+                fitted[k, ~training] += terms[~training][:, kept] @ np.linalg.solve(ridge, shrunk)
+    return fitted
 
 
-def fitted_inside(x, fold, one, y):
+def fitted_inside(x, fold, number, y):
     """The regression's own fit of the records that it was fitted on, by predicting copies of them as a fold of their own."""
-    rest = fold != one
-    twice = np.vstack([x[rest], x[rest]])
-    copies = np.repeat([0, 1], rest.sum())
-    return cross_fitted(folds(twice, copies), np.tile(y[rest], 2)[None])[0, : rest.sum()]
+    training = fold != number
+    twice = np.vstack([x[training], x[training]])
+    copies = np.repeat([0, 1], training.sum())
+    return cross_fitted(folds(twice, copies), np.tile(y[training], 2)[None])[0, : training.sum()]
 
 
 @pytest.mark.slow
@@ -45,9 +47,9 @@ def test_predictions_are_those_of_one_fit_after_the_other(persons, columns):
     x = rng.normal(size=(80, columns))
     labels = np.where(np.vstack([x[:, 0] * x[:, 1], x[:, 1] + x[:, 0] ** 2 - 1, rng.normal(size=80)]) > 0, 1.0, -1.0)
     terms = second_order(x[:, :3], np.arange(3), unit, rng)
-    found = cross_fitted(folds(x, fold, terms), labels)
-    assert np.allclose(found, written_out(x, terms.values, unit, fold, labels), atol=1e-8)
-    assert not np.allclose(found, cross_fitted(folds(x, fold), labels))
+    fitted = cross_fitted(folds(x, fold, terms), labels)
+    assert np.allclose(fitted, written_out(x, terms.values, unit, fold, labels), atol=1e-8)
+    assert not np.allclose(fitted, cross_fitted(folds(x, fold), labels))
 
 
 def test_the_term_that_differs_is_selected_and_seldom_another():
@@ -65,8 +67,8 @@ def test_the_term_that_differs_is_selected_and_seldom_another():
 def test_terms_are_finite_bounded_in_number_and_leave_out_levels_of_one_category():
     rng = np.random.default_rng(0)
     levels = np.eye(3)[rng.integers(3, size=90)] - 1 / 3
-    one = second_order(levels, np.zeros(3, int), np.arange(90), rng)
-    assert one.values.shape[1] < 3 + 6  # squares of two values and products within the category are none
+    terms = second_order(levels, np.zeros(3, int), np.arange(90), rng)
+    assert terms.values.shape[1] < 3 + 6  # squares of two values and products within the category are none
     wide = second_order(rng.normal(size=(30, 200)), np.arange(200), np.arange(30), rng)
     assert wide.values.shape[1] <= module.PER_RECORD * 30 + 37
     assert np.isfinite(wide.values).all()

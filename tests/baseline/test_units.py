@@ -36,25 +36,25 @@ def test_people_who_are_equal_by_accident_stay_apart():
 
 def test_every_exchange_of_whole_units_is_equally_likely():
     unit, member = np.array([0, 1, 1, 2, 3, 3]), np.array([True, False, False, True, False, False])
-    found = permuted_membership(unit, member, 6000, np.random.default_rng(0))
-    sides = found[:, [0, 1, 3, 4]]
-    assert (found == sides[:, unit]).all()  # a person lies on one side
-    seen = Counter(map(tuple, sides.tolist()))
-    assert set(seen) == set(permutations([True, True, False, False]))
-    assert max(seen.values()) < 1.15 * 1000
-    assert min(seen.values()) > 0.85 * 1000
+    permuted = permuted_membership(unit, member, 6000, np.random.default_rng(0))
+    sides = permuted[:, [0, 1, 3, 4]]
+    assert (permuted == sides[:, unit]).all()  # a person lies on one side
+    counts = Counter(map(tuple, sides.tolist()))
+    assert set(counts) == set(permutations([True, True, False, False]))
+    assert max(counts.values()) < 1.15 * 1000
+    assert min(counts.values()) > 0.85 * 1000
 
 
 def test_units_on_both_sides_keep_their_shares_and_others_exchange_with_their_size():
     unit = np.array([0, 0, 0, 1, 1, 2, 2, 3, 4])
     member = np.array([True, False, False, True, True, False, False, True, False])
-    found = permuted_membership(unit, member, 4000, np.random.default_rng(1))
-    assert (found[:, :3].sum(axis=1) == 1).all()
-    assert np.allclose(found[:, :3].mean(axis=0), 1 / 3, atol=0.03)
-    assert (found[:, 3] == found[:, 4]).all()
-    assert (found[:, 3] != found[:, 5]).all()
-    assert (found[:, 7] != found[:, 8]).all()
-    assert np.allclose(found[:, [3, 7]].mean(axis=0), 0.5, atol=0.03)
+    permuted = permuted_membership(unit, member, 4000, np.random.default_rng(1))
+    assert (permuted[:, :3].sum(axis=1) == 1).all()
+    assert np.allclose(permuted[:, :3].mean(axis=0), 1 / 3, atol=0.03)
+    assert (permuted[:, 3] == permuted[:, 4]).all()
+    assert (permuted[:, 3] != permuted[:, 5]).all()
+    assert (permuted[:, 7] != permuted[:, 8]).all()
+    assert np.allclose(permuted[:, [3, 7]].mean(axis=0), 0.5, atol=0.03)
 
 
 def test_folds_hold_persons_together_and_do_not_see_who_is_a_member():

@@ -49,11 +49,11 @@ def audited(files):
 
 
 def test_audit_prints_an_answer_and_writes_a_report(audited):
-    out, found = audited
-    assert "be identified?" in found.stdout
-    assert f"Report: {out / 'report.html'}" in found.stdout
-    assert "left" in found.stderr
-    assert "left" not in found.stdout.split("Report:")[0].split("\n")[0]
+    out, results = audited
+    assert "be identified?" in results.stdout
+    assert f"Report: {out / 'report.html'}" in results.stdout
+    assert "left" in results.stderr
+    assert "left" not in results.stdout.split("Report:")[0].split("\n")[0]
     page = (out / "report.html").read_text("utf-8")
     assert "<script>alert(1)" not in page
     expected = {"manifest.json", "pool.parquet", "split.npz", "signals", "answers.npz", "baseline.json", "baseline.npz", "scores",
@@ -70,8 +70,8 @@ def test_minutes_train_at_most_the_requested_number_and_collect_adds_more(files,
     references = json.loads(first.stdout)["references"]
     assert (references["count"], references["minutes"]) == (2, 60)
     assert references["seconds_per_model"] > 0
-    more = guestlist("collect", tmp_path, "--minutes", 60, "--seconds-per-model", 1, "--references", 3, *options)
-    assert json.loads(more.stdout)["references"]["count"] == 3
+    result = guestlist("collect", tmp_path, "--minutes", 60, "--seconds-per-model", 1, "--references", 3, *options)
+    assert json.loads(result.stdout)["references"]["count"] == 3
 
 
 def test_an_estimate_prints_the_duration_and_writes_nothing(files, tmp_path):
@@ -276,8 +276,8 @@ def test_an_ignored_check_is_recorded_and_remembered(files):
         files / "holdout.csv", "--label", "income", "--out", out, "--references", 1, "--jobs", 1, "--ignore", "GL104",
     )  # fmt: skip
     assert "GL104" in (out / "report.html").read_text("utf-8")
-    more = guestlist("collect", out, "--references", 2, "--jobs", 1, "--json")
-    states = {check["code"]: check["state"] for check in json.loads(more.stdout)["checks"]}
+    result = guestlist("collect", out, "--references", 2, "--jobs", 1, "--json")
+    states = {check["code"]: check["state"] for check in json.loads(result.stdout)["checks"]}
     assert states["GL104"] == "ignored"
     assert [code for code, state in states.items() if state == "ignored"] == ["GL104"]
     wrong = guestlist("audit", "--predictions", files / "preds.npz", "--ignore", "GL999")

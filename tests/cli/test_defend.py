@@ -80,7 +80,7 @@ def test_an_estimate_alone_makes_no_folder(files):
 
 
 def test_what_is_missing_or_would_not_be_read_is_named(files, leaking):
-    for arguments, said in (
+    for arguments, message in (
         ([], "--model, --members, --nonmembers"),
         ([leaking, "--id", "x"], "--id cannot be combined"),
         ([leaking, "--attack", "loss"], "--attack cannot be combined"),
@@ -90,7 +90,7 @@ def test_what_is_missing_or_would_not_be_read_is_named(files, leaking):
     ):
         result = guestlist("defend", *arguments)
         assert result.exit_code == 2
-        assert said in " ".join(result.output.split())
+        assert message in " ".join(result.output.split())
 
 
 def test_durations_are_for_people():

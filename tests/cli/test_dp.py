@@ -80,17 +80,17 @@ def test_impossible_training_is_reported_first(people, tmp_path):
 def test_looking_for_a_noise_is_shown():
     from guestlist.privacy import accounting
 
-    seen = []
+    noises = []
 
     def progress(looks, *, total):
         assert total == accounting.LOOKS
         for noise in looks:
-            seen.append(noise)
+            noises.append(noise)
             yield noise
 
-    found = gl.privacy.noise_for(7.5, rate=0.3, steps=4, progress=progress)
-    assert seen[-1] == found
-    looks = len(seen)
-    assert gl.privacy.noise_for(7.5, rate=0.3, steps=4, progress=progress) == found
-    assert len(seen) == looks  # not looked for again
-    assert gl.privacy.epsilon_of(found, rate=0.3, steps=4) == pytest.approx(7.5, rel=0.01)
+    computed = gl.privacy.noise_for(7.5, rate=0.3, steps=4, progress=progress)
+    assert noises[-1] == computed
+    looks = len(noises)
+    assert gl.privacy.noise_for(7.5, rate=0.3, steps=4, progress=progress) == computed
+    assert len(noises) == looks  # not looked for again
+    assert gl.privacy.epsilon_of(computed, rate=0.3, steps=4) == pytest.approx(7.5, rel=0.01)

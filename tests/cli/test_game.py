@@ -29,7 +29,7 @@ def people(tmp_path_factory):
 
 
 def run(*arguments):
-    return CliRunner().invoke(main, [str(one) for one in arguments])
+    return CliRunner().invoke(main, [str(argument) for argument in arguments])
 
 
 QUICK = ["--epsilon", "inf", "--repeats", 2, "--epochs", 2, "--batch-size", 20, "--engine", "here", "--quiet"]
@@ -103,8 +103,8 @@ def test_words_follow_the_figures(snapshot):
     for apart, mixed in ((0.3, 0.1), (0.1, 0.1), (0.1, 0.3)):  # below it, no difference, and the other way round
         (line,) = answer(made_up(apart, mixed))
         snapshot(line)
-    named = replace(found := made_up(0.9, 0.1), gaps=(replace(found.gaps[0], attack="average_threshold"),))
-    named = replace(named, points=tuple(replace(one, metric="average_threshold") for one in named.points))
+    named = replace(experiment := made_up(0.9, 0.1), gaps=(replace(experiment.gaps[0], attack="average_threshold"),))
+    named = replace(named, points=tuple(replace(point, metric="average_threshold") for point in named.points))
     snapshot(answer(named)[0])
     snapshot(answer(replace(named, average_of="shadows"))[0])
     text = experiment_page(made_up(0.9, 0.1))

@@ -64,12 +64,12 @@ def said(place):
         "an attack that is not there": (["gate", audit, "--max-auc", "0.9", "--attack", HOSTILE], 2),
         "a number that is none": (["gate", audit, "--max-auc", HOSTILE], 2),
     }
-    found = {}
+    outputs = {}
     for name, (arguments, status) in commands.items():
         done = CliRunner().invoke(main, arguments)
         assert done.exit_code == status, (name, done.output)
-        found[name] = done.output
-    return found
+        outputs[name] = done.output
+    return outputs
 
 
 def speaks(text):

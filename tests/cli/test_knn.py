@@ -36,9 +36,9 @@ def test_values_are_those_of_the_functions(tables, tmp_path):
     columns = ["--label", "y", "--id", "who", "--k", 3]
     knn("values", tables / "train.parquet", *columns, "--value", "self_waka", "--out", tmp_path / "a.csv")
     x, x_test, y, y_test = points(tables)
-    found = pd.read_csv(tmp_path / "a.csv")
-    np.testing.assert_allclose(found["self_waka"], self_waka(x, y, Knn(3)), rtol=1e-12)
-    assert found["id"][7] == "p7"
+    frame = pd.read_csv(tmp_path / "a.csv")
+    np.testing.assert_allclose(frame["self_waka"], self_waka(x, y, Knn(3)), rtol=1e-12)
+    assert frame["id"][7] == "p7"
     table, test = (pd.read_parquet(tables / f"{n}.parquet").drop(columns="who") for n in ("train", "test"))
     table.to_csv(tmp_path / "train.csv", index=False)
     test.to_csv(tmp_path / "test.csv", index=False)

@@ -44,7 +44,7 @@ def pasted(text: str) -> list[str]:
 def run(advice: str) -> str:
     """Run a command as printed, with small settings."""
     _, command, *rest = shlex.split(advice)
-    rest = [{"32": "3"}.get(one, one) for one in rest]
+    rest = [{"32": "3"}.get(argument, argument) for argument in rest]
     return invoke(command, *rest, *SMALL[command])
 
 
@@ -58,9 +58,11 @@ def place(tmp_path, monkeypatch):
     return tmp_path
 
 
-def audit(*more: str) -> str:
+def audit(*arguments: str) -> str:
     records = ["--members", "members.csv", "--nonmembers", "nonmembers.csv", "--label", "income", "--id", "name"]
-    return invoke("audit", *records, "--engine", "here", "--quiet", "--no-baseline", "--out", "audits/my tree", *more)
+    return invoke(
+        "audit", *records, "--engine", "here", "--quiet", "--no-baseline", "--out", "audits/my tree", *arguments
+    )
 
 
 @pytest.mark.slow
@@ -112,8 +114,8 @@ def test_in_python_the_printed_calls_work(place):
     (call,) = pasted(without.summary())
     assert call == "gl.audit(model, members, nonmembers, label='income', id='name', references=32, folder='tree')"
     small = {"engine": gl.Here(), "baseline": False, "progress": False}
-    found = eval(call.replace("=32", "=2").replace("folder", "**small, folder"), names | {"small": small})
-    (call,) = pasted(found.summary())
+    returned = eval(call.replace("=32", "=2").replace("folder", "**small, folder"), names | {"small": small})
+    (call,) = pasted(returned.summary())
     assert call == "gl.defend(model, members, nonmembers, label='income', id='name', references=2, plain='tree')"
     defended = eval(call[:-1] + ", defences=['rounded'], **small)", names | {"small": small})
     assert "rounded digits=1" in set(defended.table["defence"]) | set(defended.table.index)

@@ -66,7 +66,7 @@ def test_a_number_outside_its_range_is_refused(case):
 
 
 @pytest.mark.parametrize(
-    ("arguments", "said"),
+    ("arguments", "maximum"),
     [
         (["audit", "--references", str(10**20)], "is too large. The maximum is 100,000."),
         (["audit", "--references", "100001"], "100001 is too large. The maximum is 100,000."),
@@ -77,10 +77,10 @@ def test_a_number_outside_its_range_is_refused(case):
         (["audit", "--references", "-1"], "-1 is not in the range x>=0."),
     ],
 )
-def test_a_number_above_the_maximum_is_refused_with_the_maximum(arguments, said):
+def test_a_number_above_the_maximum_is_refused_with_the_maximum(arguments, maximum):
     result = CliRunner().invoke(main, arguments)
     assert result.exit_code == 2
-    assert said in result.output
+    assert maximum in result.output
 
 
 @pytest.mark.parametrize("case", options(PathType), ids=named)

@@ -68,8 +68,8 @@ def shuffled():
 
 def state(predict, scale="probabilities", classes=(0, 1), pool=POOL):
     target = gl.function_target(predict, classes=list(classes), scale=scale)
-    _, found = query_target(target, pool)
-    return {check.code: check.state for check in of_consistency(found)}
+    _, outputs = query_target(target, pool)
+    return {check.code: check.state for check in of_consistency(outputs)}
 
 
 @pytest.mark.parametrize(
@@ -84,7 +84,7 @@ def state(predict, scale="probabilities", classes=(0, 1), pool=POOL):
         (scaled_by_batch, "passed", "issue"),
         (broken_end, "passed", "issue"),
     ],
-    ids=lambda one: getattr(one, "__qualname__", one),
+    ids=lambda model: getattr(model, "__qualname__", model),
 )
 def test_what_is_recognised(predict, changing, batched):
     assert state(predict) == {"GL130": changing, "GL131": batched}
@@ -142,9 +142,9 @@ def test_ordinary_models_are_consistent(model):
     # Many equal distances, which rounding would break in any way.
     x = np.repeat(np.random.default_rng(0).integers(2, size=(1000, 20)), 2, axis=0).astype(np.float32)
     y = x[:, 0] > 0
-    _, found = query_target(as_target(model.fit(x[:500], y[:500])), Data(x, y))
-    assert found.deterministic
-    assert found.batched == 0
+    _, outputs = query_target(as_target(model.fit(x[:500], y[:500])), Data(x, y))
+    assert outputs.deterministic
+    assert outputs.batched == 0
 
 
 def test_an_audit_reports_it_and_the_folder_is_not_resumed(tmp_path):

@@ -47,8 +47,8 @@ def test_rare_categories_are_reported_before_there_is_a_folder(encoders, tmp_pat
         audit(model, tmp_path / "audit")
     assert not (tmp_path / "audit").exists()
     assert "Other" not in str(caught.value)
-    said = str(caught.value).partition("model.set_params(")[2].partition(")")[0]
-    option, _, value = said.partition("=")
+    text = str(caught.value).partition("model.set_params(")[2].partition(")")[0]
+    option, _, value = text.partition("=")
     assert (option.rpartition("__")[2], value) == ("handle_unknown", "'ignore'")
     model.set_params(**{option: "ignore"})  # as it says
     assert audit(model).references.count == 4

@@ -12,43 +12,43 @@ from guestlist._report.sections.headline import selection_sentence
 
 def runs(width):
     """A stand-in for collecting and evaluating whose interval has ``width(count)``; keeps what it was asked."""
-    asked = []
+    counts = []
 
     def run(count):
-        asked.append(count)
+        counts.append(count)
         return SimpleNamespace(width=width(count), count=count)
 
-    return run, asked
+    return run, counts
 
 
-def width_of(found):
-    return found.width
+def width_of(results):
+    return results.width
 
 
 def test_it_stops_at_the_first_number_that_is_enough():
-    run, asked = runs(lambda count: 1 / count)
-    found = grow_references(run, width_of, UntilWidth(0.02, start=16))
-    assert asked == [16, 24, 36, 54]
-    assert found.count == 54
+    run, counts = runs(lambda count: 1 / count)
+    results = grow_references(run, width_of, UntilWidth(0.02, start=16))
+    assert counts == [16, 24, 36, 54]
+    assert results.count == 54
 
 
 def test_it_stops_where_references_no_longer_help():
-    run, asked = runs(lambda count: 0.05 + 0.1 / count)
-    found = grow_references(run, width_of, UntilWidth(0.02, start=16))
-    assert asked[-1] < 100
-    assert found.count == asked[-1]
+    run, counts = runs(lambda count: 0.05 + 0.1 / count)
+    results = grow_references(run, width_of, UntilWidth(0.02, start=16))
+    assert counts[-1] < 100
+    assert results.count == counts[-1]
 
 
 def test_attacks_that_have_no_stand_in_targets_cannot_tell_when_to_stop():
     with pytest.raises(AuditError, match="stand-in targets"):
-        grow_references(lambda count: count, lambda found: None, UntilWidth(0.02))
+        grow_references(lambda count: count, lambda results: None, UntilWidth(0.02))
 
 
 def test_it_stops_at_the_most():
-    run, asked = runs(lambda count: 4 / count)
-    found = grow_references(run, width_of, UntilWidth(0.02, start=16, at_most=40))
-    assert asked == [16, 24, 36, 40]
-    assert found.count == 40
+    run, counts = runs(lambda count: 4 / count)
+    results = grow_references(run, width_of, UntilWidth(0.02, start=16, at_most=40))
+    assert counts == [16, 24, 36, 40]
+    assert results.count == 40
 
 
 @pytest.mark.slow
@@ -81,9 +81,9 @@ def test_settings_check_themselves(wrong):
 @pytest.mark.slow
 def test_the_recipe_is_judged_on_models_other_than_the_target(tree, blobs):
     results = gl.audit(tree, *blobs, references=10, jobs=1)
-    place = results.headline.same_recipe
+    same_recipe = results.headline.same_recipe
     assert len(results.headline.same_recipe.aucs) == 10
-    assert place.auc.low < sum(place.aucs) / 10 < place.auc.high
+    assert same_recipe.auc.low < sum(same_recipe.aucs) / 10 < same_recipe.auc.high
     assert (results.headline.measure, results.headline.stand_ins) == ("auc", 10)
     assert "reference models, not on this model" in selection_sentence(results)
     assert gl.audit(tree, *blobs, references=4, jobs=1).headline.same_recipe is None

@@ -24,15 +24,15 @@ def main() -> int:
     for name in options.names or AUDITS:
         start = time.process_time()
         ran = run(name)
-        found = ran.numbers
+        numbers = ran.numbers
         took = time.process_time() - start
-        lines = compare(name, found) if expected_path(name).exists() else ["no expected numbers"]
+        lines = compare(name, numbers) if expected_path(name).exists() else ["no expected numbers"]
         lines += schema_errors(ran)
         different += bool(lines)
-        print(f"{name}: {len(found)} numbers, {len(lines)} differences ({took:.1f} s of CPU)")
+        print(f"{name}: {len(numbers)} numbers, {len(lines)} differences ({took:.1f} s of CPU)")
         print("".join(f"  {line}\n" for line in lines[:20]), end="")
         if options.update:
-            write(name, found)
+            write(name, numbers)
     return int(different > 0 and not options.update)
 
 

@@ -95,20 +95,20 @@ def _summary(values: list) -> dict[str, Any]:
     return summary
 
 
-def differences(expected: Mapping[str, Any], found: Mapping[str, Any]) -> list[str]:
+def differences(expected: Mapping[str, Any], computed: Mapping[str, Any]) -> list[str]:
     """Return one line for every path that is missing, new or has a different value."""
-    lines = [f"{path}: missing, expected {value}" for path, value in expected.items() if path not in found]
-    lines += [f"{path}: new, found {value}" for path, value in found.items() if path not in expected]
+    lines = [f"{path}: missing, expected {value}" for path, value in expected.items() if path not in computed]
+    lines += [f"{path}: new, found {value}" for path, value in computed.items() if path not in expected]
     for path, value in expected.items():
-        if path in found and not same(value, found[path]):
-            lines.append(f"{path}: expected {value}, found {found[path]}")
+        if path in computed and not same(value, computed[path]):
+            lines.append(f"{path}: expected {value}, found {computed[path]}")
     return lines
 
 
-def same(expected: Any, found: Any) -> bool:
+def same(expected: Any, computed: Any) -> bool:
     """Return whether two values are equal, numbers within the tolerance."""
-    if isinstance(expected, bool) or isinstance(found, bool):
-        return expected is found
-    if isinstance(expected, int | float) and isinstance(found, int | float):
-        return math.isclose(expected, found, rel_tol=RELATIVE, abs_tol=ABSOLUTE)
-    return expected == found
+    if isinstance(expected, bool) or isinstance(computed, bool):
+        return expected is computed
+    if isinstance(expected, int | float) and isinstance(computed, int | float):
+        return math.isclose(expected, computed, rel_tol=RELATIVE, abs_tol=ABSOLUTE)
+    return expected == computed

@@ -69,11 +69,11 @@ VALUES: Mapping[str, str] = {
 }
 
 
-def renamed(expected: Mapping[str, Any], found: Mapping[str, Any]) -> dict[str, Any]:
+def renamed(expected: Mapping[str, Any], computed: Mapping[str, Any]) -> dict[str, Any]:
     """Return expected numbers under their present names; a path that is still there keeps its name."""
     changed = {}
     for path, value in expected.items():
-        if path not in found:
+        if path not in computed:
             for pattern, replacement in PATHS:
                 path = re.sub(pattern, replacement, path)
         changed[path] = VALUES.get(value, value) if isinstance(value, str) else value

@@ -60,7 +60,7 @@ def schema_errors(ran: Run) -> list[str]:
     document = Draft202012Validator(schema)
     row = document.evolve(schema={**schema["$defs"]["attacks_row"], "$defs": schema["$defs"]})
     errors = [(path, error) for path, content in ran.documents.items() for error in document.iter_errors(content)]
-    errors += [(path, error) for path, rows in ran.rows.items() for one in rows for error in row.iter_errors(one)]
+    errors += [(path, error) for path, rows in ran.rows.items() for entry in rows for error in row.iter_errors(entry)]
     return [f"{path} {error.json_path}: {error.message[:200]}" for path, error in errors]
 
 
@@ -69,17 +69,17 @@ def expected_path(name: str) -> Path:
     return EXPECTED / f"{name}.json"
 
 
-def compare(name: str, found: dict[str, Any]) -> list[str]:
+def compare(name: str, computed: dict[str, Any]) -> list[str]:
     """Return the differences from the committed numbers under their present names."""
     grouped = json.loads(expected_path(name).read_text("utf-8"))
     expected = {f"{parent}.{key}": value for parent, inner in grouped.items() for key, value in inner.items()}
-    return differences(renamed(expected, found), found)
+    return differences(renamed(expected, computed), computed)
 
 
-def write(name: str, found: dict[str, Any]) -> None:
+def write(name: str, computed: dict[str, Any]) -> None:
     """Write numbers as the expected ones of an audit, with twelve digits and one line for each group of keys."""
     grouped: dict[str, dict[str, Any]] = {}
-    for path, value in found.items():
+    for path, value in computed.items():
         parent, _, key = path.rpartition(".")
         grouped.setdefault(parent, {})[key] = float(f"{value:.12g}") if isinstance(value, float) else value
     lines = [f"{json.dumps(parent)}: {json.dumps(inner, ensure_ascii=False)}" for parent, inner in grouped.items()]

@@ -40,8 +40,8 @@ def test_one_step_is_the_formula(monkeypatch):
     attack = torch.nn.Linear(6, 1).double()
     monkeypatch.setattr(adversarial, "mlp", lambda *sizes, **options: attack)
     module, held_out = gl.defences.mlp(20, 3, hidden=(4,)).double(), world(30, 1)
-    own = world(30, 0)
-    x, y = torch.tensor(own.x), torch.tensor(own.y)
+    members = world(30, 0)
+    x, y = torch.tensor(members.x), torch.tensor(members.y)
 
     def plain(answers, batch):
         return torch.nn.functional.cross_entropy(answers, batch.y)
@@ -52,7 +52,7 @@ def test_one_step_is_the_formula(monkeypatch):
         return seen @ attack.weight.detach().numpy()[0] + attack.bias.item()
 
     def gain():
-        inside, outside = odds(x, own.y), odds(torch.tensor(held_out.x), held_out.y)
+        inside, outside = odds(x, members.y), odds(torch.tensor(held_out.x), held_out.y)
         return -np.log1p(np.exp(-inside)).mean() - np.log1p(np.exp(outside)).mean()
 
     for rate in (0.0, 0.05):
@@ -61,15 +61,15 @@ def test_one_step_is_the_formula(monkeypatch):
         )
         before, batch = gain(), Batch(x, y, 0)
         loss = begun(module(x), batch).item()  # the batch is as large as what is held out: all of it is drawn
-        paid = -np.log1p(np.exp(-odds(x, own.y))).mean()
+        paid = -np.log1p(np.exp(-odds(x, members.y))).mean()
         assert loss == pytest.approx(plain(module(x), batch).item() + 2.0 * paid)
         assert gain() == pytest.approx(before) if rate == 0 else gain() > before
 
 
 def told(module):
     """Mean probability of the true class, members minus others never seen: the leak that averages show."""
-    own, other = (world(150, seed) for seed in (0, 9))
-    return np.subtract(*(probabilities(module, d.x)[np.arange(150), d.y].mean() for d in (own, other)))
+    members, other = (world(150, seed) for seed in (0, 9))
+    return np.subtract(*(probabilities(module, d.x)[np.arange(150), d.y].mean() for d in (members, other)))
 
 
 @pytest.mark.slow

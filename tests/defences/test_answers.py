@@ -34,13 +34,13 @@ def said(how, p):
 @pytest.mark.parametrize("how", SIMPLE)
 def test_outputs_are_probabilities_and_keep_the_class(how):
     p = answers(400, 0)
-    found = said(how, p)
-    assert found.sum(axis=1) == pytest.approx(np.ones(400))
-    assert (found >= 0).all()
+    outputs = said(how, p)
+    assert outputs.sum(axis=1) == pytest.approx(np.ones(400))
+    assert (outputs >= 0).all()
     clear = np.sort(p, axis=1)[:, -1] - np.sort(p, axis=1)[:, -2] > 0.2  # what rounds to equals is nobody's class
-    assert (found.argmax(1) == p.argmax(1))[clear].all()
+    assert (outputs.argmax(1) == p.argmax(1))[clear].all()
     order = np.random.default_rng(1).permutation(400)
-    assert said(how, p[order]) == pytest.approx(found[order])
+    assert said(how, p[order]) == pytest.approx(outputs[order])
 
 
 def test_each_says_what_it_says():
@@ -149,10 +149,10 @@ def test_an_output_depends_only_on_the_query(guard):
 
 
 def test_memguard_says_what_it_lacks():
-    one = gl.Data(np.ones((1, 1)), np.zeros(1, int))
+    data = gl.Data(np.ones((1, 1)), np.zeros(1, int))
     with pytest.raises(InputError, match=r"held_out= is empty\. MemGuard"):
-        gl.defences.MemGuard(one.take(np.array([], int)))
+        gl.defences.MemGuard(data.take(np.array([], int)))
     with pytest.raises(InputError, match="Pass members="):
-        gl.defences.MemGuard(one).begin(None, None, np.random.default_rng(0))
+        gl.defences.MemGuard(data).begin(None, None, np.random.default_rng(0))
     with pytest.raises(ValueError, match="Expected budget"):
-        gl.defences.MemGuard(one, budget=3)
+        gl.defences.MemGuard(data, budget=3)

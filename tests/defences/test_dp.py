@@ -149,9 +149,9 @@ def test_clipping_equals_a_loop_over_records(name, share, kept, monkeypatch):
     assert trusted(module, losses, x, y) == short
     ways = [partial(clipped_sums, fast=known), by_records] + ([by_layers] if short else [])
     for way in ways:
-        found = way(module, losses, x, y, clip)
-        assert found.norms.numpy() == pytest.approx(norms, rel=1e-6)
-        for ours, theirs in zip(found.sums, total, strict=True):
+        result = way(module, losses, x, y, clip)
+        assert result.norms.numpy() == pytest.approx(norms, rel=1e-6)
+        for ours, theirs in zip(result.sums, total, strict=True):
             assert ours.numpy() == pytest.approx(theirs.detach().numpy(), rel=1e-6, abs=1e-9)
 
 
@@ -163,9 +163,9 @@ def test_where_the_short_way_is_wrong_the_long_one_is_taken(kind, places):
     y = torch.tensor([0, 1, 2, 2, 1, 0, 0])
     assert not trusted(module, losses, x, y)
     total, norms = one_by_one(module, x, y, 0.1)
-    found = clipped_sums(module, losses, x, y, 0.1, fast=trusted(module, losses, x, y))
-    assert found.norms.numpy() == pytest.approx(norms, rel=1e-6)
-    for ours, theirs in zip(found.sums, total, strict=True):
+    sums = clipped_sums(module, losses, x, y, 0.1, fast=trusted(module, losses, x, y))
+    assert sums.norms.numpy() == pytest.approx(norms, rel=1e-6)
+    for ours, theirs in zip(sums.sums, total, strict=True):
         assert ours.numpy() == pytest.approx(theirs.detach().numpy(), rel=1e-6, abs=1e-9)
 
 
@@ -176,9 +176,9 @@ def test_parameters_that_are_made_of_others_take_the_long_way():
 
 def test_an_empty_batch_has_no_gradient():
     module, x, y, _ = made("perceptron")
-    found = clipped_sums(module, losses, x[:0], y[:0], 1.0, fast=True)
-    assert [tuple(s.shape) for s in found.sums] == [tuple(p.shape) for p in module.parameters()]
-    assert all((s == 0).all() for s in found.sums)
+    sums = clipped_sums(module, losses, x[:0], y[:0], 1.0, fast=True)
+    assert [tuple(s.shape) for s in sums.sums] == [tuple(p.shape) for p in module.parameters()]
+    assert all((s == 0).all() for s in sums.sums)
 
 
 def test_what_mixes_records_is_refused():
@@ -281,22 +281,22 @@ def test_how_a_module_lies_in_memory_does_not_change_what_is_learnt():
     recipe = gl.defences.DpSgd(noise=0.0, rate=0.5, epochs=3, optimizer="adam")
     module = Even(torch.nn.Conv2d(2, 4, 3), torch.nn.Tanh(), torch.nn.Flatten(), torch.nn.Linear(256, 3))
     together = copy.deepcopy(module).to(memory_format=torch.channels_last)
-    one, other = (recipe(m, images, np.random.default_rng(0)) for m in (module, together))
+    first, other = (recipe(m, images, np.random.default_rng(0)) for m in (module, together))
     assert not next(other.parameters()).is_contiguous()
-    for p, q in zip(one.parameters(), other.parameters(), strict=True):
+    for p, q in zip(first.parameters(), other.parameters(), strict=True):
         torch.testing.assert_close(p, q, rtol=1e-3, atol=1e-4)
 
 
 def test_one_record_moves_a_step_by_no_more_than_the_clip(data):
-    rest = data.take(np.arange(1, 60))
-    loud = gl.Data(np.r_[1e3 * data.x[:1], rest.x], data.y)
+    others = data.take(np.arange(1, 60))
+    loud = gl.Data(np.r_[1e3 * data.x[:1], others.x], data.y)
     torch.manual_seed(0)
     module = gl.defences.mlp(6, 3, hidden=(40,))
     x, y = torch.tensor(loud.x, dtype=torch.float32), torch.tensor(loud.y)
     with_it, without = (clipped_sums(module, losses, *part, 0.1, fast=True).sums for part in ((x, y), (x[1:], y[1:])))
-    moved = math.sqrt(sum(float((a - b).square().sum()) for a, b in zip(with_it, without, strict=True)))
-    assert moved <= 0.1 + 1e-5
-    assert moved == pytest.approx(
+    distance = math.sqrt(sum(float((a - b).square().sum()) for a, b in zip(with_it, without, strict=True)))
+    assert distance <= 0.1 + 1e-5
+    assert distance == pytest.approx(
         min(0.1, float(clipped_sums(module, losses, x[:1], y[:1], 0.1, fast=True).norms[0])), abs=1e-5
     )
 
@@ -395,11 +395,11 @@ def test_a_narrow_grid_says_what_a_wide_one_does(noise, rate, steps, delta):
     accountants = pytest.importorskip("opacus.accountants")
     from guestlist.privacy.accounting import _on_a_narrow_grid
 
-    found = []
+    epsilons = []
     for accountant in (_on_a_narrow_grid(), accountants.PRVAccountant()):
         accountant.history = [(noise, rate, steps)]
-        found.append(accountant.get_epsilon(delta, eps_error=0.005))
-    assert found[0] == pytest.approx(found[1], abs=1e-5)
+        epsilons.append(accountant.get_epsilon(delta, eps_error=0.005))
+    assert epsilons[0] == pytest.approx(epsilons[1], abs=1e-5)
 
 
 def test_the_noise_for_a_tiny_epsilon():

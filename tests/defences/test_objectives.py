@@ -68,16 +68,16 @@ def test_a_confident_answer_costs():
 
 @pytest.mark.parametrize(("share", "classes"), [(0.0, 3), (0.3, 2), (0.5, 10), (0.95, 100)])
 def test_labels_have_the_entropy_that_is_asked_for(share, classes):
-    spread = smoothing_for(share, classes)
-    label = (1 - spread) * np.eye(classes)[0] + spread / classes
+    smoothing = smoothing_for(share, classes)
+    label = (1 - smoothing) * np.eye(classes)[0] + smoothing / classes
     known = label[label > 0]
     assert -(known * np.log(known)).sum() / np.log(classes) == pytest.approx(share, abs=1e-9)
 
 
 def test_hamp_is_both_of_its_parts():
     value, _ = loss_of(gl.defences.Hamp(0.4, 0.2))
-    spread, entropy = smoothing_for(0.4, 4), -(P * np.log(P)).sum(1).mean()
-    assert value == pytest.approx(cross_entropy((1 - spread) * np.eye(4)[Y] + spread / 4) - 0.2 * entropy)
+    smoothing, entropy = smoothing_for(0.4, 4), -(P * np.log(P)).sum(1).mean()
+    assert value == pytest.approx(cross_entropy((1 - smoothing) * np.eye(4)[Y] + smoothing / 4) - 0.2 * entropy)
 
 
 def test_above_its_level_a_relaxed_loss_is_plain():
@@ -93,8 +93,8 @@ def test_below_it_the_loss_climbs_in_even_epochs_and_flattens_in_odd_ones():
     _, up = loss_of(gl.defences.RelaxLoss(level), 0)
     assert up == pytest.approx(-(P - np.eye(4)[Y]) / 6)
     value, down = loss_of(gl.defences.RelaxLoss(level), 1)
-    own = P[np.arange(6), Y]
-    labels = np.where(np.eye(4)[Y] == 1, own[:, None], (1 - own[:, None]) / 3)
+    of_label = P[np.arange(6), Y]
+    labels = np.where(np.eye(4)[Y] == 1, of_label[:, None], (1 - of_label[:, None]) / 3)
     assert flat(torch.tensor(LOGITS), torch.tensor(Y)).numpy() == pytest.approx(labels)
     assert value == pytest.approx(cross_entropy(labels))
     assert down == pytest.approx((P - labels) / 6)  # labels are constants: no gradient goes through them
@@ -130,8 +130,8 @@ def test_what_weighs_nothing_is_plain_training(objective, data):
 
 def test_an_objective_is_part_of_the_identity():
     described = {
-        gl.defences.Fit(objective=one).describe()
-        for one in (None, gl.defences.L2(0.1), gl.defences.L2(0.2), gl.defences.LabelSmoothing(0.1))
+        gl.defences.Fit(objective=objective).describe()
+        for objective in (None, gl.defences.L2(0.1), gl.defences.L2(0.2), gl.defences.LabelSmoothing(0.1))
     }
     assert len(described) == 4
 

@@ -76,26 +76,26 @@ def test_sgd_with_momentum_is_the_loop_written_out(momentum, decay, blobs):
     x, y = blobs[0]
     fit = gl.defences.Fit(3, 32, 0.05, weight_decay=decay, optimizer="sgd", momentum=momentum)
     module = gl.defences.mlp(5, 3, hidden=(8,))
-    found = fit(module, gl.Data(x, y), np.random.default_rng(7))
+    fitted = fit(module, gl.Data(x, y), np.random.default_rng(7))
     expected = written_out(fit, module, x, y, 7, momentum_step(0.05, momentum, decay))
-    np.testing.assert_allclose(answers(found, x), answers(expected, x), rtol=1e-4, atol=1e-5)
+    np.testing.assert_allclose(answers(fitted, x), answers(expected, x), rtol=1e-4, atol=1e-5)
 
 
 @pytest.mark.parametrize("decay", [0.0, 0.1])
 def test_adamw_is_the_loop_written_out(decay, blobs):
     x, y = blobs[0]
     fit, module = gl.defences.Fit(3, 32, 0.01, weight_decay=decay), gl.defences.mlp(5, 3, hidden=(8,))
-    found = fit(module, gl.Data(x, y), np.random.default_rng(7))
+    fitted = fit(module, gl.Data(x, y), np.random.default_rng(7))
     expected = written_out(fit, module, x, y, 7, adamw_step(0.01, decay))
-    np.testing.assert_allclose(answers(found, x), answers(expected, x), rtol=1e-3, atol=1e-4)
+    np.testing.assert_allclose(answers(fitted, x), answers(expected, x), rtol=1e-3, atol=1e-4)
 
 
 def test_a_frozen_parameter_of_any_kind_is_left_alone(blobs):
     x, y = blobs[0]
     module = gl.defences.mlp(5, 3, hidden=(8,))
     module.register_parameter("table", torch.nn.Parameter(torch.arange(3), requires_grad=False))
-    found = gl.defences.Fit(1)(module, gl.Data(x, y), np.random.default_rng(0))
-    assert found.table.tolist() == [0, 1, 2]
+    trained = gl.defences.Fit(1)(module, gl.Data(x, y), np.random.default_rng(0))
+    assert trained.table.tolist() == [0, 1, 2]
 
 
 def test_momentum_changes_what_is_learnt(blobs):
@@ -119,8 +119,8 @@ def test_certain_soft_labels_train_as_hard_ones_do(optimizer, blobs):
     )
     hard = fit(module, gl.Data(x, y), np.random.default_rng(7))
     soft = fit.distil(module, gl.Data(x, y), np.eye(3)[y], np.random.default_rng(7))
-    for one, other in zip(hard.parameters(), soft.parameters(), strict=True):
-        np.testing.assert_allclose(one.detach().numpy(), other.detach().numpy(), rtol=1e-6, atol=1e-9)
+    for parameter, other in zip(hard.parameters(), soft.parameters(), strict=True):
+        np.testing.assert_allclose(parameter.detach().numpy(), other.detach().numpy(), rtol=1e-6, atol=1e-9)
 
 
 def test_soft_labels_minimise_the_expected_loss(blobs):
@@ -130,8 +130,8 @@ def test_soft_labels_minimise_the_expected_loss(blobs):
     fit = gl.defences.Fit(200, batch_size=len(y), learning_rate=0.5, optimizer="sgd")
     data = gl.Data(np.zeros((len(y), 2)), y)
     module = fit.distil(gl.defences.mlp(2, 3, hidden=()), data, soft, np.random.default_rng(0))
-    found = torch.softmax(torch.tensor(answers(module, np.zeros((1, 2)))), 1).numpy()[0]
-    np.testing.assert_allclose(found, soft.mean(axis=0), atol=1e-4)
+    outputs = torch.softmax(torch.tensor(answers(module, np.zeros((1, 2)))), 1).numpy()[0]
+    np.testing.assert_allclose(outputs, soft.mean(axis=0), atol=1e-4)
 
 
 @pytest.mark.parametrize(
@@ -141,10 +141,10 @@ def test_soft_labels_minimise_the_expected_loss(blobs):
 def test_how_images_lie_in_memory_does_not_change_what_is_learnt(optimizer, rate, step, images):
     x, y = images
     fit, module = gl.defences.Fit(2, 32, rate, optimizer=optimizer), gl.defences.cnn(10, 3, channels=2, filters=(4, 4))
-    found = fit(module, gl.Data(x, y), np.random.default_rng(7))
-    assert next(found.parameters()).is_contiguous(memory_format=torch.channels_last)
+    fitted = fit(module, gl.Data(x, y), np.random.default_rng(7))
+    assert next(fitted.parameters()).is_contiguous(memory_format=torch.channels_last)
     expected = written_out(fit, module, x, y, 7, step)
-    np.testing.assert_allclose(answers(found, x), answers(expected, x), rtol=1e-3, atol=1e-4)
+    np.testing.assert_allclose(answers(fitted, x), answers(expected, x), rtol=1e-3, atol=1e-4)
 
 
 @pytest.mark.slow
@@ -203,13 +203,21 @@ def test_the_last_checkpoint_is_what_a_call_returns():
     rng = np.random.default_rng(0)
     data, module = gl.Data(rng.normal(size=(40, 4)), rng.integers(2, size=40)), gl.defences.mlp(4, 2, hidden=(5,))
     fit = gl.defences.Fit(epochs=5)
-    trained, kept = fit(module, data, np.random.default_rng(1)), fit.checkpoints(module, data, np.random.default_rng(1))
+    trained, checkpoints = (
+        fit(module, data, np.random.default_rng(1)),
+        fit.checkpoints(module, data, np.random.default_rng(1)),
+    )
     some = fit.checkpoints(module, data, np.random.default_rng(1), every=2)
-    assert (len(kept), len(some)) == (5, 3)
-    for ours, other in ((trained, kept[4]), (trained, some[2]), (kept[0], some[0]), (kept[2], some[1])):
+    assert (len(checkpoints), len(some)) == (5, 3)
+    for ours, other in (
+        (trained, checkpoints[4]),
+        (trained, some[2]),
+        (checkpoints[0], some[0]),
+        (checkpoints[2], some[1]),
+    ):
         assert not ours.training
         assert not other.training
         assert all(torch.equal(a, b) for a, b in zip(ours.parameters(), other.parameters(), strict=True))
-    assert not torch.equal(kept[0][0].weight, kept[1][0].weight)
+    assert not torch.equal(checkpoints[0][0].weight, checkpoints[1][0].weight)
     with pytest.raises(ValueError, match="every=0"):
         fit.checkpoints(module, data, np.random.default_rng(1), every=0)

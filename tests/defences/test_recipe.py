@@ -92,9 +92,9 @@ def module(blobs):
 def module_from(path, text):
     path.write_text(text)
     spec = importlib.util.spec_from_file_location(path.stem, path)
-    found = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(found)
-    return found
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
 
 
 @pytest.mark.slow
@@ -136,15 +136,15 @@ def test_a_class_is_distinguished_from_its_namesake_and_its_former_self(tmp_path
         "from dataclasses import dataclass\nimport guestlist as gl\n"
         "@dataclass(frozen=True)\nclass Mine(gl.defences.Fit):\n    def extra(self):\n        return 1\n"
     )
-    one, other = (module_from(tmp_path / f"{name}.py", text) for name in ("one", "other"))
-    for found in (one, other):
-        monkeypatch.setitem(__import__("sys").modules, found.__name__, found)
+    first, other = (module_from(tmp_path / f"{name}.py", text) for name in ("one", "other"))
+    for loaded in (first, other):
+        monkeypatch.setitem(__import__("sys").modules, loaded.__name__, loaded)
     renamed = module_from(tmp_path / "renamed.py", text.replace("Mine", "Yours"))
     monkeypatch.setitem(__import__("sys").modules, "renamed", renamed)
     changed = module_from(tmp_path / "changed.py", text.replace("return 1", "return 2"))
     changed.Mine.__module__ = "one"
     changed_text = describe(changed.Mine())
-    texts = [describe(recipe) for recipe in (one.Mine(), other.Mine(), renamed.Yours())]
+    texts = [describe(recipe) for recipe in (first.Mine(), other.Mine(), renamed.Yours())]
     assert len({*texts, changed_text}) == 4
     assert "return 1" in texts[0]  # the source of a class that no version speaks for
 
@@ -177,9 +177,9 @@ def test_any_recipe_trains_references(recipe, module, blobs, tmp_path):
     assert results.references.count == 4
     # It is the recipe that trained them, not plain training: the same stream, the same records, other answers.
     plain = gl.torch_target(module, train=gl.defences.Fit(epochs=2)).can["train"]
-    own, data = target.can["train"], gl.Data(*blobs[0])
-    one, two = (train(data, np.random.default_rng(0))(data.x) for train in (own, plain))
-    assert np.array_equal(one, two) == isinstance(recipe, Object)
+    custom, data = target.can["train"], gl.Data(*blobs[0])
+    first, two = (train(data, np.random.default_rng(0))(data.x) for train in (custom, plain))
+    assert np.array_equal(first, two) == isinstance(recipe, Object)
 
 
 def test_learning_from_soft_labels_belongs_to_the_recipe(module, blobs):
@@ -187,14 +187,14 @@ def test_learning_from_soft_labels_belongs_to_the_recipe(module, blobs):
     assert "distil" in gl.torch_target(module, train=Smoothed(epochs=2)).can
     with pytest.raises(InputError, match="cannot be trained on soft labels: its training does not take any"):
         gl.torch_target(module, train=Softened()).needs("distil")
-    found = gl.torch_target(module, train=gl.defences.Fit(1)).needs("distil")(
+    distilled = gl.torch_target(module, train=gl.defences.Fit(1)).needs("distil")(
         gl.Data(*blobs[0]), soft, np.random.default_rng(0)
     )
-    assert found(blobs[0][0]).shape == soft.shape
+    assert distilled(blobs[0][0]).shape == soft.shape
 
 
 @pytest.mark.parametrize(
-    ("train", "told"),
+    ("train", "message"),
     [
         (gl.defences.Fit, "is a class"),
         ("fit", "found str 'fit'"),
@@ -204,12 +204,12 @@ def test_learning_from_soft_labels_belongs_to_the_recipe(module, blobs):
         (lambda: None, "accepts neither"),
     ],
 )
-def test_what_is_no_training_is_refused_before_anything_is_trained(train, told, module):
-    with pytest.raises(InputError, match=told):
+def test_what_is_no_training_is_refused_before_anything_is_trained(train, message, module):
+    with pytest.raises(InputError, match=message):
         gl.torch_target(module, train=train)
-    with pytest.raises(InputError, match=told):
+    with pytest.raises(InputError, match=message):
         gl.estimator_target(DecisionTreeClassifier().fit([[0], [1]], [0, 1]), train=train)
-    with pytest.raises(InputError, match=told):
+    with pytest.raises(InputError, match=message):
         gl.function_target(lambda x: x, classes=[0, 1], train=train)
 
 
@@ -249,8 +249,8 @@ def test_a_function_may_train_an_estimator(blobs):
 
     model = LogisticRegression().fit(*blobs[0])
     target = gl.estimator_target(model, train=train)
-    found = target.can["train"](gl.Data(*blobs[0]), np.random.default_rng(0))
-    np.testing.assert_allclose(found(blobs[1][0]), model.predict_proba(blobs[1][0]))
+    trained = target.can["train"](gl.Data(*blobs[0]), np.random.default_rng(0))
+    np.testing.assert_allclose(trained(blobs[1][0]), model.predict_proba(blobs[1][0]))
 
 
 def test_a_users_own_estimator_is_known_by_its_source(tmp_path, monkeypatch):
@@ -262,8 +262,8 @@ def test_a_users_own_estimator_is_known_by_its_source(tmp_path, monkeypatch):
         module_from(tmp_path / f"{name}.py", body)
         for name, body in (("before", text), ("after", text.replace("super().fit(x, y)", "super().fit(x[:9], y[:9])")))
     )
-    for found in (before, after):
-        monkeypatch.setitem(__import__("sys").modules, found.__name__, found)
+    for parameters in (before, after):
+        monkeypatch.setitem(__import__("sys").modules, parameters.__name__, parameters)
     after.Own.__module__ = "before"
     assert describe(before.Own()) != describe(after.Own())
 
@@ -331,14 +331,14 @@ def test_what_a_user_sets_where_something_is_remembered_counts():
         def __call__(self, model, data, rng):
             return model
 
-    one, other = Scheduled(), Scheduled()
+    first, other = Scheduled(), Scheduled()
     object.__setattr__(other, "schedule", [0.9])
-    assert describe(one) != describe(other)
+    assert describe(first) != describe(other)
 
 
 def test_functions_inside_a_function_count():
-    one, other = (lambda x: (lambda: x + 1)()), (lambda x: (lambda: x + 2)())
-    assert describe(one) != describe(other)
+    first, other = (lambda x: (lambda: x + 1)()), (lambda x: (lambda: x + 2)())
+    assert describe(first) != describe(other)
     texts = [f"def train(data, rng):\n    def step(x):\n        return x + {k}\n    return step" for k in (1, 2)]
     made = [{}, {}]
     for text, names in zip(texts, made, strict=True):
@@ -387,7 +387,7 @@ def test_a_package_that_is_worked_on_counts_by_its_source(tmp_path, monkeypatch)
     package.mkdir()
     (package / "__init__.py").write_text("__version__ = '0.1'\n")
     monkeypatch.syspath_prepend(tmp_path)
-    found = []
+    descriptions = []
     for k in (1, 2):
         (package / "r.py").write_text(f"class Recipe:\n    def train(self):\n        return {k}{'0' * k}\n")
         for name in [name for name in sys.modules if name.startswith("mylib_of_mine")]:
@@ -396,8 +396,8 @@ def test_a_package_that_is_worked_on_counts_by_its_source(tmp_path, monkeypatch)
         import linecache
 
         linecache.clearcache()
-        found.append(describe(importlib.import_module("mylib_of_mine.r").Recipe))
-    assert found[0] != found[1]
+        descriptions.append(describe(importlib.import_module("mylib_of_mine.r").Recipe))
+    assert descriptions[0] != descriptions[1]
 
 
 def test_plain_attributes_of_a_module_count():
@@ -411,9 +411,9 @@ def test_plain_attributes_of_a_module_count():
         def forward(self, x):
             return self.scale * self.last(x)
 
-    one, other, same = (gl.torch_target(Net(scale), train=gl.defences.Fit()).recipe for scale in (1.0, 50.0, 1.0))
-    assert one != other
-    assert one == same
+    first, other, same = (gl.torch_target(Net(scale), train=gl.defences.Fit()).recipe for scale in (1.0, 50.0, 1.0))
+    assert first != other
+    assert first == same
 
 
 def test_a_number_of_threads_that_means_nothing_is_left_alone():

@@ -58,10 +58,10 @@ def test_every_value_is_another_parameter_with_another_identity(name):
     tried = list(grid(model, 10_000))
     assert {parameter for one in tried for parameter in one.parameters} == {k.parameter for k in REGULARISATION[name]}
     now = model.get_params()
-    for one in tried:
-        ((parameter, value),) = one.parameters.items()
-        assert one.set_in(model).get_params() == now | {parameter: value} != now
-        assert describe(one.set_in(model)) != describe(model)
+    for recipe in tried:
+        ((parameter, value),) = recipe.parameters.items()
+        assert recipe.set_in(model).get_params() == now | {parameter: value} != now
+        assert describe(recipe.set_in(model)) != describe(model)
     assert len({one.describe() for one in tried}) == len(tried)
 
 
@@ -69,7 +69,9 @@ def test_every_value_is_another_parameter_with_another_identity(name):
 def test_values_of_one_parameter_regularise_more_and_more(name):
     model = estimator(name)
     for knob in REGULARISATION[name]:
-        values = [one.parameters[knob.parameter] for one in grid(model, 10_000) if knob.parameter in one.parameters]
+        values = [
+            recipe.parameters[knob.parameter] for recipe in grid(model, 10_000) if knob.parameter in recipe.parameters
+        ]
         now = model.get_params()[knob.parameter]
         signs = np.sign(np.diff([*([] if now is None else [float(now)]), *map(float, values)]))
         assert set(signs) <= {1.0 if knob.parameter in RISING else -1.0}
@@ -84,7 +86,7 @@ def test_the_present_value_is_plain_training_and_every_other_trains(name, some):
     same = gl.defences.Regularised({knob.parameter: model.get_params()[knob.parameter]})
     first, plain = (how(model, some, np.random.default_rng(1)) for how in (same, gl.defences.Refit()))
     np.testing.assert_array_equal(ask(first, some.x), ask(plain, some.x))
-    strongest = {parameter: value for one in grid(model, 100) for parameter, value in one.parameters.items()}
+    strongest = {parameter: value for recipe in grid(model, 100) for parameter, value in recipe.parameters.items()}
     for parameter, value in strongest.items():
         trained = gl.defences.Regularised({parameter: value})(model, some, np.random.default_rng(1))
         assert trained.get_params()[parameter] == value
@@ -97,18 +99,18 @@ def ask(model, x):
 
 def test_the_last_step_of_a_pipeline_is_regularised(some):
     model = make_pipeline(StandardScaler(), make_pipeline(StandardScaler(), estimator("KNeighborsClassifier")))
-    one = next(grid(model, 1000))
-    assert one.parameters == {"n_neighbors": 15}
-    assert one(model, some, np.random.default_rng(0))[-1][-1].n_neighbors == 15
+    recipe = next(grid(model, 1000))
+    assert recipe.parameters == {"n_neighbors": 15}
+    assert recipe(model, some, np.random.default_rng(0))[-1][-1].n_neighbors == 15
 
 
 def test_where_there_was_no_penalty_there_are_some_to_try():
-    assert [one.parameters["C"] for one in grid(LogisticRegression(C=np.inf), 100)] == [0.1, 0.01, 0.001]
+    assert [recipe.parameters["C"] for recipe in grid(LogisticRegression(C=np.inf), 100)] == [0.1, 0.01, 0.001]
 
 
 def test_neighbours_and_leaves_stay_a_part_of_the_records():
-    assert [one.parameters["n_neighbors"] for one in grid(estimator("KNeighborsClassifier"), 200)] == [15]
-    leaves = [one.parameters.get("min_samples_leaf") for one in grid(estimator("DecisionTreeClassifier"), 100)]
+    assert [recipe.parameters["n_neighbors"] for recipe in grid(estimator("KNeighborsClassifier"), 200)] == [15]
+    leaves = [recipe.parameters.get("min_samples_leaf") for recipe in grid(estimator("DecisionTreeClassifier"), 100)]
     assert [leaf for leaf in leaves if leaf] == [5, 20]
 
 
@@ -121,6 +123,6 @@ def test_what_is_not_known_has_no_grid_and_what_is_not_there_is_named(some):
 
 def test_weights_reach_the_estimator(some):
     model, weight = estimator("DecisionTreeClassifier"), np.repeat([1.0, 0.0], 50)
-    one = gl.defences.Regularised({"min_samples_leaf": 5}).weighted(model, some, weight, np.random.default_rng(0))
+    weighted = gl.defences.Regularised({"min_samples_leaf": 5}).weighted(model, some, weight, np.random.default_rng(0))
     other = gl.defences.Refit().weighted(model.set_params(min_samples_leaf=5), some, weight, np.random.default_rng(0))
-    np.testing.assert_array_equal(ask(one, some.x), ask(other, some.x))
+    np.testing.assert_array_equal(ask(weighted, some.x), ask(other, some.x))

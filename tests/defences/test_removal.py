@@ -23,13 +23,13 @@ def table(risk, member=None, **columns):
 def test_only_the_riskiest_members_are_removed(rows, share):
     risk, member = map(np.array, zip(*rows, strict=True))
     records = table(risk.astype(float), member)
-    left = np.isin(records["id"], gl.defences.Removal(share).leaving(records))
-    assert not left[~member].any()
-    assert not np.isnan(risk[left].astype(float)).any()
+    removed = np.isin(records["id"], gl.defences.Removal(share).leaving(records))
+    assert not removed[~member].any()
+    assert not np.isnan(risk[removed].astype(float)).any()
     known = member & ~np.isnan(risk)
-    assert left.sum() == min(int(share * member.sum() + 1e-9), known.sum())
-    if left.any() and (known & ~left).any():
-        assert risk[left].min() >= risk[known & ~left].max()
+    assert removed.sum() == min(int(share * member.sum() + 1e-9), known.sum())
+    if removed.any() and (known & ~removed).any():
+        assert risk[removed].min() >= risk[known & ~removed].max()
 
 
 def test_persons_leave_as_a_whole():

@@ -154,7 +154,7 @@ def test_a_student_at_a_temperature_has_the_loss_of_cooler_answers(data):
 
 def test_gradients_of_features_are_those_of_the_loss(data):
     module = FIT(network(), data, np.random.default_rng(6)).double()
-    found = gradients(module, data.x[:5], data.y[:5])
+    grads = gradients(module, data.x[:5], data.y[:5])
     y, step = torch.tensor(data.y[:5]), 1e-6
 
     def losses(x):
@@ -163,7 +163,7 @@ def test_gradients_of_features_are_those_of_the_loss(data):
     for k in range(6):
         shift = step * np.eye(6)[k]
         slope = (losses(data.x[:5] + shift) - losses(data.x[:5] - shift)) / (2 * step)
-        assert found[:, k] == pytest.approx(slope, abs=1e-7)
+        assert grads[:, k] == pytest.approx(slope, abs=1e-7)
 
 
 @dataclass(frozen=True)
@@ -183,17 +183,17 @@ def test_half_of_the_records_move_by_the_size(data):
     kept = Kept(FIT)
     gl.defences.FgsmNoise(0.1, 0.5, kept)(network(), data, np.random.default_rng(7))
     before, after = kept.given
-    moved = np.abs(after - before)
-    assert (moved.max(axis=1) > 0).sum() == 60
-    assert moved[moved > 0] == pytest.approx(0.1)
+    change = np.abs(after - before)
+    assert (change.max(axis=1) > 0).sum() == 60
+    assert change[change > 0] == pytest.approx(0.1)
 
 
 def test_perturbed_records_are_reported(data):
     recipe, rng, same = gl.defences.FgsmNoise(0.1, 0.5, FIT), np.random.default_rng(7), np.random.default_rng(7)
-    given, chosen = recipe.perturbed(FIT(network(), data, rng), data, rng)
-    assert np.array_equal((given.x != data.x).any(axis=1), chosen)
+    changed, chosen = recipe.perturbed(FIT(network(), data, rng), data, rng)
+    assert np.array_equal((changed.x != data.x).any(axis=1), chosen)
     assert chosen.sum() == 60
-    assert equal(FIT(network(), given, rng), recipe(network(), data, same)), "the recipe trains on what was told"
+    assert equal(FIT(network(), changed, rng), recipe(network(), data, same)), "the recipe trains on what was told"
 
 
 # -- all of them -------------------------------------------------------------------------------------------------------

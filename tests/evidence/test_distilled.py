@@ -118,20 +118,20 @@ def test_a_record_is_compared_only_with_models_that_did_not_train_on_it(tmp_path
     altered = {name: np.where(member, 99.0, values) for name, values in models.values.items()}
     for name in ("distillation", "distillation_empirical"):
         score = ATTACKS[name].score
-        found, other = (
+        scores, other = (
             score(replace(signals, evidence=Evidence({"distilled": m}))) for m in (models, ModelsView(altered, member))
         )
-        np.testing.assert_array_equal(found, other)
-        np.testing.assert_array_equal(np.isnan(found), member.all(axis=0))
+        np.testing.assert_array_equal(scores, other)
+        np.testing.assert_array_equal(np.isnan(scores), member.all(axis=0))
 
 
 @pytest.mark.slow
 def test_more_models_leave_the_first_ones_alone_and_other_records_are_refused(tmp_path):
     first, _ = collect(tmp_path / "grown")
     second, _ = collect(tmp_path / "grown", models=7)
-    whole, _ = collect(tmp_path / "whole", models=7)
+    complete, _ = collect(tmp_path / "whole", models=7)
     assert (len(first), len(second)) == (4, 3)
-    assert [draw for *_, draw in first + second] == [draw for *_, draw in whole]
+    assert [draw for *_, draw in first + second] == [draw for *_, draw in complete]
     assert contents(tmp_path / "grown") == contents(tmp_path / "whole")
     fewer, models = collect(tmp_path / "grown", models=2)
     assert not fewer
@@ -189,7 +189,7 @@ def test_weighted_copies_minimise_the_expected_loss(classes, blobs):
     y = y % classes
     soft, penalty = soft_labels(len(x), classes), 1 / (2 * 0.5)
     model = LogisticRegression(C=0.5, tol=1e-10, max_iter=10_000).fit(x, y)
-    found = taught_by(as_target(model), as_data((x, y), side="members"), soft)
+    data = taught_by(as_target(model), as_data((x, y), side="members"), soft)
 
     def logits(flat):
         if classes == 2:  # scikit-learn has one row of coefficients for two classes, and penalises that one
@@ -201,7 +201,7 @@ def test_weighted_copies_minimise_the_expected_loss(classes, blobs):
         return (logsumexp(z, axis=1) - (soft * z).sum(axis=1)).sum() + penalty * (slopes**2).sum()
 
     best = optimize.minimize(objective, np.zeros(6 if classes == 2 else 18), tol=1e-12, options={"gtol": 1e-6}).x
-    np.testing.assert_allclose(found, softmax(logits(best), axis=1), atol=1e-6)
+    np.testing.assert_allclose(data, softmax(logits(best), axis=1), atol=1e-6)
 
 
 def test_certain_labels_teach_what_hard_labels_do(blobs):
@@ -218,11 +218,11 @@ def test_a_pipeline_on_a_table_takes_soft_labels(blobs):
     encode = ColumnTransformer([("town", OneHotEncoder(), ["town"]), ("rest", StandardScaler(), list("abcde"))])
     model = make_pipeline(encode, LogisticRegression(tol=1e-10, max_iter=1000)).fit(table, words)
     target, data = as_target(model), as_data((table, words), side="members")
-    found = taught_by(target, data, target.predict(table))
+    distilled = taught_by(target, data, target.predict(table))
     assert list(target.classes) == ["low", "mid", "top"]
     # The penalty pulls towards 0 once more, and that is all.
-    assert np.abs(found - target.predict(table)).max() < 0.05
-    assert (found.argmax(axis=1) == target.predict(table).argmax(axis=1)).mean() > 0.95
+    assert np.abs(distilled - target.predict(table)).max() < 0.05
+    assert (distilled.argmax(axis=1) == target.predict(table).argmax(axis=1)).mean() > 0.95
 
 
 def _boosted(package, kind, **options):
@@ -246,9 +246,9 @@ def test_trees_learn_the_soft_labels_and_not_the_true_ones(make, blobs):
     target = as_target(make().fit(x, y))
     soft = np.full((len(y), 3), 0.1)
     soft[np.arange(len(y)), (y + 1) % 3] = 0.8
-    found = taught_by(target, as_data((x, y), side="members"), soft)
-    assert (found.argmax(axis=1) == (y + 1) % 3).mean() > 0.6
-    assert np.abs(found.mean(axis=0) - soft.mean(axis=0)).max() < 0.05
+    distilled = taught_by(target, as_data((x, y), side="members"), soft)
+    assert (distilled.argmax(axis=1) == (y + 1) % 3).mean() > 0.6
+    assert np.abs(distilled.mean(axis=0) - soft.mean(axis=0)).max() < 0.05
 
 
 @pytest.mark.parametrize("wrap", [lambda m: m, lambda m: make_pipeline(StandardScaler(), m)], ids=["alone", "pipeline"])
@@ -270,8 +270,8 @@ def test_torch_recipes_take_soft_labels(blobs):
     module = fit(gl.defences.mlp(5, 3, hidden=(32,)), gl.Data(x, y), np.random.default_rng(0))
     target = gl.torch_target(module, train=fit)
     soft = np.roll(softmax(target.predict(x), axis=1), 1, axis=1)
-    found = taught_by(target, as_data((x, y), side="members"), soft)
-    assert (found.argmax(axis=1) == soft.argmax(axis=1)).mean() > 0.9
+    distilled = taught_by(target, as_data((x, y), side="members"), soft)
+    assert (distilled.argmax(axis=1) == soft.argmax(axis=1)).mean() > 0.9
     results = gl.audit(target, *blobs, references=0, evidence=[gl.evidence.Distilled(4)], jobs=1)
     assert results.attack("distillation").unscored < 200
 

@@ -74,8 +74,8 @@ def test_answers_agree_with_the_signals_in_the_order_of_the_references(network, 
     run(network, blobs, tmp_path / "a")
     store = open_store(tmp_path / "a")
     view, signals = FullAnswers.read(store), rotation_from_store(store).facing(0)
-    own = np.stack([signals.answers, *view.log_p])[:, np.arange(len(signals.labels)), signals.labels]
-    np.testing.assert_allclose(-own, signals.values["loss"], rtol=1e-6, atol=1e-7)
+    log_p_of_label = np.stack([signals.answers, *view.log_p])[:, np.arange(len(signals.labels)), signals.labels]
+    np.testing.assert_allclose(-log_p_of_label, signals.values["loss"], rtol=1e-6, atol=1e-7)
     np.testing.assert_array_equal(view.member, signals.reference_member)
 
 
@@ -112,9 +112,9 @@ def test_a_view_of_some_records_and_some_references():
     log_p = np.arange(18.0).reshape(3, 3, 2)
     view = FullAnswersView(log_p, np.arange(9).reshape(3, 3) % 2 == 0)
     records, references = np.array([2, 0]), np.array([2, 0])
-    found = view.take(records).take_references(references)
-    np.testing.assert_array_equal(found.log_p, log_p[[2, 0]][:, records])
-    np.testing.assert_array_equal(found.member, view.member[references][:, records])
+    part = view.take(records).take_references(references)
+    np.testing.assert_array_equal(part.log_p, log_p[[2, 0]][:, records])
+    np.testing.assert_array_equal(part.member, view.member[references][:, records])
     np.testing.assert_array_equal(view.take_references(slice(None)).log_p, log_p)
     assert len(view.take_references(slice(1)).member) == 1
 

@@ -82,8 +82,8 @@ def test_every_chosen_record_has_models_of_its_own_that_were_trained_without_it(
 def test_one_side_alone_is_nothing_to_compare_and_the_rest_is_collected(tmp_path):
     collect(tmp_path)
     before, folder = contents(tmp_path), tmp_path / "evidence" / "left_out"
-    own = [path for path in sorted(folder.glob("record-*.npz")) if int(path.stem[-5:]) in NONMEMBERS]
-    for path in own:
+    paths = [path for path in sorted(folder.glob("record-*.npz")) if int(path.stem[-5:]) in NONMEMBERS]
+    for path in paths:
         path.unlink()
     assert LeftOut.read(open_store(tmp_path)) is None
     train = Counting()
@@ -112,12 +112,12 @@ def test_more_of_either_trains_only_what_is_missing_and_ends_where_one_go_would(
     first, second = Counting(), Counting()
     _, before = collect(tmp_path / "grown", first)
     _, after = collect(tmp_path / "grown", second, **more)
-    whole = Counting()
-    collect(tmp_path / "whole", whole, **more)
+    counter = Counting()
+    collect(tmp_path / "whole", counter, **more)
     assert asked(before) <= asked(after)
     assert contents(tmp_path / "grown") == contents(tmp_path / "whole")
-    assert len(first.trained) + len(second.trained) == len(whole.trained)
-    assert set(first.trained) | set(second.trained) == set(whole.trained)
+    assert len(first.trained) + len(second.trained) == len(counter.trained)
+    assert set(first.trained) | set(second.trained) == set(counter.trained)
 
 
 @pytest.mark.slow
@@ -133,8 +133,8 @@ def test_asking_for_fewer_trains_nothing_and_keeps_what_is_there(tmp_path):
 def test_resumed_after_files_were_lost_the_bytes_are_the_same(tmp_path):
     collect(tmp_path)
     before, train = contents(tmp_path), Counting()
-    one, *_ = sorted(tmp_path.glob("evidence/left_out/record-*.npz"))
-    one.unlink()
+    path, *_ = sorted(tmp_path.glob("evidence/left_out/record-*.npz"))
+    path.unlink()
     collect(tmp_path, train)
     assert len(train.trained) == 2
     assert contents(tmp_path) == before
@@ -224,9 +224,9 @@ def test_variation_between_models_is_not_taken_for_membership(name):
 
 @pytest.mark.slow
 def test_the_audit_of_the_benchmark_scores_everyone():
-    found = honesty.audit(1.0, 0, records=12, models=3).attack("leave_one_out")
-    assert found.unscored == 0
-    assert found.auc.low < found.auc.value < found.auc.high
+    attack = honesty.audit(1.0, 0, records=12, models=3).attack("leave_one_out")
+    assert attack.unscored == 0
+    assert attack.auc.low < attack.auc.value < attack.auc.high
 
 
 @pytest.mark.slow

@@ -71,11 +71,11 @@ def test_noise_on_numbers_has_the_stated_deviation():
 def test_whole_numbers_stay_whole_and_zeros_and_ones_are_flipped():
     rng = np.random.default_rng(1)
     x = np.column_stack([rng.integers(0, 100, 20000), rng.integers(0, 2, 20000)])
-    found = changed(x, noise=0.5, flips=0.2)
-    assert found.dtype == x.dtype
-    np.testing.assert_allclose((found - x)[:, 0].std() / x[:, 0].std(), 0.5, rtol=0.02)
-    assert set(np.unique(found[:, 1])) == {0, 1}
-    assert abs((found != x)[:, 1].mean() - 0.2) < 0.01
+    noisy = changed(x, noise=0.5, flips=0.2)
+    assert noisy.dtype == x.dtype
+    np.testing.assert_allclose((noisy - x)[:, 0].std() / x[:, 0].std(), 0.5, rtol=0.02)
+    assert set(np.unique(noisy[:, 1])) == {0, 1}
+    assert abs((noisy != x)[:, 1].mean() - 0.2) < 0.01
     # The same in floats, and nothing but the flips where there is no noise.
     floats = changed(x.astype(float), noise=0, flips=0.2)
     np.testing.assert_array_equal(floats[:, 0], x[:, 0])
@@ -87,12 +87,12 @@ def test_images_take_one_deviation_for_all_pixels(dtype):
     rng = np.random.default_rng(1)
     x = rng.random((500, 6, 6)) * np.linspace(0.1, 1, 6)
     x = x > 0.5 if dtype is bool else (200 * x).astype(dtype)
-    found = changed(x, noise=0.1, flips=0.2)
-    assert (found.dtype, found.shape) == (x.dtype, x.shape)
+    noisy = changed(x, noise=0.1, flips=0.2)
+    assert (noisy.dtype, noisy.shape) == (x.dtype, x.shape)
     if dtype is bool:
-        assert abs((found != x).mean() - 0.2) < 0.02
+        assert abs((noisy != x).mean() - 0.2) < 0.02
     if dtype is np.float32:
-        each = (found - x).std(axis=(0, 1))  # columns of pixels that differ tenfold have the same noise
+        each = (noisy - x).std(axis=(0, 1))  # columns of pixels that differ tenfold have the same noise
         np.testing.assert_allclose(each / x.std(), 0.1, rtol=0.1)
 
 
@@ -107,28 +107,28 @@ def test_small_types_do_not_wrap_around():
 def test_a_table_keeps_types_columns_categories_and_gaps():
     x = table(3000)
     rows = np.arange(5, 2900, 3)
-    found, own = changed(x, rows=rows), x.iloc[rows]
-    assert found.dtypes.equals(x.dtypes)
-    assert list(found.columns) == list(x.columns)
-    assert found.index.equals(own.index)
-    pd.testing.assert_frame_equal(found.isna(), own.isna())
-    assert not found.drop(columns=["empty", "constant"]).equals(own.drop(columns=["empty", "constant"]))
-    assert found["constant"].equals(own["constant"])
+    noisy, original = changed(x, rows=rows), x.iloc[rows]
+    assert noisy.dtypes.equals(x.dtypes)
+    assert list(noisy.columns) == list(x.columns)
+    assert noisy.index.equals(original.index)
+    pd.testing.assert_frame_equal(noisy.isna(), original.isna())
+    assert not noisy.drop(columns=["empty", "constant"]).equals(original.drop(columns=["empty", "constant"]))
+    assert noisy["constant"].equals(original["constant"])
     for name in ("whole", "nullable"):
-        assert (found[name] != own[name]).mean() > 0.5
+        assert (noisy[name] != original[name]).mean() > 0.5
     pd.testing.assert_frame_equal(x, table(3000))  # the records themselves are left alone
 
 
 @pytest.mark.parametrize("name", ["text", "category", "truth", "nullable_truth", "date"])
 def test_values_are_drawn_from_their_column(name):
     x = table(20000)[[name]]
-    found = changed(x, flips=0.5)[name]
-    there = x[name].notna()
-    shares = x.loc[there, name].value_counts(normalize=True)
+    noisy = changed(x, flips=0.5)[name]
+    present = x[name].notna()
+    shares = x.loc[present, name].value_counts(normalize=True)
     # A value drawn anew is the old one as often as that is frequent.
     expected = 0.5 * (1 - (shares**2).sum())
-    assert abs((found[there] != x.loc[there, name]).mean() - expected) < 0.015
-    after = found[there].value_counts(normalize=True).reindex(shares.index, fill_value=0)
+    assert abs((noisy[present] != x.loc[present, name]).mean() - expected) < 0.015
+    after = noisy[present].value_counts(normalize=True).reindex(shares.index, fill_value=0)
     assert (after - shares).abs().max() < 0.01
     assert changed(x, flips=0)[name].equals(x[name])
 
@@ -136,10 +136,10 @@ def test_values_are_drawn_from_their_column(name):
 def test_arrays_of_objects_are_read_column_by_column():
     rng = np.random.default_rng(0)
     x = np.column_stack([rng.normal(size=2000).astype(object), rng.choice(["a", "b"], 2000).astype(object)])
-    found = changed(x, flips=0.2)
-    assert found.dtype == object
-    assert abs((found[:, 0] - x[:, 0]).astype(float).std() / x[:, 0].astype(float).std() - 0.25) < 0.02
-    assert set(found[:, 1]) == {"a", "b"}
+    noisy = changed(x, flips=0.2)
+    assert noisy.dtype == object
+    assert abs((noisy[:, 0] - x[:, 0]).astype(float).std() / x[:, 0].astype(float).std() - 0.25) < 0.02
+    assert set(noisy[:, 1]) == {"a", "b"}
     words = x[:, 1:].astype("<U1")
     assert changed(words).dtype == words.dtype
 
@@ -189,13 +189,13 @@ def test_resumed_and_grown_give_the_same_bytes(tree, blobs, tmp_path, monkeypatc
             run(tree, blobs, tmp_path / "resumed", evidence=[gl.evidence.Perturbed(6)])
     assert len(list((tmp_path / "resumed").glob("evidence/perturbed/copy-*"))) == 3
     run(tree, blobs, tmp_path / "resumed", evidence=[gl.evidence.Perturbed(6)])
-    whole = contents(tmp_path / "whole")
-    assert len(whole) > 7
-    assert contents(tmp_path / "grown") == whole
-    assert contents(tmp_path / "resumed") == whole
+    content = contents(tmp_path / "whole")
+    assert len(content) > 7
+    assert contents(tmp_path / "grown") == content
+    assert contents(tmp_path / "resumed") == content
     # Another seed is another noise; other options in the same folder are refused.
     run(tree, blobs, tmp_path / "seed", evidence=[gl.evidence.Perturbed(6)], seed=1)
-    assert contents(tmp_path / "seed")["copy-0001.npz"] != whole["copy-0001.npz"]
+    assert contents(tmp_path / "seed")["copy-0001.npz"] != content["copy-0001.npz"]
     with pytest.raises(FolderError, match=r"noise=0\.25"):
         run(tree, blobs, tmp_path / "whole", evidence=[gl.evidence.Perturbed(6, noise=0.5)])
 
@@ -209,9 +209,9 @@ def test_a_pipeline_on_a_table_with_text(tmp_path):
     encode = make_column_transformer((OneHotEncoder(), ["text", "category"]), remainder="passthrough")
     model = make_pipeline(encode, RandomForestClassifier(10, random_state=0)).fit(x[:200], y[:200])
     results = run(model, ((x[:200], y[:200]), (x[200:], y[200:])), tmp_path, evidence=[gl.evidence.Perturbed(10)])
-    found = results.attacks.set_index("attack").loc["label_only"]
-    assert found["auc"] > 0.55
-    assert found["unscored"] == 0
+    row = results.attacks.set_index("attack").loc["label_only"]
+    assert row["auc"] > 0.55
+    assert row["unscored"] == 0
     assert "labels_only" not in results.untested
 
 

@@ -164,7 +164,7 @@ def test_the_split_is_there_before_any_model(tmp_path, monkeypatch):
     assert open_store(tmp_path).facing().references == 4
 
 
-def _interrupted(*arguments, **more):
+def _interrupted(*arguments, **options):
     raise KeyboardInterrupt
 
 
@@ -190,8 +190,8 @@ def test_a_white_box_keeps_no_features(tmp_path):
         evidence=[gl.evidence.WhiteBox()],
         folder=tmp_path,
     )
-    kept = np.load(tmp_path / "evidence" / "white_box" / "features.npz")["features"]
-    assert not any(np.allclose(kept[:60, i], x[0][:, j]) for i in range(kept.shape[1]) for j in range(4))
+    features = np.load(tmp_path / "evidence" / "white_box" / "features.npz")["features"]
+    assert not any(np.allclose(features[:60, i], x[0][:, j]) for i in range(features.shape[1]) for j in range(4))
 
 
 @pytest.mark.slow
@@ -203,16 +203,16 @@ def test_a_users_attack_may_look_at_evidence():
     also = [gl.evidence.Perturbed(copies=3)]
     results = gl.audit(model, MEMBERS, NONMEMBERS, references=9, jobs=1, attacks=["loss", mine], evidence=also)
     assert results.headline.name == "loss"
-    found = results.records
-    assert auc(found["score_mine"].to_numpy(), found["member"].to_numpy()).value == results.attack("mine").auc.value
+    records = results.records
+    assert auc(records["score_mine"].to_numpy(), records["member"].to_numpy()).value == results.attack("mine").auc.value
 
 
 @pytest.mark.slow
 def test_what_was_not_run_was_not_tested():
     model = DecisionTreeClassifier(random_state=0).fit(*MEMBERS)
-    one = gl.audit(model, MEMBERS, NONMEMBERS, references=0, attacks=["loss"])
+    results = gl.audit(model, MEMBERS, NONMEMBERS, references=0, attacks=["loss"])
     both = gl.audit(model, MEMBERS, NONMEMBERS, references=0, attacks=["leaf_shares", "loss"])
-    assert "parameters" in one.untested
+    assert "parameters" in results.untested
     assert "parameters" not in both.untested
     assert both.headline.name == "loss"
 

@@ -58,9 +58,9 @@ def regressed(records: int, level: float, seed: int = 0):
     y = mean + deviation * rng.normal(size=len(x))
     fit, check = np.array_split(np.arange(records), 2)
     y[records:] = np.nan  # what is not known is not read
-    found = quantile_regression(regression_features(x, labels), y, fit, check, level, rng)
-    assert not found.degenerate
-    return np.abs(found.quantile - mean - deviation * norm.ppf(level))[records:].mean()
+    quantiles = quantile_regression(regression_features(x, labels), y, fit, check, level, rng)
+    assert not quantiles.degenerate
+    return np.abs(quantiles.quantile - mean - deviation * norm.ppf(level))[records:].mean()
 
 
 @pytest.mark.slow
@@ -88,29 +88,29 @@ def test_uninformative_features_are_detected(records):
         rng = np.random.default_rng(seed)
         described = regression_features(rng.normal(size=(records, 4)), rng.integers(2, size=records))
         y = rng.normal(size=records)
-        found = quantile_regression(described, y, *np.array_split(np.arange(records), 2), 0.9, rng)
-        degenerate.append(bool(found.degenerate))
-        if found.degenerate:
-            assert (found.quantile == np.quantile(y[: records // 2], 0.9)).all()
+        quantiles = quantile_regression(described, y, *np.array_split(np.arange(records), 2), 0.9, rng)
+        degenerate.append(bool(quantiles.degenerate))
+        if quantiles.degenerate:
+            assert (quantiles.quantile == np.quantile(y[: records // 2], 0.9)).all()
     assert sum(degenerate) >= 9
 
 
 def test_features_of_tables_arrays_and_images():
     x = pd.DataFrame({"number": [1.0, np.nan, 3.0], "word": ["b", None, "a"], "kind": pd.Categorical([1, 2, 1])})
-    found = regression_features(x, np.array([0, 1, 0]))
+    features = regression_features(x, np.array([0, 1, 0]))
     np.testing.assert_array_equal(
-        found.values, [[1, 0, 0, 0], [np.nan, np.nan, 1, 1], [3, 1, 0, 0]], err_msg="codes in order of appearance"
+        features.values, [[1, 0, 0, 0], [np.nan, np.nan, 1, 1], [3, 1, 0, 0]], err_msg="codes in order of appearance"
     )
-    assert found.categorical.tolist() == [False, True, True, True]
+    assert features.categorical.tolist() == [False, True, True, True]
     image = np.arange(24).reshape(3, 2, 4)
-    found = regression_features(image, np.array([0, 1, 0]))
-    np.testing.assert_array_equal(found.values[:, :8], image.reshape(3, 8))
-    assert found.categorical.tolist() == [False] * 8 + [True]
+    features = regression_features(image, np.array([0, 1, 0]))
+    np.testing.assert_array_equal(features.values[:, :8], image.reshape(3, 8))
+    assert features.categorical.tolist() == [False] * 8 + [True]
     # More categories than trees can tell apart: how frequent each is.
     many = pd.DataFrame({"word": [f"w{i}" for i in range(300)] + ["w0", None]})
-    found = regression_features(many, np.zeros(302, int))
-    assert found.categorical.tolist() == [False, True]
-    np.testing.assert_array_equal(found.values[[0, 1, 300, 301], 0], [2, 1, 2, np.nan])
+    features = regression_features(many, np.zeros(302, int))
+    assert features.categorical.tolist() == [False, True]
+    np.testing.assert_array_equal(features.values[[0, 1, 300, 301], 0], [2, 1, 2, np.nan])
 
 
 @pytest.mark.slow

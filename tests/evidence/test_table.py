@@ -77,8 +77,8 @@ def test_records_of_known_membership_are_not_scored():
 
 @pytest.mark.slow
 def test_what_the_target_gives_at_once_can_be_asked_for_and_is_refused_where_it_cannot(tree, blobs, tmp_path):
-    asked = gl.audit(tree, *blobs, references=0, evidence=[gl.evidence.Leaves()], folder=tmp_path)
-    assert asked.attack("leaf_shares")
+    results = gl.audit(tree, *blobs, references=0, evidence=[gl.evidence.Leaves()], folder=tmp_path)
+    assert results.attack("leaf_shares")
     assert not (tmp_path / "evidence").exists()  # it says too much about features
     with pytest.raises(InputError, match="not a K-NN model"):
         gl.audit(tree, *blobs, references=0, evidence=[gl.evidence.Neighbours()])
@@ -105,12 +105,12 @@ def test_a_toy_kind_is_collected_resumed_read_and_attacked(toy, tree, blobs, tmp
     assert first.attack("shrunk_confidence").auc.low > 0.5
     files = tmp_path / "evidence" / "shrunk"
     assert json.loads((files / "plan.json").read_text())["copies"] == 2
-    kept = {path.name: path.read_bytes() for path in files.glob("*.npz")}
-    assert set(kept) == {"copy-0001.npz", "copy-0002.npz"}
+    content = {path.name: path.read_bytes() for path in files.glob("*.npz")}
+    assert set(content) == {"copy-0001.npz", "copy-0002.npz"}
     # A killed audit goes on without being asked again, and more copies leave the first ones alone.
     (files / "copy-0002.npz").unlink()
     again = gl.audit(tree, *blobs, **audit)
-    assert {path.name: path.read_bytes() for path in files.glob("*.npz")} == kept
+    assert {path.name: path.read_bytes() for path in files.glob("*.npz")} == content
     assert again.attack("shrunk_confidence").auc == first.attack("shrunk_confidence").auc
     gl.audit(tree, *blobs, evidence=[toy["Shrunk"](copies=3)], **audit)
     assert read_evidence(open_store(tmp_path)).need("shrunk").p_y.shape == (3, 440)

@@ -26,14 +26,14 @@ def network(blobs):
 
 def norms_one_by_one(module, x, labels):
     """Slow and obvious: one backward pass per record."""
-    found = np.zeros((len(labels), len(layers(module))))
+    norms = np.zeros((len(labels), len(layers(module))))
     parameters = dict(module.named_parameters())
     for i, label in enumerate(labels):
         module.zero_grad()
         torch.nn.functional.cross_entropy(module(x[i : i + 1]), torch.tensor([int(label)])).backward()
         for j, names in enumerate(layers(module).values()):
-            found[i, j] = np.sqrt(sum(float(parameters[name].grad.double().square().sum()) for name in names))
-    return found
+            norms[i, j] = np.sqrt(sum(float(parameters[name].grad.double().square().sum()) for name in names))
+    return norms
 
 
 class Scaled(torch.nn.Module):
@@ -66,9 +66,9 @@ def test_gradient_norms_equal_those_of_one_backward_pass_per_record(kind):
 def test_features_are_what_their_names_say(network, blobs):
     x, y = blobs[0]
     target = gl.torch_target(network.train())
-    found = target.can["white_box"](x, y)
+    norms = target.can["white_box"](x, y)
     assert network.training  # left as it was
-    column = {name: found.features[:, i] for i, name in enumerate(found.names)}
+    column = {name: norms.features[:, i] for i, name in enumerate(norms.names)}
     logits = target.predict(x)
     np.testing.assert_allclose(column["loss"], cross_entropy(logits, y), rtol=1e-5, atol=1e-6)
     np.testing.assert_allclose(column["margin"], margin(logits, y), rtol=1e-5, atol=1e-5)
@@ -78,15 +78,15 @@ def test_features_are_what_their_names_say(network, blobs):
     np.testing.assert_allclose(column["norm of hidden"], np.linalg.norm(hidden, axis=1), rtol=1e-5)
     expected = norms_one_by_one(network.eval(), torch.as_tensor(x[:20], dtype=torch.float32), y[:20])
     np.testing.assert_allclose(column["gradient of 0"][:20], expected[:, 0], rtol=1e-3, atol=1e-6)
-    assert sum(name.startswith("hidden ") for name in found.names) == 32  # of 64: principal components
+    assert sum(name.startswith("hidden ") for name in norms.names) == 32  # of 64: principal components
 
 
 def test_principal_components_keep_the_most_variance():
     rng = np.random.default_rng(0)
     values = rng.normal(size=(200, 40)) * np.geomspace(10, 0.01, 40)
-    found = principal_components(values, 5)
+    components = principal_components(values, 5)
     expected = np.linalg.svd(values - values.mean(axis=0), full_matrices=False)[1][:5]
-    np.testing.assert_allclose(np.linalg.norm(found, axis=0), expected, rtol=1e-9)
+    np.testing.assert_allclose(np.linalg.norm(components, axis=0), expected, rtol=1e-9)
     np.testing.assert_array_equal(principal_components(values[:, :5], 5), values[:, :5])
 
 

@@ -30,18 +30,18 @@ def case():
 
 def test_every_metric_uses_persons(case):
     member, persons = case.truth.member_evaluated, case.persons
-    for found in attacks.find(case):
-        scores = case.scores[found.name][case.truth.evaluated]
-        assert found.auc == auc(scores, member, clusters=persons) != auc(scores, member)
-        assert found.advantage == advantage(scores, member, clusters=persons) != advantage(scores, member)
+    for outcome in attacks.find(case):
+        scores = case.scores[outcome.name][case.truth.evaluated]
+        assert outcome.auc == auc(scores, member, clusters=persons) != auc(scores, member)
+        assert outcome.advantage == advantage(scores, member, clusters=persons) != advantage(scores, member)
         sizes = effective_sizes(scores, member, clusters=persons)
-        assert found.detectable_auc == smallest_detectable_auc(*sizes)
-        for rate in found.rates:
+        assert outcome.detectable_auc == smallest_detectable_auc(*sizes)
+        for rate in outcome.rates:
             np.testing.assert_equal(rate.tpr, tpr_at_fpr(scores, member, rate.fpr, clusters=persons))
             wanted = positive_predictive_value(scores, member, rate.fpr, rate.prior, clusters=persons)
             np.testing.assert_equal(rate.ppv, wanted)
-        band = roc_band(scores, member, np.array(found.curve.band_fpr), clusters=persons)
-        np.testing.assert_allclose((found.curve.band_low, found.curve.band_high), band, atol=2e-3)
+        band = roc_band(scores, member, np.array(outcome.curve.band_fpr), clusters=persons)
+        np.testing.assert_allclose((outcome.curve.band_low, outcome.curve.band_high), band, atol=2e-3)
 
 
 def test_rates_are_resolved_by_persons(case):
@@ -54,26 +54,26 @@ def test_rates_are_resolved_by_persons(case):
 
 
 def test_levels_and_the_gap_use_persons(case):
-    asked, member, persons = case.truth.evaluated, case.truth.member_evaluated, case.persons
+    evaluated, member, persons = case.truth.evaluated, case.truth.member_evaluated, case.persons
     for test in hypothesis_tests.find_hypothesis_tests(case):
         for level in test.levels:
-            values = case.p_values[test.name][asked]
+            values = case.p_values[test.name][evaluated]
             assert (level.fpr, level.tpr) == rates_at_level(values, member, level.alpha, clusters=persons)
-    right = case.view.target("correct")[asked] > 0.5
-    told = diagnostics_attacks.gap_without_attack(case).values
+    right = case.view.target("correct")[evaluated] > 0.5
+    facts = diagnostics_attacks.gap_without_attack(case).values
     wanted = advantage(right, member, 0.5, clusters=persons)
-    assert (told["low"], told["high"]) == (wanted.low, wanted.high) != advantage(right, member, 0.5)[1:]
+    assert (facts["low"], facts["high"]) == (wanted.low, wanted.high) != advantage(right, member, 0.5)[1:]
 
 
 def test_the_subject_counts_persons(case):
-    found = facts.find_subject(case)
-    assert found.member_persons == len(set(case.persons[case.truth.member_evaluated]))
-    assert found.nonmember_persons == len(set(case.persons[~case.truth.member_evaluated]))
+    subject = facts.find_subject(case)
+    assert subject.member_persons == len(set(case.persons[case.truth.member_evaluated]))
+    assert subject.nonmember_persons == len(set(case.persons[~case.truth.member_evaluated]))
     assert facts.find_subject(leaking_case(records=40)).member_persons is None
 
 
 def test_scores_that_differ_in_their_last_bit_have_a_histogram():
     scores = np.repeat([1.0, np.nextafter(1.0, 2.0)], 50)
-    found = attacks._histogram(scores, np.arange(100) % 2 == 0)
-    assert sum(found.members) == pytest.approx(1)
-    assert sum(found.nonmembers) == pytest.approx(1)
+    histogram = attacks._histogram(scores, np.arange(100) % 2 == 0)
+    assert sum(histogram.members) == pytest.approx(1)
+    assert sum(histogram.nonmembers) == pytest.approx(1)

@@ -49,21 +49,21 @@ def state(case, code: str) -> str:
 
 def sections() -> dict[str, tuple[str, str, str]]:
     """Return the title, the text and the shared setup of each code, from the pages of checks."""
-    found = {}
+    by_code = {}
     for page in sorted(DOCS.glob("checks_*.md")):
         intro, *parts = SECTION.split(page.read_text("utf-8"))
         (setup,) = PYTHON.findall(intro)
         for code, title, text in zip(parts[::3], parts[1::3], parts[2::3], strict=True):
-            assert code not in found
-            found[code] = (title, text, setup)
-    return found
+            assert code not in by_code
+            by_code[code] = (title, text, setup)
+    return by_code
 
 
 def test_every_code_has_a_heading_and_a_remedy_and_no_other():
-    found = sections()
-    assert {code: title for code, (title, _, _) in found.items()} == {code: row.title for code, row in CHECKS.items()}
+    by_code = sections()
+    assert {code: title for code, (title, _, _) in by_code.items()} == {code: row.title for code, row in CHECKS.items()}
     assert list(CHECKS) == sorted(CHECKS)
-    assert all("**What to do.**" in text for _, text, _ in found.values())
+    assert all("**What to do.**" in text for _, text, _ in by_code.values())
 
 
 def test_the_docs_say_which_checks_fail_the_gate():
@@ -91,9 +91,9 @@ def test_the_example_of_a_check_triggers_it(code, tmp_path, monkeypatch):
 
 @pytest.mark.slow
 def test_every_check_is_made_once_and_in_order():
-    found = evaluate_case(leaking_case()).checks
-    assert [check.code for check in found] == list(CHECKS)
-    assert {check.state for check in found} <= set(told.ORDER)
+    checks = evaluate_case(leaking_case()).checks
+    assert [check.code for check in checks] == list(CHECKS)
+    assert {check.state for check in checks} <= set(told.ORDER)
 
 
 def test_no_check_needs_classes(monkeypatch):
@@ -135,8 +135,8 @@ def test_saturated_answers():
     assert state(replace(case, setting=probabilities), "GL104") == "not run"
     assert state(replace(case, setting=replace(probabilities, answers=sure)), "GL104") == "passed"
     some = np.where(np.arange(400)[:, None] < 40, [0.0, 1.0], sure)
-    found = evaluate_case(replace(case, setting=replace(probabilities, answers=some))).check("GL104")
-    assert (found.state, found.values["share"]) == ("issue", 0.1)
+    check = evaluate_case(replace(case, setting=replace(probabilities, answers=some))).check("GL104")
+    assert (check.state, check.values["share"]) == ("issue", 0.1)
 
 
 @pytest.mark.slow
@@ -163,8 +163,8 @@ def test_references_that_are_copies(monkeypatch):
     case = leaking_case()
     assert state(case, "GL106") == "passed"
     values = {name: np.vstack([matrix[:1], matrix[:1], matrix[2:]]) for name, matrix in case.view.values.items()}
-    found = evaluate_case(replace(case, view=replace(case.view, values=values))).check("GL106")
-    assert (found.state, found.values) == ("issue", {"copies": 1, "references": 10})
+    check = evaluate_case(replace(case, view=replace(case.view, values=values))).check("GL106")
+    assert (check.state, check.values) == ("issue", {"copies": 1, "references": 10})
     nearly = {name: matrix.copy() for name, matrix in values.items()}  # the same in all places that are looked at first
     nearly["p_y"][1, 1] += 0.1
     monkeypatch.setattr("guestlist._diagnostics.models.evenly_spaced", lambda asked: np.arange(0, len(asked), 2))
@@ -180,17 +180,17 @@ def test_models_that_do_not_differ(code, kind, snapshot):
     assert state(case, code) == "passed"
     models = case.view.evidence.need(kind)
 
-    def with_models(found):
+    def with_models(values):
         evidence = case.view.evidence
-        evidence = evidence.without(kind) if found is None else evidence.with_part(kind, found)
+        evidence = evidence.without(kind) if values is None else evidence.with_part(kind, values)
         return replace(case, view=replace(case.view, evidence=evidence))
 
     same = {name: np.tile(matrix[:1], (len(matrix), 1)) for name, matrix in models.values.items()}
-    found = evaluate_case(with_models(replace(models, values=same))).check(code)
-    assert (found.state, found.values) == ("issue", {"same": 400, "records": 400})
-    snapshot(" ".join(sentence(found).split()))
-    one = replace(models, values={n: m[:1] for n, m in models.values.items()}, member=models.member[:1])
-    assert state(with_models(one), code) == "not run"
+    check = evaluate_case(with_models(replace(models, values=same))).check(code)
+    assert (check.state, check.values) == ("issue", {"same": 400, "records": 400})
+    snapshot(" ".join(sentence(check).split()))
+    single = replace(models, values={n: m[:1] for n, m in models.values.items()}, member=models.member[:1])
+    assert state(with_models(single), code) == "not run"
     assert state(with_models(None), code) == "not applicable"
 
 
@@ -211,10 +211,10 @@ def interchanged(case):
 def test_sides_that_were_interchanged(snapshot):
     case = leaking_case(attacks={"loss": gl.attacks.ATTACKS["loss"]})
     assert state(case, "GL112") == "passed"
-    found = evaluate_case(interchanged(case)).check("GL112")
-    assert found.state == "issue"
-    assert found.values["attack"] == "loss"
-    snapshot(sentence(found), "loss")
+    check = evaluate_case(interchanged(case)).check("GL112")
+    assert check.state == "issue"
+    assert check.values["attack"] == "loss"
+    snapshot(sentence(check), "loss")
 
 
 @pytest.mark.slow
@@ -273,12 +273,12 @@ def test_records_given_more_than_once(blobs, tree, snapshot):
         np.concatenate([nonmembers[0][:20], members[0][:10] + 1]),
         np.concatenate([nonmembers[1][:20], members[1][:10]]),
     )
-    with pytest.warns(gl.AuditWarning) as said:
+    with pytest.warns(gl.AuditWarning) as caught:
         results = gl.audit(tree, twice, nonmembers, population, references=0)
     assert results.check("GL115") == Check("GL115", "issue", {"copies": 60, "members": 270})
     assert results.check("GL116") == Check("GL116", "issue", {"twins": 20, "asked": 470, "left_out": 20})
     assert results.subject.population == 10
-    told_of = " ".join(str(one.message) for one in said)
+    told_of = " ".join(str(warning.message) for warning in caught)
     snapshot(told_of, "60", "270", "20", "470")
     plain = gl.audit(tree, members, nonmembers, references=0)
     assert plain.check("GL115") == Check("GL115", "passed", {"copies": 0, "members": 240})
@@ -385,17 +385,17 @@ def test_an_unknown_code_is_refused_in_words(wrong, blobs, tree):
 
 def test_issues_stand_first_and_what_passed_is_folded():
     results = with_check(shown(), Check("GL113", "issue", {"members": 0.9, "nonmembers": 0.5}))
-    found = check_lines(results)
-    assert [row.code for row in found[:3]] == ["GL101", "GL113", "GL104"]
-    assert [row.state for row in found] == sorted((row.state for row in found), key=told.ORDER.index)
+    lines = check_lines(results)
+    assert [row.code for row in lines[:3]] == ["GL101", "GL113", "GL104"]
+    assert [row.state for row in lines] == sorted((row.state for row in lines), key=told.ORDER.index)
     source = report_page(results)
     section = source[source.index('id="checks"') : source.index('id="limits"')]
     open_part, *collapsed = section.split("<details")
-    assert all((row.code in open_part) == (row.state in told.REPORTED) for row in found)
-    assert all(any(row.code in part for part in collapsed) == (row.state not in told.REPORTED) for row in found)
+    assert all((row.code in open_part) == (row.state in told.REPORTED) for row in lines)
+    assert all(any(row.code in part for part in collapsed) == (row.state not in told.REPORTED) for row in lines)
     # Checks that were not run are never listed with those that passed.
     passed = next(part for part in collapsed if "Passed" in part)
-    assert all((row.code in passed) == (row.state == "passed") for row in found)
+    assert all((row.code in passed) == (row.state == "passed") for row in lines)
 
 
 @pytest.mark.slow

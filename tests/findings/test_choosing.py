@@ -48,13 +48,13 @@ def test_the_target_plays_no_part_in_the_choice():
 
 def test_only_asked_records_count():
     world = gaussian_simulation(2.0, records=600, models=9)
-    asked = np.arange(600) < 300
-    values = {name: np.where(asked, matrix, 0.5) for name, matrix in world.values.items()}  # the rest says nothing
+    evaluated = np.arange(600) < 300
+    values = {name: np.where(evaluated, matrix, 0.5) for name, matrix in world.values.items()}  # the rest says nothing
     only_loss = {"loss": ATTACKS["loss"]}
     stand_ins = stand_in_targets(replace(world, values=values))
-    everyone, found = choose(stand_ins, only_loss).means["loss"], choose(stand_ins, only_loss, asked)
-    assert found.scores.shape == (8, 300)
-    some = found.means["loss"]
+    everyone, choice = choose(stand_ins, only_loss).means["loss"], choose(stand_ins, only_loss, evaluated)
+    assert choice.scores.shape == (8, 300)
+    some = choice.means["loss"]
     assert some > everyone + 0.05
 
 
@@ -85,17 +85,17 @@ def test_rates_equal_those_of_the_evaluation():
 def standing(world):
     """Where the target of a world stands among its stand-in targets, by the loss; and its own AUC."""
     stand_ins, score = stand_in_targets(world), ATTACKS["loss"].score
-    own = score(world.facing(0))
-    return same_recipe(score(stand_ins), stand_ins.member, own, world.member[0]), auc(own, world.member[0]).value
+    scores = score(world.facing(0))
+    return same_recipe(score(stand_ins), stand_ins.member, scores, world.member[0]), auc(scores, world.member[0]).value
 
 
 def test_an_exposed_target_ranks_above_its_stand_in_targets():
     world = gaussian_simulation(1.0, records=1000, models=21)
     shift = np.where(world.member, 2.0, 0.0) * (np.arange(21) == 0)[:, None]
     unlucky = replace(world, values={"loss": world.values["loss"] - shift})
-    where, own = standing(unlucky)
+    where, auc = standing(unlucky)
     assert where.share_larger == 0
-    assert own > max(where.aucs)
+    assert auc > max(where.aucs)
     assert len(where.aucs) == 20
 
 
@@ -110,16 +110,16 @@ def test_a_target_like_the_others_stands_anywhere_among_them():
 @pytest.mark.slow
 @pytest.mark.parametrize("world", [{}, {"shift": 5.0}, {"references": 8}, {"step": 0.5}], ids=str)
 def test_a_model_like_the_others_is_rarely_outside_the_prediction_interval(world):
-    found = luck(200, records=100, **world)
-    assert found["by rank"] == 0  # which could say neither, at any number of references up to 38
-    assert 0.005 < found["below"] + found["above"] <= 0.1  # three standard errors above 5 %
+    shares = luck(200, records=100, **world)
+    assert shares["by rank"] == 0  # which could say neither, at any number of references up to 38
+    assert 0.005 < shares["below"] + shares["above"] <= 0.1  # three standard errors above 5 %
 
 
 @pytest.mark.slow
 def test_one_that_leaks_clearly_more_is_above_the_prediction_interval():
-    found = luck(40, records=200, beyond=1.5)
-    assert found["above"] > 0.9
-    assert found["below"] == 0
+    shares = luck(40, records=200, beyond=1.5)
+    assert shares["above"] > 0.9
+    assert shares["below"] == 0
 
 
 # -- what is reported about stand-in targets --------------------------------------------------------------------------------
@@ -151,26 +151,26 @@ def test_complementary_pairs_stay_together():
 
 def test_halves_that_are_too_small_take_the_first_attack():
     for models in (2, 3):
-        found = choose(gaussian_simulation(1.0, records=100, models=models), {"loss": ATTACKS["loss"]})
-        assert set(found.crossed_names) == {"loss"}
+        choice = choose(gaussian_simulation(1.0, records=100, models=models), {"loss": ATTACKS["loss"]})
+        assert set(choice.crossed_names) == {"loss"}
     learners = {name: replace(attack, learns=True) for name, attack in SOME.items()}
-    found = choose(gaussian_simulation(1.0, records=100, models=9), learners)
-    assert set(found.crossed_names) == {"loss"}
-    assert (found.crossed == ATTACKS["loss"].score(gaussian_simulation(1.0, records=100, models=9))).all()
+    choice = choose(gaussian_simulation(1.0, records=100, models=9), learners)
+    assert set(choice.crossed_names) == {"loss"}
+    assert (choice.crossed == ATTACKS["loss"].score(gaussian_simulation(1.0, records=100, models=9))).all()
 
 
 @pytest.mark.slow
 def test_the_recipe_of_a_world_without_a_leak_is_at_chance():
     """Chosen and reported on the same stand-in targets, the mean would be .51 and more."""
-    found = recipe(50, records=60, models=8)
-    assert found["mean"] == pytest.approx(0.5, abs=0.01)
-    assert found["above guessing"] <= 5 / 50
+    searched = recipe(50, records=60, models=8)
+    assert searched["mean"] == pytest.approx(0.5, abs=0.01)
+    assert searched["above guessing"] <= 5 / 50
     grown = recipe_until(5, records=60, width=0.08)
     assert grown["mean"] == pytest.approx(0.5, abs=0.03)
 
 
 @pytest.mark.slow
 def test_the_recipes_interval_holds_where_it_leaks():
-    found = recipe(25, records=60, models=8, shift=1.0)
-    assert found["above guessing"] == 1
-    assert found["covers"] >= 0.8
+    searched = recipe(25, records=60, models=8, shift=1.0)
+    assert searched["above guessing"] == 1
+    assert searched["covers"] >= 0.8

@@ -58,37 +58,37 @@ def folder(tmp_path_factory):
 
 
 def test_a_claim_that_does_not_hold_is_contradicted(case, snapshot):
-    found = epsilon.find(case)
-    assert found.contradicted
-    assert 1 < found.bound.epsilon < found.bound.provable
+    result = epsilon.find(case)
+    assert result.contradicted
+    assert 1 < result.bound.epsilon < result.bound.provable
     member = case.truth.member_evaluated
-    assert (found.bound.members, found.bound.nonmembers) == (member.sum(), (~member).sum())
-    snapshot(epsilon_verdict(found), "1", "1e-05")
+    assert (result.bound.members, result.bound.nonmembers) == (member.sum(), (~member).sum())
+    snapshot(epsilon_verdict(result), "1", "1e-05")
 
 
 def test_an_uncontradicted_claim_is_not_confirmed(case, snapshot):
     proved = epsilon.find(case).bound
-    kept = gl.epsilon_bound(case, claimed=(proved.epsilon + proved.provable) / 2)
-    assert not kept.contradicted
-    snapshot(epsilon_verdict(kept))
+    bound = gl.epsilon_bound(case, claimed=(proved.epsilon + proved.provable) / 2)
+    assert not bound.contradicted
+    snapshot(epsilon_verdict(bound))
     few = gl.epsilon_bound(case, claimed=9.0)
     snapshot(epsilon_verdict(few))
     snapshot(epsilon_verdict(gl.epsilon_bound(case)))
 
 
 def test_a_bound_about_gaussian_noise_says_so(case, snapshot):
-    found = gl.epsilon_bound(case, method=gl.privacy.OneRunCurve(curve="gaussian"))
-    assert found.bound.epsilon > gl.epsilon_bound(case).bound.epsilon
-    snapshot(epsilon_verdict(found))
+    bound = gl.epsilon_bound(case, method=gl.privacy.OneRunCurve(curve="gaussian"))
+    assert bound.bound.epsilon > gl.epsilon_bound(case).bound.epsilon
+    snapshot(epsilon_verdict(bound))
     assert "Gaussian" not in epsilon_verdict(gl.epsilon_bound(case, method=gl.privacy.OneRunCurve()))
 
 
 def test_what_is_shown_of_gaussian_noise_contradicts_no_other_claim(case, snapshot):
     """Randomised response, say, keeps an epsilon that no Gaussian noise with the same scores would keep."""
-    how = gl.privacy.OneRunCurve(curve="gaussian")
-    proved = gl.epsilon_bound(case, method=how).bound.epsilon
+    method = gl.privacy.OneRunCurve(curve="gaussian")
+    proved = gl.epsilon_bound(case, method=method).bound.epsilon
     plain, noise = (
-        gl.epsilon_bound(case, claimed=Claim(1.0, 1e-5, gaussian), method=how) for gaussian in (False, True)
+        gl.epsilon_bound(case, claimed=Claim(1.0, 1e-5, gaussian), method=method) for gaussian in (False, True)
     )
     assert proved > 1 == plain.allowed.epsilon
     assert (plain.contradicted, noise.contradicted) == (False, True)
@@ -99,9 +99,9 @@ def test_what_is_shown_of_gaussian_noise_contradicts_no_other_claim(case, snapsh
 
 
 def test_a_contradicted_claim_is_reported_with_the_power(case, snapshot):
-    found = epsilon.find(case)
-    assert found.contradicted
-    snapshot(epsilon_verdict(found), f"{found.bound.provable:.3f}")
+    result = epsilon.find(case)
+    assert result.contradicted
+    snapshot(epsilon_verdict(result), f"{result.bound.provable:.3f}")
 
 
 def test_where_nothing_is_claimed_there_is_no_finding(case):
@@ -123,9 +123,9 @@ def test_refused_where_members_were_not_drawn_by_fair_coins(code, game, changes,
     made = replace(made, setting=replace(made.setting, **changes))
     with pytest.raises(gl.InputError, match=r"No epsilon can be proved or refuted: .*gl\.games\.Bernoulli"):
         gl.epsilon_bound(made)
-    found = epsilon.find(made)
-    assert (found.bound, found.refused, found.contradicted) == (None, code, False)
-    snapshot(epsilon_verdict(found))
+    result = epsilon.find(made)
+    assert (result.bound, result.refused, result.contradicted) == (None, code, False)
+    snapshot(epsilon_verdict(result))
 
 
 def test_refused_where_a_coin_decided_about_a_person(case):
@@ -139,12 +139,12 @@ def test_refused_where_a_coin_decided_about_a_person(case):
 def test_a_claim_about_one_record_allows_more_of_a_person_with_several(case, snapshot):
     """Half of the persons have four records, which are in or out together."""
     whose = np.where(np.arange(400) < 200, np.arange(400) // 4, np.arange(400))
-    found = epsilon.find(replace(case, records=case.records.assign(person=whose)))
-    assert (found.records_per_person, found.allowed) == (4, group_privacy(1.0, 1e-5, 4))
-    assert found.advantage == pytest.approx(humphries(found.allowed.epsilon, found.allowed.delta))
+    result = epsilon.find(replace(case, records=case.records.assign(person=whose)))
+    assert (result.records_per_person, result.allowed) == (4, group_privacy(1.0, 1e-5, 4))
+    assert result.advantage == pytest.approx(humphries(result.allowed.epsilon, result.allowed.delta))
     alone = epsilon.find(replace(case, records=case.records.assign(person=np.arange(400))))
     assert (alone.records_per_person, alone.allowed) == (1, Claim(1.0))
-    text = " ".join(claim_sentences(replace(Results(), epsilon=found)))
+    text = " ".join(claim_sentences(replace(Results(), epsilon=result)))
     snapshot(text, "1", "1e-05", "4")
 
 
@@ -173,8 +173,8 @@ def test_a_game_of_other_people_says_that_its_bound_does_not_hold():
     apart = epsilon.find(drawn({"name": "clusters"}, Claim(1.0)))
     mixed = epsilon.find(drawn({"name": "clusters", "iid": True}, Claim(1.0)))
     assert (apart.not_exchangeable, mixed.not_exchangeable) == (True, False)
-    for found, said in ((apart, NOT_EXCHANGEABLE), (mixed, EXCHANGEABLE)):
-        assert claim_sentences(replace(Results(), epsilon=found))[-1] == said
+    for case, message in ((apart, NOT_EXCHANGEABLE), (mixed, EXCHANGEABLE)):
+        assert claim_sentences(replace(Results(), epsilon=case))[-1] == message
 
 
 @pytest.mark.parametrize("evidence", ["quantiles", "white_box"])
@@ -298,8 +298,8 @@ class Promising(gl.defences.Refit):
 def test_a_private_recipe_brings_its_own_claim(blobs):
     options = {"model": DecisionTreeClassifier(max_depth=3), "references": 0, "attacks": ["loss"], "engine": gl.Here()}
     assert gl.play(gl.games.Bernoulli(0.5), Promising(), blobs[0], **options).epsilon.claimed == Claim(2.0, 1e-5)
-    given = gl.play(gl.games.Bernoulli(0.5), Promising(), blobs[0], claimed=Claim(3.0, 1e-6), **options)
-    assert given.epsilon.claimed == Claim(3.0, 1e-6)
+    results = gl.play(gl.games.Bernoulli(0.5), Promising(), blobs[0], claimed=Claim(3.0, 1e-6), **options)
+    assert results.epsilon.claimed == Claim(3.0, 1e-6)
     assert gl.play(gl.games.Bernoulli(0.5), Promising(np.inf), blobs[0], **options).epsilon is None
 
 

@@ -14,10 +14,10 @@ from guestlist.testing import case_of, gaussian_simulation, leaking_case, noise_
 @pytest.mark.slow
 @pytest.mark.parametrize("noise", ["normal", pytest.param("skewed", marks=pytest.mark.slow)])
 def test_few_of_the_listed_are_false(noise):
-    found = honesty.lists(noise, repeats=40, records=200)
-    assert found.false <= exposure.Q + 3 * found.standard_error
-    assert found.found > 0.5
-    assert max(found.counted_found, found.over_records_found) < 0.2
+    shares = honesty.lists(noise, repeats=40, records=200)
+    assert shares.false <= exposure.Q + 3 * shares.standard_error
+    assert shares.found > 0.5
+    assert max(shares.counted_found, shares.over_records_found) < 0.2
 
 
 def test_benjamini_and_hochberg_by_hand():
@@ -31,16 +31,16 @@ def test_benjamini_and_hochberg_by_hand():
 
 def test_p_values_count_what_stand_in_targets_did_not_train_on():
     case = leaking_case(records=60)
-    found = case.of(exposure.flagged_records)
+    flagged = case.of(exposure.flagged_records)
     score = ATTACKS["lira_bayes_offline"].score
-    own, outside = score(case.view), []
+    scores, outside = score(case.view), []
     for k in range(10):
         stand_in = score(case.stand_ins.facing(k))
         outside += [stand_in[i] for i in range(60) if not case.stand_ins.member[k, i] and not np.isnan(stand_in[i])]
     for i in range(60):
-        wanted = (1 + sum(value >= own[i] - 1e-12 for value in outside)) / (1 + len(outside))
-        counted = exposure.inflated(np.array([wanted]), found.inflation)[0]
-        assert found.p_value[i] == pytest.approx(counted, abs=1.5 / len(outside), nan_ok=True)
+        wanted = (1 + sum(value >= scores[i] - 1e-12 for value in outside)) / (1 + len(outside))
+        counted = exposure.inflated(np.array([wanted]), flagged.inflation)[0]
+        assert flagged.p_value[i] == pytest.approx(counted, abs=1.5 / len(outside), nan_ok=True)
 
 
 def test_where_nothing_leaks_hardly_anyone_is_listed():
@@ -48,19 +48,19 @@ def test_where_nothing_leaks_hardly_anyone_is_listed():
         exposure.find_exposure(case_of(noise_simulation(records=200, models=17, seed=k))).flagged for k in range(20)
     ]
     assert np.mean(np.array(listed) > 0) < 0.3  # at most q, and twenty worlds
-    found = exposure.find_exposure(case_of(noise_simulation(records=200, models=17, seed=3)))
-    assert found.flagged or found.rate_in_models is None
+    result = exposure.find_exposure(case_of(noise_simulation(records=200, models=17, seed=3)))
+    assert result.flagged or result.rate_in_models is None
 
 
 def test_a_leak_is_listed_steadily_and_only_among_members():
     case = case_of(gaussian_simulation(5.0, records=300, models=33))
-    found = exposure.find_exposure(case)
-    assert found.flagged > 0.9 * found.tested
-    assert found.rate_in_models > 0.9
-    assert found.rate_out_models < 0.2
+    result = exposure.find_exposure(case)
+    assert result.flagged > 0.9 * result.tested
+    assert result.rate_in_models > 0.9
+    assert result.rate_out_models < 0.2
     table = case.of(records.record_table)
     assert table["member"][table["flagged"]].all()
-    assert table["flagged"].sum() == found.flagged
+    assert table["flagged"].sum() == result.flagged
 
 
 def test_there_is_none_without_models_to_compare_with():

@@ -42,24 +42,24 @@ def test_the_pool_keeps_its_rate_over_all_and_for_no_one():
 
 def test_one_threshold_calls_the_same_easy_records_under_all_models(judged):
     case, results = judged
-    found = {row.fpr: row for row in hypothesis_tests.find_per_record_fpr(case)}[0.05]
+    at_level = {row.fpr: row for row in hypothesis_tests.find_per_record_fpr(case)}[0.05]
     hard, easy = POOL.rates(0.05)
-    assert found.rate == pytest.approx(0.05, abs=0.005)
+    assert at_level.rate == pytest.approx(0.05, abs=0.005)
     truth = np.where(POOL.is_easy, easy, hard)
-    assert found.std == pytest.approx(truth.std(), rel=0.1)
+    assert at_level.std == pytest.approx(truth.std(), rel=0.1)
     far = far_above(hypothesis_tests.table_counts(case), 0.05)
     assert far[POOL.is_easy].mean() > 0.8  # called every other time, by about 20 models
     assert far[~POOL.is_easy].mean() < 0.01
-    assert found.far == far.sum()
+    assert at_level.far == far.sum()
     records = results.records
     assert records["per_record_fpr"][POOL.is_easy].mean() == pytest.approx(easy, abs=0.04)
     assert records["per_record_tpr"][POOL.is_easy].mean() > records["per_record_fpr"][POOL.is_easy].mean() + 0.2
 
 
 def test_an_attack_that_compares_a_record_with_itself_spreads_its_false_alarms():
-    found = {row.fpr: row for row in hypothesis_tests.find_per_record_fpr(pool_case("lira_bayes"))}[0.05]
-    assert found.far <= 1
-    assert found.std < 0.02
+    at_level = {row.fpr: row for row in hypothesis_tests.find_per_record_fpr(pool_case("lira_bayes"))}[0.05]
+    assert at_level.far <= 1
+    assert at_level.std < 0.02
 
 
 def test_similar_records_are_not_counted_by_chance():
@@ -80,8 +80,8 @@ def test_counted_by_hand():
     assert calls.flagged_inside.tolist() == [0, 1, 0, 0]
     np.testing.assert_array_equal(calls.per_record_fpr, [0.5, 1, 0, 0])
     np.testing.assert_array_equal(calls.per_record_tpr, [0, 0.5, np.nan, 0])
-    found = evenness("a", calls, 0.4)
-    assert (found.records, found.models, found.rate) == (4, 1.75, 0.375)
+    result = evenness("a", calls, 0.4)
+    assert (result.records, result.models, result.rate) == (4, 1.75, 0.375)
 
 
 def test_the_page_reports_who_is_wrongly_flagged(judged, snapshot):

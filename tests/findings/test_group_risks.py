@@ -34,25 +34,25 @@ def found(case):
 
 
 def test_groups_pairs_and_classes_are_all_there_and_small_ones_are_named(case, found):
-    assert [(one.kind, dict(one.values)) for one in found.judged[:5]] == [
+    assert [(group.kind, dict(group.values)) for group in found.judged[:5]] == [
         ("group", {"half": "first"}),
         ("group", {"half": "second"}),
         ("group", {"sex": "f"}),
         ("group", {"sex": "m"}),
         ("group", {"rare": "u"}),
     ]
-    assert {"half": "first", "sex": "f"} in [dict(one.values) for one in found.judged if one.kind == "pair"]
-    assert [dict(one.values) for one in found.judged if one.kind == "class"] == [{"label": "0"}, {"label": "1"}]
+    assert {"half": "first", "sex": "f"} in [dict(group.values) for group in found.judged if group.kind == "pair"]
+    assert [dict(group.values) for group in found.judged if group.kind == "class"] == [{"label": "0"}, {"label": "1"}]
     small = found.small[0]
     assert (small.kind, dict(small.values)) == ("group", {"rare": "t"})
     member = case.truth.member[:12]
     assert (small.members, small.nonmembers) == (member.sum(), (~member).sum())
-    assert all(min(one.members, one.nonmembers) < found.fewest for one in found.small)
-    assert not any(one.values.get("rare") == "t" for one in found.judged)
+    assert all(min(group.members, group.nonmembers) < found.fewest for group in found.small)
+    assert not any(group.values.get("rare") == "t" for group in found.judged)
 
 
 def test_figures_are_those_of_the_records_in_the_group(case, found):
-    part = next(one for one in found.judged if dict(one.values) == {"half": "first", "sex": "f"})
+    part = next(group for group in found.judged if dict(group.values) == {"half": "first", "sex": "f"})
     here = ((case.records["group_half"] == "first") & (case.records["group_sex"] == "f")).to_numpy()
     member, scores = case.truth.member, case.scores[found.attack]
     correct = case.view.target("correct")
@@ -65,14 +65,14 @@ def test_figures_are_those_of_the_records_in_the_group(case, found):
     assert 0.5 < part.accuracy.low < part.accuracy.value < 1
     values = risks_of(case)["mu"][member]
     (alone,) = group_means(values, [here[member]])
-    (mu,) = [one for one in part.risks if one.risk == "mu"]
+    (mu,) = [risk for risk in part.risks if risk.risk == "mu"]
     assert (mu.mean, mu.beyond_rest) == (alone.mean, alone.beyond_rest)
     assert mu.p_value >= alone.p_value
 
 
 def test_of_two_groups_that_are_each_others_rest_one_is_paid_for(case):
-    found = groups.by_groups(case, ["sex"], ["mu", "memorisation"])
-    f, m = ([one.p_value for one in part.risks] for part in found.judged)
+    computed = groups.by_groups(case, ["sex"], ["mu", "memorisation"])
+    f, m = ([risk.p_value for risk in part.risks] for part in computed.judged)
     assert f == m
     member, sex = case.truth.member, (case.records["group_sex"] == "f").to_numpy()
     bounds = {"mu": None, "memorisation": (-1, 1)}
@@ -91,10 +91,10 @@ def test_persons_make_groups_smaller_and_intervals_wider(case, found):
     wider = groups.find_group_risks(by_ten).judged[0]
     assert wider.values == found.judged[0].values
     for figure in ("tpr", "tpr_at_common", "fpr_at_common", "gap"):
-        own, other = getattr(found.judged[0], figure), getattr(wider, figure)
-        assert other.high - other.low > own.high - own.low
+        narrow, other = getattr(found.judged[0], figure), getattr(wider, figure)
+        assert other.high - other.low > narrow.high - narrow.low
     assert len(groups.find_group_risks(by_ten).small) > 0
-    (few,) = {one.members for one in groups.find_group_risks(by_ten).small if dict(one.values) == {"rare": "t"}}
+    (few,) = {group.members for group in groups.find_group_risks(by_ten).small if dict(group.values) == {"rare": "t"}}
     assert few < 10
 
 
@@ -102,10 +102,10 @@ def test_persons_make_groups_smaller_and_intervals_wider(case, found):
 @pytest.mark.parametrize("each", [1, pytest.param(4, marks=pytest.mark.slow)])
 def test_random_groups_do_not_differ(each):
     for law in ("one in fifty is 1", "five steps"):
-        figures = mean_risks(8, law, number=16, records=800, each=each)
-        assert figures["claims a difference"] == 0
-        assert figures["means covered"] >= 0.95
-        assert figures["differences covered"] >= 0.95
+        means = mean_risks(8, law, number=16, records=800, each=each)
+        assert means["claims a difference"] == 0
+        assert means["means covered"] >= 0.95
+        assert means["differences covered"] >= 0.95
 
 
 @pytest.mark.slow
@@ -137,23 +137,23 @@ def by_class(gaps: np.ndarray):
 @pytest.mark.slow
 def test_risk_follows_the_gap_of_classes_where_it_does(snapshot):
     case = by_class(np.linspace(0, 0.5, 12))
-    found = {one.risk: one for one in groups.find_class_gap(case)}
-    assert set(found) == {"risk_score", "risk_score_own", "loss_tail", "memorisation", "mu"}
-    assert all(one.classes == 12 for one in found.values())
-    assert found["mu"].pearson.low > 0.4
-    assert found["mu"].spearman.low > 0.4
-    assert found["mu"].significant
-    snapshot(gap_sentence(found["mu"]))
+    gaps = {gap.risk: gap for gap in groups.find_class_gap(case)}
+    assert set(gaps) == {"risk_score", "risk_score_own", "loss_tail", "memorisation", "mu"}
+    assert all(value.classes == 12 for value in gaps.values())
+    assert gaps["mu"].pearson.low > 0.4
+    assert gaps["mu"].spearman.low > 0.4
+    assert gaps["mu"].significant
+    snapshot(gap_sentence(gaps["mu"]))
     # Not tested: both are estimated from the same members as the gap.
-    assert {name for name, one in found.items() if one.p_value is None} == {"risk_score_own", "loss_tail"}
-    assert "not tested" in gap_sentence(found["risk_score_own"])
-    by_luck = replace(found["mu"], p_value=0.06)
+    assert {name for name, gap in gaps.items() if gap.p_value is None} == {"risk_score_own", "loss_tail"}
+    assert "not tested" in gap_sentence(gaps["risk_score_own"])
+    by_luck = replace(gaps["mu"], p_value=0.06)
     assert not by_luck.significant
     assert "no evidence" in gap_sentence(by_luck)
-    rows = [one for one in groups.find_group_risks(case).judged if one.kind == "class"]
-    expected = np.corrcoef([one.gap.value for one in rows], [one.risks[-1].mean.value for one in rows])[0, 1]
-    assert found["mu"].pearson.value == pytest.approx(expected)
-    assert [one.values["label"] for one in rows] == [str(k) for k in range(12)]  # not 0, 1, 10, 11, 2
+    rows = [group for group in groups.find_group_risks(case).judged if group.kind == "class"]
+    expected = np.corrcoef([row.gap.value for row in rows], [row.risks[-1].mean.value for row in rows])[0, 1]
+    assert gaps["mu"].pearson.value == pytest.approx(expected)
+    assert [row.values["label"] for row in rows] == [str(k) for k in range(12)]  # not 0, 1, 10, 11, 2
     assert groups.find_class_gap(by_class(np.linspace(0, 0.5, 3))) is None
 
 
@@ -165,8 +165,8 @@ def test_a_p_value_of_the_gap_is_that_of_permuted_classes():
     def total(order):
         return sum(np.corrcoef(gap[list(order)], risk)[0, 1] for gap, risk in pairs)
 
-    own = abs(total(range(5)))
-    exact = np.mean([abs(total(order)) >= own - 1e-12 for order in permutations(range(5))])
+    change = abs(total(range(5)))
+    exact = np.mean([abs(total(order)) >= change - 1e-12 for order in permutations(range(5))])
     drawn = groups.permutation_p_value(iter(pairs), np.random.default_rng(1), permutations=4000)
     assert drawn == pytest.approx(exact, abs=0.03)
     missing = [(np.where(np.arange(5) < 2, np.nan, gap), risk) for gap, risk in pairs]
@@ -210,31 +210,33 @@ def test_the_page_names_what_differs_and_what_is_too_small(case, found, snapshot
     snapshot(group_differences(found), "5")
     clear = replace(found.judged[0].risks[0], p_value=0.003)
     first = replace(found.judged[0], risks=(clear, *found.judged[0].risks[1:]))
-    said = group_differences(replace(found, judged=(first, *found.judged[1:])))[0]
-    snapshot(said)
-    assert "corrected p = 0.003" in said
+    texts = group_differences(replace(found, judged=(first, *found.judged[1:])))[0]
+    snapshot(texts)
+    assert "corrected p = 0.003" in texts
     second = replace(found.judged[0].risks[1], p_value=0.02)
     several = replace(first, risks=(clear, second, *found.judged[0].risks[2:]))
-    said = group_differences(replace(found, judged=(several, *found.judged[1:])))[0]
-    assert said.count("half = first") == 1  # one entry for each group, by the clearest of its risks
-    snapshot(said, "0.003", "1")
-    hostile = replace(found, judged=tuple(replace(one, values={HOSTILE: HOSTILE}) for one in found.judged))
+    texts = group_differences(replace(found, judged=(several, *found.judged[1:])))[0]
+    assert texts.count("half = first") == 1  # one entry for each group, by the clearest of its risks
+    snapshot(texts, "0.003", "1")
+    hostile = replace(found, judged=tuple(replace(group, values={HOSTILE: HOSTILE}) for group in found.judged))
     assert "<script>alert('x')" not in report_page(replace(results, group_risks=hostile))
     assert slice_name(first) == "half = first"
 
 
 def test_less_risk_is_reported_without_a_sign(case, snapshot):
-    found = groups.find_group_risks(case)
-    first = found.judged[0]
+    group_risks = groups.find_group_risks(case)
+    first = group_risks.judged[0]
     less = replace(first.risks[0], beyond_rest=Estimate(-0.03, -0.05, -0.01), p_value=0.004)
-    (said, *_) = group_differences(replace(found, judged=(replace(first, risks=(less,)), *found.judged[1:])))
-    snapshot(said, f"{less.risk}", "0.030", "0.010", "0.050", "0.004")
+    (text, *_) = group_differences(
+        replace(group_risks, judged=(replace(first, risks=(less,)), *group_risks.judged[1:]))
+    )
+    snapshot(text, f"{less.risk}", "0.030", "0.010", "0.050", "0.004")
 
 
 @pytest.mark.slow
 def test_a_risk_with_one_mean_in_all_classes_is_not_spoken_of():
     results = evaluate_case(by_class(np.linspace(0, 0.5, 12)))
-    assert any(one.risk == "loss_tail" and np.isnan(one.pearson.value) for one in results.class_gap)
+    assert any(gap.risk == "loss_tail" and np.isnan(gap.pearson.value) for gap in results.class_gap)
     made = report_page(results)
     assert "the mean of mu rises with the generalisation gap" in made
     assert "the mean of loss_tail" not in made
@@ -242,16 +244,18 @@ def test_a_risk_with_one_mean_in_all_classes_is_not_spoken_of():
 
 def test_a_target_that_answers_with_a_number_has_no_classes_and_no_gap():
     case = regression_case()
-    found = groups.find_group_risks(replace(case, records=case.records.assign(group_half=np.arange(200) % 2)))
-    assert {one.kind for one in found.judged} == {"group"}
-    assert all(one.gap is None for one in found.judged)
-    assert all([risk.risk for risk in one.risks] == ["loss_tail"] for one in found.judged)
-    assert group_differences(found) == ["Of 2 groups, none differs significantly from the rest in the mean of a risk."]
+    group_risks = groups.find_group_risks(replace(case, records=case.records.assign(group_half=np.arange(200) % 2)))
+    assert {group.kind for group in group_risks.judged} == {"group"}
+    assert all(group.gap is None for group in group_risks.judged)
+    assert all([risk.risk for risk in group.risks] == ["loss_tail"] for group in group_risks.judged)
+    assert group_differences(group_risks) == [
+        "Of 2 groups, none differs significantly from the rest in the mean of a risk."
+    ]
 
 
 def test_a_group_that_is_not_there_is_an_error(case):
     with pytest.raises(InputError, match="There is no group 'age'; available names: half, sex, rare"):
         groups.by_groups(case, ["age"])
-    asked = groups.by_groups(case, ["sex"], ["mu"])
-    assert [one.values["sex"] for one in asked.judged] == ["f", "m"]
-    assert [one.risk for one in asked.judged[0].risks] == ["mu"]
+    computed = groups.by_groups(case, ["sex"], ["mu"])
+    assert [group.values["sex"] for group in computed.judged] == ["f", "m"]
+    assert [risk.risk for risk in computed.judged[0].risks] == ["mu"]

@@ -18,24 +18,24 @@ def quick(monkeypatch):
 
 @pytest.mark.slow
 def test_random_groups_are_not_named(quick):
-    found = random_groups(40, number=30, records=1200)
-    assert found["an interval above guessing"] > 0.25  # each group by its own interval
-    assert found["names a group"] <= 2 / 40
-    assert found["more than the rest"] <= found["names a group"]
+    groups = random_groups(40, number=30, records=1200)
+    assert groups["an interval above guessing"] > 0.25  # each group by its own interval
+    assert groups["names a group"] <= 2 / 40
+    assert groups["more than the rest"] <= groups["names a group"]
 
 
 @pytest.mark.slow
 def test_an_exposed_group_is_named_and_differs_from_the_rest(quick):
-    found = random_groups(10, number=30, records=1800, exposed=2.5)
-    assert found["names the first"] >= 0.9
-    assert found["more than the rest"] >= 0.5
+    groups = random_groups(10, number=30, records=1800, exposed=2.5)
+    assert groups["names the first"] >= 0.9
+    assert groups["more than the rest"] >= 0.5
 
 
 @pytest.mark.slow
 def test_with_equal_leaks_one_group_is_named_and_none_is_significant(quick):
-    found = random_groups(15, number=20, records=1200, shift=1.5)
-    assert found["names a group"] == 1
-    assert found["more than the rest"] <= 1 / 15
+    groups = random_groups(15, number=20, records=1200, shift=1.5)
+    assert groups["names a group"] == 1
+    assert groups["more than the rest"] <= 1 / 15
 
 
 def test_a_group_is_compared_with_records_outside_it():
@@ -45,10 +45,10 @@ def test_a_group_is_compared_with_records_outside_it():
     scores, member = case.scores["loss"], case.truth.member_evaluated
     for group in groups.find(case):
         inside = of == int(group.value)
-        own, rest = auc(scores[inside], member[inside]), auc(scores[~inside], member[~inside])
-        assert group.auc == own
-        assert group.beyond_rest.value == pytest.approx(own.value - rest.value)
-        plain = np.hypot(own.value - own.low, rest.high - rest.value)
+        estimate, computed = auc(scores[inside], member[inside]), auc(scores[~inside], member[~inside])
+        assert group.auc == estimate
+        assert group.beyond_rest.value == pytest.approx(estimate.value - computed.value)
+        plain = np.hypot(estimate.value - estimate.low, computed.high - computed.value)
         assert plain < group.beyond_rest.value - group.beyond_rest.low < 2 * plain  # it pays for three groups
 
 

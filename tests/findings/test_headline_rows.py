@@ -57,5 +57,7 @@ def test_a_forest_has_both_rows_with_figures_of_their_own():
     assert results.headline.name != "leaf_shares"
     assert results.attack("leaf_shares").access == "model file"
     assert results.attack(results.headline.name).access == "queries"
-    assert [one.value for one in results.file_holder_groups] == [one.value for one in results.groups] == ["a", "b"]
+    assert (
+        [group.value for group in results.file_holder_groups] == [group.value for group in results.groups] == ["a", "b"]
+    )
     assert results.file_holder_groups != results.groups

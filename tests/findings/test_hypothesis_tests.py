@@ -20,8 +20,8 @@ TESTS = {name: attack for name, attack in ATTACKS.items() if attack.p_value}
 
 def with_population(signals: Signals, share: float = 0.25):
     """The signals with the first records as a population, and which are asked about."""
-    asked = np.arange(len(signals.labels)) >= share * len(signals.labels)
-    return replace(signals, population=~asked), asked
+    evaluated = np.arange(len(signals.labels)) >= share * len(signals.labels)
+    return replace(signals, population=~evaluated), evaluated
 
 
 @pytest.fixture(scope="module")
@@ -39,9 +39,9 @@ def test_levels_are_counted_one_by_one(name, world):
     signals, asked, member = world
     p_values = TESTS[name].p_value(signals)
     for level in levels_of(TESTS[name], p_values, signals, asked, member[asked]):
-        for found, kind in ((level.fpr, False), (level.tpr, True)):
+        for rate, kind in ((level.fpr, False), (level.tpr, True)):
             side = [p_values[i] for i in np.flatnonzero(asked) if member[i] == kind and not np.isnan(p_values[i])]
-            assert found == proportion(sum(p <= level.alpha for p in side), len(side))
+            assert rate == proportion(sum(p <= level.alpha for p in side), len(side))
 
 
 @pytest.mark.parametrize("name", TESTS)
@@ -68,8 +68,8 @@ def test_a_share_of_eight_models_reaches_one_ninth():
     everyone = np.ones(300, dtype=bool)
     attack = ATTACKS["reference_empirical"]
     assert smallest_p_value(attack, signals, everyone) == 1 / 9
-    found = levels_of(attack, attack.p_value(signals), signals, everyone, member)
-    assert [level.alpha for level in found] == [0.3]
+    levels = levels_of(attack, attack.p_value(signals), signals, everyone, member)
+    assert [level.alpha for level in levels] == [0.3]
     smooth = ATTACKS["reference"]
     assert [v.alpha for v in levels_of(smooth, smooth.p_value(signals), signals, everyone, member)] == list(ALPHAS)
 
@@ -81,8 +81,8 @@ def test_a_level_that_faultless_answers_to_nonmembers_exceed_is_out_of_reach():
     loss[0, :5] = 0.0  # of a population of 100
     attack, signals = ATTACKS["loss"], replace(signals, values={**signals.values, "loss": loss})
     assert smallest_p_value(attack, signals, asked) == 6 / 101
-    found = levels_of(attack, attack.p_value(signals), signals, asked, member[asked])
-    assert [level.alpha for level in found] == [0.1, 0.3]
+    levels = levels_of(attack, attack.p_value(signals), signals, asked, member[asked])
+    assert [level.alpha for level in levels] == [0.1, 0.3]
 
 
 def test_a_test_without_p_values_is_none():
@@ -122,16 +122,16 @@ def test_an_audit_tells_levels_agreement_and_p_values(audited):
 
 def test_calls_by_p_value_are_compared_with_calls_at_a_threshold(audited):
     results, _ = audited
-    found, records = results.agreement, results.records
-    assert found.names == ("truth", "loss", "entropy", "shadow", "reference_empirical")
-    assert found.by_p_value == (False, True, False, True, False)  # a share of eight references never reaches 10 %
+    agreement, records = results.agreement, results.records
+    assert agreement.names == ("truth", "loss", "entropy", "shadow", "reference_empirical")
+    assert agreement.by_p_value == (False, True, False, True, False)  # a share of eight references never reaches 10 %
     inside = records[records["member"]]
-    at = found.alpha
+    at = agreement.alpha
     same = ((inside["p_loss"] <= at) == (inside["p_shadow"] <= at)).mean()
-    assert found.members[1][3] == found.members[3][1] == pytest.approx(same, abs=1e-5)
+    assert agreement.members[1][3] == agreement.members[3][1] == pytest.approx(same, abs=1e-5)
     outside = records[~records["member"]]
-    assert found.nonmembers[0][1] == pytest.approx((outside["p_loss"] > at).mean(), abs=1e-5)
-    assert found.nonmembers[0][2] >= 1 - at - 1e-5
+    assert agreement.nonmembers[0][1] == pytest.approx((outside["p_loss"] > at).mean(), abs=1e-5)
+    assert agreement.nonmembers[0][2] >= 1 - at - 1e-5
 
 
 @pytest.mark.slow

@@ -35,7 +35,7 @@ def test_places_equal_a_slow_count():
     """The figures, model by model and record by record."""
     world = noise_simulation(records=60, models=7, seed=2)
     margin, member = world.values["margin"], world.member
-    found = training_set.likeness(margin, member)
+    result = training_set.likeness(margin, member)
 
     def places(k):
         pairs = []
@@ -51,12 +51,14 @@ def test_places_equal_a_slow_count():
     kept = training_set._as_many(~member)
     assert (kept.sum(axis=1) <= (~member[0]).sum()).all()
     assert not (kept & member).any()
-    own, *rest = np.array([places(k) for k in range(7)])
+    of_target, *rest = np.array([places(k) for k in range(7)])
     np.testing.assert_allclose(
-        (found.margin_shift, found.margin_slope, found.margin_dispersion), own - np.mean(rest, axis=0), atol=1e-12
+        (result.margin_shift, result.margin_slope, result.margin_dispersion),
+        of_target - np.mean(rest, axis=0),
+        atol=1e-12,
     )
     # A new value among others, as a prediction interval has it: checked by the textbook's t statistic of two samples.
-    surer = np.array([own[0], *(one[0] for one in rest)])
+    surer = np.array([of_target[0], *(of_reference[0] for of_reference in rest)])
     expected = stats.ttest_ind(surer[1:], surer[:1]).pvalue
     assert 2 * min(training_set._above(surer), training_set._above(-surer)) == pytest.approx(expected)
 
@@ -66,9 +68,9 @@ def test_a_target_that_stands_where_no_reference_does_is_unlike():
     values = {name: matrix.copy() for name, matrix in case.view.values.items()}
     assert training_set.find_likeness(case).p_value > MAX_TEST_P
     values["margin"][0] += 2.0
-    moved = training_set.find_likeness(replace(case, view=replace(case.view, values=values)).scored())
-    assert moved.p_value < 1e-6
-    assert moved.margin_shift > 0.3
+    changed = training_set.find_likeness(replace(case, view=replace(case.view, values=values)).scored())
+    assert changed.p_value < 1e-6
+    assert changed.margin_shift > 0.3
 
 
 def test_few_references_or_records_say_nothing():

@@ -31,14 +31,14 @@ def several(rng, records, common=0.5, attacks=12, shift=0.0, member=None):
 def judged(scores, member, rng, persons=None, file_holder=None):
     """Every figure is asked for, whether its own interval lies beyond guessing or not."""
     every = frozenset((name, fpr) for name in scores for fpr in (None, *RATES))
-    seen = significance.TestFamily(
+    family = significance.TestFamily(
         scores, dict.fromkeys(scores, RATES), "a0", every, below=True, file_holder=file_holder
     )
-    return attack_p_values(seen, member, rng, persons)
+    return attack_p_values(family, member, rng, persons)
 
 
-def claimed(found):
-    return any(p <= SIGNIFICANCE_LEVEL for p in (*found.auc.values(), *found.rates.values(), found.reversed))
+def claimed(p_values):
+    return any(p <= SIGNIFICANCE_LEVEL for p in (*p_values.auc.values(), *p_values.rates.values(), p_values.reversed))
 
 
 def test_the_error_is_spent_once():
@@ -54,11 +54,11 @@ def test_two_headline_rows_divide_the_error_of_the_headline():
     member = np.arange(200) < 100
     scores = several(np.random.default_rng(5), 200, common=0.0, shift=0.6, member=member)
     scores["a0"] = scores["a11"]
-    one, two = (judged(scores, member, np.random.default_rng(6), file_holder=name) for name in (None, "a11"))
-    assert two.auc["a0"] == two.auc["a11"] == pytest.approx(2 * one.auc["a0"])
-    assert two.rates["a0", 0.05] == pytest.approx(min(1.0, 2 * one.rates["a0", 0.05]))
-    assert one.auc["a11"] > two.auc["a11"]  # it no longer is one of the others
-    assert two.auc["a2"] <= one.auc["a2"]
+    without, two = (judged(scores, member, np.random.default_rng(6), file_holder=name) for name in (None, "a11"))
+    assert two.auc["a0"] == two.auc["a11"] == pytest.approx(2 * without.auc["a0"])
+    assert two.rates["a0", 0.05] == pytest.approx(min(1.0, 2 * without.rates["a0", 0.05]))
+    assert without.auc["a11"] > two.auc["a11"]  # it no longer is one of the others
+    assert two.auc["a2"] <= without.auc["a2"]
 
 
 @pytest.mark.slow
@@ -78,10 +78,10 @@ def test_where_nothing_leaks_hardly_anything_is_claimed(monkeypatch, file_holder
 def test_what_stands_out_among_many_is_found():
     rng = np.random.default_rng(1)
     member = np.arange(200) < 100
-    found = judged(several(rng, 200, shift=1.0, member=member), member, rng)
-    assert found.auc["a11"] <= SIGNIFICANCE_LEVEL
-    assert found.rates["a11", 0.05] <= SIGNIFICANCE_LEVEL
-    assert found.auc["a2"] > SIGNIFICANCE_LEVEL
+    p_values = judged(several(rng, 200, shift=1.0, member=member), member, rng)
+    assert p_values.auc["a11"] <= SIGNIFICANCE_LEVEL
+    assert p_values.rates["a11", 0.05] <= SIGNIFICANCE_LEVEL
+    assert p_values.auc["a2"] > SIGNIFICANCE_LEVEL
     mirrored = {name: -values for name, values in several(rng, 200).items()} | {"a0": -rng.normal(size=200) - member}
     assert judged(mirrored, member, rng).reversed <= SIGNIFICANCE_LEVEL
 
@@ -99,10 +99,10 @@ def test_an_attack_is_judged_among_all_but_the_headline():
 
 def test_without_other_attacks_or_rates():
     member = np.arange(40) < 20
-    seen = significance.TestFamily({"a0": member * 1.0}, {"a0": ()}, "a0", frozenset({("a0", None)}), below=False)
-    found = attack_p_values(seen, member, np.random.default_rng(0))
-    assert found.auc["a0"] == pytest.approx(1 / SHARES["headline"] / (significance.DRAWS + 1))
-    assert (found.rates, found.reversed) == ({}, None)
+    family = significance.TestFamily({"a0": member * 1.0}, {"a0": ()}, "a0", frozenset({("a0", None)}), below=False)
+    p_values = attack_p_values(family, member, np.random.default_rng(0))
+    assert p_values.auc["a0"] == pytest.approx(1 / SHARES["headline"] / (significance.DRAWS + 1))
+    assert (p_values.rates, p_values.reversed) == ({}, None)
 
 
 def test_significance_is_computed_only_for_possible_claims():
@@ -114,10 +114,10 @@ def test_significance_is_computed_only_for_possible_claims():
         significance.TestFamily(scores, rates, "a0", frozenset(), below=False), member, rng
     ) == significance.AdjustedPValues({}, {}, None)
     some = significance.TestFamily(scores, rates, "a0", frozenset({("a3", None), ("a0", 0.05)}), below=False)
-    found = attack_p_values(some, member, np.random.default_rng(0))
+    p_values = attack_p_values(some, member, np.random.default_rng(0))
     every = judged(scores, member, np.random.default_rng(0))
-    assert found.auc == every.auc  # the AUC and the TPRs of the headline are tested together
-    assert found.rates == {("a0", 0.05): every.rates["a0", 0.05]}
+    assert p_values.auc == every.auc  # the AUC and the TPRs of the headline are tested together
+    assert p_values.rates == {("a0", 0.05): every.rates["a0", 0.05]}
 
 
 def test_metrics_in_different_units_are_compared_by_their_own_p_values():
@@ -142,10 +142,10 @@ def test_a_few_memorised_records_are_claimed(monkeypatch):
         rng = np.random.default_rng(seed)
         scores = rng.normal(size=1800)
         scores[:900][rng.random(900) < 0.02] += 6
-        seen = significance.TestFamily(
+        family = significance.TestFamily(
             {"a0": scores}, {"a0": (0.01, 0.05)}, "a0", frozenset({("a0", 0.01)}), below=False
         )
-        claims += attack_p_values(seen, member, rng).rates["a0", 0.01] <= SIGNIFICANCE_LEVEL
+        claims += attack_p_values(family, member, rng).rates["a0", 0.01] <= SIGNIFICANCE_LEVEL
     assert claims >= 32
 
 

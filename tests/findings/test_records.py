@@ -15,11 +15,11 @@ from guestlist.testing import case_of, gaussian_simulation, leaking_case, noise_
 
 
 def test_p_values_among_models_count_models_that_did_not_train_on_the_record():
-    own = np.array([2.0, 2.0, np.nan, 2.0, np.inf])
+    target_scores = np.array([2.0, 2.0, np.nan, 2.0, np.inf])
     scores = np.array([[1.0, 2.0, 0.0, 0.0, np.inf], [3.0, 0.0, 0.0, 0.0, 0.0], [0.0, 0.0, 0.0, np.nan, 0.0]])
     member = np.array([[False, False, False, True, False], [True, False, False, True, False], [False] * 5])
-    found = out_model_stats(own, scores, member)
-    p_values, models = found.p_values, found.count
+    statistics = out_model_stats(target_scores, scores, member)
+    p_values, models = statistics.p_values, statistics.count
     assert models.tolist() == [2, 3, 3, 0, 3]
     assert p_values == pytest.approx([1 / 3, 2 / 4, np.nan, np.nan, 2 / 4], nan_ok=True)
 
@@ -27,9 +27,9 @@ def test_p_values_among_models_count_models_that_did_not_train_on_the_record():
 @pytest.mark.slow
 def test_listed_records_are_rarely_called_where_a_model_did_not_train_on_them():
     """Under the loss, easy records have high scores under any model."""
-    found = exposed_records(worlds=4, records=200, models=45)
-    assert 0.01 < found["calls"] <= 0.07
-    assert found["calls by score"] > 0.1
+    exposed = exposed_records(worlds=4, records=200, models=45)
+    assert 0.01 < exposed["calls"] <= 0.07
+    assert exposed["calls by score"] > 0.1
 
 
 def test_an_easy_record_does_not_stand_out_and_a_remembered_one_does():
@@ -51,8 +51,8 @@ def test_an_easy_record_does_not_stand_out_and_a_remembered_one_does():
 
 def test_without_stand_in_targets_it_is_the_highest_scores():
     few = records.find(case_of(gaussian_simulation(1.0, records=100, models=5)))
-    assert {one.p_among_models for one in few} == {None}
-    scores = [one.score for one in few]
+    assert {record.p_among_models for record in few} == {None}
+    scores = [record.score for record in few]
     assert scores == sorted(scores, reverse=True)
 
 
@@ -61,8 +61,8 @@ def test_records_in_another_order_are_listed_alike():
     listed = records.find(case)
     table = case.of(records.record_table)
     turned = table.sample(frac=1, random_state=0)
-    found = records.exposed_members(turned, case.of(headline.find).name)
-    assert repr(found) == repr(listed)  # risks may be NaN, which no NaN equals
+    exposed = records.exposed_members(turned, case.of(headline.find).name)
+    assert repr(exposed) == repr(listed)  # risks may be NaN, which no NaN equals
 
 
 def test_of_many_ties_none_is_named_and_they_are_counted():
@@ -84,19 +84,19 @@ def test_those_that_tie_are_listed_together_in_the_natural_order_of_their_ids():
     members, score = np.flatnonzero(case.truth.member), np.zeros(1000)
     score[members[:30]], score[members[40]] = 1.0, 2.0
     listed = records.find(with_signals(case, loss=-score))
-    assert [one.id for one in listed] == [f"r{at}" for at in (members[40], *members[:30])]
-    assert [one.tied for one in listed] == [1, *[30] * 30]
+    assert [record.id for record in listed] == [f"r{at}" for at in (members[40], *members[:30])]
+    assert [record.tied for record in listed] == [1, *[30] * 30]
 
 
 @pytest.mark.parametrize("models", [13, 33, 65])
 def test_no_record_is_listed_without_a_small_p_value(models):
     """In noise too; and the number of small p-values is that of a column of the table."""
     case = case_of(noise_simulation(records=400, models=models, seed=2), ("loss",))
-    listed, found = records.find(case), records.exposure_summary(case)
-    assert 0 < found.small < 0.09 * found.members
+    listed, summary = records.find(case), records.exposure_summary(case)
+    assert 0 < summary.small < 0.09 * summary.members
     table = case.of(records.record_table)
-    assert found.small == (table["member"] & (table[found.column] <= 0.05)).sum()
-    assert all(one.p_distance <= 0.05 for one in listed)
+    assert summary.small == (table["member"] & (table[summary.column] <= 0.05)).sum()
+    assert all(record.p_distance <= 0.05 for record in listed)
 
 
 @pytest.mark.parametrize(("models", "names"), [(17, ("lira_bayes",)), (17, ("loss",)), (65, ("loss",)), (6, ("loss",))])
@@ -106,16 +106,16 @@ def test_the_list_is_ordered_and_cut_by_what_its_table_shows(models, names):
     listed = records.find(case)
     assert len(listed) == 20
     if listed[0].p_among_models is None:  # too few models to compare a record with itself
-        keys = [(-one.score,) for one in listed]
+        keys = [(-record.score,) for record in listed]
     else:
-        keys = [(one.p_distance, -one.gap) for one in listed]
+        keys = [(record.p_distance, -record.gap) for record in listed]
         table = case.of(records.record_table)
         allowed = table[table["member"] & (table["p_exposure"] <= 0.05)]
-        left_out = allowed[~allowed["id"].isin([one.id for one in listed])]
+        left_out = allowed[~allowed["id"].isin([record.id for record in listed])]
         assert len(left_out) > 20
         assert min(zip(left_out["p_exposure"], -left_out["gap"], strict=True)) >= max(keys)
     assert keys == sorted(keys)
-    flags = [bool(one.flagged) for one in listed]
+    flags = [bool(record.flagged) for record in listed]
     assert flags == sorted(flags, reverse=True)  # flagged records first
 
 
@@ -125,26 +125,26 @@ def test_without_margins_students_tail_orders_the_list():
     table = case.of(records.record_table).drop(columns=["p_exposure", "flagged"])
     table["p_distance"] = records.p_of_gap(table)
     listed = records.exposed_members(table, "loss")
-    shown = [one.p_distance for one in listed]
-    assert shown == sorted(shown)
-    assert len(set(shown)) > 15  # finer than a share of few models
+    p_distances = [record.p_distance for record in listed]
+    assert p_distances == sorted(p_distances)
+    assert len(set(p_distances)) > 15  # finer than a share of few models
 
 
 @given(st.lists(st.integers(0, 3), max_size=30), st.integers(1, 8), st.integers(0, 8))
 def test_first_places_are_whole_places(values, room, more):
     """Against counting: a place is named as a whole or not at all, and the first that does not fit ends the list."""
-    places = top_k_ties([np.array(values)], [f"r{at}" for at in range(len(values))], room, room + more)
+    ties = top_k_ties([np.array(values)], [f"r{at}" for at in range(len(values))], room, room + more)
     wanted, left_out = [], 0
     for value in sorted(set(values)):
-        alike = [at for at, one in enumerate(values) if one == value]
+        indices = [at for at, item in enumerate(values) if item == value]
         if len(wanted) >= room:
             break
-        if len(wanted) + len(alike) > room + more:
-            left_out = len(alike)
+        if len(wanted) + len(indices) > room + more:
+            left_out = len(indices)
             break
-        wanted += alike
-    assert (places.rows.tolist(), places.left_out) == (wanted, left_out)
-    assert places.tied.tolist() == [values.count(values[at]) for at in wanted]
+        wanted += indices
+    assert (ties.rows.tolist(), ties.left_out) == (wanted, left_out)
+    assert ties.tied.tolist() == [values.count(values[at]) for at in wanted]
 
 
 # -- persons ------------------------------------------------------------------------------------------------------------
@@ -159,14 +159,14 @@ def test_a_persons_p_value_pays_for_the_number_of_records():
     """A model that trained on nobody: whatever the number of records, and however they resemble each other."""
     rng = np.random.default_rng(0)
     for number, shared in ((1, 0.0), (10, 0.0), (10, 2.0)):
-        found, best = [], []
+        p_values, best = [], []
         for _ in range(2000):
             scores = rng.normal(size=(40, number)) + shared * rng.normal(size=(40, 1))
             p_value, models = p_value_of_person(scores[0], scores[1:], np.zeros((39, number), bool))
             assert models == 39
-            found.append(p_value)
+            p_values.append(p_value)
             best.append(out_model_stats(scores[0], scores[1:], np.zeros((39, number), bool)).p_values.min())
-        assert np.mean(np.array(found) <= 0.05) == pytest.approx(0.05, abs=0.02)
+        assert np.mean(np.array(p_values) <= 0.05) == pytest.approx(0.05, abs=0.02)
         assert number == 1 or np.mean(np.array(best) <= 0.05) > 0.1  # what the luckiest record would claim
 
 
@@ -186,13 +186,13 @@ def test_persons_are_listed_where_they_are_known():
     rng = np.random.default_rng(0)
     margin = rng.normal(size=400) + 3 * (person == 6)
     values = {name: np.atleast_2d(-margin if name == "loss" else margin) for name in ("loss", "p_y", "correct")}
-    found = exposure.find_persons(replace(case, view=replace(case.view, values=values)).scored())
-    assert found[0].person == "p006"
-    assert found[0].records == 8
-    assert found[0].p_value == pytest.approx(1 / 26)
-    assert {one.p_among_models for one in found} == {None}
-    assert all(one.p_value <= 0.05 for one in found)  # 25 persons, of whom few stand out
-    assert len(found) < 4
+    persons = exposure.find_persons(replace(case, view=replace(case.view, values=values)).scored())
+    assert persons[0].person == "p006"
+    assert persons[0].records == 8
+    assert persons[0].p_value == pytest.approx(1 / 26)
+    assert {person.p_among_models for person in persons} == {None}
+    assert all(person.p_value <= 0.05 for person in persons)  # 25 persons, of whom few stand out
+    assert len(persons) < 4
 
 
 def test_persons_are_compared_with_themselves_under_other_models():
@@ -203,10 +203,10 @@ def test_persons_are_compared_with_themselves_under_other_models():
     case = with_persons(case_of(world, ("loss",)), each=3)
     known = np.isin(person, np.flatnonzero(coins[0])[:4])
     case = with_signals(case, loss=np.where(known, 0.0, case.view.target("loss")))
-    found = exposure.find_persons(case)
-    assert all(10 < one.models < 31 for one in found)
-    order = [one.p_among_models for one in found]
-    assert found
+    persons = exposure.find_persons(case)
+    assert all(10 < person.models < 31 for person in persons)
+    order = [person.p_among_models for person in persons]
+    assert persons
     assert order == sorted(order)
 
 
@@ -219,12 +219,12 @@ def test_listed_members_carry_their_risks_and_whether_they_are_on_the_list():
         if name.startswith("risk_") and not name.endswith(("_low", "_high"))
     ]
     assert risks
-    for one in listed:
-        assert dict(one.risks) == pytest.approx(
-            {name: table.loc[one.id, f"risk_{name}"] for name in risks}, nan_ok=True
+    for record in listed:
+        assert dict(record.risks) == pytest.approx(
+            {name: table.loc[record.id, f"risk_{name}"] for name in risks}, nan_ok=True
         )
-        assert one.flagged == table.loc[one.id, "flagged"]
-        assert one.features == {}
+        assert record.flagged == table.loc[record.id, "flagged"]
+        assert record.features == {}
 
 
 @pytest.mark.parametrize(("members", "expected"), [(10, 20), (400, 20), (1000, 50), (50_000, 100)])

@@ -24,13 +24,13 @@ def case():
 
 
 def test_quantiles_are_those_of_the_members_of_a_group(case):
-    found = risk_distribution.find_risk_distribution(case)
-    asked, member = case.truth.evaluated, case.truth.member
+    distribution = risk_distribution.find_risk_distribution(case)
+    evaluated, member = case.truth.evaluated, case.truth.member
     sex = case.records["group_sex"].to_numpy()
     for name, values in risks_of(case).items():
-        rows = {(*row.values.items(),): row for row in found.quantiles if row.risk == name}
+        rows = {(*row.values.items(),): row for row in distribution.quantiles if row.risk == name}
         assert [*rows] == [(), (("sex", "f"),), (("sex", "m"),), (("town", "here"),)]
-        of = np.sort(values[asked & member & (sex == "f") & ~np.isnan(values)])
+        of = np.sort(values[evaluated & member & (sex == "f") & ~np.isnan(values)])
         row = rows[(("sex", "f"),)]
         assert row.members == len(of)
         assert set(row.quantiles) <= set(of)
@@ -40,15 +40,15 @@ def test_quantiles_are_those_of_the_members_of_a_group(case):
 
 
 def test_correlations_are_over_members(case):
-    found = risk_distribution.find_risk_distribution(case)
+    distribution = risk_distribution.find_risk_distribution(case)
     attack = case.of(headline.find).name
     member = case.truth.evaluated & case.truth.member
     columns = {**risks_of(case), attack: case.scores[attack]}
-    assert found.names == (*columns,)
+    assert distribution.names == (*columns,)
     for i, a in enumerate(columns.values()):
         for j, b in enumerate(columns.values()):
             known = member & ~np.isnan(a) & ~np.isnan(b)
-            assert found.spearman[i][j] == pytest.approx(spearmanr(a[known], b[known]).statistic, abs=1e-5)
+            assert distribution.spearman[i][j] == pytest.approx(spearmanr(a[known], b[known]).statistic, abs=1e-5)
 
 
 @pytest.mark.slow
@@ -69,5 +69,8 @@ def test_the_page_draws_each_risk_and_escapes_groups(case):
 def test_many_groups_are_cut_to_the_largest():
     rows = [risk_distribution.RiskQuantiles("mu", {}, 500, (0.0,) * 5)]
     rows += [risk_distribution.RiskQuantiles("mu", {"town": str(i)}, 10 + i, (0.0,) * 5) for i in range(30)]
-    shown = section._largest_groups(tuple(rows))
-    assert [row.values.get("town") for row in shown] == [None, *(str(i) for i in range(30 - section.MAX_GROUPS, 30))]
+    largest_groups = section._largest_groups(tuple(rows))
+    assert [row.values.get("town") for row in largest_groups] == [
+        None,
+        *(str(i) for i in range(30 - section.MAX_GROUPS, 30)),
+    ]

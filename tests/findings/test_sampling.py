@@ -23,8 +23,8 @@ def few_cells(monkeypatch):
     monkeypatch.setattr("guestlist._kernels.permutations.MOST_CELLS", 0)
 
 
-def world(shift=2.0, **more):
-    return gaussian_simulation(shift, records=400, models=11, **more)
+def world(shift=2.0, **options):
+    return gaussian_simulation(shift, records=400, models=11, **options)
 
 
 def test_few_records_are_looked_at_all_of_them():
@@ -77,8 +77,8 @@ def test_who_was_a_member_plays_no_part_in_the_sample(few_cells):
 def test_each_part_is_scored_as_a_pool_of_its_own(few_cells):
     """Against the attack on a world that has no other records."""
     case = case_of(world(), NAMES, population=40)
-    found = scores_part_by_part(case, ATTACKS["lira_bayes"])
-    assert found.shape == (10, 360)
+    parts = scores_part_by_part(case, ATTACKS["lira_bayes"])
+    assert parts.shape == (10, 360)
     for part in case.of(parts_of_records):
         alone = replace(
             case.stand_ins,
@@ -86,32 +86,32 @@ def test_each_part_is_scored_as_a_pool_of_its_own(few_cells):
             member=case.stand_ins.member[:, part],
             labels=case.stand_ins.labels[part],
         )
-        asked = part < 360
-        expected = score_every_target(ATTACKS["lira_bayes"], alone)[:, asked]
-        np.testing.assert_allclose(found[:, part[asked]], expected, rtol=1e-6)
+        evaluated = part < 360
+        expected = score_every_target(ATTACKS["lira_bayes"], alone)[:, evaluated]
+        np.testing.assert_allclose(parts[:, part[evaluated]], expected, rtol=1e-6)
 
 
 def test_an_attack_that_takes_one_target_at_a_time_is_tried_on_the_sample_alone(few_cells):
     case = case_of(world(), NAMES)
-    found = scores_part_by_part(case, replace(ATTACKS["loss"], rotates=False))
-    assert (~np.isnan(found)).all(axis=0).nonzero()[0].tolist() == case.of(sample).tolist()
+    parts = scores_part_by_part(case, replace(ATTACKS["loss"], rotates=False))
+    assert (~np.isnan(parts)).all(axis=0).nonzero()[0].tolist() == case.of(sample).tolist()
 
 
 @pytest.mark.slow
 def test_a_sampled_audit_finds_what_a_full_one_finds(few_cells, monkeypatch):
     case = case_of(gaussian_simulation(2.0, records=2000, models=17), NAMES)
-    found, table = evaluate_case(case), case.of(record_table)
+    results, table = evaluate_case(case), case.of(record_table)
     monkeypatch.undo()
     case = case_of(gaussian_simulation(2.0, records=2000, models=17), NAMES)
     full, whole = evaluate_case(case), case.of(record_table)
     assert full.sampling is None
-    assert found.sampling.attack_sample < 100
-    assert found.headline.name != "loss"
-    assert found.outcomes[0].auc == full.outcomes[0].auc  # the target is judged on all records
-    assert found.headline.same_recipe.auc.value == pytest.approx(full.headline.same_recipe.auc.value, abs=0.05)
+    assert results.sampling.attack_sample < 100
+    assert results.headline.name != "loss"
+    assert results.outcomes[0].auc == full.outcomes[0].auc  # the target is judged on all records
+    assert results.headline.same_recipe.auc.value == pytest.approx(full.headline.same_recipe.auc.value, abs=0.05)
     assert not table["p_among_models"].isna().any()
     assert np.corrcoef(table["p_among_models"], whole["p_among_models"])[0, 1] > 0.9
-    assert found.exposure.flagged == pytest.approx(full.exposure.flagged, rel=0.3)
+    assert results.exposure.flagged == pytest.approx(full.exposure.flagged, rel=0.3)
 
 
 @pytest.mark.slow
@@ -124,7 +124,7 @@ def test_where_nothing_leaks_a_sampled_audit_claims_nothing(audits, at_most, lis
     claims = listed = outside = 0
     for seed in range(audits):
         case = case_of(noise_simulation(records=300, models=11, seed=seed), NAMES)
-        claims += any(one.beats_guessing for one in case.of(attacks.find))
+        claims += any(outcome.beats_guessing for outcome in case.of(attacks.find))
         listed += case.of(exposure.find_exposure).flagged > 0
         recipe = case.of(headline.find).same_recipe.auc
         outside += not recipe.low <= 0.5 <= recipe.high

@@ -117,18 +117,18 @@ def section(results):
 @pytest.mark.slow
 def test_a_finding_is_a_file_a_field_and_a_row():
     """And its section likewise."""
-    found = WithSureness(**find_all(leaking_case(), FINDINGS | {"sureness": sureness}))
+    results = WithSureness(**find_all(leaking_case(), FINDINGS | {"sureness": sureness}))
     assert (*FINDINGS, "sureness") == WithSureness.finding_names()
-    document = json.loads(json.dumps(found.document(), allow_nan=False))
-    assert WithSureness.from_document(document).document() == found.document()
-    made = report_page(found, SECTIONS | {"sureness": section})
-    assert f"<p>On average {found.sureness.mean:.3f}.</p>" in made
+    document = json.loads(json.dumps(results.document(), allow_nan=False))
+    assert WithSureness.from_document(document).document() == results.document()
+    made = report_page(results, SECTIONS | {"sureness": section})
+    assert f"<p>On average {results.sureness.mean:.3f}.</p>" in made
     assert '<h2 id="sureness">Sure &amp; certain</h2>' in made
     older = WithSureness.from_document({k: v for k, v in document.items() if k != "sureness"})
     assert older.sureness is None
     assert "sureness" not in report_page(older, SECTIONS | {"sureness": section})
     # A version that does not know it reads the rest.
-    known = Results(**{name: getattr(found, name) for name in FINDINGS})
+    known = Results(**{name: getattr(results, name) for name in FINDINGS})
     assert Results.from_document(document).document() == known.document()
 
 
@@ -144,9 +144,9 @@ def test_results_that_lack_a_finding_can_be_read_and_shown(name, tmp_path):
     results = gl.read_results(tmp_path)
     assert getattr(results, name) is None
     for form in (report_page, summary, fragment):
-        said = form(results)
-        assert "be identified?" in said
-        assert "None" not in said.replace("None found", "").replace("None of", "")
+        text = form(results)
+        assert "be identified?" in text
+        assert "None" not in text.replace("None found", "").replace("None of", "")
 
 
 def test_results_without_any_finding_can_be_shown():
@@ -179,10 +179,10 @@ def empty_table():
 
 @pytest.mark.slow
 def test_the_table_of_attacks_does_not_change_the_page_of_fixed_results(empty_table):
-    found = evaluate_case(leaking_case())
+    audited_results = evaluate_case(leaking_case())
     sure = {"auc": gl.Estimate(0.99, 0.98, 1.0), "p_value": 0.001, "beyond_headline": gl.Estimate(0.1, 0.05, 0.15)}
-    better = replace(found.outcomes[0], name="leaf_shares", attacker_needs="has the model file", **sure)
-    results = replace(found, outcomes=(better, *found.outcomes))
+    better = replace(audited_results.outcomes[0], name="leaf_shares", attacker_needs="has the model file", **sure)
+    results = replace(audited_results, outcomes=(better, *audited_results.outcomes))
     before = [form(results) for form in (report_page, summary, fragment)]
     assert "run by someone who has the model file" in before[0]
     empty_table()

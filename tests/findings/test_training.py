@@ -12,14 +12,14 @@ from guestlist.testing import leaking_case
 PRIVATE = training_of(gl.defences.Searched(gl.defences.DpSgd(noise=1.0, rate=0.1, epochs=5), tried=4))
 
 
-def found(said):
+def found(training):
     case = leaking_case()
-    return facts.find_training(replace(case, setting=replace(case.setting, training=said)))
+    return facts.find_training(replace(case, setting=replace(case.setting, training=training)))
 
 
 def test_training_without_a_guarantee_keeps_its_description():
-    for said in (None, training_of(gl.defences.Fit()), training_of(gl.defences.DpSgd(noise=0.0))):
-        assert found(said) == said
+    for training in (None, training_of(gl.defences.Fit()), training_of(gl.defences.DpSgd(noise=0.0))):
+        assert found(training) == training
 
 
 def test_epsilon_is_that_of_the_noise_rate_and_steps(monkeypatch):
@@ -30,10 +30,10 @@ def test_epsilon_is_that_of_the_noise_rate_and_steps(monkeypatch):
         return 5.159
 
     monkeypatch.setattr(facts, "epsilon_of", accountant)
-    told = found(PRIVATE)
+    training = found(PRIVATE)
     assert asked == {"noise": 1.0, "rate": 0.1, "steps": 50, "delta": 1e-5}
-    assert (told.epsilon, told.delta, told.tried) == (5.159, 1e-5, 4)
-    assert from_json(Training, to_json(told)) == told
+    assert (training.epsilon, training.delta, training.tried) == (5.159, 1e-5, 4)
+    assert from_json(Training, to_json(training)) == training
 
 
 def test_without_the_accountant_epsilon_is_not_reported(monkeypatch):

@@ -19,18 +19,18 @@ from guestlist.testing import case_of, gaussian_simulation, leaking_case, noise_
 def of_a_stranger(shift=2.0, records=900, models=17, seed=0):
     """An audit of a model whose "members" it never saw; its reference models leak."""
     world = gaussian_simulation(shift, records=records, models=models, seed=seed)
-    stranger = noise_simulation(records=records, models=1, seed=seed + 1000)
-    values = {name: np.vstack([stranger.values[name][:1], rows[1:]]) for name, rows in world.values.items()}
+    simulation = noise_simulation(records=records, models=1, seed=seed + 1000)
+    values = {name: np.vstack([simulation.values[name][:1], rows[1:]]) for name, rows in world.values.items()}
     return case_of(replace(world, values=values))
 
 
 @pytest.mark.slow
 def test_a_model_that_never_saw_its_members_is_doubted_and_no_record_is_named():
     case = of_a_stranger()
-    found = case.of(training_set.find_training_set_doubt)
-    assert found.doubted
-    assert found.expected > 0.7
-    assert found.references == 16
+    doubt = case.of(training_set.find_training_set_doubt)
+    assert doubt.doubted
+    assert doubt.expected > 0.7
+    assert doubt.references == 16
     assert case.of(exposure.find_exposure).flagged == 0
     assert records.find(case) == ()
     vouched = replace(case, ignore=(training_set.CODE,))
@@ -60,15 +60,15 @@ def test_there_is_no_doubt_without_a_comparison():
 
 
 def test_reference_models_that_are_all_alike_still_show_that_this_one_differs():
-    place = SameRecipe(Estimate(1.0, 0.99, 1.0), (1.0,) * 16, 1.0)
-    assert place.chance_below(0.5, records=100) < 0.01
-    assert place.chance_below(1.0, records=100) == pytest.approx(0.5)
+    same_recipe = SameRecipe(Estimate(1.0, 0.99, 1.0), (1.0,) * 16, 1.0)
+    assert same_recipe.chance_below(0.5, records=100) < 0.01
+    assert same_recipe.chance_below(1.0, records=100) == pytest.approx(0.5)
 
 
 def test_the_chance_of_a_low_auc_agrees_with_the_prediction_interval():
-    place = SameRecipe(Estimate(0.7, 0.6, 0.8), tuple(0.7 + 0.01 * np.sin(np.arange(32))), 0.0)
-    assert place.chance_below(place.prediction_interval.low, records=100) == pytest.approx(0.025)
-    assert place.chance_below(place.prediction_interval.high, records=100) == pytest.approx(0.975)
+    same_recipe = SameRecipe(Estimate(0.7, 0.6, 0.8), tuple(0.7 + 0.01 * np.sin(np.arange(32))), 0.0)
+    assert same_recipe.chance_below(same_recipe.prediction_interval.low, records=100) == pytest.approx(0.025)
+    assert same_recipe.chance_below(same_recipe.prediction_interval.high, records=100) == pytest.approx(0.975)
 
 
 def test_a_target_that_varies_more_than_its_references_has_larger_p_values():
@@ -84,12 +84,12 @@ def test_a_target_that_varies_more_than_its_references_has_larger_p_values():
 def test_the_committed_figures_keep_the_rates_that_the_docs_name():
     settings = json.loads(Path(honesty.__file__).with_suffix(".json").read_text())["settings"]
     assert {"forest", "tree", "logistic regression", "ridge regression"} <= set(settings)
-    audits = np.array([found["audits"] for found in settings.values()])
-    doubted = np.array([found["members are true"]["doubted"] for found in settings.values()])
+    audits = np.array([setting_rates["audits"] for setting_rates in settings.values()])
+    doubted = np.array([setting_rates["members are true"]["doubted"] for setting_rates in settings.values()])
     assert np.average(doubted, weights=audits) <= 0.02
     assert (binom.sf(np.round(doubted * audits) - 1, audits, 0.02) > 0.01).all()  # no setting is clearly above it
-    for name, found in settings.items():
-        other = found["trained on other people"]
+    for name, setting in settings.items():
+        other = setting["trained on other people"]
         assert other["flags a record"] <= 0.1, name
         if name.startswith(("forest", "tree")):
             assert other["doubted"] >= 0.95, name
@@ -97,7 +97,7 @@ def test_the_committed_figures_keep_the_rates_that_the_docs_name():
 
 @pytest.mark.slow
 def test_in_trained_trees():
-    found = honesty.figures("tree", audits=6)
-    assert found["trained on other people"]["doubted"] >= 5 / 6
-    assert found["trained on other people"]["flags a record"] <= 1 / 6
-    assert found["members are true"]["doubted"] == 0
+    metrics = honesty.figures("tree", audits=6)
+    assert metrics["trained on other people"]["doubted"] >= 5 / 6
+    assert metrics["trained on other people"]["flags a record"] <= 1 / 6
+    assert metrics["members are true"]["doubted"] == 0

@@ -41,8 +41,8 @@ def test_canaries_are_the_hardest_candidates_and_only_they_are_mislabelled(peopl
     assert set(made.y) == set(people.y)
     # Of at most half of the records the forty with the largest: more than half of them are among the largest eighty.
     assert np.isin(np.flatnonzero(made.marked), np.argsort(-people.x[:, 0])[:80]).mean() > 0.8
-    own = Canaries(40, labels="own", models=2).prepared(people, by_first_feature, seed=0)
-    assert (own.y == people.y).all()
+    prepared = Canaries(40, labels="own", models=2).prepared(people, by_first_feature, seed=0)
+    assert (prepared.y == people.y).all()
 
 
 def test_as_many_candidates_as_canaries_are_drawn_at_random(people):
@@ -84,8 +84,8 @@ def test_neither_the_choice_nor_the_labels_tell_the_coins(people):
         sides = [made.marked & side for side in (member, ~member)]
         harder.append(np.subtract(*(made.x[side, 0].mean() for side in sides)))
         label.append(np.subtract(*((made.y[side] == "a").mean() for side in sides)))
-    for found in (harder, label):
-        assert abs(np.mean(found)) < 3 * np.std(found) / np.sqrt(200)
+    for canaries in (harder, label):
+        assert abs(np.mean(canaries)) < 3 * np.std(canaries) / np.sqrt(200)
 
 
 def test_no_class_is_left_without_records_and_no_person_has_two(people):
@@ -139,10 +139,10 @@ def test_a_tree_that_knows_its_canaries_contradicts_a_claim(played, people):
 
 def test_records_that_always_train_teach_no_attack_anything(played):
     view = gl.read_case(played[1]).view
-    told = ~open_store(played[1]).split.evaluated[0]
+    hidden = ~open_store(played[1]).split.evaluated[0]
     for name in ("loss", "margin"):
-        assert np.isnan(view.target(name)[told]).all()
-        assert not np.isnan(view.reference(name)[:, ~told]).any()
+        assert np.isnan(view.target(name)[hidden]).all()
+        assert not np.isnan(view.reference(name)[:, ~hidden]).any()
     assert not view.population.any()
 
 

@@ -50,8 +50,8 @@ def rows_of(game, data: Data, order, seed: int = 3) -> dict:
     return {k: game.row(k, data, seed) for k in order}
 
 
-def same(one, other) -> bool:
-    return (one is None and other is None) or np.array_equal(one, other)
+def same(first, other) -> bool:
+    return (first is None and other is None) or np.array_equal(first, other)
 
 
 def test_every_game_is_tried():
@@ -64,8 +64,8 @@ def test_a_game_is_the_one_that_its_row_names_and_survives_a_manifest(name):
     assert (game.name, type(game)) == (name, row.game)
     check_game(game)
     assert all((row.summary, row.paper, row.cost))
-    for one in (game, replace(game, iid=True)) if name in DEPENDENT else (game,):
-        assert game_of(json.loads(json.dumps(to_json(options_of(one))))) == one
+    for variant in (game, replace(game, iid=True)) if name in DEPENDENT else (game,):
+        assert game_of(json.loads(json.dumps(to_json(options_of(variant))))) == variant
 
 
 @pytest.mark.parametrize("name", gl.games.GAMES)
@@ -78,7 +78,7 @@ def test_a_row_hangs_on_model_data_and_seed_alone(name):
     assert all(same(a, b) for k in range(MODELS) for a, b in zip(forwards[k], backwards[k], strict=True))
     assert any(not np.array_equal(forwards[0][0], forwards[k][0]) for k in range(1, MODELS))
     others = [records_of(game, seed) for seed in range(4, 10)]
-    assert any(not same(forwards[0][0], game.row(0, one, seed)[0]) for seed, one in enumerate(others, 4))
+    assert any(not same(forwards[0][0], game.row(0, split, seed)[0]) for seed, split in enumerate(others, 4))
 
 
 @pytest.mark.parametrize("name", gl.games.GAMES)
@@ -124,7 +124,7 @@ def test_a_dependent_game_has_a_counterpart_of_the_same_sizes(name):
     game = SMALL[name]
     mixed = replace(game, iid=True)
     assert is_iid(mixed)
-    apart, alike = (draw(one, people(), 1, 3) for one in (game, mixed))
+    apart, alike = (draw(variant, people(), 1, 3) for variant in (game, mixed))
     assert np.array_equal(apart.evaluated, alike.evaluated)
     assert apart.members.sum() == alike.members.sum()
     assert game.parts(people()).members
@@ -143,8 +143,8 @@ def test_i_i_d_members_are_drawn_from_the_same_people(name):
             shares[side] += (of_side & ~member).sum(), (of_side & member).sum()
     rate = shares[:, 1] / shares.sum(axis=1)
     whole = shares[:, 1].sum() / shares.sum()
-    spread = np.sqrt(whole * (1 - whole) * (1 / shares.sum(axis=1)).sum())
-    assert abs(rate[0] - rate[1]) < 4 * spread
+    distance = np.sqrt(whole * (1 - whole) * (1 / shares.sum(axis=1)).sum())
+    assert abs(rate[0] - rate[1]) < 4 * distance
 
 
 @pytest.mark.parametrize("name", gl.games.GAMES)

@@ -49,7 +49,7 @@ def test_the_counterpart_mixes_those_who_were_drawn(name, people):
     from dataclasses import replace
 
     game = GAMES[name]
-    apart, mixed = (parts(one, people) for one in (game, replace(game, iid=True)))
+    apart, mixed = (parts(variant, people) for variant in (game, replace(game, iid=True)))
     assert (mixed[0].sum(), mixed[1].sum()) == (60, 50)
     assert ((apart[0] | apart[1]) == (mixed[0] | mixed[1])).all()
     assert (apart[0] != mixed[0]).any()
@@ -68,15 +68,15 @@ def test_a_manifest_knows_them_and_more_references_leave_the_first_alone(name, p
 
 
 def test_clusters_are_those_of_the_features_within_each_class(people):
-    found = clustered(people, 2)
+    estimate = clustered(people, 2)
     for label in (0, 1):
         of_class = people.y == label
         # The columns agree with the clusters up to their numbers.
-        table = pd.crosstab(found[of_class], people.groups["side"][of_class]).to_numpy()
+        table = pd.crosstab(estimate[of_class], people.groups["side"][of_class]).to_numpy()
         assert (np.sort(table, axis=1)[:, 0] == 0).all()
     member, nonmember = parts(Clusters(60, 50, cluster=1), people)
-    assert set(found[member]) == {1}
-    assert set(found[nonmember]) == {0}
+    assert set(estimate[member]) == {1}
+    assert set(estimate[nonmember]) == {0}
 
 
 @pytest.mark.parametrize("share", [0.0, 0.25, 0.5, 1.0])
@@ -151,11 +151,11 @@ def test_a_validation_set_is_drawn_as_members_are(name, people):
     unseen = like_members(parts, people, split.evaluated[0], 30, rng)
     assert not (unseen & split.evaluated[0]).any()
     assert 0 < unseen.sum() <= 30
-    for one in parts.members:
-        wanted = 1.0 if one.count is None else one.count / 60
-        assert (unseen & one.mask).sum() == pytest.approx(wanted * unseen.sum(), abs=1.01)
-    everybody = np.ones(len(people), dtype=bool)
-    assert not like_members(parts, people, everybody, 30, rng).any()
+    for member in parts.members:
+        wanted = 1.0 if member.count is None else member.count / 60
+        assert (unseen & member.mask).sum() == pytest.approx(wanted * unseen.sum(), abs=1.01)
+    everyone = np.ones(len(people), dtype=bool)
+    assert not like_members(parts, people, everyone, 30, rng).any()
 
 
 def test_records_without_the_attribute_are_in_neither_set(people):

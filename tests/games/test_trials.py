@@ -76,8 +76,8 @@ def test_scores_are_those_of_a_loop():
     member = rng.random((50, 9)) < 0.5
     scores, inside = scored(signal, Split(member, asked))
     for k in range(50):
-        first, *rest = np.flatnonzero(asked[k])
-        assert scores[k] == pytest.approx(signal[k, first] - sum(signal[k, j] for j in rest))
+        first, *rows = np.flatnonzero(asked[k])
+        assert scores[k] == pytest.approx(signal[k, first] - sum(signal[k, j] for j in rows))
         assert inside[k] == member[k, first]
 
 
@@ -125,8 +125,8 @@ def test_many_runs_contradict_a_claim_and_more_of_them_prove_more(runs, people):
     assert found.contradicted
     assert found.bound.members + found.bound.nonmembers == 30
     assert "the scores of 30 runs prove that ε is at least" in epsilon_verdict(found)
-    more = play(record_with_other_label(people), runs=40)
-    assert more.bound.provable > found.bound.provable
+    results = play(record_with_other_label(people), runs=40)
+    assert results.bound.provable > found.bound.provable
     assert len(open_store(folder).split) == 40
     with pytest.raises(FolderError, match="a different game"):
         play(Strong(against="nothing"))
@@ -135,35 +135,35 @@ def test_many_runs_contradict_a_claim_and_more_of_them_prove_more(runs, people):
 @pytest.mark.slow
 def test_the_folder_says_the_same_by_the_methods_for_many_runs(runs):
     folder = runs[1]
-    told = CliRunner().invoke(main, ["epsilon", str(folder)])
-    assert told.exit_code == 0, told.output
-    assert "is contradicted" in told.output
+    result = CliRunner().invoke(main, ["epsilon", str(folder)])
+    assert result.exit_code == 0, result.output
+    assert "is contradicted" in result.output
     for method in ("gaussian-runs", "bayesian-runs"):
-        told = CliRunner().invoke(main, ["epsilon", str(folder), "--method", method, "--json"])
-        assert json.loads(told.output)["runs"]
-    told = CliRunner().invoke(main, ["epsilon", str(folder), "--method", "bayesian-runs"]).output
-    assert "ε = 0.2 at δ = 1e-05 is not credible. Given the scores of" in " ".join(told.split())
-    assert "with a posterior probability of" in " ".join(told.split())
-    assert not any(word in told for word in ("confidence", "prove", "contradicted"))
-    told = CliRunner().invoke(main, ["epsilon", str(folder), "--method", "one-run"])
-    assert told.exit_code == 2
-    assert "each model of this game is one trial" in told.output
+        result = CliRunner().invoke(main, ["epsilon", str(folder), "--method", method, "--json"])
+        assert json.loads(result.output)["runs"]
+    result = CliRunner().invoke(main, ["epsilon", str(folder), "--method", "bayesian-runs"]).output
+    assert "ε = 0.2 at δ = 1e-05 is not credible. Given the scores of" in " ".join(result.split())
+    assert "with a posterior probability of" in " ".join(result.split())
+    assert not any(word in result for word in ("confidence", "prove", "contradicted"))
+    result = CliRunner().invoke(main, ["epsilon", str(folder), "--method", "one-run"])
+    assert result.exit_code == 2
+    assert "each model of this game is one trial" in result.output
 
 
 def test_a_belief_is_not_called_a_proof(runs):
     folder = runs[1]
-    found = gl.epsilon_bound(folder, claimed=0.1, method=gl.privacy.BayesianRuns())
-    between = replace(found, bound=replace(found.bound, epsilon=0.05))  # shows something, and less than it could
+    bound = gl.epsilon_bound(folder, claimed=0.1, method=gl.privacy.BayesianRuns())
+    between = replace(bound, bound=replace(bound.bound, epsilon=0.05))  # shows something, and less than it could
     for one, words in (
-        (found, "is not credible."),
+        (bound, "is not credible."),
         (between, "is still credible, which does not show that it holds."),
-        (replace(found, claimed=gl.Claim(40.0)), "with this few runs, it stays credible even after perfect scores."),
-        (replace(found, claimed=None), "would have given"),
+        (replace(bound, claimed=gl.Claim(40.0)), "with this few runs, it stays credible even after perfect scores."),
+        (replace(bound, claimed=None), "would have given"),
     ):
-        told = epsilon_verdict(one)
-        assert words in told
-        assert "a credible bound from Jeffreys' prior, not a proof" in told
-        assert "confidence" not in told
+        verdict = epsilon_verdict(one)
+        assert words in verdict
+        assert "a credible bound from Jeffreys' prior, not a proof" in verdict
+        assert "confidence" not in verdict
     assert not gl.epsilon_bound(folder, claimed=0.1).bayesian
 
 

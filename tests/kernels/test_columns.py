@@ -10,9 +10,9 @@ MATRIX = np.arange(30.0).reshape(3, 10)
 
 @pytest.mark.parametrize("places", [[0, 4, 9], [7, 2, 2], [3, 4, 5], [], list(range(10))])
 def test_the_same_as_by_index_and_model_by_model_in_memory(places):
-    found = take_columns(MATRIX, np.array(places, dtype=np.int64))
-    assert np.array_equal(found, MATRIX[:, places])
-    assert found.flags.c_contiguous
+    columns = take_columns(MATRIX, np.array(places, dtype=np.int64))
+    assert np.array_equal(columns, MATRIX[:, places])
+    assert columns.flags.c_contiguous
     mask = np.isin(np.arange(10), places)
     assert np.array_equal(take_columns(MATRIX, mask), MATRIX[:, mask])
 

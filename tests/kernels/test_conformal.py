@@ -12,9 +12,9 @@ def test_p_values_count_one_by_one():
 
 
 def test_unscored_is_nan_and_not_counted():
-    found = conformal_p_values(np.array([np.nan, np.inf, -np.inf]), np.array([1.0, np.nan, 2.0]))
-    assert np.isnan(found[0])
-    assert found[1:].tolist() == [1 / 3, 1]
+    p_values = conformal_p_values(np.array([np.nan, np.inf, -np.inf]), np.array([1.0, np.nan, 2.0]))
+    assert np.isnan(p_values[0])
+    assert p_values[1:].tolist() == [1 / 3, 1]
     assert count_unscored(np.array([[np.nan, 1], [np.inf, np.nan]])) == 2
 
 

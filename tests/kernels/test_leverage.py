@@ -22,11 +22,11 @@ def test_it_is_the_exact_shift_when_a_record_is_left_out(world, penalty, interce
     make = {"fit_intercept": intercept}
     model = Ridge(alpha=penalty, **make) if penalty else LinearRegression(**make)
     error = y - model.fit(x, y).predict(x)
-    found = leverage(x, penalty=penalty, intercept=intercept)
+    leverages = leverage(x, penalty=penalty, intercept=intercept)
     for i in range(40):
-        rest = np.delete(np.arange(40), i)
-        without = y[i] - model.fit(x[rest], y[rest]).predict(x[i : i + 1])[0]
-        assert without == pytest.approx(error[i] / (1 - found[i]), rel=1e-9)
+        others = np.delete(np.arange(40), i)
+        without = y[i] - model.fit(x[others], y[others]).predict(x[i : i + 1])[0]
+        assert without == pytest.approx(error[i] / (1 - leverages[i]), rel=1e-9)
 
 
 @pytest.mark.parametrize("penalty", [0.0, 2.0])
@@ -43,11 +43,11 @@ def test_it_is_the_diagonal_of_the_hat_matrix(world, penalty):
 def test_a_nonmember_has_what_it_would_have(world, penalty):
     x, _ = world
     member = np.arange(40) < 25
-    found = leverage(x, member=member, penalty=penalty)
-    np.testing.assert_allclose(found[member], leverage(x[member], penalty=penalty))
+    leverages = leverage(x, member=member, penalty=penalty)
+    np.testing.assert_allclose(leverages[member], leverage(x[member], penalty=penalty))
     for i in np.flatnonzero(~member):
         joined = leverage(x, member=member | (np.arange(40) == i), penalty=penalty)[i]
-        assert found[i] == pytest.approx(joined)
+        assert leverages[i] == pytest.approx(joined)
 
 
 def test_more_features_than_records():
@@ -62,9 +62,9 @@ def test_more_features_than_records():
 
 def test_an_outlier_has_most_and_the_order_is_nothing(world):
     x = np.vstack([world[0], np.full((1, 5), 8.0)])
-    found, order = leverage(x), np.random.default_rng(2).permutation(41)
-    assert found.argmax() == 40
-    np.testing.assert_allclose(leverage(x[order]), found[order])
+    leverages, order = leverage(x), np.random.default_rng(2).permutation(41)
+    assert leverages.argmax() == 40
+    np.testing.assert_allclose(leverage(x[order]), leverages[order])
 
 
 def test_weights_are_copies(world):
@@ -96,7 +96,7 @@ def test_with_classes_it_is_how_the_answer_follows_the_label():
         return LogisticRegression(C=0.5, tol=1e-12, max_iter=5000).fit(copies, labels, sample_weight=soft.ravel())
 
     at = log_p(fitted(soft), x)
-    found = softmax_leverage(x, at, member=everyone, penalty=2.0, weight=ones)
+    leverages = softmax_leverage(x, at, member=everyone, penalty=2.0, weight=ones)
     for i in (0, 7, 31):
         total = 0.0
         for c in range(3):
@@ -105,7 +105,7 @@ def test_with_classes_it_is_how_the_answer_follows_the_label():
             up, down = soft.copy(), soft.copy()
             up[i], down[i] = soft[i] + moved, soft[i] - moved
             total += (np.exp(log_p(fitted(up), x)) - np.exp(log_p(fitted(down), x)))[i, c] / (2 * step)
-        assert found[i] == pytest.approx(total, rel=0.02)
+        assert leverages[i] == pytest.approx(total, rel=0.02)
 
 
 def test_two_classes_are_the_weighted_form():
@@ -122,12 +122,12 @@ def test_a_nonmember_of_a_softmax_has_what_it_would_have():
     x, y = classes_world(3)
     at = log_p(LogisticRegression().fit(x, y), x)
     member, ones = np.arange(60) < 50, np.ones(60)
-    found = softmax_leverage(x, at, member=member, penalty=1.0, weight=ones)
+    leverages = softmax_leverage(x, at, member=member, penalty=1.0, weight=ones)
     for i in (50, 59):
         joined = softmax_leverage(x, at, member=member | (np.arange(60) == i), penalty=1.0, weight=ones)
-        assert found[i] == pytest.approx(joined[i])
-    assert (found > 0).all()
-    assert (found < 2).all()
+        assert leverages[i] == pytest.approx(joined[i])
+    assert (leverages > 0).all()
+    assert (leverages < 2).all()
 
 
 def test_wrong_input_is_reported():

@@ -32,11 +32,11 @@ KINDS = ["plain", "huge mean", "saturated", "all saturated", "far target", "not 
 def test_all_targets_at_once_equal_a_loop(kind, together):
     values = _values(kind)
     mask = (np.random.default_rng(0).random(values.shape) < 0.5) & ~np.isnan(values)
-    found = leave_block_out_moments(values, mask, together)
+    moments_by_block = leave_block_out_moments(values, mask, together)
     count, mean, squares = oracles.moments_of_others(values, mask, together)
-    np.testing.assert_array_equal(found.count, count)
-    np.testing.assert_allclose(found.mean, mean, rtol=1e-10, atol=1e-10)
-    np.testing.assert_allclose(found.squares, squares, rtol=1e-10, atol=1e-10)
+    np.testing.assert_array_equal(moments_by_block.count, count)
+    np.testing.assert_allclose(moments_by_block.mean, mean, rtol=1e-10, atol=1e-10)
+    np.testing.assert_allclose(moments_by_block.squares, squares, rtol=1e-10, atol=1e-10)
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -45,10 +45,10 @@ def test_one_target_equals_a_loop(kind):
     mask = (np.random.default_rng(0).random(values.shape) < 0.5) & ~np.isnan(values)
     padded = np.vstack([np.zeros(values.shape[1]), values])  # the oracle leaves a model out: one that never counts
     count, mean, squares = oracles.moments_of_others(padded, np.vstack([np.zeros(values.shape[1], bool), mask]))
-    found = moments(values, mask)
-    np.testing.assert_array_equal(found.count, count[0])
-    np.testing.assert_allclose(found.mean, mean[0], rtol=1e-10, atol=1e-10)
-    np.testing.assert_allclose(found.squares, squares[0], rtol=1e-10, atol=1e-10)
+    result = moments(values, mask)
+    np.testing.assert_array_equal(result.count, count[0])
+    np.testing.assert_allclose(result.mean, mean[0], rtol=1e-10, atol=1e-10)
+    np.testing.assert_allclose(result.squares, squares[0], rtol=1e-10, atol=1e-10)
 
 
 def test_models_that_agree_have_exactly_no_variance():
@@ -89,9 +89,9 @@ def test_compiled_code_has_the_same_bits(kind, monkeypatch):
             alone = moments(given.astype(np.float64), kind_of & ~np.isnan(given))
             np.testing.assert_array_equal(side.squares, alone.squares)
         monkeypatch.setattr("guestlist._kernels.moments.MANY_CELLS", 0)
-        found = in_out_moments(given, member)
+        compiled = in_out_moments(given, member)
         for side, name in product(("inside", "outside"), ("count", "mean", "squares")):
-            one, other = (getattr(getattr(sides, side), name) for sides in (plain, found))
+            one, other = (getattr(getattr(sides, side), name) for sides in (plain, compiled))
             np.testing.assert_array_equal(one, other)
             assert one.dtype == other.dtype
         some, alone = in_out_moments(given, member, slice(1, None, 2)), in_out_moments(given[1::2], member[1::2])

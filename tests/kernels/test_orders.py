@@ -12,7 +12,9 @@ def counted(monkeypatch):
     """How often something is sorted, where any number of scores is many."""
     monkeypatch.setattr(ranks, "MANY", 0)
     sorts, plain = [], np.argsort
-    monkeypatch.setattr(ranks.np, "argsort", lambda *given, **how: sorts.append(1) or plain(*given, **how))
+    monkeypatch.setattr(
+        ranks.np, "argsort", lambda *arguments, **options: sorts.append(1) or plain(*arguments, **options)
+    )
     return sorts
 
 

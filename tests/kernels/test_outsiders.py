@@ -29,25 +29,25 @@ def test_against_a_loop(kind, records):
     own, member = rng.normal(size=records).round(1).astype(kind), rng.random(scores.shape) < 0.5
     own[rng.random(records) < 0.05] = np.nan
     member[:, : records // 100] = True
-    found = out_model_stats(own, scores, member)
+    statistics = out_model_stats(own, scores, member)
     count, p_value, gap = map(np.array, zip(*slowly(own, scores, member), strict=True))
-    assert np.array_equal(found.count, count)
-    np.testing.assert_array_equal(found.p_values, p_value)
+    assert np.array_equal(statistics.count, count)
+    np.testing.assert_array_equal(statistics.p_values, p_value)
     many = count > 1
-    np.testing.assert_allclose(found.gap[many], gap[many], rtol=1e-5, atol=1e-6)
+    np.testing.assert_allclose(statistics.gap[many], gap[many], rtol=1e-5, atol=1e-6)
 
 
 def test_equal_scores_have_no_spread_of_rounding():
     scores = np.full((7, 2), 0.1)
-    found = out_model_stats(np.array([0.1, 0.2]), scores, np.zeros((7, 2), dtype=bool))
-    assert found.mean.tolist() == [0.1, 0.1]
-    assert found.squares.tolist() == [0, 0]
-    assert found.gap.tolist() == [0, np.inf]
+    statistics = out_model_stats(np.array([0.1, 0.2]), scores, np.zeros((7, 2), dtype=bool))
+    assert statistics.mean.tolist() == [0.1, 0.1]
+    assert statistics.squares.tolist() == [0, 0]
+    assert statistics.gap.tolist() == [0, np.inf]
 
 
 def test_infinite_scores_leave_the_others_alone():
     scores = np.array([[np.inf, 1.0], [0.0, 2.0], [1.0, 4.0]])
-    found = out_model_stats(np.array([np.inf, 3.0]), scores, np.zeros((3, 2), dtype=bool))
-    assert found.p_values.tolist() == [2 / 4, 2 / 4]
-    assert found.gap[0] == 0
-    assert found.gap[1] == pytest.approx((3 - 7 / 3) / np.std([1, 2, 4], ddof=1))
+    statistics = out_model_stats(np.array([np.inf, 3.0]), scores, np.zeros((3, 2), dtype=bool))
+    assert statistics.p_values.tolist() == [2 / 4, 2 / 4]
+    assert statistics.gap[0] == 0
+    assert statistics.gap[1] == pytest.approx((3 - 7 / 3) / np.std([1, 2, 4], ddof=1))

@@ -28,8 +28,8 @@ def test_counts_among_a_row_equal_a_loop():
     values = rng.integers(0, 6, (4, 30)).astype(float)
     values[rng.random(values.shape) < 0.2] = np.nan
     mask = (rng.random(values.shape) < 0.6) & ~np.isnan(values)
-    found = ecdf_counts(values, mask)
-    for row, some, counts in zip(values, mask, np.moveaxis(found, 1, 0), strict=True):
+    computed = ecdf_counts(values, mask)
+    for row, some, counts in zip(values, mask, np.moveaxis(computed, 1, 0), strict=True):
         for i in np.flatnonzero(~np.isnan(row)):
             expected = (row[some] < row[i]).sum(), (row[some] <= row[i]).sum(), some.sum()
             assert tuple(counts[:, i]) == expected

@@ -10,8 +10,8 @@ from guestlist._kernels.permutations import permutations
 from guestlist.metrics import tpr_at_fpr
 
 
-def dealt(member, draws=200, **how):
-    return np.concatenate([block.member for block in permutations(member, draws, np.random.default_rng(0), **how)])
+def dealt(member, draws=200, **options):
+    return np.concatenate([block.member for block in permutations(member, draws, np.random.default_rng(0), **options)])
 
 
 def scores_with_everything(rng, records):
@@ -86,9 +86,9 @@ def test_figures_of_several_attacks_are_those_of_each():
     rng = np.random.default_rng(4)
     scores = np.stack([scores_with_everything(rng, 80) for _ in range(3)])
     deals = dealt(rng.random(80) < 0.5, 20)
-    for row, found in zip(scores, rank_sum_z_scores(scores, DensePermutations(deals)), strict=True):
+    for row, z_scores in zip(scores, rank_sum_z_scores(scores, DensePermutations(deals)), strict=True):
         known = ~np.isnan(row)
-        assert found == pytest.approx(rank_sum_z_scores(row[None, known], DensePermutations(deals).within(known))[0])
+        assert z_scores == pytest.approx(rank_sum_z_scores(row[None, known], DensePermutations(deals).within(known))[0])
 
 
 @pytest.mark.parametrize("largest", [2**24, 2**24 + 1], ids=["in single precision", "beyond it"])
@@ -126,12 +126,12 @@ def test_p_values_are_those_of_all_deals():
     scores = rng.normal(size=(1, 9))
     member = scores[0] >= np.sort(scores[0])[-3]  # the three highest: only 1 of 84 deals is as good
     every = np.array([np.isin(np.arange(9), chosen) for chosen in combinations(range(9), 3)])
-    own = rank_sum_z_scores(scores, DensePermutations(member[None]))[:, 0]
-    exact = (rank_sum_z_scores(scores, DensePermutations(every)) >= own).mean()
+    z_scores = rank_sum_z_scores(scores, DensePermutations(member[None]))[:, 0]
+    exact = (rank_sum_z_scores(scores, DensePermutations(every)) >= z_scores).mean()
     assert exact == pytest.approx(1 / 84)
-    assert max_t_p_values(own, rank_sum_z_scores(scores, DensePermutations(dealt(member, 20_000))))[0] == pytest.approx(
-        exact, abs=0.003
-    )
+    assert max_t_p_values(z_scores, rank_sum_z_scores(scores, DensePermutations(dealt(member, 20_000))))[
+        0
+    ] == pytest.approx(exact, abs=0.003)
 
 
 def test_the_best_of_many_is_judged_by_the_best_of_many():
@@ -145,9 +145,9 @@ def many(monkeypatch):
     monkeypatch.setattr("guestlist._kernels.permutations.MOST_CELLS", 0)
 
 
-def shifts(member, draws=200, seed=0, **how):
-    (found,) = permutations(member, draws, np.random.default_rng(seed), **how)
-    return found
+def shifts(member, draws=200, seed=0, **options):
+    (permuted,) = permutations(member, draws, np.random.default_rng(seed), **options)
+    return permuted
 
 
 def written_down(found):
@@ -164,8 +164,8 @@ def test_shifts_are_deals(many, how):
     rng = np.random.default_rng(5)
     member, records = rng.random(90) < 0.4, np.arange(90)
     asked = {"plain": {}, "persons": {"clusters": records // 3}, "strata": {"strata": records % 4}}[how]
-    found = shifts(member, 60, **asked)
-    masks = written_down(found).member
+    permuted = shifts(member, 60, **asked)
+    masks = written_down(permuted).member
     if how == "strata":
         for layer in range(4):
             assert set(masks[:, records % 4 == layer].sum(axis=1)) == {member[records % 4 == layer].sum()}
@@ -182,16 +182,17 @@ def test_figures_of_shifts_are_those_of_the_same_deals_written_down(many, how):
     rng = np.random.default_rng(6)
     member, records = rng.random(120) < 0.5, np.arange(120)
     asked = {"plain": {}, "persons": {"clusters": records // 4}, "strata": {"strata": records % 3}}[how]
-    found = shifts(member, 40, **asked)
+    permuted = shifts(member, 40, **asked)
     scores = np.stack([scores_with_everything(rng, 120) for _ in range(3)])
-    masks, some = written_down(found), records % 3 == 1
-    assert (rank_sum_z_scores(scores, found) == rank_sum_z_scores(scores, masks)).all()
+    masks, some = written_down(permuted), records % 3 == 1
+    assert (rank_sum_z_scores(scores, permuted) == rank_sum_z_scores(scores, masks)).all()
     assert (
-        rank_sum_z_scores(scores[:, some], found.within(some)) == rank_sum_z_scores(scores[:, some], masks.within(some))
+        rank_sum_z_scores(scores[:, some], permuted.within(some))
+        == rank_sum_z_scores(scores[:, some], masks.within(some))
     ).all()
     if how != "strata":
         fprs = (0.3, 0.02)  # in any order
-        assert (permuted_tprs(scores[0], found, fprs) == permuted_tprs(scores[0], masks, fprs)).all()
+        assert (permuted_tprs(scores[0], permuted, fprs) == permuted_tprs(scores[0], masks, fprs)).all()
 
 
 @pytest.mark.slow
@@ -203,8 +204,8 @@ def test_p_values_from_shifts_keep_their_promise(many):
         scores[1] += scores[0]
         member = rng.permutation(40) < 15
         drawn = rank_sum_z_scores(scores, shifts(member, 99, seed))
-        own = rank_sum_z_scores(scores, DensePermutations(member[None]))[:, 0]
-        small += max_t_p_values(own, drawn).min() <= 0.1
+        z_scores = rank_sum_z_scores(scores, DensePermutations(member[None]))[:, 0]
+        small += max_t_p_values(z_scores, drawn).min() <= 0.1
     assert 0.06 <= small / 600 <= 0.14  # three standard errors
 
 
@@ -222,16 +223,16 @@ def test_shifts_find_what_dealing_out_finds(many):
 def test_a_walk_that_begins_half_way_ends_at_the_same_place(many, monkeypatch, how):
     rng = np.random.default_rng(8)
     member, records = rng.random(3000) < 0.4, np.arange(3000)
-    found = shifts(member, 50, **({"clusters": records // 3} if how == "persons" else {}))
+    permuted = shifts(member, 50, **({"clusters": records // 3} if how == "persons" else {}))
     fprs = (0.02, 0.1, 0.3, 0.9)
     lumps = np.round(rng.normal(size=3000), 1)
     for scores in (rng.normal(size=3000), lumps, (lumps > 1) * 1.0, np.where(lumps > 2, np.nan, lumps)):
-        whole = permuted_tprs(scores, found, fprs)
+        tprs = permuted_tprs(scores, permuted, fprs)
         with monkeypatch.context() as patch:
             patch.setattr("guestlist._kernels.permutations.LONG", 0)
             for far in (6.0, 0.5):  # so near that some draws are past the end, and walk from the start
                 patch.setattr("guestlist._kernels.permutations.FAR", far)
-                assert (permuted_tprs(scores, found, fprs) == whole).all()
+                assert (permuted_tprs(scores, permuted, fprs) == tprs).all()
 
 
 def test_several_deals_are_judged_as_each_alone():

@@ -69,11 +69,11 @@ def test_with_nothing_removed_all_orders_give_one_accuracy(model):
     accuracy = KNeighborsClassifier(1).fit(x, y).score(x_test, y_test)
     assert KNeighborsClassifier(1).fit(x[shuffled], y[shuffled]).score(x_test, y_test) != accuracy
     values = knn_shapley(x, y, x_test, y_test)
-    found = [
+    curves = [
         minimisation_curve(x, y, x_test, y_test, values, model, rng=rng, shares=[0.0], first=first, repeats=5)
         for first in ("lowest", "highest")
     ]
-    assert len({*found[0].random[:, 0], *found[1].random[:, 0], *found[0].accuracy, *found[1].accuracy}) == 1
+    assert len({*curves[0].random[:, 0], *curves[1].random[:, 0], *curves[0].accuracy, *curves[1].accuracy}) == 1
 
 
 @pytest.mark.slow

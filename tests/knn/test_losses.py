@@ -46,13 +46,13 @@ def test_scores_equal_enumeration(shape, k):
     x, y = small_world(*shape)
     inside, outside = enumerated(x, y, k, 0.5)
     rows = np.arange(len(x))
-    for place in range(k + 1):
-        loss = np.full(len(x), place / k)
+    for index in range(k + 1):
+        loss = np.full(len(x), index / k)
         with np.errstate(divide="ignore", invalid="ignore"):
-            expected = np.log(inside[rows, place]) - np.log(outside[rows, place])
+            expected = np.log(inside[rows, index]) - np.log(outside[rows, index])
         np.testing.assert_allclose(knn_likelihood_ratio(x, y, loss, Knn(k)), expected, rtol=0, atol=1e-10)
         gaps = np.abs(np.cumsum(inside - outside, axis=1))[:, :-1]
-        expected = (gaps[:, place:].sum(axis=1) - gaps[:, :place].sum(axis=1)) / k
+        expected = (gaps[:, index:].sum(axis=1) - gaps[:, :index].sum(axis=1)) / k
         np.testing.assert_allclose(t_waka(x, y, loss, Knn(k)), expected, rtol=0, atol=1e-12)
 
 
@@ -88,8 +88,8 @@ def test_the_asked_alone_get_what_all_get(features, k, monkeypatch):
     x, y = np.concatenate([np.round(x, 1), np.round(x[:40], 1)]), np.concatenate([y, (y[:40] + 1) % 3])
     rng = np.random.default_rng(3)
     loss = rng.integers(0, k + 1, len(x)) / k
-    asked = np.append(rng.permutation(len(x))[:50], [7, 7])
-    mask = np.isin(np.arange(len(x)), asked)
+    selected = np.append(rng.permutation(len(x))[:50], [7, 7])
+    mask = np.isin(np.arange(len(x)), selected)
     pairs = [
         (
             knn_likelihood_ratio(x, y, loss, Knn(k)),
@@ -101,7 +101,7 @@ def test_the_asked_alone_get_what_all_get(features, k, monkeypatch):
     ]
     monkeypatch.setattr("guestlist.knn.distances.BLOCK_BYTES", 1)
     for of_all, of_some in pairs:
-        np.testing.assert_array_equal(of_some(asked), of_all[asked])
+        np.testing.assert_array_equal(of_some(selected), of_all[selected])
         np.testing.assert_array_equal(of_some(mask), of_all[mask])
         assert of_some([]).shape == (0, *of_all.shape[1:])
 
@@ -111,9 +111,9 @@ def test_only_the_asked_cost_time(monkeypatch):
     of_all = knn_likelihood_ratio(x, y, np.full(300, 0.2)), t_waka(x, y, np.full(300, 0.2))
     walked = []
 
-    def counted(distances, *rest):
+    def counted(distances, *arguments):
         walked.append(len(distances))
-        return fill_loss_distributions(distances, *rest)
+        return fill_loss_distributions(distances, *arguments)
 
     monkeypatch.setattr("guestlist.knn.losses.fill_loss_distributions", counted)
     few, known = np.array([4, 8, 200]), np.isin(np.arange(300), [4, 8])

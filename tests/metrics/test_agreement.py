@@ -21,10 +21,10 @@ def worlds(draw):
 @given(worlds())
 def test_agreement_is_counted_record_by_record(world):
     said, member = world
-    found = agreement(said, member)
-    assert found.names == ("truth", *said)
+    result = agreement(said, member)
+    assert result.names == ("truth", *said)
     rows = [member.astype(float), *said.values()]
-    for matrix, kind in ((found.members, member), (found.nonmembers, ~member)):
+    for matrix, kind in ((result.members, member), (result.nonmembers, ~member)):
         expected = [[oracle.agreement(a, b, kind) for b in rows] for a in rows]
         np.testing.assert_allclose(matrix, expected, rtol=1e-12)
 
@@ -33,18 +33,18 @@ def test_beside_the_truth_stand_tpr_and_one_minus_fpr():
     rng = np.random.default_rng(0)
     member = rng.random(500) < 0.4
     p_values = rng.random(500) ** (1 + member)
-    found = agreement({"test": flags_at_level(p_values, 0.2)}, member)
+    result = agreement({"test": flags_at_level(p_values, 0.2)}, member)
     fpr, tpr = rates_at_level(p_values, member, 0.2)
-    assert found.members[0, 1] == pytest.approx(tpr.value)
-    assert found.nonmembers[1, 0] == pytest.approx(1 - fpr.value)
+    assert result.members[0, 1] == pytest.approx(tpr.value)
+    assert result.nonmembers[1, 0] == pytest.approx(1 - fpr.value)
 
 
 def test_attacks_that_have_nothing_in_common_agree_by_chance():
     rng = np.random.default_rng(0)
     member = np.zeros(40_000, dtype=bool)
-    found = agreement({name: flags_at_level(rng.random(len(member)), 0.1) for name in "ab"}, member)
-    assert found.nonmembers[1, 2] == pytest.approx(0.1**2 + 0.9**2, abs=0.008)  # four standard errors
-    assert np.isnan(found.members).all()
+    result = agreement({name: flags_at_level(rng.random(len(member)), 0.1) for name in "ab"}, member)
+    assert result.nonmembers[1, 2] == pytest.approx(0.1**2 + 0.9**2, abs=0.008)  # four standard errors
+    assert np.isnan(result.members).all()
 
 
 def test_calls_at_an_fpr_are_those_of_tpr_at_fpr():

@@ -28,8 +28,8 @@ def test_intervals_hold_the_truth(model, records):
     rng, held = np.random.default_rng(0), []
     for _ in range(150):
         sureness, chance = MODELS[model](rng, records)
-        found = calibration_error(sureness, rng.random(records) < chance)
-        held.append(found.low <= truth(sureness, chance, found) <= found.high)
+        error = calibration_error(sureness, rng.random(records) < chance)
+        held.append(error.low <= truth(sureness, chance, error) <= error.high)
     assert np.mean(held) >= 0.92
 
 
@@ -40,8 +40,8 @@ def test_of_persons():
         sureness, person = np.full(300, 0.9), np.repeat(np.arange(30), 10)
         right = (rng.random(30) < 0.8)[person]
         for k, persons in enumerate((None, person)):
-            found = calibration_error(sureness, right, clusters=persons)
-            held[k].append(found.low <= 0.1 <= found.high)
+            error = calibration_error(sureness, right, clusters=persons)
+            held[k].append(error.low <= 0.1 <= error.high)
     assert np.mean(held[0]) < 0.7
     assert np.mean(held[1]) >= 0.92
 

@@ -26,9 +26,9 @@ def test_the_interval_holds_the_truth(correlation, truth, rho):
 @pytest.mark.parametrize("correlation", [pearson, spearman])
 def test_a_line_is_no_proof_and_constants_have_none(correlation):
     line = np.arange(6.0)
-    found = correlation(line, line)
-    assert found.value == pytest.approx(1)
-    assert found.low < 1
+    estimate = correlation(line, line)
+    assert estimate.value == pytest.approx(1)
+    assert estimate.low < 1
     assert np.isnan(correlation(line[:3], line[:3]).value)
     assert np.isnan(correlation(line, np.ones(6)).value)
 

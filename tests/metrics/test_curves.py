@@ -37,10 +37,10 @@ def test_a_large_curve_is_thinned_without_moving(shift):
     # In linear and in logarithmic axes, every corner that was left out has a kept one within 1 % of an axis.
     turns = (np.diff(fpr)[1:] > 0) != (np.diff(fpr)[:-1] > 0)
     corner = np.concatenate([[True], turns, [True]])
-    kept = np.isin(fpr * 5000 + tpr, curve.fpr * 5000 + curve.tpr)
-    assert kept.sum() == len(curve.fpr)
+    removed = np.isin(fpr * 5000 + tpr, curve.fpr * 5000 + curve.tpr)
+    assert removed.sum() == len(curve.fpr)
     for x, y in ((fpr, tpr), (log_axis(fpr), log_axis(tpr))):
-        distance = np.abs(x[corner, None] - x[kept]) + np.abs(y[corner, None] - y[kept])
+        distance = np.abs(x[corner, None] - x[removed]) + np.abs(y[corner, None] - y[removed])
         assert distance.min(axis=1).max() <= 4 / 399 + 1e-9
 
 

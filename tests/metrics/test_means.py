@@ -9,10 +9,10 @@ from guestlist.metrics import group_means, holm, proportion, proportion_differen
 def test_of_zeros_and_ones_it_is_a_share():
     rng = np.random.default_rng(0)
     values, group = (rng.random(60) < 0.3).astype(float), np.arange(60) < 25
-    (found,) = group_means(values, [group])
+    (means,) = group_means(values, [group])
     inside, outside = int(values[group].sum()), int(values[~group].sum())
-    assert found.mean == pytest.approx(proportion(inside, 25))
-    assert found.beyond_rest == pytest.approx(proportion_difference(inside, 25, outside, 35))
+    assert means.mean == pytest.approx(proportion(inside, 25))
+    assert means.beyond_rest == pytest.approx(proportion_difference(inside, 25, outside, 35))
 
 
 @pytest.mark.parametrize(("persons", "shift"), [(None, 1.0), (np.arange(80) // 4, 2.0)], ids=["alone", "persons"])
@@ -21,11 +21,11 @@ def test_the_p_value_is_the_error_at_which_the_interval_ends_at_0(persons, shift
     group = np.arange(80) < 32
     values = np.round(rng.normal(size=80) + shift * group, 1)
     values[3] = np.nan
-    found = group_means(values, [group, ~group], clusters=persons)
-    assert 1e-6 < found[0].p_value < 0.05
-    assert found[1].p_value == pytest.approx(found[0].p_value)
-    assert found[1].beyond_rest.value == pytest.approx(-found[0].beyond_rest.value)
-    (at,) = group_means(values, [group], clusters=persons, confidence=1 - found[0].p_value)
+    means = group_means(values, [group, ~group], clusters=persons)
+    assert 1e-6 < means[0].p_value < 0.05
+    assert means[1].p_value == pytest.approx(means[0].p_value)
+    assert means[1].beyond_rest.value == pytest.approx(-means[0].beyond_rest.value)
+    (at,) = group_means(values, [group], clusters=persons, confidence=1 - means[0].p_value)
     assert at.beyond_rest.low == pytest.approx(0, abs=1e-6)
 
 
@@ -42,17 +42,17 @@ def test_a_small_group_that_is_all_0_is_not_sure_of_it():
     """Student's interval would be: one in twenty of the others is 1."""
     values, group = np.zeros(400), np.arange(400) < 12
     values[20::20] = 1
-    (found,) = group_means(values, [group])
-    assert found.mean.value == 0
-    assert found.mean.high > 0.2
-    assert found.p_value > 0.3
+    (means,) = group_means(values, [group])
+    assert means.mean.value == 0
+    assert means.mean.high > 0.2
+    assert means.p_value > 0.3
 
 
 def test_what_has_no_value_has_no_mean():
     values, none, everyone = np.array([1.0, 2.0, np.nan]), np.array([False, False, True]), np.ones(3, bool)
-    empty, whole = group_means(values, [none, everyone])
-    assert np.isnan([empty.mean.value, empty.p_value, whole.beyond_rest.value, whole.p_value]).all()
-    assert whole.mean.value == 1.5
+    empty, means = group_means(values, [none, everyone])
+    assert np.isnan([empty.mean.value, empty.p_value, means.beyond_rest.value, means.p_value]).all()
+    assert means.mean.value == 1.5
     (nothing,) = group_means(np.full(3, np.nan), [everyone])
     assert np.isnan(nothing.mean.value)
 
@@ -61,9 +61,9 @@ def test_values_that_are_all_equal_say_little():
     """Nothing at all, unless it is known which others there can be."""
     values, group = np.zeros(40), np.arange(40) < 20
     assert np.isnan(group_means(values, [group])[0].mean.value)
-    (found,) = group_means(values, [group], bounds=(0, 1))
-    assert found.mean == pytest.approx(proportion(0, 20))
-    assert (found.beyond_rest.value, found.p_value) == (0, 1)
+    (means,) = group_means(values, [group], bounds=(0, 1))
+    assert means.mean == pytest.approx(proportion(0, 20))
+    assert (means.beyond_rest.value, means.p_value) == (0, 1)
     with pytest.raises(ValueError, match=r"found 0\.0 to 0\.0"):
         group_means(values, [group], bounds=(1, 2))
 

@@ -38,13 +38,13 @@ owners = st.lists(st.integers(0, 5), min_size=1, max_size=25)
 def test_sums_are_added_up_person_by_person(persons, random):
     persons = np.array(persons)
     values = np.array([random.random() for _ in persons])
-    found = ClusterSums.from_values(values, persons)
-    sums = [values[persons == one].sum() for one in set(persons)]
-    sizes = [(persons == one).sum() for one in set(persons)]
-    assert (found.total, found.squares, found.cross) == pytest.approx(
+    cluster_sums = ClusterSums.from_values(values, persons)
+    sums = [values[persons == person].sum() for person in set(persons)]
+    sizes = [(persons == person).sum() for person in set(persons)]
+    assert (cluster_sums.total, cluster_sums.squares, cluster_sums.cross) == pytest.approx(
         (sum(sums), sum(s * s for s in sums), sum(s * m for s, m in zip(sums, sizes, strict=True)))
     )
-    assert (found.records, found.size_squares, found.n_clusters) == (
+    assert (cluster_sums.records, cluster_sums.size_squares, cluster_sums.n_clusters) == (
         len(persons),
         sum(m * m for m in sizes),
         len(sizes),
@@ -55,22 +55,26 @@ def test_sums_are_added_up_person_by_person(persons, random):
 @given(owners)
 def test_sums_of_any_number_of_calls_are_those_of_the_first_records(persons):
     persons = np.unique(persons, return_inverse=True)[1]
-    found = ClusterSums.from_ranking(persons)
+    sums = ClusterSums.from_ranking(persons)
     for count in range(len(persons) + 1):
-        one = ClusterSums.from_values(np.arange(len(persons)) < count, persons)
-        at = found.at(count)
-        assert (at.total, at.squares, at.cross) == (one.total, one.squares, one.cross)
-        assert (at.records, at.size_squares, at.n_clusters) == (one.records, one.size_squares, one.n_clusters)
+        cluster_sums = ClusterSums.from_values(np.arange(len(persons)) < count, persons)
+        at = sums.at(count)
+        assert (at.total, at.squares, at.cross) == (cluster_sums.total, cluster_sums.squares, cluster_sums.cross)
+        assert (at.records, at.size_squares, at.n_clusters) == (
+            cluster_sums.records,
+            cluster_sums.size_squares,
+            cluster_sums.n_clusters,
+        )
 
 
 @pytest.mark.parametrize("size", [1, 7])
 def test_bounds_are_clopper_pearsons_where_persons_are_called_wholly(size):
     for called in range(13):
         wholly = np.repeat(np.arange(12) < called, size)
-        found = clustered_proportion(wholly, clusters=np.repeat(np.arange(12), size))
+        estimate = clustered_proportion(wholly, clusters=np.repeat(np.arange(12), size))
         low = beta.ppf(0.025, called, 13 - called) if called else 0.0
         high = beta.ppf(0.975, called + 1, 12 - called) if called < 12 else 1.0
-        assert found == pytest.approx((called / 12, low, high), abs=1e-9)
+        assert estimate == pytest.approx((called / 12, low, high), abs=1e-9)
 
 
 def test_bounds_are_quantiles_of_a_mean_with_random_weights():
@@ -119,8 +123,8 @@ def test_persons_with_one_record_each_are_records(step):
     scores, member = scores[order], member[order]
     scores[::11] = np.nan
     names = rng.permutation(200).astype(str)
-    for told, alone in zip(figures(scores, member, names), figures(scores, member, None), strict=True):
-        np.testing.assert_allclose(told, alone, rtol=1e-7, atol=1e-9)
+    for metric, alone in zip(figures(scores, member, names), figures(scores, member, None), strict=True):
+        np.testing.assert_allclose(metric, alone, rtol=1e-7, atol=1e-9)
 
 
 def test_records_that_repeat_are_worth_one():
@@ -142,29 +146,29 @@ def test_the_variance_of_an_auc_is_that_of_a_bootstrap_over_persons():
     scores, member, persons = Visits(shift=0.7, persons=30, records=3, uneven=True).draw(rng)
     flipped = rng.random(len(member)) < 0.3  # some have records on both sides
     for truth in (member, member ^ flipped):
-        spread = auc_variance(placements(scores, truth), ClusterCodes.split(persons, truth))
+        variance = auc_variance(placements(scores, truth), ClusterCodes.split(persons, truth))
         drawn = [auc(scores[rows], truth[rows]).value for rows in resampled(persons, 500, rng)]
-        assert np.sqrt(spread.total) == pytest.approx(np.std(drawn), rel=0.15)  # 500 draws: 3.2 % either way
+        assert np.sqrt(variance.total) == pytest.approx(np.std(drawn), rel=0.15)  # 500 draws: 3.2 % either way
 
 
 def resampled(persons, draws, rng):
     """Records of as many persons, drawn with replacement."""
-    records = [np.flatnonzero(persons == one) for one in np.unique(persons)]
+    records = [np.flatnonzero(persons == person) for person in np.unique(persons)]
     for _ in range(draws):
-        yield np.concatenate([records[one] for one in rng.integers(len(records), size=len(records))])
+        yield np.concatenate([records[index] for index in rng.integers(len(records), size=len(records))])
 
 
 def test_a_person_stays_in_one_half():
     scores, member, persons = Visits(persons=9, uneven=True).draw(np.random.default_rng(5))
     second = CrossFit(seed=1).halves(member, persons)
-    assert all(len(set(second[persons == one])) == 1 for one in set(persons))
+    assert all(len(set(second[persons == person])) == 1 for person in set(persons))
     assert len(set(persons[second & member])) == 4
     called = flag_members(scores, member, CrossFit(seed=1), clusters=persons)
     assert advantage(scores, member, CrossFit(seed=1), clusters=persons).value == pytest.approx(
         called[member].mean() - called[~member].mean()
     )
-    one = np.where(member, 0, persons)  # a single member cannot be both learnt from and judged
-    assert np.isnan(advantage(scores, member, clusters=one)).all()
+    shared = np.where(member, 0, persons)  # a single member cannot be both learnt from and judged
+    assert np.isnan(advantage(scores, member, clusters=shared)).all()
 
 
 def test_rates_are_resolved_by_persons():
@@ -185,8 +189,8 @@ def test_what_could_be_seen_follows_from_effective_sizes():
     draws = [world.draw(np.random.default_rng(k)) for k in range(400)]
     detectable = np.mean([smallest_detectable_auc(*effective_sizes(s, m, clusters=p)) for s, m, p in draws])
     assert detectable == pytest.approx(world.auc, abs=0.035)
-    found = np.mean([auc(s, m, clusters=p).low > 0.5 for s, m, p in draws])
-    assert 0.5 < found < 0.95
+    power = np.mean([auc(s, m, clusters=p).low > 0.5 for s, m, p in draws])
+    assert 0.5 < power < 0.95
 
 
 def test_persons_must_fit():
@@ -202,9 +206,9 @@ def test_persons_must_fit():
 @pytest.mark.parametrize("world", [Visits(), Visits(shift=1.0, uneven=True)], ids=["even", "uneven"])
 @pytest.mark.every_third
 def test_intervals_cover_where_persons_have_several_records(figure, world):
-    told = coverage(world, figure, samples=200).told
+    covered = coverage(world, figure, samples=200).told
     # At full size, in benchmarks/honesty, it is at least 93 %. Below this it is not, beyond reasonable doubt.
-    assert binom.cdf(round(200 * told), 200, 0.93) > 0.001
+    assert binom.cdf(round(200 * covered), 200, 0.93) > 0.001
 
 
 def test_an_auc_that_ignores_persons_would_not_cover():

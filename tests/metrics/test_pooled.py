@@ -56,9 +56,9 @@ def test_weighted_tpr_is_that_of_repeated_records(fpr):
     scores = np.round(scores, 1)
     weights = rng.integers(0, 4, size=(20, 300))
     tails = _Tails.from_pairs(_checked(scores, member, None), fpr)
-    for weight, found in zip(weights, tails.tpr(weights, by_target=False), strict=True):
+    for weight, estimate in zip(weights, tails.tpr(weights, by_target=False), strict=True):
         records = np.repeat(np.arange(300), weight)
-        assert found == oracle.tpr_at_fpr(scores[:, records].ravel(), member[:, records].ravel(), fpr)
+        assert estimate == oracle.tpr_at_fpr(scores[:, records].ravel(), member[:, records].ravel(), fpr)
 
 
 @pytest.mark.slow

@@ -52,13 +52,13 @@ def test_the_interval_is_delongs_in_log_odds_and_the_paired_one_is_plain():
     rng = np.random.default_rng(6)
     a, member = ScoreSimulation(1.0).draw(rng, 4000, 6000)
     b = a + rng.normal(size=a.shape)
-    found, difference = auc(a, member), auc_difference(a, b, member)
+    estimate, difference = auc(a, member), auc_difference(a, b, member)
     # With thousands of records Student's quantile is within a thousandth of the normal one.
     error = np.sqrt(sum(delong_variance_parts(placements(a, member))))
-    half = 1.96 * error / (found.value * (1 - found.value))
-    assert logit(found.high) - logit(found.value) == pytest.approx(half, rel=2e-3)
-    assert logit(found.value) - logit(found.low) == pytest.approx(half, rel=2e-3)
-    assert difference.value == pytest.approx(found.value - auc(b, member).value, abs=1e-12)
+    half = 1.96 * error / (estimate.value * (1 - estimate.value))
+    assert logit(estimate.high) - logit(estimate.value) == pytest.approx(half, rel=2e-3)
+    assert logit(estimate.value) - logit(estimate.low) == pytest.approx(half, rel=2e-3)
+    assert difference.value == pytest.approx(estimate.value - auc(b, member).value, abs=1e-12)
     assert difference.high - difference.value == pytest.approx(difference.value - difference.low, rel=1e-9)
 
 
@@ -108,12 +108,12 @@ def test_auc_interval_covers_when_members_spread_more():
 
 def attack_pair(rng, aucs, correlation, members, nonmembers, step):
     """Scores of two attacks whose noises are correlated, and the true difference of their AUCs."""
-    one, two = (ScoreSimulation.of_auc(level, step=step) for level in aucs)
+    first, two = (ScoreSimulation.of_auc(level, step=step) for level in aucs)
     member = np.arange(members + nonmembers) < members
     noise, other = rng.normal(size=(2, len(member)))
     other = correlation * noise + np.sqrt(1 - correlation**2) * other
-    scores = one.on_lattice(noise + one.shift * member), two.on_lattice(other + two.shift * member)
-    return auc_difference(*scores, member), one.auc - two.auc
+    scores = first.on_lattice(noise + first.shift * member), two.on_lattice(other + two.shift * member)
+    return auc_difference(*scores, member), first.auc - two.auc
 
 
 @pytest.mark.slow
@@ -139,5 +139,5 @@ def test_paired_difference_covers_near_perfect_separation(size, correlation, auc
 def test_smallest_detectable_auc_is_detected_in_four_of_five_audits():
     members, nonmembers = 150, 300
     world = ScoreSimulation.of_auc(smallest_detectable_auc(members, nonmembers))
-    found = np.mean([auc(*world.draw(np.random.default_rng(k), members, nonmembers)).low > 0.5 for k in range(1500)])
-    assert 0.76 < found < 0.84
+    power = np.mean([auc(*world.draw(np.random.default_rng(k), members, nonmembers)).low > 0.5 for k in range(1500)])
+    assert 0.76 < power < 0.84

@@ -25,10 +25,10 @@ def outcome(right, members, right_outside, nonmembers):
 
 def test_an_auc_of_two_values_is_half_of_one_plus_the_advantage_interval_included():
     for right, outside in ((0, 3), (5, 3), (59, 30), (60, 7)):
-        found, wanted = auc(*outcome(right, 60, outside, 30)), proportion_difference(right, 60, outside, 30)
-        assert found.value == pytest.approx((1 + wanted.value) / 2)
-        assert found.low <= (1 + wanted.low) / 2 + 1e-12
-        assert found.high >= (1 + wanted.high) / 2 - 1e-12
+        estimate, wanted = auc(*outcome(right, 60, outside, 30)), proportion_difference(right, 60, outside, 30)
+        assert estimate.value == pytest.approx((1 + wanted.value) / 2)
+        assert estimate.low <= (1 + wanted.low) / 2 + 1e-12
+        assert estimate.high >= (1 + wanted.high) / 2 - 1e-12
 
 
 @pytest.mark.parametrize("levels", [2, 3, 6])
@@ -44,9 +44,9 @@ def test_the_interval_whose_coverage_is_known_is_that_of_auc(members, nonmembers
 @pytest.mark.slow
 @pytest.mark.parametrize(("members", "nonmembers"), [(10, 10), (20, 20), (60, 60), (10, 100), (5000, 20)])
 def test_an_auc_of_two_values_covers_exactly_summed(members, nonmembers):
-    found = ties.two_values(members, nonmembers)
-    assert found.covered >= 0.95
-    assert found.below <= 0.05  # a gate that asks for the upper end passes falsely no more often
+    result = ties.two_values(members, nonmembers)
+    assert result.covered >= 0.95
+    assert result.below <= 0.05  # a gate that asks for the upper end passes falsely no more often
 
 
 @pytest.mark.slow
@@ -94,12 +94,12 @@ def test_predictive_values_cover_under_ties():
 def test_a_lookup_table_has_the_false_alarms_that_it_has():
     # All members score 1, and no non-member does: whoever is called is a member, whatever rate was allowed.
     scores, member = outcome(400, 400, 0, 400)
-    found = positive_predictive_value(scores, member, 0.05, 0.5)
+    estimate = positive_predictive_value(scores, member, 0.05, 0.5)
     low = clopper_pearson_lower(400, 400, 0.05 / 8) / (
         clopper_pearson_lower(400, 400, 0.05 / 8) + clopper_pearson_upper(0, 400, 0.05 / 8)
     )
-    assert found == pytest.approx((1, low, 1))
-    assert found.low > 0.97
+    assert estimate == pytest.approx((1, low, 1))
+    assert estimate.low > 0.97
     some = positive_predictive_value(*outcome(400, 400, 8, 400), 0.05, 0.5)
     assert some.value == pytest.approx(1 / 1.02)
     assert some.low < 1 / 1.02 < some.high < 1

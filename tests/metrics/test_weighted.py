@@ -34,8 +34,8 @@ def test_weights_are_shares_and_those_of_members_are_not_read(some):
         assert auc(scores, member, clusters=known, weights=weights) == pytest.approx(
             auc(scores, member, clusters=known, weights=other)
         )
-        one, two = (tpr_at_fpr(scores, member, 0.2, clusters=known, weights=w) for w in (weights, other))
-        assert one == pytest.approx(two)
+        first, two = (tpr_at_fpr(scores, member, 0.2, clusters=known, weights=w) for w in (weights, other))
+        assert first == pytest.approx(two)
 
 
 def test_equal_weights_change_nothing():
@@ -65,9 +65,9 @@ def test_a_weight_of_three_is_three_records_of_one_person(some):
         # Limits under weights are the wider ones of a union bound.
         assert once.low <= repeated.low + 1e-9
         assert once.high >= repeated.high - 1e-9
-    one, two = roc(*weighted, weights=weights), roc(*spelt_out)
-    assert np.allclose(one.fpr, two.fpr)
-    assert np.allclose(one.tpr, two.tpr)
+    by_weight, two = roc(*weighted, weights=weights), roc(*spelt_out)
+    assert np.allclose(by_weight.fpr, two.fpr)
+    assert np.allclose(by_weight.tpr, two.tpr)
 
 
 def test_a_nan_score_takes_its_weight_along(some):
@@ -103,9 +103,9 @@ def test_intervals_hold_the_truth_where_weights_are_known():
         member = np.arange(300) < 120
         x = rng.normal(size=300) + member
         scores, weights = x + member + rng.normal(size=300), np.exp(x - 0.5)
-        found = [auc(scores, member, weights=weights), tpr_at_fpr(scores, member, 0.1, weights=weights)]
+        estimates = [auc(scores, member, weights=weights), tpr_at_fpr(scores, member, 0.1, weights=weights)]
         truth = ndtr(0.5), ndtr(ndtri(0.1) + 1 / np.sqrt(2))
-        held.append([one.low <= true <= one.high for one, true in zip(found, truth, strict=True)])
+        held.append([estimate.low <= true <= estimate.high for estimate, true in zip(estimates, truth, strict=True)])
         unweighted.append(auc(scores, member).low <= truth[0])
     ranked, called = np.mean(held, axis=0)
     assert ranked > 0.95 - 3 * np.sqrt(0.05 * 0.95 / 300)

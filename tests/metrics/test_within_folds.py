@@ -45,8 +45,10 @@ def test_what_has_no_partner_is_left_out(world):
     kept = np.arange(60) != 4
     assert auc_gain_within_folds(lost, fitted, member, fold) == auc_gain_within_folds(*(part[kept] for part in world))
     alone = np.where(member & (fold == 1), np.nan, scores)  # a fold of non-members
-    rest = fold != 1
-    assert auc_gain_within_folds(alone, fitted, member, fold) == auc_gain_within_folds(*(part[rest] for part in world))
+    training = fold != 1
+    assert auc_gain_within_folds(alone, fitted, member, fold) == auc_gain_within_folds(
+        *(part[training] for part in world)
+    )
     assert np.isnan(auc_gain_within_folds(scores, fitted, np.ones(60, bool), fold).value)
 
 
@@ -54,9 +56,9 @@ def test_a_baseline_below_one_half_counts_as_guessing(world):
     scores, _, member, fold = world
     against = -(member + np.arange(60) % 2 / 2)  # ranks every member below every non-member
     guessing = np.zeros(60)
-    own = auc_gain_within_folds(scores, guessing, member, fold)
-    assert auc_gain_within_folds(scores, against, member, fold).value == pytest.approx(own.value + 0.5)
-    assert auc_gain_within_folds(scores, against, member, fold, at_least=0.5) == pytest.approx(own)
+    gain = auc_gain_within_folds(scores, guessing, member, fold)
+    assert auc_gain_within_folds(scores, against, member, fold).value == pytest.approx(gain.value + 0.5)
+    assert auc_gain_within_folds(scores, against, member, fold, at_least=0.5) == pytest.approx(gain)
     good = scores + member
     assert auc_gain_within_folds(scores, good, member, fold, at_least=0.5).value == pytest.approx(
         auc_gain_within_folds(scores, good, member, fold).value

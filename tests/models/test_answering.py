@@ -78,15 +78,15 @@ def test_a_way_that_learns_is_given_the_members(sides):
     model = RandomForestClassifier(10, random_state=0).fit(*sides[0])  # much surer of its members
     rng = np.random.default_rng(5)
     held_out = gl.Data(rng.normal(size=(60, 4)), rng.integers(2, size=60))
-    how = gl.defences.MemGuard(
+    defence = gl.defences.MemGuard(
         held_out, hidden=(8,), classifier=gl.defences.Fit(epochs=40, learning_rate=0.02), steps=20
     )
     with pytest.raises(InputError, match="MemGuard is fitted on the records"):
-        gl.models.answering(model, how)
-    target = gl.models.answering(model, how, members=sides[0])
-    p, said = model.predict_proba(sides[1][0]), target.predict(sides[1][0])
-    assert (said.argmax(1) == p.argmax(1)).all()
-    assert np.abs(said - p).max() > 0
+        gl.models.answering(model, defence)
+    target = gl.models.answering(model, defence, members=sides[0])
+    p, outputs = model.predict_proba(sides[1][0]), target.predict(sides[1][0])
+    assert (outputs.argmax(1) == p.argmax(1)).all()
+    assert np.abs(outputs - p).max() > 0
     reference = target.can["train"](gl.Data(*sides[0]), np.random.default_rng(1))
     assert reference(sides[1][0]).sum(axis=1) == pytest.approx(np.ones(120))
 
@@ -94,7 +94,7 @@ def test_a_way_that_learns_is_given_the_members(sides):
 @pytest.mark.slow
 def test_nothing_looks_past_the_answers(model, sides):
     results = gl.audit(gl.models.answering(model, gl.defences.LabelOnly()), *sides, **{**OPTIONS, "attacks": None})
-    assert not {"leaf_shares", "white_box"} & {one.name for one in results.outcomes}
+    assert not {"leaf_shares", "white_box"} & {outcome.name for outcome in results.outcomes}
     assert {"leaves", "neighbours", "checkpoints"}.isdisjoint(gl.models.answering(model, gl.defences.LabelOnly()).can)
 
 
@@ -104,10 +104,10 @@ def test_held_out_records_are_brought_into_the_models_form():
     table = pd.DataFrame(rng.normal(size=(90, 3)), columns=list("abc")).assign(sex=rng.integers(2, size=90))
     y = rng.integers(2, size=90)
     model = RandomForestClassifier(5, random_state=0).fit(table.loc[:39, list("abc")], y[:40])
-    how = gl.defences.MemGuard(
+    defence = gl.defences.MemGuard(
         gl.Data(table[60:].reset_index(drop=True), y[60:]), hidden=(4,), classifier=gl.defences.Fit(epochs=2), steps=5
     )
-    target = gl.models.answering(model, how, members=(table[:40], y[:40]))
+    target = gl.models.answering(model, defence, members=(table[:40], y[:40]))
     assert target.predict(table.loc[40:59, list("abc")]).shape == (20, 2)
     with pytest.raises(InputError, match=r"held_out must be gl\.Data"):
         gl.defences.MemGuard((table, y))

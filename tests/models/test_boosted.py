@@ -19,9 +19,9 @@ def people(records: int, seed: int) -> tuple[pd.DataFrame, np.ndarray]:
     return x, np.where(x["age"] + (x["town"] == "north") + rng.normal(size=records) > 0.3, "yes", "no")
 
 
-def catboost(**more):
+def catboost(**options):
     catboost = pytest.importorskip("catboost")
-    return catboost.CatBoostClassifier(**{"iterations": 20, "verbose": False, "allow_writing_files": False, **more})
+    return catboost.CatBoostClassifier(**{"iterations": 20, "verbose": False, "allow_writing_files": False, **options})
 
 
 @pytest.mark.slow
@@ -55,10 +55,10 @@ def test_a_catboost_reference_is_quiet_has_its_own_seed_and_one_thread():
     model = catboost(cat_features=["town"], logging_level="Verbose")
     model = type(model)(**{k: v for k, v in model.get_params().items() if k != "verbose"})
     data = gl.Data(*people(60, 1))
-    one, two = (Refit()(model, data, np.random.default_rng(seed)).get_params() for seed in (0, 1))
-    assert one["logging_level"] == "Silent"
-    assert one["thread_count"] == 1
-    assert one["random_seed"] != two["random_seed"]
+    first, two = (Refit()(model, data, np.random.default_rng(seed)).get_params() for seed in (0, 1))
+    assert first["logging_level"] == "Silent"
+    assert first["thread_count"] == 1
+    assert first["random_seed"] != two["random_seed"]
     assert (
         "random_state"
         in Refit()(catboost(random_state=1, cat_features=[1]), data, np.random.default_rng(0)).get_params()
@@ -129,7 +129,7 @@ def test_references_are_trained_for_as_many_rounds_as_the_target_kept(library):
     }
     assert rounds[library.partition(" ")[0]](trained) == start.rounds
     # The same records and the same rounds: the answers are the target's, but for CatBoost's seed.
-    ours, theirs = (one.predict_proba(x[["age"]].to_numpy())[:, 1] for one in (trained, model))
+    ours, theirs = (model_.predict_proba(x[["age"]].to_numpy())[:, 1] for model_ in (trained, model))
     assert np.corrcoef(ours, theirs)[0, 1] > (0.9 if library == "catboost" else 0.9999)
     assert untrained_model(trained).rounds is None
 

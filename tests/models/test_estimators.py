@@ -63,10 +63,10 @@ def test_a_reference_that_misses_a_class_still_answers_for_all(blobs):
     for model in (xgboost.XGBClassifier(n_estimators=3).fit(x, y), RandomForestClassifier(5).fit(x, y)):
         target = as_target(model)
         without = as_data((x[y != 1], y[y != 1]), side="members")
-        found = target.can["train"](without, np.random.default_rng(0))(x)
-        assert found.shape == (len(x), 3)
-        assert (found[:, 1] == 0).all()
-        np.testing.assert_allclose(found.sum(axis=1), 1, atol=1e-6)
+        probabilities = target.can["train"](without, np.random.default_rng(0))(x)
+        assert probabilities.shape == (len(x), 3)
+        assert (probabilities[:, 1] == 0).all()
+        np.testing.assert_allclose(probabilities.sum(axis=1), 1, atol=1e-6)
 
 
 def test_references_get_fresh_seeds_and_one_thread(blobs):

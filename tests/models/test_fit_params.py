@@ -58,11 +58,11 @@ def losses(model, folder, **options) -> np.ndarray:
 
 @pytest.mark.slow
 def test_every_reference_trains_with_the_weights_of_its_records(tmp_path):
-    found = losses(fitted(), tmp_path / "weights", fit_params=WEIGHTS)
+    computed = losses(fitted(), tmp_path / "weights", fit_params=WEIGHTS)
     expected = losses(fitted(), tmp_path / "function", train=by_weight, fit_params=WEIGHTS)
     without = losses(fitted(), tmp_path / "without")
-    assert np.array_equal(found, expected)
-    assert not np.allclose(found, without)
+    assert np.array_equal(computed, expected)
+    assert not np.allclose(computed, without)
 
 
 @pytest.mark.slow
@@ -99,11 +99,11 @@ class TaskOfOptions:
 
 def test_a_pipeline_takes_them_under_the_name_of_its_step():
     model = make_pipeline(StandardScaler(), LogisticRegression()).fit(*MEMBERS)
-    given = prepare(
+    prepared = prepare(
         model, MEMBERS, NONMEMBERS, fit_params={"logisticregression__sample_weight": WEIGHTS["sample_weight"]}
     )
-    data = given.pool.take(np.arange(50))
-    trained = given.target.can["train"](data, np.random.default_rng(0)).model
+    data = prepared.pool.take(np.arange(50))
+    trained = prepared.target.can["train"](data, np.random.default_rng(0)).model
     alone = make_pipeline(StandardScaler(), LogisticRegression())
     alone.fit(data.x, data.y, logisticregression__sample_weight=weight(data.x))
     assert np.array_equal(trained.predict_proba(data.x), alone.predict_proba(data.x))
@@ -144,8 +144,8 @@ def test_what_fit_cannot_take_is_refused_before_anything_is_trained(fit_params, 
 def test_a_population_has_a_part_of_its_own():
     three = (X[:60], Y[:60]), (X[60:120], Y[60:120]), (X[120:], Y[120:])
     values = tuple(weight(x) for x, _ in three)
-    found = prepare(fitted(), *three, fit_params={"sample_weight": values})
-    assert np.array_equal(found.pool.fit_params.values["sample_weight"], weight(found.pool.x))
+    prepared = prepare(fitted(), *three, fit_params={"sample_weight": values})
+    assert np.array_equal(prepared.pool.fit_params.values["sample_weight"], weight(prepared.pool.x))
     with pytest.raises(gl.InputError, match="members, nonmembers, population"):
         prepare(fitted(), *three, fit_params={"sample_weight": values[:2]})
 
@@ -179,8 +179,8 @@ def test_a_fit_that_needs_more_says_how_to_give_it(tmp_path):
     model = Needing().fit(*MEMBERS, prior=[0.5, 0.5])
     with pytest.raises(gl.InputError, match=r"'prior'.*fit_params="):
         gl.audit(model, MEMBERS, NONMEMBERS, folder=tmp_path / "none", references=2)
-    given = prepare(model, MEMBERS, NONMEMBERS, fit_params={"prior": [0.3, 0.7]})
-    trained = given.target.can["train"](given.pool.take(np.arange(50)), np.random.default_rng(0))
+    prepared = prepare(model, MEMBERS, NONMEMBERS, fit_params={"prior": [0.3, 0.7]})
+    trained = prepared.target.can["train"](prepared.pool.take(np.arange(50)), np.random.default_rng(0))
     assert np.array_equal(trained(X[:2]), [[0.3, 0.7]] * 2)
 
 
@@ -293,7 +293,9 @@ def test_train_is_given_once_and_outputs_what_the_target_does():
 
 def test_without_a_recipe_the_warning_names_an_argument_that_exists():
     bare = gl.function_target(LogisticRegression().fit(*MEMBERS).predict_proba, classes=[0, 1])
-    with warnings.catch_warnings(record=True) as told:
+    with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         gl.audit(bare, MEMBERS, NONMEMBERS, attacks=["loss"], baseline=False)
-    assert any("Pass train=, a function (data, rng) -> model, to gl.audit" in str(one.message) for one in told)
+    assert any(
+        "Pass train=, a function (data, rng) -> model, to gl.audit" in str(warning.message) for warning in caught
+    )

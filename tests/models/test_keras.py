@@ -62,11 +62,11 @@ def test_a_reference_has_new_parameters_its_own_seed_and_the_epochs_of_the_targe
     assert recipe == KerasFit(epochs=4, steps=4)
     generator = keras.src.backend.common.global_state.get_global_attribute("global_random_seed")
     data = gl.Data(*MEMBERS)
-    one, same, other = (recipe(model, data, np.random.default_rng(seed)) for seed in (0, 0, 1))
-    assert all(map(np.array_equal, one.get_weights(), same.get_weights()))
-    assert not np.allclose(one.get_weights()[0], other.get_weights()[0])
-    assert one.history.params["steps"] == 4
-    assert len(one.history.epoch) == 4
+    first, same, other = (recipe(model, data, np.random.default_rng(seed)) for seed in (0, 0, 1))
+    assert all(map(np.array_equal, first.get_weights(), same.get_weights()))
+    assert not np.allclose(first.get_weights()[0], other.get_weights()[0])
+    assert first.history.params["steps"] == 4
+    assert len(first.history.epoch) == 4
     assert all(map(np.array_equal, model.get_weights(), weights))
     assert keras.src.backend.common.global_state.get_global_attribute("global_random_seed") == generator
 

@@ -56,13 +56,13 @@ def test_other_attacks_say_why_not(voting, sides):
 
 def test_answers_are_one_column_per_class(voting, sides):
     target = as_target(voting)
-    said = answers(target.predict, sides[1][0], 3, target.scale)
+    outputs = answers(target.predict, sides[1][0], 3, target.scale)
     assert target.scale == Labels()
-    assert (target.classes[said.argmax(axis=1)] == voting.predict(sides[1][0])).all()
+    assert (target.classes[outputs.argmax(axis=1)] == voting.predict(sides[1][0])).all()
     with pytest.raises(InputError, match="1 of 2 outputs are not exactly one class"):
         Labels().check(np.array([[1.0, 0.0], [0.7, 0.3]]))
     with pytest.raises(InputError, match="only labels"):
-        Labels().hinge(said, np.zeros(len(said), dtype=int))
+        Labels().hinge(outputs, np.zeros(len(outputs), dtype=int))
 
 
 def test_a_reference_that_misses_a_class_answers_with_the_others(sides):
@@ -80,8 +80,8 @@ def test_a_reference_that_misses_a_class_answers_with_the_others(sides):
     target = as_target(Silent().fit(x, y))
     assert target.scale == Labels()
     kept = y != "b"
-    said = target.can["train"](gl.Data(x[kept], y[kept]), np.random.default_rng(0))(x)
-    assert not said[:, 1].any()
+    outputs = target.can["train"](gl.Data(x[kept], y[kept]), np.random.default_rng(0))(x)
+    assert not outputs[:, 1].any()
 
 
 def test_a_function_tells_labels(voting, sides):
@@ -106,7 +106,7 @@ def test_copies_that_cannot_be_read_are_reported_before_the_long_work(sides):
         def get_params(self, deep=True):
             return {}
 
-        def set_params(self, **given):
+        def set_params(self, **options):
             return self
 
         def fit(self, x, y):

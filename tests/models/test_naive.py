@@ -32,11 +32,11 @@ def test_references_are_those_of_the_plain_recipe(data):
         gl.torch_target(network(), train=train, attacker=who)
         for train, who in ((DEFENDED, "adaptive"), (DEFENDED, "naive"), (FIT, "adaptive"))
     )
-    said = [one.can["train"](data, np.random.default_rng(3))(data.x) for one in (adaptive, naive, plain)]
-    assert np.array_equal(said[1], said[2])
-    assert not np.array_equal(said[0], said[1])
+    outputs = [target.can["train"](data, np.random.default_rng(3))(data.x) for target in (adaptive, naive, plain)]
+    assert np.array_equal(outputs[1], outputs[2])
+    assert not np.array_equal(outputs[0], outputs[1])
     assert len({adaptive.recipe, naive.recipe, plain.recipe}) == 3
-    assert [one.training.attacker for one in (adaptive, naive)] == ["adaptive", "naive"]
+    assert [target.training.attacker for target in (adaptive, naive)] == ["adaptive", "naive"]
     assert naive.training.recipe == adaptive.training.recipe == written(DEFENDED)
 
 
@@ -64,7 +64,7 @@ def test_private_training_without_noise_and_clipping_is_plain_descent(data):
     """By hand: the mean gradient over Poisson batches, divided by their expected size."""
     recipe = gl.defences.DpSgd(noise=2.0, clip=0.1, rate=0.5, epochs=2, learning_rate=0.3)
     start = network()
-    found = recipe.plain()(start, data, np.random.default_rng(5))
+    trained = recipe.plain()(start, data, np.random.default_rng(5))
     rng = np.random.default_rng(5)
     torch.manual_seed(int(rng.integers(2**63)))
     module = fresh(start)
@@ -76,27 +76,27 @@ def test_private_training_without_noise_and_clipping_is_plain_descent(data):
         with torch.no_grad():
             for parameter in module.parameters():
                 parameter -= 0.3 * parameter.grad
-    for a, b in zip(found.parameters(), module.parameters(), strict=True):
+    for a, b in zip(trained.parameters(), module.parameters(), strict=True):
         assert torch.allclose(a, b, atol=1e-5)
 
 
 def test_the_training_of_a_defence_is_described():
-    found = training_of(gl.defences.DpSgd(noise=0.5, rate=0.1, epochs=3), "naive")
-    assert (found.noise, found.rate, found.steps, found.tried) == (0.5, 0.1, 30, None)
-    assert attacker_phrase(found) == "naive attacker, who does not know of the defence"
-    assert privacy_guarantee(found) == "noise 0.5; its ε takes the extra dp"
+    training = training_of(gl.defences.DpSgd(noise=0.5, rate=0.1, epochs=3), "naive")
+    assert (training.noise, training.rate, training.steps, training.tried) == (0.5, 0.1, 30, None)
+    assert attacker_phrase(training) == "naive attacker, who does not know of the defence"
+    assert privacy_guarantee(training) == "noise 0.5; its ε takes the extra dp"
     searched = training_of(gl.defences.Searched(gl.defences.DpSgd(noise=0.0), tried=8))
     assert privacy_guarantee(searched) == "no noise, so no ε is guaranteed"
-    told = privacy_guarantee(replace(searched, noise=1.0, epsilon=3.21, delta=1e-5))
-    assert told == "ε = 3.21 at δ = 1.0e-05: ε of one run; the search for it was not counted (8 trainings)"
-    assert "search" not in privacy_guarantee(replace(found, epsilon=3.21, delta=1e-5))
+    text = privacy_guarantee(replace(searched, noise=1.0, epsilon=3.21, delta=1e-5))
+    assert text == "ε = 3.21 at δ = 1.0e-05: ε of one run; the search for it was not counted (8 trainings)"
+    assert "search" not in privacy_guarantee(replace(training, epsilon=3.21, delta=1e-5))
     assert privacy_guarantee(training_of(gl.defences.Searched(gl.defences.Fit(), tried=3))) == "chosen from 3 trainings"
     assert privacy_guarantee(training_of(gl.defences.Fit())) == privacy_guarantee(None) == attacker_phrase(None) == ""
 
 
 def test_what_cannot_be_naive_is_refused():
-    for train, said in ((lambda data, rng: network(), "without the defence"), (None, "Pass train=")):
-        with pytest.raises(InputError, match=said):
+    for train, message in ((lambda data, rng: network(), "without the defence"), (None, "Pass train=")):
+        with pytest.raises(InputError, match=message):
             gl.torch_target(network(), train=train, attacker="naive")
     with pytest.raises(ValueError, match="'adaptive' or 'naive'"):
         gl.torch_target(network(), train=FIT, attacker="both")

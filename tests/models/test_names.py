@@ -106,10 +106,10 @@ def test_a_torch_target_is_trained_with_its_recipe():
     )
     labels = np.array(["no", "yes"])[Y]
     before = torch.get_rng_state()
-    one, same, other = (gl.models.train_target(target, (X, labels), seed=seed).predict(X) for seed in (0, 0, 1))
-    assert np.array_equal(one, same)
-    assert not np.array_equal(one, other)
-    assert (one.argmax(axis=1) == Y).mean() > 0.65
+    first, same, other = (gl.models.train_target(target, (X, labels), seed=seed).predict(X) for seed in (0, 0, 1))
+    assert np.array_equal(first, same)
+    assert not np.array_equal(first, other)
+    assert (first.argmax(axis=1) == Y).mean() > 0.65
     assert torch.equal(torch.get_rng_state(), before)
     with pytest.raises(gl.InputError, match="cannot be retrained"):
         gl.models.train_target(gl.torch_target(torch.nn.Linear(3, 2)), (X, Y))

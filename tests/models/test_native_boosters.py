@@ -110,11 +110,11 @@ def test_the_seed_and_the_weights_reach_a_reference(train):
     sampled = {"subsample": 0.5, "bagging_freq": 1} if train is lightgbm_booster else {"subsample": 0.5}
     target = as_target(train(objective, LABELS[2], **sampled))
     data = gl.Data(X[:80], LABELS[2][:80])
-    one, two, same = (target.can["train"](data, np.random.default_rng(seed))(X) for seed in (0, 1, 0))
-    assert np.array_equal(one, same)
-    assert not np.array_equal(one, two)
+    first, two, same = (target.can["train"](data, np.random.default_rng(seed))(X) for seed in (0, 1, 0))
+    assert np.array_equal(first, same)
+    assert not np.array_equal(first, two)
     weighted = target.can["train"].weighted(data, np.exp(X[:80, 1]), np.random.default_rng(0))
-    assert not np.allclose(weighted(X), one)
+    assert not np.allclose(weighted(X), first)
 
 
 @pytest.mark.parametrize("train", [xgboost_booster, lightgbm_booster])

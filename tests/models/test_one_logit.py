@@ -24,9 +24,9 @@ def trained(*last, outputs: int = 1):
     optimizer = torch.optim.AdamW(module.parameters(), lr=0.02)
     for _ in range(60):
         optimizer.zero_grad()
-        said = module(x.float())
-        one = torch.nn.functional.binary_cross_entropy_with_logits(said[:, 0], y.float()) if outputs == 1 else None
-        (torch.nn.functional.cross_entropy(said, y) if one is None else one).backward()
+        loaded = module(x.float())
+        loss = torch.nn.functional.binary_cross_entropy_with_logits(loaded[:, 0], y.float()) if outputs == 1 else None
+        (torch.nn.functional.cross_entropy(loaded, y) if loss is None else loss).backward()
         optimizer.step()
     return torch.nn.Sequential(*module, *last)
 
@@ -52,11 +52,11 @@ def test_the_two_logits_have_the_gradients_of_the_one():
     module, (x, y) = trained(), (torch.as_tensor(part) for part in halves(20, 2))
     module.zero_grad()
     torch.nn.functional.cross_entropy(TwoLogits(module)(x.float()), y).backward()
-    ours = [part.grad.clone() for part in module.parameters()]
+    gradients = [part.grad.clone() for part in module.parameters()]
     module.zero_grad()
     torch.nn.functional.binary_cross_entropy_with_logits(module(x.float())[:, 0], y.float()).backward()
-    for one, part in zip(ours, module.parameters(), strict=True):
-        torch.testing.assert_close(one, part.grad)
+    for gradient, part in zip(gradients, module.parameters(), strict=True):
+        torch.testing.assert_close(gradient, part.grad)
 
 
 @pytest.mark.slow

@@ -74,17 +74,17 @@ def test_the_command_line_audits_a_file(sides, tmp_path):
     path, names = written(forest(sides), sides[0][0], tmp_path / "m.onnx"), [f"x{i}" for i in range(5)]
     for side, (x, y) in zip(("in", "out"), sides, strict=True):
         pd.DataFrame(x, columns=names).assign(kind=y).to_csv(tmp_path / f"{side}.csv", index=False)
-    told = ["--members", str(tmp_path / "in.csv"), "--nonmembers", str(tmp_path / "out.csv"), "--label", "kind"]
+    options = ["--members", str(tmp_path / "in.csv"), "--nonmembers", str(tmp_path / "out.csv"), "--label", "kind"]
     more = ["--attack", "loss", "--no-baseline", "--out", str(tmp_path / "audit")]
-    done = CliRunner().invoke(main, ["audit", "--model", str(path), *told, *more])
+    done = CliRunner().invoke(main, ["audit", "--model", str(path), *options, *more])
     assert done.exit_code == 0, done.output
     assert "Note: guestlist cannot train reference models, because m.onnx has no training recipe" in done.output
     assert "references=0 (--references 0) to silence" in done.output
-    some = CliRunner().invoke(main, ["audit", "--model", str(path), *told, "--references", "4", *more])
+    some = CliRunner().invoke(main, ["audit", "--model", str(path), *options, "--references", "4", *more])
     assert some.exit_code == 2
     assert "Pass train=, a function (data, rng) -> model, to gl.audit in Python" in some.output
     wrong = CliRunner().invoke(
-        main, ["audit", "--model", str(path), *told, "--scale", "logits", "--out", str(tmp_path / "b")]
+        main, ["audit", "--model", str(path), *options, "--scale", "logits", "--out", str(tmp_path / "b")]
     )
     assert wrong.exit_code == 2
     assert "they are probabilities, not logits" in wrong.output
@@ -149,8 +149,8 @@ def test_logits_values_and_one_output(tmp_path):
     path, weights = graph(tmp_path / "value.onnx", "", 1)
     assert gl.onnx_target(path).scale.name == "values"
     np.testing.assert_allclose(gl.onnx_target(path).predict(x), x @ weights, atol=1e-4)
-    one = gl.onnx_target(path, classes=["no", "yes"])
-    np.testing.assert_allclose(one.predict(x), np.hstack([np.zeros((30, 1)), x @ weights]), atol=1e-4)
+    single = gl.onnx_target(path, classes=["no", "yes"])
+    np.testing.assert_allclose(single.predict(x), np.hstack([np.zeros((30, 1)), x @ weights]), atol=1e-4)
     path, _ = graph(tmp_path / "sigmoid.onnx", "Sigmoid", 1)
     assert np.allclose(gl.onnx_target(path, classes=[0, 1], scale="probabilities").predict(x).sum(axis=1), 1)
 
@@ -213,8 +213,8 @@ def test_classes_are_named_on_the_command_line(sides, tables, tmp_path):
     named = [part for name in "abc" for part in ("--class", name)]
     assert CliRunner().invoke(main, [*run, *named]).exit_code == 0
     assert gl.read_results(tmp_path / "audit").attacks["auc"].iloc[0] > 0.55
-    more = CliRunner().invoke(main, ["collect", str(tmp_path / "audit"), "--attack", "confidence"])
-    assert more.exit_code == 0, more.output  # the folder knows them
+    computed = CliRunner().invoke(main, ["collect", str(tmp_path / "audit"), "--attack", "confidence"])
+    assert computed.exit_code == 0, computed.output  # the folder knows them
     other = CliRunner().invoke(main, ["audit", "--model", "m.skops", *tables, *named])
     assert other.exit_code == 2
     assert "--class: only used with a model in an .onnx file" in other.stderr

@@ -40,8 +40,8 @@ def said_of(labels=("bad", "good"), prefix="p_", rows=12):
 def test_a_text_that_fits_the_pattern_is_no_answer(tmp_path):
     table = said_of(("<=50K", ">50K"), ".pred_").assign(**{".pred_class": ">50K"})
     for labelled in (True, False):
-        found = read_predictions(written(table, tmp_path / "a.csv"), answer=".pred_{}", labelled=labelled)
-        assert found.classes.tolist() == ["<=50K", ">50K"]
+        predictions = read_predictions(written(table, tmp_path / "a.csv"), answer=".pred_{}", labelled=labelled)
+        assert predictions.classes.tolist() == ["<=50K", ">50K"]
     named = table.assign(label="class")
     with pytest.raises(InputError, match=r"not numbers: \.pred_class"):
         read_predictions(written(named, tmp_path / "b.csv"), answer=".pred_{}")
@@ -74,8 +74,8 @@ def test_one_column_of_two_is_reported_with_its_option(tmp_path):
 
 def test_the_logit_of_one_of_two_classes(tmp_path):
     table = said_of(("0", "1"), "z_").drop(columns="z_0")
-    found = read_predictions(written(table, tmp_path / "a.csv"), answer="z_1", scale="logits")
-    assert np.allclose(found.answers, np.column_stack([np.zeros(12), table["z_1"]]))
+    predictions = read_predictions(written(table, tmp_path / "a.csv"), answer="z_1", scale="logits")
+    assert np.allclose(predictions.answers, np.column_stack([np.zeros(12), table["z_1"]]))
 
 
 def test_percentages_are_reported(tmp_path):
@@ -98,15 +98,15 @@ def test_files_and_arrays_without_records(tmp_path):
 @pytest.mark.parametrize("name", ["prob_yes", "score"])
 def test_without_labels_the_positive_class_may_have_any_name(people, tmp_path, positive, name):
     path = written(people.drop(columns="y_true").rename(columns={"prob_yes": name}), tmp_path / "a.csv")
-    found = read_predictions(path, member="is_train", answer=name, positive=positive, labelled=False)
-    assert found.classes.tolist() == (["no", "yes"] if positive is None else [f"not {positive}", positive])
-    assert np.allclose(found.answers[:, 1], people["prob_yes"])
+    predictions = read_predictions(path, member="is_train", answer=name, positive=positive, labelled=False)
+    assert predictions.classes.tolist() == (["no", "yes"] if positive is None else [f"not {positive}", positive])
+    assert np.allclose(predictions.answers[:, 1], people["prob_yes"])
 
 
 def test_tables_as_r_writes_them(people, tmp_path):
     """``write.table`` has blanks, quotes around texts, and names of rows without a name for their column."""
     head = " ".join(f'"{name}"' for name in people)
-    rows = [f'"{one.y_true}" {one.is_train} {one.prob_yes}' for one in people.itertuples()]
+    rows = [f'"{row.y_true}" {row.is_train} {row.prob_yes}' for row in people.itertuples()]
     for path, lines in {
         "named.csv": [f'"{k + 1}" {row}' for k, row in enumerate(rows)],
         "bare.csv": rows,

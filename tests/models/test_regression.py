@@ -81,16 +81,16 @@ def test_least_squares_residuals_and_leverages(tmp_path):
 def test_the_auc_of_the_loss_is_that_of_the_leverage():
     """With p parameters and n members, residuals have variances 1 - p / n inside, 1 + p / (n - p - 1) outside: the AUC of
     two normals of one mean ranked by their size is (2 / pi) arctan of the ratio of their deviations."""
-    n, p, found = 60, 20, []
+    n, p, residuals = 60, 20, []
     rng = np.random.default_rng(0)
     for _ in range(60):
         x = rng.normal(size=(2 * n, p))
         y = rng.normal(size=2 * n)
         residual = y - LinearRegression(fit_intercept=False).fit(x[:n], y[:n]).predict(x)
         inside, outside = np.abs(residual[:n]), np.abs(residual[n:])
-        found.append((inside[:, None] < outside[None]).mean())
+        residuals.append((inside[:, None] < outside[None]).mean())
     ratio = np.sqrt((1 + p / (n - p - 1)) / (1 - p / n))
-    assert np.mean(found) == pytest.approx(2 / np.pi * np.arctan(ratio), abs=0.01)
+    assert np.mean(residuals) == pytest.approx(2 / np.pi * np.arctan(ratio), abs=0.01)
 
 
 @pytest.mark.slow
@@ -169,8 +169,8 @@ def test_training_a_linear_module_on_the_squared_loss_is_least_squares():
     fit = gl.defences.Fit(epochs=300, batch_size=len(y), learning_rate=0.1, optimizer="sgd", loss="squared")
     module = fit(gl.defences.mlp(4, 1, hidden=()).double(), gl.Data(x, y), np.random.default_rng(0))
     with torch.no_grad():
-        found = module(torch.as_tensor(x)).numpy()[:, 0]
-    np.testing.assert_allclose(found, LinearRegression().fit(x, y).predict(x), atol=1e-6)
+        outputs = module(torch.as_tensor(x)).numpy()[:, 0]
+    np.testing.assert_allclose(outputs, LinearRegression().fit(x, y).predict(x), atol=1e-6)
 
 
 @pytest.mark.slow
@@ -216,10 +216,10 @@ def test_leaves_of_regression_trees(forest, diabetes):
 
 @pytest.mark.slow
 def test_an_audit_of_a_regressor_is_resumed_and_grows(forest, diabetes, tmp_path):
-    whole = quiet(forest, *diabetes, references=6, folder=tmp_path / "a", attacks=ATTACKS)
+    results = quiet(forest, *diabetes, references=6, folder=tmp_path / "a", attacks=ATTACKS)
     quiet(forest, *diabetes, references=4, folder=tmp_path / "b", attacks=ATTACKS)
     grown = quiet(forest, *diabetes, references=6, folder=tmp_path / "b", attacks=ATTACKS)
-    assert grown.document()["outcomes"] == whole.document()["outcomes"]
+    assert grown.document()["outcomes"] == results.document()["outcomes"]
     other = RandomForestRegressor(20, random_state=1).fit(*diabetes[0])
     with pytest.raises(gl.AuditError, match="different fitted model"):
         quiet(other, *diabetes, references=4, folder=tmp_path / "b")
@@ -230,8 +230,8 @@ def test_an_audit_of_a_regressor_is_resumed_and_grows(forest, diabetes, tmp_path
 def test_one_and_two_jobs_give_the_same_numbers(forest, diabetes):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", gl.AuditWarning)
-        one, two = (gl.audit(forest, *diabetes, references=4, jobs=jobs) for jobs in (1, 2))
-    assert one.document() == two.document()
+        here, two = (gl.audit(forest, *diabetes, references=4, jobs=jobs) for jobs in (1, 2))
+    assert here.document() == two.document()
 
 
 @pytest.mark.slow
@@ -311,20 +311,20 @@ def test_attacks_that_need_classes_say_so(name, forest, diabetes):
 
 
 @pytest.mark.parametrize(
-    ("plan", "told"),
+    ("plan", "message"),
     [
         (gl.evidence.Perturbed(), "needs a classifier"),
         (gl.evidence.FullAnswers(), "needs a classifier"),
         (gl.evidence.WhiteBox(), "torch target"),
     ],
 )
-def test_evidence_that_needs_classes_says_so(plan, told, forest, diabetes):
-    with pytest.raises(InputError, match=told):
+def test_evidence_that_needs_classes_says_so(plan, message, forest, diabetes):
+    with pytest.raises(InputError, match=message):
         quiet(forest, *diabetes, references=4, evidence=[plan])
 
 
 @pytest.mark.parametrize(
-    ("spoil", "told"),
+    ("spoil", "message"),
     [
         (lambda y: np.where(np.arange(len(y)) == 3, np.nan, y), "1 records without a label, first in row 3"),
         (lambda y: np.where(np.arange(len(y)) == 3, np.inf, y), "1 infinite labels, first in row 3"),
@@ -332,9 +332,9 @@ def test_evidence_that_needs_classes_says_so(plan, told, forest, diabetes):
         (lambda y: np.column_stack([y, y]), "one label per record"),
     ],
 )
-def test_wrong_values_are_reported(spoil, told, forest, diabetes):
+def test_wrong_values_are_reported(spoil, message, forest, diabetes):
     (x, y), members = diabetes[1], diabetes[0]
-    with pytest.raises(InputError, match=told):
+    with pytest.raises(InputError, match=message):
         quiet(forest, members, (x, spoil(y)), references=4)
 
 

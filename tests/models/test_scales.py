@@ -15,9 +15,9 @@ P /= P.sum(axis=1, keepdims=True)
 PREDICTED, TRUE = RNG.normal(size=(40, 1)), RNG.normal(size=40)
 
 
-def same(one, other):
-    assert one.keys() == other.keys()
-    assert all(np.array_equal(one[name], other[name]) for name in one)
+def same(first, other):
+    assert first.keys() == other.keys()
+    assert all(np.array_equal(first[name], other[name]) for name in first)
 
 
 def test_signals_are_those_of_the_scale():
@@ -50,17 +50,17 @@ def test_what_is_taught_sums_to_one_or_is_the_value():
 
 def test_signals_of_values():
     scale = gl.models.Values().resolved(PREDICTED, TRUE)
-    found, residual = scale.signals(PREDICTED, TRUE), TRUE - PREDICTED[:, 0]
-    np.testing.assert_array_equal(found["residual"], residual)
-    np.testing.assert_allclose(found["loss"], residual**2)
+    signals, residual = scale.signals(PREDICTED, TRUE), TRUE - PREDICTED[:, 0]
+    np.testing.assert_array_equal(signals["residual"], residual)
+    np.testing.assert_allclose(signals["loss"], residual**2)
     order = np.argsort(np.abs(residual))
-    assert (np.diff(found["margin"][order]) <= 0).all()  # falls with the size of the residual, whatever its sign
+    assert (np.diff(signals["margin"][order]) <= 0).all()  # falls with the size of the residual, whatever its sign
 
 
 def test_the_unit_of_the_values_does_not_matter():
     """Metres or millimetres: margins differ by a constant, which no attack sees."""
-    one, other = (gl.models.Values().resolved(PREDICTED * unit, TRUE * unit) for unit in (1.0, 1000.0))
-    shift = one.hinge(PREDICTED, TRUE) - other.hinge(PREDICTED * 1000, TRUE * 1000)
+    first, other = (gl.models.Values().resolved(PREDICTED * unit, TRUE * unit) for unit in (1.0, 1000.0))
+    shift = first.hinge(PREDICTED, TRUE) - other.hinge(PREDICTED * 1000, TRUE * 1000)
     np.testing.assert_allclose(shift, shift[0], rtol=1e-9)
 
 
@@ -87,7 +87,7 @@ def test_a_scale_is_its_name_or_itself():
 
 
 @pytest.mark.parametrize(
-    ("scale", "answers", "told"),
+    ("scale", "answers", "message"),
     [
         (gl.models.Probabilities(), [[0.5, 0.6]], "are not probabilities"),
         (gl.models.Probabilities(), [[1.5, -0.5]], "are not probabilities"),
@@ -97,8 +97,8 @@ def test_a_scale_is_its_name_or_itself():
         (gl.models.Values(), [[np.inf]], "infinite values"),
     ],
 )
-def test_answers_that_cannot_be_are_refused(scale, answers, told):
-    with pytest.raises(InputError, match=told):
+def test_answers_that_cannot_be_are_refused(scale, answers, message):
+    with pytest.raises(InputError, match=message):
         scale.check(np.array(answers))
 
 
@@ -120,23 +120,23 @@ def test_capabilities_are_looked_up_by_name(tree, blobs):
         plain.needs("train")
     with pytest.raises(ValueError, match="Expected capabilities among train, distil"):
         gl.Target(lambda x: x, [0, 1], can={"fly": len})
-    told = gl.Target(lambda x: x, [0, 1], name="it", cannot={"train": "it is a service"})
+    service = gl.Target(lambda x: x, [0, 1], name="it", cannot={"train": "it is a service"})
     with pytest.raises(InputError, match="it has no training recipe: it is a service"):
-        told.needs("train")
+        service.needs("train")
 
 
 def test_layers_of_a_module(blobs):
     torch = pytest.importorskip("torch")
     x = blobs[0][0]
     module = gl.defences.mlp(5, 3, hidden=(8, 6)).train()
-    found = gl.torch_target(module).needs("layers")(x)
+    outputs = gl.torch_target(module).needs("layers")(x)
     assert module.training
     with torch.no_grad():
         batch = torch.as_tensor(x, dtype=torch.float32)
         first, last = module[:2](batch), module[:4](batch)
-    assert list(found) == ["first", "last_hidden"]
-    np.testing.assert_allclose(found["first"], first.numpy(), rtol=1e-5)
-    np.testing.assert_allclose(found["last_hidden"], last.numpy(), rtol=1e-5)
+    assert list(outputs) == ["first", "last_hidden"]
+    np.testing.assert_allclose(outputs["first"], first.numpy(), rtol=1e-5)
+    np.testing.assert_allclose(outputs["last_hidden"], last.numpy(), rtol=1e-5)
     assert gl.torch_target(gl.defences.mlp(5, 3, hidden=())).needs("layers")(x) == {}
     image = gl.torch_target(gl.defences.cnn(10, 3, filters=(4,))).needs("layers")(np.zeros((7, 1, 10, 10)))
     assert image["last_hidden"].shape == (7, 4 * 4 * 4)
@@ -149,10 +149,10 @@ def test_signals_of_many_classes_are_computed_in_blocks_and_are_the_same(monkeyp
     logits, labels = rng.normal(size=(50, 7)) * 3, rng.integers(0, 7, 50)
     scale = as_scale(name)
     answers = logits if name == "logits" else scale.soft(np.exp(logits))
-    whole, log_p = scale.signals(answers, labels), scale.log_probabilities(answers)
+    signals, log_p = scale.signals(answers, labels), scale.log_probabilities(answers)
     monkeypatch.setattr("guestlist.models.scales.CELLS_AT_ONCE", 20)
     for signal, values in scale.signals(answers, labels).items():
-        np.testing.assert_array_equal(values, whole[signal])
+        np.testing.assert_array_equal(values, signals[signal])
         if name == "logits":
             np.testing.assert_array_equal(values, SIGNALS[signal](logits, labels))
     np.testing.assert_array_equal(scale.log_probabilities(answers), log_p)

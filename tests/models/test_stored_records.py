@@ -76,8 +76,8 @@ def estimator(name: str, kind: type):
             settings["estimators"] = [("svm", svm.SVC())]
     model = kind(**settings)
     fewer = {"n_estimators": 3, "n_init": 1, "cv": 3, "random_state": 0}
-    own = model.get_params(deep=False)
-    return model.set_params(**{key: value for key, value in fewer.items() if key in own and name not in SETTINGS})
+    params = model.get_params(deep=False)
+    return model.set_params(**{key: value for key, value in fewer.items() if key in params and name not in SETTINGS})
 
 
 class Writer(pickle.Pickler):
@@ -142,8 +142,8 @@ def test_every_estimator_that_stores_rows_is_reported_and_no_other(name, kind):
         expected = rows_in_pickle(model, *as_seen_inside(name, model, x))
         if name in CENTRES:
             expected |= rows_among_centres(model, x)
-        found = gl.scan(model, (x, y))
-    assert positions(found.row_ids) == expected
+        scan = gl.scan(model, (x, y))
+    assert positions(scan.row_ids) == expected
 
 
 def test_the_search_of_pickles_finds_rows_in_many_types_of_model():
@@ -160,15 +160,15 @@ def test_the_search_of_pickles_finds_rows_in_many_types_of_model():
 )
 def test_members_are_found_behind_the_steps_of_a_pipeline_and_in_search_trees(last, path):
     scaler = preprocessing.StandardScaler()
-    found = gl.scan(make_pipeline(scaler, preprocessing.QuantileTransformer(n_quantiles=9), last).fit(X, Y), (X, Y))
-    assert found.table["path"].tolist() == [f"named_steps.{type(last).__name__.lower()}.{path}"]
-    assert len(found.ids) == RECORDS
+    scan = gl.scan(make_pipeline(scaler, preprocessing.QuantileTransformer(n_quantiles=9), last).fit(X, Y), (X, Y))
+    assert scan.table["path"].tolist() == [f"named_steps.{type(last).__name__.lower()}.{path}"]
+    assert len(scan.ids) == RECORDS
 
 
 def test_only_stored_members_are_found():
-    found = gl.scan(neighbors.KNeighborsClassifier().fit(X[:10], Y[:10]), (X, Y))
-    assert positions(found.ids) == set(range(10))
-    row = found.table.iloc[0]
+    scan = gl.scan(neighbors.KNeighborsClassifier().fit(X[:10], Y[:10]), (X, Y))
+    assert positions(scan.ids) == set(range(10))
+    row = scan.table.iloc[0]
     assert (row["stored"], row["matched"], row["members"], row["share"]) == (10, 10, 10, 0.25)
     assert not gl.scan(neighbors.KNeighborsClassifier().fit(X[:10], Y[:10]), (X[10:], Y[10:])).parts
 
@@ -256,10 +256,10 @@ def test_values_that_one_member_has_are_found_in_encoders_and_vocabularies():
     )
     features = TABLE.drop(columns="label")
     model = make_pipeline(columns, linear_model.LogisticRegression()).fit(features, Y)
-    found = gl.scan(model, TABLE, label="label")
-    assert found.table[["holds", "matched", "members"]].to_numpy().tolist() == [["values", 1, 1], ["values", 1, 1]]
-    assert positions(found.ids) == {RECORDS - 2}
-    assert found.row_ids == ()
+    scan = gl.scan(model, TABLE, label="label")
+    assert scan.table[["holds", "matched", "members"]].to_numpy().tolist() == [["values", 1, 1], ["values", 1, 1]]
+    assert positions(scan.ids) == {RECORDS - 2}
+    assert scan.row_ids == ()
 
 
 def test_values_that_the_developer_listed_are_not_reported():
@@ -272,8 +272,8 @@ def test_values_that_the_developer_listed_are_not_reported():
 
 def test_tables_with_text_are_compared_row_by_row():
     kept = {"table": TABLE.drop(columns=["label", "note"]).head(7)}
-    found = gl.scan(kept, TABLE.drop(columns="note"), label="label")
-    assert positions(found.row_ids) == set(range(7))
+    scan = gl.scan(kept, TABLE.drop(columns="note"), label="label")
+    assert positions(scan.row_ids) == set(range(7))
 
 
 def test_sparse_rows_are_found_after_a_vectoriser():
@@ -281,8 +281,8 @@ def test_sparse_rows_are_found_after_a_vectoriser():
     model = make_pipeline(
         feature_extraction.text.TfidfVectorizer(), neighbors.KNeighborsClassifier(metric="cosine", algorithm="brute")
     ).fit(texts, Y)
-    found = gl.scan(model, (texts, Y))
-    assert found.table[["holds", "members"]].to_numpy().tolist()[-1] == ["rows", RECORDS]
+    scan = gl.scan(model, (texts, Y))
+    assert scan.table[["holds", "members"]].to_numpy().tolist()[-1] == ["rows", RECORDS]
 
 
 # --- audits ---

@@ -96,6 +96,6 @@ def test_torch_is_loaded_only_with_a_module():
 
 def test_the_users_module_is_left_as_it_was_and_double_precision_is_kept(blobs):
     module = torch.nn.Sequential(torch.nn.Linear(5, 3), torch.nn.Dropout(0.5)).double().train()
-    found = gl.torch_target(module, classes=[0, 1, 2]).predict(blobs[0][0].astype(int))
+    outputs = gl.torch_target(module, classes=[0, 1, 2]).predict(blobs[0][0].astype(int))
     assert module.training
-    assert found.shape == (240, 3)
+    assert outputs.shape == (240, 3)

@@ -40,37 +40,37 @@ def walked(tree, x):
 def test_forests_count_the_members_of_each_class_in_each_leaf(model, blobs):
     (x, y), (other, _) = blobs
     model.fit(x, y)
-    found = leaves_of(model, x)
+    leaves = leaves_of(model, x)
     for t, tree in enumerate(getattr(model, "estimators_", [model])):
         leaf = walked(tree.tree_, x)
-        np.testing.assert_array_equal(found.leaf[:, t], leaf)
+        np.testing.assert_array_equal(leaves.leaf[:, t], leaf)
         for node in np.unique(leaf):
-            np.testing.assert_allclose(found.held[t][node], np.bincount(y[leaf == node], minlength=3))
-        assert found.held[t].sum() == pytest.approx(len(y))
+            np.testing.assert_allclose(leaves.held[t][node], np.bincount(y[leaf == node], minlength=3))
+        assert leaves.held[t].sum() == pytest.approx(len(y))
         np.testing.assert_array_equal(leaves_of(model, other).leaf[:, t], walked(tree.tree_, other))
 
 
 def test_a_bootstrap_counts_each_record_once(blobs):
     x, y = blobs[0]
     model = RandomForestClassifier(5, random_state=0).fit(x, y)
-    found = leaves_of(model, x)
+    leaves = leaves_of(model, x)
     for t, drawn in enumerate(model.estimators_samples_):
         distinct = np.unique(drawn)
-        assert found.held[t].sum() == pytest.approx(len(distinct))
-        counts = np.bincount(found.leaf[distinct, t], minlength=len(found.held[t]))
-        np.testing.assert_allclose(found.held[t].sum(axis=1), counts)
+        assert leaves.held[t].sum() == pytest.approx(len(distinct))
+        counts = np.bincount(leaves.leaf[distinct, t], minlength=len(leaves.held[t]))
+        np.testing.assert_allclose(leaves.held[t].sum(axis=1), counts)
 
 
 @pytest.mark.parametrize("classes", [2, 3])
 def test_boosted_trees_count_the_members_in_each_leaf(classes, blobs):
     x, y = blobs[0][0], blobs[0][1] % classes
     model = GradientBoostingClassifier(n_estimators=4, random_state=0).fit(x, y)
-    found = leaves_of(model, x)
+    leaves = leaves_of(model, x)
     trees = model.estimators_.ravel()
-    assert found.leaf.shape == (len(x), len(trees))
+    assert leaves.leaf.shape == (len(x), len(trees))
     for t, tree in enumerate(trees):
-        np.testing.assert_array_equal(found.leaf[:, t], walked(tree.tree_, x))
-    counts_are_those_of_members(found)
+        np.testing.assert_array_equal(leaves.leaf[:, t], walked(tree.tree_, x))
+    counts_are_those_of_members(leaves)
 
 
 def test_histogram_boosting_with_categories_and_missing_values(blobs):
@@ -79,12 +79,12 @@ def test_histogram_boosting_with_categories_and_missing_values(blobs):
     table.loc[::7, "b"] = np.nan
     model = HistGradientBoostingClassifier(max_iter=4, categorical_features="from_dtype", min_samples_leaf=5)
     model.fit(table, y)
-    found = leaves_of(model, table)
-    counts_are_those_of_members(found)
+    leaves = leaves_of(model, table)
+    counts_are_those_of_members(leaves)
     # The leaves are the right ones if what stands in them adds up to what the model says.
     values = [tree.nodes["value"] for round_ in model._predictors for tree in round_]
-    said = np.stack([value[found.leaf[:, t]] for t, value in enumerate(values)], axis=1)
-    total = said.reshape(len(y), -1, 3).sum(axis=1) + model._baseline_prediction
+    outputs = np.stack([value[leaves.leaf[:, t]] for t, value in enumerate(values)], axis=1)
+    total = outputs.reshape(len(y), -1, 3).sum(axis=1) + model._baseline_prediction
     np.testing.assert_allclose(total, model.decision_function(table))
 
 
@@ -93,14 +93,14 @@ def test_lightgbm_counts_the_members_in_each_leaf(settings, blobs):
     lightgbm = pytest.importorskip("lightgbm")
     x, y = blobs[0]
     model = lightgbm.LGBMClassifier(n_estimators=4, n_jobs=1, verbose=-1, **settings).fit(x, y)
-    found = leaves_of(model, x)
-    assert found.leaf.shape == (len(x), 3 if "min_child_samples" in settings else 12)  # it stops where nothing splits
+    leaves = leaves_of(model, x)
+    assert leaves.leaf.shape == (len(x), 3 if "min_child_samples" in settings else 12)  # it stops where nothing splits
     if "subsample" not in settings:
-        counts_are_those_of_members(found)
+        counts_are_those_of_members(leaves)
         return
-    for t, held in enumerate(found.held):
+    for t, held in enumerate(leaves.held):
         assert 80 < held.sum() < 160
-        assert (held <= np.bincount(found.leaf[:, t], minlength=len(held))).all()
+        assert (held <= np.bincount(leaves.leaf[:, t], minlength=len(held))).all()
 
 
 @pytest.mark.parametrize("classes", [2, 3])
@@ -109,19 +109,19 @@ def test_the_covers_of_xgboost_are_sums_of_the_members_curvatures(classes, side_
     xgboost = pytest.importorskip("xgboost")
     x, y = blobs[0][0], blobs[0][1] % classes
     model = xgboost.XGBClassifier(n_estimators=4, n_jobs=1, num_parallel_tree=side_by_side).fit(x, y)
-    found = leaves_of(model, x)
-    assert found.leaf.shape == (len(x), 4 * side_by_side * (1 if classes == 2 else classes))
-    for t, held in enumerate(found.held):
-        sums = np.bincount(found.leaf[:, t], found.weight[:, t], len(held))
+    leaves = leaves_of(model, x)
+    assert leaves.leaf.shape == (len(x), 4 * side_by_side * (1 if classes == 2 else classes))
+    for t, held in enumerate(leaves.held):
+        sums = np.bincount(leaves.leaf[:, t], leaves.weight[:, t], len(held))
         np.testing.assert_allclose(held, sums, rtol=1e-4, atol=1e-4)
 
 
 def test_covers_that_are_no_such_sums_are_not_read(blobs):
     xgboost = pytest.importorskip("xgboost")
     x, y = blobs[0][0], blobs[0][1] % 2
-    found = leaves_of(xgboost.XGBClassifier(n_estimators=3, n_jobs=1, scale_pos_weight=2.0).fit(x, y), x)
-    assert found.leaf.shape == (len(x), 3)
-    assert found.held is None
+    leaves = leaves_of(xgboost.XGBClassifier(n_estimators=3, n_jobs=1, scale_pos_weight=2.0).fit(x, y), x)
+    assert leaves.leaf.shape == (len(x), 3)
+    assert leaves.held is None
 
 
 def test_a_pipeline_is_asked_as_its_last_step(blobs):
@@ -140,9 +140,9 @@ def test_other_models_have_no_leaves(blobs):
     assert "leaves" not in as_target(xgboost.XGBClassifier(n_estimators=2, booster="dart").fit(*blobs[0])).can
 
 
-def counts_are_those_of_members(found):
-    for t, held in enumerate(found.held):
-        np.testing.assert_array_equal(held, np.bincount(found.leaf[:, t], minlength=len(held)))
+def counts_are_those_of_members(leaves):
+    for t, held in enumerate(leaves.held):
+        np.testing.assert_array_equal(held, np.bincount(leaves.leaf[:, t], minlength=len(held)))
 
 
 def test_columns_with_names_bring_no_warning_and_the_same_leaves(recwarn):

@@ -18,10 +18,10 @@ from guestlist.datasets import local
 
 
 def test_figure_1_is_exact():
-    found = {bound.epsilon: bound for bound in bounds()}
-    assert found[0.1].humphries == pytest.approx(0.04997, abs=5e-6)
-    assert found[1.0].humphries == pytest.approx(0.46212, abs=5e-6)
-    assert found[2.0].humphries == pytest.approx(0.76160, abs=5e-6)
+    by_epsilon = {bound.epsilon: bound for bound in bounds()}
+    assert by_epsilon[0.1].humphries == pytest.approx(0.04997, abs=5e-6)
+    assert by_epsilon[1.0].humphries == pytest.approx(0.46212, abs=5e-6)
+    assert by_epsilon[2.0].humphries == pytest.approx(0.76160, abs=5e-6)
     assert largest_gain() == (pytest.approx(GAIN, abs=1e-6), pytest.approx(GAIN_AT, abs=2e-4))
 
 
@@ -77,8 +77,8 @@ TRIED = (
 
 
 def test_every_table_is_tried():
-    assert {one.table for name in TRIED for one in FIGURES[name]} == {
-        one.table for played in FIGURES.values() for one in played
+    assert {played_game.table for name in TRIED for played_game in FIGURES[name]} == {
+        played_game.table for played in FIGURES.values() for played_game in played
     }
 
 
@@ -90,16 +90,16 @@ def test_every_figure_runs_at_a_small_size(name, small_tables, tmp_path, monkeyp
     pytest.importorskip("opacus")
     monkeypatch.setattr(command, "TABLES", small_tables)
     played = FIGURES[name]
-    if not all(available(one.table) for one in played):
+    if not all(available(played_game.table) for played_game in played):
         pytest.skip(f"the file of {played[0].table} is not there")
     monkeypatch.setattr(results, "FOLDER", tmp_path / "results")
-    smaller = max((one.game.members or 0) // 120 for one in played) or 1
+    smaller = max((played_game.game.members or 0) // 120 for played_game in played) or 1
     options = {"epsilons": (0.1, float("inf")), "epochs": 1, "hidden": (4,), "validation": 100, "smaller": smaller}
     played = played[:2]
     command.run(name, 2, tmp_path / "runs", games=2, **options)
     attacks = 3 if played[0].shadows else 2
     rows = results.read(name)["rows"]
-    assert [row["game"] for row in rows[:: 2 * attacks]] == [one.called for one in played]
+    assert [row["game"] for row in rows[:: 2 * attacks]] == [played_game.called for played_game in played]
     assert len(rows) == len(played) * 2 * attacks
     assert all(-1 <= row[arm][0] <= 1 for row in rows for arm in ("apart", "mixed"))
     made = page.page()
@@ -149,11 +149,14 @@ def test_the_verdict_follows_the_results(difference, agrees):
 
 
 def test_shadow_models_of_the_paper_are_plain():
-    shadows = {name: {(one.shadows, one.shadow_training) for one in played} for name, played in FIGURES.items()}
+    shadows = {
+        name: {(played_game.shadows, played_game.shadow_training) for played_game in played}
+        for name, played in FIGURES.items()
+    }
     plain = [name for name in shadows if name.endswith("_shadow")]
     assert [shadows[name] for name in plain] == [{(5, "plain")}] * 4
     assert shadows["figure2_private"] == {(2, "private")}
-    assert {one.game.members for name in ("figure4", "figure5") for one in FIGURES[name]} == {10_000}
+    assert {played_game.game.members for name in ("figure4", "figure5") for played_game in FIGURES[name]} == {10_000}
 
 
 def test_the_row_of_plain_shadow_models_compares_them_with_private_ones(monkeypatch):

@@ -225,5 +225,5 @@ def test_every_file_that_the_papers_read_has_a_source():
     code = "".join(path.read_text("utf-8") for path in Path(papers.__file__).parent.glob("*/*.py"))
     named = set(re.findall(r'"(\w+\.(?:npz|parquet))"', code))
     without_source = {"meps21.parquet"}  # recoded by a publisher that documents no code
-    own = {"purchase100.npz", "texas100.npz"}  # files of the user
-    assert named - without_source - own == set(SOURCES)
+    user_files = {"purchase100.npz", "texas100.npz"}  # files of the user
+    assert named - without_source - user_files == set(SOURCES)

@@ -17,9 +17,9 @@ def test_the_difference_of_the_bounds_is_ours_and_not_the_printed_one():
 
 
 def test_the_best_gain_is_where_its_derivative_vanishes():
-    *_, most, where, _ = data_dependencies.gains()
+    *_, gains, where, _ = data_dependencies.gains()
     assert where == pytest.approx(np.log(1 + np.sqrt(2)), abs=1e-3)
-    assert most == pytest.approx(3 - 2 * np.sqrt(2), abs=1e-4)
+    assert gains == pytest.approx(3 - 2 * np.sqrt(2), abs=1e-4)
 
 
 @pytest.mark.parametrize("k", [1, 3, 7])
@@ -43,10 +43,10 @@ def test_one_recall_was_copied_from_the_wrong_column():
 
 
 def test_the_text_is_not_the_table():
-    found = hypothesis_tests.errata()
-    assert "0.874 and 0.948" in found[0].found
-    assert "0.968 and 0.822" in found[1].found
-    assert "at most 0.672" in found[2].found
+    rows = hypothesis_tests.errata()
+    assert "0.874 and 0.948" in rows[0].found
+    assert "0.968 and 0.822" in rows[1].found
+    assert "at most 0.672" in rows[2].found
 
 
 def test_one_row_does_not_fit_its_accuracies():
@@ -55,8 +55,8 @@ def test_one_row_does_not_fit_its_accuracies():
 
 
 def test_the_distance_by_probabilities_is_another():
-    one, five = waka.distance(1), waka.distance(5)
-    assert (one.least, one.most, one.swapped) == (pytest.approx(2), pytest.approx(2), 0)
+    nearest, five = waka.distance(1), waka.distance(5)
+    assert (nearest.least, nearest.most, nearest.swapped) == (pytest.approx(2), pytest.approx(2), 0)
     assert five.swapped > 0
     assert five.most > 1.5 * five.least
 

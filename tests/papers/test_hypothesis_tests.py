@@ -49,8 +49,8 @@ def test_every_target_has_its_own_members_and_all_share_the_references(run):
         assert (case.truth.evaluated & ~case.truth.member).sum() == 80
         assert case.view.references == 8
         assert len(case.view.evidence.need("distilled").member) == 8
-        said = open_store(folder / "small" / f"target-{t}").model(0)["loss"]
-        np.testing.assert_array_equal(case.view.target("loss"), said)
+        loss = open_store(folder / "small" / f"target-{t}").model(0)["loss"]
+        np.testing.assert_array_equal(case.view.target("loss"), loss)
     first, second = (dict(zip(c.records["id"], c.view.reference("loss").T, strict=True)) for c in cases)
     assert first.keys() == second.keys()
     assert all((first[i] == second[i]).all() for i in first)
@@ -66,23 +66,25 @@ def test_a_second_run_trains_nothing(run, monkeypatch):
 
 
 def test_overfitted_networks_are_told_by_every_test(run):
-    found = tables.strength("small", run[0])
-    assert np.mean(found.train_accuracy) > np.mean(found.test_accuracy)
-    assert all(np.mean(found.auc[test]) > 0.55 for test in "SPRD")
-    assert set(found.realised_fpr["D"]) == {"0.01", "0.05", "0.1", "0.3"}
+    table = tables.strength("small", run[0])
+    assert np.mean(table.train_accuracy) > np.mean(table.test_accuracy)
+    assert all(np.mean(table.auc[test]) > 0.55 for test in "SPRD")
+    assert set(table.realised_fpr["D"]) == {"0.01", "0.05", "0.1", "0.3"}
 
 
 def test_thresholds_are_quantiles_of_what_each_test_compares_with(run):
     case = run[0][0]
-    found = thresholds.thresholds(case, "SPRDL", 0.3, 3)
-    record = int(np.flatnonzero(~np.isnan(found["L"]) & ~np.isnan(found["R"]) & ~np.isnan(found["D"]))[0])
-    seen = figures.compared(case, record)
-    assert found["S"][record] == pytest.approx(np.quantile(seen["S"], 0.3))
-    assert found["P"][record] == pytest.approx(np.quantile(seen["P"], 0.3))
-    assert found["R"][record] == pytest.approx(np.quantile(seen["R"][:3], 0.3)), "the first models that lack the record"
-    assert found["D"][record] == pytest.approx(np.quantile(seen["D"][:3], 0.3))
+    result = thresholds.thresholds(case, "SPRDL", 0.3, 3)
+    record = int(np.flatnonzero(~np.isnan(result["L"]) & ~np.isnan(result["R"]) & ~np.isnan(result["D"]))[0])
+    comparison = figures.compared(case, record)
+    assert result["S"][record] == pytest.approx(np.quantile(comparison["S"], 0.3))
+    assert result["P"][record] == pytest.approx(np.quantile(comparison["P"], 0.3))
+    assert result["R"][record] == pytest.approx(np.quantile(comparison["R"][:3], 0.3)), (
+        "the first models that lack the record"
+    )
+    assert result["D"][record] == pytest.approx(np.quantile(comparison["D"][:3], 0.3))
     left_out = case.view.evidence.need("left_out").values["loss"][:, record]
-    assert found["L"][record] == pytest.approx(np.quantile(left_out, 0.3))
+    assert result["L"][record] == pytest.approx(np.quantile(left_out, 0.3))
 
 
 def test_who_has_too_few_models_is_not_called(run):
@@ -99,8 +101,8 @@ def test_kappa_is_cohens():
 
     a, b = np.random.default_rng(0).random((2, 500)) < np.array([[0.3], [0.7]])
     b[:200] = a[:200]
-    found = comparison.kappa((a == b).mean(), a.mean(), b.mean())
-    assert found == pytest.approx(cohen_kappa_score(a, b))
+    result = comparison.kappa((a == b).mean(), a.mean(), b.mean())
+    assert result == pytest.approx(cohen_kappa_score(a, b))
     assert np.isnan(comparison.kappa(1.0, 1.0, 1.0)), "who calls everybody cannot agree by more than chance"
 
 
@@ -116,41 +118,41 @@ def test_no_agreement_is_above_its_reach():
 
 def test_agreement_is_over_the_records_that_were_left_out(run):
     case = run[0][0]
-    found = comparison.agreement(case, level=0.3, models=3)
-    assert set(found.names) == set(published.AGREEMENT_NAMES)
+    result = comparison.agreement(case, level=0.3, models=3)
+    assert set(result.names) == set(published.AGREEMENT_NAMES)
     chosen = comparison.left_out(case, 3)
-    assert found.records == (case.truth.member[chosen].sum(), (~case.truth.member[chosen]).sum())
+    assert result.records == (case.truth.member[chosen].sum(), (~case.truth.member[chosen]).sum())
     assert 0 < chosen.sum() <= 12
     loss, limits = case.view.target("loss")[chosen], thresholds.thresholds(case, "S", 0.3, 3)["S"][chosen]
-    member, place = case.truth.member[chosen], found.names.index("S")
-    assert found.members[0][place] == pytest.approx((loss <= limits)[member].mean())
-    assert found.nonmembers[0][place] == pytest.approx((loss > limits)[~member].mean())
-    assert np.isnan(found.kappa_members[0]).all()
+    member, index = case.truth.member[chosen], result.names.index("S")
+    assert result.members[0][index] == pytest.approx((loss <= limits)[member].mean())
+    assert result.nonmembers[0][index] == pytest.approx((loss > limits)[~member].mean())
+    assert np.isnan(result.kappa_members[0]).all()
 
 
 def test_closeness_is_that_of_the_three_sets_of_models(run):
     case = run[0][0]
-    found = {row.test: row for row in comparison.closeness(case, 3)}
-    assert list(found) == ["R", "D", "L"]
-    assert found["L"].correlation == pytest.approx((1, 1))
-    assert found["L"].rms == (0, 0)
+    selected = {row.test: row for row in comparison.closeness(case, 3)}
+    assert list(selected) == ["R", "D", "L"]
+    assert selected["L"].correlation == pytest.approx((1, 1))
+    assert selected["L"].rms == (0, 0)
     chosen = comparison.left_out(case, 3) & case.truth.member
     left_out = case.view.evidence.need("left_out").values["margin"][:, chosen]
-    assert found["L"].spread[0] == pytest.approx(np.median(left_out.std(axis=0, ddof=1)))
+    assert selected["L"].spread[0] == pytest.approx(np.median(left_out.std(axis=0, ddof=1)))
     references = [
         case.view.reference("margin")[~case.view.reference_member[:, i], i][:3] for i in np.flatnonzero(chosen)
     ]
     gap = np.mean(references, axis=1) - left_out.mean(axis=0)
-    assert found["R"].rms[0] == pytest.approx(np.sqrt((gap**2).mean()))
+    assert selected["R"].rms[0] == pytest.approx(np.sqrt((gap**2).mean()))
     rows = comparison.nearer(case, 3)
     assert [row.records for row in rows] == [chosen.sum(), (comparison.left_out(case, 3) & ~case.truth.member).sum()]
 
 
 def test_the_noise_of_a_difference_of_means_is_what_models_of_one_law_give():
     rng = np.random.default_rng(0)
-    own, left = rng.normal(size=(2, 32, 4000))
-    assert comparison._noise(own, left) == pytest.approx(
-        comparison._rms(own.mean(axis=0) - left.mean(axis=0)), rel=0.05
+    target_scores, left = rng.normal(size=(2, 32, 4000))
+    assert comparison._noise(target_scores, left) == pytest.approx(
+        comparison._rms(target_scores.mean(axis=0) - left.mean(axis=0)), rel=0.05
     )
 
 
@@ -168,10 +170,10 @@ def test_figures_show_what_each_test_compares_with(run):
     assert case.truth.member[easy]
     assert case.truth.member[hard]
     assert case.view.labels[easy] == case.view.labels[hard]
-    seen = figures.compared(case, easy)
+    comparison = figures.compared(case, easy)
     outside = ~case.view.reference_member[:, easy]
-    np.testing.assert_array_equal(seen["R"], case.view.reference("loss")[outside, easy])
-    assert len(seen["P"]) == 300 - 160
+    np.testing.assert_array_equal(comparison["R"], case.view.reference("loss")[outside, easy])
+    assert len(comparison["P"]) == 300 - 160
 
 
 def test_a_dot_above_the_diagonal_has_the_larger_threshold_across(run, monkeypatch):
@@ -196,18 +198,18 @@ def test_a_reversed_order_is_counted_from_the_figures():
         return {"configuration": name, "auc": aucs, "auc_empirical": aucs}
 
     rows = [row("mnist Ia", 0.53, 0.56), row("mnist Ib", 0.53, 0.52)]
-    assert [page.is_reversed(one) for one in rows] == [True, False]
+    assert [page.is_reversed(row) for row in rows] == [True, False]
     assert "| mnist Ia | +0.008 | -0.020 ± 0.014 |" in page.order(rows)
     assert [
-        one.agrees for one in page._mnist([one | {"auc": one["auc"] | {"S": [0.5], "P": [0.5]}} for one in rows])
+        claim.agrees for claim in page._mnist([row | {"auc": row["auc"] | {"S": [0.5], "P": [0.5]}} for row in rows])
     ] == ["yes", "no"]
 
 
 def test_the_papers_l_is_out_of_reach_for_one_that_keeps_its_level():
-    said = page.calibration()
-    assert "flags 0.59 of the non-members" in said
-    assert "at most 0.672" in said
-    assert "has 0.822" in said
+    result = page.calibration()
+    assert "flags 0.59 of the non-members" in result
+    assert "at most 0.672" in result
+    assert "has 0.822" in result
 
 
 def test_every_configuration_of_the_tables_is_in_a_csv_file():

@@ -144,9 +144,9 @@ def test_ticks_are_round_and_few(low, high):
 
 
 def test_published_results_are_dashed_and_open_in_the_colour_of_ours():
-    ours = Series("ours", [0, 1], [0.2, 0.4], low=[0.1, 0.3], high=[0.3, 0.5])
+    series = Series("ours", [0, 1], [0.2, 0.4], low=[0.1, 0.3], high=[0.3, 0.5])
     paper = Series("paper", [0, 1], [0.3, 0.5], paper=True, like="ours")
-    root = ElementTree.fromstring(picture([[Panel("a < b", [ours, paper], Axes(x_label="x"))]], "What it shows."))
+    root = ElementTree.fromstring(picture([[Panel("a < b", [series, paper], Axes(x_label="x"))]], "What it shows."))
     lines = [part for part in root.iter() if part.tag.endswith("polyline")]
     assert [line.get("stroke") for line in lines] == [COLOURS[0]] * 4, "two in the legend, two in the panel"
     assert [line.get("stroke-dasharray") is None for line in lines] == [True, False] * 2

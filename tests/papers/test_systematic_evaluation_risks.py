@@ -87,9 +87,9 @@ def test_a_target_and_its_shadow_share_no_record(pair):
     records = clusters()
     rows = [pairs.side(small(), records, 0, number) for number in (0, 1)]
     assert len(set(np.concatenate(rows).tolist())) == 4 * MEMBERS
-    for said, of in zip((pair.target, pair.shadow), rows, strict=True):
-        assert said.member.tolist() == [True] * MEMBERS + [False] * MEMBERS
-        assert said.labels.tolist() == records.y[of].tolist()
+    for outputs, row in zip((pair.target, pair.shadow), rows, strict=True):
+        assert outputs.member.tolist() == [True] * MEMBERS + [False] * MEMBERS
+        assert outputs.labels.tolist() == records.y[row].tolist()
     inside, outside = pair.accuracy
     assert inside > outside + 0.05, "the members are learnt better than others"
     few = Records(records.x[: 4 * MEMBERS], records.y[: 4 * MEMBERS])
@@ -108,8 +108,8 @@ def test_steps_are_those_of_one_training(pair, place):
     """What is kept on the way is what a training that ends there gives."""
     records, rows = clusters(), pairs.side(small(), clusters(), 0, 0)
     module = pairs.fitted(small(), records, rows[:MEMBERS], [0, 0], epochs=4)
-    kept = pairs.trained(small(), records, place, seed=0, epochs=4)
-    np.testing.assert_array_equal(kept.target.answers, pairs.logits(module, records.x[rows]))
+    trained = pairs.trained(small(), records, place, seed=0, epochs=4)
+    np.testing.assert_array_equal(trained.target.answers, pairs.logits(module, records.x[rows]))
     with pytest.raises(ValueError, match="epochs=5 to be one of steps"):
         replace(small(), epochs=5)
 
@@ -117,8 +117,8 @@ def test_steps_are_those_of_one_training(pair, place):
 def test_defences_have_records_that_no_model_is_asked_about():
     study, records = small(), clusters()
     asked = np.concatenate([pairs.side(study, records, 0, number) for number in (0, 1)])
-    kept = [pairs.held_out(study, records, 0, number) for number in (0, 1)]
-    rows = [set(map(bytes, part.x)) for part in (*kept, gl.Data(records.x[asked], records.y[asked]))]
+    sets = [pairs.held_out(study, records, 0, number) for number in (0, 1)]
+    rows = [set(map(bytes, part.x)) for part in (*sets, gl.Data(records.x[asked], records.y[asked]))]
     assert [len(part) for part in rows] == [MEMBERS // 2, MEMBERS // 2, 4 * MEMBERS]
     assert len(set.union(*rows)) == 5 * MEMBERS
     with pytest.raises(InputError, match="a defence needs records that are held out"):
@@ -146,7 +146,7 @@ def test_a_study_without_a_shadow_model_attacks_half_of_the_records(place):
 
 def test_a_smaller_shadow_trains_on_some_of_the_same_records(place):
     study, records = replace(small(), shadow_members=MEMBERS // 2), clusters()
-    few, many = (pairs.side(one, records, 0, 1) for one in (study, small()))
+    few, many = (pairs.side(study_, records, 0, 1) for study_ in (study, small()))
     assert few.tolist() == [*many[: MEMBERS // 2], *many[MEMBERS : MEMBERS + MEMBERS // 2]]
     pair = pairs.trained(study, records, place, seed=0)
     assert pair.shadow.member.tolist() == [True] * (MEMBERS // 2) + [False] * (MEMBERS // 2)
@@ -211,9 +211,9 @@ def test_training_stops_where_the_test_accuracy_is_nearest_to_that_with_adv_reg(
     study, records = small(), clusters()
     wanted = pairs.trained(study, records, place, seed=0, training=pairs.ADV_REG).accuracy[1]
     far = {e: abs(pairs.trained(study, records, place, seed=0, epochs=e).accuracy[1] - wanted) for e in study.steps}
-    epochs, found = pairs.stopped(study, records, place, seed=0)
+    epochs, result = pairs.stopped(study, records, place, seed=0)
     assert far[epochs] == min(far.values())
-    assert abs(found.accuracy[1] - wanted) == far[epochs]
+    assert abs(result.accuracy[1] - wanted) == far[epochs]
 
 
 GUARDED = ("nn_nasr", "class_mentr")
@@ -262,7 +262,7 @@ def test_gains_are_taken_target_by_target(place):
 def test_rises_are_counted_over_members(pair, place):
     [rows] = rises.rises(small(), clusters(), place, repeats=1)
     after = pairs.trained(small(), clusters(), place, seed=0, training=pairs.ADV_REG)
-    old, new = (risk_scores.risk_scores(one)[:MEMBERS] for one in (pair, after))
+    old, new = (risk_scores.risk_scores(pair_)[:MEMBERS] for pair_ in (pair, after))
     row = {row.training: row for row in rows}[pairs.ADV_REG]
     assert row.rises == pytest.approx(100 * np.mean(new - old > 0.1 + 1e-9))
     assert row.falls == pytest.approx(100 * np.mean(old - new > 0.1 + 1e-9))
@@ -316,7 +316,9 @@ def test_a_shadow_that_knows_nothing_is_seen_by_the_error(pair):
 
 def test_a_shadow_that_learnt_its_members_better_is_seen(pair):
     surer = replace(pair.target, answers=3 * pair.target.answers)  # the same model, with more confidence
-    same, other = (calibrations.aligned("clusters", "one", replace(pair, shadow=said)) for said in (pair.target, surer))
+    same, other = (
+        calibrations.aligned("clusters", "one", replace(pair, shadow=outputs)) for outputs in (pair.target, surer)
+    )
     assert same.target == same.shadow == other.target > other.shadow
     known = calibrations.calibrated("clusters", "one", risk_scores.RISK, [replace(pair, shadow=pair.target)])
     assert same.rmse == known.rmse[0][0], "nothing is moved"
@@ -391,15 +393,15 @@ def test_sensitivity_takes_members_of_all_risks_and_trains_without_them(pair, pl
 def test_nearest_members_are_found(pair, place):
     shown, ends = embeddings.embeddings(small(), clusters(), place, repeats=1)
     labels, member = pair.target.labels, pair.target.member
-    among = np.isin(labels, [row.label for row in shown])
+    removed = np.isin(labels, [row.label for row in shown])
     for row in shown:
-        for side, found in ((member, row.near_members), (~member, row.near_nonmembers)):
+        for side, neighbours in ((member, row.near_members), (~member, row.near_nonmembers)):
             same = []
             for at in np.flatnonzero((labels == row.label) & side):
-                others = [other for other in np.flatnonzero(among & member) if other != at]
+                others = [other for other in np.flatnonzero(removed & member) if other != at]
                 distances = np.linalg.norm(pair.hidden[others] - pair.hidden[at], axis=1)
                 same.append(labels[others[int(distances.argmin())]] == row.label)
-            assert found == pytest.approx(np.mean(same))
+            assert neighbours == pytest.approx(np.mean(same))
     low, high = ([row.risk for row in shown if row.end == end] for end in ("low", "high"))
     assert max(low) <= min(high)
     assert ends[0].near_nonmembers == [pytest.approx(np.mean([row.near_nonmembers for row in shown[:2]]))]

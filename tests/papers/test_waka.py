@@ -134,9 +134,9 @@ def test_success_follows_self_waka(pool):
 
 
 def test_success_falls_with_k_and_is_least_for_logistic_regression(pool):
-    one, five, logistic = rates.rates(pool, repeats=2)
-    assert one.asr > five.asr > logistic.asr > 0.49
-    assert one.best >= one.asr - 3 * max(one.error, 0.003)
+    nearest, five, logistic = rates.rates(pool, repeats=2)
+    assert nearest.asr > five.asr > logistic.asr > 0.49
+    assert nearest.best >= nearest.asr - 3 * max(nearest.error, 0.003)
     assert five.best >= five.asr - 3 * max(five.error, 0.003)
 
 
@@ -252,12 +252,12 @@ def test_detrimental_records_are_attacked_with_more_success_than_the_middle(pool
 
 
 def test_removing_the_exposed_lowers_the_whole_curve_and_removing_anybody_does_not(pool):
-    found = {row.removed_by: np.array(row.tpr) for row in roc.curves(pool, repeats=1)}
+    by_removal = {row.removed_by: np.array(row.tpr) for row in roc.curves(pool, repeats=1)}
     at = np.searchsorted(roc.RATES, 0.05)
-    assert found["self-waka"][at] < found["nothing"][at] - 0.02
-    assert abs(found["random"][at] - found["nothing"][at]) < 0.03
-    assert (found["nothing"][-1], roc.RATES[-1]) == (1, 1)
-    assert (np.diff(found["nothing"]) >= 0).all()
+    assert by_removal["self-waka"][at] < by_removal["nothing"][at] - 0.02
+    assert abs(by_removal["random"][at] - by_removal["nothing"][at]) < 0.03
+    assert (by_removal["nothing"][-1], roc.RATES[-1]) == (1, 1)
+    assert (np.diff(by_removal["nothing"]) >= 0).all()
 
 
 @pytest.mark.slow

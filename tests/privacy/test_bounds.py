@@ -82,9 +82,9 @@ def test_no_noise_is_needed_where_nothing_depends_on_a_record():
 
 
 def test_of_a_group():
-    found = group_privacy(0.5, 1e-6, 3)
-    assert found.epsilon == 1.5
-    assert found.delta == pytest.approx(1e-6 * (exp(1.5) - 1) / (exp(0.5) - 1))
+    claim = group_privacy(0.5, 1e-6, 3)
+    assert claim.epsilon == 1.5
+    assert claim.delta == pytest.approx(1e-6 * (exp(1.5) - 1) / (exp(0.5) - 1))
     assert group_privacy(0.0, 1e-6, 4).delta == pytest.approx(4e-6)
     assert group_privacy(500.0, 0.0, 4) == Claim(2000.0, 0.0)
     assert group_privacy(5.0, 1e-3, 4).delta < 1

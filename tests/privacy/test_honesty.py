@@ -17,11 +17,11 @@ SOME = ("randomised response, ε = 0", "randomised response, ε = 3", "Gaussian 
 @pytest.mark.parametrize("world", SOME)
 def test_false_claims_are_rare(world):
     methods = [name for name in METHODS if "Bayesian" not in name]
-    found = list(rows({world: WORLDS[world]}, methods, PAID[:2], RUNS, RECORDS))
-    assert len(found) >= 4
-    assert all(row.false_claims <= MOST for row in found), found
+    selected = list(rows({world: WORLDS[world]}, methods, PAID[:2], RUNS, RECORDS))
+    assert len(selected) >= 4
+    assert all(row.false_claims <= MOST for row in selected), selected
     if world != SOME[0]:
-        assert max(row.mean_bound for row in found) > 0.1 * found[0].truth
+        assert max(row.mean_bound for row in selected) > 0.1 * selected[0].truth
 
 
 def test_a_choice_for_nothing_claims_too_much():
@@ -49,9 +49,9 @@ def test_promises_that_are_kept_are_rarely_contradicted_by_the_public_path():
     from benchmarks.honesty.many_runs import WORLDS, Mechanism, World, rows
 
     nothing = "randomised response, ε = 0"
-    found = list(rows({nothing: WORLDS[nothing]}, audits=4, runs=12))
-    assert [row.method for row in found] == ["Clopper-Pearson", "Gaussian", "Bayesian"]
-    assert all(row.false_claims <= 0.5 for row in found)  # 3 of 4 would come up once in 2,000
+    selected = list(rows({nothing: WORLDS[nothing]}, audits=4, runs=12))
+    assert [row.method for row in selected] == ["Clopper-Pearson", "Gaussian", "Bayesian"]
+    assert all(row.false_claims <= 0.5 for row in selected)  # 3 of 4 would come up once in 2,000
     (broken,) = [row for row in rows({"none": World(Mechanism(epsilon=50.0), 0.2)}, 1, 24) if row.method != "Bayesian"]
     assert broken.false_claims == 1
     assert broken.mean_bound == pytest.approx(broken.provable)
@@ -63,7 +63,7 @@ def test_the_command_is_measured_as_users_run_it(real_data):
     real_data("adult.parquet")
     from benchmarks.honesty.dp_command import row
 
-    found = row("off", 1, 400, ("--canaries", "40", "--epochs", "2", "--hidden", "8"))
-    assert (found.noise, found.runs) == ("off", 1)
-    assert found.mean_bound <= found.provable < 2  # so few canaries cannot contradict a claim of 2
-    assert found.contradicted == 0
+    result = row("off", 1, 400, ("--canaries", "40", "--epochs", "2", "--hidden", "8"))
+    assert (result.noise, result.runs) == ("off", 1)
+    assert result.mean_bound <= result.provable < 2  # so few canaries cannot contradict a claim of 2
+    assert result.contradicted == 0

@@ -46,8 +46,8 @@ def test_one_run_meets_published_figures(records, guessed, right, delta, epsilon
 def test_the_p_value_is_the_sum_as_it_is_written(guessed, data):
     right, more = data.draw(st.integers(0, guessed)), data.draw(st.integers(0, 20))
     epsilon, delta = data.draw(st.floats(0, 5)), data.draw(st.sampled_from([0, 1e-6, 1e-3, 0.05]))
-    found = one_run_p_value(guessed + more, guessed, right, epsilon, delta)
-    assert found == pytest.approx(oracles.one_run_p_value(guessed + more, guessed, right, epsilon, delta), abs=1e-10)
+    p_value = one_run_p_value(guessed + more, guessed, right, epsilon, delta)
+    assert p_value == pytest.approx(oracles.one_run_p_value(guessed + more, guessed, right, epsilon, delta), abs=1e-10)
 
 
 @settings(max_examples=30)
@@ -66,17 +66,17 @@ def test_the_curves_bound_is_where_no_distribution_is_left(records, guessed, rig
     """At the bound the most that any distribution of right guesses allows is the level: a linear programme says so too."""
     for delta in (0.0, 0.003):
         epsilon = approximate_epsilon(records, guessed, right, delta, 0.05)
-        most = [
+        chances = [
             oracles.largest_chance(oracles.approximate_tangents(e, delta), records, guessed, right)
             for e in (epsilon - 0.01, epsilon + 0.01)
         ]
         assert epsilon > 0.1
-        assert most[0] < 0.05 < most[1]
+        assert chances[0] < 0.05 < chances[1]
     mu = one_run_mu(records, guessed, right, 0.05)
-    most = [
+    chances = [
         oracles.largest_chance(oracles.gaussian_tangents(m), records, guessed, right) for m in (mu - 0.02, mu + 0.02)
     ]
-    assert most[0] < 0.05 < most[1]
+    assert chances[0] < 0.05 < chances[1]
 
 
 def test_one_guess_is_bound_by_the_curve_itself():
@@ -89,8 +89,8 @@ def test_errors_of_many_runs():
     """Scores without an overlap: 0 of 50 and 0 of 50 wrong, at half the level each."""
     member = np.arange(100) < 50
     rate = 1 - 0.025 ** (1 / 50)
-    found = epsilon_lower_bound(member * 1.0, member, delta=0, method=ClopperPearson(shares=(0.0,)))
-    assert found.epsilon == pytest.approx(np.log((1 - rate) / rate))
+    bound = epsilon_lower_bound(member * 1.0, member, delta=0, method=ClopperPearson(shares=(0.0,)))
+    assert bound.epsilon == pytest.approx(np.log((1 - rate) / rate))
     gaussian = epsilon_lower_bound(member * 1.0, member, delta=1e-5, method=GaussianRuns(shares=(0.0,)))
     assert gaussian.epsilon == pytest.approx(gaussian_epsilon(-2 * norm.ppf(rate), 1e-5))
     assert epsilon_of_errors(0.2, 0.05, 0.01) == pytest.approx(np.log((1 - 0.2 - 0.01) / 0.05))
@@ -104,27 +104,27 @@ def test_belief_is_that_of_many_draws():
     assert credible_epsilon(3, 100, 20, 80, 0.01, 0.05) == pytest.approx(np.quantile(epsilon, 0.05), abs=0.01)
 
 
-@pytest.mark.parametrize("threshold", THRESHOLDS, ids=lambda one: type(one).__name__)
-@pytest.mark.parametrize("how", METHODS, ids=lambda one: f"{type(one).__name__}{getattr(one, 'curve', '')}")
+@pytest.mark.parametrize("threshold", THRESHOLDS, ids=lambda threshold: type(threshold).__name__)
+@pytest.mark.parametrize("how", METHODS, ids=lambda method: f"{type(method).__name__}{getattr(method, 'curve', '')}")
 def test_distinguished_records_prove_epsilon_and_noise_proves_nothing(how, threshold):
     rng = np.random.default_rng(2)
     member = rng.random(300) < 0.5
-    told = epsilon_lower_bound(member + 0.1 * rng.normal(size=300), member, method=how, threshold=threshold)
-    assert 1.5 < told.epsilon == told.provable
+    bound = epsilon_lower_bound(member + 0.1 * rng.normal(size=300), member, method=how, threshold=threshold)
+    assert 1.5 < bound.epsilon == bound.provable
     noise = epsilon_lower_bound(rng.normal(size=300), member, method=how, threshold=threshold)
     assert noise.epsilon < 0.2
-    assert noise.provable == told.provable
+    assert noise.provable == bound.provable
 
 
 def test_fixed_sizes_pay_for_their_number():
     member = np.arange(300) < 100
-    found = epsilon_lower_bound(member * 1.0, member, delta=0, method=OneRun(FixedSize(), shares=(0.5,)))
-    assert found.epsilon == pytest.approx(one_run_epsilon(200, 100, 100, 0, 0.05 * binom.pmf(100, 200, 0.5)))
+    bound = epsilon_lower_bound(member * 1.0, member, delta=0, method=OneRun(FixedSize(), shares=(0.5,)))
+    assert bound.epsilon == pytest.approx(one_run_epsilon(200, 100, 100, 0, 0.05 * binom.pmf(100, 200, 0.5)))
     paid = epsilon_lower_bound(member * 1.0, member, delta=0, method=OneRun(Coins(condition=0.5), shares=(0.5,)))
     assert paid.epsilon == pytest.approx(one_run_epsilon(300, 150, 150, 0, 0.025))
 
 
-@pytest.mark.parametrize("how", METHODS, ids=lambda one: f"{type(one).__name__}{getattr(one, 'curve', '')}")
+@pytest.mark.parametrize("how", METHODS, ids=lambda method: f"{type(method).__name__}{getattr(method, 'curve', '')}")
 def test_the_order_of_equal_scores_says_nothing(how):
     """Members first, and all scores alike: whoever breaks ties by the order of records would know everything."""
     member = np.arange(400) < 200
@@ -134,8 +134,8 @@ def test_the_order_of_equal_scores_says_nothing(how):
 def test_records_without_a_score_are_guessed_last():
     member = np.arange(200) < 100
     scores = np.where(np.arange(200) % 2, np.nan, member)
-    found = epsilon_lower_bound(scores, member, delta=0, method=OneRun(shares=(0.5,)))
-    assert found.epsilon == pytest.approx(one_run_epsilon(200, 100, 100, 0, 0.05))
+    bound = epsilon_lower_bound(scores, member, delta=0, method=OneRun(shares=(0.5,)))
+    assert bound.epsilon == pytest.approx(one_run_epsilon(200, 100, 100, 0, 0.05))
     with pytest.raises(InputError, match="no score"):
         epsilon_lower_bound(scores, member, method=ClopperPearson())
 
@@ -163,7 +163,7 @@ def test_what_is_refused():
 @pytest.mark.parametrize("how", [OneRun(), OneRunCurve(), OneRun(shares=(1.0,))], ids=repr)
 def test_no_record_is_guessed_twice(records, how):
     member = np.arange(records) % 2 == 0
-    places, *_ = how.prepared(member * 1.0, member)
-    assert how.guesses(places, member, 1.0)[0] == records - 1
-    found = epsilon_lower_bound(member, member, method=how, delta=0)
-    assert found.epsilon == found.provable >= 0
+    prepared, *_ = how.prepared(member * 1.0, member)
+    assert how.guesses(prepared, member, 1.0)[0] == records - 1
+    bound = epsilon_lower_bound(member, member, method=how, delta=0)
+    assert bound.epsilon == bound.provable >= 0

@@ -126,7 +126,7 @@ def section_texts() -> dict[str, str]:
     results = results_by_name()
     texts = {}
     for form, render in forms.items():
-        rendered = {name: render(sanitize_results(one)) for name, one in results.items()}
+        rendered = {name: render(sanitize_results(result)) for name, result in results.items()}
         texts[form] = joined({name: normalized(text) for name, text in rendered.items() if text})
     return texts
 

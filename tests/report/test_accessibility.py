@@ -55,9 +55,9 @@ def violations(tab, axe: str) -> list[str]:
     """Return the rules of axe-core that a page violates with everything expanded, and the first element of each."""
     tab.evaluate(OPEN_ALL)
     tab.evaluate(axe)
-    found = tab.evaluate("axe.run()")
-    assert {"color-contrast", "landmark-one-main"} <= {rule["id"] for rule in found["passes"]}
-    return [f"{rule['id']}: {rule['nodes'][0]['html'][:200]}" for rule in found["violations"]]
+    result = tab.evaluate("axe.run()")
+    assert {"color-contrast", "landmark-one-main"} <= {rule["id"] for rule in result["passes"]}
+    return [f"{rule['id']}: {rule['nodes'][0]['html'][:200]}" for rule in result["violations"]]
 
 
 @pytest.mark.parametrize("screen", SCREENS)

@@ -82,8 +82,8 @@ def test_the_size_of_a_leak_is_uncertain_where_the_limits_have_different_grades(
 
 def test_an_attack_that_finds_clearly_more_people_stands_in_the_answer(snapshot):
     """Though it ranks them no better over all."""
-    found = with_rate(Estimate(0.15, 0.13, 0.17))
-    outcome = found.outcomes[1]
+    results = with_rate(Estimate(0.15, 0.13, 0.17))
+    outcome = results.outcomes[1]
 
     def told(low):
         rate = Rate(0.01, Estimate(0.48, low, 0.51), Estimate(0.98, 0.97, 0.99), 0.5, "good", 0.02, p_value=0.001)
@@ -94,7 +94,7 @@ def test_an_attack_that_finds_clearly_more_people_stands_in_the_answer(snapshot)
             auc=Estimate(0.7, 0.68, 0.72),
             rates=(rate,),
         )
-        return answer.verdict_text(replace(found, outcomes=(found.outcomes[0], more, *found.outcomes[2:])))
+        return answer.verdict_text(replace(results, outcomes=(results.outcomes[0], more, *results.outcomes[2:])))
 
     by_whom = "leaf_shares, run by someone who has the model file, identifies 48% of the members (45% to 51%)"
     snapshot(told(0.45), f"{by_whom}", "1%", "lira", "15%")

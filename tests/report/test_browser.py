@@ -31,12 +31,12 @@ def with_risks():
     base = leaking()
     listed = tuple(
         replace(
-            one,
+            record,
             id=f"r{i}",
             risks={"mu": float((7 * i) % 20), "shapr": float("nan") if i == 3 else -i / 10},
             flagged=i % 3 == 0,
         )
-        for i, one in enumerate(base.exposed)
+        for i, record in enumerate(base.exposed)
     )
     return replace(base, exposed=(replace(listed[0], label="=1+1"), *listed[1:]))
 
@@ -121,13 +121,13 @@ def test_rows_are_filtered_and_saved(tab):
 
 def test_a_cell_is_kept_from_computing_by_the_rule_of_other_tables(tab):
     assert tab.evaluate("(cells) => cells.map(plain)", FORMULAS + NO_FORMULAS) == [
-        *(f"'{one}" for one in FORMULAS),
+        *(f"'{formula}" for formula in FORMULAS),
         *NO_FORMULAS,
     ]
 
 
 def test_the_figures_of_a_chart_are_saved_and_stand_under_the_pointer(tab):
-    (curve,) = (one for one in page_charts(with_risks())["roc-log"].series if one.name == "lira" and one.line)
+    (curve,) = (line for line in page_charts(with_risks())["roc-log"].series if line.name == "lira" and line.line)
     with tab.expect_download() as download:
         tab.locator("figure:has(#roc-log) button").click()
     with open(download.value.path(), newline="") as file:
@@ -145,9 +145,9 @@ def test_the_figures_of_a_chart_are_saved_and_stand_under_the_pointer(tab):
     zoom = box["width"] / WIDE
     across, up = canvas.across(members.x[top]), canvas.up(members.y[top])
     tab.mouse.move(box["x"] + across * zoom + 1, box["y"] + up * zoom)
-    told = tab.locator("#scores .tooltip").inner_text().splitlines()
-    assert told == ["members", f"share of records: {float(f'{100 * members.y[top]:.3g}'):g}%", told[2]]
-    assert told[2].startswith(f"attack score (higher: likelier member): {members.x[top]:.2g}"[:-1])
+    lines = tab.locator("#scores .tooltip").inner_text().splitlines()
+    assert lines == ["members", f"share of records: {float(f'{100 * members.y[top]:.3g}'):g}%", lines[2]]
+    assert lines[2].startswith(f"attack score (higher: likelier member): {members.x[top]:.2g}"[:-1])
     assert tab.locator("#scores svg:visible .pointed").count() == 1
 
 
@@ -212,11 +212,11 @@ def test_paper_has_what_is_folded_and_a_key_with_its_chart(opened):
     assert not tab.locator("nav").is_visible()
     assert not tab.locator(".tools").first.is_visible()
     whole = "[...document.querySelectorAll('.key')].map((key) => {}(key.closest('.together, figure')))"
-    kept = tab.evaluate(
+    result = tab.evaluate(
         whole.format("((one) => getComputedStyle(one).breakInside + one.querySelectorAll('.chart').length)")
     )
-    assert kept
-    assert set(kept) <= {"avoid1", "avoid2"}
+    assert result
+    assert set(result) <= {"avoid1", "avoid2"}
 
 
 def test_the_contents_are_collapsed_and_lead_to_sections(opened):

@@ -18,28 +18,28 @@ def results():
 
 def test_the_chart_holds_every_bin_with_its_interval(results):
     drawn = risks.calibrated_section(results).charts["calibration"].series
-    (one,) = results.calibrated
-    assert one.score == "risk_score"
+    (calibrated,) = results.calibrated
+    assert calibrated.score == "risk_score"
     diagonal, points = drawn
     assert diagonal.x == diagonal.y
-    assert points.x == tuple(b.risk for b in one.calibration.bins)
-    assert points.y == tuple(b.share.value for b in one.calibration.bins)
-    assert points.y_ends == tuple((b.share.low, b.share.high) for b in one.calibration.bins)
+    assert points.x == tuple(b.risk for b in calibrated.calibration.bins)
+    assert points.y == tuple(b.share.value for b in calibrated.calibration.bins)
+    assert points.y_ends == tuple((b.share.low, b.share.high) for b in calibrated.calibration.bins)
     assert len(points.x) > 3
 
 
 def test_the_page_says_how_far_a_score_is_off(results, snapshot):
-    (one,) = results.calibrated
+    (calibrated,) = results.calibrated
     made = report_page(results)
-    assert risks.calibration_sentence(one) in made
-    assert f"risk_score: calibration error {one.calibration.rmse.value:.3f}" in made
-    sure = replace(one, calibration=replace(one.calibration, rmse=Estimate(0.2, 0.15, 0.25)))
+    assert risks.calibration_sentence(calibrated) in made
+    assert f"risk_score: calibration error {calibrated.calibration.rmse.value:.3f}" in made
+    sure = replace(calibrated, calibration=replace(calibrated.calibration, rmse=Estimate(0.2, 0.15, 0.25)))
     snapshot(risks.calibration_sentence(sure))
-    chance = replace(one, calibration=replace(one.calibration, rmse=Estimate(0.02, 0.0, 0.05)))
+    chance = replace(calibrated, calibration=replace(calibrated.calibration, rmse=Estimate(0.02, 0.0, 0.05)))
     snapshot(risks.calibration_sentence(chance))
 
 
 def test_names_are_escaped_and_the_text_is_empty_without_a_score(results):
-    hostile = replace(results, calibrated=tuple(replace(one, score=HOSTILE) for one in results.calibrated))
+    hostile = replace(results, calibrated=tuple(replace(row, score=HOSTILE) for row in results.calibrated))
     assert "<img src=x" not in report_page(hostile)
     assert risks.calibrated_section(replace(results, calibrated=None)) is None

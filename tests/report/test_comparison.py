@@ -83,11 +83,11 @@ def test_words_follow_from_intervals(found, snapshot):
 def test_what_users_wrote_is_text(tmp_path):
     """Names, recipes, attacks and ids; and the same facts give the same bytes."""
     given = audits(records=200)
-    hostile = {HOSTILE + name: one for name, one in given.items()}
+    hostile = {HOSTILE + name: audit for name, audit in given.items()}
     base = gl.compare(hostile)
     pairs = tuple(replace(pair, risk_changes=RiskChanges(0.1, 100, (HOSTILE, "r1"), ())) for pair in base.pairs)
-    told = tuple(replace(one, attack=HOSTILE, training=Training(HOSTILE, HOSTILE)) for one in base.audits)
-    base = replace(base, pairs=pairs, audits=told)
+    hostile_audits = tuple(replace(audit, attack=HOSTILE, training=Training(HOSTILE, HOSTILE)) for audit in base.audits)
+    base = replace(base, pairs=pairs, audits=hostile_audits)
     source = comparison_page(base)
     assert source == comparison_page(base)
     read = Reader(source)

@@ -18,13 +18,13 @@ def test_the_chart_shows_the_figures_of_the_table_under_ties(which, digits):
     case = case_of(rounded_world(digits), ("loss", "lira_bayes"))
     results = evaluate_case(case)
     attack, series = wording.headline_attack(results), page_charts(results)[which].series
-    band, line_ = series[0], next(one for one in series if one.line and one.name == attack.name)
+    band, line_ = series[0], next(drawn for drawn in series if drawn.line and drawn.name == attack.name)
     assert line_.step
     assert band.band
     assert band.step
-    told = [rate for rate in attack.rates if rate.resolution != "withheld"]
-    assert len(told) == 2
-    for rate in told:
+    rates = [rate for rate in attack.rates if rate.resolution != "withheld"]
+    assert len(rates) == 2
+    for rate in rates:
         assert stairs(line_.x, line_.y, rate.fpr) == pytest.approx(rate.tpr.value, rel=1e-5)
     inside, (low, high) = np.geomspace(min(band.x), 1, 500), zip(*band.y_ends, strict=True)
     assert (stairs(band.x, low, inside) <= stairs(line_.x, line_.y, inside)).all()

@@ -25,8 +25,8 @@ SQUARE = Axis("x", (0.0, 1.0)), Axis("y", (0.0, 1.0))
 LOG = Axis("x", (0.001, 1.0), log=True), Axis("y", (0.001, 1.0), log=True)
 
 
-def one(axes=SQUARE, **more):
-    return Chart(*axes, (Series("a", **more),))
+def one(axes=SQUARE, **options):
+    return Chart(*axes, (Series("a", **options),))
 
 
 def line_of(chart):
@@ -112,10 +112,10 @@ def test_axes_reach_as_far_as_the_figures():
 
 @pytest.mark.parametrize("ends", [(0, 0.9), (-3.7, 12), (0, 1e-5), (1234, 1250), (-1e6, 1e6)])
 def test_ticks_are_round_few_and_within(ends):
-    found = ticks(Axis("x"), ends)
-    assert 3 <= len(found) <= 7
-    assert all(ends[0] <= tick <= ends[1] for tick in found)
-    assert all(len(f"{tick:.6g}".replace("-", "").replace(".", "").lstrip("0")) <= 9 for tick in found)
+    positions = ticks(Axis("x"), ends)
+    assert 3 <= len(positions) <= 7
+    assert all(ends[0] <= tick <= ends[1] for tick in positions)
+    assert all(len(f"{tick:.6g}".replace("-", "").replace(".", "").lstrip("0")) <= 9 for tick in positions)
     assert ticks(Axis("x", log=True), (0.001, 1.0)) == pytest.approx((0.001, 0.01, 0.1, 1.0))
 
 

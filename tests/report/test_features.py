@@ -11,7 +11,7 @@ from guestlist._report.page import MAX_COLUMNS, report_page, with_features
 
 
 def members(**changes):
-    ids = np.array([one.id for one in leaking().exposed], dtype=object)
+    ids = np.array([record.id for record in leaking().exposed], dtype=object)
     x = pd.DataFrame({"wage": np.arange(len(ids)) + 1000.5, HOSTILE: HOSTILE})
     return gl.Data(**{"x": x, "y": np.zeros(len(ids)), "ids": ids} | changes)
 
@@ -20,21 +20,21 @@ def members(**changes):
 def test_features_are_found_by_id_and_shown_as_text():
     base, order = members(), np.random.default_rng(0).permutation(len(leaking().exposed))
     results = leaking()
-    shown = with_features(results, base.take(order))
-    assert [one.features["wage"] for one in shown.exposed] == [str(1000.5 + i) for i in range(len(order))]
-    made = report_page(shown)
+    page = with_features(results, base.take(order))
+    assert [record.features["wage"] for record in page.exposed] == [str(1000.5 + i) for i in range(len(order))]
+    made = report_page(page)
     assert ">1003.5<" in made
     assert "<img src=x" not in made
     assert "and shows their features" in made
     assert "1003.5" not in report_page(results)
-    assert all(one.features == {} for one in results.exposed)
+    assert all(record.features == {} for record in results.exposed)
 
 
 @pytest.mark.slow
 def test_arrays_have_numbered_features_and_wide_ones_are_cut():
     ids = members().ids
-    shown = with_features(leaking(), members(x=np.ones((len(ids), 2 * MAX_COLUMNS))))
-    assert list(shown.exposed[0].features) == [f"x{i}" for i in range(MAX_COLUMNS)]
+    page = with_features(leaking(), members(x=np.ones((len(ids), 2 * MAX_COLUMNS))))
+    assert list(page.exposed[0].features) == [f"x{i}" for i in range(MAX_COLUMNS)]
 
 
 @pytest.mark.slow

@@ -35,7 +35,7 @@ def with_file_holder(results, shown: bool = True):
         base, name="leaf_shares", attacker_needs="has the model file", access="model file", rates=rates, auc=auc,
         p_value=0.001 if shown else None,
     )  # fmt: skip
-    groups = tuple(replace(one, auc=auc, p_value=0.001 if shown else None) for one in results.groups or ())
+    groups = tuple(replace(group, auc=auc, p_value=0.001 if shown else None) for group in results.groups or ())
     return replace(
         results,
         outcomes=(*results.outcomes, leaves),
@@ -62,7 +62,7 @@ def test_a_file_that_reveals_nothing_leaves_the_first_answer_as_it_is():
 def test_the_file_holders_attack_is_no_sign_in_the_other_row():
     """It has its own part of the error, and its own answer."""
     results = with_file_holder(quiet())
-    assert "leaf_shares" not in [one.name for one in other_successes(results)]
+    assert "leaf_shares" not in [attack.name for attack in other_successes(results)]
     assert verdict_text(results).startswith("No evidence")
     assert verdict_texts(results)[1].startswith(f"{wording.FILE_HOLDER}: Yes, ")
     assert next_steps(results) != next_steps(quiet())  # a leak is acted on, whoever can use it

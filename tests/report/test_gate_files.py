@@ -26,25 +26,25 @@ def gated():
 
 def test_junit_has_a_test_for_each_line(gated):
     suite = ElementTree.fromstring(junit(gated)).find("testsuite")
-    said = {
+    texts = {
         test.get("name"): test.find("failure").get("message") if test.find("failure") is not None else None
         for test in suite
     }
-    assert said == {line.requirement: None if line.passed else line.result for line in gate_lines(gated)}
+    assert texts == {line.requirement: None if line.passed else line.result for line in gate_lines(gated)}
     assert [test.get("name") for test in suite if test.find("skipped") is not None] == ["GL104 saturated outputs"]
-    assert suite.get("failures") == str(sum(found is not None for found in said.values()))
+    assert suite.get("failures") == str(sum(value is not None for value in texts.values()))
     assert 0 < int(suite.get("failures")) < int(suite.get("tests"))
 
 
 def test_sarif_has_a_result_for_each_line_that_fails_and_a_rule_for_all(gated):
     """Code scanning makes an alert of every result, whatever its kind."""
     (run,) = json.loads(sarif(gated, "audits/a/results.json"))["runs"]
-    assert [(one["ruleId"], one["level"], one["message"]["text"]) for one in run["results"]] == [
+    assert [(result["ruleId"], result["level"], result["message"]["text"]) for result in run["results"]] == [
         (line.rule, "note" if line.passed else "error", f"{line.requirement}: {line.result}")
         for line in gate_lines(gated)
         if line.open or not line.passed
     ]
-    suppressed = [one["ruleId"] for one in run["results"] if "suppressions" in one]
+    suppressed = [result["ruleId"] for result in run["results"] if "suppressions" in result]
     assert suppressed == [line.rule for line in gate_lines(gated) if line.ignored] == ["gate/GL104"]
     assert 0 < len(run["results"]) < len(gate_lines(gated))
     assert [rule["id"] for rule in run["tool"]["driver"]["rules"]] == list(
@@ -70,7 +70,7 @@ def test_annotations_are_errors_for_failed_lines_and_notices_for_open_checks(gat
 
 
 def test_a_name_cannot_end_an_annotation_or_start_a_workflow_command(gated):
-    hostile = replace(gated, verdicts=tuple(replace(one, attack="50%::a\n::stop") for one in gated.verdicts))
+    hostile = replace(gated, verdicts=tuple(replace(verdict, attack="50%::a\n::stop") for verdict in gated.verdicts))
     text = annotations(hostile)
     assert all(line.startswith(("::error title=", "::notice title=")) for line in text.splitlines())
     assert "50%25::a" in text
@@ -89,14 +89,14 @@ def test_a_name_cannot_end_an_annotation_or_start_a_workflow_command(gated):
 )
 def test_the_place_of_a_result_is_a_uri(gated, path, uri):
     (run,) = json.loads(sarif(gated, path))["runs"]
-    places = {one["locations"][0]["physicalLocation"]["artifactLocation"]["uri"] for one in run["results"]}
-    assert places == {uri}
+    uris = {result["locations"][0]["physicalLocation"]["artifactLocation"]["uri"] for result in run["results"]}
+    assert uris == {uri}
 
 
 def test_no_record_is_named_and_markup_is_text(gated):
     hostile = replace(
         gated,
-        verdicts=tuple(replace(one, attack="<b>&\x1b]0;x\x07", drivers=("Ada",)) for one in gated.verdicts),
+        verdicts=tuple(replace(verdict, attack="<b>&\x1b]0;x\x07", drivers=("Ada",)) for verdict in gated.verdicts),
     )
     for text in (junit(hostile), sarif(hostile, "r.json")):
         assert "Ada" not in text
@@ -137,19 +137,19 @@ def test_mistyped_folder():
 """,
         "utf-8",
     )
-    found = subprocess.run(
+    printed = subprocess.run(
         [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "--rootdir", str(tmp_path), "test_limits.py"],
         cwd=tmp_path,
         env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
         capture_output=True,
         text=True,
     ).stdout
-    assert "3 failed" in found, found
-    assert "AUC at most 0.6" in found
-    assert "Expected TPR@FPR" in found
-    assert "no folder has no results.json" in found
-    frames = re.findall(r"^(\S+\.py):\d+: ", found, flags=re.MULTILINE)
-    assert frames == ["test_limits.py"] * 3, found
+    assert "3 failed" in printed, printed
+    assert "AUC at most 0.6" in printed
+    assert "Expected TPR@FPR" in printed
+    assert "no folder has no results.json" in printed
+    frames = re.findall(r"^(\S+\.py):\d+: ", printed, flags=re.MULTILINE)
+    assert frames == ["test_limits.py"] * 3, printed
 
 
 @pytest.mark.parametrize(

@@ -36,16 +36,16 @@ def only(*levels):
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("low", "high", "said"),
+    ("low", "high", "verdict"),
     [(0.051, 0.08, "too many"), (0.05, 0.08, ""), (0.02, 0.05, ""), (0.02, 0.049, "too cautious")],
 )
-def test_the_verdict_follows_from_the_interval(low, high, said):
+def test_the_verdict_follows_from_the_interval(low, high, verdict):
     results = only(level(low, high))
-    assert hypothesis_tests.level_verdict(results.levels("loss")[0]) == said
+    assert hypothesis_tests.level_verdict(results.levels("loss")[0]) == verdict
     summary_text = hypothesis_tests.calibration_summary(results)
-    assert ("agrees with its nominal rate" in summary_text) == (said == "")
+    assert ("agrees with its nominal rate" in summary_text) == (verdict == "")
     assert summary_text in shown(results)
-    assert (hypothesis_tests.exceeded_levels_sentence(results) is not None) == (said == "too many")
+    assert (hypothesis_tests.exceeded_levels_sentence(results) is not None) == (verdict == "too many")
 
 
 def test_a_test_without_p_values_that_count_has_no_verdict():
@@ -103,8 +103,8 @@ def test_the_chart_draws_the_table():
     assert marks[0].mark != marks[1].mark
     assert marks[0].offset != marks[1].offset  # or one would hide the other
     for mark, finding in zip(marks, hypothesis_tests.tests_with_levels(results), strict=True):
-        assert list(zip(mark.x, mark.y, strict=True)) == [(one.alpha, one.fpr.value) for one in finding.levels]
-        assert mark.y_ends == tuple((one.fpr.low, one.fpr.high) for one in finding.levels)
+        assert list(zip(mark.x, mark.y, strict=True)) == [(level.alpha, level.fpr.value) for level in finding.levels]
+        assert mark.y_ends == tuple((level.fpr.low, level.fpr.high) for level in finding.levels)
 
 
 @pytest.mark.slow

@@ -42,11 +42,11 @@ def two_kinds(gain, left, refused=""):
     ],
 )
 def test_the_answer_is_graded_by_the_least_that_both_ways_show(gain, left, expected, snapshot):
-    found = two_kinds(gain, left)
-    assert state(verdict_text(found)) == expected
-    snapshot(verdict_text(found))
-    assert state(verdict_text(replace(found, baseline=None))) == "many"
-    assert (defence_step(found, "FOLDER") in next_steps(found)) == expected.startswith("likely")
+    result = two_kinds(gain, left)
+    assert state(verdict_text(result)) == expected
+    snapshot(verdict_text(result))
+    assert state(verdict_text(replace(result, baseline=None))) == "many"
+    assert (defence_step(result, "FOLDER") in next_steps(result)) == expected.startswith("likely")
 
 
 def test_refused_weights_withhold_the_answer():
@@ -54,7 +54,7 @@ def test_refused_weights_withhold_the_answer():
 
 
 def test_a_game_that_draws_sides_apart_is_named_and_what_hides_it(snapshot):
-    found = two_kinds(WITHHELD, WITHHELD)
-    snapshot(verdict_text(found))
-    text = verdict_text(replace(found, baseline=replace(found.baseline, game="sources")))
+    result = two_kinds(WITHHELD, WITHHELD)
+    snapshot(verdict_text(result))
+    text = verdict_text(replace(result, baseline=replace(result.baseline, game="sources")))
     snapshot(text)

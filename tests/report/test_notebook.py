@@ -41,8 +41,8 @@ def test_holds_the_answer_and_every_attack(case):
 @pytest.mark.slow
 def test_only_harmless_elements_and_own_styles():
     for results in (leaking(), hostile()):
-        seen = Reader(fragment(results))
-        assert set(seen.elements) <= {
+        reader = Reader(fragment(results))
+        assert set(reader.elements) <= {
             "code",
             "div",
             "p",
@@ -59,14 +59,14 @@ def test_only_harmless_elements_and_own_styles():
             "strong",
             "bdi",
         }
-        assert {name for name, _ in seen.attributes} <= {"style", "scope"}
+        assert {name for name, _ in reader.attributes} <= {"style", "scope"}
 
 
 @pytest.mark.slow
 def test_hostile_text_is_shown_as_text():
-    seen = Reader(fragment(hostile()))
-    assert single_line(HOSTILE) in "".join(seen.text)
-    assert seen.elements == Reader(fragment(with_check(leaking(), reversed_check("loss")))).elements
+    reader = Reader(fragment(hostile()))
+    assert single_line(HOSTILE) in "".join(reader.text)
+    assert reader.elements == Reader(fragment(with_check(leaking(), reversed_check("loss")))).elements
 
 
 @pytest.mark.slow

@@ -77,7 +77,7 @@ def test_shows_everything_there_is(case):
     assert all(record.id in shown for record in results.exposed[: exposed.MIN_LISTED])
     assert all(row.text in shown for row in diagnostics.reported(results))
     assert all(row.code in shown for row in diagnostics.check_lines(results))
-    assert all(said in shown for said in untested_sentences(results))
+    assert all(sentence in shown for sentence in untested_sentences(results))
     known = results.provenance
     assert all(value in shown for part in (known.versions, known.fingerprints) for value in part.values())
 
@@ -85,13 +85,13 @@ def test_shows_everything_there_is(case):
 @pytest.mark.slow
 @pytest.mark.parametrize("case", CASES)
 def test_loads_nothing(case):
-    rest = report_page(case())
-    seen = Reader(rest)
+    page = report_page(case())
+    reader = Reader(page)
     loads = ("src", "href", "srcset", "action", "data", "poster")
-    assert all(value.startswith("#") for _, name, value in seen.attributes if name in loads)
-    assert not {"link", "iframe", "img", "object", "embed", "base", "form", "audio", "video"} & set(seen.elements)
+    assert all(value.startswith("#") for _, name, value in reader.attributes if name in loads)
+    assert not {"link", "iframe", "img", "object", "embed", "base", "form", "audio", "video"} & set(reader.elements)
     # User text that looks like these is no load, but there is none in these worlds.
-    assert not re.search(r"https?://|@import|url\((?!#)", rest)
+    assert not re.search(r"https?://|@import|url\((?!#)", page)
 
 
 @pytest.mark.slow
@@ -146,11 +146,11 @@ def test_charts_draw_the_curve_and_its_band(case):
     attack = wording.headline_attack(results)
     for which in ("roc-linear", "roc-log"):
         series = page_charts(results)[which].series
-        lines = [one for one in series if one.line]
+        lines = [drawn for drawn in series if drawn.line]
         assert lines[-1].name == results.headline.name  # on top of the others
-        assert sorted(one.name for one in lines) == sorted(["guessing", *(f.name for f in results.outcomes)])
+        assert sorted(line.name for line in lines) == sorted(["guessing", *(f.name for f in results.outcomes)])
         assert (lines[-1].x, lines[-1].y) == (attack.curve.fpr, attack.curve.tpr)
-        (band,) = (one for one in series if one.band)
+        (band,) = (drawn for drawn in series if drawn.band)
         assert band.y_ends == tuple(zip(attack.curve.band_low, attack.curve.band_high, strict=True))
 
 
@@ -212,8 +212,8 @@ def test_attacks_follow_the_headline_by_their_auc():
 
 @pytest.mark.slow
 def test_the_cover_stands_on_the_page_as_text():
-    said = Cover("The title", "An owner", HOSTILE, "A purpose", "1 May")
-    source = report_page(replace(leaking(), cover=said))
+    cover = Cover("The title", "An owner", HOSTILE, "A purpose", "1 May")
+    source = report_page(replace(leaking(), cover=cover))
     shown = Reader(source).shown
     assert "<title>The title</title>" in source
     for words_ in (
@@ -256,8 +256,8 @@ def test_the_largest_page_is_below_three_megabytes():
     records = tuple(
         replace(base.exposed[0], id=f"members:{i}", risks={str(k): 0.123 for k in range(10)}) for i in range(1000)
     )
-    whole = report_page(replace(base, outcomes=(*base.outcomes, *many), exposed=records))
-    assert len(whole.encode()) < 3_000_000
+    page = report_page(replace(base, outcomes=(*base.outcomes, *many), exposed=records))
+    assert len(page.encode()) < 3_000_000
 
 
 def test_tables_and_charts_can_be_heard():

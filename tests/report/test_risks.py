@@ -16,15 +16,15 @@ from guestlist.testing import case_of, evaluate_case, gaussian_simulation, leaki
 @pytest.mark.slow
 def test_the_page_says_what_risks_are_worth(snapshot):
     results = evaluate_case(leaking_case(records=2000))
-    everybody, *others = results.risks
+    risks, *others = results.risks
     assert {row.attack for row in results.risks} == {results.headline.name}
     best = max(others, key=lambda row: row.auc.value)
     text = risk_value_sentence(results.risks)
     snapshot(
         text,
-        f"{everybody.attack}",
-        f"{everybody.flagged}",
-        f"{everybody.members:,}",
+        f"{risks.attack}",
+        f"{risks.flagged}",
+        f"{risks.members:,}",
         f"{len(others)}",
         f"{best.risk}",
         f"{best.auc.value:.3f}",
@@ -40,9 +40,9 @@ def test_a_risk_that_ranks_by_chance_is_reported(snapshot):
     rows = evaluate_case(case_of(gaussian_simulation(1.0, records=200, models=4), ("loss",))).risks
     by_chance = [replace(row, auc=gl.Estimate(0.52, 0.4, 0.64)) for row in rows]
     snapshot(risk_value_sentence(tuple(by_chance)), "0.520", "0.400", "0.640")
-    nobody = tuple(replace(row, flagged=0, auc=WITHHELD) for row in rows)
-    assert "flags 0 of" in risk_value_sentence(nobody)
-    snapshot(risk_value_sentence(nobody))
+    without_flags = tuple(replace(row, flagged=0, auc=WITHHELD) for row in rows)
+    assert "flags 0 of" in risk_value_sentence(without_flags)
+    snapshot(risk_value_sentence(without_flags))
 
 
 @pytest.mark.slow

@@ -29,8 +29,8 @@ def test_a_table_omits_columns_rather_than_cutting_numbers():
         {"attack": f"attack {i}", "change": f"-0.{i}12345", "interval": f"-0.{i}5 to 0.{i}7", "note": "x" * 25}
         for i in range(3)
     ]
-    whole = text_table(rows, width=120)
-    assert all(cell in whole for row in rows for cell in row.values())
+    text = text_table(rows, width=120)
+    assert all(cell in text for row in rows for cell in row.values())
     narrow = text_table(rows, width=40, drop=("change",))
     table, _, omitted = narrow.partition("Columns that do not fit here: ")
     omitted = " ".join(omitted.split())
@@ -70,7 +70,7 @@ def test_checks_and_what_was_not_tested_are_shown():
     text = " ".join(summary(results, verbose=True).split())
     assert all(" ".join(row.text.split()) in text for row in diagnostics.reported(results))
     assert all(row.code in text for row in diagnostics.check_lines(results))
-    assert all(" ".join(said.split()) in text for said in untested_sentences(results))
+    assert all(" ".join(sentence.split()) in text for sentence in untested_sentences(results))
 
 
 @pytest.mark.slow

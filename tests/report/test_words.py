@@ -81,11 +81,11 @@ def test_nothing_is_ever_called_safe(case):
 def test_sizes_and_the_lower_bound_are_always_told(case):
     results = case()
     for text in (summary(results), fragment(results), report_page(results)):
-        told = " ".join(text.split())
-        assert f"{results.subject.members:,} members" in told
-        assert f"{results.subject.nonmembers:,} non-members" in told
-        assert "lower bound" in told
-        assert ("reference models trained" in told) == (results.references is not None)
+        sentence = " ".join(text.split())
+        assert f"{results.subject.members:,} members" in sentence
+        assert f"{results.subject.nonmembers:,} non-members" in sentence
+        assert "lower bound" in sentence
+        assert ("reference models trained" in sentence) == (results.references is not None)
 
 
 @pytest.mark.parametrize(
@@ -123,13 +123,13 @@ def test_the_resolution_of_rates_counts_persons_where_they_are_known(snapshot):
 @pytest.mark.slow
 def test_no_evidence_comes_with_the_detection_limit(snapshot):
     results = quiet()
-    told = " ".join(facts.detection_limits(results))
-    snapshot(told, "80%", f"{wording.headline_attack(results).detectable_auc:.3f}")
+    sentence = " ".join(facts.detection_limits(results))
+    snapshot(sentence, "80%", f"{wording.headline_attack(results).detectable_auc:.3f}")
     for rate in wording.headline_attack(results).rates:
         if rate.resolution != "withheld":
-            assert percent(rate.detectable) in told
-            assert percent(rate.fpr) in told
-    snapshot(told, "0.1%", "10,000", "1%", "3", "300")
+            assert percent(rate.detectable) in sentence
+            assert percent(rate.fpr) in sentence
+    snapshot(sentence, "0.1%", "10,000", "1%", "3", "300")
     for text in (summary(results), fragment(results), report_page(results)):
         assert f"80% power to detect an AUC of {wording.headline_attack(results).detectable_auc:.3f}" in " ".join(
             text.split()
@@ -198,22 +198,22 @@ def test_the_stated_order_of_groups_is_their_order():
 
 def test_a_group_that_chance_explains_is_not_named(snapshot):
     results = leaking()
-    lucky, sure = (replace(group, p_value=p) for group, p in zip(results.groups, (0.06, 0.04), strict=False))
-    lucky = replace(lucky, auc=Estimate(0.99, 0.98, 1.0))
-    assert f"is {sure.group} = {sure.value}:" in groups.exposed_group_sentence(replace(results, groups=(lucky, sure)))
-    snapshot(groups.exposed_group_sentence(replace(results, groups=(lucky,))))
+    chance, sure = (replace(group, p_value=p) for group, p in zip(results.groups, (0.06, 0.04), strict=False))
+    chance = replace(chance, auc=Estimate(0.99, 0.98, 1.0))
+    assert f"is {sure.group} = {sure.value}:" in groups.exposed_group_sentence(replace(results, groups=(chance, sure)))
+    snapshot(groups.exposed_group_sentence(replace(results, groups=(chance,))))
 
 
 @pytest.mark.slow
 def test_a_difference_that_chance_explains_is_not_claimed(snapshot):
     """Intervals that lie beyond guessing, of figures that do not pay for all that was looked at."""
     base = quiet()
-    lucky = {"auc": Estimate(0.6, 0.55, 0.65), "p_value": 0.2}
-    text = answer.verdict_text(with_headline(base, **lucky))
+    insignificant = {"auc": Estimate(0.6, 0.55, 0.65), "p_value": 0.2}
+    text = answer.verdict_text(with_headline(base, **insignificant))
     assert state(text) == "no evidence"
     snapshot(text, "lira", "95%", "9")
-    assert state(answer.verdict_text(with_finding(base, "entropy", **lucky))) == "no evidence"
-    sure = with_finding(base, "entropy", **{**lucky, "p_value": 0.01})
+    assert state(answer.verdict_text(with_finding(base, "entropy", **insignificant))) == "no evidence"
+    sure = with_finding(base, "entropy", **{**insignificant, "p_value": 0.01})
     assert state(answer.verdict_text(sure)) == "signs"
     snapshot(answer.verdict_text(sure), "9")
     rates = tuple(replace(rate, p_value=0.2) for rate in wording.headline_attack(few_at_low_fpr()).rates)
@@ -236,13 +236,13 @@ def test_the_attack_on_the_recipe_is_the_one_that_was_run(snapshot):
     snapshot(both, "lira", "loss")
 
 
-@pytest.mark.parametrize(("references", "told"), [(1, "1 reference model"), (7, "7 reference models")])
-def test_with_few_references_the_report_says_that_the_comparison_needs_more(references, told):
+@pytest.mark.parametrize(("references", "expected"), [(1, "1 reference model"), (7, "7 reference models")])
+def test_with_few_references_the_report_says_that_the_comparison_needs_more(references, expected):
     base = leaking()
     alone = replace(base.headline, same_recipe=None)
     few = replace(base, headline=alone, references=replace(base.references, count=references))
     for text in (summary(few), report_page(few)):
-        assert f"This audit has {told}; the comparison needs 8 or more." in " ".join(text.split())
+        assert f"This audit has {expected}; the comparison needs 8 or more." in " ".join(text.split())
     assert headline.typical_sentence(replace(few, references=None)) is None
     # With enough of them it is another reason: no attack could be tried on them.
     assert headline.typical_sentence(replace(few, references=replace(base.references, count=8))) is None
@@ -296,9 +296,9 @@ def test_an_attack_clearly_better_than_the_headline_is_reported(snapshot):
     better = with_finding(leaking(), "entropy", auc=Estimate(0.95, 0.93, 0.97))
     snapshot(answer.verdict_text(better), "entropy", "0.950", "0.930", "0.970")
     snapshot(answer.verdict_text(leaking()))
-    for gain, said in ((Estimate(0.15, 0.01, 0.3), True), (Estimate(0.15, -0.01, 0.3), False)):
+    for gain, message in ((Estimate(0.15, 0.01, 0.3), True), (Estimate(0.15, -0.01, 0.3), False)):
         compared = with_finding(better, "entropy", beyond_headline=gain)
-        assert ("does better:" in answer.verdict_text(compared)) == said
+        assert ("does better:" in answer.verdict_text(compared)) == message
 
 
 def test_a_better_attack_that_takes_more_than_answers_says_what_it_takes(snapshot):
@@ -376,10 +376,10 @@ def test_persons_are_listed_beside_records():
 def test_the_exposure_list_says_what_it_promises_and_what_not(snapshot):
     base = quiet()
     assert exposed.flag_guarantee(replace(base, exposure=None)) == ""
-    told = exposed.flag_guarantee(
+    text = exposed.flag_guarantee(
         replace(base, exposure=Exposure(0.1, 400, 30, rate_in_models=0.75, rate_out_models=0.02))
     )
-    snapshot(told, "30", "400", "10", "100", "75%", "2%")
+    snapshot(text, "30", "400", "10", "100", "75%", "2%")
     none = exposed.flag_guarantee(replace(base, exposure=Exposure(0.1, 400, 0)))
     snapshot(none)
     assert "trained without it" not in none

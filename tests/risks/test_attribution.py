@@ -38,11 +38,11 @@ def network():
 def test_influence_is_the_formula_of_a_linear_model(world, damping):
     module, members, tests = world
     hessian = softmax_hessian(*members, *parameters(module)) + damping * 60 * np.eye(15)
-    own, other = (softmax_gradients(*side, *parameters(module)) for side in (members, tests))
-    expected = own @ np.linalg.solve(hessian, other.mean(axis=0))
-    found = gl.risks.influence_functions(module, *members, *tests, damping=damping)
-    np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-9)
-    on_itself = np.einsum("ij,jk,ik->i", own, np.linalg.inv(hessian), own)
+    member_gradients, other = (softmax_gradients(*side, *parameters(module)) for side in (members, tests))
+    expected = member_gradients @ np.linalg.solve(hessian, other.mean(axis=0))
+    influences = gl.risks.influence_functions(module, *members, *tests, damping=damping)
+    np.testing.assert_allclose(influences, expected, rtol=1e-5, atol=1e-9)
+    on_itself = np.einsum("ij,jk,ik->i", member_gradients, np.linalg.inv(hessian), member_gradients)
     np.testing.assert_allclose(gl.risks.influence_functions(module, *members, damping=damping), on_itself, rtol=1e-5)
 
 
@@ -52,10 +52,12 @@ def test_a_rank_keeps_the_directions_of_the_largest_curvature():
     module = torch.nn.Linear(8, 3).double()
     members, tests = (x[:60], y[:60]), (x[60:], y[60:])
     values, vectors = np.linalg.eigh(softmax_hessian(*members, *parameters(module)))
-    own, other = (softmax_gradients(*side, *parameters(module)) @ vectors[:, -4:] for side in (members, tests))
-    expected = (own / (values[-4:] + 0.01 * 60)) @ other.mean(axis=0)
-    found = gl.risks.influence_functions(module, *members, *tests, rank=4)
-    np.testing.assert_allclose(found, expected, rtol=1e-4, atol=1e-7)
+    member_gradients, other = (
+        softmax_gradients(*side, *parameters(module)) @ vectors[:, -4:] for side in (members, tests)
+    )
+    expected = (member_gradients / (values[-4:] + 0.01 * 60)) @ other.mean(axis=0)
+    influences = gl.risks.influence_functions(module, *members, *tests, rank=4)
+    np.testing.assert_allclose(influences, expected, rtol=1e-4, atol=1e-7)
 
 
 def test_influence_is_what_training_without_the_member_does():
@@ -74,10 +76,12 @@ def test_influence_is_what_training_without_the_member_does():
     members = np.arange(800)
     module = torch.nn.Linear(3, 1, bias=False).double()
     module.weight.data = torch.as_tensor(fitted(members))[None]
-    found = gl.risks.influence_functions(module, x[:800], y[:800], x[800:], y[800:], damping=penalty, loss="squared")
+    influences = gl.risks.influence_functions(
+        module, x[:800], y[:800], x[800:], y[800:], damping=penalty, loss="squared"
+    )
     change = np.array([loss(fitted(np.delete(members, i))) for i in members]) - loss(fitted(members))
-    assert np.corrcoef(found, change)[0, 1] > 0.99
-    assert np.polyfit(found, change, 1)[0] == pytest.approx(1, abs=0.05)
+    assert np.corrcoef(influences, change)[0, 1] > 0.99
+    assert np.polyfit(influences, change, 1)[0] == pytest.approx(1, abs=0.05)
 
 
 @pytest.mark.slow
@@ -97,9 +101,9 @@ def test_tracin_is_a_loop_over_checkpoints_and_records(world):
     for rate, module in zip((0.1, 0.2, 0.3), checkpoints, strict=True):
         others = [gradient(module, *record) for record in zip(*tests, strict=True)]
         for i, record in enumerate(zip(*members, strict=True)):
-            own = gradient(module, *record)
-            on_tests[i] += rate * np.mean([own @ other for other in others])
-            on_itself[i] += rate * own @ own
+            gradients = gradient(module, *record)
+            on_tests[i] += rate * np.mean([gradients @ other for other in others])
+            on_itself[i] += rate * gradients @ gradients
     rates = {"learning_rate": (0.1, 0.2, 0.3)}
     np.testing.assert_allclose(gl.risks.tracin(checkpoints, *members, *tests, **rates), on_tests, rtol=1e-6, atol=1e-12)
     np.testing.assert_allclose(gl.risks.tracin(checkpoints, *members, **rates), on_itself, rtol=1e-6)
@@ -150,16 +154,18 @@ def test_one_layer_alone(world):
     hidden = torch.nn.Sequential(*module[:2])(torch.as_tensor(members[0])).detach().numpy()
     alone = gl.risks.influence_functions(module[2], hidden, members[1])
     np.testing.assert_allclose(gl.risks.influence_functions(module, *members, layers=["2"]), alone, rtol=1e-6)
-    whole = gl.risks.influence_functions(module, *members, *members, layers=["0", "2"], damping=0.5)
-    np.testing.assert_allclose(gl.risks.influence_functions(module, *members, *members, damping=0.5), whole, rtol=1e-6)
+    influences = gl.risks.influence_functions(module, *members, *members, layers=["0", "2"], damping=0.5)
+    np.testing.assert_allclose(
+        gl.risks.influence_functions(module, *members, *members, damping=0.5), influences, rtol=1e-6
+    )
 
 
 def test_parameters_may_be_frozen(world):
     _, members, tests = world
     expected = [find(network(), *members, *tests) for find in (gl.risks.influence_functions, gl.risks.tracin)]
     frozen = network().requires_grad_(False)
-    found = [find(frozen, *members, *tests) for find in (gl.risks.influence_functions, gl.risks.tracin)]
-    np.testing.assert_allclose(found, expected, rtol=1e-9)
+    results = [find(frozen, *members, *tests) for find in (gl.risks.influence_functions, gl.risks.tracin)]
+    np.testing.assert_allclose(results, expected, rtol=1e-9)
     assert not any(part.requires_grad for part in frozen.parameters())
 
 
@@ -184,8 +190,8 @@ def test_two_ways_to_the_same_average(world):
         hessian_inverse_tol=15.0,
     )
     expected = captum.influence((other, z)).mean(axis=0)
-    found = gl.risks.influence_functions(module, *members, *tests, damping=0.5)
-    np.testing.assert_allclose(found, expected.numpy(), rtol=1e-5, atol=1e-9)
+    influences = gl.risks.influence_functions(module, *members, *tests, damping=0.5)
+    np.testing.assert_allclose(influences, expected.numpy(), rtol=1e-5, atol=1e-9)
 
 
 def test_wrong_input_is_reported(world, monkeypatch):

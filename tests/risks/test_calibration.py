@@ -15,13 +15,13 @@ from oracles_risks import modified_entropy
 def test_counted_by_hand():
     risks = np.array([0.11, 0.19, 0.15, 0.95, 1.0, 1.0, np.nan])
     member = np.array([False, True, False, True, True, False, True])
-    found = calibration(risks, member)
-    low, high = found.bins
+    result = calibration(risks, member)
+    low, high = result.bins
     assert (low.records, high.records) == (3, 3)
     assert (low.risk, high.risk) == pytest.approx((0.15, 2.95 / 3))
     assert (low.share.value, high.share.value) == pytest.approx((1 / 3, 2 / 3))
     off = ((1 / 3 - 0.15) ** 2 + (2 / 3 - 2.95 / 3) ** 2) / 2
-    assert found.rmse.value == pytest.approx(off**0.5)
+    assert result.rmse.value == pytest.approx(off**0.5)
     assert low.share.low < 1 / 3 < low.share.high
 
 
@@ -29,13 +29,13 @@ def test_shares_are_weighted_to_the_prior():
     """3 of 10 members and 1 of 40 non-members in a bin: at a prior of 0.2, 0.06 / (0.06 + 0.02)."""
     member = np.arange(50) < 10
     risks = np.where(np.isin(np.arange(50), [0, 1, 2, 10]), 0.75, 0.05)
-    found = calibration(risks, member, prior=0.2)
-    assert found.bins[1].share.value == pytest.approx(0.75)
+    result = calibration(risks, member, prior=0.2)
+    assert result.bins[1].share.value == pytest.approx(0.75)
     (row,) = at_thresholds(risks, member, (0.5,), prior=0.2)
     assert (row.precision.value, row.recall.value) == pytest.approx((0.75, 0.3))
-    nobody, half = at_thresholds(risks, member, (0.8, 0.7))
-    assert np.isnan(nobody.precision.value)
-    assert nobody.recall.value == 0
+    no_record, half = at_thresholds(risks, member, (0.8, 0.7))
+    assert np.isnan(no_record.precision.value)
+    assert no_record.recall.value == 0
     assert half.precision.value == pytest.approx(0.3 / (0.3 + 0.025))
 
 
@@ -59,10 +59,10 @@ def test_the_interval_holds_the_true_distance(slope, records):
     held, widths = [], []
     for _ in range(300):
         drawn = rng.integers(10, size=records)
-        found = calibration(risk[drawn], rng.random(records) < chance[drawn]).rmse
+        rmse = calibration(risk[drawn], rng.random(records) < chance[drawn]).rmse
         truth = np.sqrt(np.square(chance - risk)[drawn].mean())
-        held.append(found.low <= truth <= found.high)
-        widths.append(found.high - found.low)
+        held.append(rmse.low <= truth <= rmse.high)
+        widths.append(rmse.high - rmse.low)
     assert np.mean(held) >= 0.95
     assert np.mean(widths) < 4.3 / np.sqrt(records)  # two sides of sqrt(18.3 / 4 / records) at most
 
@@ -73,15 +73,15 @@ def test_at_any_prior_the_interval_holds_the_distance_that_thinning_would_tend_t
     rng, risk = np.random.default_rng(8), np.array([0.1, 0.3, 0.5, 0.7, 0.9])
     inside = np.arange(1, 6) / 15
     masses = prior * inside, (1 - prior) * inside[::-1]
-    moved = at_prior(risk, prior)
-    truth = np.sqrt(np.square(masses[0] / sum(masses) - moved) @ sum(masses))
+    adjusted = at_prior(risk, prior)
+    truth = np.sqrt(np.square(masses[0] / sum(masses) - adjusted) @ sum(masses))
     held, values = [], []
     for _ in range(200):
         member = rng.random(500) < 0.6
         drawn = np.where(member, rng.choice(5, p=inside, size=500), rng.choice(5, p=inside[::-1], size=500))
-        (found,) = calibration_at_priors(risk[drawn], member, (prior,), bins=100)
-        held.append(found.rmse.low <= truth <= found.rmse.high)
-        values.append(found.rmse.value)
+        (errors_by_prior,) = calibration_at_priors(risk[drawn], member, (prior,), bins=100)
+        held.append(errors_by_prior.rmse.low <= truth <= errors_by_prior.rmse.high)
+        values.append(errors_by_prior.rmse.value)
     assert np.mean(held) >= 0.95
     assert np.median(values) == pytest.approx(truth, abs=0.02)
 
@@ -93,9 +93,12 @@ def test_another_prior_gives_what_the_score_would_have_been_made_for():
     scores = {prior: risk_score(known["known_values"], labels, prior=prior, **known) for prior in (0.5, 0.2)}
     np.testing.assert_allclose(at_prior(scores[0.5], 0.2), scores[0.2])
     np.testing.assert_allclose(at_prior(scores[0.2], 0.5, made_for=0.2), scores[0.5])
-    found = {one.prior: one.rmse for one in calibration_at_priors(scores[0.5], member)}
-    assert list(found) == pytest.approx(np.arange(1, 10) / 10)
-    assert found[0.2] == pytest.approx(calibration(scores[0.2], member, prior=0.2).rmse)
+    rmses = {
+        calibration_at_prior.prior: calibration_at_prior.rmse
+        for calibration_at_prior in calibration_at_priors(scores[0.5], member)
+    }
+    assert list(rmses) == pytest.approx(np.arange(1, 10) / 10)
+    assert rmses[0.2] == pytest.approx(calibration(scores[0.2], member, prior=0.2).rmse)
     with pytest.raises(ValueError, match=r"prior=1\.5"):
         at_prior(scores[0.5], 1.5)
 
@@ -121,11 +124,11 @@ def test_of_persons_the_interval_holds_the_truth_too():
 @pytest.mark.slow
 def test_classifiers_stand_beside_the_risk_score():
     case = case_of(gaussian_simulation(1.5, records=600, models=9, seed=1), ("loss", "nn_nasr"))
-    found = {one.score: one for one in risk_distribution.find_calibrated(case)}
-    assert list(found) == ["risk_score", "nn_nasr"]
+    calibrated = {row.score: row for row in risk_distribution.find_calibrated(case)}
+    assert list(calibrated) == ["risk_score", "nn_nasr"]
     probability = 1 / (1 + np.exp(-case.scores["nn_nasr"]))
-    assert found["nn_nasr"].calibration.rmse == calibration(probability, case.truth.member).rmse
-    assert all(len(one.priors) == 9 for one in found.values())
+    assert calibrated["nn_nasr"].calibration.rmse == calibration(probability, case.truth.member).rmse
+    assert all(len(value.priors) == 9 for value in calibrated.values())
 
 
 def test_a_score_from_references_like_the_target_passes():
@@ -161,14 +164,14 @@ def test_the_report_says_that_the_published_shadow_teaches_no_probabilities(real
 def test_a_shadow_of_half_the_records_does_not_teach_probabilities(defended, real_data):
     """Published Location30 answers: the score is .24 off (Song & Mittal's own targets: .05 to .09)."""
     arrays = np.load(real_data("location30_predictions.npz"))
-    said, labels, member = {}, {}, {}
+    outputs, labels, member = {}, {}, {}
     for name in ("target", "shadow"):
         labels[name], member[name] = arrays[f"{name}_labels"].astype(int), arrays[f"{name}_member"].astype(bool)
-        said[name] = np.array(modified_entropy(arrays[f"{name}_{defended}probs"].astype(float), labels[name]))
+        outputs[name] = np.array(modified_entropy(arrays[f"{name}_{defended}probs"].astype(float), labels[name]))
 
     def off(teacher):
-        known = {"known_values": said[teacher], "known_labels": labels[teacher], "known_member": member[teacher]}
-        return calibration(risk_score(said["target"], labels["target"], **known), member["target"]).rmse
+        known = {"known_values": outputs[teacher], "known_labels": labels[teacher], "known_member": member[teacher]}
+        return calibration(risk_score(outputs["target"], labels["target"], **known), member["target"]).rmse
 
     if not defended:
         assert round(off("shadow").value, 2) == 0.24

@@ -44,9 +44,9 @@ def test_without_influence_hardly_any_pair_is_significant():
 
 def test_what_cannot_be_previewed_is_refused():
     case = leaking_case(records=40)
-    stranger = np.flatnonzero(~case.truth.member)[0]
-    with pytest.raises(InputError, match=f"nobody, r{stranger}"):
-        forgetting(case, [f"r{stranger}", "nobody"])
+    rows = np.flatnonzero(~case.truth.member)[0]
+    with pytest.raises(InputError, match=f"nobody, r{rows}"):
+        forgetting(case, [f"r{rows}", "nobody"])
     with pytest.raises(InputError, match="needs reference models"):
         forgetting(case_of(gaussian_simulation(1.0, records=40, models=2)), ["r0"])
 
@@ -56,7 +56,7 @@ def test_the_command(blobs, tmp_path):
     model = DecisionTreeClassifier(random_state=0).fit(*blobs[0])
     results = gl.audit(model, *blobs, references=8, attacks=["loss"], jobs=1, folder=tmp_path / "audit")
     someone = str(results.records["id"][results.records["member"]].iloc[0])
-    run = lambda *more: CliRunner().invoke(main, ["forget", str(tmp_path / "audit"), "--ids", someone, *more])  # noqa: E731
+    run = lambda *arguments: CliRunner().invoke(main, ["forget", str(tmp_path / "audit"), "--ids", someone, *arguments])  # noqa: E731
     result = run("--json", "--top", "3")
     assert result.exit_code == 0, result.output
     document = json.loads(result.output)

@@ -34,8 +34,8 @@ def placed(case, values, predictions):
     """Values of the members as given, where they stand in the case; NaN elsewhere."""
     given = np.full(len(predictions.member), np.nan)
     given[predictions.member] = values
-    rows, asked = case.records["row"].to_numpy(), case.truth.evaluated
-    return np.where(asked, given[np.minimum(rows, len(given) - 1)], np.nan)
+    rows, evaluated = case.records["row"].to_numpy(), case.truth.evaluated
+    return np.where(evaluated, given[np.minimum(rows, len(given) - 1)], np.nan)
 
 
 def test_shapr_by_the_published_recursion(case, predictions):

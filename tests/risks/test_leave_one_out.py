@@ -18,18 +18,18 @@ CLASSES = (VALUES > 0).astype(int) + (VALUES > 2)
 
 @pytest.mark.parametrize(("model", "penalty"), [(LinearRegression(), 0.0), (Ridge(alpha=3.0), 3.0)])
 def test_a_regression_by_its_leverage(model, penalty):
-    found = gl.risks.leave_one_out(model.fit(X, VALUES), (X, VALUES), rows=range(40))
+    effects = gl.risks.leave_one_out(model.fit(X, VALUES), (X, VALUES), rows=range(40))
     error = VALUES - model.predict(X)
-    np.testing.assert_allclose(found["error_with"], error)
-    np.testing.assert_allclose(found["error_without"], error / (1 - gl.risks.leverage(X, penalty=penalty)))
-    np.testing.assert_allclose(found["leave_one_out"], found["error_without"].abs() - np.abs(error))
-    assert (found["leave_one_out"] >= 0).all()
+    np.testing.assert_allclose(effects["error_with"], error)
+    np.testing.assert_allclose(effects["error_without"], error / (1 - gl.risks.leverage(X, penalty=penalty)))
+    np.testing.assert_allclose(effects["leave_one_out"], effects["error_without"].abs() - np.abs(error))
+    assert (effects["leave_one_out"] >= 0).all()
 
 
 def test_nearest_neighbours_by_counting():
     model = KNeighborsClassifier(5).fit(X, CLASSES)
-    found = gl.risks.leave_one_out(model, (X, CLASSES), rows=[3, 0, 31])
-    for row, i in zip(found.itertuples(), (3, 0, 31), strict=True):
+    effects = gl.risks.leave_one_out(model, (X, CLASSES), rows=[3, 0, 31])
+    for row, i in zip(effects.itertuples(), (3, 0, 31), strict=True):
         near = np.argsort(np.square(X - X[i]).sum(axis=1))
         assert row.p_with == (CLASSES[near[:5]] == CLASSES[i]).mean()
         assert row.p_without == (CLASSES[near[1:6]] == CLASSES[i]).mean()
@@ -39,12 +39,12 @@ def test_nearest_neighbours_by_counting():
 
 def test_sensitivity_is_the_log_ratio_of_modified_entropies():
     model = LogisticRegression(C=0.5, tol=1e-10).fit(X, CLASSES)
-    found = gl.risks.leave_one_out(model, (X, CLASSES), rows=[5, 9])
-    for row, i in zip(found.itertuples(), (5, 9), strict=True):
-        rest = np.delete(np.arange(40), i)
-        without = LogisticRegression(C=0.5, tol=1e-10).fit(X[rest], CLASSES[rest])
+    effects = gl.risks.leave_one_out(model, (X, CLASSES), rows=[5, 9])
+    for row, i in zip(effects.itertuples(), (5, 9), strict=True):
+        others = np.delete(np.arange(40), i)
+        without = LogisticRegression(C=0.5, tol=1e-10).fit(X[others], CLASSES[others])
         entropies = [
-            modified_entropy(one.predict_proba(X[i : i + 1]), CLASSES[i : i + 1])[0] for one in (without, model)
+            modified_entropy(fitted.predict_proba(X[i : i + 1]), CLASSES[i : i + 1])[0] for fitted in (without, model)
         ]
         assert row.sensitivity == pytest.approx(np.log(entropies[0] / entropies[1]), rel=1e-4)
 
@@ -54,12 +54,12 @@ def test_a_memorised_outlier_changes_most_and_the_seed_decides():
     x, y = X.copy(), (X[:, 0] > 0).astype(int)
     x[7], y[7] = [4.0, 0, 0], 0
     model = RandomForestClassifier(10, random_state=0).fit(x, y)
-    found = gl.risks.leave_one_out(model, (x, y), rows=range(2, 9), seed=3, repeats=2)
-    assert found["leave_one_out"].argmax() == 5
+    effects = gl.risks.leave_one_out(model, (x, y), rows=range(2, 9), seed=3, repeats=2)
+    assert effects["leave_one_out"].argmax() == 5
     again = gl.risks.leave_one_out(
         model, (x, y), ids=["members:7", "members:2"], seed=3, repeats=2, progress=lambda work, total: iter(work)
     )
-    np.testing.assert_array_equal(again.drop(columns="id"), found.iloc[[5, 0]].drop(columns="id"))
+    np.testing.assert_array_equal(again.drop(columns="id"), effects.iloc[[5, 0]].drop(columns="id"))
 
 
 def test_wrong_input_is_reported():

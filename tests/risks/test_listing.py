@@ -30,7 +30,7 @@ def test_members_alone_are_listed_the_most_exposed_first():
     values = table["risk_risk_score"].to_numpy()
     assert (np.diff(values[~np.isnan(values)]) <= 0).all()
     ids = case.records["id"].tolist()
-    expected = risks_of(case, ["mu"])["mu"][[ids.index(one) for one in table["id"]]]
+    expected = risks_of(case, ["mu"])["mu"][[ids.index(identifier) for identifier in table["id"]]]
     np.testing.assert_array_equal(table["risk_mu"], expected)
     tied = table.groupby("risk_risk_score")["id"].apply(list)
     assert all(names == sorted(names) for names in tied)
@@ -43,7 +43,7 @@ def test_members_in_the_order_of_the_report_are_those_of_its_list():
     listed = case.of(records.find)
     assert len(members) == (case.truth.member & case.truth.evaluated).sum()
     assert listed
-    assert members["id"].tolist()[: len(listed)] == [one.id for one in listed]
+    assert members["id"].tolist()[: len(listed)] == [record.id for record in listed]
     scored = members["id"].isin(table["id"][table[f"score_{attack}"].notna()]).to_numpy()
     assert scored[: scored.sum()].all()
     flagged = members["flagged"].to_numpy()[scored]
@@ -70,17 +70,17 @@ def test_risks_that_rank_members_differently_are_named():
 
 
 def test_groups_for_which_risks_contradict_each_other_are_named():
-    found = groups.find_group_risks(leaking_case())
-    part = found.judged[0]
+    group_risks = groups.find_group_risks(leaking_case())
+    part = group_risks.judged[0]
     more, less = (
         replace(part.risks[at], beyond_rest=Estimate(by, by - 0.01, by + 0.01), p_value=0.001)
         for at, by in ((0, 0.1), (-1, -0.1))
     )
     opposed = replace(part, risks=(more, *part.risks[1:-1], less))
-    (said,) = group_contradictions(replace(found, judged=(opposed, *found.judged[1:])))
-    assert all(name in said for name in (more.risk, less.risk, *part.values.values()))
+    (text,) = group_contradictions(replace(group_risks, judged=(opposed, *group_risks.judged[1:])))
+    assert all(name in text for name in (more.risk, less.risk, *part.values.values()))
     agreeing = replace(opposed, risks=(more, *part.risks[1:-1], replace(less, p_value=0.2)))
-    assert group_contradictions(replace(found, judged=(agreeing, *found.judged[1:]))) == []
+    assert group_contradictions(replace(group_risks, judged=(agreeing, *group_risks.judged[1:]))) == []
 
 
 def test_the_cost_of_a_risk_is_reported():
@@ -95,10 +95,10 @@ def test_the_cost_of_a_risk_is_reported():
 
 def test_a_spreadsheet_computes_nothing():
     table = pd.DataFrame({"=id": ["=1+1", "+a", "-b", "@c", "plain"], "risk": [-1.0, 2.0, 3.0, 4.0, 5.0]})
-    found = for_spreadsheets(table)
-    assert found.columns.tolist() == ["'=id", "risk"]
-    assert found["'=id"].tolist() == ["'=1+1", "'+a", "'-b", "'@c", "plain"]
-    assert found["risk"].tolist() == table["risk"].tolist()
+    cells = for_spreadsheets(table)
+    assert cells.columns.tolist() == ["'=id", "risk"]
+    assert cells["'=id"].tolist() == ["'=1+1", "'+a", "'-b", "'@c", "plain"]
+    assert cells["risk"].tolist() == table["risk"].tolist()
 
 
 @pytest.mark.slow
@@ -113,8 +113,8 @@ def test_the_command(tmp_path):
     options = {"label": "y", "id": "who", "group": ["sex", "region"], "references": 8, "jobs": 1}
     gl.audit(model, table[:60], table[60:], folder=tmp_path / "a", **options)
 
-    def run(*more):
-        return CliRunner().invoke(main, ["risks", str(tmp_path / "a"), *more], catch_exceptions=False)
+    def run(*arguments):
+        return CliRunner().invoke(main, ["risks", str(tmp_path / "a"), *arguments], catch_exceptions=False)
 
     result = run("--risk", "mu,shapr", "--top", "3", "--export", str(tmp_path / "out.csv"))
     assert result.exit_code == 0, result.output
@@ -123,11 +123,11 @@ def test_the_command(tmp_path):
     assert len(written) == 60
     assert written["id"].str.startswith("'=p").all()
     top = json.loads(run("--json", "--risk", "mu", "--top", "2").output)
-    assert [row["id"] for row in top] == [one.removeprefix("'") for one in written["id"][:2]]
+    assert [row["id"] for row in top] == [identifier.removeprefix("'") for identifier in written["id"][:2]]
     # Without --risk the order is that of the report, whose list comes first.
     every = json.loads(run("--json", "--top", "60").stdout)
     results = gl.read_results(tmp_path / "a")
-    assert [row["id"] for row in every][: len(results.exposed)] == [one.id for one in results.exposed]
+    assert [row["id"] for row in every][: len(results.exposed)] == [record.id for record in results.exposed]
     scored = set(results.records["id"][results.records[f"score_{results.headline.name}"].notna()])
     column = deciding_column(results.records)
     p_values = [row[column] for row in every if row["id"] in scored]
@@ -140,8 +140,8 @@ def test_the_command(tmp_path):
     assert "sex = f and region = a" in groups.output
     assert "are not evaluated" in groups.output
     assert "region = c (1 and 1)" in " ".join(groups.output.split())
-    one = json.loads(run("--group", "sex", "--risk", "mu", "--json").output)
-    assert [part["values"] for part in one["judged"]] == [{"sex": "f"}, {"sex": "m"}]
+    document = json.loads(run("--group", "sex", "--risk", "mu", "--json").output)
+    assert [part["values"] for part in document["judged"]] == [{"sex": "f"}, {"sex": "m"}]
     both = run("--risk", "mu,shapr", "--group", "sex", "--top", "2", "--export", str(tmp_path / "both.csv"))
     assert both.exit_code == 0, both.output
     assert "shapr" in both.output
@@ -151,9 +151,9 @@ def test_the_command(tmp_path):
     assert len(two["members"]) == 2
     assert len(two["groups"]["judged"]) == 2
     table[["who", "a"]].rename(columns={"who": "id"}).to_csv(tmp_path / "own.csv", index=False)
-    worth = json.loads(run("--predictive-value", "--custom", str(tmp_path / "own.csv"), "--json").output)
-    attacks = {row["attack"] for row in worth}
-    assert {(row["risk"], row["attack"]) for row in worth} >= {
+    content = json.loads(run("--predictive-value", "--custom", str(tmp_path / "own.csv"), "--json").output)
+    attacks = {row["attack"] for row in content}
+    assert {(row["risk"], row["attack"]) for row in content} >= {
         (r, a) for r in ("all_members", "mu", "a") for a in attacks
     }
     assert len(attacks) > 5

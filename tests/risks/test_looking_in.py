@@ -26,15 +26,15 @@ def sides():
     return (x[:60], y[:60]), (x[60:], y[60:])
 
 
-def collected(model, sides, folder, **more):
-    return gl.collect(model, *sides, references=0, folder=folder, jobs=1, baseline=False, **more)
+def collected(model, sides, folder, **options):
+    return gl.collect(model, *sides, references=0, folder=folder, jobs=1, baseline=False, **options)
 
 
 def in_order(case, values):
     """Values of members and of others, as they were given."""
-    found = np.empty(len(values))
-    found[case.records["row"].to_numpy()] = values
-    return np.split(found, [case.truth.member.sum()])
+    ordered = np.empty(len(values))
+    ordered[case.records["row"].to_numpy()] = values
+    return np.split(ordered, [case.truth.member.sum()])
 
 
 @pytest.fixture(scope="module")
@@ -55,16 +55,16 @@ def test_leverage_of_a_ridge_is_that_of_its_arrays(sides, tmp_path):
     (x, y), (other, z) = sides
     case = collected(Ridge(alpha=2.0).fit(x, y), ((x, y.astype(float)), (other, z.astype(float))), tmp_path)
     everyone, member = np.vstack([x, other]), np.arange(100) < 60
-    found = np.concatenate(in_order(case, risks_of(case)["leverage"]))
-    np.testing.assert_allclose(found, gl.risks.leverage(everyone, member=member, penalty=2.0))
+    leverages = np.concatenate(in_order(case, risks_of(case)["leverage"]))
+    np.testing.assert_allclose(leverages, gl.risks.leverage(everyone, member=member, penalty=2.0))
 
 
 def test_all_are_there_by_default_and_rise_with_exposure(network):
     *_, case = network
-    found = risks_of(case)
-    assert set(FREE) < set(found)
+    risks = risks_of(case)
+    assert set(FREE) < set(risks)
     for name in FREE:
-        members, others = in_order(case, found[name])
+        members, others = in_order(case, risks[name])
         assert members[0] > np.quantile(members, 0.75), name
         assert not np.isnan(others).any()
 
@@ -74,7 +74,10 @@ def test_the_spread_of_the_loss_is_counted_by_hand(network, sides):
     torch = pytest.importorskip("torch")
     x, y = (torch.as_tensor(part) for part in sides[0])
     with torch.no_grad():
-        trace = [torch.nn.functional.cross_entropy(one(x.float()), y, reduction="none").numpy() for one in course]
+        trace = [
+            torch.nn.functional.cross_entropy(checkpoint(x.float()), y, reduction="none").numpy()
+            for checkpoint in course
+        ]
     expected = np.subtract(*np.percentile(trace, [75, 25], axis=0))
     np.testing.assert_allclose(in_order(case, risks_of(case)["loss_trace"])[0], expected, rtol=1e-4, atol=1e-6)
 
@@ -82,10 +85,10 @@ def test_the_spread_of_the_loss_is_counted_by_hand(network, sides):
 def test_the_tail_of_the_loss_is_counted_by_hand(network, sides):
     *_, case = network
     members, others = in_order(case, risks_of(case)["loss_tail"])
-    own, other = in_order(case, case.view.target("loss"))
-    for values, losses, labels in ((members, own, sides[0][1]), (others, other, sides[1][1])):
+    member_losses, other = in_order(case, case.view.target("loss"))
+    for values, losses, labels in ((members, member_losses, sides[0][1]), (others, other, sides[1][1])):
         for value, loss, label in zip(values, losses, labels, strict=True):
-            rest = own[sides[0][1] == label]
+            rest = member_losses[sides[0][1] == label]
             assert value == pytest.approx(np.mean((rest < loss) + 0.5 * (rest == loss)))
 
 
@@ -94,8 +97,8 @@ def test_shapr_in_a_space_is_that_of_its_array(network, sides, space, layer):
     target, course, _, case = network
     torch = pytest.importorskip("torch")
     with torch.no_grad():
-        own, other = (course[-1][:layer](torch.as_tensor(x).float()).double().numpy() for x, _ in sides)
-    expected = gl.risks.shapr(own, sides[0][1], other, sides[1][1])
+        member_features, other = (course[-1][:layer](torch.as_tensor(x).float()).double().numpy() for x, _ in sides)
+    expected = gl.risks.shapr(member_features, sides[0][1], other, sides[1][1])
     members, others = in_order(case, risks_of(case)[f"shapr_{space}"])
     np.testing.assert_allclose(members, expected, atol=1e-9)
     assert np.isnan(others).all()
@@ -120,9 +123,9 @@ def test_they_are_read_from_the_folder_and_hold_no_features(network):
     again = gl.read_case(folder)
     for name, values in risks_of(case).items():
         np.testing.assert_array_equal(risks_of(again)[name], values)
-    kept = {path.parent.name: np.load(path) for path in (folder / "evidence").glob("*/*.npz")}
-    assert set(kept) == {"leverage", "loss_trace", "spaces"}
-    assert all(part.shape == (100,) for file in kept.values() for part in file.values())
+    arrays = {path.parent.name: np.load(path) for path in (folder / "evidence").glob("*/*.npz")}
+    assert set(arrays) == {"leverage", "loss_trace", "spaces"}
+    assert all(part.shape == (100,) for file in arrays.values() for part in file.values())
     printed = CliRunner().invoke(
         main, ["risks", str(folder), "--risk", "shapr,shapr_first_layer,leverage", "--top", "3"]
     )
@@ -131,10 +134,10 @@ def test_they_are_read_from_the_folder_and_hold_no_features(network):
 
 def test_what_was_kept_is_not_computed_again(network, sides, tmp_path):
     target, course, folder, case = network
-    kept = {path: path.read_bytes() for path in (folder / "evidence").glob("*/*")}
+    content = {path: path.read_bytes() for path in (folder / "evidence").glob("*/*")}
     again = collected(gl.torch_target(course[-1], train=gl.defences.Fit(epochs=40, learning_rate=0.02)), sides, folder)
     assert set(risks_of(again)) == set(risks_of(case))
-    assert {path: path.read_bytes() for path in (folder / "evidence").glob("*/*")} == kept
+    assert {path: path.read_bytes() for path in (folder / "evidence").glob("*/*")} == content
     with pytest.raises(FolderError, match="holds 'spaces' collected with names"):
         collected(target, sides, folder, evidence=[gl.evidence.Spaces("inputs")])
     assert parse_plan("spaces:names=first_layer+inputs") == gl.evidence.Spaces(("first_layer", "inputs"))
@@ -146,7 +149,7 @@ def test_the_order_of_records_is_nothing(network, sides, tmp_path):
     (x, y), others = sides
     again = collected(target, ((x[order], y[order]), others), tmp_path)
     for name in FREE:
-        before, after = (in_order(one, risks_of(one)[name])[0] for one in (case, again))
+        before, after = (in_order(audited, risks_of(audited)[name])[0] for audited in (case, again))
         np.testing.assert_allclose(after, before[order], atol=1e-9)
 
 
@@ -179,8 +182,8 @@ def test_a_missing_capability_is_reported(sides):
 
 def test_checkpoints_are_modules_and_more_than_one(network):
     _, course, *_ = network
-    for wrong, found in ((course[:1], "found one"), ([course[0], "epoch-2.pt"], "no file epoch-2.pt")):
-        with pytest.raises(InputError, match=found):
+    for wrong, message in ((course[:1], "found one"), ([course[0], "epoch-2.pt"], "no file epoch-2.pt")):
+        with pytest.raises(InputError, match=message):
             gl.torch_target(course[-1], checkpoints=wrong)
 
 

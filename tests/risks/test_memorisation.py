@@ -13,15 +13,15 @@ def test_every_record_is_as_it_would_be_alone():
     rng = np.random.default_rng(0)
     n, n_outside = rng.integers(1, 30, 200), rng.integers(1, 30, 200)
     right, outside = rng.integers(0, n + 1), rng.integers(0, n_outside + 1)
-    found = difference_of_shares(right, n, outside, n_outside)
+    estimate = difference_of_shares(right, n, outside, n_outside)
     for i in range(200):
         wanted = proportion_difference(int(right[i]), int(n[i]), int(outside[i]), int(n_outside[i]))
-        assert [part[i] for part in found] == pytest.approx(wanted, abs=1e-12)
+        assert [part[i] for part in estimate] == pytest.approx(wanted, abs=1e-12)
 
 
 def test_counted_by_hand_in_an_awkward_world():
     case = case_of(awkward_simulation(records=60, models=12))
-    found = memorisation(case)
+    scores = memorisation(case)
     correct, member = case.view.reference("correct"), case.view.reference_member
     for i in range(60):
         sides = [
@@ -29,10 +29,10 @@ def test_counted_by_hand_in_an_awkward_world():
             for side in (True, False)
         ]
         if not all(sides):
-            assert np.isnan([part[i] for part in found]).all()
+            assert np.isnan([part[i] for part in scores]).all()
         else:
-            assert found.value[i] == pytest.approx(np.mean(sides[0]) - np.mean(sides[1]))
-            assert found.low[i] <= found.value[i] <= found.high[i]
+            assert scores.value[i] == pytest.approx(np.mean(sides[0]) - np.mean(sides[1]))
+            assert scores.low[i] <= scores.value[i] <= scores.high[i]
 
 
 @pytest.mark.parametrize("shift", [0.0, 2.0])
@@ -41,7 +41,7 @@ def test_intervals_hold_the_truth(shift):
     mean = np.where(world.member, world.values["margin"] - shift, world.values["margin"]).mean(axis=0)
     # What a record's difficulty is, the world keeps to itself; the mean over all its models is close.
     truth = ndtr(mean + shift) - ndtr(mean)
-    found = memorisation(case_of(world))
-    held = (found.low <= truth) & (truth <= found.high)
+    scores = memorisation(case_of(world))
+    held = (scores.low <= truth) & (truth <= scores.high)
     assert held.mean() > 0.93
-    assert np.nanmean(found.value) == pytest.approx(truth.mean(), abs=0.02)
+    assert np.nanmean(scores.value) == pytest.approx(truth.mean(), abs=0.02)

@@ -13,43 +13,43 @@ from guestlist.testing import awkward_simulation, case_of, gaussian_simulation
 @pytest.mark.parametrize(("estimate", "size", "freedom"), [(1.5, 3.0, 10.0), (-0.5, 16.0, 60.0), (8.0, 16.0, 62.0)])
 def test_likelihoods_are_those_of_noncentral_t(estimate, size, freedom):
     at = estimate + np.linspace(-1, 1, 21) * 3 * np.sqrt(1 / size + estimate**2 / (2 * freedom))
-    found = likelihoods(Effects(*(np.array([part]) for part in (estimate, size, freedom))), at)[0]
+    likelihood = likelihoods(Effects(*(np.array([part]) for part in (estimate, size, freedom))), at)[0]
     exact = nct.pdf(estimate * np.sqrt(size), freedom, at * np.sqrt(size))
     likely = exact > 0.01 * exact.max()
     assert likely.sum() > 10
-    ratio = found[likely] / exact[likely]
+    ratio = likelihood[likely] / exact[likely]
     assert np.ptp(ratio) / ratio.mean() < 0.01
 
 
 def test_estimates_are_differences_over_standard_deviations():
     case = case_of(gaussian_simulation(1.0, records=300, models=65, log_deviation_sd=0.5))
-    found = effects(case.view.inside("margin"), case.view.outside("margin"))
+    result = effects(case.view.inside("margin"), case.view.outside("margin"))
     margin, member = case.view.reference("margin"), case.view.reference_member
     for i in range(20):
         inside, outside = margin[member[:, i], i], margin[~member[:, i], i]
         pooled = np.sqrt((inside.var() * len(inside) + outside.var() * len(outside)) / 62)
-        assert found.estimate[i] == pytest.approx((inside.mean() - outside.mean()) / pooled, rel=0.25)
-        assert found.size[i] == pytest.approx(len(inside) * len(outside) / 64)
-    assert (found.dof > 62).all()  # other records tell something too
+        assert result.estimate[i] == pytest.approx((inside.mean() - outside.mean()) / pooled, rel=0.25)
+        assert result.size[i] == pytest.approx(len(inside) * len(outside) / 64)
+    assert (result.dof > 62).all()  # other records tell something too
 
 
 @pytest.mark.parametrize("shift", [0.0, 1.5])
 def test_in_the_normal_world_it_is_the_shift(shift):
-    found = mu(case_of(gaussian_simulation(shift, records=2000, models=65)))
-    assert np.mean(found.value) == pytest.approx(shift, abs=0.03)
-    assert np.std(found.value) < 0.1  # the estimates alone have a standard deviation of 0.25
-    assert ((found.low <= shift) & (shift <= found.high)).mean() > 0.98
+    effects = mu(case_of(gaussian_simulation(shift, records=2000, models=65)))
+    assert np.mean(effects.value) == pytest.approx(shift, abs=0.03)
+    assert np.std(effects.value) < 0.1  # the estimates alone have a standard deviation of 0.25
+    assert ((effects.low <= shift) & (shift <= effects.high)).mean() > 0.98
 
 
 def test_part_of_very_many_records_teaches_how_it_is_spread(monkeypatch):
     case = case_of(gaussian_simulation(1.0, records=1200, models=65, log_deviation_sd=0.7))
-    whole = mu(case)
+    effects = mu(case)
     monkeypatch.setattr("guestlist.risks.memorisation.AT_ONCE", 500)
     parted = mu(case)
-    for one, other in zip(whole, parted, strict=True):
-        assert np.abs(one - other).max() > 0  # something else was done
-        np.testing.assert_allclose(one, other, atol=0.3)  # about one standard error of an estimate
-    assert np.corrcoef(whole.value, parted.value)[0, 1] > 0.98
+    for effect, other in zip(effects, parted, strict=True):
+        assert np.abs(effect - other).max() > 0  # something else was done
+        np.testing.assert_allclose(effect, other, atol=0.3)  # about one standard error of an estimate
+    assert np.corrcoef(effects.value, parted.value)[0, 1] > 0.98
 
 
 def test_between_nodes_it_is_what_each_record_has_of_its_own(monkeypatch):
@@ -59,8 +59,8 @@ def test_between_nodes_it_is_what_each_record_has_of_its_own(monkeypatch):
     near = mu(case)
     monkeypatch.setattr("guestlist.risks.memorisation.NODE", 0.0005)
     nearer = mu(case)
-    for one, other in zip(near, nearer, strict=True):
-        assert 0 < np.abs(one - other).max() < 0.004  # a standard error is about .36
+    for effect, other in zip(near, nearer, strict=True):
+        assert 0 < np.abs(effect - other).max() < 0.004  # a standard error is about .36
 
 
 def test_the_tpr_is_that_of_the_best_test():
@@ -72,46 +72,46 @@ def test_the_tpr_is_that_of_the_best_test():
 
 def test_records_without_both_sides_have_none_and_agreement_is_finite():
     case = case_of(awkward_simulation(records=60, models=12))
-    found = mu(case)
+    effects = mu(case)
     one_sided = (case.view.inside("margin").count == 0) | (case.view.outside("margin").count == 0)
     assert one_sided.any()
-    for part in found:
+    for part in effects:
         np.testing.assert_array_equal(np.isnan(part), one_sided)
     known = ~one_sided
-    assert (found.low[known] <= found.value[known]).all()
-    assert (found.value[known] <= found.high[known]).all()
+    assert (effects.low[known] <= effects.value[known]).all()
+    assert (effects.value[known] <= effects.high[known]).all()
 
 
 def test_an_outlier_that_is_not_drawn_again_has_an_interval():
     estimate = np.r_[np.zeros(50), 500.0]
-    found = bounded_mu(Effects(estimate, np.full(51, 16.0), np.full(51, 60.0)))
-    assert np.isfinite(found).all()
-    assert found.low[-1] < 500 < found.high[-1]
-    assert found.low[-1] > 300
+    by_epsilon = bounded_mu(Effects(estimate, np.full(51, 16.0), np.full(51, 60.0)))
+    assert np.isfinite(by_epsilon).all()
+    assert by_epsilon.low[-1] < 500 < by_epsilon.high[-1]
+    assert by_epsilon.low[-1] > 300
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("spread", ["narrow", "wide"])
 def test_intervals_hold_the_truth_also_for_the_largest(spread):
-    found = honesty.held(honesty.normal_worlds(spread, 1000, 32, repeats=15))
-    assert 0.93 < found.all < 0.975
-    assert found.largest > 0.91  # 300 records: 0.95 within three standard errors
-    assert found.largest_unadjusted < found.largest - 0.05
+    held_rates = honesty.held(honesty.normal_worlds(spread, 1000, 32, repeats=15))
+    assert 0.93 < held_rates.all < 0.975
+    assert held_rates.largest > 0.91  # 300 records: 0.95 within three standard errors
+    assert held_rates.largest_unadjusted < held_rates.largest - 0.05
 
 
 @pytest.mark.slow
 def test_intervals_hold_the_truth_on_the_votes_of_trees():
-    found = honesty.held(honesty.votes_worlds(1000, 32, repeats=15))
-    assert 0.93 < found.all < 0.975
-    assert found.largest > 0.91
+    held_rates = honesty.held(honesty.votes_worlds(1000, 32, repeats=15))
+    assert 0.93 < held_rates.all < 0.975
+    assert held_rates.largest > 0.91
 
 
 @pytest.mark.slow
 def test_intervals_hold_the_truth_for_the_largest_under_heavy_tails():
     """Student's t with 3 degrees of freedom: without a correction 58% of these intervals hold the truth."""
-    found = honesty.held(honesty.normal_worlds("wide", 1000, 32, repeats=4, freedom=3))
-    assert found.all > 0.93
-    assert found.largest >= 0.9
+    held_rates = honesty.held(honesty.normal_worlds("wide", 1000, 32, repeats=4, freedom=3))
+    assert held_rates.all > 0.93
+    assert held_rates.largest >= 0.9
 
 
 def test_heavy_tails_are_seen_and_different_variances_are_not_taken_for_them():

@@ -41,9 +41,9 @@ def repeats_with(rows, **aucs):
 
 
 def test_mean_and_deviation_by_hand(rows):
-    found = predictive_value_over_repeats(repeats_with(rows, mu=[0.6, 0.8, 0.7]))
-    assert [(row.risk, row.attack) for row in found] == [(row.risk, "loss") for row in rows]
-    mu = next(row for row in found if row.risk == "mu")
+    result = predictive_value_over_repeats(repeats_with(rows, mu=[0.6, 0.8, 0.7]))
+    assert [(row.risk, row.attack) for row in result] == [(row.risk, "loss") for row in rows]
+    mu = next(row for row in result if row.risk == "mu")
     assert mu.auc == pytest.approx((0.7, 0.1, 3))
     assert str(mu.auc) == "0.700 ± 0.100"
     assert mu.precision.n == 0  # it has no threshold
@@ -69,14 +69,14 @@ def test_better_worse_and_no_difference(rows):
 
 def test_the_interval_is_what_all_flips_leave():
     gaps = np.random.default_rng(1).normal(0.1, 0.1, 7)
-    found = mean_of_pairs(gaps)
+    estimate = mean_of_pairs(gaps)
 
     def p_value(centre):
         off = gaps - centre
         sums = [abs(sum(s * d for s, d in zip(signs, off, strict=True))) for signs in product((1, -1), repeat=7)]
         return np.mean(np.array(sums) >= abs(off.sum()) - 1e-9)
 
-    for end, out in ((found.low, -1e-6), (found.high, 1e-6)):
+    for end, out in ((estimate.low, -1e-6), (estimate.high, 1e-6)):
         assert p_value(end + out) <= 0.05 < p_value(end - out)
 
 
@@ -95,8 +95,8 @@ def test_equal_risks_are_seldom_distinguished_over_repeats(law):
             "two values": rng.choice([-0.1, 0.1], size=n),
             "mostly 0": rng.choice([-0.1, 0, 0.1], p=[0.1, 0.8, 0.1], size=n),
         }
-        found = mean_of_pairs(drawn[law])
-        wrong.append(found.low > 0 or found.high < 0)
+        estimate = mean_of_pairs(drawn[law])
+        wrong.append(estimate.low > 0 or estimate.high < 0)
     assert np.mean(wrong) <= 0.05
 
 
@@ -104,13 +104,13 @@ def test_in_one_audit_aucs_are_compared_against_the_same_calls(case):
     member = case.truth.member
     called = flags_at_fpr(case.scores["loss"], member, 0.05)[member] > 0
     mu, score = (risks_of(case)[name][member] for name in ("mu", "risk_score"))
-    found = compare_risks(case, "mu", "risk_score", "loss")
+    comparison = compare_risks(case, "mu", "risk_score", "loss")
     both = ~(np.isnan(mu) | np.isnan(score))
     expected = auc(mu[both], called[both]).value - auc(score[both], called[both]).value
-    assert found.difference.value == pytest.approx(expected)
-    assert found.verdict == "worse"  # the score is of what the attack looks at
-    own = compare_risks(case, "mine", "mu", "loss", custom={"mine": case.scores["loss"]})
-    assert (own.verdict, own.repeats) == ("better", 1)
+    assert comparison.difference.value == pytest.approx(expected)
+    assert comparison.verdict == "worse"  # the score is of what the attack looks at
+    compared = compare_risks(case, "mine", "mu", "loss", custom={"mine": case.scores["loss"]})
+    assert (compared.verdict, compared.repeats) == ("better", 1)
     with pytest.raises(InputError, match="Risk 'alone_in_leaves' cannot be computed"):
         compare_risks(case, "mu", "alone_in_leaves", "loss")
 
@@ -118,14 +118,14 @@ def test_in_one_audit_aucs_are_compared_against_the_same_calls(case):
 @pytest.mark.parametrize("step", [0.0, 1.0, 2.5], ids=["fine", "steps", "few values"])
 def test_equal_risks_are_seldom_distinguished_in_one_audit(step, case):
     """Two scores that know as much of the calls and share half of what they say."""
-    asked, member = case.truth.evaluated, case.truth.member_evaluated
-    called = np.nan_to_num(flags_at_fpr(case.scores["loss"][asked], member, 0.05))
+    evaluated, member = case.truth.evaluated, case.truth.member_evaluated
+    called = np.nan_to_num(flags_at_fpr(case.scores["loss"][evaluated], member, 0.05))
     wrong = []
     for seed in range(150):
         rng = np.random.default_rng([11, seed])
-        common, *own = rng.normal(size=(3, len(called)))
-        a, b = (called + common + one for one in own)
-        a, b = (np.round(one / step) if step else one for one in (a, b))
+        common, *noises = rng.normal(size=(3, len(called)))
+        a, b = (called + common + noise for noise in noises)
+        a, b = (np.round(scores / step) if step else scores for scores in (a, b))
         wrong.append(compare_risks(case, "a", "b", "loss", custom={"a": a, "b": b}).verdict != "no difference")
     assert np.mean(wrong) <= 0.08  # 5 %, and what 150 leave open
 
@@ -139,14 +139,14 @@ def test_own_scores_come_as_an_array_or_by_id(case, tmp_path):
     assert [row.risk for row in expected] == ["all_members", "mu", "mine"]
     for file in ("own.csv", "own.parquet"):
         assert str(predictive_values(case, ["mu"], ["loss"], custom=read_custom(tmp_path / file))) == str(expected)
-    for own, problem in (
+    for scores, problem in (
         ({"mu": values}, "There is a risk 'mu' already"),
         ({"mine": values[1:]}, "one for each row of case.records"),
         ({"mine": pd.Series([1.0, 2.0], ["r1", "r1"])}, "have the id 'r1' twice"),
         ({"mine": pd.Series([1.0], ["x"])}, "The scores 'mine' have no id of the audit. Ids look like 'r0'"),
     ):
         with pytest.raises(InputError, match=problem):
-            predictive_values(case, custom=own)
+            predictive_values(case, custom=scores)
     (tmp_path / "bare.csv").write_text("who,mine\na,1\n")
     with pytest.raises(InputError, match="has no column 'id'"):
         read_custom(tmp_path / "bare.csv")

@@ -28,12 +28,12 @@ def published(request, real_data):
 @pytest.mark.slow
 @pytest.mark.parametrize("prior", [pytest.param(0.5, marks=pytest.mark.slow), 0.1])
 def test_published_answers_give_the_scores_of_a_plain_transcription(published, prior):
-    (target, said), (shadow, known) = published["target"], published["shadow"]
-    found = gl.audit_predictions(target, shadow=shadow, attacks=["mentr"], prior=prior, baseline=False).records
-    expected = risk_scores(said, target.labels, known, shadow.labels, shadow.member, prior=prior)
-    np.testing.assert_allclose(found["risk_risk_score"], expected, rtol=1e-12)
-    own = risk_scores(said, target.labels, said, target.labels, target.member, prior=prior)
-    np.testing.assert_allclose(found["risk_risk_score_own"], own, rtol=1e-12)
+    (target, outputs), (shadow, known) = published["target"], published["shadow"]
+    records = gl.audit_predictions(target, shadow=shadow, attacks=["mentr"], prior=prior, baseline=False).records
+    expected = risk_scores(outputs, target.labels, known, shadow.labels, shadow.member, prior=prior)
+    np.testing.assert_allclose(records["risk_risk_score"], expected, rtol=1e-12)
+    scores = risk_scores(outputs, target.labels, outputs, target.labels, target.member, prior=prior)
+    np.testing.assert_allclose(records["risk_risk_score_own"], scores, rtol=1e-12)
 
 
 @pytest.mark.slow
@@ -43,18 +43,18 @@ def test_a_shadow_of_half_the_records_is_flagged(published):
     check = results.check("GL105")
     assert (check.state, check.values["target"], check.values["references"]) == ("issue", 1000, 500)
     assert "1000 members of the target and 500 members of the shadow" in report_page(results)
-    own = gl.audit_predictions(target, shadow=target, attacks=["mentr"], baseline=False)
-    assert own.check("GL105").state == "passed"
+    audited_results = gl.audit_predictions(target, shadow=target, attacks=["mentr"], baseline=False)
+    assert audited_results.check("GL105").state == "passed"
 
 
 @pytest.mark.slow
 def test_a_plain_use_of_numpy_is_there_too(published):
     """Its edges' ends are powers of ten, which are not always the smallest and the largest value."""
-    (target, said), (shadow, known) = published["target"], published["shadow"]
+    (target, outputs), (shadow, known) = published["target"], published["shadow"]
     about = {"known_values": known, "known_labels": shadow.labels, "known_member": shadow.member}
-    found = risk_score(said, target.labels, **about, histogram=LogHistogram(every=False))
-    expected = risk_scores(said, target.labels, known, shadow.labels, shadow.member, every=False)
-    np.testing.assert_allclose(found, expected, rtol=1e-12)
+    scores = risk_score(outputs, target.labels, **about, histogram=LogHistogram(every=False))
+    expected = risk_scores(outputs, target.labels, known, shadow.labels, shadow.member, every=False)
+    np.testing.assert_allclose(scores, expected, rtol=1e-12)
 
 
 def test_rounding_omits_no_record():
@@ -71,34 +71,34 @@ def test_several_references_and_records_that_were_not_asked():
     case = replace(case, view=replace(case.view, values=values)).scored()
     mentr, member, labels = values["mentr"], case.view.reference_member, case.view.labels
     known = [(mentr[k + 1, i], labels[i], member[k, i]) for k in range(3) for i in range(80) if not silent[k + 1, i]]
-    asked = ~silent[0]
-    found = risks_of(case)
-    expected = risk_scores(mentr[0][asked], labels[asked], *zip(*known, strict=True), prior=0.3)
-    np.testing.assert_allclose(found["risk_score"][asked], expected, rtol=1e-12)
-    np.testing.assert_array_equal(np.isnan(found["risk_score"]), silent[0])
-    np.testing.assert_array_equal(np.isnan(found["risk_score_own"]), silent[0] | (np.arange(80) >= 70))
+    evaluated = ~silent[0]
+    risks = risks_of(case)
+    expected = risk_scores(mentr[0][evaluated], labels[evaluated], *zip(*known, strict=True), prior=0.3)
+    np.testing.assert_allclose(risks["risk_score"][evaluated], expected, rtol=1e-12)
+    np.testing.assert_array_equal(np.isnan(risks["risk_score"]), silent[0])
+    np.testing.assert_array_equal(np.isnan(risks["risk_score_own"]), silent[0] | (np.arange(80) >= 70))
 
 
 def test_in_a_bin_it_is_the_posterior():
     """One class, bins that hold 3 of 4 members and 1 of 2 non-members: prior 0.2 gives 0.15 / (0.15 + 0.4)."""
     values, member = np.array([1.0, 1.0, 1.0, 9.0, 1.0, 9.0]), np.arange(6) < 4
     known = {"known_values": values, "known_labels": np.zeros(6, int), "known_member": member}
-    found = risk_score(np.array([0.0, 2.0, 6.0, 50.0, np.nan]), np.zeros(5, int), **known, prior=0.2)
+    scores = risk_score(np.array([0.0, 2.0, 6.0, 50.0, np.nan]), np.zeros(5, int), **known, prior=0.2)
     low, high = 0.15 / (0.15 + 0.4), 0.05 / (0.05 + 0.4)
-    np.testing.assert_allclose(found, [low, low, high, high, np.nan])
+    np.testing.assert_allclose(scores, [low, low, high, high, np.nan])
 
 
 def test_a_value_half_way_between_full_bins_takes_the_lower_one():
     known = {"known_values": np.array([1.0, 1.0, 1e5, 1e5]), "known_member": np.array([True, True, True, False])}
-    found = risk_score(np.array([500.0]), np.zeros(1, int), known_labels=np.zeros(4, int), **known)
-    assert found == [1.0]
+    scores = risk_score(np.array([500.0]), np.zeros(1, int), known_labels=np.zeros(4, int), **known)
+    assert scores == [1.0]
 
 
 def test_a_class_of_one_kind_takes_the_histogram_of_all():
     known = {"known_values": np.array([1.0, 9.0, 1.0, 9.0, 9.0]), "known_labels": np.array([0, 0, 1, 0, 2])}
     known["known_member"] = np.array([True, False, True, False, True])
-    found = risk_score(np.array([1.0, 1.0, 9.0]), np.array([1, 3, 1]), **known)
-    np.testing.assert_allclose(found, [1.0, 1.0, (1 / 3) / (1 / 3 + 1)])
+    scores = risk_score(np.array([1.0, 1.0, 9.0]), np.array([1, 3, 1]), **known)
+    np.testing.assert_allclose(scores, [1.0, 1.0, (1 / 3) / (1 / 3 + 1)])
     one_kind = {**known, "known_member": np.ones(5, dtype=bool)}
     assert np.isnan(risk_score(np.array([1.0]), np.zeros(1, int), **one_kind)).all()
 
@@ -106,8 +106,8 @@ def test_a_class_of_one_kind_takes_the_histogram_of_all():
 def test_all_known_values_equal():
     for value in (0.0, 0.3, 1 / 3, 7.0):
         known = {"known_values": np.full(3, value), "known_member": np.array([True, True, False])}
-        found = risk_score(np.array([0.0, value, 99.0]), np.zeros(3, int), known_labels=np.zeros(3, int), **known)
-        np.testing.assert_allclose(found, 0.5)
+        scores = risk_score(np.array([0.0, value, 99.0]), np.zeros(3, int), known_labels=np.zeros(3, int), **known)
+        np.testing.assert_allclose(scores, 0.5)
 
 
 def test_wrong_options_are_refused():

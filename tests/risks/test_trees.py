@@ -20,27 +20,27 @@ from guestlist.risks import leaf_risk_of
 def test_counted_by_hand(blobs, tree):
     (x, _), (other, _) = blobs
     leaf, member = tree.apply(np.vstack([x, other])), np.arange(440) < 240
-    found = leaf_risk_of(leaf, member)
+    risks = leaf_risk_of(leaf, member)
     for i in (0, 17, 239, 240, 400):
         sizes = [sum(leaf[j, t] == leaf[i, t] for j in range(240)) for t in range(10)]
         others = [sum(leaf[j, t] == leaf[i, t] for j in range(240) if j != i) for t in range(10)]
-        assert found.leaf_size[i] == np.median(sizes)
-        assert found.alone[i] == pytest.approx(np.mean(np.array(others) == 0))
+        assert risks.leaf_size[i] == np.median(sizes)
+        assert risks.alone[i] == pytest.approx(np.mean(np.array(others) == 0))
 
 
 def test_where_every_neighbour_is_of_another_class_all_are_alone():
     x, y = np.arange(50.0)[:, None], np.arange(50) % 2
-    found = gl.risks.leaf_risk(DecisionTreeClassifier().fit(x, y), (x, y))
-    assert (found["alone"] == 1).all()
-    assert (found["leaf_size"] == 1).all()
+    risks = gl.risks.leaf_risk(DecisionTreeClassifier().fit(x, y), (x, y))
+    assert (risks["alone"] == 1).all()
+    assert (risks["leaf_size"] == 1).all()
 
 
 @pytest.mark.slow
 def test_large_leaves_leave_no_one_alone(blobs):
     model = ExtraTreesClassifier(10, min_samples_leaf=20, random_state=0).fit(*blobs[0])
-    found = gl.risks.leaf_risk(model, blobs[0])
-    assert (found["alone"] == 0).all()
-    assert (found["leaf_size"] >= 20).all()
+    risks = gl.risks.leaf_risk(model, blobs[0])
+    assert (risks["alone"] == 0).all()
+    assert (risks["leaf_size"] >= 20).all()
     results = gl.audit(model, *blobs, references=0)
     assert results.check("GL110").state == "passed"
     assert results.check("GL110").values == {"alone": 0, "members": 240}
@@ -63,9 +63,9 @@ def test_the_command(blobs, tmp_path):
     base = ["trees", "--model", tmp_path / "forest.skops", "--members", tmp_path / "train.parquet", "--label", "y"]
     base += ["--id", "who"]
 
-    def run(*more):
-        found = CliRunner().invoke(main, [str(part) for part in (*base, *more)])
-        return found.exit_code, found.output
+    def run(*arguments):
+        result = CliRunner().invoke(main, [str(part) for part in (*base, *arguments)])
+        return result.exit_code, result.output
 
     expected = gl.risks.leaf_risk(model, tmp_path / "train.parquet", label="y", id="who")
     lone = (expected["alone"] > 0.5).sum()
@@ -74,7 +74,7 @@ def test_the_command(blobs, tmp_path):
     assert f"{lone} of 240 members are alone" in printed
     pd.testing.assert_frame_equal(pd.read_csv(tmp_path / "risk.csv"), expected, check_dtype=False)
     status, printed = run("--json", "--top", 3)
-    found = json.loads(printed)
-    assert (found["members"], found["alone"], len(found["most"])) == (240, lone, 3)
-    assert found["most"][0]["alone"] == expected["alone"].max()
+    document = json.loads(printed)
+    assert (document["members"], document["alone"], len(document["most"])) == (240, lone, 3)
+    assert document["most"][0]["alone"] == expected["alone"].max()
     assert run("--out", "risk.txt")[0] == 2

@@ -183,7 +183,7 @@ def test_an_attack_must_reach_most_of_the_auc_of_plain_loss():
 
 @pytest.mark.slow
 def test_every_figure_has_its_judge(checks):
-    judged = [figure for trial in TRIALS.values() for figure in trial.problems]
+    judged = [problem for trial in TRIALS.values() for problem in trial.problems]
     assert len(judged) == len(set(judged))
     assert {*checks["lira"].others, *COMMON_METRICS} == set(judged)
 
@@ -278,11 +278,11 @@ def narrow(estimate, scores, member):
 
 
 def test_committed_figures_are_of_all_broken_attacks_and_none_of_them_passes():
-    figures = json.loads((Path(bad_attacks.__file__).parent / "selftest.json").read_text("utf-8"))
-    assert set(figures["bad attacks"]) == {attack.__name__ for attack in BAD_ATTACKS}
-    assert all(one["fails for its reason"] == 1 for one in figures["bad attacks"].values())
-    assert figures["seeds"] >= 10
-    assert figures["false-failure rate, upper 95 % bound"] < 0.01
+    document = json.loads((Path(bad_attacks.__file__).parent / "selftest.json").read_text("utf-8"))
+    assert set(document["bad attacks"]) == {attack.__name__ for attack in BAD_ATTACKS}
+    assert all(value["fails for its reason"] == 1 for value in document["bad attacks"].values())
+    assert document["seeds"] >= 10
+    assert document["false-failure rate, upper 95 % bound"] < 0.01
 
 
 def test_coverage_is_judged_with_its_own_uncertainty():

@@ -42,16 +42,16 @@ def test_every_signal_and_answer_is_that_of_a_model_with_more_classes(classes):
 
 @pytest.mark.parametrize("name", SCENE_VARIANTS)
 def test_members_stand_first_in_every_situation_and_have_references_of_both_kinds(name):
-    found = scene(name, 1.0, records=300, models=33, seed=0)
-    assert 100 < found.member.sum() < 200
-    assert found.member[: found.member.sum()].all()
-    inside = found.view.reference_member.sum(axis=0)
+    simulation = scene(name, 1.0, records=300, models=33, seed=0)
+    assert 100 < simulation.member.sum() < 200
+    assert simulation.member[: simulation.member.sum()].all()
+    inside = simulation.view.reference_member.sum(axis=0)
     assert (inside.min() > 0) & (inside.max() < 32)
-    if found.view.population is None:
-        assert found.evaluated.all()
+    if simulation.view.population is None:
+        assert simulation.evaluated.all()
     else:
-        assert not (found.view.population & (found.member | found.evaluated)).any()
-        assert found.view.population.sum() > 20
+        assert not (simulation.view.population & (simulation.member | simulation.evaluated)).any()
+        assert simulation.view.population.sum() > 20
 
 
 def test_situations_are_what_they_are_called():
@@ -72,9 +72,9 @@ def test_situations_are_what_they_are_called():
 
 @pytest.mark.parametrize("outliers", [False, True])
 def test_memorised_records_are_distinguished_and_others_are_surer_and_steadier(outliers):
-    found = memorising_simulation(outliers=outliers, records=4000, models=9)
-    margin, member = found.rotation.values["margin"], found.rotation.member
-    known, rest = found.memorised, ~found.memorised
+    simulation = memorising_simulation(outliers=outliers, records=4000, models=9)
+    margin, member = simulation.rotation.values["margin"], simulation.rotation.member
+    known, rest = simulation.memorised, ~simulation.memorised
     assert known.mean() == pytest.approx(0.1, abs=0.02)
     assert margin[:, known][member[:, known]].min() > margin[:, known][~member[:, known]].mean() + 1
     gain = margin[:, rest][member[:, rest]].mean() - margin[:, rest][~member[:, rest]].mean()
@@ -113,13 +113,13 @@ def test_few_references_of_one_kind_are_frequent_and_say_nothing_about_the_targe
 
 def test_rounded_probabilities_are_exactly_0_and_1():
     margin = np.array([[-SURE_MARGIN, -2.0, 0.5], [3.0, 20.0, SURE_MARGIN]])
-    found, plain = signals_of_rounded(margin), signals_of_margin(margin)
-    assert found["p_y"][0, 0] == 0
-    assert found["p_y"][1, 2] == 1
-    assert found["loss"][1, 2] == 0
-    assert set(found) == set(plain)
+    signals, plain = signals_of_rounded(margin), signals_of_margin(margin)
+    assert signals["p_y"][0, 0] == 0
+    assert signals["p_y"][1, 2] == 1
+    assert signals["loss"][1, 2] == 0
+    assert set(signals) == set(plain)
     between = np.abs(margin) < 10
-    for name, values in found.items():
+    for name, values in signals.items():
         np.testing.assert_allclose(values[between], plain[name][between], rtol=1e-6, err_msg=name)
     outputs = scene("exact", 1.0, records=2000, models=5, seed=0).view.target("p_y")
     assert (outputs == 1).mean() == pytest.approx(0.38, abs=0.05)  # 26 % of non-members and 50 % of members
@@ -129,18 +129,18 @@ def test_rounded_probabilities_are_exactly_0_and_1():
 
 
 def test_classes_keep_their_frequencies_where_they_shift_with_membership():
-    found = scene("frequencies", 0.0, records=20_000, models=5, seed=0)
-    labels, member = found.view.labels, found.member
+    simulation = scene("frequencies", 0.0, records=20_000, models=5, seed=0)
+    labels, member = simulation.view.labels, simulation.member
     np.testing.assert_allclose(np.bincount(labels) / len(labels), UNEQUAL, atol=0.02)
     assert (labels[member] == 0).mean() < 0.1 < 0.5 < (labels[~member] == 0).mean()
 
 
 def _in_count_auc(design, worlds: int = 20) -> float:
-    found = []
+    mean_aucs = []
     for seed in range(worlds):
         world = noise_simulation(records=500, models=8, seed=seed, design=design)
-        found.append(aucs(_in_count(world), world.member).mean())
-    return float(np.mean(found))
+        mean_aucs.append(aucs(_in_count(world), world.member).mean())
+    return float(np.mean(mean_aucs))
 
 
 def _in_count(world: Rotation) -> np.ndarray:

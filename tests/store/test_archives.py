@@ -96,8 +96,8 @@ def test_what_is_written_is_read(tmp_path):
         "d": np.array(["x", "yz"]),
     }
     np.savez_compressed(tmp_path / "all.npz", **arrays)
-    found = read_npz(tmp_path / "all.npz")
-    assert all(np.array_equal(found[name], array) for name, array in arrays.items())
+    stored = read_npz(tmp_path / "all.npz")
+    assert all(np.array_equal(stored[name], array) for name, array in arrays.items())
 
 
 @pytest.mark.parametrize("compressed", [True, False])
@@ -105,12 +105,12 @@ def test_any_damage_is_a_value_error(tmp_path, compressed):
     rng = np.random.default_rng(0)
     write = np.savez_compressed if compressed else np.savez
     write(tmp_path / "whole.npz", probs=rng.random((40, 3)), labels=np.zeros(40, int))
-    whole = (tmp_path / "whole.npz").read_bytes()
+    stored = (tmp_path / "whole.npz").read_bytes()
     damaged, refused = tmp_path / "damaged.npz", 0
     for _ in range(150):
-        content = bytearray(whole)
-        for place in rng.integers(len(content), size=rng.integers(1, 4)):
-            content[place] = rng.integers(256)
+        content = bytearray(stored)
+        for index in rng.integers(len(content), size=rng.integers(1, 4)):
+            content[index] = rng.integers(256)
         damaged.write_bytes(content[: rng.integers(1, len(content) + 1)] if rng.random() < 0.3 else content)
         try:
             read_npz(damaged)
@@ -125,6 +125,6 @@ def test_an_array_is_read_as_it_lies_there(tmp_path, write):
     write(tmp_path / "some.npz", **arrays)
     with open(tmp_path / "some.npz", "rb") as file, opened_archive(file) as archive:
         for name in ("c", "a", "b", "a"):
-            found = stored_array(archive, name)
-            assert found.dtype == arrays[name].dtype
-            assert np.array_equal(found, arrays[name])
+            array = stored_array(archive, name)
+            assert array.dtype == arrays[name].dtype
+            assert np.array_equal(array, arrays[name])

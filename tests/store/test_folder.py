@@ -167,9 +167,9 @@ def test_checksums_are_compared_once_as_long_as_a_file_stays_as_it_is(store, mon
     again.check(path)
     plain, compared = folder.read_checked_npz, []
 
-    def noted(*given, **more):
-        compared.append(sorted(more["compared"]))
-        return plain(*given, **more)
+    def noted(*arguments, **options):
+        compared.append(sorted(options["compared"]))
+        return plain(*arguments, **options)
 
     monkeypatch.setattr(folder, "read_checked_npz", noted)
     for _ in range(2):
@@ -197,9 +197,9 @@ def test_only_the_signals_that_are_asked_for_are_read(tree, blobs, tmp_path, mon
     read = []
     plain = folder.read_checked_npz
 
-    def noted(path, seal, *names, **more):
+    def noted(path, seal, *names, **options):
         read.append((path.name, names))
-        return plain(path, seal, *names, **more)
+        return plain(path, seal, *names, **options)
 
     monkeypatch.setattr(folder, "read_checked_npz", noted)
     rotation = folder.open_store(tmp_path).rotation(preload=["loss", "p_y", "nothing"])

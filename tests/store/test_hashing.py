@@ -49,8 +49,8 @@ def test_equal_texts_of_any_length_have_equal_hashes():
 
 def test_unknown_persons_equal_no_one():
     member, persons = np.array([True, True, False, False]), np.array([1.0, np.nan, np.nan, 1.0])
-    found = members_again(np.arange(4, dtype=np.uint64), persons, member, ~member)
-    assert found.tolist() == [False, False, False, True]
+    repeated = members_again(np.arange(4, dtype=np.uint64), persons, member, ~member)
+    assert repeated.tolist() == [False, False, False, True]
 
 
 @given(st.lists(st.tuples(st.integers(2**63 - 2, 2**63 + 2), st.sampled_from("mno"), st.sampled_from("pqrs"))))

@@ -24,11 +24,11 @@ def test_single_precision_changes_hardly_a_figure(monkeypatch, tmp_path):
     monkeypatch.setattr("guestlist._store.folder.MANY_CELLS", 50)
     results = audit(tmp_path / "many")
     for name, kind, of_two in (("exact", np.float64, np.float64), ("many", np.float32, np.bool_)):
-        kept = read_npz(tmp_path / name / "signals" / "model-0003.npz")
-        assert {kept[signal].dtype for signal in kept.keys() - {"correct"}} == {np.dtype(kind)}
-        assert kept["correct"].dtype == of_two
-    for one, other in zip(results.outcomes, exact.outcomes, strict=True):
-        assert one.auc == pytest.approx(other.auc, abs=0.003)  # ranks of records that are all but equal
+        arrays = read_npz(tmp_path / name / "signals" / "model-0003.npz")
+        assert {arrays[signal].dtype for signal in arrays.keys() - {"correct"}} == {np.dtype(kind)}
+        assert arrays["correct"].dtype == of_two
+    for outcome, other in zip(results.outcomes, exact.outcomes, strict=True):
+        assert outcome.auc == pytest.approx(other.auc, abs=0.003)  # ranks of records that are all but equal
     np.testing.assert_allclose(results.records["score_lira_bayes"], exact.records["score_lira_bayes"], atol=1e-3)
     again = audit(tmp_path / "many")  # what is in the folder is taken
     assert again.outcomes == results.outcomes
@@ -43,9 +43,9 @@ def test_signals_of_some_records_are_read_without_the_rest(monkeypatch, tmp_path
     made, plain = [], folder._stack
 
     def noted(parts, names, models):
-        found = plain(parts, names, models)
-        made.extend((name, values.shape) for name, values in found.items())
-        return found
+        stacked = plain(parts, names, models)
+        made.extend((name, values.shape) for name, values in stacked.items())
+        return stacked
 
     monkeypatch.setattr(folder, "_stack", noted)
     records = np.array([3, 4, 17, 60])

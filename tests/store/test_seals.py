@@ -59,8 +59,8 @@ def folder(audits, tmp_path):
 
 def changed_npz(path, change):
     """As somebody would who opens it with numpy: what they did not know of is not there any more."""
-    with np.load(path) as found:
-        np.savez(path, **{name: change(found[name]) for name in found.files})
+    with np.load(path) as arrays:
+        np.savez(path, **{name: change(arrays[name]) for name in arrays.files})
 
 
 def with_its_old_seal(path, change):
@@ -150,9 +150,9 @@ def test_a_record_that_was_not_chosen_is_no_evidence(audits, folder):
     first = next(iter(sorted(place.glob("record-*.npz"))))
     for name in ("record-99999999.npz", "record-00059x.npz", "record-1.npz"):
         shutil.copy(first, place / name)
-    found, before = (gl.read_case(place).evidence("left_out").values for place in (folder, audits / "one"))
+    restored, before = (gl.read_case(place).evidence("left_out").values for place in (folder, audits / "one"))
     assert (np.isfinite(before["loss"]).sum(axis=1) == 4).all()
-    assert all(np.array_equal(found[name], before[name], equal_nan=True) for name in before)
+    assert all(np.array_equal(restored[name], before[name], equal_nan=True) for name in before)
 
 
 def test_a_seal_says_what_differs(tmp_path):

@@ -45,11 +45,11 @@ def test_why_a_file_cannot_be_written(call, number, message, tmp_path, monkeypat
 def test_what_ends_with_the_process_is_not_flushed_to_the_disk_and_what_is_kept_is(tmp_path, monkeypatch):
     flushed = []
     monkeypatch.setattr(files.os, "fsync", lambda number: flushed.append(number))
-    with audit_folder(None) as place:
-        write_text(place / "signals" / "a.txt", "gone soon")
+    with audit_folder(None) as folder:
+        write_text(folder / "signals" / "a.txt", "gone soon")
         assert flushed == []
-    with audit_folder(tmp_path / "audit") as place:
-        write_text(place / "signals" / "a.txt", "kept")
+    with audit_folder(tmp_path / "audit") as folder:
+        write_text(folder / "signals" / "a.txt", "kept")
     assert len(flushed) == 1
 
 
@@ -108,8 +108,8 @@ def test_folders_of_killed_processes_are_removed(tmp_path):
     left, living, others = (tmp_path / f"guestlist-{name}-x" for name in (999999999, os.getppid(), "notes"))
     for path in (left, living, others):
         path.mkdir()
-    with temporary_folder("guestlist-", str(tmp_path)) as place:
-        np.savez(place / "people.npz", x=np.zeros(1))
+    with temporary_folder("guestlist-", str(tmp_path)) as folder:
+        np.savez(folder / "people.npz", x=np.zeros(1))
     assert sorted(path.name for path in tmp_path.iterdir()) == sorted([living.name, others.name])
 
 

@@ -22,8 +22,8 @@ def within(thing, path=""):
         for name in thing:
             yield from within(thing[name], f"{path}[{name}]")
     elif isinstance(thing, tuple | list):
-        for number, one in enumerate(thing):
-            yield from within(one, f"{path}[{number}]")
+        for number, item in enumerate(thing):
+            yield from within(item, f"{path}[{number}]")
     elif is_dataclass(thing):
         for field in fields(thing):
             yield from within(getattr(thing, field.name), f"{path}.{field.name}")
@@ -40,11 +40,11 @@ def within(thing, path=""):
 
 
 def test_every_array_of_a_view_is_read_only():
-    found = dict(within(gaussian_simulation(1.0, records=20, models=5).facing(0)))
+    arrays = dict(within(gaussian_simulation(1.0, records=20, models=5).facing(0)))
     made_up = [name for name, kind in EVIDENCE.items() if kind.simulate]
     assert len(made_up) > 5
-    assert all(any(f".evidence.parts[{name}]" in path for path in found) for name in made_up)
-    assert [path for path, array in found.items() if array.flags.writeable] == []
+    assert all(any(f".evidence.parts[{name}]" in path for path in arrays) for name in made_up)
+    assert [path for path, array in arrays.items() if array.flags.writeable] == []
 
 
 @pytest.mark.slow

@@ -38,15 +38,15 @@ def exactly(logits, label):
 @settings(max_examples=60)
 @given(arrays(np.float64, 4, elements=st.floats(-30, 30)), st.integers(0, 3))
 def test_signals_of_logits_are_exact(logits, label):
-    found = signals_of_logits(logits[None], np.array([label]))
+    signals = signals_of_logits(logits[None], np.array([label]))
     for name, value in exactly(logits, label).items():
-        assert float(found[name][0]) == pytest.approx(float(value), rel=1e-9, abs=1e-12), name
+        assert float(signals[name][0]) == pytest.approx(float(value), rel=1e-9, abs=1e-12), name
 
 
 def test_loss_and_margin_do_not_saturate():
-    found = signals_of_logits(np.array([[800.0, 0.0], [-800.0, 0.0]]), np.array([0, 0]))
-    assert found["margin"].tolist() == [800, -800]
-    assert found["loss"].tolist() == [0, 800]
+    signals = signals_of_logits(np.array([[800.0, 0.0], [-800.0, 0.0]]), np.array([0, 0]))
+    assert signals["margin"].tolist() == [800, -800]
+    assert signals["loss"].tolist() == [0, 800]
 
 
 def test_tiny_losses_keep_their_digits():
@@ -58,15 +58,15 @@ def test_probabilities_give_the_signals_of_their_logits():
     rng = np.random.default_rng(0)
     logits, labels = 3 * rng.normal(size=(50, 5)), rng.integers(5, size=50)
     p = np.exp(logits) / np.exp(logits).sum(axis=1, keepdims=True)
-    ours, theirs = signals_of_probabilities(p, labels), signals_of_logits(logits, labels)
-    assert set(ours) == set(theirs) == set(SIGNALS)
+    signals, computed = signals_of_probabilities(p, labels), signals_of_logits(logits, labels)
+    assert set(signals) == set(computed) == set(SIGNALS)
     for name in SIGNALS:
-        np.testing.assert_allclose(ours[name], theirs[name], rtol=1e-9, atol=1e-12, err_msg=name)
+        np.testing.assert_allclose(signals[name], computed[name], rtol=1e-9, atol=1e-12, err_msg=name)
 
 
 def test_margin_near_one_keeps_the_tail_that_one_minus_p_would_lose():
-    found = signals_of_probabilities(np.array([[1 - 1e-17, 1e-17]]), np.array([0]))
-    assert found["margin"][0] == pytest.approx(-np.log(1e-17))
+    signals = signals_of_probabilities(np.array([[1 - 1e-17, 1e-17]]), np.array([0]))
+    assert signals["margin"][0] == pytest.approx(-np.log(1e-17))
 
 
 def test_an_exact_zero_stands_for_half_of_the_smallest_answer():
@@ -125,15 +125,17 @@ def test_shared_arrays_are_read_only():
 
 def test_what_references_say_is_summed_up_once(monkeypatch):
     calls = []
-    monkeypatch.setattr(views, "in_out_moments", lambda *given: calls.append(given) or in_out_moments(*given))
+    monkeypatch.setattr(
+        views, "in_out_moments", lambda *arguments: calls.append(arguments) or in_out_moments(*arguments)
+    )
     signals = gaussian_simulation(1.0, records=20, models=9).facing(0)
     for name in ("lira", "lira_bayes", "difficulty", "reference", "rmia", "base", "lira_offline"):
         ATTACKS[name].score(signals)
     assert len(calls) == 2  # margin and p_y, inside and outside at once
-    moved = signals.with_target({"margin": signals.target("margin") + 1})
-    np.testing.assert_array_equal(moved.target("margin"), signals.target("margin") + 1)
-    assert moved.outside("margin") is signals.outside("margin")
-    np.testing.assert_array_equal(moved.reference("margin"), signals.reference("margin"))
+    shifted = signals.with_target({"margin": signals.target("margin") + 1})
+    np.testing.assert_array_equal(shifted.target("margin"), signals.target("margin") + 1)
+    assert shifted.outside("margin") is signals.outside("margin")
+    np.testing.assert_array_equal(shifted.reference("margin"), signals.reference("margin"))
 
 
 def test_a_population_is_known_to_be_no_member():

@@ -18,8 +18,8 @@ def few(monkeypatch):
     monkeypatch.setattr(views, "ENOUGH", 300)
 
 
-def seen(records=2000, models=9, **more):
-    signals, member = target_of(gaussian_simulation(1.0, records=records, models=models, **more))
+def seen(records=2000, models=9, **options):
+    signals, member = target_of(gaussian_simulation(1.0, records=records, models=models, **options))
     labels = (np.random.default_rng(0).random(records) < 0.05).astype(np.int64)  # one class is rare
     return replace(signals, labels=labels), member
 
@@ -33,9 +33,9 @@ def test_of_each_class_there_are_enough_or_all(few):
     signals, _ = seen()
     rows = signals.estimation_rows
     for of_class in (0, 1):
-        own = np.flatnonzero(signals.labels == of_class)
+        selected = np.flatnonzero(signals.labels == of_class)
         taught = rows[signals.labels[rows] == of_class]
-        assert 300 <= 8 * len(taught) < 8 * len(own)
+        assert 300 <= 8 * len(taught) < 8 * len(selected)
     assert subsample_by_label(np.array([0, 0, 0, 1, -1]), np.ones(5, int), 3) is None
     found = subsample_by_label(np.array([0, 0, 0, 0, 0, 0, 1, -1]), np.ones(8, int), 3)
     assert len(found) == 4
@@ -57,9 +57,9 @@ def test_a_threshold_is_that_of_the_chosen_records(few):
         view = replace(signals)
         if asks_for_all_first:
             view.best_threshold("margin", 1)
-        found = view.class_thresholds("margin", 1)
+        thresholds = view.class_thresholds("margin", 1)
         for of_class in (0, 1):
-            assert (found[labels == of_class] == slowly(signals, rows[labels[rows] == of_class])).all()
+            assert (thresholds[labels == of_class] == slowly(signals, rows[labels[rows] == of_class])).all()
         assert view.best_threshold("margin", 1).tolist() == [slowly(signals, every)]
 
 
@@ -114,13 +114,13 @@ def test_an_order_with_a_period_does_no_harm(few):
 
 def test_a_standing_is_that_among_the_chosen_records(few):
     signals, _ = seen(records=900)
-    rows, found = signals.estimation_rows, signals.class_ecdf("loss")
-    own, said = signals.target("loss"), signals.reference("loss")
+    rows, ecdf = signals.estimation_rows, signals.class_ecdf("loss")
+    losses, reference_losses = signals.target("loss"), signals.reference("loss")
     for i in range(0, 900, 50):
         taught = rows[signals.labels[rows] == signals.labels[i]]
-        others = said[:, taught][~signals.reference_member[:, taught]]
-        counts = (others < own[i]).sum(), (others <= own[i]).sum(), len(others)
-        assert (found.below[i], found.up_to[i], found.count[i]) == counts
+        others = reference_losses[:, taught][~signals.reference_member[:, taught]]
+        counts = (others < losses[i]).sum(), (others <= losses[i]).sum(), len(others)
+        assert (ecdf.below[i], ecdf.up_to[i], ecdf.count[i]) == counts
 
 
 def test_a_class_of_which_the_chosen_are_of_one_kind_is_learnt_from_all(few):
@@ -135,8 +135,8 @@ def test_a_class_of_which_the_chosen_are_of_one_kind_is_learnt_from_all(few):
 def test_an_attack_finds_what_it_finds_with_all_records(name, monkeypatch):
     """The best threshold of a class is a matter of chance also with all records: its gain is flat around the best."""
     signals, member = seen(records=20_000, models=17)
-    whole = auc(ATTACKS[name].score(signals), member).value
+    value = auc(ATTACKS[name].score(signals), member).value
     monkeypatch.setattr(views, "ENOUGH", 2**15)
     some = replace(signals)
     assert some.estimation_rows is not None
-    assert auc(ATTACKS[name].score(some), member).value == pytest.approx(whole, abs=0.015)
+    assert auc(ATTACKS[name].score(some), member).value == pytest.approx(value, abs=0.015)

@@ -123,9 +123,9 @@ def test_an_error_says_which_number_it_was_and_keeps_the_others(engine, tmp_path
         run(errand(tmp_path, before), tmp_path, engine)
     assert any("number 5 of Errand" in note for note in caught.value.__notes__)
     assert engine == Here() or any("in before" in note for note in caught.value.__notes__)  # where in the code
-    kept = set(contents(tmp_path))
-    assert len(kept) >= 3
-    assert kept <= {f"{k}.npz" for k in NUMBERS if k != 5}
+    names = set(contents(tmp_path))
+    assert len(names) >= 3
+    assert names <= {f"{k}.npz" for k in NUMBERS if k != 5}
     check_nothing_is_left(tmp_path)
 
 
@@ -141,8 +141,8 @@ def test_an_error_about_the_input_travels_as_it_is(tmp_path):
 def test_an_error_that_cannot_be_pickled_is_reported(tmp_path):
     def before(k):
         class OddError(Exception):
-            def __init__(self, one, two):
-                super().__init__(f"{one} {two}")
+            def __init__(self, first, two):
+                super().__init__(f"{first} {two}")
 
         raise OddError("out of", "luck")
 
@@ -181,8 +181,8 @@ def test_what_was_to_be_done_at_the_end_is_done(tmp_path, capfd):
     run(errand(tmp_path, before), tmp_path, Local(2))
     ended = {int(path.name.split("-")[1]) for path in tmp_path.glob("end-*")}
     assert ended
-    said = capfd.readouterr().err
-    assert all(f"said by {process}" in said for process in ended)
+    errors = capfd.readouterr().err
+    assert all(f"said by {process}" in errors for process in ended)
 
 
 def test_what_a_dead_process_had_started_does_not_hold_anyone_up(tmp_path):

@@ -35,10 +35,10 @@ def cluster(ray):
     """Two nodes of one core each; the death of one is noticed within seconds."""
     from ray.cluster_utils import Cluster
 
-    place = tempfile.mkdtemp(dir="/tmp")
+    folder = tempfile.mkdtemp(dir="/tmp")
     notice = {"health_check_initial_delay_ms": 0, "health_check_period_ms": 500, "health_check_failure_threshold": 3}
     with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("RAY_TMPDIR", place)
+        patch.setenv("RAY_TMPDIR", folder)
         cluster = Cluster()
         try:
             cluster.add_node(num_cpus=1, include_dashboard=False, _system_config=notice)
@@ -47,7 +47,7 @@ def cluster(ray):
         finally:
             ray.shutdown()
             cluster.shutdown()
-            shutil.rmtree(place, ignore_errors=True)
+            shutil.rmtree(folder, ignore_errors=True)
 
 
 @pytest.mark.slow
@@ -128,16 +128,16 @@ def test_the_same_bits_and_a_worker_that_is_killed_costs_only_its_own_number(exp
 def test_a_model_that_writes_on_its_input_gets_a_copy(blobs, tmp_path):
     """Records lie in memory that all workers of a node share, and that none may write on."""
     members, others = ((np.abs(x), y) for x, y in blobs)
-    found = {}
+    contents_by_engine = {}
     for copy, engine in ((True, Here()), (False, Ray())):
         model = make_pipeline(PowerTransformer(copy=copy), KNeighborsClassifier(5)).fit(members[0].copy(), members[1])
         folder = tmp_path / str(copy)
         gl.audit(model, members, others, references=2, engine=engine, folder=folder, attacks=["loss"], baseline=False)
         for path in folder.glob("signals/*.npz"):
             with np.load(path) as arrays:
-                found[copy, path.name] = {name: arrays[name].tobytes() for name in arrays.files}
-    assert len(found) == 6
-    assert all(found[True, name] == arrays for (_, name), arrays in found.items())
+                contents_by_engine[copy, path.name] = {name: arrays[name].tobytes() for name in arrays.files}
+    assert len(contents_by_engine) == 6
+    assert all(contents_by_engine[True, name] == arrays for (_, name), arrays in contents_by_engine.items())
 
 
 @pytest.mark.slow
@@ -213,16 +213,16 @@ except AuditError as error:
 @pytest.mark.long
 def test_a_head_that_dies_is_reported_and_the_process_lives(ray, tmp_path):
     """Ray would end the process without a word of ours, 60 seconds later."""
-    place = tempfile.mkdtemp(dir="/tmp")
+    folder = tempfile.mkdtemp(dir="/tmp")
     script = HEADLESS.format(tests=str(Path(__file__).parents[2]))
     result = subprocess.run(
         [sys.executable, "-c", script, tmp_path],
         capture_output=True,
         text=True,
         timeout=150,
-        env={**os.environ, "RAY_TMPDIR": place},
+        env={**os.environ, "RAY_TMPDIR": folder},
     )
-    shutil.rmtree(place, ignore_errors=True)
+    shutil.rmtree(folder, ignore_errors=True)
     assert result.returncode == 0, result.stderr
     assert "has not answered for 1 seconds" in result.stdout
     assert set(contents(tmp_path)) == {"1.npz"}

@@ -52,28 +52,28 @@ def test_models_that_began_otherwise_are_not_taken_for_these(pool, monkeypatch):
 
 
 def test_attacks_find_members_and_the_own_shadow_is_the_worst_case(repeats):
-    for one in repeats:
-        everyone = np.ones(len(one.member), dtype=bool)
-        accuracy = {attack: effectiveness.balanced(one, attack, everyone) for attack in measures.ATTACKS}
+    for repeat in repeats:
+        everyone = np.ones(len(repeat.member), dtype=bool)
+        accuracy = {attack: effectiveness.balanced(repeat, attack, everyone) for attack in measures.ATTACKS}
         assert min(accuracy.values()) > 0.52, accuracy
         # Thresholds that learnt the truth tell it at least as well as any others of the same kind.
         assert accuracy[measures.OWN] >= accuracy[measures.SHADOW]
-        assert np.nanmean(one.calls[measures.LIRA_LOW][~one.member]) <= measures.FPR
+        assert np.nanmean(repeat.calls[measures.LIRA_LOW][~repeat.member]) <= measures.FPR
 
 
 def test_worths_are_those_of_scikit_learn(repeats):
-    one = repeats[0]
-    found = {(each.attack, each.risk): each for each in one.worths()}
-    assert set(found) == {(attack, risk) for attack in measures.ATTACKS for risk in measures.RISKS}
-    for (attack, risk), worth in found.items():
-        known = ~np.isnan(one.calls[attack][one.member])
-        called, values = one.calls[attack][one.member][known] > 0, one.risks[risk][known]
+    repeat = repeats[0]
+    by_risk = {(each.attack, each.risk): each for each in repeat.worths()}
+    assert set(by_risk) == {(attack, risk) for attack in measures.ATTACKS for risk in measures.RISKS}
+    for (attack, risk), worth in by_risk.items():
+        known = ~np.isnan(repeat.calls[attack][repeat.member])
+        called, values = repeat.calls[attack][repeat.member][known] > 0, repeat.risks[risk][known]
         at_risk = values > measures.THRESHOLDS[risk]
         assert worth.f1.value == pytest.approx(f1_score(called, at_risk))
         assert worth.precision.value == pytest.approx(precision_score(called, at_risk))
         assert worth.recall.value == pytest.approx(recall_score(called, at_risk))
         assert worth.auc.value == pytest.approx(roc_auc_score(called, values))
-    assert all(found[attack, measures.EVERY_MEMBER].recall.value == 1 for attack in measures.ATTACKS)
+    assert all(by_risk[attack, measures.EVERY_MEMBER].recall.value == 1 for attack in measures.ATTACKS)
 
 
 def test_shapr_adds_up_to_the_accuracy_of_a_neighbours_vote_in_its_space(world, repeats):
@@ -91,7 +91,7 @@ def test_effects_are_means_over_repeats_with_a_paired_test(repeats):
     rows = {(row.attack, row.risk): row for row in effectiveness.effects(repeats)}
     values = {
         risk: [
-            next(one.f1.value for one in each.worths() if (one.attack, one.risk) == (measures.OWN, risk))
+            next(row.f1.value for row in each.worths() if (row.attack, row.risk) == (measures.OWN, risk))
             for each in repeats
         ]
         for risk in (measures.FIRST, measures.SCORE)
@@ -106,9 +106,9 @@ def test_effects_are_means_over_repeats_with_a_paired_test(repeats):
 
 
 def test_accuracies_are_of_members_and_of_others(repeats):
-    found = effectiveness.accuracy(repeats)
-    assert found.train.mean == pytest.approx(np.mean([each.right[each.member].mean() for each in repeats]))
-    assert found.train.mean > found.test.mean > 1 / 4
+    accuracies = effectiveness.accuracy(repeats)
+    assert accuracies.train.mean == pytest.approx(np.mean([each.right[each.member].mean() for each in repeats]))
+    assert accuracies.train.mean > accuracies.test.mean > 1 / 4
     assert [row.attack for row in effectiveness.called(repeats)] == list(measures.ATTACKS)
     assert all(0 < row.called.mean <= 1 for row in effectiveness.called(repeats))
 
@@ -119,13 +119,13 @@ def test_groups_together_are_everybody(world, repeats):
     assert sum(row.members for row in rows) == pytest.approx(120)
     assert rows[0].accuracy.p == 1, "the first group is compared with itself"
     assert rows[1].accuracy.difference == pytest.approx(rows[1].accuracy.mean - rows[0].accuracy.mean)
-    one = groups.groups(repeats[:1], world.pool.groups)
-    whole = sum(row.members * row.shapr.mean for row in one) / 120
+    computed = groups.groups(repeats[:1], world.pool.groups)
+    whole = sum(row.members * row.shapr.mean for row in computed) / 120
     assert whole == pytest.approx(repeats[0].risks[measures.FIRST].sum())
-    assert np.isnan(one[1].shapr.p), "one repeat tests nothing"
+    assert np.isnan(computed[1].shapr.p), "one repeat tests nothing"
     right, member, women = repeats[0].right, repeats[0].member, world.pool.groups["sex"] == "Female"
-    assert one[1].test.mean == right[~member & women].mean()
-    assert one[1].gap.mean == pytest.approx(right[member & women].mean() - right[~member & women].mean())
+    assert computed[1].test.mean == right[~member & women].mean()
+    assert computed[1].gap.mean == pytest.approx(right[member & women].mean() - right[~member & women].mean())
 
 
 def test_distributions_hold_every_member(repeats):
@@ -140,9 +140,9 @@ def test_distributions_hold_every_member(repeats):
 
 def test_spread_leaves_out_what_is_not_known():
     assert spread([1.0, 3.0, float("nan")]).mean == 2
-    found = spread([0.5, 0.6, 0.7], [0.5, 0.5, float("nan")])
-    assert found.difference == pytest.approx(0.05)
-    assert found.p == pytest.approx(ttest_rel([0.5, 0.6], [0.5, 0.5]).pvalue)
+    summary = spread([0.5, 0.6, 0.7], [0.5, 0.5, float("nan")])
+    assert summary.difference == pytest.approx(0.05)
+    assert summary.p == pytest.approx(ttest_rel([0.5, 0.6], [0.5, 0.5]).pvalue)
     assert spread([0.5, 0.5], [0.5, 0.5]) == Spread(0.5, 0.0, 0.0, 1.0)
     assert spread([0.5, 0.75], [0.25, 0.5]).p == 0, "always the same difference"
     assert np.isnan(spread([0.5], [0.4]).p)
@@ -158,14 +158,14 @@ def test_attribution_has_a_recall_for_each(world):
         assert 0 <= getattr(row, name).mean <= 1
     assert row.shapr.mean == pytest.approx(
         np.mean([
-            next(one.recall.value for one in measures.repeat(world, k).worths() if one.risk == measures.FIRST)
+            next(row.recall.value for row in measures.repeat(world, k).worths() if row.risk == measures.FIRST)
             for k in range(2)
         ])
     )  # fmt: skip
     member, x, y = world.member[0], world.pool.x, world.pool.y
     sides = x[member], y[member], x[~member], y[~member]
-    whole = gl.risks.influence_functions(world.targets[0], *sides, layers=["4"])
-    assert attribution.VALUES["influence_functions"](world, setting, 0) == pytest.approx(whole, rel=1e-3, abs=1e-7)
+    influences = gl.risks.influence_functions(world.targets[0], *sides, layers=["4"])
+    assert attribution.VALUES["influence_functions"](world, setting, 0) == pytest.approx(influences, rel=1e-3, abs=1e-7)
     # TracIn of a last layer, by hand: the product of what it is given times that of errors, summed over checkpoints.
     fit = setting.fit
     checkpoints = fit.checkpoints(*models.trained_by(world.pool, member, setting, 0), every=attribution.EVERY)
@@ -180,6 +180,6 @@ def test_attribution_has_a_recall_for_each(world):
 
 
 def test_leave_one_out_trains_a_model_for_each(pool):
-    found = times.leave_one_out(pool, dataclasses.replace(SMALL, epochs=3), records=10)
-    assert found.records == 10
-    assert found.seconds > found.shapr_seconds > found.shapr_alone > 0
+    effects = times.leave_one_out(pool, dataclasses.replace(SMALL, epochs=3), records=10)
+    assert effects.records == 10
+    assert effects.seconds > effects.shapr_seconds > effects.shapr_alone > 0
