@@ -52,7 +52,7 @@ def alive(processes: set[int]) -> set[int]:
 
 
 def _alive(process: int) -> bool:
-    """Whether it runs; an orphan that has ended, though nobody has taken note of it yet, does not."""
+    """Return whether a process runs; an orphan that has ended and was not reaped yet does not."""
     try:
         os.kill(process, 0)
         status = Path(f"/proc/{process}/status").read_text() if Path("/proc/self").exists() else ""

@@ -172,7 +172,7 @@ def population_p_value(signals):
 
 
 def among(signals, models):
-    """The target with these models in the place of its references, row by row."""
+    """Return the target with these models instead of its references, row by row."""
     values = {name: np.array([signals.target(name), *rows]) for name, rows in models.values.items()}
     return type(signals)(values, np.array(models.member), signals.labels)
 

@@ -31,7 +31,7 @@ def tpr_at_fpr(scores, member, fpr) -> float:
     for threshold in np.sort(scores):
         if np.sum(scores[~member] > threshold) <= fpr * np.sum(~member) + 1e-9:
             return float(np.mean(scores[member] > threshold))
-    raise AssertionError("The largest score is exceeded by nobody.")
+    raise AssertionError("The largest score is not exceeded.")
 
 
 def best_advantage(scores, member) -> float:

@@ -87,5 +87,5 @@ def test_a_download_that_breaks_off_is_reported_and_leaves_nothing(tmp_path, mon
             table.fetched(url, "0" * 64)
         server.shutdown()
     with pytest.raises(InputError, match="Cannot download"):
-        table.fetched(url, "0" * 64)  # nobody listens any more
+        table.fetched(url, "0" * 64)  # the server has stopped
     assert not any(tmp_path.rglob("*.*"))

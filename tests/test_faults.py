@@ -1,4 +1,4 @@
-"""Whatever is handed over: a call returns, or somebody is told what is wrong in a sentence. Never a raw ending.
+"""For any input, a call returns or raises an error with one sentence, never a raw exception.
 
 The same cases by the ten thousand are ``python -m benchmarks.faults``.
 """

@@ -1,4 +1,4 @@
-"""Names of records are made when somebody reads them, and then are what they would have been."""
+"""Record names are created when they are read, and equal those created at once."""
 
 import copy
 import pickle
@@ -29,18 +29,18 @@ def test_made_up_names_are_those_of_the_rows():
 
 def test_nothing_is_made_before_it_is_read():
     def fail():
-        raise AssertionError("nobody asked for it")
+        raise AssertionError("it was not requested")
 
     data = gl.Data(np.zeros((3, 1)), np.zeros(3), LazyArray(fail, 3))
     part = data.take(np.array([True, False, True]))
     assert len(part) == 2
-    with pytest.raises(AssertionError, match="nobody asked"):
+    with pytest.raises(AssertionError, match="not requested"):
         _ = part.ids
 
 
 def test_a_change_of_something_else_does_not_read_them():
     def fail():
-        raise AssertionError("nobody asked for it")
+        raise AssertionError("it was not requested")
 
     data = gl.Data(np.zeros((3, 1)), np.zeros(3), LazyArray(fail, 3))
     assert data.changed(y=np.ones(3)).y.tolist() == [1, 1, 1]

@@ -1,4 +1,4 @@
-"""Paths that nobody may enter, or that are too long: commands say so in one line, functions by one kind of error."""
+"""Paths without permission or that are too long: commands report them in one line, functions raise one type of error."""
 
 import errno
 import os

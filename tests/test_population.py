@@ -18,7 +18,7 @@ def test_a_repeated_set_is_detected_with_its_counts():
     member, outside = sides(4, 4, 7)
     hashes = np.array([1, 2, 3, 3, 11, 12, 13, 14, 1, 2, 3, 3, 3, 20, 21])
     repeated = repeated_in_population(hashes, member, outside)
-    assert np.flatnonzero(repeated).tolist() == [8, 9, 10, 11]  # the third 3 is somebody else
+    assert np.flatnonzero(repeated).tolist() == [8, 9, 10, 11]  # the third 3 is another person
 
 
 @pytest.mark.parametrize("seed", range(20))

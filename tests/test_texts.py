@@ -122,7 +122,7 @@ def test_the_command_line_reads_a_table_of_texts(model, tmp_path):
     ]
     done = CliRunner().invoke(main, ["audit", "--model", str(tmp_path / "m.skops"), *sides, *more])
     assert done.exit_code == 0, done.output
-    # It keeps no text, and shows some where somebody asks for them.
+    # It stores no text, and shows some on request.
     assert all(texts(120, 1)[0][0].encode() not in path.read_bytes() for path in (tmp_path / "audit").rglob("*.*"))
 
 

@@ -1,4 +1,4 @@
-"""What stands on the cover of a report: from whoever says it to the folder and the page."""
+"""The cover of a report: from the caller to the folder and the page."""
 
 import json
 
@@ -30,7 +30,7 @@ def test_it_is_kept_in_the_folder_and_in_the_results(predictions, tmp_path):
     assert json.loads((tmp_path / "manifest.json").read_text())["about"]["cover"] == SAID
     assert gl.read_results(tmp_path).cover == results.cover
     again = gl.audit_predictions(predictions, folder=tmp_path)
-    assert again.cover == results.cover  # nothing was said anew
+    assert again.cover == results.cover  # the second call passed no cover
     other = gl.audit_predictions(predictions, folder=tmp_path, about=gl.Cover(title="Other"))
     assert other.cover == gl.Cover(title="Other")
 

@@ -43,7 +43,7 @@ def broken(model, data, rng):
 
 OWN = {
     "present": gl.defences.Regularised({"max_depth": None}),
-    "nobody": gl.defences.Removal(0.0, "loss_tail"),
+    "none": gl.defences.Removal(0.0, "loss_tail"),
     "shallow": gl.defences.Regularised({"max_depth": 2}),
     "broken": broken,
     "some": gl.defences.Removal(0.1, "loss_tail"),
@@ -82,13 +82,13 @@ def _bytes(path):
 @pytest.mark.slow
 def test_the_present_value_and_no_removal_are_identical_to_plain(tried):
     folder, comparison, _, _ = tried
-    for name in ("present", "nobody"):
+    for name in ("present", "none"):
         for kind in ("signals", "answers.npz", "split.npz"):
             first, other = ({p: b for p, b in bits(folder, of).items() if kind in p} for of in (name, "trained_again"))
             assert first == other
             assert first
     plain, again = (bits(folder, name) for name in ("plain", "trained_again"))
-    for k in range(1, 1 + REFERENCES):  # the same references: the target alone was trained anew
+    for k in range(1, 1 + REFERENCES):  # the same references: only the target was trained again
         assert plain[f"signals/model-{k:04d}.npz"] == again[f"signals/model-{k:04d}.npz"]
     assert bits(folder, "shallow")["signals/model-0001.npz"] != plain["signals/model-0001.npz"]
     assert (

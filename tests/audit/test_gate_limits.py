@@ -45,7 +45,7 @@ def test_records_that_push_are_members_that_are_called(results):
 
 
 def test_of_many_ties_none_is_named(results, snapshot):
-    """Nor anybody without a small p-value: a limit on the AUC calls nobody."""
+    """A limit on the AUC lists no record, and other limits only records with a small p-value."""
     records = results.records.assign(score_loss=results.records["member"].astype(float))
     tied = evaluate_limit(replace(results, records=records), Limit(0.1), ("loss",))
     assert (tied.drivers, tied.tied) == ((), int(records["member"].sum()))

@@ -388,7 +388,7 @@ def test_without_labels_no_answer_is_taken_for_one(people, tmp_path):
     alone = gl.audit_predictions(replace(predictions, groups={}))
     assert alone.group_risks is None
     assert "Risk by group and class" not in alone.to_html(tmp_path / "b.html").read_text()
-    again = gl.read_results(tmp_path / "a")  # whoever reads the folder still can
+    again = gl.read_results(tmp_path / "a")  # the folder can still be read
     assert (again.records["label"] == "").all()
     with pytest.raises(InputError, match="'shapr'"):
         members_by_risk(gl.read_case(tmp_path / "a"), ["shapr"])

@@ -22,7 +22,7 @@ def test_standard_errors_are_those_of_welch_and_count_persons_once():
     member, x = np.arange(90) < 40, rng.normal(size=(90, 3))
     errors = standard_errors(x, member, np.arange(90))
     assert errors == pytest.approx(ttest_ind(x[member], x[~member], equal_var=False).statistic, rel=0.02)
-    twice = np.tile(np.arange(90), 2)  # everybody has two records that are the same
+    twice = np.tile(np.arange(90), 2)  # every person has two equal records
     assert standard_errors(x[twice], member[twice], twice) == pytest.approx(errors)
     assert standard_errors(x[twice], member[twice], np.arange(180)) == pytest.approx(errors * np.sqrt(2))
 

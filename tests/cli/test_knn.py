@@ -95,7 +95,7 @@ def test_minimise_starts_at_one_accuracy_where_records_tie(value, tmp_path):
         (["values", "{}", "--label", "y", "--out", "a.txt"], ".csv or .parquet"),
         (["values", "{}", "--label", "z", "--out", "a.csv"], "'z'"),
         (["values", "{}", "--label", "y", "--k", "0", "--out", "a.csv"], "0 is not in the range x>=1"),
-        (["influence", "{}", "--label", "y", "--remove", "nobody"], "nobody"),
+        (["influence", "{}", "--label", "y", "--remove", "unknown"], "unknown"),
     ],
 )
 def test_mistakes_are_one_line(arguments, fact, tables):

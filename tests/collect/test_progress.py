@@ -1,4 +1,4 @@
-"""Progress is shown where somebody looks, once the work takes seconds, and never changes what is worked on."""
+"""Progress is shown on a terminal once the work takes seconds, and changes no result."""
 
 import io
 import sys

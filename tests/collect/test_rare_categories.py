@@ -16,7 +16,7 @@ ROWS = 120
 
 
 def people(seed, rare=1):
-    """Two columns and labels; so many have a job that nobody else has."""
+    """Return two columns and labels; some records have a job that no other record has."""
     rng = np.random.default_rng(seed)
     job = rng.choice(["nurse", "clerk"], size=ROWS).astype(object)
     job[:rare] = "Other"
@@ -73,7 +73,7 @@ def test_categories_that_no_reference_refuses_are_not_reported():
 
 
 def test_where_it_is_not_foreseen_the_error_has_the_remedy():
-    """A recipe of the user's own: nobody knows beforehand what it trains on."""
+    """A custom recipe: its training records are not known in advance."""
     model = pipeline(OneHotEncoder()).fit(*people(0))
     target = gl.estimator_target(model, train=lambda data, rng: pipeline(OneHotEncoder()).fit(data.x, data.y))
     words = r"could not be trained or queried \(ValueError: Found unknown .*handle_unknown='ignore'.*references=0"

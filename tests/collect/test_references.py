@@ -73,7 +73,7 @@ def test_nothing_is_trained_twice(tree, blobs, tmp_path):
 
 @pytest.mark.slow
 def test_a_second_model_is_refused_by_its_answers(tree, blobs, tmp_path):
-    """The same recipe fitted anew has the same fingerprint: only what it says tells it apart."""
+    """A second fit of the same recipe has the same fingerprint: only its outputs differ."""
     run(tree, blobs, tmp_path)
     before = contents(tmp_path)
     other = clone(tree).set_params(random_state=1).fit(*blobs[0])

@@ -220,7 +220,7 @@ def test_a_function_has_no_model_to_hand_to_a_recipe():
 
 @dataclass(frozen=True)
 class Noisy:
-    """A defence of estimators: some of the labels are drawn anew."""
+    """A defence of estimators: some of the labels are drawn again."""
 
     share: float = 0.5
 

@@ -84,7 +84,7 @@ def test_without_dropping_it_is_plain_training(data):
     dropped = gl.defences.Dropout(0.5, FIT)(network(), data, np.random.default_rng(5))
     assert not equal(dropped, plain)
     x = torch.tensor(data.x, dtype=torch.float32)
-    assert torch.equal(dropped(x), dropped(x))  # whoever asks gets all units
+    assert torch.equal(dropped(x), dropped(x))  # every query uses all units
 
 
 # -- students ----------------------------------------------------------------------------------------------------------

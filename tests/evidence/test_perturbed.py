@@ -125,7 +125,7 @@ def test_values_are_drawn_from_their_column(name):
     noisy = changed(x, flips=0.5)[name]
     present = x[name].notna()
     shares = x.loc[present, name].value_counts(normalize=True)
-    # A value drawn anew is the old one as often as that is frequent.
+    # A value that is drawn again equals the old one with the frequency of that value.
     expected = 0.5 * (1 - (shares**2).sum())
     assert abs((noisy[present] != x.loc[present, name]).mean() - expected) < 0.015
     after = noisy[present].value_counts(normalize=True).reindex(shares.index, fill_value=0)
@@ -162,7 +162,7 @@ def test_the_share_is_that_of_a_plain_loop(blobs, tmp_path, monkeypatch):
                 right[i] += model.predict([pool[i] + 0.4 * pool.std(axis=0) * noise])[0] == labels[i]
     assert view.copies == 4
     np.testing.assert_allclose(view.share[:440], right / 4)
-    assert np.isnan(view.share[440:]).all()  # nobody asks about the population
+    assert np.isnan(view.share[440:]).all()  # the population is not queried
     assert 0.2 < np.mean(right / 4) < 0.95
 
 

@@ -99,7 +99,7 @@ def test_every_check_is_made_once_and_in_order():
 def test_no_check_needs_classes(monkeypatch):
     results = evaluate_case(regression_case())
     assert results.check("GL104").state == results.check("GL113").state == "not applicable"
-    assert results.check("GL103").state == "passed"  # R² in the place of an accuracy
+    assert results.check("GL103").state == "passed"  # R² instead of an accuracy
     assert not [check for check in results.checks if check.state == "issue"]
     assert summary(results)
 

@@ -1,4 +1,4 @@
-"""Whom false alarms fall on: known in a finite pool, counted by hand, and none are called far above by luck."""
+"""False positive rates of records: known in a finite pool, counted by hand, and not reported as high by chance."""
 
 from dataclasses import replace
 

@@ -101,7 +101,7 @@ def test_no_record_is_listed_without_a_small_p_value(models):
 
 @pytest.mark.parametrize(("models", "names"), [(17, ("lira_bayes",)), (17, ("loss",)), (65, ("loss",)), (6, ("loss",))])
 def test_the_list_is_ordered_and_cut_by_what_its_table_shows(models, names):
-    """Nobody who may be on it, and has a smaller key, is left out; with few models and with many."""
+    """No eligible record with a smaller key is omitted, with few models and with many."""
     case = case_of(gaussian_simulation(2.0, records=600, models=models, seed=4), names)
     listed = records.find(case)
     assert len(listed) == 20
@@ -156,7 +156,7 @@ def with_persons(case, each=5):
 
 @pytest.mark.slow
 def test_a_persons_p_value_pays_for_the_number_of_records():
-    """A model that trained on nobody: whatever the number of records, and however they resemble each other."""
+    """A model that trained on no record, for any number of records and any similarity between them."""
     rng = np.random.default_rng(0)
     for number, shared in ((1, 0.0), (10, 0.0), (10, 2.0)):
         p_values, best = [], []
@@ -191,7 +191,7 @@ def test_persons_are_listed_where_they_are_known():
     assert persons[0].records == 8
     assert persons[0].p_value == pytest.approx(1 / 26)
     assert {person.p_among_models for person in persons} == {None}
-    assert all(person.p_value <= 0.05 for person in persons)  # 25 persons, of whom few stand out
+    assert all(person.p_value <= 0.05 for person in persons)  # 25 persons, few of them exposed
     assert len(persons) < 4
 
 

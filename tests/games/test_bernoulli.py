@@ -120,7 +120,7 @@ def test_references_are_as_large_as_the_target_however_large_the_population_is(m
     given = single_target_split(np.arange(pool) < members, np.arange(pool) < members + nonmembers)
     split = draw(game, people(pool), 1 + 60, seed=1, start=given)
     assert split.member[1:].sum(axis=1).mean() == pytest.approx(members, rel=0.03)
-    # Whoever is asked about has references on both sides, as many as ever.
+    # Every queried record has IN and OUT references.
     short = np.minimum(split.member[1:].mean(axis=0), 1 - split.member[1:].mean(axis=0))[split.evaluated[0]]
     assert short.min() > 0
     trained = split.member[1:].any(axis=0)

@@ -1,4 +1,4 @@
-"""Canaries: fair coins for few, everybody else in; chosen and mislabelled without a look at the coins."""
+"""Canaries: inclusion drawn with probability 0.5, other records always included; selected and mislabelled before the draw."""
 
 import numpy as np
 import pandas as pd
@@ -29,7 +29,7 @@ def by_first_feature(train, about, models):
     return np.tile(about.x[:, 0], (models, 1))
 
 
-def nobody(train, about, models):
+def train_none(train, about, models):
     raise AssertionError("nothing is to be chosen")
 
 
@@ -46,14 +46,14 @@ def test_canaries_are_the_hardest_candidates_and_only_they_are_mislabelled(peopl
 
 
 def test_as_many_candidates_as_canaries_are_drawn_at_random(people):
-    made = [Canaries(40, candidates=40).prepared(people, nobody, seed=seed) for seed in (0, 0, 1)]
+    made = [Canaries(40, candidates=40).prepared(people, train_none, seed=seed) for seed in (0, 0, 1)]
     assert (made[0].marked == made[1].marked).all()
     assert (made[0].y == made[1].y).all()
     assert (made[0].marked != made[2].marked).any()
 
 
 def test_wrong_labels_are_drawn_from_all_others(people):
-    made = Canaries(200, candidates=200).prepared(people, nobody, seed=3)
+    made = Canaries(200, candidates=200).prepared(people, train_none, seed=3)
     pairs = pd.crosstab(people.y[made.marked], made.y[made.marked])
     assert (np.diag(pairs) == 0).all()
     share = pairs.to_numpy() / pairs.to_numpy().sum(axis=1, keepdims=True)
@@ -61,7 +61,7 @@ def test_wrong_labels_are_drawn_from_all_others(people):
 
 
 def test_coins_are_fair_and_independent_and_the_others_always_train(people):
-    made = Canaries(60, candidates=60).prepared(people, nobody, seed=0)
+    made = Canaries(60, candidates=60).prepared(people, train_none, seed=0)
     split = draw(GAME, made, 401, seed=5)
     assert (split.evaluated == made.marked).all()
     assert split.member[:, ~made.marked].all()
@@ -94,16 +94,16 @@ def test_no_class_is_left_without_records_and_no_person_has_two(people):
     persons = (np.arange(RECORDS) // 3).astype(str)
     data = Data(people.x, rare, people.ids, {}, persons)
     for seed in range(5):
-        made = Canaries(90, candidates=90).prepared(data, nobody, seed)
+        made = Canaries(90, candidates=90).prepared(data, train_none, seed)
         assert (made.marked & (rare == "rare")).sum() <= 2
         assert len(set(persons[made.marked])) == 90
 
 
 def test_games_that_cannot_be_played_are_reported(people):
     with pytest.raises(InputError, match=r"290 canaries .*285 of 300"):
-        Canaries(290).prepared(people, nobody, 0)
+        Canaries(290).prepared(people, train_none, 0)
     with pytest.raises(InputError, match="no label is wrong"):
-        Canaries(2).prepared(Data(people.x, np.zeros(RECORDS)), nobody, 0)
+        Canaries(2).prepared(Data(people.x, np.zeros(RECORDS)), train_none, 0)
     with pytest.raises(InputError, match="No record is marked"):
         draw(GAME, people, 1, 0)
     for options in ({"count": 0}, {"models": 0}, {"candidates": 3}, {"labels": "any"}):

@@ -99,7 +99,7 @@ def test_membership_and_evaluation_are_boolean_for_each_record(name):
     data = records_of(game, 3)
     for k, (member, asked) in rows_of(game, data, range(MODELS)).items():
         assert (member.dtype, member.shape) == (bool, (len(data),))
-        assert asked is not None or k, "model 0 says itself whom it is asked about"
+        assert asked is not None or k, "model 0 lists the records it is queried on"
         if asked is not None:
             assert (asked.dtype, asked.shape) == (bool, (len(data),))
     split = draw(game, data, MODELS, 3)

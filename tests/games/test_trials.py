@@ -28,14 +28,14 @@ def people():
     return Data(rng.normal(size=(RECORDS, 3)), rng.integers(2, size=RECORDS))
 
 
-def nobody(train, about, models):
+def train_none(train, about, models):
     raise AssertionError("there is nothing to choose")
 
 
 @pytest.mark.parametrize("against", ["another", "nothing"])
 def test_the_others_are_always_the_same_and_a_coin_decides_about_the_rest(people, against):
     game = Strong(20, against)
-    pool = game.prepared(people, nobody, seed=0)
+    pool = game.prepared(people, train_none, seed=0)
     split = draw(game, pool, 400, seed=3)
     asked = 2 if against == "another" else 1
     assert len(pool) == 20 + asked
@@ -50,11 +50,11 @@ def test_the_others_are_always_the_same_and_a_coin_decides_about_the_rest(people
 
 
 def test_the_record_in_question_can_be_named(people):
-    pool = Strong(record="row:7", against="nothing").prepared(people, nobody, seed=0)
+    pool = Strong(record="row:7", against="nothing").prepared(people, train_none, seed=0)
     assert pool.ids[pool.marked].tolist() == ["row:7"]
     assert len(pool) == RECORDS
     with pytest.raises(InputError, match="0 records have the id 'row:99'"):
-        Strong(record="row:99").prepared(people, nobody, seed=0)
+        Strong(record="row:99").prepared(people, train_none, seed=0)
 
 
 def test_members_and_one_more_are_drawn_for_every_model(people):
@@ -62,7 +62,7 @@ def test_members_and_one_more_are_drawn_for_every_model(people):
     assert (split.member.sum(axis=1) == 20).all()
     assert (split.evaluated.sum(axis=1) == 2).all()
     assert ((split.evaluated & split.member).sum(axis=1) == 1).all()
-    assert split.member.mean(axis=0) == pytest.approx(1 / 3, abs=0.08)  # nobody is in more often than others
+    assert split.member.mean(axis=0) == pytest.approx(1 / 3, abs=0.08)  # no record is included more often than others
     assert split.evaluated.mean(axis=0) == pytest.approx(1 / 30, abs=0.03)
     first = scored(np.zeros(split.member.shape), split)[1]
     assert first.mean() == pytest.approx(0.5, abs=0.07)

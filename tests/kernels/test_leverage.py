@@ -53,7 +53,7 @@ def test_a_nonmember_has_what_it_would_have(world, penalty):
 def test_more_features_than_records():
     x = np.random.default_rng(1).normal(size=(12, 30))
     member = np.arange(12) < 8
-    np.testing.assert_allclose(leverage(x, member=member), 1.0)  # whoever joins is fitted without error
+    np.testing.assert_allclose(leverage(x, member=member), 1.0)  # a new record is fitted without error
     x[8] = x[0]  # except one whose direction is known
     assert leverage(x, member=member)[8] == pytest.approx(0.5)
     joined = leverage(x, member=member | (np.arange(12) == 9), penalty=1.0)[9]

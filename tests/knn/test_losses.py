@@ -155,7 +155,7 @@ def test_equal_records_with_other_labels_can_push_a_member_out():
 def test_losses_that_locked_world_can_give():
     x, y = np.arange(6.0)[:, None], np.array([0, 1, 1, 1, 1, 1])
     got = knn_likelihood_ratio(x, y, [0, 1, np.nan, 0, 0, 1], Knn(1))
-    assert got[0] == np.inf  # nobody else has its label
+    assert got[0] == np.inf  # no other record has its label
     assert got[1] == got[5] == -np.inf  # as a member it would be its own nearest neighbour
     assert np.isnan(got[2])
     assert (got[3:5] > 0).all()
@@ -176,7 +176,7 @@ def test_a_loss_with_no_chance_in_either_world_is_nan():
 
 
 def shadow_losses(x, y, k, models, rng):
-    """(models, n) who trained on whom, and the loss of each K-NN model at each record: no ties here."""
+    """Return (models, n) training sets, and the loss of each K-NN model on each record, without ties."""
     member = rng.random((models, len(x))) < 0.5
     order = np.argsort(((x[:, None] - x) ** 2).sum(axis=2), axis=1)
     wrong = y[order] != y[:, None]

@@ -92,7 +92,7 @@ def test_predictive_values_cover_under_ties():
 
 
 def test_a_lookup_table_has_the_false_alarms_that_it_has():
-    # All members score 1, and no non-member does: whoever is called is a member, whatever rate was allowed.
+    # All members score 1, and no non-member does: every flagged record is a member at any allowed rate.
     scores, member = outcome(400, 400, 0, 400)
     estimate = positive_predictive_value(scores, member, 0.05, 0.5)
     low = clopper_pearson_lower(400, 400, 0.05 / 8) / (

@@ -142,7 +142,7 @@ def test_what_would_take_long_is_left_out_unless_asked_for():
         gl.evidence.Leverage(most=0)
 
 
-def test_a_model_that_is_certain_of_everybody_has_no_leverage():
+def test_a_model_that_is_certain_of_every_record_has_no_leverage():
     """All weights p (1 - p) are 0."""
     assert leverage(X, member=MEMBER, weight=np.zeros(50), penalty=1.0) == pytest.approx(np.zeros(50))
     x = 1e6 * np.r_[np.ones((10, 1)), -np.ones((10, 1))]

@@ -84,9 +84,9 @@ def test_a_function_may_train_modules_with_one_output():
     x, y = halves(80, 1)
     target = gl.torch_target(trained(), train=train)
     assert target.can["train"](gl.Data(x, y), np.random.default_rng(0))(x).shape == (80, 2)
-    anew = target.can["retrain"](None, gl.Data(x, y), np.random.default_rng(0))
-    assert anew.name == "Sequential"
-    assert anew.predict(x).shape == (80, 2)
+    retrained = target.can["retrain"](None, gl.Data(x, y), np.random.default_rng(0))
+    assert retrained.name == "Sequential"
+    assert retrained.predict(x).shape == (80, 2)
 
 
 def test_one_output_for_other_numbers_of_classes_is_refused():

@@ -70,7 +70,7 @@ def test_least_squares_residuals_and_leverages(tmp_path):
     np.testing.assert_allclose(residual[:40], (np.eye(40) - hat) @ y[:40], atol=1e-9)
     left_out = gl.evidence.LeftOut.read(store).values["residual"][0]
     np.testing.assert_allclose(left_out[:40], residual[:40] / (1 - np.diag(hat)), atol=1e-9)
-    np.testing.assert_allclose(left_out[40:], residual[40:], atol=1e-9)  # nobody to leave out
+    np.testing.assert_allclose(left_out[40:], residual[40:], atol=1e-9)  # no record is left out
     # Sum of squared residuals: sigma^2 (n - p) for members; for others larger by their leverage.
     who = results.subject
     assert who.rmse_members == pytest.approx(np.sqrt(np.mean(residual[:40] ** 2)))

@@ -103,7 +103,7 @@ def test_kappa_is_cohens():
     b[:200] = a[:200]
     result = comparison.kappa((a == b).mean(), a.mean(), b.mean())
     assert result == pytest.approx(cohen_kappa_score(a, b))
-    assert np.isnan(comparison.kappa(1.0, 1.0, 1.0)), "who calls everybody cannot agree by more than chance"
+    assert np.isnan(comparison.kappa(1.0, 1.0, 1.0)), "a test that flags every record cannot agree beyond chance"
 
 
 def test_no_agreement_is_above_its_reach():

@@ -193,7 +193,7 @@ def test_removal_by_shapley_costs_least_accuracy(pool):
     accuracy = {name: np.mean(row.accuracy[1:5]) for name, row in rows.items()}  # over removals up to one half
     assert accuracy["test-shapley"] > accuracy["random"]
     assert accuracy["test-shapley"] > accuracy["leave-one-out"]
-    assert rows["leave-one-out"].zeros > 0.5, "most records are nobody's nearest"
+    assert rows["leave-one-out"].zeros > 0.5, "most records are nearest to no other record"
     assert len({row.accuracy[0] for row in rows.values()}) == 1, "nothing is removed yet"
 
 

@@ -126,7 +126,7 @@ def test_fixed_sizes_pay_for_their_number():
 
 @pytest.mark.parametrize("how", METHODS, ids=lambda method: f"{type(method).__name__}{getattr(method, 'curve', '')}")
 def test_the_order_of_equal_scores_says_nothing(how):
-    """Members first, and all scores alike: whoever breaks ties by the order of records would know everything."""
+    """Members first, and all scores equal: a method that breaks ties by the order of records would separate them."""
     member = np.arange(400) < 200
     assert epsilon_lower_bound(np.zeros(400), member, method=how).epsilon < 0.2
 

@@ -1,4 +1,4 @@
-"""Features stand on a page when somebody asks for them, and nowhere else."""
+"""Features appear on a page if they are requested, and only there."""
 
 import numpy as np
 import pandas as pd

@@ -65,7 +65,7 @@ def test_the_file_holders_attack_is_no_sign_in_the_other_row():
     assert "leaf_shares" not in [attack.name for attack in other_successes(results)]
     assert verdict_text(results).startswith("No evidence")
     assert verdict_texts(results)[1].startswith(f"{wording.FILE_HOLDER}: Yes, ")
-    assert next_steps(results) != next_steps(quiet())  # a leak is acted on, whoever can use it
+    assert next_steps(results) != next_steps(quiet())  # a leak to any attacker has next steps
 
 
 def test_the_first_screen_names_the_attacker_only_where_two_were_tested():

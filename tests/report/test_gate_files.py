@@ -1,4 +1,4 @@
-"""A gate for other tools: nothing of what was said is lost, nobody is named, and markup stays text."""
+"""Gate files for other tools: they contain every verdict and no record, and markup stays text."""
 
 import json
 import os

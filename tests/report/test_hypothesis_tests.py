@@ -1,4 +1,4 @@
-"""Asked against realised, and who agrees with whom: in the table, in words, drawn, and never by colour alone."""
+"""Nominal and realised rates, and agreement of tests: in tables, text and charts, and never only by colour."""
 
 import html
 import json

@@ -1,4 +1,4 @@
-"""The section on risks: which ranks best, and what calling everybody is worth."""
+"""The section on risks: which risk ranks best, and the predictive value of flagging every member."""
 
 from dataclasses import replace
 

@@ -1,4 +1,4 @@
-"""Influence functions and TracIn: as plain formulas and loops have them, and against training anew without a member."""
+"""Influence functions and TracIn: compared with plain formulas and loops, and with retraining without a member."""
 
 import sys
 

@@ -1,4 +1,4 @@
-"""A preview of a deletion: pairs as influence gives them, and nobody named where nothing moves anything."""
+"""A preview of a deletion: pairs as given by influence, and no record named if none has influence."""
 
 import json
 
@@ -44,9 +44,9 @@ def test_without_influence_hardly_any_pair_is_significant():
 
 def test_what_cannot_be_previewed_is_refused():
     case = leaking_case(records=40)
-    rows = np.flatnonzero(~case.truth.member)[0]
-    with pytest.raises(InputError, match=f"nobody, r{rows}"):
-        forgetting(case, [f"r{rows}", "nobody"])
+    nonmember = np.flatnonzero(~case.truth.member)[0]
+    with pytest.raises(InputError, match=f"r{nonmember}, unknown"):
+        forgetting(case, [f"r{nonmember}", "unknown"])
     with pytest.raises(InputError, match="needs reference models"):
         forgetting(case_of(gaussian_simulation(1.0, records=40, models=2)), ["r0"])
 

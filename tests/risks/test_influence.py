@@ -12,7 +12,7 @@ def some_world(models=14, records=12, seed=0):
     rng = np.random.default_rng(seed)
     values, member = rng.normal(5, 1, (models, records)), bernoulli(models, records, rng)[0]
     values[rng.random(values.shape) < 0.1] = np.nan
-    member[:, 3] = True  # nobody did without it
+    member[:, 3] = True  # every model was trained on it
     values[:, 4] = 0.1  # all models agree
     return values, member
 

@@ -56,7 +56,7 @@ def test_shapr_adds_up_to_the_accuracy_of_a_knn_model(case, predictions):
 
 
 def test_a_lone_outlier_has_a_low_value():
-    """Its neighbours are all of another class, so that its own label helps nobody."""
+    """Its neighbours are all of another class, so that its own label helps no other record."""
     rng = np.random.default_rng(1)
     x, y = rng.normal(size=(60, 2)), np.zeros(60, int)
     x[30:], y[30:], y[0] = x[30:] + 8, 1, 1

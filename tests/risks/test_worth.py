@@ -42,7 +42,7 @@ def test_of_equals_the_top_is_the_mean():
     assert found(np.ones(200), calls).top.value == pytest.approx(0.15)
 
 
-def test_calling_everybody_has_full_recall_and_tells_nothing():
+def test_flagging_every_record_has_full_recall_and_no_information():
     case = leaking_case()
     rows = predictive_values(case)
     assert {row.attack for row in rows} == set(case.attacks)

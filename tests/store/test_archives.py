@@ -116,7 +116,7 @@ def test_any_damage_is_a_value_error(tmp_path, compressed):
             read_npz(damaged)
         except (ValueError, OSError, KeyError):
             refused += 1
-    assert refused > 75  # a changed date of an entry harms nobody; a changed number does
+    assert refused > 75  # a changed date of an entry is harmless; a changed number is not
 
 
 @pytest.mark.parametrize("write", [np.savez, np.savez_compressed])

@@ -58,7 +58,7 @@ def folder(audits, tmp_path):
 
 
 def changed_npz(path, change):
-    """As somebody would who opens it with numpy: what they did not know of is not there any more."""
+    """Rewrite a file as a user of numpy would: fields that they did not know are lost."""
     with np.load(path) as arrays:
         np.savez(path, **{name: change(arrays[name]) for name in arrays.files})
 

@@ -125,7 +125,7 @@ def test_a_link_stays_and_the_file_that_it_points_to_is_replaced(tmp_path):
 
 
 def test_a_link_in_the_folder_of_an_audit_overwrites_nothing_else(tmp_path):
-    """Somebody else may have made the folder: their link must not decide which of our files is replaced."""
+    """Another user may have created the folder: their link must not decide which of our files is replaced."""
     (tmp_path / "precious").write_text("mine")
     (tmp_path / "audit").mkdir()
     (tmp_path / "audit" / LOCK).touch()

@@ -199,7 +199,7 @@ def test_what_a_dead_process_had_started_does_not_hold_anyone_up(tmp_path):
     with pytest.raises(AuditError, match="number 2"):
         run(errand(tmp_path, before), tmp_path, Local(2))
     assert len(list(tmp_path.glob("done_by/child-*"))) == TRIES
-    while alive(workers(tmp_path)):  # orphans are reaped by whoever adopts them, in their own time
+    while alive(workers(tmp_path)):  # the process that adopts orphans reaps them later
         time.sleep(0.01)
 
 
@@ -251,7 +251,7 @@ def test_ctrl_c_in_the_middle(engine, expected, tmp_path):
 
 def test_a_killed_driver_leaves_no_process_behind(tmp_path):
     process = start(tmp_path / "work", "Local(2)")
-    assert workers(tmp_path / "work")  # or else there would be nobody to leave behind
+    assert workers(tmp_path / "work")  # or else the test could not fail
     process.kill()
     process.communicate()
     while alive(workers(tmp_path / "work")):  # until the suite's own time limit

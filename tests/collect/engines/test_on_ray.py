@@ -173,7 +173,7 @@ def test_ctrl_c_ends_a_cluster_that_was_started_for_the_work(ray, expected, tmp_
     monkeypatch.delenv("RAY_ADDRESS", raising=False)
     before = set(Path("/tmp").glob("guestlist-ray-*"))
     assert interrupted(tmp_path / "work", "Ray()") == expected
-    assert (tmp_path / "work" / "address").read_text() == "127.0.0.1"  # nobody else could reach it
+    assert (tmp_path / "work" / "address").read_text() == "127.0.0.1"  # other machines cannot reach it
     assert set(Path("/tmp").glob("guestlist-ray-*")) <= before
 
 

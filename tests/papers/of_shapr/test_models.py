@@ -113,7 +113,7 @@ def test_accuracies_are_of_members_and_of_others(repeats):
     assert all(0 < row.called.mean <= 1 for row in effectiveness.called(repeats))
 
 
-def test_groups_together_are_everybody(world, repeats):
+def test_groups_together_are_all_records(world, repeats):
     rows = groups.groups(repeats, world.pool.groups)
     assert [(row.column, row.group) for row in rows] == [("sex", "Male"), ("sex", "Female")]
     assert sum(row.members for row in rows) == pytest.approx(120)

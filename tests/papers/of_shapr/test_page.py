@@ -93,7 +93,7 @@ def test_every_result_has_its_section():
 
 
 def test_committed_results_are_consistent():
-    """Shares are shares; everybody has recall 1; what is printed as better is so by its own numbers."""
+    """Shares are shares; flagging every record has recall 1; a result printed as better is better by its own numbers."""
     for result in existing(SOURCES, results.read).values():
         for row in result["effects"]:
             for measure in ("f1", "precision", "recall", "auc"):
