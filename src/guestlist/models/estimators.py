@@ -180,8 +180,13 @@ def estimator_target(
             can["distil"] = SoftTrain(trainer)
     elif not untrainable:
         can["distil"] = SoftValueTrainer(trainer)
-    inspectors = {"neighbours": _neighbours(model), "leaves": tree_leaves(model), "leverage": linear_leverage(model)}
-    can |= {name: find for name, find in inspectors.items() if find}
+    inspectors: dict[str, Callable[..., Callable | None]]
+    inspectors = {"neighbours": _neighbours, "leaves": tree_leaves, "leverage": linear_leverage}
+    for name, inspect in inspectors.items():  # at most one applies to a model
+        inspector = inspect(model)
+        if inspector:
+            can[name] = inspector
+            break
     if recipe is None:
         recipe = f"{FRAMEWORKS['scikit-learn'].describe(start.model)}\n{describe(training_recipe)}"
     return Target(
