@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from dataclasses import fields
+from functools import partial
 from pathlib import Path
 
 from docs.honesty import honesty_table, power_table
@@ -140,6 +141,29 @@ def strength_table() -> str:
     return "\n".join(rows)
 
 
+def fixed_headline_table() -> str:
+    """Return how close four attacks come to the best one with 4 and 8 references, over all datasets and types of model."""
+    measured = json.loads((ROOT / "benchmarks" / "attacks" / "strength.json").read_text("utf-8"))
+    tpr = measured["columns"].index("tpr@0.01")
+    pairs = [counts for dataset in measured["attacks"].values() for counts in dataset.values()]
+    rows = [f"| attack | references | mean share | lowest share | at least .9, of {len(pairs)} |", "| --- " * 5 + "|"]
+    for count in ("4", "8"):
+        best = [max(attack[tpr] for attack in pair[count].values()) for pair in pairs]
+        for name in ("lira_bayes", "rmia", "rmia_offline", "base"):
+            shares = [pair[count][name][tpr] / most for pair, most in zip(pairs, best, strict=True)]
+            close = sum(share >= 0.9 for share in shares)
+            rows.append(f"| `{name}` | {count} | {sum(shares) / len(shares):.2f} | {min(shares):.2f} | {close} |")
+    return "\n".join(rows)
+
+
+def waiting_table() -> str:
+    """Return the time of commands that people wait for, next to ``guestlist --help``."""
+    rows = ["| command | CPU seconds | CPU time / `--help` |", "| --- " * 3 + "|"]
+    for name, row in _measured("waiting")["medians"].items():
+        rows.append(f"| {name} | {row['CPU seconds']:.1f} | {row['CPU / --help']:.1f} |")
+    return "\n".join(rows)
+
+
 def few_references_table() -> str:
     """Return the TPR at 1 % FPR of the headline attack for each number of references, mean over the datasets.
 
@@ -205,10 +229,10 @@ def load_table() -> str:
     return "\n".join(rows)
 
 
-def private_table() -> str:
+def private_table(part: str = "private") -> str:
     """What private training costs beside plain training."""
     found = _measured("training")
-    named = {name.rpartition(" ")[2]: row for name, row in found.items() if name.startswith("private,")}
+    named = {name.rpartition(" ")[2]: row for name, row in found.items() if name.startswith(f"{part},")}
     ways = list(next(iter(named.values())))
     rows = [f"| batches of | {' | '.join(ways)} |", "| --- " * (1 + len(ways)) + "|"]
     rows += [f"| {batch} | {' | '.join(f'{row[way]:.2f}' for way in ways)} |" for batch, row in named.items()]
@@ -236,11 +260,14 @@ TABLES = {
     "collection": collection_table,
     "load": load_table,
     "strength": strength_table,
+    "fixed_headline": fixed_headline_table,
+    "waiting": waiting_table,
     "few_references": few_references_table,
     "minutes": minutes_table,
     "without_references": without_references_table,
     "checks": check_table,
     "private": private_table,
+    "convolutions": partial(private_table, "convolutions"),
     "references": references_table,
     "honesty": honesty_table,
     "power": power_table,

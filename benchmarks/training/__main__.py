@@ -1,6 +1,7 @@
 """``python -m benchmarks.training``: CPU time of training torch modules with one thread, as shares of one another in one run.
 
 * An epoch with differential privacy beside one of plain training, and beside Opacus in its two modes.
+* The same for a convolutional network, beside Opacus in its quicker mode.
 * Many references of one network beside a plain loop, and beside the same networks stacked by ``torch.func``.
 """
 
@@ -28,6 +29,8 @@ BATCH, BATCHES = 64, (64, 256)  # of references, and of private training
 PRIVATE, REFERENCE = (256, 256), (256, 128)
 SMALL = (64, 10, (64,))  # features, classes and hidden units of a network that is mostly overhead
 RATE = 1e-3  # of AdamW; 0.1 of SGD
+SIDE = 28  # of the images of a convolutional network
+PARTS = ("private", "convolutions", "references")
 
 Trained = list[torch.Tensor]
 
@@ -60,6 +63,21 @@ def private_ways(count: int, batch: int, epochs: int) -> dict[str, Callable[[], 
         "DP-SGD": lambda: private(module, data, np.random.default_rng(0)),
         "Opacus, ghost": lambda: opacus(module, data, batch, epochs, "ghost"),
         "Opacus, default": lambda: opacus(module, data, batch, epochs, "hooks"),
+    }
+
+
+def convolution_ways(count: int, batch: int, epochs: int) -> dict[str, Callable[[], object]]:
+    """Train one convolutional network on images by SGD, on batches of ``batch`` records or of that number on average."""
+    rng = np.random.default_rng(0)
+    images = rng.random((count, 1, SIDE, SIDE)).astype(np.float32)
+    data = gl.Data(images, rng.integers(10, size=count))
+    module = gl.defences.cnn(SIDE, 10)
+    plain = gl.defences.Fit(epochs, batch, 0.1, optimizer="sgd")
+    private = gl.defences.DpSgd(noise=1.0, rate=batch / count, epochs=epochs, learning_rate=0.1)
+    return {
+        "plain": lambda: plain(module, data, np.random.default_rng(0)),
+        "DP-SGD": lambda: private(module, data, np.random.default_rng(0)),
+        "Opacus, ghost": lambda: opacus(module, data, batch, epochs, "ghost"),
     }
 
 
@@ -181,21 +199,32 @@ def main() -> None:
     parser.add_argument("--private-records", type=int, default=4096)
     parser.add_argument("--models", type=int, default=64)
     parser.add_argument("--epochs", type=int, default=3)
+    parser.add_argument("--images", type=int, default=1024, help="records of the convolutional network")
     parser.add_argument("--repeats", type=int, default=3, help="the medians are kept")
+    parser.add_argument("--parts", nargs="*", choices=PARTS, default=PARTS, help="the other results stay as they are")
     options = parser.parse_args()
     warnings.simplefilter("ignore")
     torch.set_num_threads(1)
     found: dict[str, Any] = {}
     for batch in BATCHES:
-        ways = private_ways(options.private_records, batch, options.epochs)
-        found[f"private, batches of {batch}"] = shares(side_by_side(ways, options.repeats), "plain")
-    for name, shape in {"references": (FEATURES, CLASSES, REFERENCE), "small references": SMALL}.items():
+        if "private" in options.parts:
+            ways = private_ways(options.private_records, batch, options.epochs)
+            found[f"private, batches of {batch}"] = shares(side_by_side(ways, options.repeats), "plain")
+        if "convolutions" in options.parts:
+            ways = convolution_ways(options.images, batch, 1)
+            found[f"convolutions, batches of {batch}"] = shares(side_by_side(ways, options.repeats), "plain")
+    shapes = {"references": (FEATURES, CLASSES, REFERENCE), "small references": SMALL}
+    for name, shape in shapes.items() if "references" in options.parts else ():
         ways = reference_ways(options.models, options.records, options.epochs, shape)
         found[name] = shares(side_by_side(ways, options.repeats), "plain loop")
         found[f"{name}, any stack gives the same bits"] = stacking_keeps_bits(shape, options.records)
     print(json.dumps(found, indent=1))
-    document = {"command": "python -m benchmarks.training", **vars(options), "torch": torch.__version__, **found}
-    (HERE / "results.json").write_text(json.dumps(document, indent=1) + "\n")
+    sizes = {name: value for name, value in vars(options).items() if name != "parts"}
+    document = {"command": "python -m benchmarks.training", **sizes, "torch": torch.__version__, **found}
+    path = HERE / "results.json"
+    if set(options.parts) != set(PARTS):
+        document = {**json.loads(path.read_text("utf-8")), "images": options.images, **found}
+    path.write_text(json.dumps(document, indent=1) + "\n")
 
 
 if __name__ == "__main__":

@@ -1,0 +1,1 @@
+"""Commands that people wait for: the gate, and the first audit after an installation."""
