@@ -1,6 +1,7 @@
 """Record names are created when they are read, and equal those created at once."""
 
 import copy
+import json
 import pickle
 from dataclasses import dataclass, replace
 
@@ -11,6 +12,7 @@ import pytest
 import guestlist as gl
 from guestlist import InputError
 from guestlist._util import LazyArray
+from guestlist._util.environment import LazyModule
 
 
 def some(records: int = 6) -> gl.Data:
@@ -132,3 +134,10 @@ def test_a_wrong_number_of_names_is_still_reported():
 
 def test_labels_are_numbered_in_the_order_of_their_appearance():
     assert gl.Data(np.zeros((4, 1)), np.array(["b", "a", "b", "c"])).kinds.tolist() == [0, 1, 0, 2]
+
+
+def test_a_lazy_module_is_imported_when_it_is_read():
+    assert LazyModule("json").dumps is json.dumps
+    absent = LazyModule("no_such_package")
+    with pytest.raises(ModuleNotFoundError, match="no_such_package"):
+        _ = absent.anything

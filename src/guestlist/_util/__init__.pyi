@@ -8,6 +8,7 @@ from .environment import preserve_handlers as preserve_handlers
 from .environment import resume_hint as resume_hint
 from .environment import stop_message as stop_message
 from .environment import stoppable as stoppable
+from .environment import torch as torch
 from .fingerprints import SEEDS as SEEDS
 from .fingerprints import THREADS as THREADS
 from .fingerprints import describe as describe

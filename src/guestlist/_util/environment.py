@@ -87,6 +87,19 @@ def missing(error: ImportError, module: str, purpose: str) -> str:
     )
 
 
+class LazyModule:
+    """A module that is imported when one of its attributes is read, so that guestlist starts without it."""
+
+    def __init__(self, name: str):
+        self._name = name
+
+    def __getattr__(self, attribute: str) -> Any:
+        return getattr(import_module(self._name), attribute)
+
+
+torch: Any = LazyModule("torch")
+
+
 # Signals of schedulers and of closed terminals. Python already turns Ctrl-C into an exception.
 SIGNALS = tuple(getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name))
 

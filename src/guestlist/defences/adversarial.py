@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from guestlist._util import described, one_thread
+from guestlist._util import described, one_thread, torch
 from guestlist.data import Data
 from guestlist.defences.outputs import Ask, Say
 from guestlist.defences.torch_training import Batch, Fit, Loss, Start, mlp, soft
@@ -56,8 +56,6 @@ class AdvReg:
             )
 
     def begin(self, start: Start) -> Loss:
-        import torch
-
         from guestlist.defences.torch_training import answered, labels_tensor, tensor
 
         x = tensor(self.held_out.x, start.module)
@@ -188,8 +186,6 @@ class Guarded:
 
     def odds(self, p: np.ndarray) -> np.ndarray:
         """Return (records,) log-odds of membership according to the classifier."""
-        import torch
-
         with torch.no_grad():
             return self._odds(torch.as_tensor(p).log()).double().numpy()
 
@@ -224,8 +220,6 @@ class Guarded:
 
     def _search(self, p: np.ndarray, weight: float) -> tuple[np.ndarray, np.ndarray]:
         """Return which outputs cross the decision boundary with their class kept, and their noise on logits."""
-        import torch
-
         z = torch.as_tensor(np.log(np.maximum(p, SMALLEST)))
         start = z.softmax(dim=1)
         top_class = z.argmax(dim=1)
@@ -264,8 +258,6 @@ class Guarded:
         return np.where(same_class[:, None], answers, p)
 
     def _odds(self, z):
-        import torch
-
         ordered = z.softmax(dim=1).sort(dim=1).values.to(next(self.network.parameters()).dtype)
         answers = self.network(ordered)
         return (answers[:, 1] - answers[:, 0]).to(torch.float64)
@@ -273,8 +265,6 @@ class Guarded:
 
 def _ahead(z, top_class):
     """Return (records,) the logit of the class minus the next largest logit."""
-    import torch
-
     others = z.masked_fill(torch.nn.functional.one_hot(top_class, z.shape[1]).bool(), -torch.inf)
     return z.gather(1, top_class[:, None]).flatten() - others.max(dim=1).values
 

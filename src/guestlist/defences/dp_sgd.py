@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from guestlist._util import described
+from guestlist._util import described, torch
 from guestlist.data import Data
 from guestlist.defences.torch_devices import AUTO, FUSED, Batches, device_of
 from guestlist.defences.torch_training import (
@@ -41,8 +41,6 @@ def clipped_sums(module, losses: Callable, x, y, clip: float, *, fast: bool) -> 
         fast: True if :func:`trusted` accepts the fast method for this module.
     """
     if not len(y):
-        import torch
-
         return Clipped([torch.zeros_like(p) for p in trained_parameters(module)], torch.zeros(0))
     clipped = by_layers(module, losses, x, y, clip) if fast else None
     return clipped or by_records(module, losses, x, y, clip)
@@ -55,8 +53,6 @@ def trusted(module, losses: Callable, x, y) -> bool:
     Two numbers of records are tried, since an axis of positions may have the length of one of them. Dropout is off, because
     its draws would differ.
     """
-    import torch
-
     if not knows(module):
         return False
     training = module.training
@@ -127,8 +123,6 @@ class _Recorder:
 
 def by_layers(module, losses: Callable, x, y, clip: float) -> Clipped | None:
     """Clip with the inputs and backward signals of layers; None unless each layer reads one row per record, once."""
-    import torch
-
     with _recorded(module) as recorder:
         loss = losses(module(x), y).sum()
     calls = list(recorder.calls.values())
@@ -147,7 +141,6 @@ def by_layers(module, losses: Callable, x, y, clip: float) -> Clipped | None:
 
 def by_records(module, losses: Callable, x, y, clip: float) -> Clipped:
     """Clip one gradient per record, for any module that treats records independently."""
-    import torch
     from torch.func import functional_call, grad, vmap
 
     names = [name for name, p in module.named_parameters() if p.requires_grad]
@@ -168,8 +161,6 @@ def by_records(module, losses: Callable, x, y, clip: float) -> Clipped:
 
 def _factor(norms, clip: float):
     """Return (records,) factors that scale gradients to a norm of at most ``clip``, which may be infinite."""
-    import torch
-
     if isinf(clip):
         return torch.ones_like(norms)
     return clip / norms.clamp(min=clip)
@@ -265,8 +256,6 @@ class _SequenceGradients:
 
 def _weighted_sum(factor, gradients):
     """Return the sum of (records, outputs, inputs) gradients, each times the factor of its record."""
-    import torch
-
     total = torch.zeros_like(gradients[0])
     for first in range(0, len(factor), RECORDS_PER_SUM):
         rows = slice(first, first + RECORDS_PER_SUM)
@@ -386,8 +375,6 @@ class DpSgd:
 
     def _steps(self, module, x, y, rng: np.random.Generator) -> Iterator:
         """Yield the module after each step."""
-        import torch
-
         check_clippable(module)
         module, device = begin_training(module, self.device, rng)
         x = tensor(x, module)
@@ -427,8 +414,6 @@ class DpSgd:
         return loss_of(self.loss, answers, y, reduction="none")
 
     def _optimizer(self, module):
-        import torch
-
         options: dict[str, Any] = {"lr": self.learning_rate, "weight_decay": self.weight_decay}
         if self.optimizer == "sgd":
             return torch.optim.SGD(trained_parameters(module), momentum=self.momentum, **options)
@@ -444,8 +429,6 @@ def _fill_with_noise(gradient, deviation: float):
 
 def _all_finite(x) -> bool:
     """Return whether all values are finite. The sum takes a quarter of the time, but may overflow."""
-    import torch
-
     return bool(torch.isfinite(x.sum())) or bool(torch.isfinite(x).all())
 
 

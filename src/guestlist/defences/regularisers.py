@@ -7,7 +7,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from guestlist._util import described
+from guestlist._util import described, torch
 from guestlist.data import Data
 from guestlist.defences.torch_training import Batch, Fit, Loss, Start, goodness, labels_tensor, soft, tensor
 from guestlist.errors import InputError
@@ -354,8 +354,6 @@ class FgsmNoise:
 
 def gradients(module, x, y) -> np.ndarray:
     """Return (records, …) the gradient of each record's loss with respect to its features."""
-    import torch
-
     if not len(y):
         return np.zeros_like(x)
     features = tensor(x, module).requires_grad_()

@@ -11,7 +11,7 @@ from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from guestlist._util import DEVICE, extra, note, short_repr
+from guestlist._util import DEVICE, extra, note, short_repr, torch
 from guestlist.errors import AuditWarning
 
 T = TypeVar("T")
@@ -113,8 +113,6 @@ def device_of(module: Any) -> Any:
     Returns:
         The device; the CPU if the module has neither.
     """
-    import torch
-
     values = (*module.parameters(), *module.buffers())
     return next((value.device for value in values), torch.device("cpu"))
 
@@ -152,8 +150,6 @@ def note_device(device: Any) -> None:
     Args:
         device: Torch device.
     """
-    import torch
-
     name = str(device)
     if device.type == "cuda":
         name += f" ({torch.cuda.get_device_name(device)})"
@@ -167,8 +163,6 @@ def deterministic_algorithms() -> Iterator[None]:
     Yields:
         Nothing.
     """
-    import torch
-
     if not accelerators():
         yield
         return
@@ -217,8 +211,6 @@ class Batches:
         return False
 
     def _halve(self, size: int) -> None:
-        import torch
-
         self.size = size // 2
         if self.device.type in ("cuda", "xpu", "mps"):
             getattr(torch, self.device.type).empty_cache()
@@ -232,6 +224,4 @@ class Batches:
 
 def is_out_of_memory(error: Exception) -> bool:
     """Return whether a device has reported that its memory is full."""
-    import torch
-
     return isinstance(error, torch.cuda.OutOfMemoryError) or any(text in str(error).lower() for text in _FULL)

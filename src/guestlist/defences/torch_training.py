@@ -13,7 +13,7 @@ from typing import Any, ClassVar, Literal, NamedTuple, Protocol, runtime_checkab
 
 import numpy as np
 
-from guestlist._util import described, extra, integer, number
+from guestlist._util import described, extra, integer, number, torch
 from guestlist.data import Data
 from guestlist.defences.torch_devices import AUTO, FUSED, Batches, device_of, note_device, on_cpu, torch_device
 from guestlist.errors import InputError
@@ -121,8 +121,6 @@ class Objective(Protocol):
 
 def soft(y, classes: int, like):
     """Return (records, classes) probabilities: hard labels as ones and zeros, soft labels unchanged."""
-    import torch
-
     if y.ndim == 2:
         return y
     return torch.nn.functional.one_hot(y, classes).to(like.dtype)
@@ -217,8 +215,6 @@ class Fit:
 
     def _epochs(self, module, x, y, rng: np.random.Generator) -> Iterator:
         """Yield the module after each epoch."""
-        import torch
-
         module, device = begin_training(module, self.device, rng)
         x = tensor(x, module)
         y = labels_for(self.loss, y, module)
@@ -258,8 +254,6 @@ class Fit:
         return loss_of(self.loss, answers, batch.y)
 
     def _optimizer(self, module):
-        import torch
-
         options: dict[str, Any] = {"lr": self.learning_rate, "weight_decay": self.weight_decay}
         if self.optimizer == "sgd":
             return torch.optim.SGD(trained_parameters(module), momentum=self.momentum, **options)
@@ -275,8 +269,6 @@ def last_module(modules: Iterator) -> Any:
 
 def loss_of(name: str, outputs, y, reduction: str = "mean"):
     """Return the loss of outputs: ``squared`` or ``cross_entropy``."""
-    import torch
-
     if name == "squared":
         return torch.nn.functional.mse_loss(outputs.flatten(), y, reduction=reduction)
     return torch.nn.functional.cross_entropy(outputs, y, reduction=reduction)
@@ -312,8 +304,6 @@ def answered(module, x):
     Returns:
         The outputs, as a tensor.
     """
-    import torch
-
     with evaluation_mode(module), torch.no_grad():
         return module(x)
 
@@ -339,8 +329,6 @@ def evaluation_mode(module) -> Iterator[None]:
 
 def begin_training(module, device, rng: np.random.Generator) -> tuple[Any, Any]:
     """Return a copy with fresh parameters on a device, and the device; the parameters are the same on every device."""
-    import torch
-
     chosen = torch_device(device)
     torch.manual_seed(int(rng.integers(2**63)))
     note_device(chosen)
@@ -372,8 +360,6 @@ def trained_parameters(module) -> list:
 
 def take_rows(x, rows):
     """Return ``x[rows]`` in the memory layout of ``x``, in a tenth of the time for long records."""
-    import torch
-
     if x.ndim == 4 and x.is_contiguous(memory_format=torch.channels_last):
         return x.movedim(1, 3).index_select(0, rows).movedim(3, 1)
     return x.index_select(0, rows)
@@ -389,8 +375,6 @@ def tensor(x, module):
     Returns:
         The features, as a tensor.
     """
-    import torch
-
     return torch.as_tensor(np.array(x)).to(_dtype(module)).to(device_of(module))
 
 
@@ -404,8 +388,6 @@ def labels_tensor(y, module):
     Returns:
         The labels, as a tensor.
     """
-    import torch
-
     y = np.array(y)
     if y.ndim == 2:
         return tensor(y, module)
@@ -413,6 +395,4 @@ def labels_tensor(y, module):
 
 
 def _dtype(module):
-    import torch
-
     return next((p.dtype for p in module.parameters() if p.is_floating_point()), torch.float32)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from guestlist._util import as_path, extra, path_exists, reason
+from guestlist._util import as_path, extra, path_exists, reason, torch
 from guestlist.errors import InputError
 from guestlist.models.model_parts import torch_content
 
@@ -85,8 +85,6 @@ def input_parts(example: Any) -> tuple[InputPart, ...]:
     Args:
         example: Item ``(inputs, label)``, ``(input, …, label)``, or a dictionary with a label.
     """
-    import torch
-
     from guestlist.defences.torch_layers import InputPart
 
     parts = []

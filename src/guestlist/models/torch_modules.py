@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from guestlist._util import describe, extra
+from guestlist._util import describe, extra, torch
 from guestlist.data import Data, encode
 from guestlist.defences import (
     AUTO,
@@ -214,8 +214,6 @@ def retrain_module(
 @contextmanager
 def seed_torch(seed: int) -> Iterator[None]:
     """Seed torch's global generators, and restore those of the CPU and of CUDA afterwards."""
-    import torch
-
     state = torch.get_rng_state()
     cuda_states = torch.cuda.get_rng_state_all() if torch.cuda.is_initialized() else []
     torch.manual_seed(seed)
@@ -230,8 +228,6 @@ def seed_torch(seed: int) -> Iterator[None]:
 @contextmanager
 def one_torch_thread() -> Iterator[None]:
     """Let torch use one thread, and deterministic algorithms on accelerators."""
-    import torch
-
     threads = torch.get_num_threads()
     torch.set_num_threads(1)
     try:
@@ -314,8 +310,6 @@ class _Outputs:
     leaves_input: ClassVar[bool] = True
 
     def __call__(self, x) -> np.ndarray:
-        import torch
-
         device = device_of(self.module)
         note_device(device)
 

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from guestlist._util import described, extra, integer, number
+from guestlist._util import described, extra, integer, number, torch
 from guestlist.data import Data
 from guestlist.defences import AUTO, labels_tensor, note_device, on_cpu, tensor, torch_device
 from guestlist.defences.torch_training import fresh
@@ -238,8 +238,6 @@ def _rewrapped(module: Any, inside: Any) -> Any:
 
 def _seed_torch(rng: np.random.Generator) -> Any:
     """Seed torch's global generators, and return a generator for the order of the records."""
-    import torch
-
     torch.manual_seed(int(rng.integers(2**63)))
     return torch.Generator().manual_seed(int(rng.integers(2**63)))
 

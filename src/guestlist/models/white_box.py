@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from guestlist._util import reason
+from guestlist._util import reason, torch
 from guestlist.defences import evaluation_mode, tensor
 from guestlist.errors import InputError
 from guestlist.models.scales import cross_entropy, margin
@@ -59,7 +59,6 @@ def layers(module) -> dict[str, list[str]]:
 
 def gradient_norms(module, x, labels: np.ndarray) -> np.ndarray:
     """Return (records, layers) the norm of the gradient of each record's loss."""
-    import torch
     from torch.func import functional_call, grad, vmap
 
     groups = layers(module)
@@ -92,8 +91,6 @@ def _hidden_and_logits(module, x) -> tuple[np.ndarray, np.ndarray]:
 
     If the last layer reads the record itself, the width is 0: guestlist stores activations, never features.
     """
-    import torch
-
     inputs, logits = inputs_of_layers(module, x.clone())
     hidden, raw = (part.flatten(1) for part in (inputs[-1], x))
     if hidden.shape == raw.shape and torch.equal(hidden, raw.to(hidden.dtype)):
@@ -113,8 +110,6 @@ class TorchLayers:
     batch_size: int = 1024
 
     def __call__(self, x) -> dict[str, np.ndarray]:
-        import torch
-
         parts = []
         with evaluation_mode(self.module):
             for start in range(0, len(x), self.batch_size):
@@ -129,8 +124,6 @@ class TorchLayers:
 
 def inputs_of_layers(module, x) -> tuple[list, Any]:
     """Return the inputs of the layers with parameters, in the order of calls, and the module's outputs."""
-    import torch
-
     layer_inputs = []
     hooks = [
         part.register_forward_pre_hook(

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from guestlist._util import close_matches, extra
+from guestlist._util import close_matches, extra, torch
 from guestlist.defences import labels_tensor, tensor
 from guestlist.errors import InputError
 
@@ -191,8 +191,6 @@ class _Loss:
         self.reduction = reduction
 
     def __call__(self, answers, y):
-        import torch
-
         if self.loss == "squared":
             return torch.nn.functional.mse_loss(answers.reshape(len(y)), y, reduction=self.reduction)
         return torch.nn.functional.cross_entropy(answers, y, reduction=self.reduction)
@@ -229,7 +227,6 @@ def _on_average(root, module, names: list[str], members, tests, loss: str) -> np
 
     One direction serves all members, so the slope of their losses along it replaces their gradients.
     """
-    import torch
     from torch.func import functional_call, jvp
 
     losses = _Loss(loss, "none")
@@ -331,8 +328,6 @@ def _too_many(module, chosen: int, layers: Sequence[str] | None) -> str:
 @contextmanager
 def _quietly() -> Iterator[None]:
     """Restore torch's random state, which captum sets, and silence the warnings of both."""
-    import torch
-
     state = torch.get_rng_state()
     try:
         with warnings.catch_warnings():
