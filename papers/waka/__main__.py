@@ -45,7 +45,8 @@ BATCH = "batches of 18 games"
 COMMANDS = {
     "table1": Command(correlation.correlations, ("correlations",), 112, BATCH),
     "table2": Command(rates.rates, ("rates",), 3, BATCH),
-    "table3": Command(onion.layers, ("layers", "influences", "success"), 4, BATCH),
+    "table3": Command(onion.layers, ("layers", "influences"), 4, BATCH),
+    "figure4": Command(onion.success_distributions, ("success",), 4, BATCH),
     "figure6": Command(minimisation.curves, ("curves",), 2, "random orders"),
     "table5": Command(attack.outcomes, ("outcomes",), 48, "games"),
     "figure1": Command(shapes.shapes, ("shapes",), 8, BATCH),

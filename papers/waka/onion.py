@@ -88,14 +88,14 @@ class Games:
         return tuple(np.mean([auc_and_tpr(*pair) for pair in pairs], axis=0).tolist())
 
 
-def layers(pool: Pool, *, repeats: int, seed: int = 0) -> tuple[list[Layer], list[Influence], list[Success]]:
-    """Return a layer per K and removal order, and influences and success rates at K = 1.
+def layers(pool: Pool, *, repeats: int, seed: int = 0) -> tuple[list[Layer], list[Influence]]:
+    """Return a layer per K and removal order, and the influences at K = 1.
 
     Args:
         repeats: number of batches of 18 games.
     """
     lists, order = lists_and_order(pool, seed)
-    rows, influences, rates = [], [], []
+    rows, influences = [], []
     for k in KS:
         all_games = games(order, k, repeats, seed)
         for name, removed in _removals(pool, k, all_games, seed).items():
@@ -103,9 +103,21 @@ def layers(pool: Pool, *, repeats: int, seed: int = 0) -> tuple[list[Layer], lis
             rows.append(_layer(pool, k, name, removed, all_games, remaining_games))
             if k == 1 and name == "self-waka":
                 influences.append(_influence(pool.name, replace(lists, k=1), removed, all_games, remaining_games))
-            if k == 1 and name in ("nothing", "self-waka"):
-                rates.append(_success(pool.name, name, remaining_games))
-    return rows, influences, rates
+    return rows, influences
+
+
+def success_distributions(pool: Pool, *, repeats: int, seed: int = 0) -> list[Success]:
+    """Return the distributions of success rates before and after removal by self-WaKA, at K = 1.
+
+    Args:
+        repeats: number of batches of 18 games.
+    """
+    order = lists_and_order(pool, seed)[1]
+    removed = highest(value_of(pool, "self-waka", 1), SHARE)
+    return [
+        _success(pool.name, "nothing", games(order, 1, repeats, seed)),
+        _success(pool.name, "self-waka", games(without(order, removed), 1, repeats, seed + 1)),
+    ]
 
 
 def games(order: Order, k: int, repeats: int, seed: int) -> Games:
