@@ -251,6 +251,26 @@ def references_table() -> str:
     return "\n".join(rows)
 
 
+def subsample_table() -> str:
+    """Return the TPR at 1 % FPR with smaller references of the same total training time, mean over the datasets."""
+    measured = json.loads((ROOT / "benchmarks" / "minutes" / "subsample.json").read_text("utf-8"))["datasets"].values()
+    sizes = {1.0: "full", 0.5: "half", 0.25: "quarter"}
+    columns = sorted(next(iter(next(iter(measured)).values())), key=lambda row: (row["cost"], -row["share"]))
+    heads = [f"{row['references']} {sizes[row['share']]}" for row in columns]
+    rows = [f"| model | {' | '.join(heads)} |", "| --- " * (len(heads) + 1) + "|"]
+    for model in next(iter(measured)):
+        cells = []
+        for column in columns:
+            same = [row for dataset in measured for row in dataset[model] if _same_references(row, column)]
+            cells.append(f"{sum(row['tpr@0.01'] for row in same) / len(same):.1%}")
+        rows.append(f"| {model} | {' | '.join(cells)} |")
+    return "\n".join(rows)
+
+
+def _same_references(row: dict, other: dict) -> bool:
+    return all(row[name] == other[name] for name in ("cost", "share"))
+
+
 TABLES = {
     "attacks": attack_table,
     "defences": defence_table,
@@ -265,6 +285,7 @@ TABLES = {
     "few_references": few_references_table,
     "minutes": minutes_table,
     "without_references": without_references_table,
+    "subsample": subsample_table,
     "checks": check_table,
     "private": private_table,
     "convolutions": partial(private_table, "convolutions"),

@@ -12,6 +12,7 @@ import pytest
 from benchmarks.attacks.learned import learned
 from benchmarks.attacks.models import Models
 from benchmarks.minutes.__main__ import headline, references_within, shares
+from benchmarks.minutes.subsample import corrected
 
 from guestlist._findings.headline import PREFERRED
 from guestlist.testing import gaussian_simulation, target_of
@@ -106,3 +107,11 @@ def test_more_minutes_identify_more_members():
     probabilities = np.where(np.arange(2) == labels[:, None], right[..., None], 1 - right[..., None])
     tprs = shares(Models(probabilities, member, labels), [1], targets=2, at_most=8)
     assert 0 < tprs[1] < tprs[8]
+
+
+def test_the_correction_for_smaller_references_removes_a_shift_and_a_scale():
+    rng = np.random.default_rng(0)
+    member = rng.random((9, 20_000)) < 0.5
+    margins = rng.normal(size=member.shape) + 2.0 * member
+    smaller = np.vstack([margins[:1], 3 * margins[1:] - 1])
+    assert np.allclose(corrected(smaller, member[1:]), margins, atol=0.15)

@@ -242,3 +242,19 @@ def test_what_all_outputs_cannot_do_is_refused():
         select_output(lambda x: wrong_columns[1:], 0, MEMBERS, NONMEMBERS)[0].predict(X)
     with pytest.raises(gl.InputError, match="must be 'probabilities' or 'values'"):
         select_output(lambda x: x, 0, MEMBERS, NONMEMBERS, scale="logits")
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore:__array__ implementation:DeprecationWarning")
+def test_the_lines_of_the_message_audit_a_keras_model(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setitem(QUICK, "references", 0)  # a function, whose training is unknown
+    keras = pytest.importorskip("keras")
+    inputs = keras.layers.Input((4,))
+    heads = [keras.layers.Dense(2, "softmax")(inputs), keras.layers.Dense(2, "softmax")(inputs)]
+    labels = keras.layers.Dense(2, "sigmoid")(inputs)
+    for model in (keras.Model(inputs, heads), keras.Model(inputs, labels)):
+        with pytest.raises(gl.InputError, match="several outputs") as error:
+            gl.audit(model, (X[:120], Y[:120, 0]), (X[120:], Y[120:, 0]))
+        results = run_lines_of(error, model=model, y=Y[:120, :2], y2=Y[120:, :2])
+        assert [part.subject.name.rpartition(", ")[2] for part in results] == ["output 0", "output 1", "all outputs"]
