@@ -22,7 +22,7 @@ from guestlist._kernels.ranks import MANY, cached_argsort, tie_ends
 from guestlist._kernels.samples import take_columns
 
 CELLS_AT_ONCE = 2**22  # bounds the memory to some tens of megabytes
-FEW_POSITIONS = 5000  # more labels are shuffled by a compiled loop with identical results
+FEW_POSITIONS = 5000  # more labels are shuffled and scanned by compiled loops with identical results
 MOST_CELLS = 2**26  # draws times records; cyclic shifts are used beyond
 EXACT = 2**24  # integers up to here are exact in single precision
 ROUNDING = 1e-9  # 0.29 * 100 is 28.999999999999996 instead of 29
@@ -267,7 +267,7 @@ def permuted_tprs(scores: np.ndarray, block: Permutations, fprs: Sequence[float]
     members = block.sums(scored[None].astype(np.float64))[0]
     allowed = np.floor(np.multiply.outer(np.sort(fprs), len(order) - members) + ROUNDING).astype(np.int64)
     ties = tie_ends(-scores[order][None])[0][0]  # Ties of the first excess non-member are not above it.
-    if isinstance(block, DensePermutations):
+    if isinstance(block, DensePermutations) and len(order) <= FEW_POSITIONS:
         above = _true_positives(block.member, order, ties, allowed)
     else:
         above = _scanned_true_positives(block, order, ties, members, allowed)
@@ -290,7 +290,7 @@ def _true_positives(member: np.ndarray, order: np.ndarray, ties: np.ndarray, all
     draws = len(member)
     every = np.arange(draws)
     most = allowed.max(axis=0, initial=0)
-    depth = min(len(order), 64)
+    depth = min(len(order), 64 + 2 * int(most.max(initial=0)))
     while True:  # as far down as the highest rate takes in every draw
         nonmembers = np.zeros((draws, depth + 1), dtype=np.int32)  # number among the highest i
         np.cumsum(~take_columns(member, order[:depth]), axis=1, out=nonmembers[:, 1:])
@@ -309,7 +309,7 @@ def _true_positives(member: np.ndarray, order: np.ndarray, ties: np.ndarray, all
 def _scanned_true_positives(
     block: Permutations, order: np.ndarray, ties: np.ndarray, members: np.ndarray, allowed: np.ndarray
 ) -> np.ndarray:
-    """Count the same for very many records, with compiled loops."""
+    """Count the same for many records, with a compiled loop."""
     from guestlist._kernels.compiled_ranks import true_positives_at  # imports numba
 
     labels, starts, positions = block.lookup()
