@@ -185,7 +185,7 @@ def test_every_attack_signal_defence_game_risk_and_command_is_in_the_docs(name):
     assert any(name in page.read_text("utf-8") for page in PAGES)
 
 
-def test_the_attack_table_says_whose_average_training_loss_is_taken():
+def test_the_attack_table_names_the_models_of_the_average_training_loss():
     """In an audit that of the references, in an experiment that of the target or of its shadows."""
     (row,) = re.findall(r"^\| `average_threshold`.*$", (ROOT / "docs" / "attacks.md").read_text("utf-8"), re.MULTILINE)
     assert "the references' average training loss" in row

@@ -44,7 +44,7 @@ def test_a_name_that_is_too_long_is_reported_in_one_line(name, tmp_path, monkeyp
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_folder_to_write_to_whose_name_is_too_long(tmp_path):
+def test_an_output_folder_with_a_name_that_is_too_long(tmp_path):
     (tmp_path / "p.csv").write_text("label,member,p_0,p_1\n" + "0,1,0.6,0.4\n1,0,0.3,0.7\n" * 20)
     asked = ["audit", "--predictions", str(tmp_path / "p.csv"), "--no-baseline", "--out", str(tmp_path / LONG)]
     result = CliRunner().invoke(main, asked)

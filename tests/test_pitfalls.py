@@ -289,7 +289,7 @@ def test_nothing_is_sent_anywhere(tree, blobs, tmp_path, monkeypatch):
 # -- what a user reads ---------------------------------------------------------------------------------------------
 
 
-def test_labels_that_print_alike_are_distinguished(blobs):
+def test_labels_with_equal_text_are_distinguished(blobs):
     (x, y), nonmembers = blobs
     model = LogisticRegression().fit(x, y.astype(str))
     with pytest.raises(InputError, match=r"not trained on: 2 .* Its classes are '0', '1', '2'"):

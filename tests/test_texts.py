@@ -141,7 +141,7 @@ def test_a_pipeline_on_a_column_takes_texts_too():
 
 
 @pytest.mark.parametrize("wrap", ["search", "calibrated", "vote", "union"])
-def test_what_stands_around_the_pipeline_does_not_hide_that_it_reads_texts(model, wrap):
+def test_a_wrapped_pipeline_is_known_to_read_texts(model, wrap):
     from sklearn.calibration import CalibratedClassifierCV
     from sklearn.ensemble import VotingClassifier
     from sklearn.model_selection import GridSearchCV

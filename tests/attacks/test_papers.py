@@ -100,7 +100,7 @@ def test_lira_reaches_what_the_paper_s_algorithm_reaches(run, name, variance):
         np.testing.assert_allclose(run.ours(f"lira_{variance}"), theirs, rtol=1e-9, atol=1e-9)
 
 
-def test_offline_lira_ranks_by_any_one_variance_alike(run):
+def test_offline_lira_has_the_same_order_with_any_single_variance(run):
     """Throwing all confidences together adds the spread between records; offline that is only another scale."""
     signals = run.signals
     margins = signals.target("margin"), signals.reference("margin"), signals.reference_member

@@ -109,7 +109,7 @@ def test_the_score_is_the_likelihood_ratio_of_the_counts():
     assert (candidates > held).all(axis=1).sum() > 20
 
 
-def test_a_leaf_whose_every_candidate_was_counted_is_certain():
+def test_a_leaf_with_all_candidates_counted_is_certain():
     """Leaf 0: two candidates, two in training. Leaf 1: three, of which one. The last record is not asked about."""
     leaf = np.array([[0], [0], [1], [1], [1], [0]])
     held = np.array([[2.0], [2.0], [1.0], [1.0], [1.0], [2.0]])

@@ -91,7 +91,7 @@ def test_sizes_that_differ_are_stated(blobs):
     assert "trained on 240 records, the reference models on 1" in sentence(results.check("GL105"))
 
 
-def test_a_users_own_attack_runs_beside_the_others(tree, blobs):
+def test_a_custom_attack_runs_with_the_others(tree, blobs):
     def own(signals):
         return signals.target("margin") - signals.outside("margin").mean
 

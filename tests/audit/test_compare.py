@@ -140,7 +140,7 @@ def test_older_audits_lack_what_was_not_recorded():
     assert comparison.audits[0].calibration_error is not None
 
 
-def test_each_audit_beside_the_first_and_beside_others():
+def test_each_audit_is_compared_with_the_first_and_with_others():
     audits = two("smooth", 200, np.random.default_rng(8))
     audits["third"] = audits["plain"]
     comparison = gl.compare(audits, pairs={"third": ["other", "plain"]})

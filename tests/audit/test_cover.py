@@ -109,7 +109,7 @@ def test_notes_are_kept_next_to_the_cover(predictions, tmp_path):
     assert results.cover == gl.Cover(owner="Risk")
 
 
-def test_it_stands_in_every_form_of_the_report(predictions):
+def test_the_cover_is_in_every_form_of_the_report(predictions):
     results = gl.audit_predictions(predictions, about=gl.Cover(**SAID))
     for text in (results.summary(verbose=True), EXPORTS["markdown"].text(results), EXPORTS["model_card"].text(results)):
         for name, words in SAID.items():

@@ -188,7 +188,7 @@ def test_a_module_is_tuned_from_where_it_started(pool):
     assert len(set(seen)) == 1
 
 
-def test_a_game_must_be_the_one_that_its_name_stands_for(pool, snapshot):
+def test_a_game_must_match_its_name(pool, snapshot):
     class Mine(gl.games.Bernoulli):
         """Another way to draw under the same name."""
 

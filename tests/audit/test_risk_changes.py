@@ -25,7 +25,7 @@ def test_few_of_those_who_are_named_are_named_by_chance():
     assert np.mean(true) > 0.3
 
 
-def test_the_furthest_stands_first_and_only_members_do():
+def test_the_largest_change_is_first_and_only_members_are_listed():
     audits = two("smooth", 1000, np.random.default_rng(3), rise=60)
     (pair,) = gl.compare(audits)
     a, b = (audit.records.set_index("id") for audit in audits.values())

@@ -77,7 +77,7 @@ def test_terms_are_finite_bounded_in_number_and_leave_out_levels_of_one_category
     assert (cross_fitted(folds(np.zeros((10, 3)), np.arange(10) % 2, empty), np.ones((2, 10))) == 0).all()
 
 
-def test_products_are_drawn_alike_from_every_pair_of_columns(monkeypatch):
+def test_products_are_drawn_evenly_from_every_pair_of_columns(monkeypatch):
     """Of a category with many levels and two numbers, the product of the numbers is drawn first."""
     monkeypatch.setattr(module, "PER_RECORD", 1)
     rng = np.random.default_rng(0)

@@ -140,7 +140,7 @@ def test_collect_adds_references_from_the_remembered_inputs(audited, files, tmp_
 
 
 @pytest.mark.slow
-def test_evidence_is_collected_when_asked_for_and_what_lacks_it_says_how(files):
+def test_evidence_is_collected_on_request_and_attacks_without_it_say_how(files):
     out = files / "evidence"
     audit = (
         "audit", "--model", files / "model.skops", "--members", files / "train.parquet", "--nonmembers",

@@ -27,7 +27,7 @@ def slowly(count: int, seconds: float):
         yield number
 
 
-def test_what_may_be_asked_for():
+def test_values_of_the_progress_option():
     def own(items, *, total):
         return items
 
@@ -52,7 +52,7 @@ def test_work_that_fails_leaves_no_bar(screen, monkeypatch):
     assert "\x1b[?25h" in screen.getvalue()  # the cursor is back
 
 
-def test_nothing_is_shown_in_a_log_unless_asked_for(capsys):
+def test_nothing_is_shown_in_a_log_by_default(capsys):
     assert list(interactive_progress(range(20), total=20)) == list(range(20))
     assert capsys.readouterr().err == ""
     assert list(show_progress(range(20), total=20)) == list(range(20))

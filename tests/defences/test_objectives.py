@@ -67,7 +67,7 @@ def test_a_confident_answer_costs():
 
 
 @pytest.mark.parametrize(("share", "classes"), [(0.0, 3), (0.3, 2), (0.5, 10), (0.95, 100)])
-def test_labels_have_the_entropy_that_is_asked_for(share, classes):
+def test_labels_have_the_requested_entropy(share, classes):
     smoothing = smoothing_for(share, classes)
     label = (1 - smoothing) * np.eye(classes)[0] + smoothing / classes
     known = label[label > 0]

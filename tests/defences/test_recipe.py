@@ -300,7 +300,7 @@ def test_every_row_makes_a_recipe(name):
 # -- what decides how a model is trained is in its identity -------------------------------------------------------------
 
 
-def test_options_set_beside_the_fields_count():
+def test_options_that_are_no_fields_count():
     class Smooth(gl.defences.Fit):
         def __init__(self, smoothing):
             super().__init__()

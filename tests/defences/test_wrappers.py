@@ -65,7 +65,7 @@ def test_an_epoch_of_a_long_run_is_a_run_that_ends_there(data):
 # -- dropout -----------------------------------------------------------------------------------------------------------
 
 
-def test_dropout_stands_before_every_linear_layer_but_the_first():
+def test_dropout_is_before_every_linear_layer_but_the_first():
     module = dropping(network(), 0.3)
     kinds = [type(part).__name__ for part in module.modules() if not list(part.children())]
     assert kinds == ["Linear", "ReLU", "Dropout", "Linear", "ReLU", "Dropout", "Linear"]

@@ -76,7 +76,7 @@ def test_records_of_known_membership_are_not_scored():
 
 
 @pytest.mark.slow
-def test_what_the_target_gives_at_once_can_be_asked_for_and_is_refused_where_it_cannot(tree, blobs, tmp_path):
+def test_evidence_of_the_target_itself_is_taken_on_request_or_refused(tree, blobs, tmp_path):
     results = gl.audit(tree, *blobs, references=0, evidence=[gl.evidence.Leaves()], folder=tmp_path)
     assert results.attack("leaf_shares")
     assert not (tmp_path / "evidence").exists()  # it says too much about features

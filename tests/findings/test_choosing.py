@@ -92,15 +92,15 @@ def standing(world):
 def test_an_exposed_target_ranks_above_its_stand_in_targets():
     world = gaussian_simulation(1.0, records=1000, models=21)
     shift = np.where(world.member, 2.0, 0.0) * (np.arange(21) == 0)[:, None]
-    unlucky = replace(world, values={"loss": world.values["loss"] - shift})
-    where, auc = standing(unlucky)
+    shifted = replace(world, values={"loss": world.values["loss"] - shift})
+    where, auc = standing(shifted)
     assert where.share_larger == 0
     assert auc > max(where.aucs)
     assert len(where.aucs) == 20
 
 
 @pytest.mark.slow
-def test_a_target_like_the_others_stands_anywhere_among_them():
+def test_a_target_like_the_others_has_any_rank_among_them():
     places = [standing(noise_simulation(records=100, models=9, seed=seed))[0].share_larger for seed in range(200)]
     assert np.mean(places) == pytest.approx(0.5, abs=0.1)
     assert min(places) == 0

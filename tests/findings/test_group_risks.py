@@ -147,9 +147,9 @@ def test_risk_follows_the_gap_of_classes_where_it_does(snapshot):
     # Not tested: both are estimated from the same members as the gap.
     assert {name for name, gap in gaps.items() if gap.p_value is None} == {"risk_score_own", "loss_tail"}
     assert "not tested" in gap_sentence(gaps["risk_score_own"])
-    by_luck = replace(gaps["mu"], p_value=0.06)
-    assert not by_luck.significant
-    assert "no evidence" in gap_sentence(by_luck)
+    insignificant = replace(gaps["mu"], p_value=0.06)
+    assert not insignificant.significant
+    assert "no evidence" in gap_sentence(insignificant)
     rows = [group for group in groups.find_group_risks(case).judged if group.kind == "class"]
     expected = np.corrcoef([row.gap.value for row in rows], [row.risks[-1].mean.value for row in rows])[0, 1]
     assert gaps["mu"].pearson.value == pytest.approx(expected)

@@ -14,14 +14,14 @@ from guestlist.testing import case_of, leaking_case, noise_simulation
 
 @pytest.mark.slow
 @pytest.mark.parametrize("effect", [0.0, 1.0])
-def test_models_that_differ_by_chance_are_alike(effect):
+def test_models_that_differ_by_chance_are_not_distinguished(effect):
     # 2 % of 150 are 3; 9 or more come less than once in 200.
     assert recipes.effect_alarms(effect, repeats=150) <= 8 / 150
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["logistic regression", "tree"])
-def test_models_of_one_recipe_are_alike(name):
+def test_models_of_one_recipe_are_not_distinguished(name):
     assert recipes.false_alarms(recipes.SAME[name], pools=2, records=200, references=16) <= 0.1
 
 
@@ -63,7 +63,7 @@ def test_places_equal_a_slow_count():
     assert 2 * min(training_set._above(surer), training_set._above(-surer)) == pytest.approx(expected)
 
 
-def test_a_target_that_stands_where_no_reference_does_is_unlike():
+def test_a_target_beyond_all_references_is_distinguished():
     case = leaking_case(records=400, models=17)
     values = {name: matrix.copy() for name, matrix in case.view.values.items()}
     assert training_set.find_likeness(case).p_value > MAX_TEST_P

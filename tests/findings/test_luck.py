@@ -75,7 +75,7 @@ def test_where_nothing_leaks_hardly_anything_is_claimed(monkeypatch, file_holder
     assert claims / worlds <= 0.08  # at most 5 %, and the error of 150 worlds
 
 
-def test_what_stands_out_among_many_is_found():
+def test_a_strong_attack_among_many_is_significant():
     rng = np.random.default_rng(1)
     member = np.arange(200) < 100
     p_values = judged(several(rng, 200, shift=1.0, member=member), member, rng)

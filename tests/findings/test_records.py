@@ -56,7 +56,7 @@ def test_without_stand_in_targets_it_is_the_highest_scores():
     assert scores == sorted(scores, reverse=True)
 
 
-def test_records_in_another_order_are_listed_alike():
+def test_the_list_does_not_depend_on_the_order_of_records():
     case = leaking_case()
     listed = records.find(case)
     table = case.of(records.record_table)

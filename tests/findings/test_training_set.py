@@ -16,7 +16,7 @@ from guestlist._findings.headline import SameRecipe
 from guestlist.testing import case_of, gaussian_simulation, leaking_case, noise_simulation
 
 
-def of_a_stranger(shift=2.0, records=900, models=17, seed=0):
+def of_another_model(shift=2.0, records=900, models=17, seed=0):
     """An audit of a model whose "members" it never saw; its reference models leak."""
     world = gaussian_simulation(shift, records=records, models=models, seed=seed)
     simulation = noise_simulation(records=records, models=1, seed=seed + 1000)
@@ -26,7 +26,7 @@ def of_a_stranger(shift=2.0, records=900, models=17, seed=0):
 
 @pytest.mark.slow
 def test_a_model_that_never_saw_its_members_is_doubted_and_no_record_is_named():
-    case = of_a_stranger()
+    case = of_another_model()
     doubt = case.of(training_set.find_training_set_doubt)
     assert doubt.doubted
     assert doubt.expected > 0.7
@@ -40,14 +40,14 @@ def test_a_model_that_never_saw_its_members_is_doubted_and_no_record_is_named():
 
 
 @pytest.mark.slow
-def test_models_that_leak_or_whose_reference_models_do_not_are_not_doubted():
+def test_models_that_leak_and_references_that_do_not_are_not_doubted():
     assert not leaking_case().of(training_set.find_training_set_doubt).doubted
     quiet = [case_of(noise_simulation(records=900, models=17, seed=seed)) for seed in range(8)]
     assert sum(case.of(training_set.find_training_set_doubt).doubted for case in quiet) == 0
 
 
 def test_there_is_no_doubt_without_a_comparison():
-    case = of_a_stranger()
+    case = of_another_model()
     assert replace(case, setting=replace(case.setting, drawn=True)).of(training_set.find_training_set_doubt) is None
     smaller = case.view.reference_member & (np.arange(900) % 3 > 0)
     assert (
@@ -59,7 +59,7 @@ def test_there_is_no_doubt_without_a_comparison():
     assert case_of(gaussian_simulation(1.0, records=100, models=5)).of(training_set.find_training_set_doubt) is None
 
 
-def test_reference_models_that_are_all_alike_still_show_that_this_one_differs():
+def test_equal_reference_models_still_show_that_this_one_differs():
     same_recipe = SameRecipe(Estimate(1.0, 0.99, 1.0), (1.0,) * 16, 1.0)
     assert same_recipe.chance_below(0.5, records=100) < 0.01
     assert same_recipe.chance_below(1.0, records=100) == pytest.approx(0.5)

@@ -88,7 +88,7 @@ def test_a_share_of_the_members_has_the_attribute_and_half_of_the_nonmembers(sha
     assert is_iid(game) == (share == 0.5)
 
 
-def test_members_of_a_source_are_all_of_it_unless_so_many_are_asked_for(people):
+def test_all_records_of_a_source_are_members_unless_a_number_is_requested(people):
     member, nonmember = parts(Sources("side", "east"), people)
     assert (member == (people.groups["side"] == "east")).all()
     assert (nonmember == ~member).all()

@@ -14,7 +14,7 @@ def found(members, nonmembers):
 
 
 @pytest.mark.parametrize("name", SAME_SOURCE)
-def test_both_sides_drawn_alike_raise_no_alarm(name):
+def test_two_sets_of_one_source_raise_no_alarm(name):
     # 2 % of 60 are 1.2; 6 or more come about once in 500.
     assert alarms(SAME_SOURCE[name], members=100, nonmembers=80, repeats=60) <= 5 / 60
 

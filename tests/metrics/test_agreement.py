@@ -29,7 +29,7 @@ def test_agreement_is_counted_record_by_record(world):
         np.testing.assert_allclose(matrix, expected, rtol=1e-12)
 
 
-def test_beside_the_truth_stand_tpr_and_one_minus_fpr():
+def test_agreement_with_the_truth_is_tpr_and_one_minus_fpr():
     rng = np.random.default_rng(0)
     member = rng.random(500) < 0.4
     p_values = rng.random(500) ** (1 + member)

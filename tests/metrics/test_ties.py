@@ -33,7 +33,7 @@ def test_an_auc_of_two_values_is_half_of_one_plus_the_advantage_interval_include
 
 @pytest.mark.parametrize("levels", [2, 3, 6])
 @pytest.mark.parametrize(("members", "nonmembers"), [(4, 7), (60, 60), (300, 20)])
-def test_the_interval_whose_coverage_is_known_is_that_of_auc(members, nonmembers, levels):
+def test_the_interval_with_known_coverage_is_that_of_auc(members, nonmembers, levels):
     rng, member = np.random.default_rng(0), np.arange(members + nonmembers) < members
     drawn = [rng.multinomial(n, rng.dirichlet(np.full(levels, 0.3), 40)) for n in (members, nonmembers)]
     for inside, outside, low, high in zip(*drawn, *ties.of_levels(*drawn), strict=True):
@@ -113,7 +113,7 @@ def test_no_flagged_record_has_no_predictive_value():
     assert np.isnan(ppv).all()
 
 
-def test_few_equal_scores_leave_the_rate_almost_as_it_was_asked_for():
+def test_few_equal_scores_keep_the_rate_close_to_nominal():
     # Rounded to three digits, a score is shared by two or three of 5,000: the FPR is known up to that.
     scores, member = ScoreSimulation(1.0).draw(np.random.default_rng(1), 5000, 5000)
     apart = positive_predictive_value(scores, member, 0.05, 0.2)

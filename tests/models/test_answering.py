@@ -27,7 +27,7 @@ def model(sides):
 OPTIONS = {"references": 6, "attacks": ["loss", "correctness", "lira"], "jobs": 1, "baseline": False}
 
 
-def test_answers_and_references_are_changed_alike(model, sides):
+def test_outputs_of_target_and_references_are_changed_the_same_way(model, sides):
     target = gl.models.answering(model, gl.defences.LabelOnly())
     assert set(np.unique(target.predict(sides[0][0]))) == {0.0, 1.0}
     reference = target.can["train"](gl.Data(*sides[0]), np.random.default_rng(1))

@@ -129,7 +129,7 @@ def test_a_network_is_taken_by_its_last_layer():
     np.testing.assert_allclose(squares, leverage(X, member=MEMBER))
 
 
-def test_what_would_take_long_is_left_out_unless_asked_for():
+def test_leverages_that_take_long_are_opt_in():
     model, members, others = (
         LinearRegression().fit(X[MEMBER], VALUES[MEMBER]),
         (X[MEMBER], VALUES[MEMBER]),

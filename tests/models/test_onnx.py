@@ -174,7 +174,7 @@ def test_wrong_files_and_classes_in_another_order_are_reported(sides, tmp_path):
         gl.onnx_target(path, scale="labels")
 
 
-def test_classes_that_the_file_does_not_name_are_asked_for(sides, tmp_path):
+def test_classes_that_the_file_does_not_name_are_requested(sides, tmp_path):
     from sklearn.neighbors import KNeighborsClassifier
 
     path = written(KNeighborsClassifier().fit(*sides[0]), sides[0][0], tmp_path / "knn.onnx", zipmap=False)

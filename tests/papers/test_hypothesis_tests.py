@@ -65,7 +65,7 @@ def test_a_second_run_trains_nothing(run, monkeypatch):
     np.testing.assert_array_equal(again[1].view.target("loss"), cases[1].view.target("loss"))
 
 
-def test_overfitted_networks_are_told_by_every_test(run):
+def test_overfitted_networks_are_detected_by_every_test(run):
     table = tables.strength("small", run[0])
     assert np.mean(table.train_accuracy) > np.mean(table.test_accuracy)
     assert all(np.mean(table.auc[test]) > 0.55 for test in "SPRD")

@@ -166,7 +166,7 @@ def test_colours_differ_in_greyscale():
     assert min(after - before for before, after in itertools.pairwise(ordered)) > 5
 
 
-def test_a_picture_has_no_two_series_that_look_alike():
+def test_all_series_of_a_picture_look_different():
     series = [Series(f"{index}", [0, 1], [0, 1]) for index in range(len(COLOURS) + 1)]
     picture([[Panel("", series[:-1])]], "")
     with pytest.raises(ValueError, match="at most 6 colours"):

@@ -183,7 +183,7 @@ def test_self_shapley_removes_records_near_the_boundary_first(monkeypatch, tmp_p
     assert (row.where, row.agrees) == ("Figure 7", "yes")
 
 
-def test_influence_from_lists_is_that_of_computing_self_waka_anew(pool):
+def test_influence_from_lists_equals_self_waka_computed_again(pool):
     lists = dataclasses.replace(neighbour_lists(pool.x, pool.y, Knn(5), spare=values.SPARE), k=1)
     effect = onion_effect(pool.x, pool.y, lambda x, y: self_waka(x, y, Knn(1)), share=measures.SHARE)
     removed = measures.highest(self_waka(pool.x, pool.y, Knn(1)))

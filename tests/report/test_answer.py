@@ -80,7 +80,7 @@ def test_the_size_of_a_leak_is_uncertain_where_the_limits_have_different_grades(
     assert state(text) == "uncertain size"
 
 
-def test_an_attack_that_finds_clearly_more_people_stands_in_the_answer(snapshot):
+def test_an_attack_that_identifies_clearly_more_people_is_in_the_answer(snapshot):
     """Though it ranks them no better over all."""
     results = with_rate(Estimate(0.15, 0.13, 0.17))
     outcome = results.outcomes[1]
@@ -102,7 +102,7 @@ def test_an_attack_that_finds_clearly_more_people_stands_in_the_answer(snapshot)
 
 
 @pytest.mark.slow
-def test_what_changes_the_answer_stands_beside_it_in_every_form():
+def test_caveats_are_next_to_the_answer_in_every_form():
     results = leaking()  # 37 of 2,400 non-members are equal to a member
     (row,) = diagnostics.caveats(results)
     assert row.code == "GL101"

@@ -88,7 +88,7 @@ def test_a_click_sorts_and_another_turns_round(tab):
     assert tab.locator("table[data-name=exposed] th[aria-sort]").get_attribute("aria-sort") == "descending"
 
 
-def test_what_is_withheld_stands_last_either_way(tab):
+def test_withheld_values_are_last_in_either_order(tab):
     head = tab.locator("table[data-name=exposed] thead button", has_text="shapr")
     for _ in range(2):
         head.click()

@@ -39,7 +39,7 @@ def line_of(chart):
     return places
 
 
-def test_a_figure_stands_where_both_axes_say():
+def test_a_number_is_drawn_at_its_position_on_both_axes():
     chart = one(x=(0.0, 0.5, 1.0), y=(0.0, 0.25, 1.0), line=1)
     left, top, width, height = Canvas(chart, NARROW).box
     wanted = [(left + x * width, top + (1 - y) * height) for x, y in ((0, 0), (0.5, 0.25), (1, 1))]
@@ -75,7 +75,7 @@ def test_a_step_holds_until_the_next_and_a_band_between_steps_holds_what_rises()
     assert line_of(band) == [pytest.approx((canvas.across(x), canvas.up(y)), abs=0.06) for x, y in corners]
 
 
-def test_what_lies_beyond_the_axes_stands_at_their_end_and_what_is_unknown_nowhere():
+def test_values_beyond_the_axes_are_drawn_at_their_end_and_unknown_ones_not_at_all():
     chart = one(LOG, x=(0.01, 0.1, 0.2), y=(0.0, math.nan, 2.0), mark="circle")
     canvas = Canvas(chart, NARROW)
     marks = re.findall(r'transform="translate\(([\d.]+) ([\d.]+)\)"', draw_chart(chart))

@@ -151,7 +151,7 @@ def test_text_that_markdown_would_read_is_escaped():
 
 
 @pytest.mark.slow
-def test_the_headline_stands_first():
+def test_the_headline_is_first():
     rows = attack_table(leaking()).splitlines()
     assert rows[2].startswith("| **")
     assert len(rows) == 2 + len(leaking().outcomes)

@@ -41,7 +41,7 @@ def test_arrays_have_numbered_features_and_wide_ones_are_cut():
 def test_records_that_do_not_match_are_reported():
     ids = members().ids.copy()
     with pytest.raises(InputError, match="1 are not in these records"):
-        with_features(leaking(), members(ids=np.where(np.arange(len(ids)) == 2, "stranger", ids)))
+        with_features(leaking(), members(ids=np.where(np.arange(len(ids)) == 2, "unknown", ids)))
     with pytest.raises(InputError, match="belong to several records"):
         with_features(leaking(), members().take(np.r_[0, np.arange(len(ids))]))
     with pytest.raises(InputError, match="have the shape"):

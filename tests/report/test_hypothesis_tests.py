@@ -86,7 +86,7 @@ def test_without_tests_there_is_no_section():
     assert "asked-realised" not in page_charts(sanitize_results(predictions_only()))
 
 
-def test_a_population_is_only_asked_for_where_it_would_help():
+def test_a_population_is_only_suggested_if_it_would_help():
     base = with_levels(leaking(), "loss")
     assert hypothesis_tests.missing_population_sentence(base) is None  # there was one
     assert "needs a population" in hypothesis_tests.missing_population_sentence(

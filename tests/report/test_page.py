@@ -176,7 +176,7 @@ def test_a_finding_without_any_score_can_be_shown():
 
 
 @pytest.mark.parametrize("case", CASES)
-def test_the_contents_lead_everywhere_and_the_answer_stands_above_them(case):
+def test_the_contents_link_every_section_and_follow_the_answer(case):
     source, seen = report_page(case()), read(case)
     every = [value.removeprefix("#") for tag, name, value in seen.attributes if (tag, name) == ("a", "href")]
     assert set(every) <= set(seen.ids)
@@ -211,7 +211,7 @@ def test_attacks_follow_the_headline_by_their_auc():
 
 
 @pytest.mark.slow
-def test_the_cover_stands_on_the_page_as_text():
+def test_the_cover_is_text_on_the_page():
     cover = Cover("The title", "An owner", HOSTILE, "A purpose", "1 May")
     source = report_page(replace(leaking(), cover=cover))
     shown = Reader(source).shown

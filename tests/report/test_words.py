@@ -78,7 +78,7 @@ def test_nothing_is_ever_called_safe(case):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("case", CASES)
-def test_sizes_and_the_lower_bound_are_always_told(case):
+def test_sizes_and_the_lower_bound_are_always_reported(case):
     results = case()
     for text in (summary(results), fragment(results), report_page(results)):
         sentence = " ".join(text.split())
@@ -267,7 +267,7 @@ def test_people_never_claim_more_than_the_interval(value, fpr):
 
 
 @given(st.integers(0, 10**5), st.integers(0, 10**5), st.sampled_from([100, 1000]))
-def test_people_and_per_cent_round_alike(one, other, people):
+def test_people_and_per_cent_are_rounded_the_same_way(one, other, people):
     """The ends in people are those of the interval beside them, rounded outwards once more."""
     estimate = Estimate((one + other) / 2e5, min(one, other) / 1e5, max(one, other) / 1e5)
     low, high = (float(end.rstrip("%")) * people / 100 for end in interval(estimate, percent).split(" to "))
@@ -325,8 +325,8 @@ def test_a_list_of_records_is_called_what_it_is(snapshot):
     compared = replace(base, exposed=tuple(replace(e, p_among_models=0.04, models=24) for e in base.exposed))
     snapshot(exposed.exposed_title(compared))
     snapshot(exposed.p_value_explanation(compared), "24", "0.04")
-    by_luck = at_chance(wording.headline_attack(compared))
-    nothing = with_headline(compared, auc=by_luck.auc, rates=by_luck.rates)
+    insignificant = at_chance(wording.headline_attack(compared))
+    nothing = with_headline(compared, auc=insignificant.auc, rates=insignificant.rates)
     snapshot(exposed.exposed_title(nothing))
     # With a list whose false discovery rate is controlled, only flagged records are called exposed.
     snapshot(exposed.exposed_title(replace(compared, exposure=Exposure(0.1, 400, 3))))
@@ -363,7 +363,7 @@ def test_the_order_of_the_list_is_stated_with_its_keys(snapshot):
 
 
 @pytest.mark.slow
-def test_persons_are_listed_beside_records():
+def test_persons_are_listed_next_to_records():
     base = leaking()
     person = ExposedPerson("patient <7>", 12, 0.91, 0.004, 0.02, 49)
     made = report_page(replace(base, exposed_persons=(person,)))

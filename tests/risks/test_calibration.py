@@ -122,7 +122,7 @@ def test_of_persons_the_interval_holds_the_truth_too():
 
 
 @pytest.mark.slow
-def test_classifiers_stand_beside_the_risk_score():
+def test_classifiers_are_compared_with_the_risk_score():
     case = case_of(gaussian_simulation(1.5, records=600, models=9, seed=1), ("loss", "nn_nasr"))
     calibrated = {row.score: row for row in risk_distribution.find_calibrated(case)}
     assert list(calibrated) == ["risk_score", "nn_nasr"]

@@ -192,7 +192,7 @@ def test_checksums_are_compared_once_as_long_as_a_file_stays_as_it_is(store, mon
 
 
 @pytest.mark.slow
-def test_only_the_signals_that_are_asked_for_are_read(tree, blobs, tmp_path, monkeypatch):
+def test_only_the_requested_signals_are_read(tree, blobs, tmp_path, monkeypatch):
     gl.audit(tree, *blobs, references=2, attacks=["loss"], folder=tmp_path, jobs=1)
     read = []
     plain = folder.read_checked_npz

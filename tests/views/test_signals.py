@@ -69,7 +69,7 @@ def test_margin_near_one_keeps_the_tail_that_one_minus_p_would_lose():
     assert signals["margin"][0] == pytest.approx(-np.log(1e-17))
 
 
-def test_an_exact_zero_stands_for_half_of_the_smallest_answer():
+def test_an_exact_zero_is_half_of_the_smallest_output():
     forest = np.array([[1.0, 0.0, 0.0], [0.99, 0.01, 0.0]])
     smallest = smallest_answer(forest)
     assert smallest == 0.005

@@ -86,7 +86,7 @@ def test_one_job_works_in_this_process(expected, tmp_path):
     assert workers(tmp_path) == set()
 
 
-def test_a_number_whose_process_is_killed_is_done_again_on_the_same_device(expected, tmp_path):
+def test_a_task_is_repeated_on_the_same_device_after_its_process_was_killed(expected, tmp_path):
     folder = tmp_path / "devices"
     folder.mkdir()
 
