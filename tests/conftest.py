@@ -1,5 +1,6 @@
 """What several tests share: data that may or may not be there, and small models."""
 
+import gc
 import os
 import sys
 from collections import Counter
@@ -127,6 +128,12 @@ def snapshot(request):
     from tests.report.snapshots import Snapshot, sentence_file
 
     return Snapshot(sentence_file(request.path), request.node.name)
+
+
+def pytest_collection_finish():
+    """Exclude modules and tests, which stay until the end, from garbage collections."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.hookimpl(tryfirst=True)  # before -m selects
