@@ -225,6 +225,7 @@ def _native(values: Any) -> Any:
 
 def _data_of(source, *, side: str, label: str | None, group: Sequence[str], id: str | None, person: str | None) -> Data:
     if isinstance(source, Data):
+        _check_one_label(source.y, side)
         return source
     if isinstance(source, (str, Path)):
         source = read_table(source, text=[name for name in (id, person) if name is not None])
@@ -241,6 +242,14 @@ def _data_of(source, *, side: str, label: str | None, group: Sequence[str], id: 
         f"Cannot read {side} from an object of type {type(source).__name__}. Pass {side}=(x, y), a path, or a DataFrame with "
         "label='column'."
     )
+
+
+def _check_one_label(y: Any, side: str) -> None:
+    if np.ndim(y) != 1:
+        raise InputError(
+            f"{side} needs one label per record; found labels shaped {np.shape(y)}. If the model predicts several outputs, "
+            "call gl.models.select_output first."
+        )
 
 
 def _check_real(data: Data, side: str) -> None:
@@ -371,11 +380,7 @@ def _from_arrays(x, y, *, side: str, group: Sequence[str], id: str | None, perso
     y = _hashable_labels(y, side)
     if y.ndim == 2 and y.shape[1] == 1:
         y = y[:, 0]
-    if y.ndim != 1:
-        raise InputError(
-            f"{side} needs one label per record; found labels shaped {y.shape}. If the model predicts several outputs, call "
-            "gl.models.select_output first."
-        )
+    _check_one_label(y, side)
     if len(x) != len(y):
         raise InputError(f"{side} has {len(x)} records but {len(y)} labels. Pass one label per record.")
     if not isinstance(x, pd.DataFrame):

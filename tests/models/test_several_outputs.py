@@ -210,6 +210,13 @@ def test_all_outputs_together_leak_more_than_each():
     assert aucs["all"] > max(aucs[output] for output in range(4)) + 0.02
 
 
+@pytest.mark.parametrize("kind", [tuple, lambda part: gl.Data(*part)])
+def test_labels_of_several_outputs_are_refused_for_a_model_with_one(kind):
+    model = DecisionTreeClassifier().fit(X[:120], Y[:120, 0])
+    with pytest.raises(gl.InputError, match=r"labels shaped \(120, 3\).*select_output"):
+        gl.audit(model, kind(MEMBERS), kind(NONMEMBERS))
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
