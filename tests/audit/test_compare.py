@@ -26,6 +26,7 @@ def results(correct, scores, member, **columns):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("law", LAWS)
+@pytest.mark.every_third
 def test_equal_models_rarely_differ(law):
     rng, claims, named = np.random.default_rng(0), 0, 0
     for _ in range(25):

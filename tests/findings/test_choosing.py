@@ -109,6 +109,7 @@ def test_a_target_like_the_others_has_any_rank_among_them():
 
 @pytest.mark.slow
 @pytest.mark.parametrize("world", [{}, {"shift": 5.0}, {"references": 8}, {"step": 0.5}], ids=str)
+@pytest.mark.every_third
 def test_a_model_like_the_others_is_rarely_outside_the_prediction_interval(world):
     shares = luck(200, records=100, **world)
     assert shares["by rank"] == 0  # which could say neither, at any number of references up to 38

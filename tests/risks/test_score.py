@@ -26,7 +26,8 @@ def published(request, real_data):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("prior", [pytest.param(0.5, marks=pytest.mark.slow), 0.1])
+@pytest.mark.parametrize("prior", [0.5, 0.1])
+@pytest.mark.every_third
 def test_published_answers_give_the_scores_of_a_plain_transcription(published, prior):
     (target, outputs), (shadow, known) = published["target"], published["shadow"]
     records = gl.audit_predictions(target, shadow=shadow, attacks=["mentr"], prior=prior, baseline=False).records
