@@ -105,17 +105,17 @@ def try_environment(
     tests: Sequence[str] = (*SMOKE, "-m", "not slow"),
 ) -> int:
     """Make the environment, install what is wanted and guestlist itself, run the tests and keep what came of them."""
-    place, report = ROOT / f".venv-{name}", ROOT / f".venv-{name}" / "tests.xml"
-    own = place / ("Scripts" if os.name == "nt" else "bin") / "python"
+    folder, report = ROOT / f".venv-{name}", ROOT / f".venv-{name}" / "tests.xml"
+    interpreter = folder / ("Scripts" if os.name == "nt" else "bin") / "python"
     steps = (
-        (python, "-m", "venv", place),
-        (own, "-m", "pip", "install", "--quiet", *wanted),
+        (python, "-m", "venv", folder),
+        (interpreter, "-m", "pip", "install", "--quiet", *wanted),
         # Without the pinned versions, which need newer ones.
-        *((own, "-m", "pip", "install", "--quiet", requirement) for requirement in extras),
-        (own, "-m", "pip", "install", "--quiet", "--no-deps", "--editable", ROOT),
+        *((interpreter, "-m", "pip", "install", "--quiet", requirement) for requirement in extras),
+        (interpreter, "-m", "pip", "install", "--quiet", "--no-deps", "--editable", ROOT),
         # Warnings of older and newer libraries are theirs.
         (
-            own,
+            interpreter,
             "-m",
             "pytest",
             "-p",
@@ -129,7 +129,7 @@ def try_environment(
     report.unlink(missing_ok=True)
     status = next((status for status in (run(*step) for step in steps) if status), 0)
     if report.exists():
-        keep(name, own, report, [bare(requirement) for requirement in (*requirements(), *extras)])
+        keep(name, interpreter, report, [bare(requirement) for requirement in (*requirements(), *extras)])
     return status
 
 
@@ -138,10 +138,10 @@ def keep(name: str, python: Path, report: Path, packages: Sequence[str]) -> None
     suite = ElementTree.parse(report).getroot().find("testsuite")
     assert suite is not None, "pytest writes one"
     counts = {what: int(suite.get(what, 0)) for what in ("tests", "failures", "errors", "skipped")}
-    asked = subprocess.run([python, "-c", VERSIONS, *packages], capture_output=True, text=True, check=True)
-    found = {**json.loads(asked.stdout), **counts, "seconds": round(float(suite.get("time", 0)))}
-    kept = json.loads(RESULTS.read_text()) if RESULTS.exists() else {}
-    RESULTS.write_text(json.dumps({**kept, name: found}, indent=1, sort_keys=True) + "\n")
+    queried = subprocess.run([python, "-c", VERSIONS, *packages], capture_output=True, text=True, check=True)
+    results = {**json.loads(queried.stdout), **counts, "seconds": round(float(suite.get("time", 0)))}
+    stored = json.loads(RESULTS.read_text()) if RESULTS.exists() else {}
+    RESULTS.write_text(json.dumps({**stored, name: results}, indent=1, sort_keys=True) + "\n")
 
 
 def bare(requirement: str) -> str:
@@ -155,14 +155,16 @@ def bare(requirement: str) -> str:
 
 def pythons() -> dict[str, str]:
     """Other Pythons by their version: on the path, or where pyenv keeps them."""
-    found, pyenv = {}, Path(os.environ.get("PYENV_ROOT", Path.home() / ".pyenv"))
+    results, pyenv = {}, Path(os.environ.get("PYENV_ROOT", Path.home() / ".pyenv"))
     for version in PYTHONS:
-        kept = sorted(pyenv.glob(f"versions/{version}.*/bin/python"))
-        there = [shutil.which(f"python{version}"), *map(str, reversed(kept))]
+        stored = sorted(pyenv.glob(f"versions/{version}.*/bin/python"))
+        available = [shutil.which(f"python{version}"), *map(str, reversed(stored))]
         # A launcher that is on the path may still have no such Python behind it.
-        works = [path for path in there if path and not subprocess.run([path, "-V"], capture_output=True).returncode]
-        found |= {version: works[0]} if works else {}
-    return found
+        works = [
+            path for path in available if path and not subprocess.run([path, "-V"], capture_output=True).returncode
+        ]
+        results |= {version: works[0]} if works else {}
+    return results
 
 
 def main() -> None:
@@ -176,9 +178,9 @@ def main() -> None:
         extras = [lowest(requirement) for requirement in requirements_of_extras()]
         os.environ["KERAS_BACKEND"] = "torch"
         sys.exit(try_environment(sys.executable, "extras", [*pinned, "torch"], extras=extras, tests=TESTS_OF_EXTRAS))
-    there = pythons()
-    print("; ".join(f"Python {v}: {there.get(v, 'not installed, not tested')}" for v in PYTHONS), flush=True)
-    sys.exit(max((try_environment(path, version, pinned) for version, path in there.items()), default=0))
+    available = pythons()
+    print("; ".join(f"Python {v}: {available.get(v, 'not installed, not tested')}" for v in PYTHONS), flush=True)
+    sys.exit(max((try_environment(path, version, pinned) for version, path in available.items()), default=0))
 
 
 if __name__ == "__main__":

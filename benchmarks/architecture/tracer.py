@@ -22,7 +22,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 import guestlist as gl
 
-FIGURES = Path(__file__).with_name("tracer.json")
+RESULTS = Path(__file__).with_name("tracer.json")
 SOURCE = str(Path(gl.__file__).parent)
 
 
@@ -86,8 +86,8 @@ def main() -> None:
     figures = traced().figures()
     print(json.dumps(figures))
     if options.add:
-        known = json.loads(FIGURES.read_text("utf-8")) if FIGURES.exists() else {}
-        FIGURES.write_text(json.dumps({**known, options.add: figures}, indent=1) + "\n", "utf-8")
+        known = json.loads(RESULTS.read_text("utf-8")) if RESULTS.exists() else {}
+        RESULTS.write_text(json.dumps({**known, options.add: figures}, indent=1) + "\n", "utf-8")
 
 
 if __name__ == "__main__":

@@ -51,8 +51,8 @@ def _row(records: int, models: int) -> dict:
     row = {"records": records, "models": models, "seconds": _best(lambda: _all(_fresh(world)))}
     if (records, models) == (20_000, 64):
         row["seconds_per_attack"] = {name: _best(lambda n=name: ATTACKS[n].score(_fresh(world))) for name in RUN}
-        one = _best(lambda: [attack.score(world.facing(0)) for attack in RUN.values()])
-        row["seconds_one_target_at_a_time"] = round(one * models, 3)
+        result = _best(lambda: [attack.score(world.facing(0)) for attack in RUN.values()])
+        row["seconds_one_target_at_a_time"] = round(result * models, 3)
     print(records, models, row["seconds"], flush=True)
     return row
 

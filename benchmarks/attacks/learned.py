@@ -74,17 +74,17 @@ def compared(dataset: str, recipe: str, folder: Path, targets: int) -> dict[str,
     signals, member = models.signals(), models.member
     references = np.arange(TARGETS, TARGETS + REFERENCES)
     coins = np.random.default_rng(1).random(member.shape) < 0.5
-    found: dict[str, list] = {name: [] for name in (*RUN, LEARNED)}
+    results: dict[str, list] = {name: [] for name in (*RUN, LEARNED)}
     null = []
     for target in range(targets):
         values = {name: matrix[np.r_[target, references]] for name, matrix in signals.items()}
         view = Signals(values, member[references], models.labels)
         for name, attack in RUN.items():
-            found[name].append(rates(attack.score(view), member[target]))
-        found[LEARNED].append(rates(learned(view), member[target]))
+            results[name].append(rates(attack.score(view), member[target]))
+        results[LEARNED].append(rates(learned(view), member[target]))
         null.append(rates(learned(Signals(values, coins[references], models.labels)), coins[target])[0])
-    best = max(RUN, key=lambda name: float(np.mean(found[name], axis=0)[1]))
-    difference = np.array(found[LEARNED]) - np.array(found[best])
+    best = max(RUN, key=lambda name: float(np.mean(results[name], axis=0)[1]))
+    difference = np.array(results[LEARNED]) - np.array(results[best])
     means = difference.mean(axis=0)
     errors = difference.std(axis=0, ddof=1) / np.sqrt(targets)
     return {

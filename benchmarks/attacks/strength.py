@@ -28,7 +28,7 @@ GROUPS = 2  # of references, with which a target is attacked in turn
 RUN = {name: attack for name, attack in ATTACKS.items() if attack.default and not attack.evidence}
 
 
-def figures(
+def metrics_by_attack(
     models: Models, signals: dict[str, np.ndarray], references: int, run: Mapping[str, Callable]
 ) -> dict[str, np.ndarray]:
     """Return attack to (targets, 3): AUC, TPR at 1 % FPR, and AUC where membership is random and nothing leaks.
@@ -40,20 +40,20 @@ def figures(
         run: attack to its scores.
     """
     rng, member = np.random.default_rng(references), models.member
-    found: dict[str, list] = {name: [] for name in run}
+    results: dict[str, list] = {name: [] for name in run}
     for target in range(TARGETS):
         coins = rng.random(member.shape) < 0.5
         runs: dict[str, list] = {name: [] for name in run}
         for first, group in enumerate(groups(references, target)):
             rows = np.r_[target, group]
-            said = {name: matrix[rows] for name, matrix in signals.items()}
-            view, null = (Signals(said, truth[group], models.labels) for truth in (member, coins))
+            outputs = {name: matrix[rows] for name, matrix in signals.items()}
+            view, null = (Signals(outputs, truth[group], models.labels) for truth in (member, coins))
             for name, score in run.items():
                 auc, tpr = rates(score(view), member[target])
                 runs[name].append((auc, tpr, np.nan if first else rates(score(null), coins[target])[0]))
         for name, rows_of in runs.items():
-            found[name].append(np.nanmean(rows_of, axis=0))
-    return {name: np.array(rows) for name, rows in found.items()}
+            results[name].append(np.nanmean(rows_of, axis=0))
+    return {name: np.array(rows) for name, rows in results.items()}
 
 
 def groups(references: int, target: int) -> Iterator[np.ndarray]:
@@ -70,9 +70,9 @@ def rates(scores: np.ndarray, member: np.ndarray) -> tuple[float, float]:
     return float(aucs(scores, member[None])[0]), mean_tpr(scores, member[None])
 
 
-def row(found: np.ndarray) -> list[float]:
+def row(results: np.ndarray) -> list[float]:
     """Return AUC, its standard error, TPR, its standard error."""
-    means, errors = found.mean(axis=0), found.std(axis=0, ddof=1) / np.sqrt(len(found))
+    means, errors = results.mean(axis=0), results.std(axis=0, ddof=1) / np.sqrt(len(results))
     return [round(float(value), 4) for value in (means[0], errors[0], means[1], errors[1])]
 
 
@@ -105,7 +105,7 @@ def main() -> None:
             signals = models.signals()
             for references in COUNTS:
                 run = {name: attack.score for name, attack in RUN.items() if attack.references <= references}
-                cells[dataset, recipe, references] = figures(models, signals, references, run)
+                cells[dataset, recipe, references] = metrics_by_attack(models, signals, references, run)
             print(dataset, recipe, flush=True)
     by_type = {
         (recipe, references): [cells[dataset, recipe, references] for dataset in DATASETS]
@@ -123,7 +123,7 @@ def main() -> None:
         "the same on targets that played no part in the design of lira_bayes": {
             recipe: {
                 str(count): mean_of_shares(
-                    [{name: found[HELD_OUT] for name, found in cell.items()} for cell in by_type[recipe, count]]
+                    [{name: outcomes[HELD_OUT] for name, outcomes in cell.items()} for cell in by_type[recipe, count]]
                 )
                 for count in COUNTS
             }
@@ -144,7 +144,7 @@ def main() -> None:
         "attacks": {
             dataset: {
                 recipe: {
-                    str(count): {name: row(found) for name, found in cells[dataset, recipe, count].items()}
+                    str(count): {name: row(outcomes) for name, outcomes in cells[dataset, recipe, count].items()}
                     for count in COUNTS
                 }
                 for recipe in RECIPES

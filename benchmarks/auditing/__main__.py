@@ -38,22 +38,22 @@ def worlds(seeds: int) -> Iterator[dict[str, Any]]:
         for delta in (1e-6, 1e-5, 1e-3):
             share = float(rng.choice([0.05, 0.2, 0.5]))
             line = float(np.sort(scores)[-round(share * records)])
-            for bound, how in (
+            for bound, method in (
                 ("one_run", OneRun(shares=(share,), guess="members")),
                 ("one_run_gaussian", OneRunCurve(shares=(share,), guess="members", curve="gaussian")),
             ):
-                yield _world(bound, scores, member, line, delta, _ours(scores, member, delta, how))
+                yield _world(bound, scores, member, line, delta, _our_bound(scores, member, delta, method))
             outside = np.sort(scores[~member])[::-1]
             k = max(int(np.ceil(share * len(outside))), 1)
             beyond = float(np.nextafter(outside[k - 1], np.inf))
-            ours = _ours(scores, member, delta, ClopperPearson(shares=(share,)))
-            yield _world("clopper_pearson", scores, member, beyond, delta, ours)
+            our_bound = _our_bound(scores, member, delta, ClopperPearson(shares=(share,)))
+            yield _world("clopper_pearson", scores, member, beyond, delta, our_bound)
             two = (scores > line) * 1.0
             of_zero = (two[~member].sum() + 0.5) / (
                 ~member
             ).sum()  # the line is at the first non-member with the smaller value
-            ours = _ours(two, member, delta, GaussianRuns(shares=(of_zero,)), LEVEL / LINES_OF_TWO_VALUES)
-            yield _world("gdp", two, member, 0.5, delta, ours)
+            our_bound = _our_bound(two, member, delta, GaussianRuns(shares=(of_zero,)), LEVEL / LINES_OF_TWO_VALUES)
+            yield _world("gdp", two, member, 0.5, delta, our_bound)
 
 
 def noise(runs: int) -> Iterator[dict[str, Any]]:
@@ -61,24 +61,26 @@ def noise(runs: int) -> Iterator[dict[str, Any]]:
     for seed in range(runs):
         rng = np.random.default_rng([1, seed])
         member, scores = rng.random(200) < 0.5, rng.normal(size=200)
-        yield _world("gdp", scores, member, 0.0, 1e-5, _ours(scores, member, 1e-5, GaussianRuns()))
+        yield _world("gdp", scores, member, 0.0, 1e-5, _our_bound(scores, member, 1e-5, GaussianRuns()))
 
 
-def _ours(scores: np.ndarray, member: np.ndarray, delta: float, how, level: float = LEVEL) -> float:
-    return lower(scores, member, delta, how, Bonferroni(), level)
+def _our_bound(scores: np.ndarray, member: np.ndarray, delta: float, method, level: float = LEVEL) -> float:
+    return lower(scores, member, delta, method, Bonferroni(), level)
 
 
 def _world(
-    bound: str, scores: np.ndarray, member: np.ndarray, line: float, delta: float, ours: float
+    bound: str, scores: np.ndarray, member: np.ndarray, line: float, delta: float, our_bound: float
 ) -> dict[str, Any]:
-    told = {"scores": scores.tolist(), "member": member.tolist(), "line": line, "delta": delta, "level": LEVEL}
-    return {"bound": bound, **told, "ours": ours}
+    row = {"scores": scores.tolist(), "member": member.tolist(), "line": line, "delta": delta, "level": LEVEL}
+    return {"bound": bound, **row, "ours": our_bound}
 
 
-def compared(made: list[dict[str, Any]], theirs: list[float]) -> list[dict[str, Any]]:
+def compared(made: list[dict[str, Any]], their_bounds: list[float]) -> list[dict[str, Any]]:
     rows = []
     for bound in dict.fromkeys(world["bound"] for world in made):
-        pairs = np.array([(w["ours"], other) for w, other in zip(made, theirs, strict=True) if w["bound"] == bound])
+        pairs = np.array(
+            [(w["ours"], other) for w, other in zip(made, their_bounds, strict=True) if w["bound"] == bound]
+        )
         rows.append(
             {
                 "bound": bound,
@@ -98,9 +100,9 @@ def _largest(pairs: np.ndarray) -> float:
 
 def asked(made: list[dict[str, Any]]) -> list[float]:
     """What the peer says of the same scores."""
-    told = json.dumps([{name: value for name, value in world.items() if name != "ours"} for world in made])
+    row = json.dumps([{name: value for name, value in world.items() if name != "ours"} for world in made])
     run = subprocess.run(
-        [python_of("jax_privacy", [PEER]), HERE / "child.py"], input=told, capture_output=True, text=True
+        [python_of("jax_privacy", [PEER]), HERE / "child.py"], input=row, capture_output=True, text=True
     )
     if run.returncode:
         raise RuntimeError(run.stderr[-3000:])
@@ -113,9 +115,12 @@ def main() -> None:
     made = list(worlds(parser.parse_args().audits))
     rows = compared(made, asked(made))
     nothing = list(noise(200))
-    theirs = asked(nothing)
+    their_bounds = asked(nothing)
     false = {"bound": "gdp", "audits": len(nothing), "scores": "noise"}
-    false |= {"ours above 0": sum(world["ours"] > 0 for world in nothing), "theirs above 0": sum(e > 0 for e in theirs)}
+    false |= {
+        "ours above 0": sum(world["ours"] > 0 for world in nothing),
+        "theirs above 0": sum(e > 0 for e in their_bounds),
+    }
     rows.append(false)
     for row in rows:
         print(*row.values(), sep="  ")

@@ -7,7 +7,7 @@ import numpy as np
 from jax_privacy import auditing
 
 worlds = json.load(sys.stdin)
-found = []
+bounds = []
 for world in worlds:
     scores, member = np.array(world["scores"]), np.array(world["member"], dtype=bool)
     auditor = auditing.CanaryScoreAuditor(scores[member], scores[~member])
@@ -22,5 +22,5 @@ for world in worlds:
             epsilon = auditor.epsilon_one_run(level, delta, threshold_strategy=at)
         else:
             epsilon = auditor.epsilon_one_run_fdp(level, delta, threshold_strategy=at)
-    found.append(float(epsilon))
-print(json.dumps(found))
+    bounds.append(float(epsilon))
+print(json.dumps(bounds))

@@ -44,9 +44,9 @@ MODELS = {
 }
 
 
-def opened(inputs: Inputs, place: str, references: int, engine: Engine) -> CollectContext:
+def opened(inputs: Inputs, folder: str, references: int, engine: Engine) -> CollectContext:
     """A folder in which the target was asked and no reference was trained yet."""
-    store = store_of_inputs(inputs, Path(place) / "audit", references=references, seed=0)
+    store = store_of_inputs(inputs, Path(folder) / "audit", references=references, seed=0)
     outputs, _ = query_target(inputs.target, inputs.pool)
     return open_context(store, inputs.target, inputs.pool, outputs, engine=engine)
 
@@ -60,8 +60,8 @@ def seconds(work: Callable[[], object]) -> float:
 def loop_and_one_job(inputs: Inputs, references: int, loop: Callable[[slice], float]) -> tuple[float, float]:
     """Seconds of a bare loop and of one job, a few models of each in turn: the machine is not the same from minute to minute."""
     taken = {"loop": 0.0, "one": 0.0}
-    with tempfile.TemporaryDirectory() as place:
-        context = opened(inputs, place, references, Local(1))
+    with tempfile.TemporaryDirectory() as folder:
+        context = opened(inputs, folder, references, Local(1))
         for start in range(0, references, IN_TURN):
             stop = min(start + IN_TURN, references)
             works = {
@@ -75,8 +75,8 @@ def loop_and_one_job(inputs: Inputs, references: int, loop: Callable[[slice], fl
 
 def two_jobs(inputs: Inputs, references: int) -> float:
     """Seconds until all references are in the folder; starting and ending processes included."""
-    with tempfile.TemporaryDirectory() as place:
-        context = opened(inputs, place, references, Local(2))
+    with tempfile.TemporaryDirectory() as folder:
+        context = opened(inputs, folder, references, Local(2))
         return seconds(lambda: train_references(context.with_references(references)))
 
 
@@ -89,13 +89,13 @@ def ratios(model, references: int) -> dict[str, float]:
     rows = draw(Bernoulli(898 / len(y)), inputs.pool, 1 + references, seed=0).member[1:]
     # What is done with two processes comes in the middle of what is done with one, for the same reason.
     half = references // 2
-    loop, one = loop_and_one_job(inputs, half, lambda part: bare(model, x, y, rows[:half][part]))
+    loop, one_job = loop_and_one_job(inputs, half, lambda part: bare(model, x, y, rows[:half][part]))
     two, two_loops = two_jobs(inputs, references), two_bare(model, x, y, rows)
-    more = loop_and_one_job(inputs, references - half, lambda part: bare(model, x, y, rows[half:][part]))
-    loop, one = loop + more[0], one + more[1]
+    second_half = loop_and_one_job(inputs, references - half, lambda part: bare(model, x, y, rows[half:][part]))
+    loop, one_job = loop + second_half[0], one_job + second_half[1]
     return {
-        "one job / bare loop": one / loop,
-        "two jobs / one job": two / one,
+        "one job / bare loop": one_job / loop,
+        "two jobs / one job": two / one_job,
         "two bare loops / one": two_loops / loop,
         "two jobs / two bare loops": two / two_loops,
         "bare loop, s": loop,

@@ -23,9 +23,9 @@ def bare(model, x, y, rows) -> float:
 
 def two_bare(model, x, y, rows) -> float:
     """Seconds of two such loops side by side, each with half of the models; what they load, they have loaded before."""
-    own = multiprocessing.get_context("spawn")
-    ready = own.Barrier(3, timeout=LONGEST)
-    loops = [own.Process(target=_when_all_are_ready, args=(ready, model, x, y, rows[part::2])) for part in (0, 1)]
+    context = multiprocessing.get_context("spawn")
+    ready = context.Barrier(3, timeout=LONGEST)
+    loops = [context.Process(target=_when_all_are_ready, args=(ready, model, x, y, rows[part::2])) for part in (0, 1)]
     for loop in loops:
         loop.start()
     ready.wait()  # both have loaded all they need

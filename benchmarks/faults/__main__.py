@@ -32,7 +32,7 @@ def main() -> None:
     parser.add_argument("--only", choices=[*ENTRIES], action="append")
     parser.add_argument("--first", type=int, default=0, help="the first seed")
     options = parser.parse_args()
-    found, faults = {}, Counter[str]()
+    results, faults = {}, Counter[str]()
     with tempfile.TemporaryDirectory() as folder:
         world = make_world(Path(folder) / "world")
         for name in options.only or ENTRIES:
@@ -45,41 +45,41 @@ def main() -> None:
                     faults[f"{name}: {end.what}"] += 1
                     if faults[f"{name}: {end.what}"] == 1:
                         print(f"{name} {seed}: {end.what}", flush=True)
-            row = {how: endings[how] for how in (RETURNED, TOLD, RAW)}
-            found[name] = {"cases": count, **row, "CPU seconds": round(time.process_time() - began)}
-            print(name, found[name], flush=True)
-            keep(found)
-    total = sum(row["cases"] for row in found.values())
+            row = {method: endings[method] for method in (RETURNED, TOLD, RAW)}
+            results[name] = {"cases": count, **row, "CPU seconds": round(time.process_time() - began)}
+            print(name, results[name], flush=True)
+            keep(results)
+    total = sum(row["cases"] for row in results.values())
     print(f"{sum(faults.values())} of {total} cases ended raw.")
 
 
-def keep(found: dict[str, dict[str, int]]) -> None:
+def keep(results: dict[str, dict[str, int]]) -> None:
     """Write the figures of these entries beside those of the others, if they are of the same sources."""
     path, sources = HERE / "results.json", sources_now()
-    kept = json.loads(path.read_text()) if path.exists() else {}
-    before = kept.get("entries", {}) if kept.get("sources") == sources else {}
-    entries = {name: found.get(name) or before[name] for name in ENTRIES if name in found or name in before}
+    stored = json.loads(path.read_text()) if path.exists() else {}
+    before = stored.get("entries", {}) if stored.get("sources") == sources else {}
+    entries = {name: results.get(name) or before[name] for name in ENTRIES if name in results or name in before}
     cases, raw = (sum(row[what] for row in entries.values()) for what in ("cases", RAW))
-    kept = {
+    stored = {
         "command": "python -m benchmarks.faults",
         "sources": sources,
         "cases": cases,
         "raw": raw,
         "entries": entries,
     }
-    path.write_text(json.dumps(kept, indent=1) + "\n")
+    path.write_text(json.dumps(stored, indent=1) + "\n")
 
 
 def sources_now() -> str:
     """The hash that git gives the sources and these faults; a word where they were changed since."""
-    places = ["src", "benchmarks/faults/entries.py", "benchmarks/faults/odd.py", "benchmarks/faults/endings.py"]
+    paths = ["src", "benchmarks/faults/entries.py", "benchmarks/faults/odd.py", "benchmarks/faults/endings.py"]
 
     def git(*words: str) -> str:
         return subprocess.run(["git", *words], cwd=HERE.parents[1], capture_output=True, text=True).stdout.strip()
 
-    if git("status", "--porcelain", *places):
+    if git("status", "--porcelain", *paths):
         return "changed, and not committed"
-    return " ".join(git("rev-parse", "--short", f"HEAD:{place}") for place in places)
+    return " ".join(git("rev-parse", "--short", f"HEAD:{path}") for path in paths)
 
 
 if __name__ == "__main__":

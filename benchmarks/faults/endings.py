@@ -40,8 +40,8 @@ def ending(call: Callable[[], Any]) -> Ending:
 def _raised(error: Exception) -> Ending:
     innermost = traceback.extract_tb(error.__traceback__)[-1]
     # What numpy's compiled code raises comes from a line of ours too, but not from one that raises.
-    ours = innermost.filename.startswith(SOURCE) and (innermost.line or "").startswith("raise")
-    if ours and isinstance(error, (AuditError, ValueError)) and is_sentence(str(error)):
+    raised_by_guestlist = innermost.filename.startswith(SOURCE) and (innermost.line or "").startswith("raise")
+    if raised_by_guestlist and isinstance(error, (AuditError, ValueError)) and is_sentence(str(error)):
         return Ending(TOLD, str(error))
     return Ending(RAW, _where(error))
 
@@ -52,9 +52,9 @@ def is_sentence(text: str) -> bool:
 
 
 def _where(error: Exception) -> str:
-    frames = [one for one in traceback.extract_tb(error.__traceback__) if one.filename.startswith(SOURCE)]
-    place = f"{Path(frames[-1].filename).relative_to(SOURCE)}:{frames[-1].lineno}" if frames else "outside"
-    return f"{type(error).__name__} at {place}: {str(error)[:120]} … {str(error)[-60:]}"
+    frames = [frame for frame in traceback.extract_tb(error.__traceback__) if frame.filename.startswith(SOURCE)]
+    location = f"{Path(frames[-1].filename).relative_to(SOURCE)}:{frames[-1].lineno}" if frames else "outside"
+    return f"{type(error).__name__} at {location}: {str(error)[:120]} … {str(error)[-60:]}"
 
 
 def command_ending(arguments: list[str]) -> Ending:
@@ -65,13 +65,13 @@ def command_ending(arguments: list[str]) -> Ending:
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        found = CliRunner().invoke(main, arguments)
-    if found.exception is not None and not isinstance(found.exception, SystemExit):
-        return Ending(RAW, _where(found.exception))  # whatever a command lets through is a traceback
-    if "\x1b" in found.output:
+        results = CliRunner().invoke(main, arguments)
+    if results.exception is not None and not isinstance(results.exception, SystemExit):
+        return Ending(RAW, _where(results.exception))  # whatever a command lets through is a traceback
+    if "\x1b" in results.output:
         return Ending(RAW, f"escape sequence printed by {' '.join(arguments[:1])}")
-    if found.exit_code not in (0, 1, 2):
-        return Ending(RAW, f"exit status {found.exit_code} of {' '.join(arguments[:1])}")
-    if found.exit_code == 2 and not is_sentence(found.stderr):
-        return Ending(RAW, f"{' '.join(arguments[:1])} says {found.stderr.strip()[-200:]!r}")
-    return Ending(RETURNED if found.exit_code != 2 else TOLD, found.stderr)
+    if results.exit_code not in (0, 1, 2):
+        return Ending(RAW, f"exit status {results.exit_code} of {' '.join(arguments[:1])}")
+    if results.exit_code == 2 and not is_sentence(results.stderr):
+        return Ending(RAW, f"{' '.join(arguments[:1])} says {results.stderr.strip()[-200:]!r}")
+    return Ending(RETURNED if results.exit_code != 2 else TOLD, results.stderr)

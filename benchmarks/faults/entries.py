@@ -75,10 +75,10 @@ def make_world(folder: Path) -> World:
     gl.audit(model, *sides, references=4, jobs=1, attacks=["loss", "lira"], folder=world.audit, progress=False)
     gl.read_results(world.audit).to_html(world.audit / "report.html")
     shutil.copytree(world.audit, folder / "second")
-    said = answers(members[features].to_numpy())
+    outputs = answers(members[features].to_numpy())
     member = np.arange(RECORDS) < RECORDS // 2
-    np.savez_compressed(folder / "p.npz", probs=said, labels=members["y"].to_numpy(), member=member)
-    predictions = pd.DataFrame({"p_0": said[:, 0], "p_1": said[:, 1], "label": members["y"], "member": member})
+    np.savez_compressed(folder / "p.npz", probs=outputs, labels=members["y"].to_numpy(), member=member)
+    predictions = pd.DataFrame({"p_0": outputs[:, 0], "p_1": outputs[:, 1], "label": members["y"], "member": member})
     predictions.to_csv(folder / "p.csv", index=False)
     predictions.to_parquet(folder / "p.parquet")
     policy = 'max_auc = 0.9\nmax_tpr = ["0.5@0.1"]\nattacks = ["loss"]\nleast_records = 5\nwithout_references = true\n'
@@ -88,14 +88,14 @@ def make_world(folder: Path) -> World:
 
 def _some_wrong(rng: Random, right: dict[str, Any], arrays: tuple[str, ...], others: tuple[str, ...]) -> dict[str, Any]:
     """Arguments of which one or two are wrong."""
-    given = dict(right)
+    arguments = dict(right)
     for _ in range(rng.choice([1, 1, 2])):
         if rng.random() < 0.7:
             name = rng.choice(arrays)
-            given[name] = odd.array(rng, given[name]) if given.get(name) is not None else odd.odd(rng)
+            arguments[name] = odd.array(rng, arguments[name]) if arguments.get(name) is not None else odd.odd(rng)
         else:
-            given[rng.choice(others)] = odd.odd(rng)
-    return given
+            arguments[rng.choice(others)] = odd.odd(rng)
+    return arguments
 
 
 def _predictions(rng: Random) -> dict[str, Any]:
@@ -114,16 +114,16 @@ def _predictions(rng: Random) -> dict[str, Any]:
 
 def predictions(rng: Random, world: World) -> Ending:
     """gl.Predictions, and now and then the audit of what it takes."""
-    given = _predictions(rng)
-    return ending(lambda: gl.Predictions(**given))
+    arguments = _predictions(rng)
+    return ending(lambda: gl.Predictions(**arguments))
 
 
 def audit_predictions(rng: Random, world: World) -> Ending:
-    given = _predictions(rng)
-    more: dict[str, Any] = {"attacks": ["loss"], "baseline": rng.random() < 0.2}
+    arguments = _predictions(rng)
+    extra: dict[str, Any] = {"attacks": ["loss"], "baseline": rng.random() < 0.2}
     if rng.random() < 0.3:
-        more[rng.choice(["shadow", "attacks", "prior", "about", "ignore", "baseline"])] = odd.odd(rng)
-    return ending(lambda: gl.audit_predictions(gl.Predictions(**given), **more))
+        extra[rng.choice(["shadow", "attacks", "prior", "about", "ignore", "baseline"])] = odd.odd(rng)
+    return ending(lambda: gl.audit_predictions(gl.Predictions(**arguments), **extra))
 
 
 AUDIT = (
@@ -135,8 +135,13 @@ AUDIT = (
 def audit(rng: Random, world: World) -> Ending:
     """gl.audit of a function that costs nothing, with 0 to 2 references; sides as arrays or tables."""
     target = gl.function_target(answers, classes=[0, 1], train=train, recipe="none")
-    given: dict[str, Any] = {"model": target, "references": rng.choice([0, 0, 0, 1, 2]), "attacks": ["loss"], "jobs": 1}
-    given |= {"baseline": rng.random() < 0.1, "progress": False}
+    arguments: dict[str, Any] = {
+        "model": target,
+        "references": rng.choice([0, 0, 0, 1, 2]),
+        "attacks": ["loss"],
+        "jobs": 1,
+    }
+    arguments |= {"baseline": rng.random() < 0.1, "progress": False}
     if rng.random() < 0.5:
         sides = {name: list(records(seed)) for seed, name in enumerate(("members", "nonmembers", "population"))}
         if rng.random() < 0.7:
@@ -144,25 +149,25 @@ def audit(rng: Random, world: World) -> Ending:
         side = sides[rng.choice(list(sides))]
         which = rng.randrange(2)
         side[which] = odd.array(rng, side[which])
-        given |= {name: tuple(pair) for name, pair in sides.items()}
+        arguments |= {name: tuple(pair) for name, pair in sides.items()}
     else:
         tables = {name: table(seed).drop(columns="town") for seed, name in enumerate(("members", "nonmembers"))}
         name = rng.choice(list(tables))
-        given |= {**tables, name: _wrong_table(rng, tables[name]), "label": "y", "id": "who"}
+        arguments |= {**tables, name: _wrong_table(rng, tables[name]), "label": "y", "id": "who"}
         if rng.random() < 0.3:
-            given["group"] = rng.choice(["a", ["a", "b"], "nothing", None, [None], 5])
+            arguments["group"] = rng.choice(["a", ["a", "b"], "nothing", None, [None], 5])
     if rng.random() < 0.4:
-        given[rng.choice(AUDIT)] = odd.odd(rng)
-    return ending(lambda: gl.audit(**given))
+        arguments[rng.choice(AUDIT)] = odd.odd(rng)
+    return ending(lambda: gl.audit(**arguments))
 
 
 def _wrong_table(rng: Random, right: pd.DataFrame) -> Any:
     column = rng.choice(list(right.columns))
     with_column = [
-        lambda: right.assign(**{column: right[column].astype(object).where(right.index != 7, odd._one(rng))}),
+        lambda: right.assign(**{column: right[column].astype(object).where(right.index != 7, odd._cell_value(rng))}),
         lambda: right.drop(columns=column),
         lambda: right.rename(columns={column: rng.choice(list(right.columns))}),
-        lambda: right.rename(columns={column: odd._one(rng)}),
+        lambda: right.rename(columns={column: odd._cell_value(rng)}),
         lambda: right.assign(**{column: odd._extended(rng, right[column].to_numpy())}),
         lambda: right.set_index(column),
         lambda: right.set_index([column, "who"]) if column != "who" else right,
@@ -203,11 +208,11 @@ def values(rng: Random, world: World) -> Ending:
         return ending(lambda: knn.waka_influence(lists, wrong))
     elif name in ("self_waka", "waka", "knn_banzhaf", *WITH_LOSS, "knn_loss_distributions", "neighbour_lists"):
         others = (*others, "p")
-    arrays = tuple(one for one in right if one in ("x", "y", "x_test", "y_test", "target_loss", "values"))
-    given = _some_wrong(rng, right, arrays, others)
-    if callable(given.get("value")):
-        given["value"] = knn.self_shapley  # what a function of the user's own raises is theirs
-    return ending(lambda: getattr(knn, name)(**given))
+    arrays = tuple(result for result in right if result in ("x", "y", "x_test", "y_test", "target_loss", "values"))
+    arguments = _some_wrong(rng, right, arrays, others)
+    if callable(arguments.get("value")):
+        arguments["value"] = knn.self_shapley  # what a function of the user's own raises is theirs
+    return ending(lambda: getattr(knn, name)(**arguments))
 
 
 def files(rng: Random, world: World) -> Ending:
@@ -225,13 +230,13 @@ def files(rng: Random, world: World) -> Ending:
         return command_ending(["gate", str(world.folder / "second"), "--policy", str(path)])
     members = path if name.startswith("members") else world.folder / "members.csv"
     model = path if name.startswith("model") else world.folder / "model.skops"
-    given = ["--model", str(model), "--members", str(members), "--label", "y"]
+    arguments = ["--model", str(model), "--members", str(members), "--label", "y"]
     if rng.random() < 0.4:
-        return command_ending(["trees", *given, "--id", "who"])
+        return command_ending(["trees", *arguments, "--id", "who"])
     if name.startswith("members") and rng.random() < 0.4:
         chosen = ["--label", "y", "--id", "who", "--k", "2", "--out", str(world.place("values.csv"))]
         return command_ending(["knn", "values", str(path), *chosen])
-    more = [
+    extra = [
         "--nonmembers",
         str(world.folder / "others.csv"),
         "--out",
@@ -241,7 +246,7 @@ def files(rng: Random, world: World) -> Ending:
         "--attack",
         "loss",
     ]
-    return command_ending(["audit", *given, *more, "--no-baseline", "--quiet"])
+    return command_ending(["audit", *arguments, *extra, "--no-baseline", "--quiet"])
 
 
 def _asserted(folder: Path) -> None:
@@ -256,7 +261,7 @@ def folders(rng: Random, world: World) -> Ending:
     shutil.rmtree(folder, ignore_errors=True)
     shutil.copytree(world.audit, folder)
     every = sorted(path for path in folder.rglob("*") if path.is_file() and path.suffix != ".html")
-    path = rng.choice([one for one in every if one.suffix == ".json"] if rng.random() < 0.6 else every)
+    path = rng.choice([result for result in every if result.suffix == ".json"] if rng.random() < 0.6 else every)
     if path.suffix == ".json" and rng.random() < 0.8:
         path.write_bytes(odd.document(rng, path.read_bytes()))
     elif rng.random() < 0.1:

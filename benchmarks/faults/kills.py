@@ -151,9 +151,9 @@ def main() -> None:
     options = parser.parse_args()
     began, rng, unequal = time.perf_counter(), random.Random(0), list[str]()
     with tempfile.TemporaryDirectory() as root:
-        whole, folder = Path(root) / "whole", Path(root) / "killed"
-        calls, at_calls, at_random = counted(whole), 0, 0
-        expected = contents(whole)
+        all_values, folder = Path(root) / "whole", Path(root) / "killed"
+        calls, at_calls, at_random = counted(all_values), 0, 0
+        expected = contents(all_values)
 
         def compare(name: str) -> None:
             if resumed(folder) != expected:
@@ -169,7 +169,7 @@ def main() -> None:
             for _ in range(rng.randint(1, 3)):
                 at_random += killed_after(folder, rng.uniform(0, takes))
             compare(f"random {trial}")
-    found = {
+    results = {
         "command": f"python -m benchmarks.faults.kills --every {options.every} --random {options.random}",
         "calls of an audit (before and after each fsync and rename)": calls,
         "kills at calls": at_calls,
@@ -179,9 +179,9 @@ def main() -> None:
         "files compared": len(expected),
         "seconds": round(time.perf_counter() - began),
     }
-    print(json.dumps(found, indent=1))
+    print(json.dumps(results, indent=1))
     if options.write:
-        RESULTS.write_text(json.dumps(found, indent=1) + "\n")
+        RESULTS.write_text(json.dumps(results, indent=1) + "\n")
 
 
 if __name__ == "__main__":

@@ -118,18 +118,18 @@ def _with_cell(rng: Random, values):
     if isinstance(values, (pd.DataFrame, pd.Series)):
         changed = values.astype(object)
         if changed.size:
-            place = (rng.randrange(len(changed)), *(rng.randrange(n) for n in changed.shape[1:]))
-            changed.iat[place if len(place) > 1 else place[0]] = _one(rng)
+            folder = (rng.randrange(len(changed)), *(rng.randrange(n) for n in changed.shape[1:]))
+            changed.iat[folder if len(folder) > 1 else folder[0]] = _cell_value(rng)
         return changed
     changed = np.asarray(values).astype(object)
     if changed.size:
-        changed.flat[rng.randrange(changed.size)] = _one(rng)
+        changed.flat[rng.randrange(changed.size)] = _cell_value(rng)
     return changed
 
 
-def _one(rng: Random) -> Any:
-    found = cell(rng)
-    return str(found) if isinstance(found, list) else found
+def _cell_value(rng: Random) -> Any:
+    results = cell(rng)
+    return str(results) if isinstance(results, list) else results
 
 
 def _same_type_cell(rng: Random, values):
@@ -223,16 +223,16 @@ def content(rng: Random, original: bytes) -> bytes:
     for _ in range(rng.choice([1, 1, 2, 8])):
         if not changed:
             break
-        place, length = rng.randrange(len(changed)), rng.choice([1, 1, 4, 64])
+        start, length = rng.randrange(len(changed)), rng.choice([1, 1, 4, 64])
         way = rng.randrange(4)
         if way == 0:
-            changed[place] = rng.randrange(256)
+            changed[start] = rng.randrange(256)
         elif way == 1:
-            del changed[place : place + length]
+            del changed[start : start + length]
         elif way == 2:
-            changed[place:place] = changed[place : place + length]
+            changed[start:start] = changed[start : start + length]
         else:
-            changed[place:place] = rng.choice(
+            changed[start:start] = rng.choice(
                 [b"\x00", b",", b'"', b"\n", b"nan", b"1e999", b"\xff\xfe", b"-", b"{}", b"@"]
             )
     return bytes(changed[: rng.randrange(len(changed) + 1)]) if rng.random() < 0.15 else bytes(changed)
@@ -243,8 +243,8 @@ JSON = (None, True, 0, -1, 1, 10**20, 0.5, -1e300, "", "text", "\x1b[2J", [], {}
 
 def document(rng: Random, original: bytes) -> bytes:
     """A JSON file with one value of another type, a key that is gone, or one that is new."""
-    found = json.loads(original)
-    at: Any = found
+    results = json.loads(original)
+    at: Any = results
     while True:
         keys = list(at) if isinstance(at, dict) else list(range(len(at)))
         if not keys:
@@ -258,4 +258,4 @@ def document(rng: Random, original: bytes) -> bytes:
         else:
             at[key] = rng.choice(JSON)
         break
-    return json.dumps(found).encode()
+    return json.dumps(results).encode()

@@ -121,40 +121,40 @@ def raw_variance_lira(signals):
 
 def total_variance_lira(signals):
     """One variance per record over IN and OUT together: the more a record leaks, the larger."""
-    x, spread = signals.target("margin"), signals.reference("margin").std(axis=0) + 1e-3
-    return norm.logpdf(x, signals.inside("margin").mean, spread) - norm.logpdf(
-        x, signals.outside("margin").mean, spread
+    x, deviation = signals.target("margin"), signals.reference("margin").std(axis=0) + 1e-3
+    return norm.logpdf(x, signals.inside("margin").mean, deviation) - norm.logpdf(
+        x, signals.outside("margin").mean, deviation
     )
 
 
 def total_variance_offline_lira(signals):
-    spread = signals.reference("margin").std(axis=0) + 1e-3
-    return (signals.target("margin") - signals.outside("margin").mean) / spread
+    deviation = signals.reference("margin").std(axis=0) + 1e-3
+    return (signals.target("margin") - signals.outside("margin").mean) / deviation
 
 
 def total_variance_of_all_lira(signals):
     """One variance for everything, over all references and records: the score follows the sign of a noisy difference."""
-    x, spread = signals.target("margin"), signals.reference("margin").std()
-    return norm.logpdf(x, signals.inside("margin").mean, spread) - norm.logpdf(
-        x, signals.outside("margin").mean, spread
+    x, deviation = signals.target("margin"), signals.reference("margin").std()
+    return norm.logpdf(x, signals.inside("margin").mean, deviation) - norm.logpdf(
+        x, signals.outside("margin").mean, deviation
     )
 
 
 def total_variance_pooled_lira(signals):
     """The mean over records of each record's variance over IN and OUT together."""
-    x, spread = signals.target("margin"), np.sqrt(signals.reference("margin").var(axis=0, ddof=1).mean())
-    return norm.logpdf(x, signals.inside("margin").mean, spread) - norm.logpdf(
-        x, signals.outside("margin").mean, spread
+    x, deviation = signals.target("margin"), np.sqrt(signals.reference("margin").var(axis=0, ddof=1).mean())
+    return norm.logpdf(x, signals.inside("margin").mean, deviation) - norm.logpdf(
+        x, signals.outside("margin").mean, deviation
     )
 
 
 def shrunk_total_variance_lira(signals):
     """Each record's variance over IN and OUT together, drawn to the mean over records."""
     variance = signals.reference("margin").var(axis=0, ddof=1)
-    spread = np.sqrt((variance + variance.mean()) / 2)
+    deviation = np.sqrt((variance + variance.mean()) / 2)
     x = signals.target("margin")
-    return norm.logpdf(x, signals.inside("margin").mean, spread) - norm.logpdf(
-        x, signals.outside("margin").mean, spread
+    return norm.logpdf(x, signals.inside("margin").mean, deviation) - norm.logpdf(
+        x, signals.outside("margin").mean, deviation
     )
 
 

@@ -36,7 +36,7 @@ from guestlist._report.sections.answer import verdict_text
 from guestlist.datasets import load
 from guestlist.metrics import Estimate, auc, auc_gain_within_folds
 
-FOUND = Path(__file__).with_suffix(".json")
+RESULTS = Path(__file__).with_suffix(".json")
 VISITS = 10
 
 
@@ -109,23 +109,23 @@ ONE_SOURCE: dict[str, tuple[Callable[[np.random.Generator], Sides], int]] = {
 
 
 def judged(sides: Sides, rng: np.random.Generator) -> Baseline:
-    found = evaluate_baseline(sides.x, sides.y, sides.member, sides.persons, rng=rng)
-    assert found is not None
-    return found
+    results = evaluate_baseline(sides.x, sides.y, sides.member, sides.persons, rng=rng)
+    assert results is not None
+    return results
 
 
 def one_source(name: str, repeats: int | None = None) -> dict:
     """How often the baseline is flagged where there is nothing to see."""
     draw, usual = ONE_SOURCE[name]
     rngs = [np.random.default_rng([9, k]) for k in range(repeats or usual)]
-    found = [judged(draw(rng), rng) for rng in rngs]
-    flagged = float(np.mean([one.significant for one in found]))
+    results = [judged(draw(rng), rng) for rng in rngs]
+    flagged = float(np.mean([result.significant for result in results]))
     return {
-        "repeats": len(found),
+        "repeats": len(results),
         "flagged": round(flagged, 4),
-        "at_most": round(0.05 + 2 * float(np.sqrt(0.05 * 0.95 / len(found))), 4),
-        "auc": round(float(np.mean([one.auc for one in found])), 4),
-        "smallest_seen": round(float(np.mean([one.detectable_auc for one in found])), 4),
+        "at_most": round(0.05 + 2 * float(np.sqrt(0.05 * 0.95 / len(results))), 4),
+        "auc": round(float(np.mean([result.auc for result in results])), 4),
+        "smallest_seen": round(float(np.mean([result.detectable_auc for result in results])), 4),
     }
 
 
@@ -151,12 +151,12 @@ def two_kinds(name: str, repeats: int = AUDITS, each: int = 200) -> dict:
     of_kind, left_out = KINDS[name]
     x, y = adult()
     kind, x = of_kind(x).to_numpy(), x.drop(columns=list(left_out))
-    yes, without, likely, found, weighted = [], [], [], [], []
+    yes, without, likely, outcomes, weighted = [], [], [], [], []
     for k in range(repeats):
         rng = np.random.default_rng([19, k])
         rows = rng.permutation(len(y))
-        train, rest = rows[:2000], rows[2000:]
-        sides = [rest[kind[rest] == side][:each] for side in (True, False)]
+        train, others = rows[:2000], rows[2000:]
+        sides = [others[kind[others] == side][:each] for side in (True, False)]
         results = gl.audit(
             model_of(x.iloc[train], y[train]),
             *((x.iloc[side].reset_index(drop=True), y[side]) for side in sides),
@@ -170,7 +170,7 @@ def two_kinds(name: str, repeats: int = AUDITS, each: int = 200) -> dict:
         yes.append(verdict_text(results).startswith("Yes"))
         likely.append(verdict_text(results).startswith("Likely"))
         without.append(verdict_text(replace(results, baseline=None)).startswith("Yes"))
-        found.append(results.baseline)
+        outcomes.append(results.baseline)
         weighted.append(results.adjusted)
     return {
         "audits": repeats,
@@ -178,11 +178,11 @@ def two_kinds(name: str, repeats: int = AUDITS, each: int = 200) -> dict:
         "says_yes": float(np.mean(yes)),
         "says_likely": round(float(np.mean(likely)), 4),
         "would_say_yes_without_it": round(float(np.mean(without)), 4),
-        "flagged": round(float(np.mean([one.significant for one in found])), 4),
-        "auc": round(float(np.mean([one.auc for one in found])), 4),
-        "smallest_seen": round(float(np.mean([one.detectable_auc for one in found])), 4),
-        "weighting_refused": _share(one.refused != "" for one in weighted),
-        "weighted_auc_above_half": _share(one.auc is not None and one.auc.low > 0.5 for one in weighted),
+        "flagged": round(float(np.mean([result.significant for result in outcomes])), 4),
+        "auc": round(float(np.mean([result.auc for result in outcomes])), 4),
+        "smallest_seen": round(float(np.mean([result.detectable_auc for result in outcomes])), 4),
+        "weighting_refused": _share(result.refused != "" for result in weighted),
+        "weighted_auc_above_half": _share(result.auc is not None and result.auc.low > 0.5 for result in weighted),
     }
 
 
@@ -203,11 +203,11 @@ def correlated(each: int, columns: int, rng: np.random.Generator) -> Sides:
 
 def correlated_flagged(columns: int, repeats: int = 100, each: int = 400) -> dict:
     """Measure how often the difference is flagged, next to the AUC of scikit-learn's logistic regression on all terms."""
-    found, other = [], []
+    results, other = [], []
     for k in range(repeats):
         rng = np.random.default_rng([79, columns, k])
         sides = correlated(each, columns, rng)
-        found.append(judged(sides, rng))
+        results.append(judged(sides, rng))
         if k < 20:
             terms = PolynomialFeatures(2, include_bias=False).fit_transform(sides.x)
             splits = StratifiedKFold(FOLDS, shuffle=True, random_state=k)
@@ -218,9 +218,9 @@ def correlated_flagged(columns: int, repeats: int = 100, each: int = 400) -> dic
         "repeats": repeats,
         "records": each,
         "columns": columns,
-        "second_order_flagged": _share(one.significant for one in found),
-        "auc": round(float(np.mean([one.auc for one in found])), 4),
-        "smallest_seen": round(float(np.mean([one.detectable_auc for one in found])), 4),
+        "second_order_flagged": _share(result.significant for result in results),
+        "auc": round(float(np.mean([result.auc for result in results])), 4),
+        "smallest_seen": round(float(np.mean([result.detectable_auc for result in results])), 4),
         "logistic_auc": round(float(np.mean(other)), 4),
     }
 
@@ -234,7 +234,7 @@ def correlated_audits(columns: int, repeats: int = AUDITS, each: int = 400) -> d
     def label(x: np.ndarray, rng: np.random.Generator) -> np.ndarray:
         return (2 * (x[:, 0] + x[:, 1]) + rng.logistic(size=len(x)) > 0).astype(int)
 
-    found, yes, likely, without = [], [], [], []
+    outcomes, yes, likely, without = [], [], [], []
     for k in range(repeats):
         rng = np.random.default_rng([89, columns, k])
         train = rng.normal(size=(1000, columns))
@@ -244,7 +244,7 @@ def correlated_audits(columns: int, repeats: int = AUDITS, each: int = 400) -> d
         parts = (sides.x[inside], y[inside]), (sides.x[~inside], y[~inside])
         results = gl.audit(model, *parts, references=0, seed=k, jobs=1, ignore=("GL119",))
         assert results.baseline is not None
-        found.append(results)
+        outcomes.append(results)
         yes.append(verdict_text(results).startswith("Yes"))
         likely.append(verdict_text(results).startswith("Likely"))
         without.append(verdict_text(replace(results, baseline=None)).startswith("Yes"))
@@ -254,11 +254,13 @@ def correlated_audits(columns: int, repeats: int = AUDITS, each: int = 400) -> d
         "says_yes": _share(yes),
         "says_likely": _share(likely),
         "would_say_yes_without_it": _share(without),
-        "flagged": _share(one.baseline.significant for one in found),
-        "auc": round(float(np.mean([one.baseline.auc for one in found])), 4),
-        "smallest_seen": round(float(np.mean([one.baseline.detectable_auc for one in found])), 4),
-        "weighting_refused": _share(one.adjusted.refused != "" for one in found),
-        "weighted_auc_above_half": _share(one.adjusted.auc is not None and one.adjusted.auc.low > 0.5 for one in found),
+        "flagged": _share(result.baseline.significant for result in outcomes),
+        "auc": round(float(np.mean([result.baseline.auc for result in outcomes])), 4),
+        "smallest_seen": round(float(np.mean([result.baseline.detectable_auc for result in outcomes])), 4),
+        "weighting_refused": _share(result.adjusted.refused != "" for result in outcomes),
+        "weighted_auc_above_half": _share(
+            result.adjusted.auc is not None and result.adjusted.auc.low > 0.5 for result in outcomes
+        ),
     }
 
 
@@ -280,16 +282,16 @@ def smallest_seen(each: int = 100, repeats: int = 50, shifts: tuple[float, ...] 
     rows = []
     for shift in shifts:
         rngs = [np.random.default_rng([29, k]) for k in range(repeats)]
-        found = [judged(shifted(each, shift, rng), rng) for rng in rngs]
+        results = [judged(shifted(each, shift, rng), rng) for rng in rngs]
         means = [
-            float(np.mean(v)) for v in zip(*((f.auc, f.significant, f.detectable_auc) for f in found), strict=True)
+            float(np.mean(v)) for v in zip(*((f.auc, f.significant, f.detectable_auc) for f in results), strict=True)
         ]
         rows.append(dict(zip(("auc", "flagged", "smallest_seen"), (round(v, 4) for v in means), strict=True)))
     called = float(np.mean([row["smallest_seen"] for row in rows]))
     assert rows[0]["auc"] < called < rows[-1]["auc"], "read off between shifts, never beyond them"
     power = np.interp(called, [row["auc"] for row in rows], [row["flagged"] for row in rows])
-    shown = [{"shift": shift, **row} for shift, row in zip(shifts, rows, strict=True)]
-    return {"repeats": repeats, "members": each, "flagged_there": round(float(power), 4), "shifts": shown}
+    displayed = [{"shift": shift, **row} for shift, row in zip(shifts, rows, strict=True)]
+    return {"repeats": repeats, "members": each, "flagged_there": round(float(power), 4), "shifts": displayed}
 
 
 # -- what weighted non-members give back --------------------------------------------------------------------------------
@@ -328,12 +330,12 @@ def weighed(each: int, shift: float, seed: list[int], leak: float = LEAK) -> Wei
 
 
 def _weighed(sides: Sides, scores: np.ndarray, true_weights: np.ndarray, rng: np.random.Generator) -> Weighed:
-    found = cross_fit_baseline(sides.x, sides.y, sides.member, rng=rng)
-    assert found is not None
-    baseline, cross_fitted = found
-    spread = baseline.permutation_std
+    results = cross_fit_baseline(sides.x, sides.y, sides.member, rng=rng)
+    assert results is not None
+    baseline, cross_fitted = results
+    deviation = baseline.permutation_std
     gain = auc_gain_within_folds(
-        scores, cross_fitted.score, sides.member, cross_fitted.fold, baseline_sd=spread, at_least=0.5
+        scores, cross_fitted.score, sides.member, cross_fitted.fold, baseline_sd=deviation, at_least=0.5
     )
     oracle = auc(scores, sides.member, weights=true_weights)
     weighted = adjusted("attack", scores, sides.member, cross_fitted.propensity, cross_fitted.across_folds)
@@ -346,8 +348,8 @@ def correlated_weighed(each: int, columns: int, seed: list[int], leak: float = L
     sides = correlated(each, columns, rng)
     a, b, rho = sides.x[:, 0], sides.x[:, 1], CORRELATION
     scores = leak * sides.member + a * b + rng.normal(size=2 * each)
-    left = 1 - rho**2
-    ratio = np.exp(-((a - rho * b) ** 2 / left - a**2) / 2) / np.sqrt(left)  # of both densities
+    remaining = 1 - rho**2
+    ratio = np.exp(-((a - rho * b) ** 2 / remaining - a**2) / 2) / np.sqrt(remaining)  # of both densities
     return _weighed(sides, scores, ratio, rng)
 
 
@@ -364,12 +366,12 @@ def correlated_truth() -> float:
 def correlated_weighting(columns: int, repeats: int, each: int = 400) -> dict:
     """Compare weighted AUCs with the truth, and with those of the true weights; with a leak and without."""
     truth = correlated_truth()
-    found = [correlated_weighed(each, columns, [109, columns, k]) for k in range(repeats)]
+    results = [correlated_weighed(each, columns, [109, columns, k]) for k in range(repeats)]
     none = [correlated_weighed(each, columns, [119, columns, k], leak=0.0) for k in range(repeats)]
-    given = [one.adjusted.auc for one in found if one.adjusted.auc is not None]
-    off = np.array([one.value - truth for one in given])
-    off_without = np.array([one.adjusted.auc.value - 0.5 for one in none if one.adjusted.auc is not None])
-    oracle = [one.oracle.value - truth for one in found]
+    arguments = [result.adjusted.auc for result in results if result.adjusted.auc is not None]
+    off = np.array([result.value - truth for result in arguments])
+    off_without = np.array([result.adjusted.auc.value - 0.5 for result in none if result.adjusted.auc is not None])
+    oracle = [result.oracle.value - truth for result in results]
     return {
         "worlds": repeats,
         "records": each,
@@ -379,41 +381,43 @@ def correlated_weighting(columns: int, repeats: int, each: int = 400) -> dict:
         "absolute": round(float(np.abs(off).mean()), 4),
         "oracle_off": round(float(np.mean(oracle)), 4),
         "oracle_absolute": round(float(np.abs(oracle).mean()), 4),
-        "auc_held": _share(one.low <= truth <= one.high for one in given),
-        "oracle_held": _share(one.oracle.low <= truth <= one.oracle.high for one in found),
-        "refused": _share(one.adjusted.auc is None for one in found),
+        "auc_held": _share(result.low <= truth <= result.high for result in arguments),
+        "oracle_held": _share(result.oracle.low <= truth <= result.oracle.high for result in results),
+        "refused": _share(result.adjusted.auc is None for result in results),
         "off_without_leak": round(float(off_without.mean()), 4),
-        "says_likely_without_leak": _share(one.baseline.significant and adds(one) for one in none),
+        "says_likely_without_leak": _share(result.baseline.significant and adds(result) for result in none),
     }
 
 
 def weighting(each: int, shift: float, repeats: int) -> dict:
     """Weighted figures against the truth; and how often the interval of attack minus baseline holds the mean over worlds."""
-    found = [weighed(each, shift, [39, each, round(10 * shift), k]) for k in range(repeats)]
-    given = [one.adjusted for one in found if one.adjusted.auc is not None]
-    off = np.array([one.auc.value - TRUE_AUC for one in given if one.auc is not None])
-    oracle = np.array([one.oracle.value - TRUE_AUC for one in found])
-    gains = [one.gain for one in found]
+    results = [weighed(each, shift, [39, each, round(10 * shift), k]) for k in range(repeats)]
+    arguments = [result.adjusted for result in results if result.adjusted.auc is not None]
+    off = np.array([result.auc.value - TRUE_AUC for result in arguments if result.auc is not None])
+    oracle = np.array([result.oracle.value - TRUE_AUC for result in results])
+    gains = [result.gain for result in results]
     mean_gain = float(np.mean([gain.value for gain in gains]))
     return {
         "worlds": repeats,
         "records": each,
         "shift": shift,
         "true_auc": round(TRUE_AUC, 4),
-        "refused": _share(one.adjusted.auc is None for one in found),
-        "effective_share": round(float(np.mean([one.adjusted.effective_share for one in found])), 4),
+        "refused": _share(result.adjusted.auc is None for result in results),
+        "effective_share": round(float(np.mean([result.adjusted.effective_share for result in results])), 4),
         "off": round(float(off.mean()), 4),
         "off_error": round(float(off.std(ddof=1) / np.sqrt(len(off))), 4),
         "spread": round(float(off.std(ddof=1)), 4),
         "absolute": round(float(np.abs(off).mean()), 4),
         "oracle_off": round(float(oracle.mean()), 4),
         "oracle_absolute": round(float(np.abs(oracle).mean()), 4),
-        "oracle_held": _share(one.oracle.low <= TRUE_AUC <= one.oracle.high for one in found),
-        "auc_held": _share(one.auc.low <= TRUE_AUC <= one.auc.high for one in given if one.auc is not None),
+        "oracle_held": _share(result.oracle.low <= TRUE_AUC <= result.oracle.high for result in results),
+        "auc_held": _share(
+            result.auc.low <= TRUE_AUC <= result.auc.high for result in arguments if result.auc is not None
+        ),
         "tpr_held": _share(
             rate.tpr.low <= true_tpr(rate.fpr) <= rate.tpr.high
-            for one in given
-            for rate in one.rates
+            for result in arguments
+            for rate in result.rates
             if not np.isnan(rate.tpr.value)
         ),
         "gain": round(mean_gain, 4),
@@ -423,7 +427,7 @@ def weighting(each: int, shift: float, repeats: int) -> dict:
 
 def beyond(each: int, shift: float, repeats: int) -> dict:
     """How often the interval of the attack's AUC minus max(0.5, baseline) holds that of the mean AUCs over simulations."""
-    gains, plain, own, spread = [], [], [], None
+    gains, plain, attack_only, deviation = [], [], [], None
     for k in range(repeats):
         rng = np.random.default_rng([91, each, int(10 * shift), k])
         sides, scores = attacked(each, shift, rng)
@@ -432,13 +436,13 @@ def beyond(each: int, shift: float, repeats: int) -> dict:
         read = design(columns, sides.y, {}, fold, values=False, rng=rng)
         terms = second_order(read.combined.values, read.combined.source, unit, rng)
         parts = folds(read.linear, fold, terms)
-        if spread is None:
-            spread = float(within_folds(parts, permuted_membership(unit, sides.member, 200, rng)).std(ddof=1))
+        if deviation is None:
+            deviation = float(within_folds(parts, permuted_membership(unit, sides.member, 200, rng)).std(ddof=1))
         (fitted,) = cross_fitted(parts, np.where(sides.member, 1.0, -1.0)[None])
-        gains.append(auc_gain_within_folds(scores, fitted, sides.member, fold, baseline_sd=spread, at_least=0.5))
+        gains.append(auc_gain_within_folds(scores, fitted, sides.member, fold, baseline_sd=deviation, at_least=0.5))
         plain.append(auc_gain_within_folds(scores, fitted, sides.member, fold).value)
-        own.append(auc_gain_within_folds(scores, np.zeros(2 * each), sides.member, fold).value)
-    mean = float(min(np.mean(plain), np.mean(own)))
+        attack_only.append(auc_gain_within_folds(scores, np.zeros(2 * each), sides.member, fold).value)
+    mean = float(min(np.mean(plain), np.mean(attack_only)))
     return {
         "worlds": repeats,
         "records": each,
@@ -450,33 +454,35 @@ def beyond(each: int, shift: float, repeats: int) -> dict:
 
 def strong(shift: float, each: int = 200, repeats: int = 20) -> dict:
     """How often the headline is withheld, and weighting refused, where the two are far apart."""
-    found = [weighed(each, shift, [49, round(10 * shift), k]) for k in range(repeats)]
+    results = [weighed(each, shift, [49, round(10 * shift), k]) for k in range(repeats)]
     return {
         "worlds": repeats,
         "records": each,
         "shift": shift,
-        "withheld": _share(one.baseline.significant and not adds(one) for one in found),
-        "weighting_refused": _share(one.adjusted.refused != "" for one in found),
-        "effective_share": round(float(np.mean([one.adjusted.effective_share for one in found])), 4),
+        "withheld": _share(result.baseline.significant and not adds(result) for result in results),
+        "weighting_refused": _share(result.adjusted.refused != "" for result in results),
+        "effective_share": round(float(np.mean([result.adjusted.effective_share for result in results])), 4),
     }
 
 
-def adds(found: Weighed) -> bool:
+def adds(results: Weighed) -> bool:
     """Whether the answer would begin with "Likely"."""
-    return found.adjusted.auc is not None and min(found.gain.low, found.adjusted.auc.low - 0.5) > 0
+    return results.adjusted.auc is not None and min(results.gain.low, results.adjusted.auc.low - 0.5) > 0
 
 
 def no_leak(shift: float, each: int, repeats: int) -> dict:
     """How often a model that gives nothing away is said to add to what is known without it."""
-    found = [weighed(each, shift, [59, each, round(10 * shift), k], leak=0.0) for k in range(repeats)]
+    results = [weighed(each, shift, [59, each, round(10 * shift), k], leak=0.0) for k in range(repeats)]
     return {
         "worlds": repeats,
         "records": each,
         "shift": shift,
-        "flagged": _share(one.baseline.significant for one in found),
-        "says_likely": _share(one.baseline.significant and adds(one) for one in found),
-        "weighted_auc_above_half": _share(one.adjusted.auc is not None and one.adjusted.auc.low > 0.5 for one in found),
-        "gain_above_0": _share(one.gain.low > 0 for one in found),
+        "flagged": _share(result.baseline.significant for result in results),
+        "says_likely": _share(result.baseline.significant and adds(result) for result in results),
+        "weighted_auc_above_half": _share(
+            result.adjusted.auc is not None and result.adjusted.auc.low > 0.5 for result in results
+        ),
+        "gain_above_0": _share(result.gain.low > 0 for result in results),
     }
 
 
@@ -519,15 +525,15 @@ WORLDS: dict[str, Callable[[], dict]] = {
 
 
 def main(names: list[str]) -> None:
-    found = json.loads(FOUND.read_text("utf-8"))["worlds"] if FOUND.exists() else {}
+    results = json.loads(RESULTS.read_text("utf-8"))["worlds"] if RESULTS.exists() else {}
     for name in names or WORLDS:
-        found[name] = WORLDS[name]()
-        print(f"{name:44} {found[name]}", flush=True)
+        results[name] = WORLDS[name]()
+        print(f"{name:44} {results[name]}", flush=True)
         content = {
             "command": "python -m benchmarks.honesty.blind",
-            "worlds": {name: found[name] for name in WORLDS if name in found},
+            "worlds": {name: results[name] for name in WORLDS if name in results},
         }
-        FOUND.write_text(json.dumps(content, indent=1) + "\n", "utf-8")
+        RESULTS.write_text(json.dumps(content, indent=1) + "\n", "utf-8")
 
 
 if __name__ == "__main__":

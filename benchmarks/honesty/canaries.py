@@ -54,7 +54,7 @@ def row(name: str, game, told: str, noise: float, runs: int, data: gl.Data) -> R
     recipe = gl.defences.DpSgd(
         noise, rate=BATCH / len(data), epochs=EPOCHS, learning_rate=LEARNING_RATE, optimizer="adam"
     )
-    found = [
+    results = [
         gl.play(
             game,
             recipe,
@@ -69,11 +69,11 @@ def row(name: str, game, told: str, noise: float, runs: int, data: gl.Data) -> R
         )
         for seed in range(runs)
     ]
-    judged = [one.epsilon for one in found if one.epsilon is not None]
-    bounds = np.array([one.bound.epsilon for one in judged if one.bound is not None])
+    judged = [result.epsilon for result in results if result.epsilon is not None]
+    bounds = np.array([result.bound.epsilon for result in judged if result.bound is not None])
     assert len(bounds) == runs
-    contradicted = float(np.mean([one.contradicted for one in judged]))
-    auc = float(np.mean([one.attack("loss").auc.value for one in found]))
+    contradicted = float(np.mean([result.contradicted for result in judged]))
+    auc = float(np.mean([result.attack("loss").auc.value for result in results]))
     return Row(name, told, runs, contradicted, float(bounds.mean()), float(bounds.max()), auc)
 
 
@@ -84,23 +84,23 @@ def main() -> None:
     parser.add_argument("--runs", type=int, default=10)
     parser.add_argument("--kept", type=int, default=40, help="runs with the noise that the claim needs")
     options = parser.parse_args()
-    data, found = pool(options.records), []
+    data, results = pool(options.records), []
     steps = gl.defences.DpSgd(0.0, rate=BATCH / len(data), epochs=EPOCHS).steps
     enough = gl.privacy.noise_for(EPSILON, rate=BATCH / len(data), steps=steps, delta=DELTA)
     made = games(options.canaries)
     plans = [(name, game, "off", 0.0, options.runs) for name, game in made.items()]
     plans.append(("wrong label, chosen", next(iter(made.values())), "as promised", enough, options.kept))
-    for name, game, told, noise, runs in plans:
-        one = vars(row(name, game, told, noise, runs, data))
-        found.append({key: round(value, 4) if isinstance(value, float) else value for key, value in one.items()})
-        print(*found[-1].values(), sep="  ", flush=True)
+    for name, game, printed, noise, runs in plans:
+        result = vars(row(name, game, printed, noise, runs, data))
+        results.append({key: round(value, 4) if isinstance(value, float) else value for key, value in result.items()})
+        print(*results[-1].values(), sep="  ", flush=True)
         content = {
             "command": f"python -m benchmarks.honesty.canaries --records {options.records} --canaries {options.canaries} "
             f"--runs {options.runs} --kept {options.kept}",
             "records": options.records,
             "canaries": options.canaries,
             "claimed": {"epsilon": EPSILON, "delta": DELTA},
-            "rows": found,
+            "rows": results,
         }
         (HERE / "canaries.json").write_text(json.dumps(content, indent=1) + "\n")
 

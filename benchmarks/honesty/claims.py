@@ -39,7 +39,7 @@ from guestlist.metrics import Estimate, auc, pooled_auc
 from guestlist.selfcheck.simulations import gaussian_simulation
 
 HERE = Path(__file__).parent
-Figures = dict[str, float]
+Metrics = dict[str, float]
 
 
 # Not counted as false about a target that saw nobody of the pool. Its references trained on it, so the recipe may
@@ -51,21 +51,21 @@ TRUE_OF_STRANGERS = ("recipe", "broken promise")
 def claims(results: Results) -> tuple[str, ...]:
     """Every kind of claim that the report makes from these results."""
     assert results.headline is not None
-    own, place = results.attack(results.headline.name), results.headline.same_recipe
+    headline, recipe_models = results.attack(results.headline.name), results.headline.same_recipe
     second = None if results.file_holder is None else results.attack(results.file_holder.name)
-    others = [found for found in results.outcomes or () if found not in (own, second)]
+    others = [outcome for outcome in results.outcomes or () if outcome not in (headline, second)]
     exposed = [group for group in results.groups or () if group.exposed]
     top = max(exposed, key=lambda group: group.auc.low, default=None)
     gap = results.check("GL113")
     made = {
-        "yes": own.beats_guessing,
+        "yes": headline.beats_guessing,
         "yes, to the file holder": second is not None and second.beats_guessing,
-        "reversed": own.ranks_below,
-        "another attack": any(found.beats_guessing for found in others),
+        "reversed": headline.ranks_below,
+        "another attack": any(outcome.beats_guessing for outcome in others),
         "group": bool(exposed),
         "group, of the file holder": any(group.exposed for group in results.file_holder_groups or ()),
         "group beyond the rest": top is not None and top.more_exposed,
-        "recipe": place is not None and place.auc.low > 0.5,
+        "recipe": recipe_models is not None and recipe_models.auc.low > 0.5,
         "broken promise": any(
             level.exceeds_nominal for test in results.hypothesis_tests or () for level in test.levels
         ),
@@ -77,31 +77,31 @@ def claims(results: Results) -> tuple[str, ...]:
 # -- the recipe ---------------------------------------------------------------------------------------------------------
 
 
-def recipe(worlds: int, records: int = 100, models: int = 16, shift: float = 0.0, seed: int = 0) -> Figures:
+def recipe(worlds: int, records: int = 100, models: int = 16, shift: float = 0.0, seed: int = 0) -> Metrics:
     """Intervals of the recipe's AUC among this number of stand-in targets."""
     attacks = signal_attacks()
 
-    def one(number: int) -> Estimate:
+    def interval_of(number: int) -> Estimate:
         world = gaussian_simulation(shift, records=records, models=models, seed=[seed, number])
         return pooled_auc(choose(world, attacks).crossed, world.member)
 
-    return intervals([one(number) for number in range(worlds)])
+    return intervals([interval_of(number) for number in range(worlds)])
 
 
-def recipe_until(worlds: int, records: int = 100, width: float = 0.05, shift: float = 0.0, seed: int = 1) -> Figures:
+def recipe_until(worlds: int, records: int = 100, width: float = 0.05, shift: float = 0.0, seed: int = 1) -> Metrics:
     """The same where references are added until the interval is narrow enough."""
     attacks, until = signal_attacks(), UntilWidth(width, start=8, at_most=36)
 
-    def one(number: int) -> Estimate:
+    def interval_of(number: int) -> Estimate:
         world = gaussian_simulation(shift, records=records, models=until.at_most, seed=[seed, number])
 
         def run(count: int) -> Estimate:
             some = world.take(np.arange(count))
             return pooled_auc(choose(some, attacks).crossed, some.member)
 
-        return grow_references(run, lambda found: found.high - found.low, until)
+        return grow_references(run, lambda results: results.high - results.low, until)
 
-    return intervals([one(number) for number in range(worlds)])
+    return intervals([interval_of(number) for number in range(worlds)])
 
 
 def signal_attacks() -> dict[str, gl.attacks.Attack]:
@@ -109,12 +109,12 @@ def signal_attacks() -> dict[str, gl.attacks.Attack]:
     return {name: attack for name, attack in select_attacks(None, 32).items() if not attack.evidence}
 
 
-def intervals(found: list[Estimate]) -> Figures:
+def intervals(results: list[Estimate]) -> Metrics:
     """The mean, how often the interval holds it, and how often it lies above or below guessing."""
-    value, low, high = np.array(found).T
+    value, low, high = np.array(results).T
     mean = value.mean()
     return {
-        "worlds": len(found),
+        "worlds": len(results),
         "mean": mean,
         "covers": ((low <= mean) & (mean <= high)).mean(),
         "above guessing": (low > 0.5).mean(),
@@ -127,7 +127,7 @@ def intervals(found: list[Estimate]) -> Figures:
 
 def luck(
     worlds: int, references: int = 32, shift: float = 1.0, records: int = 300, beyond: float = 0.0, step: float = 0.0
-) -> Figures:
+) -> Metrics:
     """Share of models outside the prediction interval of models trained the same way.
 
     Args:
@@ -141,11 +141,17 @@ def luck(
             0, -(world.values["margin"] + beyond * world.member * (np.arange(references + 1) == 0)[:, None])
         )
         scores = np.round(scores / step) if step else scores
-        place = same_recipe(scores[1:], world.member[1:], scores[0], world.member[0])
-        own = auc(scores[0], world.member[0]).value
-        called["above"] += place.prediction_interval is not None and own > place.prediction_interval.high
-        called["below"] += place.prediction_interval is not None and own < place.prediction_interval.low
-        by_rank += min(place.share_larger, 1 - place.share_larger) * references + 1 < 0.025 * (references + 1)
+        recipe_models = same_recipe(scores[1:], world.member[1:], scores[0], world.member[0])
+        target_auc = auc(scores[0], world.member[0]).value
+        called["above"] += (
+            recipe_models.prediction_interval is not None and target_auc > recipe_models.prediction_interval.high
+        )
+        called["below"] += (
+            recipe_models.prediction_interval is not None and target_auc < recipe_models.prediction_interval.low
+        )
+        by_rank += min(recipe_models.share_larger, 1 - recipe_models.share_larger) * references + 1 < 0.025 * (
+            references + 1
+        )
     return {
         "worlds": worlds,
         **{name: called[name] / worlds for name in ("above", "below")},
@@ -153,7 +159,7 @@ def luck(
     }
 
 
-def luck_of_audits(audits: int, kind: str, references: int = 32) -> Figures:
+def luck_of_audits(audits: int, kind: str, references: int = 32) -> Metrics:
     """The same of models that were trained: each reference in turn is the one that is judged by the others."""
     judged = called = 0
     for audit in range(audits):
@@ -165,12 +171,14 @@ def luck_of_audits(audits: int, kind: str, references: int = 32) -> Figures:
             references=references, seed=audit, jobs=1, progress=False, baseline=False,
         )  # fmt: skip
         assert results.headline is not None
-        place = results.headline.same_recipe
-        assert place is not None
-        for at, own in enumerate(place.aucs):
-            others = replace(place, aucs=(*place.aucs[:at], *place.aucs[at + 1 :])).prediction_interval
+        recipe_models = results.headline.same_recipe
+        assert recipe_models is not None
+        for at, model_auc in enumerate(recipe_models.aucs):
+            others = replace(
+                recipe_models, aucs=(*recipe_models.aucs[:at], *recipe_models.aucs[at + 1 :])
+            ).prediction_interval
             judged += 1
-            called += others is not None and not others.low <= own <= others.high
+            called += others is not None and not others.low <= model_auc <= others.high
     return {"audits": audits, "judged": judged, "outside the prediction interval": called / judged}
 
 
@@ -179,40 +187,46 @@ def luck_of_audits(audits: int, kind: str, references: int = 32) -> Figures:
 
 def random_groups(
     audits: int, number: int = 50, records: int = 2000, shift: float = 0.0, exposed: float = 0.0, seed: int = 2
-) -> Figures:
+) -> Metrics:
     """Random groups under one attack without references.
 
     Args:
         shift: of all members' margins.
         exposed: shift that the first group's members have beside it.
     """
-    named_one = more = right = apart = 0
+    named_one = n_more_exposed = right = apart = 0
     for audit in range(audits):
         rng = np.random.default_rng([seed, audit])
-        of = rng.integers(number, size=records)
+        group_of = rng.integers(number, size=records)
         world = gaussian_simulation(shift, records=records, models=1, seed=[seed, audit, 1])
-        margin = world.values["margin"] + exposed * (of == 0) * world.member
-        case = case_of(Rotation({"loss": np.logaddexp(0, -margin)}, world.member, world.labels), ("loss",), of, audit)
+        margin = world.values["margin"] + exposed * (group_of == 0) * world.member
+        case = case_of(
+            Rotation({"loss": np.logaddexp(0, -margin)}, world.member, world.labels), ("loss",), group_of, audit
+        )
         every = groups.find(case)
         apart += any(group.auc.low > 0.5 for group in every)
-        found = [group for group in every if group.exposed]
-        if found:
-            top = max(found, key=lambda group: group.auc.low)
-            named_one, more, right = named_one + 1, more + top.more_exposed, right + (top.value == "0")
+        results = [group for group in every if group.exposed]
+        if results:
+            top = max(results, key=lambda group: group.auc.low)
+            named_one, n_more_exposed, right = (
+                named_one + 1,
+                n_more_exposed + top.more_exposed,
+                right + (top.value == "0"),
+            )
     return {
         "audits": audits,
         "an interval above guessing": apart / audits,
         "names a group": named_one / audits,
         "names the first": right / audits,
-        "more than the rest": more / audits,
+        "more than the rest": n_more_exposed / audits,
     }
 
 
-def case_of(world: Rotation, attacks: tuple[str, ...], of: np.ndarray, seed: int = 0) -> Case:
+def case_of(world: Rotation, attacks: tuple[str, ...], groups: np.ndarray, seed: int = 0) -> Case:
     """The first model of a world as the target."""
     labels = world.labels
     ids = np.array([f"r{i}" for i in range(len(labels))])
-    table = pd.DataFrame({"id": ids, "label": labels.astype(str), "class": labels, "group_random": of.astype(str)})
+    table = pd.DataFrame({"id": ids, "label": labels.astype(str), "class": labels, "group_random": groups.astype(str)})
     truth = Truth(world.member[0].copy(), np.ones(len(labels), dtype=bool))
     stand_ins = stand_in_targets(world) if len(world.member) > 2 else None
     setting = Setting("a model", 2, "logits", seed=seed)
@@ -224,28 +238,28 @@ def case_of(world: Rotation, attacks: tuple[str, ...], of: np.ndarray, seed: int
 
 def exposed_records(
     worlds: int = 40, records: int = 300, models: int = 65, shift: float = 1.0, seed: int = 3
-) -> Figures:
+) -> Metrics:
     """Listed records, asked of models that did not train on them: in which share would they be called at 5 %?
 
     ``by score`` are the records with the highest scores, held to the share of non-members that score as high.
     """
-    own, by_score = [], []
+    by_model, by_score = [], []
     for number in range(worlds):
         world = gaussian_simulation(shift, records=records, models=models, seed=[seed, number])
         case = case_of(world, ("loss",), np.zeros(records, int))
         table = case.of(record_table)
         row = {name: at for at, name in enumerate(table["id"])}
-        compared = [row[one.id] for one in exposed_members(table, "loss")]
+        compared = [row[record.id] for record in exposed_members(table, "loss")]
         scores = score_every_target(ATTACKS["loss"], world)
-        highest = [row[one.id] for one in exposed_members(table.drop(columns="p_among_models"), "loss")]
+        highest = [row[record.id] for record in exposed_members(table.drop(columns="p_among_models"), "loss")]
         for k in range(1, models):
             others = np.flatnonzero((np.arange(models) != k) & (np.arange(models) != 0))
             p_values = out_model_stats(scores[k], scores[others], world.member[others]).p_values
             outside = ~world.member[k]
-            own.extend(p_values[at] <= 0.05 for at in compared if outside[at])
+            by_model.extend(p_values[at] <= 0.05 for at in compared if outside[at])
             threshold = np.quantile(scores[k, outside], 0.95)
             by_score.extend(scores[k, at] >= threshold for at in highest if outside[at])
-    return {"worlds": worlds, "calls": float(np.mean(own)), "calls by score": float(np.mean(by_score))}
+    return {"worlds": worlds, "calls": float(np.mean(by_model)), "calls by score": float(np.mean(by_score))}
 
 
 # -- whole audits -------------------------------------------------------------------------------------------------------
@@ -271,12 +285,12 @@ class Tally:
         self.audits, self.claiming = self.audits + 1, self.claiming + bool(set(made) - set(true))
         self.kinds.update(made)
 
-    def figures(self) -> Figures:
+    def figures(self) -> Metrics:
         shares = {name: number / self.audits for name, number in sorted(self.kinds.items())}
         return {"audits": self.audits, "any claim": self.claiming / self.audits, **shares}
 
 
-def null_audits(kind: str, audits: int, size: int = 100, references: int = 8, seed: int = 4) -> Figures:
+def null_audits(kind: str, audits: int, size: int = 100, references: int = 8, seed: int = 4) -> Metrics:
     """Audits of models that saw nobody of the pool: ``any claim`` leaves out what is true all the same."""
     tally = Tally()
     for number in range(audits):
@@ -286,16 +300,16 @@ def null_audits(kind: str, audits: int, size: int = 100, references: int = 8, se
         model = KINDS[kind](number).fit(x[:size], y[:size])
         sides = [table(x[part], y[part], rng) for part in (slice(size, 2 * size), slice(2 * size, None))]
         with tempfile.TemporaryDirectory() as folder:
-            found = gl.audit(
+            results = gl.audit(
                 model, *sides, label="y", group="part", references=references, jobs=1, seed=number, folder=f"{folder}/a"
             )
-        tally.count(claims(found), TRUE_OF_STRANGERS)
+        tally.count(claims(results), TRUE_OF_STRANGERS)
     return tally.figures()
 
 
 def null_visits(
     audits: int = 200, persons: int = 40, each: int = 10, references: int = 8, seed: int = 5, told: bool = True
-) -> Figures:
+) -> Metrics:
     """Audits of models that saw none of these people, each with several visits that are alike (ICC .5).
 
     Args:
@@ -309,7 +323,7 @@ def null_visits(
         features = [name for name in sides[0] if name.startswith("x")]
         model = LogisticRegression().fit(sides[0][features], sides[0]["y"])
         with tempfile.TemporaryDirectory() as folder:
-            found = gl.audit(
+            results = gl.audit(
                 model,
                 *(side if told else side.drop(columns="who") for side in sides[1:]),
                 label="y",
@@ -320,7 +334,7 @@ def null_visits(
                 seed=number,
                 folder=f"{folder}/a",
             )
-        tally.count(claims(found), TRUE_OF_STRANGERS)
+        tally.count(claims(results), TRUE_OF_STRANGERS)
     return tally.figures()
 
 
@@ -344,7 +358,7 @@ def table(x: np.ndarray, y: np.ndarray, rng: np.random.Generator) -> pd.DataFram
 # -----------------------------------------------------------------------------------------------------------------------
 
 # Name to the number of worlds or audits at full size, and what is run with such a number.
-PARTS: dict[str, tuple[int, Callable[[int], Figures]]] = {
+PARTS: dict[str, tuple[int, Callable[[int], Metrics]]] = {
     "recipe": (1000, recipe),
     "recipe, leaking": (300, partial(recipe, shift=1.0)),
     "recipe until narrow": (1000, recipe_until),
@@ -375,12 +389,12 @@ def main() -> None:
     warnings.simplefilter("ignore")
     for part in options.parts:
         number, simulate = PARTS[part]
-        found = simulate(max(1, round(options.share * number)))
-        figures = {n: value if isinstance(value, int) else round(float(value), 4) for n, value in found.items()}
+        results = simulate(max(1, round(options.share * number)))
+        figures = {n: value if isinstance(value, int) else round(float(value), 4) for n, value in results.items()}
         print(f"{part:32}", "  ".join(f"{name} {value:g}" for name, value in figures.items()), flush=True)
-        kept = json.loads(path.read_text())["parts"] if path.exists() else {}
-        kept[part] = figures
-        ordered = {name: kept[name] for name in PARTS if name in kept}
+        stored = json.loads(path.read_text())["parts"] if path.exists() else {}
+        stored[part] = figures
+        ordered = {name: stored[name] for name in PARTS if name in stored}
         document = {"command": "python -m benchmarks.honesty.claims", "parts": ordered}
         path.write_text(json.dumps(document, indent=1) + "\n")
 

@@ -59,16 +59,16 @@ def two(
     member, easy = person % 2 == 0, rng.beta(2, 1, person.max() + 1)[person]
     mu = np.where(rng.random(records) < 0.05, 4.0, rng.exponential(0.4, records))
     base, audits = rng.normal(size=records), []
-    for more, less, up in ((0.0, 0.0, 0), (gain, fall, rise)):
-        own = mu * (1 - less)
-        own[np.flatnonzero(member)[:up]] += 3.0
+    for accuracy_gain, less, up in ((0.0, 0.0, 0), (gain, fall, rise)):
+        model_mu = mu * (1 - less)
+        model_mu[np.flatnonzero(member)[:up]] += 3.0
         table = {
             "id": [f"r{i}" for i in range(records)],
             "label": "0",
             "member": member,
-            "correct": (rng.random(records) < np.clip(easy + more, 0, 1)).astype(float),
+            "correct": (rng.random(records) < np.clip(easy + accuracy_gain, 0, 1)).astype(float),
             "confidence": np.clip(easy + 0.1 * rng.normal(size=records), 0, 1),
-            **_from_references(law, rng, base, own, member),
+            **_from_references(law, rng, base, model_mu, member),
         }
         table |= {"person": person} if each > 1 else {}
         audits.append(gl.Results(headline=Headline(ATTACK, "fixed", 0, None), records=pd.DataFrame(table)))
@@ -79,40 +79,40 @@ def _from_references(law: str, rng, base: np.ndarray, mu: np.ndarray, member: np
     """Scores of the target, and what its references say of mu."""
     inside = rng.random((REFERENCES, len(base))) < 0.5
     margin = base + mu * inside + rng.normal(size=inside.shape)
-    whole = effects(moments(margin, inside), moments(margin, ~inside))
+    estimated = effects(moments(margin, inside), moments(margin, ~inside))
     first, second = (effects(moments(margin[k::2], inside[k::2]), moments(margin[k::2], ~inside[k::2])) for k in (0, 1))
-    own = base + mu * member + rng.normal(size=len(base))
+    target_margin = base + mu * member + rng.normal(size=len(base))
     at = moments(margin, ~inside).mean
-    odds = np.nan_to_num(whole.unbiased * (own - at - whole.unbiased / 2))
+    odds = np.nan_to_num(estimated.unbiased * (target_margin - at - estimated.unbiased / 2))
     return {
         f"score_{ATTACK}": LAWS[law](rng, member, odds),
-        "risk_mu": whole.unbiased,
-        "mu_estimate": whole.unbiased,
-        "mu_error": whole.error,
+        "risk_mu": estimated.unbiased,
+        "mu_estimate": estimated.unbiased,
+        "mu_error": estimated.error,
         "mu_halves": standardised_difference(first.unbiased, first.error, second.unbiased, second.error),
     }
 
 
 def claims(law: str, records: int, repeats: int, seed: int = 0, **changes) -> dict[str, float]:
     """Shares of repeats in which something is said to differ."""
-    said = dict.fromkeys(
+    outputs = dict.fromkeys(
         ("any figure", "most exposed", "most exposed, chosen by the first's scores", "risen", "fallen"), 0
     )
     for k in range(repeats):
         audits = two(law, records, np.random.default_rng([seed, k, *law.encode()]), **changes)
-        (found,) = gl.compare(audits)
-        assert found.risk_changes is not None
-        said["any figure"] += any(row.differs for row in found.differences)
-        said["most exposed"] += any(row.differs for row in found.differences if row.metric.startswith("exposed"))
-        said["most exposed, chosen by the first's scores"] += by_the_first(audits)
-        said["risen"] += bool(found.risk_changes.rose)
-        said["fallen"] += bool(found.risk_changes.fell)
-    return {name: count / repeats for name, count in said.items()}
+        (results,) = gl.compare(audits)
+        assert results.risk_changes is not None
+        outputs["any figure"] += any(row.differs for row in results.differences)
+        outputs["most exposed"] += any(row.differs for row in results.differences if row.metric.startswith("exposed"))
+        outputs["most exposed, chosen by the first's scores"] += by_the_first(audits)
+        outputs["risen"] += bool(results.risk_changes.rose)
+        outputs["fallen"] += bool(results.risk_changes.fell)
+    return {name: count / repeats for name, count in outputs.items()}
 
 
 def by_the_first(audits: dict[str, gl.Results]) -> bool:
     """Whether those who stand out in the first audit are said to be less exposed in the second: what we do not do."""
-    first, second = (one.records for one in audits.values())
+    first, second = (result.records for result in audits.values())
     assert first is not None
     assert second is not None
     member = first["member"].to_numpy()
@@ -131,13 +131,13 @@ def main() -> None:
     parser.add_argument("--law", choices=LAWS, action="append", help="only these; what is known of others is kept")
     options = parser.parse_args()
     path = HERE / "compare.json"
-    kept = json.loads(path.read_text("utf-8"))["equal"] if path.exists() else {}
+    stored = json.loads(path.read_text("utf-8"))["equal"] if path.exists() else {}
     for law in options.law or LAWS:
-        found = claims(law, options.records, options.repeats)
-        kept[law] = {"repeats": options.repeats, "records": options.records}
-        kept[law] |= {what: round(share, 4) for what, share in found.items()}
-        print(law, kept[law], flush=True)
-        content = {"command": "python -m benchmarks.honesty.compare", "references": REFERENCES, "equal": kept}
+        results = claims(law, options.records, options.repeats)
+        stored[law] = {"repeats": options.repeats, "records": options.records}
+        stored[law] |= {what: round(share, 4) for what, share in results.items()}
+        print(law, stored[law], flush=True)
+        content = {"command": "python -m benchmarks.honesty.compare", "references": REFERENCES, "equal": stored}
         path.write_text(json.dumps(content, indent=1) + "\n")
 
 

@@ -45,13 +45,13 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--repeats", type=int, default=1000)
     repeats = parser.parse_args().repeats
-    found = {law: simulate(law, repeats) for law in LAWS}
-    for law, row in found.items():
+    results = {law: simulate(law, repeats) for law in LAWS}
+    for law, row in results.items():
         print(
             f"{law:15} one is named: {row['named']:.1%}; the best of {DEFENCES} seems to change the AUC by {row['best']:+.3f}"
         )
     command = f"python -m benchmarks.honesty.defend --repeats {repeats}"
-    content = {"command": command, "repeats": repeats, "records": RECORDS, "defences": DEFENCES, "worlds": found}
+    content = {"command": command, "repeats": repeats, "records": RECORDS, "defences": DEFENCES, "worlds": results}
     (HERE / "defend.json").write_text(json.dumps(content, indent=1) + "\n", "utf-8")
 
 

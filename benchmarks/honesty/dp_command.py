@@ -34,24 +34,24 @@ class Row:
     provable: float
 
 
-def row(noise: str, runs: int, records: int, more: tuple[str, ...] = ()) -> Row:
+def row(noise: str, runs: int, records: int, extra: tuple[str, ...] = ()) -> Row:
     """The command, once for each seed.
 
     Args:
         more: options of the command, for a quick try.
     """
-    found = []
-    with tempfile.TemporaryDirectory() as place:
-        table = Path(place) / "adult.csv"
+    results = []
+    with tempfile.TemporaryDirectory() as folder:
+        table = Path(folder) / "adult.csv"
         load("adult").drop(columns="split", errors="ignore").sample(records, random_state=0).to_csv(table, index=False)
         for seed in range(runs):
             order = ["dp", "--data", str(table), "--label", "income", "--epsilon", str(EPSILON), "--seed", str(seed)]
-            out = ["--out", str(Path(place) / f"{seed}"), "--jobs", "1", "--json"]
-            done = CliRunner().invoke(guestlist, [*order, *NOISE[noise], *out, *more], catch_exceptions=False)
+            out = ["--out", str(Path(folder) / f"{seed}"), "--jobs", "1", "--json"]
+            done = CliRunner().invoke(guestlist, [*order, *NOISE[noise], *out, *extra], catch_exceptions=False)
             assert done.exit_code == 0, done.output
-            found.append(json.loads(done.stdout)["epsilon"]["bound"])
-    bounds = np.array([one["epsilon"] for one in found])
-    provable = float(np.mean([one["provable"] for one in found]))
+            results.append(json.loads(done.stdout)["epsilon"]["bound"])
+    bounds = np.array([result["epsilon"] for result in results])
+    provable = float(np.mean([result["provable"] for result in results]))
     return Row(noise, runs, float((bounds > EPSILON).mean()), float(bounds.mean()), float(bounds.max()), provable)
 
 
@@ -65,8 +65,8 @@ def main() -> None:
         rows.append(asdict(row(noise, options.runs, options.records)))
         print(rows[-1], flush=True)
     command = f"python -m benchmarks.honesty.dp_command --records {options.records} --runs {options.runs}"
-    found = {"command": command, "claimed": EPSILON, "records": options.records, "rows": rows}
-    (HERE / "dp_command.json").write_text(json.dumps(found, indent=1) + "\n")
+    results = {"command": command, "claimed": EPSILON, "records": options.records, "rows": rows}
+    (HERE / "dp_command.json").write_text(json.dumps(results, indent=1) + "\n")
 
 
 if __name__ == "__main__":

@@ -62,18 +62,18 @@ def noises() -> dict[str, float]:
 
 
 def row(world: str, noise: float, runs: int, records: int) -> Row:
-    found = [audited(seed, noise, records) for seed in range(runs)]
-    judged = [one.epsilon for one in found if one.epsilon is not None]
-    bounds = np.array([one.bound.epsilon for one in judged if one.bound is not None])
+    results = [audited(seed, noise, records) for seed in range(runs)]
+    judged = [result.epsilon for result in results if result.epsilon is not None]
+    bounds = np.array([result.bound.epsilon for result in judged if result.bound is not None])
     assert len(bounds) == runs
     return Row(
         world,
         runs,
-        float(np.mean([one.contradicted for one in judged])),
+        float(np.mean([result.contradicted for result in judged])),
         float(bounds.mean()),
         float(bounds.max()),
-        float(np.mean([one.bound.provable for one in judged if one.bound is not None])),
-        float(np.mean([one.attack("loss").auc.value for one in found])),
+        float(np.mean([result.bound.provable for result in judged if result.bound is not None])),
+        float(np.mean([result.attack("loss").auc.value for result in results])),
     )
 
 
@@ -82,16 +82,16 @@ def main() -> None:
     parser.add_argument("--runs", type=int, default=200)
     parser.add_argument("--records", type=int, default=300)
     options = parser.parse_args()
-    found = []
+    results = []
     for world, noise in noises().items():
-        told = vars(row(world, noise, options.runs, options.records))
-        found.append({key: round(value, 4) if isinstance(value, float) else value for key, value in told.items()})
-        print(*found[-1].values(), sep="  ", flush=True)
+        printed = vars(row(world, noise, options.runs, options.records))
+        results.append({key: round(value, 4) if isinstance(value, float) else value for key, value in printed.items()})
+        print(*results[-1].values(), sep="  ", flush=True)
     content = {
         "command": f"python -m benchmarks.honesty.dp_sgd --runs {options.runs} --records {options.records}",
         "records": options.records,
         "claimed": {"epsilon": EPSILON, "delta": DELTA},
-        "rows": found,
+        "rows": results,
     }
     (HERE / "dp_sgd.json").write_text(json.dumps(content, indent=1) + "\n")
 

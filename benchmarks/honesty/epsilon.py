@@ -100,8 +100,8 @@ def blurting(records: int, rng: np.random.Generator) -> Scores:
 def chosen(records: int, rng: np.random.Generator) -> Scores:
     """Gaussian noise on margins, seen by the attack that does best on stand-in targets of the same recipe."""
     world = gaussian_simulation(1.0, records=records, models=11, seed=int(rng.integers(2**31)))
-    found = choose(stand_in_targets(world), {name: ATTACKS[name] for name in CHOSEN_AMONG})
-    return ATTACKS[found.name].score(world.facing(0)), world.member[0]
+    results = choose(stand_in_targets(world), {name: ATTACKS[name] for name in CHOSEN_AMONG})
+    return ATTACKS[results.name].score(world.facing(0)), world.member[0]
 
 
 GAUSSIAN = gaussian_epsilon(1.0, DELTA)
@@ -136,7 +136,7 @@ class Free:
     """The best line, seen with the truth, at no cost: what must not be done."""
 
     def lower(self, method: Method, scores: np.ndarray, member: np.ndarray, delta: float, level: float) -> float:
-        return max(method.bound(scores, member, one, delta, level) for one in method.candidates(member))
+        return max(method.bound(scores, member, result, delta, level) for result in method.candidates(member))
 
 
 THRESHOLDS = {"Bonferroni": Bonferroni(), "hold-out": HoldOut(), "median": Median(splits=3), "free": Free()}
@@ -160,12 +160,12 @@ def rows(worlds: dict[str, World], methods, thresholds, runs: int, records: int)
         able = [method for method in methods if _promised(method, world)]
         drawn = [world.draw(records, np.random.default_rng([7, k])) for k in range(runs if able else 0)]
         for method in able:
-            how = METHODS[method](world)
+            recipe = METHODS[method](world)
             for threshold in thresholds:
                 if threshold == "free" and method not in SHOWN_FREE:
                     continue
                 paid: Any = THRESHOLDS[threshold]
-                bounds = np.array([lower(*one, world.delta, how, paid, LEVEL) for one in drawn])
+                bounds = np.array([lower(*result, world.delta, recipe, paid, LEVEL) for result in drawn])
                 false = float((bounds > world.epsilon).mean())
                 yield Row(name, method, threshold, world.epsilon, false, float(bounds.mean()), runs)
 
@@ -196,9 +196,9 @@ def main() -> None:
     quick = [method for method in METHODS if method not in slow]
     parts = (rows(WORLDS, methods, THRESHOLDS, options.runs, options.records) for methods in (quick, slow))
     for row in itertools.chain.from_iterable(parts):
-        told = {key: round(value, 4) if isinstance(value, float) else value for key, value in vars(row).items()}
-        print(*told.values(), sep="  ", flush=True)
-        content = {**content, "rows": [*content["rows"], told]}
+        printed = {key: round(value, 4) if isinstance(value, float) else value for key, value in vars(row).items()}
+        print(*printed.values(), sep="  ", flush=True)
+        content = {**content, "rows": [*content["rows"], printed]}
         # After every row: it takes a while.
         (HERE / "epsilon.json").write_text(json.dumps(content, indent=1, ensure_ascii=False) + "\n", "utf-8")
 

@@ -67,17 +67,17 @@ def lists(noise: str, repeats: int, records: int = 300, models: int = 33, share:
     for number in range(repeats):
         world = mixed_world(noise, records, models, share, np.random.default_rng([seed, models, number]))
         case = case_of(world.rotation, ("loss",), np.zeros(records, int))
-        own = exposure.flagged_records(case)
-        assert own is not None
+        target_values = exposure.flagged_records(case)
+        assert target_values is not None
         member, margin = case.truth.member, world.rotation.values["margin"]
         counted = out_model_stats(margin[0], margin[1:], world.rotation.member[1:]).p_values
         over_records = conformal_p_values(margin[0], margin[0, ~member])
         others = [exposure.flagged(p_value, member) for p_value in (counted, over_records)]
         true = world.remembered & member
-        rows.append([_rates(one, true) for one in (own.flagged, *others)])
-    (false, found), (counted, counted_found), (_, over_records) = np.mean(rows, axis=0)
+        rows.append([_rates(result, true) for result in (target_values.flagged, *others)])
+    (false, results), (counted, counted_found), (_, over_records) = np.mean(rows, axis=0)
     error = np.std([row[0][0] for row in rows]) / np.sqrt(repeats)
-    return Lists(*(float(x) for x in (false, error, found, counted, counted_found, over_records)))
+    return Lists(*(float(x) for x in (false, error, results, counted, counted_found, over_records)))
 
 
 def _rates(listed: np.ndarray, true: np.ndarray) -> tuple[float, float]:
@@ -92,9 +92,9 @@ def main() -> None:
     rows = []
     for noise in NOISES:
         for models, share in ((17, 0.2), (33, 0.2), (33, 0.05), (33, 0.0), (65, 0.2)):
-            found = lists(noise, options.repeats, models=models, share=share)
+            results = lists(noise, options.repeats, models=models, share=share)
             row = {"noise": noise, "models": models, "remembered": share}
-            row |= {name: round(value, 4) for name, value in vars(found).items()}
+            row |= {name: round(value, 4) for name, value in vars(results).items()}
             print(*row.values(), sep="  ", flush=True)
             rows.append(row)
             report = {

@@ -45,7 +45,7 @@ def simulate(audits: int, records: int, references: int) -> dict[str, float]:
     """Shares of the audits."""
     shift = 1.0
     limit, at_limit = Policy(max_auc=LIMIT), Policy(max_auc=float(ndtr(shift / 2)), without_references=True)
-    found = dict.fromkeys(
+    results = dict.fromkeys(
         (
             "nothing leaks: AUC below 0.5 by chance",
             "nothing leaks: an upper end of its own below 0.5",
@@ -65,7 +65,7 @@ def simulate(audits: int, records: int, references: int) -> dict[str, float]:
         )
         small = Results(outcomes=outcomes(0.2, records, 0, seed, ("loss", "entropy", "mentr")))
         # The loss compares margins that differ by difficulty and by noise, each of variance 1: an AUC of Phi(shift / 2).
-        one = evaluate_policy(Results(outcomes=outcomes(shift, records, 0, seed, ("loss",))), at_limit)
+        result = evaluate_policy(Results(outcomes=outcomes(shift, records, 0, seed, ("loss",))), at_limit)
         counts = (
             failed(evaluate_policy(nothing, limit), "sides"),
             any(outcome.auc.high < 0.5 for outcome in nothing.outcomes or ()),
@@ -73,11 +73,11 @@ def simulate(audits: int, records: int, references: int) -> dict[str, float]:
             slightly.passed,
             evaluate_policy(small, Policy(max_auc=0.7)).passed,
             evaluate_policy(small, Policy(max_auc=0.7, without_references=True)).passed,
-            one.passed,
+            result.passed,
         )
-        for name, count in zip(found, counts, strict=True):
-            found[name] += count
-    return {name: round(count / audits, 4) for name, count in found.items()}
+        for name, count in zip(results, counts, strict=True):
+            results[name] += count
+    return {name: round(count / audits, 4) for name, count in results.items()}
 
 
 def main() -> None:
@@ -86,11 +86,16 @@ def main() -> None:
     parser.add_argument("--records", type=int, default=600)
     parser.add_argument("--references", type=int, default=16)
     options = parser.parse_args()
-    figures = simulate(options.audits, options.records, options.references)
-    for name, share in figures.items():
+    metrics = simulate(options.audits, options.records, options.references)
+    for name, share in metrics.items():
         print(f"{name:40s} {share:.2%}")
-    found = {"command": "python -m benchmarks.honesty.gate", **vars(options), "attacks": len(NAMES), "shares": figures}
-    Path(__file__).with_suffix(".json").write_text(json.dumps(found, indent=1) + "\n", "utf-8")
+    results = {
+        "command": "python -m benchmarks.honesty.gate",
+        **vars(options),
+        "attacks": len(NAMES),
+        "shares": metrics,
+    }
+    Path(__file__).with_suffix(".json").write_text(json.dumps(results, indent=1) + "\n", "utf-8")
 
 
 if __name__ == "__main__":

@@ -28,7 +28,7 @@ from guestlist.metrics import holm
 from guestlist.selfcheck.simulations import signals_of_margin
 
 HERE = Path(__file__).parent
-Figures = dict[str, float]
+Metrics = dict[str, float]
 Law = Callable[[np.random.Generator, int], np.ndarray]
 STEPS, CHANCES = np.array([0.35, 0.45, 0.5, 0.6, 1.0]), np.array([0.1, 0.3, 0.3, 0.25, 0.05])
 Bounds = tuple[float, float] | None
@@ -57,7 +57,7 @@ def case_of(groups: dict[str, np.ndarray], rng: np.random.Generator, persons: np
     sides = np.arange(records) if persons is None else persons
     member, labels = (rng.random(sides.max() + 1) < 0.5)[sides], rng.integers(0, 5, records)
     table = pd.DataFrame({"id": np.arange(records).astype(str), "label": labels.astype(str), "class": labels})
-    table = table.assign(**{f"group_{name}": of.astype(str) for name, of in groups.items()})
+    table = table.assign(**{f"group_{name}": values.astype(str) for name, values in groups.items()})
     table = table if persons is None else table.assign(person=persons)
     world = Rotation({"loss": np.zeros((1, records))}, member[None], labels)
     truth = Truth(member, np.ones(records, dtype=bool))
@@ -68,7 +68,7 @@ def case_of(groups: dict[str, np.ndarray], rng: np.random.Generator, persons: np
 
 def mean_risks(
     audits: int, law: str, number: int = 50, records: int = 4000, each: int = 1, exposed: float = 0.0, seed: int = 0
-) -> Figures:
+) -> Metrics:
     """Claims about groups to which risks owe nothing, and intervals of their means.
 
     Args:
@@ -77,7 +77,7 @@ def mean_risks(
         exposed: what the first group's values have beside it, in standard deviations.
     """
     draw, mean, bounds = LAWS[law]
-    claimed = found = by_welch = 0
+    claimed = results = by_welch = 0
     held, apart = [], []
     for audit in range(audits):
         rng = np.random.default_rng([seed, audit])
@@ -98,13 +98,13 @@ def mean_risks(
             row[0] for row in group_findings.mean_risks(case, judged, {law: values}, {law: None if exposed else bounds})
         ]
         first = [part.values.get("random") == "0" for part in judged]
-        claimed += any(row.differs for row, own in zip(rows, first, strict=True) if not (own and exposed))
-        found += any(row.differs for row, own in zip(rows, first, strict=True) if own)
+        claimed += any(row.differs for row, is_first in zip(rows, first, strict=True) if not (is_first and exposed))
+        results += any(row.differs for row, is_first in zip(rows, first, strict=True) if is_first)
         by_welch += welch(values[case.truth.member], [part.mask[case.truth.member] for part in judged])
         held += [row.mean.low <= mean <= row.mean.high for row in rows]
         apart += [row.beyond_rest.low <= 0 <= row.beyond_rest.high for row in rows]
     if exposed:
-        return {"audits": audits, "finds the first": found / audits}
+        return {"audits": audits, "finds the first": results / audits}
     return {
         "audits": audits,
         "claims a difference": claimed / audits,
@@ -124,7 +124,7 @@ def welch(values: np.ndarray, groups: list[np.ndarray]) -> bool:
         return bool((holm(ttest_ind_from_stats(*inside, *outside, equal_var=False).pvalue) <= 0.05).any())
 
 
-def rates(worlds: int, records: int = 1200, shift: float = 1.0, harder: float = 1.0, seed: int = 1) -> Figures:
+def rates(worlds: int, records: int = 1200, shift: float = 1.0, harder: float = 1.0, seed: int = 1) -> Metrics:
     """Intervals of a group's TPR and FPR at the threshold of all non-members; a third of the records are ``harder`` to fit."""
     means = np.array([0.0, -harder])
     share = np.array([2, 1]) / 3
@@ -135,14 +135,14 @@ def rates(worlds: int, records: int = 1200, shift: float = 1.0, harder: float = 
         rng = np.random.default_rng([seed, number])
         hard = (rng.random(records) < share[1]).astype(int)
         case = case_of({"hard": hard}, rng)
-        said = means[hard] + shift * case.truth.member + rng.normal(size=records)
-        view = Rotation({"loss": -said[None]}, case.truth.member[None], case.view.labels).facing(0)
+        outputs = means[hard] + shift * case.truth.member + rng.normal(size=records)
+        view = Rotation({"loss": -outputs[None]}, case.truth.member[None], case.view.labels).facing(0)
         case = Case(view, case.truth, case.records, None, case.attacks, case.setting).scored()
         for part in group_findings.of_slices(case, group_findings.group_slices(case), {}).judged:
             for name, true in truth.items():
                 interval, at = getattr(part, name), true[int(part.values["hard"])]
                 held[name].append(bool(interval.low <= at <= interval.high))
-    return {"worlds": worlds, **{f"{name} covered": float(np.mean(of)) for name, of in held.items()}}
+    return {"worlds": worlds, **{f"{name} covered": float(np.mean(flags)) for name, flags in held.items()}}
 
 
 def class_gaps(
@@ -153,7 +153,7 @@ def class_gaps(
     difficulty: float = 0.0,
     leak: float = 0.0,
     seed: int = 2,
-) -> Figures:
+) -> Metrics:
     """Claims that a risk varies with the generalisation gap of classes.
 
     Args:
@@ -179,10 +179,10 @@ def class_gaps(
             base.attacks,
             Setting("a model", classes, "logits", seed=audit),
         ).scored()
-        found = [one for one in group_findings.find_class_gap(case) or () if not np.isnan(one.pearson.value)]
-        fisher = [2 * ndtr(-abs(np.arctanh(one.pearson.value)) * np.sqrt(one.classes - 3)) for one in found]
-        claims["claimed"] += any(one.significant for one in found)
-        claims["by intervals"] += any(not one.pearson.low <= 0 <= one.pearson.high for one in found)
+        results = [result for result in group_findings.find_class_gap(case) or () if not np.isnan(result.pearson.value)]
+        fisher = [2 * ndtr(-abs(np.arctanh(result.pearson.value)) * np.sqrt(result.classes - 3)) for result in results]
+        claims["claimed"] += any(result.significant for result in results)
+        claims["by intervals"] += any(not result.pearson.low <= 0 <= result.pearson.high for result in results)
         claims["by Fisher's test and Holm"] += bool((holm(np.array(fisher)) <= SIGNIFICANCE_LEVEL).any())
     return {"audits": audits, **{name: number / audits for name, number in claims.items()}}
 
@@ -193,7 +193,7 @@ def main() -> None:
     parser.add_argument("--parts", nargs="*")
     options = parser.parse_args()
     audits = options.audits
-    parts: dict[str, Callable[[], Figures]] = {law: lambda law=law: mean_risks(audits, law) for law in LAWS}
+    parts: dict[str, Callable[[], Metrics]] = {law: lambda law=law: mean_risks(audits, law) for law in LAWS}
     parts |= {f"{law}, four records each": lambda law=law: mean_risks(audits, law, each=4) for law in LAWS}
     parts |= {f"{law}, one exposed": lambda law=law: mean_risks(audits // 4, law, exposed=1.0) for law in LAWS}
     parts["rates at the common threshold"] = lambda: rates(audits)
@@ -202,8 +202,8 @@ def main() -> None:
     rows = json.loads(path.read_text("utf-8"))["parts"] if options.parts and path.exists() else {}
     for name in options.parts or parts:
         simulate = parts[name]
-        rows[name] = {figure: round(value, 4) for figure, value in simulate().items()}
-        print(f"{name:40}", "  ".join(f"{figure} {value:g}" for figure, value in rows[name].items()), flush=True)
+        rows[name] = {metric: round(value, 4) for metric, value in simulate().items()}
+        print(f"{name:40}", "  ".join(f"{metric} {value:g}" for metric, value in rows[name].items()), flush=True)
         report = {"command": "python -m benchmarks.honesty.group_risks", "parts": rows}
         path.write_text(json.dumps(report, indent=1) + "\n")
 

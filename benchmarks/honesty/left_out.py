@@ -32,16 +32,16 @@ def null_view(effect: float, records: int, models: int, shared: bool, rng: np.ra
         shared: whether non-members share one set of models.
     """
     every = 2 * records
-    own = rng.normal(size=(models, every))
+    model_effects = rng.normal(size=(models, every))
     if shared:
-        own[:, records:] = own[:, records:][:, :1]
+        model_effects[:, records:] = model_effects[:, records:][:, :1]
     difficulty = rng.normal(size=every)
     target = difficulty + effect * rng.normal() + rng.normal(size=every)
-    said = signals_of_margin(difficulty + effect * own + rng.normal(size=own.shape))
-    left_out = ModelsView(said, np.zeros(own.shape, dtype=bool))
-    nobody = np.zeros((0, every), dtype=bool)
+    outputs = signals_of_margin(difficulty + effect * model_effects + rng.normal(size=model_effects.shape))
+    left_out = ModelsView(outputs, np.zeros(model_effects.shape, dtype=bool))
+    no_member = np.zeros((0, every), dtype=bool)
     values = {name: row[None] for name, row in signals_of_margin(target).items()}
-    return Signals(values, nobody, np.zeros(every, dtype=np.int64), Evidence({"left_out": left_out}))
+    return Signals(values, no_member, np.zeros(every, dtype=np.int64), Evidence({"left_out": left_out}))
 
 
 def excluded(
@@ -51,8 +51,8 @@ def excluded(
     member, times = np.arange(2 * records) < records, 0
     for repeat in range(repeats):
         view = null_view(effect, records, models, shared, np.random.default_rng([2, repeat]))
-        found = auc(ATTACKS[name].score(view), member)
-        times += not found.low <= 0.5 <= found.high
+        results = auc(ATTACKS[name].score(view), member)
+        times += not results.low <= 0.5 <= results.high
     return times / repeats
 
 
@@ -61,9 +61,11 @@ def audit(effect: float, repeat: int, *, records: int, models: int) -> gl.Result
     rng = np.random.default_rng([3, repeat])
 
     def train(data, rng):
-        luck = effect * rng.normal()
+        random_effect = effect * rng.normal()
         # The first feature is the label, so that luck is the same for both classes.
-        return lambda x: np.column_stack([np.zeros(len(x)), (2 * x[:, 0] - 1) * (luck + rng.normal(size=len(x)))])
+        return lambda x: np.column_stack(
+            [np.zeros(len(x)), (2 * x[:, 0] - 1) * (random_effect + rng.normal(size=len(x)))]
+        )
 
     y = rng.integers(0, 2, 2 * records)
     x = np.column_stack([y, rng.normal(size=2 * records)])
@@ -87,14 +89,14 @@ def main() -> None:
     rows = []
     for name in NAMES:
         for effect in EFFECTS:
-            figures = {
+            metrics = {
                 "own": excluded(name, effect, shared=False, repeats=REPEATS),
                 "shared": excluded(name, effect, shared=True, repeats=REPEATS),
             }
-            print(f"{name:24} model effect {effect:<4g} {figures}", flush=True)
-            rows.append({"attack": name, "effect": effect, **figures})
-    found = [audit(1.0, repeat, records=30, models=8).attack("leave_one_out").auc for repeat in range(AUDITS)]
-    times = sum(not one.low <= 0.5 <= one.high for one in found)
+            print(f"{name:24} model effect {effect:<4g} {metrics}", flush=True)
+            rows.append({"attack": name, "effect": effect, **metrics})
+    results = [audit(1.0, repeat, records=30, models=8).attack("leave_one_out").auc for repeat in range(AUDITS)]
+    times = sum(not result.low <= 0.5 <= result.high for result in results)
     print(f"{AUDITS} audits of 30 + 30 records, 8 models each, model effect 1: {times / AUDITS:.3f}")
     content = {
         "command": "python -m benchmarks.honesty.left_out",

@@ -105,28 +105,30 @@ def audited(world: World, seed: int, runs: int) -> dict[str, gl.Epsilon]:
     options: dict[str, Any] = {"claimed": gl.Claim(world.epsilon, DELTA), "engine": gl.Here(), "progress": False}
     game = gl.games.Strong(against="nothing", record="data:0")
     with tempfile.TemporaryDirectory() as folder:
-        place = f"{folder}/a"
-        found = gl.play_many(
-            game, world.mechanism, POOL, runs=runs, seed=seed, folder=place, method=HOWS[first], **options
+        audit_folder = f"{folder}/a"
+        results = gl.play_many(
+            game, world.mechanism, POOL, runs=runs, seed=seed, folder=audit_folder, method=HOWS[first], **options
         )
-        case = gl.read_case(place)
-        judged = {how: gl.epsilon_bound(case, delta=DELTA, claimed=world.epsilon, method=HOWS[how]) for how in others}
-        return {first: found, **judged}
+        case = gl.read_case(audit_folder)
+        judged = {
+            method: gl.epsilon_bound(case, delta=DELTA, claimed=world.epsilon, method=HOWS[method]) for method in others
+        }
+        return {first: results, **judged}
 
 
 def rows(worlds: dict[str, World], audits: int, runs: int) -> Iterator[Row]:
     for name, world in worlds.items():
-        found = [audited(world, seed, runs) for seed in range(audits)]
-        for method in found[0]:
-            judged = [one[method] for one in found]
-            bounds = np.array([one.bound.epsilon for one in judged if one.bound is not None])
-            provable = np.array([one.bound.provable for one in judged if one.bound is not None])
+        results = [audited(world, seed, runs) for seed in range(audits)]
+        for method in results[0]:
+            judged = [result[method] for result in results]
+            bounds = np.array([result.bound.epsilon for result in judged if result.bound is not None])
+            provable = np.array([result.bound.provable for result in judged if result.bound is not None])
             assert len(bounds) == audits
             yield Row(
                 name,
                 method,
                 world.epsilon,
-                float(np.mean([one.contradicted for one in judged])),
+                float(np.mean([result.contradicted for result in judged])),
                 float((bounds > world.epsilon / 2).mean()),
                 float(bounds.mean()),
                 float(provable.mean()),
@@ -140,12 +142,14 @@ def main() -> None:
     parser.add_argument("--audits", type=int, default=1000)
     parser.add_argument("--runs", type=int, default=60, help="models of each audit")
     options = parser.parse_args()
-    kept = []
+    stored = []
     for row in rows(WORLDS, options.audits, options.runs):
-        kept.append({name: round(value, 4) if isinstance(value, float) else value for name, value in vars(row).items()})
-        print(*kept[-1].values(), sep="  ", flush=True)
+        stored.append(
+            {name: round(value, 4) if isinstance(value, float) else value for name, value in vars(row).items()}
+        )
+        print(*stored[-1].values(), sep="  ", flush=True)
         command = f"python -m benchmarks.honesty.many_runs --audits {options.audits} --runs {options.runs}"
-        content = {"command": command, "delta": DELTA, "rows": kept}
+        content = {"command": command, "delta": DELTA, "rows": stored}
         (HERE / "many_runs.json").write_text(json.dumps(content, indent=1, ensure_ascii=False) + "\n", "utf-8")
 
 

@@ -32,8 +32,8 @@ class World:
 
     @cached_property
     def effects(self) -> Effects:
-        found = effects(moments(self.margin, self.member), moments(self.margin, ~self.member))
-        return found.with_tails(tail_excess(self.margin, self.member))
+        results = effects(moments(self.margin, self.member), moments(self.margin, ~self.member))
+        return results.with_tails(tail_excess(self.margin, self.member))
 
 
 # How mu is spread over records.
@@ -50,10 +50,10 @@ SPREADS: dict[str, Callable[[np.random.Generator, int], np.ndarray]] = {
 
 
 def normal_world(
-    spread: str, records: int, models: int, rng: np.random.Generator, freedom: float | None = None
+    standard_deviation: str, records: int, models: int, rng: np.random.Generator, freedom: float | None = None
 ) -> World:
     """Normal margins, or Student's t with standard deviation 1; records differ in difficulty, in spread and in mu."""
-    mu, deviation = SPREADS[spread](rng, records), np.exp(0.5 * rng.normal(size=records))
+    mu, deviation = SPREADS[standard_deviation](rng, records), np.exp(0.5 * rng.normal(size=records))
     member = rng.random((models, records)) < 0.5
     difficulty = rng.normal(size=records)
     if freedom is None:
@@ -70,14 +70,14 @@ def votes_world(records: int, models: int, rng: np.random.Generator) -> World:
     together = 10.0  # how much the trees of one model agree: the size of a beta-binomial
     parts = together * shares, together * (1 - shares)
     votes = np.arange(TREES + 1)
-    said = np.log((votes + 0.5) / (TREES - votes + 0.5))
+    outputs = np.log((votes + 0.5) / (TREES - votes + 0.5))
     chances = betabinom.pmf(votes[:, None, None], TREES, *parts)
-    mean = np.tensordot(said, chances, 1)
-    variance = np.tensordot(said**2, chances, 1) - mean**2
+    mean = np.tensordot(outputs, chances, 1)
+    variance = np.tensordot(outputs**2, chances, 1) - mean**2
     member = rng.random((models, records)) < 0.5
     inside = member.astype(int)
     p = rng.beta(np.take_along_axis(parts[0], inside, 0), np.take_along_axis(parts[1], inside, 0))
-    return World(said[rng.binomial(TREES, p)], member, (mean[1] - mean[0]) / np.sqrt(variance.mean(axis=0)))
+    return World(outputs[rng.binomial(TREES, p)], member, (mean[1] - mean[0]) / np.sqrt(variance.mean(axis=0)))
 
 
 def forest_worlds(records: int, models: int, repeats: int, truth: int) -> list[World]:
@@ -116,18 +116,18 @@ def held(worlds: list[World]) -> Held:
     rows = []
     for world in worlds:
         known = ~np.isnan(world.effects.estimate)
-        found, mu = world.effects.take(known), world.mu[known]
-        interval, raw = bounded_mu(found), found.unbiased
+        results, mu = world.effects.take(known), world.mu[known]
+        interval, raw = bounded_mu(results), results.unbiased
         inside = (interval.low <= mu) & (mu <= interval.high)
-        plain = np.abs(mu - raw) <= ndtri(0.975) * found.error
+        plain = np.abs(mu - raw) <= ndtri(0.975) * results.error
         top, top_raw = (np.argsort(-values, kind="stable")[:TOP] for values in (interval.value, raw))
         rows.append((inside.mean(), inside[top].mean(), plain[top_raw].mean()))
     return Held(*(float(share) for share in np.mean(rows, axis=0)))
 
 
-def normal_worlds(spread: str, records: int, models: int, repeats: int, freedom: float | None = None) -> list[World]:
+def normal_worlds(deviation: str, records: int, models: int, repeats: int, freedom: float | None = None) -> list[World]:
     streams = [np.random.default_rng([1, models, k]) for k in range(repeats)]
-    return [normal_world(spread, records, models, rng, freedom) for rng in streams]
+    return [normal_world(deviation, records, models, rng, freedom) for rng in streams]
 
 
 def votes_worlds(records: int, models: int, repeats: int) -> list[World]:
@@ -141,8 +141,8 @@ def main() -> None:
     parser.add_argument("--forests", type=int, default=1000, help="for the true mu")
     parser.add_argument("--parts", nargs="*", choices=PARTS, default=PARTS, help="others keep their figures")
     options, path = parser.parse_args(), HERE / "mu.json"
-    kept = json.loads(path.read_text())["held"] if path.exists() else []
-    rows = {(row["world"], row["models"]): row for row in kept}
+    stored = json.loads(path.read_text())["held"] if path.exists() else []
+    rows = {(row["world"], row["models"]): row for row in stored}
 
     def add(world: str, models: int, worlds: list[World]) -> None:
         shares = {name: round(value, 4) for name, value in vars(held(worlds)).items()}
@@ -157,13 +157,13 @@ def main() -> None:
             add("votes of trees", models, votes_worlds(options.records, models, options.repeats))
     if "normal" in options.parts:
         for models in (16, 64):
-            for spread in SPREADS:
-                add(spread, models, normal_worlds(spread, options.records, models, options.repeats))
+            for deviation in SPREADS:
+                add(deviation, models, normal_worlds(deviation, options.records, models, options.repeats))
     if "heavy tails" in options.parts:
-        for spread in SPREADS:
-            worlds = normal_worlds(spread, options.records, 32, options.repeats, freedom=3)
-            add(f"{spread}; margins of Student's t, 3", 32, worlds)
-    found = {
+        for deviation in SPREADS:
+            worlds = normal_worlds(deviation, options.records, 32, options.repeats, freedom=3)
+            add(f"{deviation}; margins of Student's t, 3", 32, worlds)
+    results = {
         "command": "python -m benchmarks.honesty.mu",
         "records": options.records,
         "largest": TOP,
@@ -171,7 +171,7 @@ def main() -> None:
         "nominal": 0.95,
         "held": list(rows.values()),
     }
-    path.write_text(json.dumps(found, indent=1) + "\n")
+    path.write_text(json.dumps(results, indent=1) + "\n")
 
 
 if __name__ == "__main__":

@@ -25,13 +25,13 @@ REVIEWED = {"mean": 0.5145, "standard_error": 0.0054}
 
 def aucs(model: DecisionTreeClassifier, sides: list, references: int, seed: int) -> dict[str, float]:
     """AUC of every attack in one audit, and of the headline attack."""
-    found = gl.audit(
+    results = gl.audit(
         model, *sides, references=references, attacks=list(ATTACKS), seed=seed, jobs=1, progress=False, baseline=False
     )
-    if found.headline is None:
+    if results.headline is None:
         raise ValueError("The audit has no headline attack.")
-    each = {name: found.attack(name).auc.value for name in ATTACKS}
-    return {**each, "headline": each[found.headline.name]}
+    each = {name: results.attack(name).auc.value for name in ATTACKS}
+    return {**each, "headline": each[results.headline.name]}
 
 
 def pair(seed: int, size: int = 100, references: int = 8) -> list[dict[str, float]]:
@@ -44,20 +44,20 @@ def pair(seed: int, size: int = 100, references: int = 8) -> list[dict[str, floa
     return [aucs(model, order, references, seed) for order in (sides, sides[::-1])]
 
 
-def figures(audits: int) -> dict[str, dict[str, float]]:
+def mean_aucs(audits: int) -> dict[str, dict[str, float]]:
     """Means over audits with standard errors: as given, and over both orders of the two sets."""
     pairs = [pair(seed) for seed in range(audits)]
-    found = {}
+    results = {}
     for name in (*ATTACKS, "headline"):
-        given = np.array([first[name] for first, _ in pairs])
+        arguments = np.array([first[name] for first, _ in pairs])
         both = np.array([(first[name] + second[name]) / 2 for first, second in pairs])
-        found[name] = {
-            "mean": given.mean(),
-            "standard_error": given.std(ddof=1) / np.sqrt(audits),
+        results[name] = {
+            "mean": arguments.mean(),
+            "standard_error": arguments.std(ddof=1) / np.sqrt(audits),
             "mean of both orders": both.mean(),
             "standard error of both orders": both.std(ddof=1) / np.sqrt(audits),
         }
-    return {name: {key: round(float(value), 5) for key, value in row.items()} for name, row in found.items()}
+    return {name: {key: round(float(value), 5) for key, value in row.items()} for name, row in results.items()}
 
 
 def main() -> None:
@@ -71,7 +71,7 @@ def main() -> None:
         "records": [100, 100],
         "references": 8,
         "review": REVIEWED,
-        "trees": figures(options.audits),
+        "trees": mean_aucs(options.audits),
     }
     print(json.dumps(content, indent=1))
     (HERE / "null_auc.json").write_text(json.dumps(content, indent=1) + "\n")

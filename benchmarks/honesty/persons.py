@@ -90,16 +90,16 @@ class Held:
     width: float
 
 
-def coverage(world: Visits, figure: str, samples: int) -> Held:
+def coverage(world: Visits, metric: str, samples: int) -> Held:
     """Over some samples; the bad ones, not told, over a fifth of them."""
     held: dict[bool, list[bool]] = {True: [], False: []}
     width = 0.0
     for k in range(samples):
         scores, member, persons = world.draw(np.random.default_rng([17, k]))
-        for told in (True, False) if k % 5 == 0 else (True,):
-            interval, truth = FIGURES[figure](world, scores, member, persons if told else None)
-            held[told].append(interval.low - 1e-12 <= truth <= interval.high + 1e-12)
-            width += told * (interval.high - interval.low) / samples
+        for row in (True, False) if k % 5 == 0 else (True,):
+            interval, truth = FIGURES[metric](world, scores, member, persons if row else None)
+            held[row].append(interval.low - 1e-12 <= truth <= interval.high + 1e-12)
+            width += row * (interval.high - interval.low) / samples
     return Held(float(np.mean(held[True])), float(np.mean(held[False])), round(width, 4))
 
 
@@ -109,20 +109,20 @@ def main() -> None:
     options = parser.parse_args()
     rows = []
     for name, world in WORLDS.items():
-        for figure in FIGURES:
-            held = coverage(world, figure, options.samples)
-            rows.append({"world": name, **asdict(world), "figure": figure, **asdict(held)})
+        for metric in FIGURES:
+            held = coverage(world, metric, options.samples)
+            rows.append({"world": name, **asdict(world), "figure": metric, **asdict(held)})
             print(
-                f"{name:32} {figure:18} {held.told:.3f}  not told {held.untold:.3f}  width {held.width:.3f}", flush=True
+                f"{name:32} {metric:18} {held.told:.3f}  not told {held.untold:.3f}  width {held.width:.3f}", flush=True
             )
-    found = {
+    results = {
         "command": "python -m benchmarks.honesty.persons",
         "samples": options.samples,
         "nominal": 0.95,
         "smallest": min(row["told"] for row in rows),
         "rows": rows,
     }
-    (HERE / "persons.json").write_text(json.dumps(found, indent=1) + "\n")
+    (HERE / "persons.json").write_text(json.dumps(results, indent=1) + "\n")
 
 
 if __name__ == "__main__":

@@ -178,7 +178,7 @@ def measured(name: str, repeats: int, seed: int = 0) -> Row:
         intervals.append(tpr_at_fpr(scores, member, simulation.fpr, clusters=owners))
         if owners is None:
             unions.append(union_bound(scores, member, simulation.fpr))
-    low, high = np.array([(one.low, one.high) for one in intervals]).T
+    low, high = np.array([(result.low, result.high) for result in intervals]).T
     below = float(np.mean(high < simulation.truth - 1e-12))
     above = float(np.mean(low > simulation.truth + 1e-12))
     width = float((high - low).mean())
@@ -189,8 +189,10 @@ def measured(name: str, repeats: int, seed: int = 0) -> Row:
         below=below,
         above=above,
         power=float(np.mean(low > simulation.fpr)),
-        power_of_union_bound=float(np.mean([one.low > simulation.fpr for one in unions])) if unions else None,
-        width_ratio=round(width / float(np.mean([one.high - one.low for one in unions])), 3) if unions else None,
+        power_of_union_bound=float(np.mean([result.low > simulation.fpr for result in unions])) if unions else None,
+        width_ratio=round(width / float(np.mean([result.high - result.low for result in unions])), 3)
+        if unions
+        else None,
     )
 
 
@@ -204,10 +206,10 @@ def claims(share: float, shift: float, repeats: int, n: int = 900, fprs: tuple[f
         scores[:n] += 6 * (rng.random(n) < share)
         excluded = {("attack", fpr) for fpr in fprs if tpr_at_fpr(scores, member, fpr).low > fpr}
         ranked = {("attack", None)} if auc(scores, member).low > 0.5 else set()
-        seen = TestFamily({"attack": scores}, {"attack": fprs}, "attack", frozenset(excluded | ranked), below=False)
-        adjusted = attack_p_values(seen, member, rng)
+        observed = TestFamily({"attack": scores}, {"attack": fprs}, "attack", frozenset(excluded | ranked), below=False)
+        adjusted = attack_p_values(observed, member, rng)
         by_auc = bool(ranked) and adjusted.auc["attack"] <= SIGNIFICANCE_LEVEL
-        by_rate = any(adjusted.rates[figure] <= SIGNIFICANCE_LEVEL for figure in excluded)
+        by_rate = any(adjusted.rates[metric] <= SIGNIFICANCE_LEVEL for metric in excluded)
         counts["AUC"] += by_auc
         counts["TPR"] += by_rate
         counts["either"] += by_auc or by_rate
@@ -227,7 +229,7 @@ def main() -> None:
     print(*claimed, sep="\n")
     compared = [row for row in rows if row.width_ratio is not None]
     untied = [row for row in compared if "value" not in row.name and "rounded" not in row.name]
-    found = {
+    results = {
         "command": "python -m benchmarks.honesty.rates",
         "repeats": options.repeats,
         "nominal": 0.95,
@@ -238,7 +240,7 @@ def main() -> None:
         "repeats of claims": options.repeats // 5,
         "claims of the headline at 900 + 900": claimed,
     }
-    (HERE / "rates.json").write_text(json.dumps(found, indent=1) + "\n")
+    (HERE / "rates.json").write_text(json.dumps(results, indent=1) + "\n")
 
 
 if __name__ == "__main__":

@@ -66,18 +66,18 @@ def margins(make: Make, x: np.ndarray, y: np.ndarray, member: np.ndarray, first:
         warnings.simplefilter("ignore")  # networks that stop early
         answers = [make(first + k).fit(x[rows], y[rows]).predict_proba(x) for k, rows in enumerate(member)]
     scale = Probabilities().resolved(answers[0], y)
-    return np.stack([scale.signals(one, y)["margin"] for one in answers])
+    return np.stack([scale.signals(result, y)["margin"] for result in answers])
 
 
 def of_each(margin: np.ndarray, member: np.ndarray) -> list[Likeness]:
     """Every model in turn as the target of the others."""
-    found = []
+    results = []
     for k in range(len(margin)):
         order = np.r_[k, np.delete(np.arange(len(margin)), k)]
-        one = likeness(margin[order], member[order])
-        assert one is not None
-        found.append(one)
-    return found
+        result = likeness(margin[order], member[order])
+        assert result is not None
+        results.append(result)
+    return results
 
 
 def false_alarms(make: Make, *, pools: int, records: int = RECORDS, references: int = REFERENCES) -> float:
@@ -87,7 +87,7 @@ def false_alarms(make: Make, *, pools: int, records: int = RECORDS, references: 
         rng = np.random.default_rng([4, number])
         x, y = pool(records, rng)
         member = rng.random((1 + references, records)) < 0.5
-        raised += [one.p_value <= MAX_TEST_P for one in of_each(margins(make, x, y, member), member)]
+        raised += [result.p_value <= MAX_TEST_P for result in of_each(margins(make, x, y, member), member)]
     return float(np.mean(raised))
 
 
@@ -99,8 +99,8 @@ def power(target: Make, other: Make, *, pools: int, records: int = RECORDS, refe
         x, y = pool(records, rng)
         member = rng.random((1 + references, records)) < 0.5
         margin = np.vstack([margins(target, x, y, member[:1]), margins(other, x, y, member[1:], first=1)])
-        found = likeness(margin, member)
-        raised += found is not None and found.p_value <= MAX_TEST_P
+        results = likeness(margin, member)
+        raised += results is not None and results.p_value <= MAX_TEST_P
     return raised / pools
 
 
@@ -118,8 +118,8 @@ def effect_alarms(effect: float, *, repeats: int, references: int = 16, members:
         difficulty = rng.normal(size=records)
         surer, steeper = effect * rng.normal(size=(2, 1 + references, 1))
         margin = difficulty * (1 + 0.3 * steeper) + surer + member + rng.normal(size=member.shape)
-        found = likeness(margin, member)
-        raised += found is not None and found.p_value <= MAX_TEST_P
+        results = likeness(margin, member)
+        raised += results is not None and results.p_value <= MAX_TEST_P
     return raised / repeats
 
 
@@ -133,10 +133,10 @@ def audited(fault: str, seed: int, *, records: int = 200, references: int = REFE
     members, nonmembers, population = (
         (x[rows], y[rows]) for rows in np.split(np.arange(4 * records), [records, 2 * records])
     )
-    how = forest()(seed)
+    method = forest()(seed)
     if fault == "members oversampled":
         members = np.concatenate([members[0], members[0]]), np.concatenate([members[1], members[1]])
-    model, untrained = how.fit(*members), None
+    model, untrained = method.fit(*members), None
     if fault == "population is members":
         population = members
     elif fault == "near twins":
@@ -166,15 +166,15 @@ FAULTS = ("nothing", "members oversampled", "population is members", "near twins
 
 
 def issues(results: gl.Results) -> list[str]:
-    found = (results.check(code) for code in CODES)
-    return [check.code for check in found if check is not None and check.state == "issue"]
+    outcomes = (results.check(code) for code in CODES)
+    return [check.code for check in outcomes if check is not None and check.state == "issue"]
 
 
 def in_audits(fault: str, *, audits: int) -> Mapping[str, float]:
     """Mean AUC of LiRA, and the share of audits that raise each check."""
-    found = [audited(fault, seed) for seed in range(audits)]
-    shares = {code: float(np.mean([code in issues(one) for one in found])) for code in CODES}
-    return {"lira_bayes": float(np.mean([one.attack("lira_bayes").auc.value for one in found])), **shares}
+    results = [audited(fault, seed) for seed in range(audits)]
+    shares = {code: float(np.mean([code in issues(result) for result in results])) for code in CODES}
+    return {"lira_bayes": float(np.mean([result.attack("lira_bayes").auc.value for result in results])), **shares}
 
 
 def main() -> None:
@@ -190,23 +190,23 @@ def main() -> None:
         "audits": {"count": AUDITS, "records": [200, 200, 400], "found": {}},
     }
 
-    def told(part: dict, name: str, figure) -> None:
-        part[name] = figure
-        print(f"{name:40} {figure}", flush=True)
+    def record_result(part: dict, name: str, metric) -> None:
+        part[name] = metric
+        print(f"{name:40} {metric}", flush=True)
 
     for effect in (0.0, 0.5, 1.0, 3.0):
-        told(content["model_effects"]["alarms"], f"effect {effect:g}", effect_alarms(effect, repeats=WORLDS))
-    told(
+        record_result(content["model_effects"]["alarms"], f"effect {effect:g}", effect_alarms(effect, repeats=WORLDS))
+    record_result(
         content["model_effects"]["alarms"],
         "effect 1, 400 + 60",
         effect_alarms(1.0, repeats=WORLDS, members=400, others=60),
     )
     for name, make in SAME.items():
-        told(content["same_recipe"], name, round(false_alarms(make, pools=POOLS), 4))
+        record_result(content["same_recipe"], name, round(false_alarms(make, pools=POOLS), 4))
     for name, (target, other) in OTHER.items():
-        told(content["other_recipe"], name, power(target, other, pools=POOLS))
+        record_result(content["other_recipe"], name, power(target, other, pools=POOLS))
     for fault in FAULTS:
-        told(content["audits"]["found"], fault, in_audits(fault, audits=AUDITS))
+        record_result(content["audits"]["found"], fault, in_audits(fault, audits=AUDITS))
     Path(__file__).with_suffix(".json").write_text(json.dumps(content, indent=1) + "\n")
 
 

@@ -18,7 +18,7 @@ from guestlist.attacks import ATTACKS
 from guestlist.evidence import EVIDENCE
 from guestlist.selfcheck.contract import selftest
 
-FOUND = Path(__file__).with_suffix(".json")
+RESULTS = Path(__file__).with_suffix(".json")
 SHIPPED = tuple(
     name
     for name, attack in ATTACKS.items()
@@ -30,23 +30,25 @@ BAD = {attack.__name__: attack for attack in BAD_ATTACKS}
 def problems(names: list[str], scale: float, seed: int) -> dict[str, tuple[str, ...]]:
     """Return the problems that the self-test finds, by attack."""
     attacks = [BAD.get(name, name) for name in names]
-    found = selftest(attacks, intervals=False, scale=scale, seed=seed).attacks
-    return {check.name: check.problems for check in found}
+    results = selftest(attacks, intervals=False, scale=scale, seed=seed).attacks
+    return {check.name: check.problems for check in results}
 
 
 def measured(names: list[str], scale: float, seeds: int) -> tuple[dict[str, Any], dict[str, Any]]:
     """Return, for broken attacks, the shares of seeds in which they fail; for built-in ones, the numbers of failures."""
-    found = [problems(names, scale, seed) for seed in range(seeds)]
+    results = [problems(names, scale, seed) for seed in range(seeds)]
     broken = {
         name: {
-            "fails": sum(bool(one[name]) for one in found) / seeds,
-            "fails for its reason": sum(any(BAD_ATTACKS[BAD[name]] in text for text in one[name]) for one in found)
+            "fails": sum(bool(result[name]) for result in results) / seeds,
+            "fails for its reason": sum(
+                any(BAD_ATTACKS[BAD[name]] in text for text in result[name]) for result in results
+            )
             / seeds,
         }
         for name in names
         if name in BAD
     }
-    return broken, {name: sum(bool(one[name]) for one in found) for name in names if name not in BAD}
+    return broken, {name: sum(bool(result[name]) for result in results) for name in names if name not in BAD}
 
 
 def summary(scale: float, seeds: int, broken: dict[str, Any], shipped: dict[str, int]) -> dict[str, Any]:
@@ -71,13 +73,13 @@ def main() -> None:
     options = parser.parse_args()
     broken, shipped = measured(options.attacks or [*BAD, *SHIPPED], options.scale, options.seeds)
     if options.attacks:
-        kept = json.loads(FOUND.read_text("utf-8"))
-        if (kept["scale"], kept["seeds"]) != (options.scale, options.seeds):
+        stored = json.loads(RESULTS.read_text("utf-8"))
+        if (stored["scale"], stored["seeds"]) != (options.scale, options.seeds):
             parser.error("--attacks: use the scale and seeds of selftest.json")
-        broken, shipped = {**kept["bad attacks"], **broken}, {**kept["failures of built-in attacks"], **shipped}
-    found = summary(options.scale, options.seeds, broken, shipped)
-    print(json.dumps(found, indent=1))
-    FOUND.write_text(json.dumps(found, indent=1) + "\n", "utf-8")
+        broken, shipped = {**stored["bad attacks"], **broken}, {**stored["failures of built-in attacks"], **shipped}
+    results = summary(options.scale, options.seeds, broken, shipped)
+    print(json.dumps(results, indent=1))
+    RESULTS.write_text(json.dumps(results, indent=1) + "\n", "utf-8")
 
 
 if __name__ == "__main__":

@@ -27,7 +27,7 @@ def changes(records: int, references: int, seed: int) -> dict[str, dict[str, flo
     labels = (np.random.default_rng(seed).random(records) < RARE).astype(np.int64)
     halves = [world.take(np.r_[0, 1 + half : 1 + references : 2]) for half in (0, 1)]
 
-    def found(view: Signals, name: str, enough: int) -> float:
+    def auc_of(view: Signals, name: str, enough: int) -> float:
         views.ENOUGH = enough
         view = replace(view, labels=labels)
         assert (view.estimation_rows is None) == (enough > ENOUGH)
@@ -35,17 +35,17 @@ def changes(records: int, references: int, seed: int) -> dict[str, dict[str, flo
 
     rows = {}
     for name in NAMES:
-        whole = found(world.facing(0), name, EVERYTHING)
-        first, second = (found(half.facing(0), name, EVERYTHING) - whole for half in halves)
-        some = found(world.facing(0), name, ENOUGH) - whole
+        full_auc = auc_of(world.facing(0), name, EVERYTHING)
+        first, second = (auc_of(half.facing(0), name, EVERYTHING) - full_auc for half in halves)
+        some = auc_of(world.facing(0), name, ENOUGH) - full_auc
         rows[name] = {"some records": some, "half of the references": first, "the other half": second}
     return rows
 
 
 def _summary(values: list[float]) -> dict[str, float]:
     """Of changes of an AUC, to two digits."""
-    figures = {"mean": np.mean(values), "spread": np.std(values, ddof=1), "largest": np.abs(values).max()}
-    return {name: float(f"{value:.2g}") for name, value in figures.items()}
+    metrics = {"mean": np.mean(values), "spread": np.std(values, ddof=1), "largest": np.abs(values).max()}
+    return {name: float(f"{value:.2g}") for name, value in metrics.items()}
 
 
 def main() -> None:
@@ -58,10 +58,10 @@ def main() -> None:
     for seed in range(options.worlds):
         rows.append(changes(options.records, options.references, seed))
         print(seed, rows[-1], flush=True)
-    figures = {name: {kind: _summary([row[name][kind] for row in rows]) for kind in rows[0][name]} for name in NAMES}
+    metrics = {name: {kind: _summary([row[name][kind] for row in rows]) for kind in rows[0][name]} for name in NAMES}
     command = {"command": "python -m benchmarks.honesty.taught", **vars(options), "values of a class": ENOUGH}
-    RESULTS.write_text(json.dumps({**command, **figures}, indent=1) + "\n")
-    print(figures)
+    RESULTS.write_text(json.dumps({**command, **metrics}, indent=1) + "\n")
+    print(metrics)
 
 
 if __name__ == "__main__":

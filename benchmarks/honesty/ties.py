@@ -72,21 +72,21 @@ def of_levels(members: np.ndarray, nonmembers: np.ndarray) -> np.ndarray:
         members, nonmembers: (samples, levels) how many have each score.
     """
     sizes = members[0].sum(), nonmembers[0].sum()
-    seen = (members + nonmembers) > 0
+    observed = (members + nonmembers) > 0
     # Placements of every level in the other side.
-    places = _below(nonmembers) / sizes[1], 1 - _below(members) / sizes[0]
-    value = (members * places[0]).sum(axis=1) / sizes[0]
+    placements = _below(nonmembers) / sizes[1], 1 - _below(members) / sizes[0]
+    value = (members * placements[0]).sum(axis=1) / sizes[0]
     parts, lows, highs, down, up = [], [], [], 0.0, 0.0
-    for counts, place, n in zip((members, nonmembers), places, sizes, strict=True):
-        parts.append((counts * np.square(place - value[:, None])).sum(axis=1) / (n * (n - 1)))
+    for counts, placement, n in zip((members, nonmembers), placements, sizes, strict=True):
+        parts.append((counts * np.square(placement - value[:, None])).sum(axis=1) / (n * (n - 1)))
         alone = (counts > 0).sum(axis=1) == 1
         bound = np.where(alone, unanimous_bound(n, 0.025), 1.0)
         lows.append(np.where(alone, value * bound, 1.0))
         highs.append(np.where(alone, 1 - (1 - value) * bound, 0.0))
-        two = seen.sum(axis=1) == 2
-        floor = np.where(two, np.where(seen, place, 1.0).min(axis=1), 0.0)[:, None]
-        reach = np.where(two, np.where(seen, place, 0.0).max(axis=1), 1.0)[:, None] - floor
-        inside = np.clip((place - floor) / reach, 0, 1)
+        two = observed.sum(axis=1) == 2
+        floor = np.where(two, np.where(observed, placement, 1.0).min(axis=1), 0.0)[:, None]
+        reach = np.where(two, np.where(observed, placement, 0.0).max(axis=1), 1.0)[:, None] - floor
+        inside = np.clip((placement - floor) / reach, 0, 1)
         total, squares = (counts * inside).sum(axis=1), (counts * inside**2).sum(axis=1)
         sums = ClusterSums(total, squares, total, n, n, int(n))
         down = np.hypot(down, value - floor[:, 0] - reach[:, 0] * sums.lower(0.025))
@@ -114,11 +114,11 @@ def two_values(members: int, nonmembers: int, chances: np.ndarray = CHANCES) -> 
     low, high = ends.reshape(2, members + 1, nonmembers + 1)
     weights = [binom.pmf(k[:, None], n, chances) for k, n in zip(counts, (members, nonmembers), strict=True)]
     covered, below, above = 1.0, 0.0, 0.0
-    for one, other in itertools.product(range(len(chances)), repeat=2):
-        rows, columns = (np.flatnonzero(w[:, k] > 1e-12) for w, k in zip(weights, (one, other), strict=True))
-        truth, part = (1 + chances[one] - chances[other]) / 2, np.ix_(rows, columns)
+    for result, other in itertools.product(range(len(chances)), repeat=2):
+        rows, columns = (np.flatnonzero(w[:, k] > 1e-12) for w, k in zip(weights, (result, other), strict=True))
+        truth, part = (1 + chances[result] - chances[other]) / 2, np.ix_(rows, columns)
         misses = [
-            float(weights[0][rows, one] @ (missed[part] @ weights[1][columns, other]))
+            float(weights[0][rows, result] @ (missed[part] @ weights[1][columns, other]))
             for missed in (high < truth - 1e-12, low > truth + 1e-12)
         ]
         covered, below, above = min(covered, 1 - sum(misses)), max(below, misses[0]), max(above, misses[1])
@@ -144,10 +144,10 @@ def held(
     draw: Callable[[np.random.Generator], Estimate], truth: float, samples: int, seed: Sequence[int]
 ) -> tuple[float, float]:
     """Shares of the samples in which an interval held the truth, and in which there was one."""
-    found = [draw(np.random.default_rng([*seed, k])) for k in range(samples)]
-    given = [one for one in found if not np.isnan(one.value)]
-    inside = [one.low - 1e-12 <= truth <= one.high + 1e-12 for one in given]
-    return (float(np.mean(inside)) if inside else float("nan")), len(given) / samples
+    results = [draw(np.random.default_rng([*seed, k])) for k in range(samples)]
+    arguments = [result for result in results if not np.isnan(result.value)]
+    inside = [result.low - 1e-12 <= truth <= result.high + 1e-12 for result in arguments]
+    return (float(np.mean(inside)) if inside else float("nan")), len(arguments) / samples
 
 
 def few_values(
@@ -156,7 +156,7 @@ def few_values(
     """Coverage of the AUC's interval for every two shapes."""
     rows = []
     for levels, (members, nonmembers) in itertools.product(numbers, sizes):
-        for (one, inside), (other, outside) in itertools.product(shapes(levels).items(), repeat=2):
+        for (result, inside), (other, outside) in itertools.product(shapes(levels).items(), repeat=2):
             rng, truth = np.random.default_rng([levels, members, len(rows)]), Levels(inside, outside).auc
             drawn = rng.multinomial(members, inside, samples), rng.multinomial(nonmembers, outside, samples)
             low, high = of_levels(*drawn)
@@ -165,7 +165,7 @@ def few_values(
                     "levels": levels,
                     "members": members,
                     "nonmembers": nonmembers,
-                    "member shape": one,
+                    "member shape": result,
                     "non-member shape": other,
                     "auc": round(truth, 4),
                     "covered": float(np.mean((low - 1e-12 <= truth) & (truth <= high + 1e-12))),
@@ -198,7 +198,7 @@ def predictive_values(samples: int, sizes: Sequence[tuple[int, int]] = CALLED) -
         def draw(rng: np.random.Generator, world=world, members=members, nonmembers=nonmembers, fpr=fpr) -> Estimate:
             return positive_predictive_value(*world.draw(rng, members, nonmembers), fpr, PRIOR)
 
-        share, given = held(draw, truth, samples, (members, nonmembers))
+        share, arguments = held(draw, truth, samples, (members, nonmembers))
         rows.append(
             {
                 "world": name,
@@ -207,7 +207,7 @@ def predictive_values(samples: int, sizes: Sequence[tuple[int, int]] = CALLED) -
                 "fpr": fpr,
                 "ppv": round(truth, 4),
                 "covered": share,
-                "given": given,
+                "given": arguments,
             }
         )
     return rows
@@ -219,22 +219,22 @@ def main() -> None:
     options = parser.parse_args()
     exact = []
     for members, nonmembers in TWO_VALUES:
-        found = two_values(members, nonmembers)
-        print(f"0 and 1, {members} against {nonmembers}: {found}", flush=True)
+        results = two_values(members, nonmembers)
+        print(f"0 and 1, {members} against {nonmembers}: {results}", flush=True)
         exact.append(
             {
                 "members": members,
                 "nonmembers": nonmembers,
-                "least covered": round(found.covered, 5),
-                "most below": round(found.below, 5),
-                "most above": round(found.above, 5),
+                "least covered": round(results.covered, 5),
+                "most below": round(results.below, 5),
+                "most above": round(results.above, 5),
             }
         )
     values, predictive = few_values(options.samples), predictive_values(options.samples // 2)
     worst = sorted(values, key=lambda row: row["covered"])[:20]
     for row in (*worst, *predictive):
         print(*row.values(), sep="  ")
-    found = {
+    results = {
         "command": "python -m benchmarks.honesty.ties",
         "samples": options.samples,
         "samples of ppv": options.samples // 2,
@@ -247,7 +247,7 @@ def main() -> None:
         "auc of few values, the 20 least covered": worst,
         "ppv": predictive,
     }
-    (HERE / "ties.json").write_text(json.dumps(found, indent=1) + "\n")
+    (HERE / "ties.json").write_text(json.dumps(results, indent=1) + "\n")
 
 
 if __name__ == "__main__":

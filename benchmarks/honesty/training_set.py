@@ -96,9 +96,9 @@ def simulate(model: str, records: int, columns: int, references: int, seed: int)
         fitted = MODELS[model](1000 * seed + k).fit(x[train], y[train])
         outputs.append(fitted.predict(x[pool])[:, None] if regression else fitted.predict_proba(x[pool]))
     scale = (Values() if regression else Probabilities()).resolved(outputs[0], y[pool])
-    each = [scale.signals(one, y[pool]) for one in outputs]
+    each = [scale.signals(result, y[pool]) for result in outputs]
     labels = np.zeros(2 * records, dtype=np.int64) if regression else y[pool]
-    return Rotation({name: np.stack([one[name] for one in each]) for name in each[0]}, member, labels)
+    return Rotation({name: np.stack([result[name] for result in each]) for name in each[0]}, member, labels)
 
 
 def judged(world: Rotation, target: int) -> dict[str, float]:
@@ -107,16 +107,16 @@ def judged(world: Rotation, target: int) -> dict[str, float]:
     attacks = tuple(name for name, attack in signal_attacks().items() if set(attack.needs) <= set(world.values))
     case = case_of(world.take(models), attacks, np.zeros(len(world.labels), int))
     doubt = case.of(training_set.find_training_set_doubt)
-    found = case.of(exposure.find_exposure)
-    place = case.of(headline.find).same_recipe
-    if doubt is None or found is None or place is None or place.prediction_interval is None:
+    results = case.of(exposure.find_exposure)
+    recipe_models = case.of(headline.find).same_recipe
+    if doubt is None or results is None or recipe_models is None or recipe_models.prediction_interval is None:
         raise ValueError("The simulation has too few reference models to compare with.")
     return {
         "doubted": doubt.doubted,
-        "flags a record": found.flagged > 0,
-        "flagged": found.flagged,
+        "flags a record": results.flagged > 0,
+        "flagged": results.flagged,
         "unusual": not doubt.doubted
-        and not place.prediction_interval.low <= doubt.auc <= place.prediction_interval.high,
+        and not recipe_models.prediction_interval.low <= doubt.auc <= recipe_models.prediction_interval.high,
         "auc": doubt.auc,
         "expected_auc": doubt.expected,
     }
@@ -124,18 +124,18 @@ def judged(world: Rotation, target: int) -> dict[str, float]:
 
 def figures(setting: str, audits: int | None = None) -> dict[str, Any]:
     """Means over audits, for the target that was trained on the members and for the other one."""
-    *how, at_most = SETTINGS[setting]
+    *method, at_most = SETTINGS[setting]
     number = at_most if audits is None else audits
     rows: dict[str, list[dict[str, float]]] = {"members are true": [], "trained on other people": []}
     for seed in range(number):
-        world = simulate(*how, seed=seed)
-        for (_, found), target in zip(rows.items(), (TRUE, OUTSIDE), strict=True):
-            found.append(judged(world, target))
+        world = simulate(*method, seed=seed)
+        for (_, results), target in zip(rows.items(), (TRUE, OUTSIDE), strict=True):
+            results.append(judged(world, target))
     means = {
-        name: {key: round(float(np.mean([row[key] for row in found])), 4) for key in found[0]}
-        for name, found in rows.items()
+        name: {key: round(float(np.mean([row[key] for row in results])), 4) for key in results[0]}
+        for name, results in rows.items()
     }
-    return {"audits": number, "records": [how[1], how[1]], "references": how[3], **means}
+    return {"audits": number, "records": [method[1], method[1]], "references": method[3], **means}
 
 
 def main() -> None:
@@ -145,15 +145,15 @@ def main() -> None:
     options, path = parser.parse_args(), HERE / "training_set.json"
     warnings.simplefilter("ignore")
     for setting in options.settings:
-        found = figures(setting, options.audits)
-        print(setting, json.dumps(found), flush=True)
-        kept = json.loads(path.read_text())["settings"] if path.exists() else {}
-        kept[setting] = found
+        results = figures(setting, options.audits)
+        print(setting, json.dumps(results), flush=True)
+        stored = json.loads(path.read_text())["settings"] if path.exists() else {}
+        stored[setting] = results
         content = {
             "command": "python -m benchmarks.honesty.training_set",
             "level": training_set.LEVEL,
             "q": exposure.Q,
-            "settings": {name: kept[name] for name in SETTINGS if name in kept},
+            "settings": {name: stored[name] for name in SETTINGS if name in stored},
         }
         path.write_text(json.dumps(content, indent=1) + "\n")
 

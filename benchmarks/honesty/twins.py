@@ -28,8 +28,8 @@ def _alike(draw: Callable[[int, np.random.Generator], np.ndarray]) -> Sides:
 
 def _clusters(records: int, rng: np.random.Generator) -> np.ndarray:
     """Forty places, most of them far from each other, and records around them, rounded."""
-    places = rng.standard_cauchy((40, 4))[rng.integers(0, 40, records)]
-    return np.round(places + 0.05 * rng.normal(size=places.shape), 1)
+    placements = rng.standard_cauchy((40, 4))[rng.integers(0, 40, records)]
+    return np.round(placements + 0.05 * rng.normal(size=placements.shape), 1)
 
 
 SAME_SOURCE: dict[str, Sides] = {
@@ -56,10 +56,10 @@ def alarms(sides: Sides, *, members: int, nonmembers: int, repeats: int) -> floa
     """Share of audits in which near twins are claimed."""
     raised = 0
     for repeat in range(repeats):
-        found = near_duplicates(
+        results = near_duplicates(
             *sides(members, nonmembers, np.random.default_rng([1, repeat])), np.random.default_rng(0)
         )
-        raised += found is not None and found.p_value <= MAX_TEST_P
+        raised += results is not None and results.p_value <= MAX_TEST_P
     return raised / repeats
 
 

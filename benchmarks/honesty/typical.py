@@ -39,27 +39,29 @@ def trained(member: np.ndarray, seeds: Sequence[int]) -> Rotation:
             outputs.append(network(seed).fit(x[rows], y[rows]).predict_proba(x))
     labels = np.unique(y, return_inverse=True)[1]
     scale = Probabilities().resolved(outputs[0], labels)
-    margin = np.stack([scale.signals(one, labels)["margin"] for one in outputs])
+    margin = np.stack([scale.signals(result, labels)["margin"] for result in outputs])
     return Rotation({"margin": margin}, member, labels)
 
 
 def compared(models: Rotation, target: int, references: np.ndarray) -> tuple[float, SameRecipe]:
     """The AUC of a target, and the reference models that the report compares it with."""
-    own = score_every_target(ATTACKS[ATTACK], models.take(np.r_[target, references]))[0]
+    target_scores = score_every_target(ATTACKS[ATTACK], models.take(np.r_[target, references]))[0]
     others = models.take(references)
-    found = same_recipe(score_every_target(ATTACKS[ATTACK], others), others.member, own, models.member[target])
-    return auc(own, models.member[target]).value, found
+    results = same_recipe(
+        score_every_target(ATTACKS[ATTACK], others), others.member, target_scores, models.member[target]
+    )
+    return auc(target_scores, models.member[target]).value, results
 
 
 def outside(models: Rotation, targets: Sequence[int], references: np.ndarray) -> list[bool]:
     """Whether each target's AUC is outside the prediction interval."""
-    found = []
+    results = []
     for target in targets:
-        own, others = compared(models, target, references)
+        target_scores, others = compared(models, target, references)
         if others.prediction_interval is None:
             raise ValueError("The reference models do not differ.")
-        found.append(not others.prediction_interval.low <= own <= others.prediction_interval.high)
-    return found
+        results.append(not others.prediction_interval.low <= target_scores <= others.prediction_interval.high)
+    return results
 
 
 def main() -> None:
@@ -88,8 +90,8 @@ def main() -> None:
     for number in range(len(again)):
         targets = options.models + number * options.seeds + np.arange(options.seeds)
         allowed = np.setdiff1d(np.arange(options.models), [number - 2])  # not the model with these very members
-        found = [outside(models, targets, rng.permutation(allowed)[:REFERENCES]) for _ in range(rounds // 2)]
-        sets.append(round(float(np.mean(found)), 4))
+        results = [outside(models, targets, rng.permutation(allowed)[:REFERENCES]) for _ in range(rounds // 2)]
+        sets.append(round(float(np.mean(results)), 4))
     content = {
         "command": "python -m benchmarks.honesty.typical",
         "attack": ATTACK,

@@ -28,8 +28,8 @@ def seconds(checkout: Path, references: int, repeats: int) -> tuple[float, float
     environment = {**os.environ, "PYTHONPATH": str(checkout / "src")}
     command = [sys.executable, str(HERE / "child.py"), str(references), str(repeats)]
     done = subprocess.run(command, env=environment, check=True, capture_output=True, text=True)
-    whole, alike = map(float, done.stdout.split()[-2:])
-    return whole, alike
+    total, comparable = map(float, done.stdout.split()[-2:])
+    return total, comparable
 
 
 def main() -> None:
@@ -41,13 +41,13 @@ def main() -> None:
     options = parser.parse_args()
     with checkout(options.before) as before:
         rounds = [
-            [seconds(place, options.references, options.repeats) for place in (ROOT, before)]
+            [seconds(folder, options.references, options.repeats) for folder in (ROOT, before)]
             for _ in range(options.rounds)
         ]
     median = statistics.median
-    now, alike = (round(median(here[part] for here, _ in rounds), 3) for part in (0, 1))
+    now, comparable = (round(median(here[part] for here, _ in rounds), 3) for part in (0, 1))
     then = round(median(before for _, (before, _) in rounds), 3)
-    found = {
+    results = {
         "command": "python -m benchmarks.judging",
         "references": options.references,
         "records": 2000,
@@ -56,20 +56,20 @@ def main() -> None:
         "CPU seconds": now,
         "CPU seconds before": then,
         "now / before": round(median(here[0] / before[0] for here, before in rounds), 3),
-        "CPU seconds of what there was before": alike,
+        "CPU seconds of what there was before": comparable,
         "like for like": round(median(here[1] / before[0] for here, before in rounds), 3),
     }
-    print(found)
-    (HERE / "results.json").write_text(json.dumps(found, indent=1) + "\n")
+    print(results)
+    (HERE / "results.json").write_text(json.dumps(results, indent=1) + "\n")
 
 
 @contextmanager
 def checkout(commit: str) -> Iterator[Path]:
     """The files of a commit, for as long as they are compared with."""
-    with tempfile.TemporaryDirectory() as place:
+    with tempfile.TemporaryDirectory() as folder:
         archive = subprocess.run(["git", "-C", str(ROOT), "archive", commit], check=True, capture_output=True)
-        subprocess.run(["tar", "-x", "-C", place], input=archive.stdout, check=True)
-        yield Path(place)
+        subprocess.run(["tar", "-x", "-C", folder], input=archive.stdout, check=True)
+        yield Path(folder)
 
 
 if __name__ == "__main__":

@@ -38,14 +38,14 @@ class Added:
         self.seconds, self._inner = 0.0, [0.0]
 
     def timed(self, function, added: bool):
-        def wrapped(*given, **more):
+        def wrapped(*arguments, **extra):
             start = time.process_time()
             self._inner.append(0.0)
-            found = function(*given, **more)
+            results = function(*arguments, **extra)
             taken, inner = time.process_time() - start, self._inner.pop()
             self._inner[-1] += taken
             self.seconds += added * (taken - inner)
-            return found
+            return results
 
         return wrapped
 
@@ -56,12 +56,12 @@ class Added:
         from guestlist._findings import attacks, groups, headline
         from guestlist.models import input_checks
 
-        asked = _case.Case.of
+        queried = _case.Case.of
 
-        def of(one, find):
+        def of(result, find):
             added = find.__module__.rpartition(".")[2] not in THEN and find.__module__.startswith("guestlist._findings")
             added |= find.__module__.startswith("guestlist.risks")
-            return self.timed(lambda: asked(one, find), added)()
+            return self.timed(lambda: queried(result, find), added)()
 
         _case.Case.of = of
         for module, name in (
@@ -75,7 +75,7 @@ class Added:
             setattr(module, name, self.timed(getattr(module, name), True))
         # Every attack was tried on all stand-in targets; that the best is chosen on half of them for the other half is new.
         on_all, on_half = self.timed(headline._tried, False), self.timed(headline._tried, True)
-        headline._tried = lambda *given, **more: (on_all if "keep" in more else on_half)(*given, **more)
+        headline._tried = lambda *arguments, **extra: (on_all if "keep" in extra else on_half)(*arguments, **extra)
 
 
 def main(references: int, repeats: int) -> None:
@@ -88,17 +88,17 @@ def main(references: int, repeats: int) -> None:
     y, order = y[rows], rng.permutation(RECORDS)
     sides = [(x[part], y[part]) for part in np.array_split(order, 2)]
     model = RandomForestClassifier(50, random_state=0).fit(*sides[0])
-    with tempfile.TemporaryDirectory() as place:
-        gl.audit(model, *sides, references=references, folder=place + "/audit", jobs=1)
+    with tempfile.TemporaryDirectory() as folder:
+        gl.audit(model, *sides, references=references, folder=folder + "/audit", jobs=1)
         added, times = Added(), []
         if hasattr(gl, "FINDINGS"):
             added.watch()
         for _ in range(repeats):
             start, added.seconds = time.process_time(), 0.0
-            gl.audit(model, *sides, references=references, folder=place + "/audit", jobs=1)
+            gl.audit(model, *sides, references=references, folder=folder + "/audit", jobs=1)
             times.append((time.process_time() - start, added.seconds))
-    whole, more = min(times)
-    print(whole, whole - more)
+    total, added_seconds = min(times)
+    print(total, total - added_seconds)
 
 
 if __name__ == "__main__":

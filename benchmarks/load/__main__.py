@@ -35,14 +35,14 @@ def main() -> None:
     parser.add_argument("--only", choices=SIZES, action="append", help="measure some of it; the rest stays as it is")
     chosen = parser.parse_args().only or list(SIZES)
     path = HERE / "results.json"
-    found = json.loads(path.read_text()) if path.exists() else {"command": "python -m benchmarks.load"}
+    results = json.loads(path.read_text()) if path.exists() else {"command": "python -m benchmarks.load"}
     for name in chosen:
         rows = []
         for size in SIZES[name]:
             rows.append(dict(zip(("records", "references", "classes"), size, strict=True)) | measured(*size))
             print(name, rows[-1], flush=True)
-        found[name] = rows
-        path.write_text(json.dumps(found, indent=1) + "\n")
+        results[name] = rows
+        path.write_text(json.dumps(results, indent=1) + "\n")
 
 
 if __name__ == "__main__":

@@ -23,10 +23,10 @@ def main(records: int, references: int, classes: int) -> None:
         start, who = time.process_time(), x[:, 0].astype(int)
         margin = easy + LEAK * member + np.random.default_rng(seed).normal(size=records)
         true = (1 / (1 + np.exp(-margin)))[who]
-        said = np.repeat(((1 - true) / (classes - 1))[:, None], classes, axis=1)
-        said[np.arange(len(who)), y[who]] = true
+        outputs = np.repeat(((1 - true) / (classes - 1))[:, None], classes, axis=1)
+        outputs[np.arange(len(who)), y[who]] = true
         asking[0] += time.process_time() - start
-        return said
+        return outputs
 
     def train(data, rng):
         member, seed = np.zeros(records, dtype=bool), int(rng.integers(2**32))
@@ -39,12 +39,12 @@ def main(records: int, references: int, classes: int) -> None:
     target = gl.function_target(lambda x: answers(member, x, 1), classes=range(classes), train=train, recipe="free")
     before = time.process_time()
     gl.audit(target, *((x[side], y[side]) for side in sides), references=references, jobs=1, progress=False)
-    found = {
+    results = {
         "CPU seconds": round(time.process_time() - before, 1),
         "of that asking": round(asking[0], 1),
         "most memory, GiB": round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20, 2),
     }
-    print(json.dumps(found))
+    print(json.dumps(results))
 
 
 if __name__ == "__main__":

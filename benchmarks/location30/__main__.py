@@ -24,10 +24,10 @@ def audited(references: int, members: int, folder: Path) -> Results:
     y = table.pop("cluster").to_numpy()
     x = table.to_numpy(dtype=np.float32)
     order = np.random.default_rng(0).permutation(len(y))
-    inside, outside, rest = order[:members], order[members : 2 * members], order[2 * members :]
+    inside, outside, others = order[:members], order[members : 2 * members], order[2 * members :]
     module = FIT(gl.defences.mlp(x.shape[1], 30), gl.Data(x[inside], y[inside]), np.random.default_rng(0))
     target = gl.torch_target(module, train=FIT, name="Location30 network")
-    sides = [(x[part], y[part]) for part in (inside, outside, rest)]
+    sides = [(x[part], y[part]) for part in (inside, outside, others)]
     return gl.audit(target, *sides, references=references, folder=folder, progress=show_progress)
 
 
@@ -68,8 +68,8 @@ def main() -> None:
     parser.add_argument("--folder", type=Path, default=Path("audits/location30"))
     options = parser.parse_args()
     runs = {count: audited(count, options.members, options.folder / str(count)) for count in options.references}
-    figures = {count: results.attacks.round(5).to_dict("records") for count, results in runs.items()}
-    (HERE / "results.json").write_text(json.dumps(figures, indent=1).replace("NaN", "null") + "\n")
+    metrics = {count: results.attacks.round(5).to_dict("records") for count, results in runs.items()}
+    (HERE / "results.json").write_text(json.dumps(metrics, indent=1).replace("NaN", "null") + "\n")
     PAGE.write_text(markdown(runs), "utf-8")
     print(PAGE.read_text("utf-8"))
 

@@ -35,8 +35,8 @@ def models(x, y, k, count, rng):
     member = rng.random((count, len(x))) < 0.5
     loss = np.empty(member.shape)
     for row, out in zip(member, loss, strict=True):
-        kept = row[order]
-        out[:] = (kept & wrong & (np.cumsum(kept, axis=1) <= k)).sum(axis=1) / k
+        stored = row[order]
+        out[:] = (stored & wrong & (np.cumsum(stored, axis=1) <= k)).sum(axis=1) / k
     return member, loss
 
 

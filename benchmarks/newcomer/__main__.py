@@ -24,9 +24,9 @@ def measured(python: Path, tool: str, seed: int, references: int) -> dict:
     with tempfile.TemporaryDirectory() as out:
         command = [python, HERE / "measure.py", tool, str(seed), str(references), str(Path(out) / "audit")]
         printed = subprocess.run(command, check=True, capture_output=True, text=True, cwd=out).stdout
-    found = json.loads(printed.strip().splitlines()[-1])
-    scores = found.pop("scores")
-    return {**found, "attacks": {name: figures(np.array(values)) for name, values in scores.items()}}
+    results = json.loads(printed.strip().splitlines()[-1])
+    scores = results.pop("scores")
+    return {**results, "attacks": {name: figures(np.array(values)) for name, values in scores.items()}}
 
 
 def figures(scores: np.ndarray) -> dict[str, float]:
@@ -36,15 +36,15 @@ def figures(scores: np.ndarray) -> dict[str, float]:
     }
 
 
-def best(found: dict, figure: str) -> float:
-    return max(attack[figure] for attack in found["attacks"].values())
+def best(results: dict, metric: str) -> float:
+    return max(attack[metric] for attack in results["attacks"].values())
 
 
-def compared(seed: int, ours: list[int], theirs: int) -> dict:
+def compared(seed: int, our_bound: list[int], their_bounds: int) -> dict:
     """Both tools on one target; ours with several numbers of references."""
-    peer = measured(python_of("sacroml", SACROML), "sacroml", seed, theirs)
-    runs = {count: measured(Path(sys.executable), "guestlist", seed, count) for count in ours}
-    return {"seed": seed, "sacroml": {"references": theirs, **peer}, "guestlist": runs}
+    peer = measured(python_of("sacroml", SACROML), "sacroml", seed, their_bounds)
+    runs = {count: measured(Path(sys.executable), "guestlist", seed, count) for count in our_bound}
+    return {"seed": seed, "sacroml": {"references": their_bounds, **peer}, "guestlist": runs}
 
 
 def line(run: dict, reached: dict[str, float], peer: dict) -> str:
@@ -62,14 +62,17 @@ def main() -> None:
     options = parser.parse_args()
     results = []
     for seed in range(options.seeds):
-        found = compared(seed, options.references, options.theirs)
-        results.append(found)
-        peer = found["sacroml"]
-        best_of_peer = {figure: best(peer, figure) for figure in ("auc", "tpr@0.01")}
+        outcomes = compared(seed, options.references, options.theirs)
+        results.append(outcomes)
+        peer = outcomes["sacroml"]
+        best_of_peer = {metric: best(peer, metric) for metric in ("auc", "tpr@0.01")}
         print(f"seed {seed}: SACRO-ML, {options.theirs} references, best mode: {line(peer, best_of_peer, peer)}")
-        for count, ours in found["guestlist"].items():
-            reached = ours["attacks"][ours["headline"]]
-            print(f"        guestlist, {count} references, {ours['headline']}: {line(ours, reached, peer)}", flush=True)
+        for count, our_bound in outcomes["guestlist"].items():
+            reached = our_bound["attacks"][our_bound["headline"]]
+            print(
+                f"        guestlist, {count} references, {our_bound['headline']}: {line(our_bound, reached, peer)}",
+                flush=True,
+            )
     (HERE / "results.json").write_text(json.dumps(results, indent=1) + "\n")
 
 

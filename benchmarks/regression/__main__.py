@@ -51,13 +51,13 @@ def residuals(x: np.ndarray, y: np.ndarray, make) -> tuple[np.ndarray, np.ndarra
     return np.stack([y - make(k).fit(x[rows], y[rows]).predict(x) for k, rows in enumerate(member)]), member
 
 
-def reached(found: np.ndarray, member: np.ndarray, statistic, references: int) -> dict[str, np.ndarray]:
+def reached(results: np.ndarray, member: np.ndarray, statistic, references: int) -> dict[str, np.ndarray]:
     """Attack to (AUC, TPR at 1 % FPR), mean over the targets."""
     rates: dict[str, list] = {name: [] for name in ATTACKS}
     for target in range(TARGETS):
         rows = np.r_[target, TARGETS : TARGETS + references]
-        margin = statistic(found[rows], np.median(found[target] ** 2))
-        view = gl.attacks.Signals({"margin": margin}, member[rows[1:]], np.zeros(found.shape[1], dtype=int))
+        margin = statistic(results[rows], np.median(results[target] ** 2))
+        view = gl.attacks.Signals({"margin": margin}, member[rows[1:]], np.zeros(results.shape[1], dtype=int))
         for name, into in rates.items():
             scores = gl.attacks.ATTACKS[name].score(view)
             into.append((auc(scores, member[target]).value, tpr_at_fpr(scores, member[target], 0.01).value))
@@ -72,12 +72,12 @@ def main() -> None:
     rows = []
     for references in REFERENCES:
         for name, statistic in STATISTICS.items():
-            every = [reached(found, member, statistic, references) for found, member in collected]
-            means = {attack: np.mean([one[attack] for one in every], axis=0) for attack in ATTACKS}
-            told = "  ".join(f"{attack} {a:.3f}/{t:.3f}" for attack, (a, t) in means.items())
-            print(f"{references} references  {name:22} {told}", flush=True)
-            figures = {attack: {"auc": round(a, 4), "tpr@0.01": round(t, 4)} for attack, (a, t) in means.items()}
-            rows.append({"references": references, "statistic": name, **figures})
+            every = [reached(results, member, statistic, references) for results, member in collected]
+            means = {attack: np.mean([result[attack] for result in every], axis=0) for attack in ATTACKS}
+            row = "  ".join(f"{attack} {a:.3f}/{t:.3f}" for attack, (a, t) in means.items())
+            print(f"{references} references  {name:22} {row}", flush=True)
+            metrics = {attack: {"auc": round(a, 4), "tpr@0.01": round(t, 4)} for attack, (a, t) in means.items()}
+            rows.append({"references": references, "statistic": name, **metrics})
     (Path(__file__).parent / "results.json").write_text(json.dumps({"targets": TARGETS, "rows": rows}, indent=1) + "\n")
 
 

@@ -59,13 +59,13 @@ def shapr_of_mnist(records: int, tests: int) -> Row:
         x, y = mnist["x_train"][:records].reshape(-1, 784) / np.float32(255), mnist["y_train"][:records]
         x_test, y_test = mnist["x_test"][:tests].reshape(-1, 784) / np.float32(255), mnist["y_test"][:tests]
     gl.risks.shapr(x[:200], y[:200], x_test[:20], y_test[:20], n_jobs=2)  # compiled before the clock starts
-    ours = timed(lambda: gl.risks.shapr(x, y, x_test, y_test, n_jobs=2))
+    shapr_time = timed(lambda: gl.risks.shapr(x, y, x_test, y_test, n_jobs=2))
     some = max(tests // 100, 1)
     plain = timed(lambda: np.argsort(np.square(x).sum(1) - 2 * x_test[:some] @ x.T, axis=1, kind="stable"))
     return Row(
         f"SHAPr of {len(x):,} x {len(x_test):,} images of 784 pixels",
-        ours.wall,
-        ours.cpu,
+        shapr_time.wall,
+        shapr_time.cpu,
         "numpy: distances and their order alone",
         plain.wall * len(x_test) / some,
     )
@@ -133,9 +133,9 @@ def main() -> None:
     for row in rows:
         beside = "" if row.beside_seconds is None else f"; {row.beside}: {row.beside_seconds:.1f} s"
         print(f"{row.what}: {row.seconds:.2f} s, {row.cpu:.2f} s of CPU{beside}")
-    found = {"records": options.records, "models": options.models, "published_seconds": PUBLISHED}
-    found["rows"] = [{k: round(v, 3) if isinstance(v, float) else v for k, v in asdict(row).items()} for row in rows]
-    (HERE / "results.json").write_text(json.dumps(found, indent=1) + "\n")
+    results = {"records": options.records, "models": options.models, "published_seconds": PUBLISHED}
+    results["rows"] = [{k: round(v, 3) if isinstance(v, float) else v for k, v in asdict(row).items()} for row in rows]
+    (HERE / "results.json").write_text(json.dumps(results, indent=1) + "\n")
 
 
 if __name__ == "__main__":
