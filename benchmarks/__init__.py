@@ -1,1 +1,1 @@
-"""Ratios against peers and against the limit. Machines are noisy: every benchmark compares things in one run."""
+"""Benchmarks as ratios to other tools and to lower limits. Machines are noisy, so every benchmark compares within one run."""

@@ -1,10 +1,10 @@
-"""Other environments than one's own: the lowest versions of everything, and other Pythons where they are installed.
+"""Tests in other environments: the lowest versions of all dependencies, and other installed Pythons.
 
     python -m benchmarks.environments lowest     what pyproject.toml says is enough, to the number, and a part of the tests
     python -m benchmarks.environments extras     the lowest versions of keras, lightning and transformers, and their tests
     python -m benchmarks.environments pythons    the same tests under every other Python that is there, with the pinned versions
 
-Each gets an environment of its own in ``.venv-…``, which is kept; what was run is noted in ``environments.json``.
+Each has an environment in ``.venv-…``, which is kept; ``environments.json`` records the runs.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from importlib.metadata import version
 print(json.dumps({"python": platform.python_version(), "versions": {name: version(name) for name in sys.argv[1:]}}))
 """
 TESTERS = ("pytest", "pytest-timeout", "hypothesis", "mpmath", "polars")
-# A part of the tests that comes by every dependency, and takes a few minutes.
+# Some tests that use every dependency, and take a few minutes.
 SMOKE = (
     "tests/audit/test_auditing.py",
     "tests/audit/test_cover.py",
@@ -82,7 +82,7 @@ def requirements_of_extras() -> list[str]:
 
 
 def lowest(requirement: str) -> str:
-    """A requirement at its lowest version.
+    """Return a requirement at its lowest version.
 
     >>> lowest("pyarrow>=14.0.1")
     'pyarrow==14.0.1'
@@ -104,16 +104,16 @@ def try_environment(
     extras: Sequence[str] = (),
     tests: Sequence[str] = (*SMOKE, "-m", "not slow"),
 ) -> int:
-    """Make the environment, install what is wanted and guestlist itself, run the tests and keep what came of them."""
+    """Create the environment, install the packages and guestlist, run the tests and record the result."""
     folder, report = ROOT / f".venv-{name}", ROOT / f".venv-{name}" / "tests.xml"
     interpreter = folder / ("Scripts" if os.name == "nt" else "bin") / "python"
     steps = (
         (python, "-m", "venv", folder),
         (interpreter, "-m", "pip", "install", "--quiet", *wanted),
-        # Without the pinned versions, which need newer ones.
+        # The pinned versions are not used, because they need newer packages.
         *((interpreter, "-m", "pip", "install", "--quiet", requirement) for requirement in extras),
         (interpreter, "-m", "pip", "install", "--quiet", "--no-deps", "--editable", ROOT),
-        # Warnings of older and newer libraries are theirs.
+        # Warnings of older and newer libraries are not our errors.
         (
             interpreter,
             "-m",
@@ -134,7 +134,7 @@ def try_environment(
 
 
 def keep(name: str, python: Path, report: Path, packages: Sequence[str]) -> None:
-    """What ran in an environment, beside what ran in the others."""
+    """Record the tests that ran in an environment, with those of the others."""
     suite = ElementTree.parse(report).getroot().find("testsuite")
     assert suite is not None, "pytest writes one"
     counts = {what: int(suite.get(what, 0)) for what in ("tests", "failures", "errors", "skipped")}
@@ -145,7 +145,7 @@ def keep(name: str, python: Path, report: Path, packages: Sequence[str]) -> None
 
 
 def bare(requirement: str) -> str:
-    """The name alone.
+    """Return the name without the version.
 
     >>> bare("pyarrow>=14.0.1")
     'pyarrow'
@@ -154,12 +154,12 @@ def bare(requirement: str) -> str:
 
 
 def pythons() -> dict[str, str]:
-    """Other Pythons by their version: on the path, or where pyenv keeps them."""
+    """Return other Pythons by version: on the path, or from pyenv."""
     results, pyenv = {}, Path(os.environ.get("PYENV_ROOT", Path.home() / ".pyenv"))
     for version in PYTHONS:
         stored = sorted(pyenv.glob(f"versions/{version}.*/bin/python"))
         available = [shutil.which(f"python{version}"), *map(str, reversed(stored))]
-        # A launcher that is on the path may still have no such Python behind it.
+        # A launcher on the path may not have this Python installed.
         works = [
             path for path in available if path and not subprocess.run([path, "-V"], capture_output=True).returncode
         ]

@@ -1,1 +1,1 @@
-"""How far a small audit travels through the source."""
+"""Functions and modules that a small audit visits."""

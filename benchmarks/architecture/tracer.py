@@ -48,7 +48,7 @@ class Tracer:
         self.calls[frame.f_code] += 1
 
     def figures(self) -> dict[str, int]:
-        """Return how many functions and modules were visited, with how many calls and hops."""
+        """Return the numbers of visited functions and modules, of calls and of hops."""
         return {
             "functions": len(self.calls),
             "modules": len({code.co_filename for code in self.calls}),

@@ -1,7 +1,7 @@
-"""How long all attacks take with every model as the target, and how that grows: python -m benchmarks.attacks
+"""Run time of all attacks with every model as the target, by size: python -m benchmarks.attacks
 
 Each size is timed several times and the best time counts; the growth compares sizes measured in one run. One
-target at a time (``facing(k)``) is timed on two targets and scaled up, as the thing to compare with.
+target at a time (``facing(k)``) is timed on two targets and scaled up, for comparison.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ from guestlist.selfcheck.simulations import gaussian_simulation
 
 SIZES = [(5_000, 64), (10_000, 64), (20_000, 16), (20_000, 32), (20_000, 64), (20_000, 128), (40_000, 64)]
 REPEATS = 3
-# Attacks on K-NN targets need K-NN models, and have a benchmark of their own.
+# Attacks on K-NN targets need K-NN models, and have a separate benchmark.
 RUN = {name: attack for name, attack in ATTACKS.items() if not attack.evidence}
 
 
 def main() -> None:
     argparse.ArgumentParser(prog="python -m benchmarks.attacks", description=__doc__).parse_args()
-    _all(gaussian_simulation(1.0, records=100, models=8))  # compiles what is compiled
+    _all(gaussian_simulation(1.0, records=100, models=8))  # compiles the kernels
     rows = [_row(records, models) for records, models in SIZES]
     at = {(row["records"], row["models"]): row["seconds"] for row in rows}
     results = {
@@ -63,7 +63,7 @@ def _all(world: Rotation) -> None:
 
 
 def _fresh(world: Rotation) -> Rotation:
-    """The same world without what earlier attacks have left in its cache."""
+    """Return the same simulation with an empty cache."""
     return Rotation(world.values, world.member, world.labels)
 
 

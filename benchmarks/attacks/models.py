@@ -26,7 +26,7 @@ RECORDS = 2000  # in a pool, of which each model trains on half
 
 
 def _table(frame: pd.DataFrame, label: str, drop: tuple[str, ...] = ()) -> tuple[np.ndarray, np.ndarray]:
-    """Return numbers as they are, categories as one column per value, and the label as an index."""
+    """Return numbers unchanged, categories as one column per value, and the label as an index."""
     y = np.unique(frame[label].to_numpy(), return_inverse=True)[1]
     x = pd.get_dummies(frame.drop(columns=[label, *drop]), dtype=np.float64)
     return x.to_numpy(dtype=np.float64), y

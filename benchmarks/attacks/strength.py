@@ -35,7 +35,7 @@ def metrics_by_attack(
 
     Args:
         models: their outputs.
-        signals: what they become in an audit.
+        signals: signals that an audit computes from them.
         references: number of references.
         run: attack to its scores.
     """

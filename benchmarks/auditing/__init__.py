@@ -1,1 +1,1 @@
-"""Lower bounds on epsilon beside those of jax_privacy, on the same scores."""
+"""Lower bounds on epsilon compared with those of jax_privacy, on the same scores."""

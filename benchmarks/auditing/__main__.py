@@ -1,10 +1,10 @@
-"""``python -m benchmarks.auditing``: lower bounds on epsilon beside those of jax_privacy, where both compute the same one.
+"""``python -m benchmarks.auditing``: lower bounds on epsilon compared with jax_privacy.
 
-The same line is given to both, so that nothing is chosen: of one run, the largest scores are called members (jax_privacy guesses
-on that side alone); of many runs, the line is a non-member's score, which counts as not beyond it. Its Gaussian bound takes all
-lines at once, so it gets scores of two values, between which there is but one. Where the upper bounds on both errors together
-exceed 1, nothing is shown, and ours is 0; jax_privacy 2.0.0 takes the absolute value there, as if they were lower bounds of
-the errors reversed, and finds an epsilon in noise. The last row has scores that say nothing.
+Both get the same threshold, so that nothing is selected. For one run, the largest scores are guessed to be members (jax_privacy
+guesses members only); for many runs, the threshold is a non-member's score, which counts as not above it. Its Gaussian bound
+uses all thresholds at once, so it gets scores with two values, which have a single threshold between them. If the upper bounds
+on both errors sum to more than 1, there is no evidence, and our bound is 0. jax_privacy 2.0.0 takes the absolute value there,
+as if they were lower bounds of the reversed errors, and reports an epsilon for noise. The last row has uninformative scores.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ from guestlist.privacy.lower_bounds import lower
 HERE = Path(__file__).parent
 PEER = "jax-privacy==2.0.0"
 LEVEL = 0.05
-LINES_OF_TWO_VALUES = 3  # below, between and above: the level is divided by as many
+LINES_OF_TWO_VALUES = 3  # below, between and above: the level is divided by this number
 
 
 def worlds(seeds: int) -> Iterator[dict[str, Any]]:
-    """Scores, a line, and what we say there."""
+    """Yield scores, a threshold, and our bound."""
     for seed in range(seeds):
         rng = np.random.default_rng(seed)
         records = int(rng.integers(50, 2000))
@@ -51,13 +51,13 @@ def worlds(seeds: int) -> Iterator[dict[str, Any]]:
             two = (scores > line) * 1.0
             of_zero = (two[~member].sum() + 0.5) / (
                 ~member
-            ).sum()  # the line is at the first non-member with the smaller value
+            ).sum()  # the threshold is at the first non-member with the smaller value
             our_bound = _our_bound(two, member, delta, GaussianRuns(shares=(of_zero,)), LEVEL / LINES_OF_TWO_VALUES)
             yield _world("gdp", two, member, 0.5, delta, our_bound)
 
 
 def noise(runs: int) -> Iterator[dict[str, Any]]:
-    """Scores that know nothing of who is a member: any epsilon above 0 is false."""
+    """Yield scores that are independent of membership: any epsilon above 0 is false."""
     for seed in range(runs):
         rng = np.random.default_rng([1, seed])
         member, scores = rng.random(200) < 0.5, rng.normal(size=200)
@@ -99,7 +99,7 @@ def _largest(pairs: np.ndarray) -> float:
 
 
 def asked(made: list[dict[str, Any]]) -> list[float]:
-    """What the peer says of the same scores."""
+    """Return the bounds of jax_privacy for the same scores."""
     row = json.dumps([{name: value for name, value in world.items() if name != "ours"} for world in made])
     run = subprocess.run(
         [python_of("jax_privacy", [PEER]), HERE / "child.py"], input=row, capture_output=True, text=True

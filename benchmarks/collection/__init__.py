@@ -1,1 +1,1 @@
-"""What collection costs beside the training itself, and what a second core gains."""
+"""Overhead of collection over training, and the gain from a second core."""

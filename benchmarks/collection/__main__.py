@@ -1,7 +1,7 @@
-"""``python -m benchmarks.collection``: one job against a bare loop over as many models, two jobs against one.
+"""``python -m benchmarks.collection``: one job compared with a plain loop over the same number of models, two jobs with one.
 
-And two bare loops side by side, each with half of the models, against one with all: what two cores allow where they share a
-clock, caches and memory. No engine can do better than that.
+The limit is two plain loops in parallel, each with half of the models, compared with one loop: two cores share a clock, caches
+and memory, and no engine can be faster.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ MODELS = {
 
 
 def opened(inputs: Inputs, folder: str, references: int, engine: Engine) -> CollectContext:
-    """A folder in which the target was asked and no reference was trained yet."""
+    """Return a context in which the target was queried and no reference was trained yet."""
     store = store_of_inputs(inputs, Path(folder) / "audit", references=references, seed=0)
     outputs, _ = query_target(inputs.target, inputs.pool)
     return open_context(store, inputs.target, inputs.pool, outputs, engine=engine)
@@ -58,7 +58,7 @@ def seconds(work: Callable[[], object]) -> float:
 
 
 def loop_and_one_job(inputs: Inputs, references: int, loop: Callable[[slice], float]) -> tuple[float, float]:
-    """Seconds of a bare loop and of one job, a few models of each in turn: the machine is not the same from minute to minute."""
+    """Return seconds of a plain loop and of one job, alternating after a few models, because the machine's speed varies."""
     taken = {"loop": 0.0, "one": 0.0}
     with tempfile.TemporaryDirectory() as folder:
         context = opened(inputs, folder, references, Local(1))
@@ -74,7 +74,7 @@ def loop_and_one_job(inputs: Inputs, references: int, loop: Callable[[slice], fl
 
 
 def two_jobs(inputs: Inputs, references: int) -> float:
-    """Seconds until all references are in the folder; starting and ending processes included."""
+    """Return seconds until all references are in the folder, including start and end of processes."""
     with tempfile.TemporaryDirectory() as folder:
         context = opened(inputs, folder, references, Local(2))
         return seconds(lambda: train_references(context.with_references(references)))
@@ -87,7 +87,7 @@ def ratios(model, references: int) -> dict[str, float]:
     model.fit(x[:898], y[:898])
     inputs = prepare(model, (x[:898], y[:898]), (x[898:], y[898:]))
     rows = draw(Bernoulli(898 / len(y)), inputs.pool, 1 + references, seed=0).member[1:]
-    # What is done with two processes comes in the middle of what is done with one, for the same reason.
+    # The run with two processes is in the middle of the run with one, for the same reason.
     half = references // 2
     loop, one_job = loop_and_one_job(inputs, half, lambda part: bare(model, x, y, rows[:half][part]))
     two, two_loops = two_jobs(inputs, references), two_bare(model, x, y, rows)
@@ -104,7 +104,7 @@ def ratios(model, references: int) -> dict[str, float]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    # Processes take as long to start for few models as for many: both are told.
+    # Processes take as long to start for few models as for many, so both are printed.
     parser.add_argument("--references", type=int, nargs="+", default=[100, 300])
     parser.add_argument("--repeats", type=int, default=3, help="the medians are kept")
     options = parser.parse_args()

@@ -1,4 +1,4 @@
-"""Plain loops over models: what collection is measured against."""
+"""Plain loops over models, for comparison with collection."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ import warnings
 from sklearn.base import clone
 from threadpoolctl import threadpool_limits
 
-LONGEST = 3600  # seconds until a loop that never came is missed
+LONGEST = 3600  # seconds after which a missing loop is an error
 
 
 def bare(model, x, y, rows) -> float:
-    """Seconds of a plain loop: clone, fit, predict, with one thread as collection has."""
+    """Return seconds of a plain loop: clone, fit, predict, with one thread as in collection."""
     start = time.perf_counter()
     with threadpool_limits(1):
         for row in rows:
@@ -22,15 +22,15 @@ def bare(model, x, y, rows) -> float:
 
 
 def two_bare(model, x, y, rows) -> float:
-    """Seconds of two such loops side by side, each with half of the models; what they load, they have loaded before."""
+    """Return seconds of two such loops in parallel, each with half of the models; imports are not included."""
     context = multiprocessing.get_context("spawn")
     ready = context.Barrier(3, timeout=LONGEST)
     loops = [context.Process(target=_when_all_are_ready, args=(ready, model, x, y, rows[part::2])) for part in (0, 1)]
     for loop in loops:
         loop.start()
-    ready.wait()  # both have loaded all they need
+    ready.wait()  # both have finished their imports
     start = time.perf_counter()
-    ready.wait()  # both have come to their end
+    ready.wait()  # both have ended
     taken = time.perf_counter() - start
     for loop in loops:
         loop.join()

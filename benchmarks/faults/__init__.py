@@ -1,1 +1,1 @@
-"""Wrong, damaged and hostile input to every entry point: each call returns, or is told what is wrong in a sentence."""
+"""Wrong, damaged and hostile input to every entry point: each call returns, or raises an error with a clear sentence."""

@@ -1,4 +1,4 @@
-"""``python -m benchmarks.faults``: wrong input by the ten thousand, and how often it ends in anything but a sentence."""
+"""``python -m benchmarks.faults``: tens of thousands of wrong inputs, and the number of unclear errors."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def main() -> None:
 
 
 def keep(results: dict[str, dict[str, int]]) -> None:
-    """Write the figures of these entries beside those of the others, if they are of the same sources."""
+    """Write the results of these entries with those of the others, if the sources are the same."""
     path, sources = HERE / "results.json", sources_now()
     stored = json.loads(path.read_text()) if path.exists() else {}
     before = stored.get("entries", {}) if stored.get("sources") == sources else {}
@@ -71,7 +71,7 @@ def keep(results: dict[str, dict[str, int]]) -> None:
 
 
 def sources_now() -> str:
-    """The hash that git gives the sources and these faults; a word where they were changed since."""
+    """Return git's hash of the sources and these faults, or a note if they were changed since."""
     paths = ["src", "benchmarks/faults/entries.py", "benchmarks/faults/odd.py", "benchmarks/faults/endings.py"]
 
     def git(*words: str) -> str:

@@ -1,4 +1,4 @@
-"""How a call ends: it returns, somebody is told what is wrong, or it ends raw, which is a fault of ours."""
+"""Outcome of a call: it returns, raises a clear error, or fails with a raw error, which is a fault of guestlist."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ SENTENCE = re.compile(r"[.?](\"|')?$|: (guestlist|pip|--)[^.]*$")
 
 @dataclass(frozen=True)
 class Ending:
-    """``how`` it ended; of a raw one, what was raised and where."""
+    """Outcome ``how`` a call ended; for a raw error, the exception and its location."""
 
     how: str
     what: str = ""
 
 
 def ending(call: Callable[[], Any]) -> Ending:
-    """How a call of the library ends: told is an AuditError or ValueError that our own code raises, with a sentence of ours."""
+    """Return the outcome of a call; "told" is an AuditError or ValueError that guestlist raises, with a clear sentence."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
@@ -39,7 +39,7 @@ def ending(call: Callable[[], Any]) -> Ending:
 
 def _raised(error: Exception) -> Ending:
     innermost = traceback.extract_tb(error.__traceback__)[-1]
-    # What numpy's compiled code raises comes from a line of ours too, but not from one that raises.
+    # Errors of numpy's compiled code have a line of guestlist too, but not a ``raise`` statement.
     raised_by_guestlist = innermost.filename.startswith(SOURCE) and (innermost.line or "").startswith("raise")
     if raised_by_guestlist and isinstance(error, (AuditError, ValueError)) and is_sentence(str(error)):
         return Ending(TOLD, str(error))
@@ -47,7 +47,7 @@ def _raised(error: Exception) -> Ending:
 
 
 def is_sentence(text: str) -> bool:
-    """Whether it ends as a sentence does, or with a command to type."""
+    """Return whether a text ends like a sentence, or with a command."""
     return bool(SENTENCE.search(text.strip()))
 
 
@@ -58,7 +58,7 @@ def _where(error: Exception) -> str:
 
 
 def command_ending(arguments: list[str]) -> Ending:
-    """How a command ends: told is exit status 1 or 2 with one clear message; a traceback or an escape sequence is raw."""
+    """Return the outcome of a command; "told" is exit status 1 or 2 with a clear message; a traceback is raw."""
     from click.testing import CliRunner
 
     from guestlist.cli import main
@@ -67,7 +67,7 @@ def command_ending(arguments: list[str]) -> Ending:
         warnings.simplefilter("ignore")
         results = CliRunner().invoke(main, arguments)
     if results.exception is not None and not isinstance(results.exception, SystemExit):
-        return Ending(RAW, _where(results.exception))  # whatever a command lets through is a traceback
+        return Ending(RAW, _where(results.exception))  # an uncaught exception prints a traceback
     if "\x1b" in results.output:
         return Ending(RAW, f"escape sequence printed by {' '.join(arguments[:1])}")
     if results.exit_code not in (0, 1, 2):

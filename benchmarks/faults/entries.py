@@ -1,4 +1,4 @@
-"""The ways in, each with something wrong: a row makes a call from a world of right things and a ``random.Random``."""
+"""Entry points, each with wrong inputs: a row makes a call from a world of correct inputs and a ``random.Random``."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ RECORDS = 24
 
 @dataclass(frozen=True)
 class World:
-    """Right things: a finished audit and files, in a folder of their own, and a place to put wrong ones."""
+    """Correct inputs: a finished audit and files in a folder, and a folder for wrong ones."""
 
     folder: Path
 
@@ -41,7 +41,7 @@ def records(seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
 
 
 def answers(x) -> np.ndarray:
-    """A function that answers as a logistic regression on the first feature would."""
+    """Return outputs like a logistic regression on the first feature."""
     sure = 1 / (1 + np.exp(-np.asarray(x, dtype=np.float64)[:, 0]))
     return np.column_stack([1 - sure, sure])
 
@@ -58,7 +58,7 @@ def table(seed: int = 0) -> pd.DataFrame:
 
 
 def make_world(folder: Path) -> World:
-    """Audit once, and write one file of every kind that is read."""
+    """Audit once, and write one file of every supported type."""
     import skops.io
     from sklearn.tree import DecisionTreeClassifier
 
@@ -87,7 +87,7 @@ def make_world(folder: Path) -> World:
 
 
 def _some_wrong(rng: Random, right: dict[str, Any], arrays: tuple[str, ...], others: tuple[str, ...]) -> dict[str, Any]:
-    """Arguments of which one or two are wrong."""
+    """Return arguments of which one or two are wrong."""
     arguments = dict(right)
     for _ in range(rng.choice([1, 1, 2])):
         if rng.random() < 0.7:
@@ -113,7 +113,7 @@ def _predictions(rng: Random) -> dict[str, Any]:
 
 
 def predictions(rng: Random, world: World) -> Ending:
-    """gl.Predictions, and now and then the audit of what it takes."""
+    """Call gl.Predictions, and sometimes audit the result."""
     arguments = _predictions(rng)
     return ending(lambda: gl.Predictions(**arguments))
 
@@ -133,7 +133,7 @@ AUDIT = (
 
 
 def audit(rng: Random, world: World) -> Ending:
-    """gl.audit of a function that costs nothing, with 0 to 2 references; sides as arrays or tables."""
+    """Call gl.audit on a cheap function, with 0 to 2 references; records as arrays or tables."""
     target = gl.function_target(answers, classes=[0, 1], train=train, recipe="none")
     arguments: dict[str, Any] = {
         "model": target,
@@ -175,7 +175,7 @@ def _wrong_table(rng: Random, right: pd.DataFrame) -> Any:
     ]
     try:
         return rng.choice(with_column)()
-    except Exception:  # a form that this column does not have
+    except Exception:  # this column does not support the conversion
         return odd.odd(rng)
 
 
@@ -185,7 +185,7 @@ WITH_LOSS = ("knn_likelihood_ratio", "t_waka")
 
 
 def values(rng: Random, world: World) -> Ending:
-    """The functions of ``guestlist.knn``."""
+    """Call the functions of ``guestlist.knn``."""
     name = rng.choice([*ON_TEST, *ON_SELF, *WITH_LOSS, "minimisation_curve", "onion_effect", "waka_influence", "Knn"])
     x, y = records()
     right: dict[str, Any] = {"x": x, "y": y}
@@ -211,12 +211,12 @@ def values(rng: Random, world: World) -> Ending:
     arrays = tuple(result for result in right if result in ("x", "y", "x_test", "y_test", "target_loss", "values"))
     arguments = _some_wrong(rng, right, arrays, others)
     if callable(arguments.get("value")):
-        arguments["value"] = knn.self_shapley  # what a function of the user's own raises is theirs
+        arguments["value"] = knn.self_shapley  # errors of a user's function are not guestlist's
     return ending(lambda: getattr(knn, name)(**arguments))
 
 
 def files(rng: Random, world: World) -> Ending:
-    """``guestlist audit --predictions`` and other commands that read files, on damaged ones."""
+    """Run ``guestlist audit --predictions`` and other commands that read files, on damaged files."""
     name = rng.choice(["p.npz", "p.csv", "p.parquet", "members.csv", "members.parquet", "model.skops", "policy.toml"])
     path = world.place(name)
     path.write_bytes(odd.content(rng, (world.folder / name).read_bytes()))
@@ -256,7 +256,7 @@ def _asserted(folder: Path) -> None:
 
 
 def folders(rng: Random, world: World) -> Ending:
-    """Commands that read an audit folder, with one file of it damaged or gone."""
+    """Run commands that read an audit folder, with one of its files damaged or missing."""
     folder = world.place("folder")
     shutil.rmtree(folder, ignore_errors=True)
     shutil.copytree(world.audit, folder)

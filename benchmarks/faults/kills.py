@@ -1,7 +1,7 @@
-"""``python -m benchmarks.faults.kills``: an audit killed at every call that makes a file last, and at random, and run again.
+"""``python -m benchmarks.faults.kills``: an audit killed at every call that makes a file durable, and at random, then run again.
 
-A kill is SIGKILL: nothing is put away. Each trial begins with an empty folder, kills the audit once (at random: up to three
-times), runs it again to its end, and compares the folder byte by byte with that of an audit that nobody disturbed.
+A kill is SIGKILL: no cleanup runs. Each trial begins with an empty folder, kills the audit once (at random: up to three
+times), runs it again to its end, and compares the folder byte by byte with that of an undisturbed audit.
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ import guestlist as gl
 from guestlist._store.files import LOCK
 
 RESULTS = Path(__file__).with_suffix(".json")
-# The calls after which a file is there, or is whole.
+# Calls after which a file exists, or is complete.
 CALLS = ("fsync", "replace")
 
 
 def audit(folder: Path, jobs: int = 1) -> None:
-    """A small audit with references and evidence of several kinds."""
+    """Run a small audit with references and several types of evidence."""
     rng = np.random.default_rng(0)
     x, y = rng.normal(size=(80, 3)), rng.integers(2, size=80)
     model = DecisionTreeClassifier(max_features=1, random_state=0).fit(x[:40], y[:40])
@@ -42,21 +42,21 @@ def audit(folder: Path, jobs: int = 1) -> None:
 
 
 def contents(folder: Path) -> dict[str, bytes]:
-    """Every file, hidden ones included; the lock is empty and stays."""
+    """Return every file, including hidden ones; the lock is empty and stays."""
     paths = (path for path in folder.rglob("*") if path.is_file() and path.name != LOCK)
     return {path.relative_to(folder).as_posix(): path.read_bytes() for path in paths}
 
 
 def apart(work: Callable[[], None]) -> int:
-    """Do it in a child of this process, which has everything loaded; returns the child's number."""
+    """Run ``work`` in a forked child with all imports, and return the child's process id."""
     child = os.fork()
     if child:
-        with suppress(OSError):  # it has done so already, or is gone
+        with suppress(OSError):  # it has its group already, or has ended
             os.setpgid(child, child)
         return child
     status = 1
     try:
-        os.setpgid(0, 0)  # whatever it starts is killed with it
+        os.setpgid(0, 0)  # its own children are killed with it
         warnings.simplefilter("ignore")
         work()
         status = 0
@@ -66,12 +66,12 @@ def apart(work: Callable[[], None]) -> int:
 
 
 def ended(child: int) -> int:
-    """How a child ended: its exit status, or minus the signal that killed it."""
+    """Return the exit status of a child, or minus the signal that killed it."""
     return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
 
 
 def counted(place: Path) -> int:
-    """How many calls an undisturbed audit makes that could be the last; its folder is ``place``."""
+    """Return the number of such calls in an undisturbed audit, which writes to ``place``."""
     note = place.with_suffix(".calls")
 
     def work() -> None:
@@ -81,14 +81,14 @@ def counted(place: Path) -> int:
 
     with tempfile.TemporaryDirectory() as warm, warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        audit(Path(warm) / "audit")  # children then have nothing to load
+        audit(Path(warm) / "audit")  # children then need no imports
     if ended(apart(work)):
         raise RuntimeError("The undisturbed audit failed.")
     return int(note.read_text())
 
 
 def watched(look: Callable[[int], None]) -> list[int]:
-    """Have ``look`` called with a number before each of the calls, and after it; returns the count, which goes on."""
+    """Call ``look`` with a number before and after each of the calls; return the running count."""
     count = [0]
 
     def around(call: Callable) -> Callable:
@@ -106,7 +106,7 @@ def watched(look: Callable[[int], None]) -> list[int]:
 
 
 def killed_at(folder: Path, number: int) -> bool:
-    """Kill an audit at one of its calls; false where it ended by itself."""
+    """Kill an audit at one of its calls; return False if it ended by itself."""
 
     def strike(at: int) -> None:
         if at == number:
@@ -120,7 +120,7 @@ def killed_at(folder: Path, number: int) -> bool:
 
 
 def killed_after(folder: Path, seconds: float) -> bool:
-    """Kill an audit, and the processes that train for it, some time after it began."""
+    """Kill an audit and its worker processes some time after the start."""
     child = apart(lambda: audit(folder, jobs=2))
     time.sleep(seconds)
     os.killpg(child, signal.SIGKILL)
@@ -128,7 +128,7 @@ def killed_after(folder: Path, seconds: float) -> bool:
 
 
 def resumed(folder: Path) -> dict[str, bytes]:
-    """What there is when the audit is run again, to its end."""
+    """Return the files after the audit was run again to its end."""
     if ended(apart(lambda: audit(folder))):
         raise RuntimeError(f"The audit in {folder} could not go on.")
     return contents(folder)

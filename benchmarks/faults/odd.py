@@ -1,4 +1,4 @@
-"""Things that nobody should hand over, and somebody will. Every function draws from a ``random.Random``."""
+"""Malformed inputs. Every function draws from a ``random.Random``."""
 
 from __future__ import annotations
 
@@ -107,10 +107,10 @@ def cell(rng: Random) -> Any:
 
 
 def array(rng: Random, values: Any) -> Any:
-    """An array, or a table, in another form, of another size, or with another cell."""
+    """Return an array or table with a different type, size or cell."""
     try:
         return MUTATIONS[rng.randrange(len(MUTATIONS))](rng, values)
-    except Exception:  # it is odd enough already
+    except Exception:  # the values are already malformed
         return values
 
 
@@ -118,8 +118,8 @@ def _with_cell(rng: Random, values):
     if isinstance(values, (pd.DataFrame, pd.Series)):
         changed = values.astype(object)
         if changed.size:
-            folder = (rng.randrange(len(changed)), *(rng.randrange(n) for n in changed.shape[1:]))
-            changed.iat[folder if len(folder) > 1 else folder[0]] = _cell_value(rng)
+            cell_index = (rng.randrange(len(changed)), *(rng.randrange(n) for n in changed.shape[1:]))
+            changed.iat[cell_index if len(cell_index) > 1 else cell_index[0]] = _cell_value(rng)
         return changed
     changed = np.asarray(values).astype(object)
     if changed.size:
@@ -202,7 +202,7 @@ def _held(rng: Random, values):
     ]
     try:
         return rng.choice(forms)()
-    except Exception:  # a form that these values do not have
+    except Exception:  # these values do not support the conversion
         return values
 
 
@@ -218,7 +218,7 @@ MUTATIONS: tuple[Callable[[Random, Any], Any], ...] = (
 
 
 def content(rng: Random, original: bytes) -> bytes:
-    """A file's content with some of it changed, gone, or twice."""
+    """Return a file's content with some bytes changed, removed or repeated."""
     changed = bytearray(original)
     for _ in range(rng.choice([1, 1, 2, 8])):
         if not changed:
@@ -242,7 +242,7 @@ JSON = (None, True, 0, -1, 1, 10**20, 0.5, -1e300, "", "text", "\x1b[2J", [], {}
 
 
 def document(rng: Random, original: bytes) -> bytes:
-    """A JSON file with one value of another type, a key that is gone, or one that is new."""
+    """Return a JSON file with one value of a different type, a missing key, or a new key."""
     results = json.loads(original)
     at: Any = results
     while True:

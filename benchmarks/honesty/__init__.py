@@ -1,1 +1,1 @@
-"""Does guestlist say what is so? Worlds whose answer is known, many times over; the tests run them at small size."""
+"""Validity of guestlist's statements on many simulations with known truth; the tests run them at small size."""

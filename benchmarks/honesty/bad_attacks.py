@@ -1,4 +1,4 @@
-"""Attacks that are wrong, each in one way that was seen or is easily written; the self-test must catch every one."""
+"""Broken attacks, each with one realistic error; the self-test must detect every one."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ def honest(signals):
 
 
 def rank_by_order(signals):
-    """Ranks that break ties by position: the first rows, which are members, come out on top."""
+    """Break ties by position: the first rows, which are members, get the highest ranks."""
     correct = signals.target("correct")
     ranks = np.empty(len(correct))
     ranks[np.argsort(correct[::-1], kind="stable")] = np.arange(len(correct))
@@ -22,12 +22,12 @@ def rank_by_order(signals):
 
 
 def rank_of_margins_by_order(signals):
-    """The same on margins, which tie only where answers are rounded."""
+    """The same on margins, which tie only if outputs are rounded."""
     return np.argsort(np.argsort(honest(signals)[::-1], kind="stable"))[::-1]
 
 
 def a_trace_of_position(signals):
-    """Too little to change a score, enough to break ties."""
+    """Add a trace of the position: too little to change a score, enough to break ties."""
     return signals.target("margin") - 1e-10 * np.arange(len(signals.labels))
 
 
@@ -47,7 +47,7 @@ def inverted_for_more_than_two_classes(signals):
 
 
 def inverted_for_hard_records(signals):
-    """Where the references are wrong on average."""
+    """Invert the score where the references are wrong on average."""
     return np.where(signals.reference("margin").mean(axis=0) < 0, -honest(signals), honest(signals))
 
 
@@ -79,7 +79,7 @@ def in_count_of_few(signals):
 
 
 def _saturated(signals):
-    """Where more than a few records have the very same, largest answer."""
+    """Return a mask of saturated records: several records share the largest output."""
     margin = signals.target("margin")
     largest = margin == margin.max()
     return largest & (largest.sum() > 5)
@@ -113,7 +113,7 @@ def two_sided_offline_lira_per_record(signals):
 
 
 def raw_variance_lira(signals):
-    """The variance of the whole matrix, which holds the spread between records too, for IN and for OUT."""
+    """Use the variance of the whole matrix, which includes the variance between records, for IN and for OUT."""
     x, values, member = signals.target("margin"), signals.reference("margin"), signals.reference_member
     inside, outside = signals.inside("margin"), signals.outside("margin")
     return norm.logpdf(x, inside.mean, values[member].std()) - norm.logpdf(x, outside.mean, values[~member].std())
@@ -216,7 +216,7 @@ def largest_score_where_sure(signals):
 
 
 def _lira(signals, swapped):
-    """LiRA with one variance for each kind, pooled within records, and IN and OUT swapped for some records."""
+    """LiRA with one variance for IN and one for OUT, pooled within records, and IN and OUT swapped for some records."""
     x = signals.target("margin")
     ratio = 0.0
     for side, sign in ((signals.inside("margin"), 1), (signals.outside("margin"), -1)):
@@ -262,7 +262,7 @@ def distance_to_in_references(signals):
     return -np.abs(signals.target("margin") - inside.mean)
 
 
-# Each with words of the reason for which it must fail.
+# Attack to a part of the message with which it must fail.
 BAD_ATTACKS = {
     rank_by_order: "order of the records",
     rank_of_margins_by_order: "order of the records, with ties",

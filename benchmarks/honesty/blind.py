@@ -1,9 +1,9 @@
 """Is the model-free baseline honest? ``python -m benchmarks.honesty.blind [WORLD …]``, a minute or two per world.
 
-Worlds in which members and non-members are of one source, where it may be flagged in one of twenty; worlds in which they are
-not, where an audit of a model that saw neither must not say "Yes"; whether what is called the smallest difference that would
-have been seen is seen four times in five; and, in worlds whose leak is known, whether weighted non-members give it back and
-intervals hold it. Worlds that are named are run anew, and the others keep their figures in blind.json.
+Simulations in which members and non-members have one source, where at most 1 in 20 may be flagged; simulations in which they
+differ, where an audit of a model that saw neither must not say "Yes"; the power at the reported detection limit, which should
+be 80 %; and, with a known leak, the bias of weighted non-members and the coverage of intervals. Simulations named on the
+command line are run again, and the others keep their results in blind.json.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ VISITS = 10
 
 @dataclass(frozen=True)
 class Sides:
-    """Records of both sides, members where ``member`` is true."""
+    """Records of both sets; members where ``member`` is true."""
 
     x: Any
     y: np.ndarray
@@ -60,14 +60,14 @@ def adult() -> tuple[pd.DataFrame, np.ndarray]:
 
 
 def people(members: int, nonmembers: int, rng: np.random.Generator) -> Sides:
-    """People of the census, dealt out at random."""
+    """Draw people of the census, assigned at random."""
     x, y = adult()
     rows = rng.choice(len(y), members + nonmembers, replace=False)
     return Sides(x.iloc[rows].reset_index(drop=True), y[rows], np.arange(len(rows)) < members)
 
 
 def persons(each: int, by_record: bool, rng: np.random.Generator) -> Sides:
-    """Persons with one to ten visits that are alike (ICC .5), dealt out by person or by visit."""
+    """Draw persons with one to ten correlated visits (ICC .5), assigned by person or by visit."""
     visits = rng.integers(1, VISITS + 1, 2 * each)
     whose = np.repeat(np.arange(2 * each), visits)
     x = np.sqrt(0.5) * (rng.normal(size=(2 * each, 6))[whose] + rng.normal(size=(len(whose), 6)))
@@ -77,7 +77,7 @@ def persons(each: int, by_record: bool, rng: np.random.Generator) -> Sides:
 
 
 def repeated(each: int, copies: int, rng: np.random.Generator) -> Sides:
-    """Members that stand there several times each, to weigh more."""
+    """Draw members that are repeated several times each, as weights."""
     rows = np.r_[np.repeat(np.arange(each), copies), np.arange(each, 2 * each)]
     x, y = rng.normal(size=(2 * each, 5)), rng.integers(2, size=2 * each)
     return Sides(x[rows], y[rows], rows < each)
@@ -115,7 +115,7 @@ def judged(sides: Sides, rng: np.random.Generator) -> Baseline:
 
 
 def one_source(name: str, repeats: int | None = None) -> dict:
-    """How often the baseline is flagged where there is nothing to see."""
+    """Return the share of simulations in which the baseline is flagged without a difference."""
     draw, usual = ONE_SOURCE[name]
     rngs = [np.random.default_rng([9, k]) for k in range(repeats or usual)]
     results = [judged(draw(rng), rng) for rng in rngs]
@@ -147,7 +147,7 @@ def model_of(x: pd.DataFrame, y: np.ndarray):
 
 
 def two_kinds(name: str, repeats: int = AUDITS, each: int = 200) -> dict:
-    """How often an audit of a model that saw neither side says "Yes", with the baseline and without."""
+    """Return the share of audits that say "Yes" for a model that saw neither set, with the baseline and without."""
     of_kind, left_out = KINDS[name]
     x, y = adult()
     kind, x = of_kind(x).to_numpy(), x.drop(columns=list(left_out))
@@ -164,7 +164,7 @@ def two_kinds(name: str, repeats: int = AUDITS, each: int = 200) -> dict:
             seed=k,
             jobs=1,
             duplicates="drop",
-            ignore=("GL119",),  # what is expected need not be said in every round
+            ignore=("GL119",),  # the expected warning is not repeated
         )
         assert results.baseline is not None
         yes.append(verdict_text(results).startswith("Yes"))
@@ -278,7 +278,7 @@ def shifted(each: int, shift: float, rng: np.random.Generator) -> Sides:
 
 
 def smallest_seen(each: int = 100, repeats: int = 50, shifts: tuple[float, ...] = SHIFTS) -> dict:
-    """The share of worlds that are flagged, read off where the classifier's AUC is what is called the smallest seen."""
+    """Return the share of flagged simulations at the AUC that is reported as the detection limit."""
     rows = []
     for shift in shifts:
         rngs = [np.random.default_rng([29, k]) for k in range(repeats)]
@@ -296,8 +296,8 @@ def smallest_seen(each: int = 100, repeats: int = 50, shifts: tuple[float, ...] 
 
 # -- what weighted non-members give back --------------------------------------------------------------------------------
 
-LEAK = 0.7  # by how much the members' score is larger because of the training, in standard deviations of its noise
-STATED = 0.015  # how near the mean must come to the truth
+LEAK = 0.7  # increase of members' scores due to training, in standard deviations of the noise
+STATED = 0.015  # largest allowed distance of the mean from the truth
 
 
 def attacked(each: int, shift: float, rng: np.random.Generator, leak: float = LEAK) -> tuple[Sides, np.ndarray]:
@@ -307,7 +307,7 @@ def attacked(each: int, shift: float, rng: np.random.Generator, leak: float = LE
 
 
 def true_tpr(fpr: float) -> float:
-    """Members found if non-members were drawn as members are: both scores are normal, of variance 2."""
+    """Return the TPR if non-members were drawn like members: both scores are normal with variance 2."""
     return float(ndtr(ndtri(fpr) + LEAK / np.sqrt(2)))
 
 
@@ -315,7 +315,7 @@ TRUE_AUC = float(ndtr(LEAK / 2))
 
 
 class Weighed(NamedTuple):
-    """What is found in one world: without the model, with weights, attack minus baseline; and with the true weights."""
+    """Results of one simulation: without the model, with weights, attack minus baseline; and with the true weights."""
 
     baseline: Baseline
     adjusted: Adjusted
@@ -390,7 +390,7 @@ def correlated_weighting(columns: int, repeats: int, each: int = 400) -> dict:
 
 
 def weighting(each: int, shift: float, repeats: int) -> dict:
-    """Weighted figures against the truth; and how often the interval of attack minus baseline holds the mean over worlds."""
+    """Compare weighted metrics with the truth; and measure the coverage of the interval of attack minus baseline."""
     results = [weighed(each, shift, [39, each, round(10 * shift), k]) for k in range(repeats)]
     arguments = [result.adjusted for result in results if result.adjusted.auc is not None]
     off = np.array([result.auc.value - TRUE_AUC for result in arguments if result.auc is not None])
@@ -426,7 +426,7 @@ def weighting(each: int, shift: float, repeats: int) -> dict:
 
 
 def beyond(each: int, shift: float, repeats: int) -> dict:
-    """How often the interval of the attack's AUC minus max(0.5, baseline) holds that of the mean AUCs over simulations."""
+    """Measure the coverage of the interval of the attack's AUC minus max(0.5, baseline), for the means over simulations."""
     gains, plain, attack_only, deviation = [], [], [], None
     for k in range(repeats):
         rng = np.random.default_rng([91, each, int(10 * shift), k])
@@ -453,7 +453,7 @@ def beyond(each: int, shift: float, repeats: int) -> dict:
 
 
 def strong(shift: float, each: int = 200, repeats: int = 20) -> dict:
-    """How often the headline is withheld, and weighting refused, where the two are far apart."""
+    """Return the shares of withheld headlines and refused weightings if the two sets differ strongly."""
     results = [weighed(each, shift, [49, round(10 * shift), k]) for k in range(repeats)]
     return {
         "worlds": repeats,
@@ -466,12 +466,12 @@ def strong(shift: float, each: int = 200, repeats: int = 20) -> dict:
 
 
 def adds(results: Weighed) -> bool:
-    """Whether the answer would begin with "Likely"."""
+    """Return whether the verdict would begin with "Likely"."""
     return results.adjusted.auc is not None and min(results.gain.low, results.adjusted.auc.low - 0.5) > 0
 
 
 def no_leak(shift: float, each: int, repeats: int) -> dict:
-    """How often a model that gives nothing away is said to add to what is known without it."""
+    """Return the share of simulations in which a model without leakage is reported to add to the baseline."""
     results = [weighed(each, shift, [59, each, round(10 * shift), k], leak=0.0) for k in range(repeats)]
     return {
         "worlds": repeats,
@@ -491,7 +491,7 @@ def _share(answers: Iterable[bool]) -> float:
 
 
 def cost() -> dict:
-    """Seconds of one core for 2,000 + 2,000 records of the census."""
+    """Return seconds of one core for 2,000 + 2,000 records of the census."""
     times = {}
     for name, kind in {"one source": None, "women against men": "sex"}.items():
         rng = np.random.default_rng(0)
@@ -504,7 +504,7 @@ def cost() -> dict:
     return {"seconds": times}
 
 
-# Records of either side, shift, worlds.
+# Records per set, shift, simulations.
 GRID = [(1000, 0.0, 60), (1000, 0.5, 30), (1000, 1.0, 30), (200, 0.0, 40), (200, 0.5, 150), (200, 1.0, 80)]
 WORLDS: dict[str, Callable[[], dict]] = {
     **{name: partial(one_source, name) for name in ONE_SOURCE},

@@ -1,7 +1,7 @@
-"""``python -m benchmarks.honesty.canaries``: what canaries prove, by how they are made; is a kept promise ever contradicted?
+"""``python -m benchmarks.honesty.canaries``: bounds by type of canaries, and false contradictions of a true claim.
 
-Records of Adult, a network trained by DP-Adam as ``guestlist dp`` does, judged by its losses. Without noise, what is proved grows
-with how well canaries are chosen; with the noise that the claim needs, a contradiction is an error of the audit.
+A network is trained on records of Adult by DP-Adam, as in ``guestlist dp``, and attacked by its losses. Without noise, the
+bound grows with the quality of the canaries. With the noise that the claim needs, a contradiction is an error of the audit.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ BATCH, EPOCHS, LEARNING_RATE, HIDDEN = 256, 20, 0.01, 128
 
 @dataclass(frozen=True)
 class Row:
-    """What was proved on average over seeds, and how often the claim was contradicted."""
+    """Mean bound over seeds, and share of contradicted claims."""
 
     game: str
     noise: str

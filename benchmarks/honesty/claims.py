@@ -1,7 +1,6 @@
-"""``python -m benchmarks.honesty.claims``: how often an audit claims something where there is nothing, and whether it still finds
-what is there.
+"""``python -m benchmarks.honesty.claims``: false claims of audits without leakage, and power with leakage.
 
-Each part is a simulation whose truth is known; ``--parts`` runs some of them, and the others' figures are kept. At full size a
+Each part is a simulation with known truth; ``--parts`` runs some of them, and the results of the others are kept. At full size a
 part takes some minutes.
 """
 
@@ -42,14 +41,14 @@ HERE = Path(__file__).parent
 Metrics = dict[str, float]
 
 
-# Not counted as false about a target that saw nobody of the pool. Its references trained on it, so the recipe may
-# leak. And attack R, with eight references, does call more non-members than asked: on average over 25 such audits 9 %
-# (K-NN) and 14 % (logistic regression) at a level of 5 %. Both shares are printed beside the rest.
+# Claims that are true even if the target saw no record of the pool. Its references trained on the pool, so the recipe
+# may leak. And attack R, with eight references, flags more non-members than its nominal level: on average over 25 such
+# audits 9 % (K-NN) and 14 % (logistic regression) at a level of 5 %. Both shares are printed separately.
 TRUE_OF_STRANGERS = ("recipe", "broken promise")
 
 
 def claims(results: Results) -> tuple[str, ...]:
-    """Every kind of claim that the report makes from these results."""
+    """Return every type of claim that the report makes from these results."""
     assert results.headline is not None
     headline, recipe_models = results.attack(results.headline.name), results.headline.same_recipe
     second = None if results.file_holder is None else results.attack(results.file_holder.name)
@@ -78,7 +77,7 @@ def claims(results: Results) -> tuple[str, ...]:
 
 
 def recipe(worlds: int, records: int = 100, models: int = 16, shift: float = 0.0, seed: int = 0) -> Metrics:
-    """Intervals of the recipe's AUC among this number of stand-in targets."""
+    """Measure intervals of the recipe's AUC with this number of stand-in targets."""
     attacks = signal_attacks()
 
     def interval_of(number: int) -> Estimate:
@@ -89,7 +88,7 @@ def recipe(worlds: int, records: int = 100, models: int = 16, shift: float = 0.0
 
 
 def recipe_until(worlds: int, records: int = 100, width: float = 0.05, shift: float = 0.0, seed: int = 1) -> Metrics:
-    """The same where references are added until the interval is narrow enough."""
+    """Measure the same if references are added until the interval is narrow enough."""
     attacks, until = signal_attacks(), UntilWidth(width, start=8, at_most=36)
 
     def interval_of(number: int) -> Estimate:
@@ -105,12 +104,12 @@ def recipe_until(worlds: int, records: int = 100, width: float = 0.05, shift: fl
 
 
 def signal_attacks() -> dict[str, gl.attacks.Attack]:
-    """What an audit runs by default on signals alone."""
+    """Return the default attacks that read only signals."""
     return {name: attack for name, attack in select_attacks(None, 32).items() if not attack.evidence}
 
 
 def intervals(results: list[Estimate]) -> Metrics:
-    """The mean, how often the interval holds it, and how often it lies above or below guessing."""
+    """Return the mean, the coverage of the interval, and the shares of intervals above and below guessing."""
     value, low, high = np.array(results).T
     mean = value.mean()
     return {
@@ -128,11 +127,11 @@ def intervals(results: list[Estimate]) -> Metrics:
 def luck(
     worlds: int, references: int = 32, shift: float = 1.0, records: int = 300, beyond: float = 0.0, step: float = 0.0
 ) -> Metrics:
-    """Share of models outside the prediction interval of models trained the same way.
+    """Return the share of models outside the prediction interval of models trained the same way.
 
     Args:
-        beyond: how much further than theirs its members' margins are shifted.
-        step: to which scores are rounded, so that they tie.
+        beyond: additional shift of its members' margins.
+        step: step to which scores are rounded, which makes ties.
     """
     called, by_rank = Counter(), 0
     for number in range(worlds):
@@ -160,7 +159,7 @@ def luck(
 
 
 def luck_of_audits(audits: int, kind: str, references: int = 32) -> Metrics:
-    """The same of models that were trained: each reference in turn is the one that is judged by the others."""
+    """Return the same for trained models: each reference in turn is compared with the others."""
     judged = called = 0
     for audit in range(audits):
         rng = np.random.default_rng([10, audit])
@@ -191,8 +190,8 @@ def random_groups(
     """Random groups under one attack without references.
 
     Args:
-        shift: of all members' margins.
-        exposed: shift that the first group's members have beside it.
+        shift: shift of all members' margins.
+        exposed: additional shift of the first group's members.
     """
     named_one = n_more_exposed = right = apart = 0
     for audit in range(audits):
@@ -223,7 +222,7 @@ def random_groups(
 
 
 def case_of(world: Rotation, attacks: tuple[str, ...], groups: np.ndarray, seed: int = 0) -> Case:
-    """The first model of a world as the target."""
+    """Return a case with the first model of a simulation as the target."""
     labels = world.labels
     ids = np.array([f"r{i}" for i in range(len(labels))])
     table = pd.DataFrame({"id": ids, "label": labels.astype(str), "class": labels, "group_random": groups.astype(str)})
@@ -239,9 +238,9 @@ def case_of(world: Rotation, attacks: tuple[str, ...], groups: np.ndarray, seed:
 def exposed_records(
     worlds: int = 40, records: int = 300, models: int = 65, shift: float = 1.0, seed: int = 3
 ) -> Metrics:
-    """Listed records, asked of models that did not train on them: in which share would they be called at 5 %?
+    """Return the share of OUT models under which listed records would be flagged at 5 %.
 
-    ``by score`` are the records with the highest scores, held to the share of non-members that score as high.
+    ``by score`` are the records with the highest scores, compared with the share of non-members that score as high.
     """
     by_model, by_score = [], []
     for number in range(worlds):
@@ -275,7 +274,7 @@ KINDS: dict[str, Callable[[int], ClassifierMixin]] = {
 
 @dataclass
 class Tally:
-    """How many audits claimed something, and what."""
+    """Numbers of audits with claims, by claim."""
 
     audits: int = 0
     claiming: int = 0
@@ -291,7 +290,7 @@ class Tally:
 
 
 def null_audits(kind: str, audits: int, size: int = 100, references: int = 8, seed: int = 4) -> Metrics:
-    """Audits of models that saw nobody of the pool: ``any claim`` leaves out what is true all the same."""
+    """Run audits of models that saw no record of the pool; ``any claim`` excludes claims that are true anyway."""
     tally = Tally()
     for number in range(audits):
         rng = np.random.default_rng([seed, number])
@@ -310,11 +309,11 @@ def null_audits(kind: str, audits: int, size: int = 100, references: int = 8, se
 def null_visits(
     audits: int = 200, persons: int = 40, each: int = 10, references: int = 8, seed: int = 5, told: bool = True
 ) -> Metrics:
-    """Audits of models that saw none of these people, each with several visits that are alike (ICC .5).
+    """Run audits of models that saw none of these people, each with several correlated visits (ICC .5).
 
     Args:
-        persons: on either side.
-        told: whether the audit is told whose records these are.
+        persons: number of persons in each set.
+        told: whether the audit gets person identifiers.
     """
     tally = Tally()
     for number in range(audits):
@@ -339,7 +338,7 @@ def null_visits(
 
 
 def visits(persons: int, each: int, side: int, rng: np.random.Generator) -> pd.DataFrame:
-    """Persons with several records: half of what varies, in the features and in what decides the label, is the person's."""
+    """Draw persons with several records: half of the variance of features and of the label's logit is between persons."""
     whose = np.repeat(np.arange(persons), each)
     x, noise = (
         (rng.normal(size=(persons, width))[whose] + rng.normal(size=(persons * each, width))) / np.sqrt(2)
@@ -350,14 +349,14 @@ def visits(persons: int, each: int, side: int, rng: np.random.Generator) -> pd.D
 
 
 def table(x: np.ndarray, y: np.ndarray, rng: np.random.Generator) -> pd.DataFrame:
-    """Records with five random groups."""
+    """Return records with five random groups."""
     columns = {f"x{i}": column for i, column in enumerate(x.T)}
     return pd.DataFrame(columns).assign(y=y, part=rng.integers(5, size=len(y)).astype(str))
 
 
 # -----------------------------------------------------------------------------------------------------------------------
 
-# Name to the number of worlds or audits at full size, and what is run with such a number.
+# Name to the number of simulations or audits at full size, and the function to run.
 PARTS: dict[str, tuple[int, Callable[[int], Metrics]]] = {
     "recipe": (1000, recipe),
     "recipe, leaking": (300, partial(recipe, shift=1.0)),

@@ -1,7 +1,7 @@
-"""``python -m benchmarks.honesty.compare``: how often two equal models are said to differ.
+"""``python -m benchmarks.honesty.compare``: false claims of a difference between two equal models.
 
-Both models have one law, for every record: margins of references and of the target are drawn, and all that a comparison reads is
-made of them. Who is most exposed is chosen by the plain estimates of mu, which fall back further than those that are shrunk.
+Both models have one distribution for every record: margins of references and of the target are drawn, and determine all inputs
+of a comparison. The most exposed members are selected by plain estimates of mu, which regress further than shrunken ones.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ HERE = Path(__file__).parent
 ATTACK = "lira"
 REFERENCES = 16
 
-# Scores, given a generator, who is a member, and the log-odds that LiRA comes to.
+# Function from a generator, membership and LiRA's log-odds to scores.
 Law = Callable[[np.random.Generator, np.ndarray, np.ndarray], np.ndarray]
 LAWS: dict[str, Law] = {
     "smooth": lambda rng, member, odds: odds,
@@ -47,12 +47,12 @@ def two(
     rise: int = 0,
     each: int = 1,
 ) -> dict[str, gl.Results]:
-    """Two audits of the same records, some of which are easier, and some known by heart.
+    """Return two audits of the same records, some of which are easier, and some memorised.
 
     Args:
-        gain: in the second model's accuracy.
+        gain: gain in the second model's accuracy.
         fall: share by which its mu is smaller.
-        rise: so many members, the first, have a mu that is larger by 3.
+        rise: number of members, the first, whose mu is larger by 3.
         each: records of one person.
     """
     person = np.arange(records) // each
@@ -76,7 +76,7 @@ def two(
 
 
 def _from_references(law: str, rng, base: np.ndarray, mu: np.ndarray, member: np.ndarray) -> dict[str, np.ndarray]:
-    """Scores of the target, and what its references say of mu."""
+    """Return the scores of the target, and estimates of mu from its references."""
     inside = rng.random((REFERENCES, len(base))) < 0.5
     margin = base + mu * inside + rng.normal(size=inside.shape)
     estimated = effects(moments(margin, inside), moments(margin, ~inside))
@@ -94,7 +94,7 @@ def _from_references(law: str, rng, base: np.ndarray, mu: np.ndarray, member: np
 
 
 def claims(law: str, records: int, repeats: int, seed: int = 0, **changes) -> dict[str, float]:
-    """Shares of repeats in which something is said to differ."""
+    """Return the shares of repeats in which a difference is claimed."""
     outputs = dict.fromkeys(
         ("any figure", "most exposed", "most exposed, chosen by the first's scores", "risen", "fallen"), 0
     )
@@ -111,7 +111,7 @@ def claims(law: str, records: int, repeats: int, seed: int = 0, **changes) -> di
 
 
 def by_the_first(audits: dict[str, gl.Results]) -> bool:
-    """Whether those who stand out in the first audit are said to be less exposed in the second: what we do not do."""
+    """Return whether members selected by the first audit's scores appear less exposed in the second: an invalid method."""
     first, second = (result.records for result in audits.values())
     assert first is not None
     assert second is not None

@@ -1,4 +1,4 @@
-"""``python -m benchmarks.honesty.defend``: how often one of many defences that change nothing is said to leak less."""
+"""``python -m benchmarks.honesty.defend``: false claims that one of many ineffective defences leaks less."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from guestlist.metrics import auc_difference
 HERE = Path(__file__).parent
 RECORDS, DEFENCES = 400, 12
 
-# Scores of members and of non-members; every model of a world has the same law.
+# Functions that draw scores of members and of non-members; all models of a simulation have the same distribution.
 LAWS: dict[str, Callable[[np.random.Generator, np.ndarray], np.ndarray]] = {
     "nothing leaks": lambda rng, member: rng.normal(size=len(member)),
     "some leak": lambda rng, member: rng.normal(size=len(member)) + 0.8 * member,
@@ -30,7 +30,7 @@ LAWS: dict[str, Callable[[np.random.Generator, np.ndarray], np.ndarray]] = {
 def simulate(
     law: str, repeats: int, *, records: int = RECORDS, defences: int = DEFENCES, seed: int = 0
 ) -> dict[str, float]:
-    """Share of the repeats in which any defence is named, and by how much the best one seems to lower the AUC."""
+    """Return the share of repeats in which any defence is named, and the apparent reduction of the AUC by the best one."""
     rng, named, best = np.random.default_rng(seed), 0, 0.0
     member = np.arange(records) % 2 == 0
     for _ in range(repeats):

@@ -1,6 +1,6 @@
-"""``python -m benchmarks.honesty.dp_command``: what ``guestlist dp`` says of records of Adult, with its defaults.
+"""``python -m benchmarks.honesty.dp_command``: results of ``guestlist dp`` on records of Adult, with its defaults.
 
-Once with the noise that the claim needs, where a contradiction is an error of the audit, and once without any.
+It runs with the noise that the claim needs, where a contradiction is an error of the audit, and without noise.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ NOISE: dict[str, tuple[str, ...]] = {"off": ("--noise", "0"), "as promised": ()}
 
 @dataclass(frozen=True)
 class Row:
-    """How often the claim was contradicted, and what was proved on average; ``provable``: what perfect scores would have."""
+    """Share of contradicted claims, and mean bound; ``provable`` is the bound of perfect scores."""
 
     noise: str
     runs: int
@@ -35,10 +35,10 @@ class Row:
 
 
 def row(noise: str, runs: int, records: int, extra: tuple[str, ...] = ()) -> Row:
-    """The command, once for each seed.
+    """Run the command once for each seed.
 
     Args:
-        more: options of the command, for a quick try.
+        extra: options of the command, for tests.
     """
     results = []
     with tempfile.TemporaryDirectory() as folder:

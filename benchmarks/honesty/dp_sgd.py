@@ -1,7 +1,7 @@
-"""``python -m benchmarks.honesty.dp_sgd``: is the epsilon of private training contradicted, and is it with the noise off?
+"""``python -m benchmarks.honesty.dp_sgd``: contradictions of the epsilon of private training, with noise and without.
 
-Canaries are random records with random labels: nothing about them can be learnt but by heart. A linear model with more
-features than records learns them all, if nothing holds it back.
+Canaries are random records with random labels, which a model can only memorise. A linear model with more features than records
+memorises all of them without noise.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ import guestlist as gl
 HERE = Path(__file__).parent
 EPSILON, DELTA = 1.0, 1e-5
 RATE, EPOCHS, LEARNING_RATE = 0.1, 6, 2.0
-FEATURES = 4  # for every record
+FEATURES = 4  # features per record
 
 
 @dataclass(frozen=True)
 class Row:
-    """How often the claim was contradicted, and what was proved."""
+    """Share of contradicted claims, and bounds."""
 
     world: str
     runs: int
@@ -35,7 +35,7 @@ class Row:
 
 
 def audited(seed: int, noise: float, records: int) -> gl.Results:
-    """One model of coin-tossed canaries, with its claim, judged by its losses."""
+    """Audit one model of canaries with randomised inclusion, with its claim, by its losses."""
     import torch
 
     rng = np.random.default_rng([3, seed])
@@ -56,7 +56,7 @@ def audited(seed: int, noise: float, records: int) -> gl.Results:
 
 
 def noises() -> dict[str, float]:
-    """The noise that keeps the promise, and none."""
+    """Return the noise of the guarantee, and no noise."""
     steps = gl.defences.DpSgd(noise=0, rate=RATE, epochs=EPOCHS).steps
     return {"noise as promised": gl.privacy.noise_for(EPSILON, rate=RATE, steps=steps, delta=DELTA), "noise off": 0.0}
 

@@ -1,7 +1,7 @@
-"""``python -m benchmarks.honesty.epsilon``: how often a lower bound on epsilon lies above the truth, and what it proves.
+"""``python -m benchmarks.honesty.epsilon``: error rate of lower bounds on epsilon, and their size.
 
-Every mechanism here treats records one by one, so its scores serve twice: as those of many records of one run, and as those
-of many runs of one record.
+Every mechanism here treats records independently, so its scores are used twice: as those of many records of one run, and as
+those of many runs of one record.
 """
 
 from __future__ import annotations
@@ -37,9 +37,9 @@ from guestlist.selfcheck.simulations import gaussian_simulation
 
 HERE = Path(__file__).parent
 LEVEL, DELTA = 0.05, 1e-5
-BLURTED = 1e-3  # the probability with which a mechanism says the truth about a record
+BLURTED = 1e-3  # probability with which a mechanism reveals the membership of a record
 CHOSEN_AMONG = ("loss", "entropy", "lira", "lira_offline", "lira_bayes", "reference")
-Scores = tuple[np.ndarray, np.ndarray]  # and who is a member
+Scores = tuple[np.ndarray, np.ndarray]  # scores and membership
 
 
 @dataclass(frozen=True)
@@ -47,10 +47,10 @@ class World:
     """A mechanism whose epsilon is known.
 
     Args:
-        draw: (records, rng) to scores and membership.
-        epsilon, delta: of the mechanism.
+        draw: function (records, rng) to scores and membership.
+        epsilon, delta: guarantee of the mechanism.
         gaussian: whether its curve is Gaussian, or below.
-        fixed: whether the number of members is.
+        fixed: whether the number of members is fixed.
         one_model: whether its scores are of one model only, and would not be independent trials.
     """
 
@@ -92,7 +92,7 @@ def noisy(mu: float, steps: float = 0.0, members=coins) -> Callable[[int, np.ran
 
 
 def blurting(records: int, rng: np.random.Generator) -> Scores:
-    """Randomised response at epsilon 1 that says the whole truth about a record with probability ``BLURTED``."""
+    """Randomised response at epsilon 1 that reveals the membership of a record with probability ``BLURTED``."""
     scores, member = response(1.0)(records, rng)
     return np.where(rng.random(records) < BLURTED, np.where(member, 9.0, -9.0), scores), member
 
@@ -127,13 +127,13 @@ METHODS: dict[str, Callable[[World], BoundMethod]] = {
     "many runs, Gaussian": lambda world: GaussianRuns(),
     "many runs, Bayesian": lambda world: BayesianRuns(),
 }
-SHOWN_FREE = ("one run", "many runs, Clopper-Pearson")  # what a choice for nothing claims
-OF_GAUSSIAN_NOISE = ("one run, Gaussian curve", "many runs, Gaussian")  # promised for such curves alone
+SHOWN_FREE = ("one run", "many runs, Clopper-Pearson")  # methods shown with an uncorrected threshold choice
+OF_GAUSSIAN_NOISE = ("one run, Gaussian curve", "many runs, Gaussian")  # valid only for Gaussian curves
 
 
 @dataclass(frozen=True)
 class Free:
-    """The best line, seen with the truth, at no cost: what must not be done."""
+    """Best threshold, chosen with the truth and without correction: an invalid method."""
 
     def lower(self, method: Method, scores: np.ndarray, member: np.ndarray, delta: float, level: float) -> float:
         return max(method.bound(scores, member, result, delta, level) for result in method.candidates(member))
@@ -144,7 +144,7 @@ THRESHOLDS = {"Bonferroni": Bonferroni(), "hold-out": HoldOut(), "median": Media
 
 @dataclass(frozen=True)
 class Row:
-    """How often a bound was above the truth in a world, and what it proved on average."""
+    """Share of bounds above the truth in a simulation, and mean bound."""
 
     world: str
     method: str
@@ -171,7 +171,7 @@ def rows(worlds: dict[str, World], methods, thresholds, runs: int, records: int)
 
 
 def _promised(method: str, world: World) -> bool:
-    """Whether a method promises anything about a world."""
+    """Return whether a method is valid for a simulation."""
     if method.startswith("many") and world.one_model:
         return False
     return world.gaussian or method not in OF_GAUSSIAN_NOISE
@@ -199,7 +199,7 @@ def main() -> None:
         printed = {key: round(value, 4) if isinstance(value, float) else value for key, value in vars(row).items()}
         print(*printed.values(), sep="  ", flush=True)
         content = {**content, "rows": [*content["rows"], printed]}
-        # After every row: it takes a while.
+        # Results are written after every row, because the run is long.
         (HERE / "epsilon.json").write_text(json.dumps(content, indent=1, ensure_ascii=False) + "\n", "utf-8")
 
 

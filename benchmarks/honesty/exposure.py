@@ -1,7 +1,7 @@
-"""``python -m benchmarks.honesty.exposure``: which share of the exposure list is listed falsely, and who is found.
+"""``python -m benchmarks.honesty.exposure``: false discovery rate and power of the list of exposed records.
 
-Easy and hard records are mixed, steady and unsteady ones too. Of most, models remember nothing: for those, a target that
-trained on them says no more than one that did not.
+Records differ in difficulty and in variance. Most are not memorised: a target that trained on them outputs the same as one that
+did not.
 """
 
 from __future__ import annotations
@@ -31,14 +31,14 @@ NOISES: dict[str, Callable[[np.random.Generator, tuple[int, int]], np.ndarray]] 
 
 @dataclass(frozen=True)
 class World:
-    """Every model in turn as the target, and (records,) true for records that models remember."""
+    """Every model in turn as the target, and (records,) true for memorised records."""
 
     rotation: Rotation
     remembered: np.ndarray
 
 
 def mixed_world(noise: str, records: int, models: int, share: float, rng: np.random.Generator) -> World:
-    """Difficulty and spread differ by record; a share of the records is remembered, by 2 to 6 standard deviations."""
+    """Simulate records that differ in difficulty and deviation; a share is memorised, by 2 to 6 standard deviations."""
     member = rng.random((models, records)) < 0.5
     difficulty, deviation = rng.normal(0, 4, records), np.exp(0.5 * rng.normal(size=records))
     remembered = rng.random(records) < share
@@ -49,7 +49,7 @@ def mixed_world(noise: str, records: int, models: int, share: float, rng: np.ran
 
 @dataclass(frozen=True)
 class Lists:
-    """Means over worlds: falsely listed, found of the remembered, and what two lists find that are made otherwise.
+    """Means over simulations: false discovery rate, power, and the same for two alternative lists.
 
     ``counted`` takes p-values by counting references; ``over_records`` compares a record's margin with that of non-members.
     """
@@ -81,7 +81,7 @@ def lists(noise: str, repeats: int, records: int = 300, models: int = 33, share:
 
 
 def _rates(listed: np.ndarray, true: np.ndarray) -> tuple[float, float]:
-    """The falsely listed share of the list, 0 of an empty one; and the share of the true ones that is listed."""
+    """Return the false share of the list, 0 for an empty one; and the share of true ones that is listed."""
     return (listed & ~true).sum() / max(listed.sum(), 1), (listed & true).sum() / max(true.sum(), 1)
 
 

@@ -1,11 +1,11 @@
-"""What does a gate let through? ``python -m benchmarks.honesty.gate``.
+"""Error rates of a gate: ``python -m benchmarks.honesty.gate``.
 
-Made-up targets, all default attacks that need no further evidence, a limit on the AUC:
+Simulated targets, all default attacks that need no further evidence, a limit on the AUC:
 
 * where nothing leaks, how often an attack's AUC is below 0.5 by chance, so that the gate fails for interchanged sides: with the
   upper end corrected for the number of attacks, and with each attack's own;
 * where members leak and the sides *were* interchanged, how often it passes: a large leak, and one as small as the limit;
-* where members stand out and no attack compares with references, how often it passes;
+* where members are exposed and no attack compares with references, how often it passes;
 * where the true AUC of one attack is the limit, how often it passes: at most the error of one side of the interval.
 """
 
@@ -42,7 +42,7 @@ def failed(gated: Gated, code: str) -> bool:
 
 
 def simulate(audits: int, records: int, references: int) -> dict[str, float]:
-    """Shares of the audits."""
+    """Return the shares of audits."""
     shift = 1.0
     limit, at_limit = Policy(max_auc=LIMIT), Policy(max_auc=float(ndtr(shift / 2)), without_references=True)
     results = dict.fromkeys(

@@ -1,8 +1,8 @@
-"""``python -m benchmarks.honesty.group_risks``: how often a difference between groups is claimed where there is none.
+"""``python -m benchmarks.honesty.group_risks``: false claims of differences between groups, power and coverage.
 
-Over fifty random groups, their pairs with two others, and classes; whether a difference is found where there is one; and
-whether intervals hold the truth. And how often a risk is claimed to vary with the generalisation gap of classes, where nothing
-leaks and where some classes leak more. ``--parts`` runs some parts, and the others' figures are kept.
+The simulations have fifty random groups, their pairs with two others, and classes. A further part measures false claims that a
+risk varies with the generalisation gap of classes, without leakage and with unequal leakage. ``--parts`` runs some parts, and
+the results of the others are kept.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ Metrics = dict[str, float]
 Law = Callable[[np.random.Generator, int], np.ndarray]
 STEPS, CHANCES = np.array([0.35, 0.45, 0.5, 0.6, 1.0]), np.array([0.1, 0.3, 0.3, 0.25, 0.05])
 Bounds = tuple[float, float] | None
-# How risks may be spread over members, each with its mean and its range where that is known.
+# Distributions of risks over members, each with its mean and its range, if known.
 LAWS: dict[str, tuple[Law, float, Bounds]] = {
     "normal": (lambda rng, n: rng.normal(size=n), 0.0, None),
     "five steps": (lambda rng, n: rng.choice(STEPS, p=CHANCES, size=n), float(STEPS @ CHANCES), (0.0, 1.0)),
@@ -52,7 +52,7 @@ CLASS_GAPS: dict[str, dict[str, float]] = {
 
 
 def case_of(groups: dict[str, np.ndarray], rng: np.random.Generator, persons: np.ndarray | None = None) -> Case:
-    """Records in groups; half of them, or of the persons, are members. Nobody says anything."""
+    """Return records in groups; half of them, or of the persons, are members. There are no model outputs."""
     records = len(next(iter(groups.values())))
     sides = np.arange(records) if persons is None else persons
     member, labels = (rng.random(sides.max() + 1) < 0.5)[sides], rng.integers(0, 5, records)
@@ -69,12 +69,12 @@ def case_of(groups: dict[str, np.ndarray], rng: np.random.Generator, persons: np
 def mean_risks(
     audits: int, law: str, number: int = 50, records: int = 4000, each: int = 1, exposed: float = 0.0, seed: int = 0
 ) -> Metrics:
-    """Claims about groups to which risks owe nothing, and intervals of their means.
+    """Measure claims about groups that are independent of risks, and intervals of their means.
 
     Args:
-        number: of groups; each record is also in one of two others, and in one of five classes.
+        number: number of groups; each record is also in one of two others, and in one of five classes.
         each: records of a person, who all have the same value and may be in several groups.
-        exposed: what the first group's values have beside it, in standard deviations.
+        exposed: additional shift of the first group's values, in standard deviations.
     """
     draw, mean, bounds = LAWS[law]
     claimed = results = by_welch = 0
@@ -82,7 +82,7 @@ def mean_risks(
     for audit in range(audits):
         rng = np.random.default_rng([seed, audit])
         persons = np.arange(records) // each
-        # Some groups are large, and some too small to be judged.
+        # Some groups are large, and some too small to be evaluated.
         sizes = rng.dirichlet(np.full(number, 2.0))
         groups = {"random": rng.choice(number, p=sizes, size=records), "half": rng.integers(2, size=records)}
         case = case_of(groups, rng, None if each == 1 else persons)
@@ -115,7 +115,7 @@ def mean_risks(
 
 
 def welch(values: np.ndarray, groups: list[np.ndarray]) -> bool:
-    """Whether Welch's test, corrected by Holm, would claim a difference; it does not know of persons."""
+    """Return whether Welch's test, corrected by Holm, would claim a difference; it ignores persons."""
     sides = [
         [(side.mean(), side.std(ddof=1), len(side)) for side in (values[group], values[~group])] for group in groups
     ]
@@ -125,7 +125,7 @@ def welch(values: np.ndarray, groups: list[np.ndarray]) -> bool:
 
 
 def rates(worlds: int, records: int = 1200, shift: float = 1.0, harder: float = 1.0, seed: int = 1) -> Metrics:
-    """Intervals of a group's TPR and FPR at the threshold of all non-members; a third of the records are ``harder`` to fit."""
+    """Measure intervals of a group's TPR and FPR at the threshold of all non-members; a third of the records are ``harder``."""
     means = np.array([0.0, -harder])
     share = np.array([2, 1]) / 3
     threshold = brentq(lambda t: share @ ndtr(means - t) - group_findings.FPR, -10, 10)
@@ -154,11 +154,11 @@ def class_gaps(
     leak: float = 0.0,
     seed: int = 2,
 ) -> Metrics:
-    """Claims that a risk varies with the generalisation gap of classes.
+    """Measure claims that a risk varies with the generalisation gap of classes.
 
     Args:
         each: records of a class, on average.
-        difficulty: standard deviation over classes of how hard their records are.
+        difficulty: standard deviation over classes of the difficulty of their records.
         leak: the largest shift of members' margins; that of a class is uniform below it.
     """
     claims = dict.fromkeys(("claimed", "by intervals", "by Fisher's test and Holm"), 0)

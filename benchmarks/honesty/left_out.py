@@ -1,8 +1,8 @@
-"""How often attack L sees what is not there: ``python -m benchmarks.honesty.left_out``, about four minutes.
+"""False positives of attack L: ``python -m benchmarks.honesty.left_out``, about four minutes.
 
-A world in which nothing depends on membership, and models differ: each has an effect of its own on all records, beside the
-noise of each record. How often does the interval of attack L's AUC exclude one half? Where all non-members share one set of
-models, the luck of that set moves all of them together; where every record has models of its own, it does not.
+In this simulation nothing depends on membership, and models differ: each has a random effect on all records, in addition to the
+noise of each record. The benchmark measures how often the interval of attack L's AUC excludes 0.5. If all non-members share one
+set of models, the random effect of that set shifts all of them together; with separate models per record, it does not.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ NAMES = ("leave_one_out", "leave_one_out_empirical")
 
 
 def null_view(effect: float, records: int, models: int, shared: bool, rng: np.random.Generator) -> Signals:
-    """What the adversary sees: ``records`` members and then as many non-members, about which the target knows nothing.
+    """Return the adversary's view of ``records`` members and the same number of non-members, without leakage.
 
     Args:
-        effect: standard deviation of what a model adds to all margins; that of the noise per record is 1.
+        effect: standard deviation of a model's effect on all margins; that of the noise per record is 1.
         shared: whether non-members share one set of models.
     """
     every = 2 * records
@@ -47,7 +47,7 @@ def null_view(effect: float, records: int, models: int, shared: bool, rng: np.ra
 def excluded(
     name: str, effect: float, *, shared: bool, repeats: int, records: int = RECORDS, models: int = MODELS
 ) -> float:
-    """Share of worlds in which the interval of the attack's AUC excludes one half."""
+    """Return the share of simulations in which the interval of the attack's AUC excludes 0.5."""
     member, times = np.arange(2 * records) < records, 0
     for repeat in range(repeats):
         view = null_view(effect, records, models, shared, np.random.default_rng([2, repeat]))
@@ -57,12 +57,12 @@ def excluded(
 
 
 def audit(effect: float, repeat: int, *, records: int, models: int) -> gl.Results:
-    """The same by a real audit, of models that are nothing but luck."""
+    """Measure the same by a real audit, of models with random outputs only."""
     rng = np.random.default_rng([3, repeat])
 
     def train(data, rng):
         random_effect = effect * rng.normal()
-        # The first feature is the label, so that luck is the same for both classes.
+        # The first feature is the label, so that the random effect is the same for both classes.
         return lambda x: np.column_stack(
             [np.zeros(len(x)), (2 * x[:, 0] - 1) * (random_effect + rng.normal(size=len(x)))]
         )
@@ -70,7 +70,7 @@ def audit(effect: float, repeat: int, *, records: int, models: int) -> gl.Result
     y = rng.integers(0, 2, 2 * records)
     x = np.column_stack([y, rng.normal(size=2 * records)])
     known = train(None, rng)(x)
-    numbers = dict(zip(x[:, 1], known, strict=True))  # a target says the same whenever it is asked
+    numbers = dict(zip(x[:, 1], known, strict=True))  # a target has the same outputs in every query
     target = gl.function_target(
         lambda x: np.array([numbers[value] for value in x[:, 1]]),
         classes=[0, 1],

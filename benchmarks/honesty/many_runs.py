@@ -1,8 +1,8 @@
-"""``python -m benchmarks.honesty.many_runs``: how often ``gl.play_many`` contradicts a promise that is kept.
+"""``python -m benchmarks.honesty.many_runs``: false contradictions of a true claim by ``gl.play_many``.
 
-Mechanisms whose epsilon is known stand in for training: they look whether the record in question is among those they are given,
-and answer with randomised response or Gaussian noise about that alone. Everything else is the public path: the game tosses
-the coins, models are trained, written and read, margins become scores, and a claim is judged.
+Mechanisms with known epsilon replace training: they check whether the candidate record is in their training set, and output this
+bit with randomised response or Gaussian noise. All other steps are public functions: the game draws inclusion at random, models
+are trained, written and read, margins become scores, and a claim is tested.
 """
 
 from __future__ import annotations
@@ -29,15 +29,15 @@ HOWS = {
     "Gaussian": gl.privacy.GaussianRuns(),
     "Bayesian": gl.privacy.BayesianRuns(),
 }
-POOL = np.arange(1.0 + OTHERS)[:, None], np.array([1, 0, 1, 0])  # the first is the record in question
+POOL = np.arange(1.0 + OTHERS)[:, None], np.array([1, 0, 1, 0])  # the first is the candidate record
 
 
 class Mechanism(ClassifierMixin, BaseEstimator):
-    """Says whether it was given the record in question, with noise.
+    """Output whether the candidate record was in training, with noise.
 
     Args:
-        epsilon: of randomised response; None: Gaussian noise.
-        mu: by how much the record moves what is said, in standard deviations of the noise.
+        epsilon: epsilon of randomised response; None for Gaussian noise.
+        mu: effect of the record on the output, in standard deviations of the noise.
     """
 
     def __init__(self, epsilon: float | None = None, mu: float = 0.0, random_state: int | None = None):
@@ -64,7 +64,7 @@ class Mechanism(ClassifierMixin, BaseEstimator):
 
 @dataclass(frozen=True)
 class World:
-    """A mechanism, and the epsilon that it keeps."""
+    """A mechanism and its true epsilon."""
 
     mechanism: Mechanism
     epsilon: float
@@ -80,10 +80,10 @@ WORLDS = {
 
 @dataclass(frozen=True)
 class Row:
-    """What audits of one mechanism said by one method.
+    """Results of audits of one mechanism by one method.
 
     Args:
-        truth: the epsilon that the mechanism keeps, which was claimed.
+        truth: true epsilon of the mechanism, which was claimed.
         false_claims: share of audits that contradicted it.
         half_contradicted: share that would have contradicted a claim of half as much.
     """
@@ -100,7 +100,7 @@ class Row:
 
 
 def audited(world: World, seed: int, runs: int) -> dict[str, gl.Epsilon]:
-    """One audit, judged by every method that promises something of the mechanism; its models are trained once."""
+    """Run one audit with every method that is valid for the mechanism; its models are trained once."""
     first, *others = [name for name in HOWS if world.gaussian or name != "Gaussian"]
     options: dict[str, Any] = {"claimed": gl.Claim(world.epsilon, DELTA), "engine": gl.Here(), "progress": False}
     game = gl.games.Strong(against="nothing", record="data:0")

@@ -1,4 +1,4 @@
-"""``python -m benchmarks.honesty.mu``: how often mu's 95 % intervals hold the truth, also for the 20 largest."""
+"""``python -m benchmarks.honesty.mu``: coverage of mu's 95 % intervals, also for the 20 largest values."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class World:
         return results.with_tails(tail_excess(self.margin, self.member))
 
 
-# How mu is spread over records.
+# Distributions of mu over records.
 SPREADS: dict[str, Callable[[np.random.Generator, int], np.ndarray]] = {
     "all alike": lambda rng, n: np.full(n, 0.5),
     "narrow": lambda rng, n: rng.normal(0.3, 0.3, n),
@@ -52,7 +52,7 @@ SPREADS: dict[str, Callable[[np.random.Generator, int], np.ndarray]] = {
 def normal_world(
     standard_deviation: str, records: int, models: int, rng: np.random.Generator, freedom: float | None = None
 ) -> World:
-    """Normal margins, or Student's t with standard deviation 1; records differ in difficulty, in spread and in mu."""
+    """Simulate normal margins, or Student's t with standard deviation 1; records differ in difficulty, deviation and mu."""
     mu, deviation = SPREADS[standard_deviation](rng, records), np.exp(0.5 * rng.normal(size=records))
     member = rng.random((models, records)) < 0.5
     difficulty = rng.normal(size=records)
@@ -64,10 +64,10 @@ def normal_world(
 
 
 def votes_world(records: int, models: int, rng: np.random.Generator) -> World:
-    """Votes of ``TREES`` trees, a share of which grew on the record: margins in few steps, skewed, often all alike."""
+    """Simulate votes of ``TREES`` trees, a share of which trained on the record: discrete, skewed margins with many ties."""
     outside = rng.beta(3, 1.5, records)
     shares = np.stack([outside, outside + (1 - outside) * rng.beta(1.5, 3, records)])
-    together = 10.0  # how much the trees of one model agree: the size of a beta-binomial
+    together = 10.0  # agreement of the trees of one model: the size of a beta-binomial
     parts = together * shares, together * (1 - shares)
     votes = np.arange(TREES + 1)
     outputs = np.log((votes + 0.5) / (TREES - votes + 0.5))
@@ -81,7 +81,7 @@ def votes_world(records: int, models: int, rng: np.random.Generator) -> World:
 
 
 def forest_worlds(records: int, models: int, repeats: int, truth: int) -> list[World]:
-    """Forests of ten trees, trained; the true mu is that of ``truth`` other forests."""
+    """Train forests of ten trees; the true mu is that of ``truth`` other forests."""
     from sklearn.ensemble import RandomForestClassifier
 
     from guestlist.models import signals_of_probabilities
@@ -105,7 +105,7 @@ def forest_worlds(records: int, models: int, repeats: int, truth: int) -> list[W
 
 @dataclass(frozen=True)
 class Held:
-    """Shares of intervals that hold the truth: of all records, of the largest, and of the largest if selection is ignored."""
+    """Coverage of intervals: for all records, for the largest, and for the largest if selection is ignored."""
 
     all: float
     largest: float

@@ -2,8 +2,9 @@
 
 A review measured a mean AUC of .5145 (standard error .0054) over null audits of a single decision tree. If the model saw neither
 set, members and non-members are exchangeable and the AUC of every attack is 0.5 on average, unless the audit treats the two
-sets differently. Each audit is therefore run twice, the second time with members and non-members exchanged. What chance adds
-in one run it takes away in the other, so the mean of both shows a bias of the audit far more precisely than the mean of one.
+sets differently. Each audit is therefore run twice, the second time with members and non-members exchanged. Sampling
+errors of the two runs cancel, so the mean of both estimates a bias of the audit far more precisely than the mean of
+one.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ REVIEWED = {"mean": 0.5145, "standard_error": 0.0054}
 
 
 def aucs(model: DecisionTreeClassifier, sides: list, references: int, seed: int) -> dict[str, float]:
-    """AUC of every attack in one audit, and of the headline attack."""
+    """Return the AUC of every attack in one audit, and of the headline attack."""
     results = gl.audit(
         model, *sides, references=references, attacks=list(ATTACKS), seed=seed, jobs=1, progress=False, baseline=False
     )
@@ -35,7 +36,7 @@ def aucs(model: DecisionTreeClassifier, sides: list, references: int, seed: int)
 
 
 def pair(seed: int, size: int = 100, references: int = 8) -> list[dict[str, float]]:
-    """The same records in two audits, with the two sets exchanged in the second."""
+    """Audit the same records twice, with the two sets exchanged in the second audit."""
     rng = np.random.default_rng([777, seed])
     x = rng.normal(size=(3 * size, 5))
     y = (x[:, 0] + 0.7 * rng.normal(size=3 * size) > 0).astype(int)
@@ -45,7 +46,7 @@ def pair(seed: int, size: int = 100, references: int = 8) -> list[dict[str, floa
 
 
 def mean_aucs(audits: int) -> dict[str, dict[str, float]]:
-    """Means over audits with standard errors: as given, and over both orders of the two sets."""
+    """Return means over audits with standard errors: in the given order, and over both orders of the two sets."""
     pairs = [pair(seed) for seed in range(audits)]
     results = {}
     for name in (*ATTACKS, "headline"):

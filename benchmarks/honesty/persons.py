@@ -1,6 +1,6 @@
-"""``python -m benchmarks.honesty.persons``: how often 95 % intervals hold the truth where persons have several records.
+"""``python -m benchmarks.honesty.persons``: coverage of 95 % intervals if persons have several records.
 
-Each interval is made twice from the same scores: told whose records they are, and not told.
+Each interval is computed twice from the same scores: with person identifiers and without.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ Scores, Member, Persons = np.ndarray, np.ndarray, np.ndarray | None
 
 
 def _advantage(world: Visits, scores: Scores, member: Member, persons: Persons) -> tuple[Estimate, float]:
-    """The truth is that of the two thresholds which were learnt."""
+    """Return the advantage; the truth is that of the two fitted thresholds."""
     second = CrossFit().halves(member, persons)
     truth = 0.0
     for judge in (second, ~second):
@@ -56,11 +56,11 @@ def _band(world: Visits, scores: Scores, member: Member, persons: Persons) -> tu
 
 
 def _share(world: Visits, scores: Scores, member: Member, persons: Persons) -> tuple[Estimate, float]:
-    """Of members, by a test whose p-values are exact."""
+    """Return the share of flagged members, by a test with exact p-values."""
     return rates_at_level(ndtr(-scores), member, FPR, clusters=persons)[1], world.tpr(FPR)
 
 
-# Each gives an interval and its truth.
+# Functions that return an interval and its truth.
 FIGURES: dict[str, Callable[[Visits, Scores, Member, Persons], tuple[Estimate, float]]] = {
     "auc": lambda world, scores, member, persons: (auc(scores, member, clusters=persons), world.auc),
     "auc_difference": lambda world, scores, member, persons: (
@@ -83,7 +83,7 @@ FIGURES: dict[str, Callable[[Visits, Scores, Member, Persons], tuple[Estimate, f
 
 @dataclass(frozen=True)
 class Held:
-    """Share of samples in which an interval held the truth, told of the persons and not told, and its mean width if told."""
+    """Coverage of an interval with person identifiers (``told``) and without, and its mean width with them."""
 
     told: float
     untold: float
@@ -91,7 +91,7 @@ class Held:
 
 
 def coverage(world: Visits, metric: str, samples: int) -> Held:
-    """Over some samples; the bad ones, not told, over a fifth of them."""
+    """Measure coverage over some samples; without person identifiers, over a fifth of them."""
     held: dict[bool, list[bool]] = {True: [], False: []}
     width = 0.0
     for k in range(samples):

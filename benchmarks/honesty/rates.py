@@ -68,7 +68,7 @@ def normal(shift: float, members: int, nonmembers: int, fpr: float) -> Simulatio
 
 
 def student(freedom: float, shift: float, members: int, nonmembers: int, fpr: float) -> Simulation:
-    """Heavy tails."""
+    """Simulate heavy tails."""
 
     def draw(rng, n_members, n_nonmembers):
         return rng.standard_t(freedom, n_members) + shift, rng.standard_t(freedom, n_nonmembers)
@@ -197,7 +197,7 @@ def measured(name: str, repeats: int, seed: int = 0) -> Row:
 
 
 def claims(share: float, shift: float, repeats: int, n: int = 900, fprs: tuple[float, ...] = (0.01, 0.05)) -> dict:
-    """How often the headline attack is claimed to beat guessing: by its AUC, by a TPR, by either."""
+    """Return how often the headline attack is claimed to beat guessing: by its AUC, by a TPR, by either."""
     member = np.arange(2 * n) < n
     counts = {"AUC": 0, "TPR": 0, "either": 0, "own interval at 1% excludes guessing": 0}
     for repeat in range(repeats):

@@ -1,7 +1,7 @@
-"""How often a target is called unlike its references (GL118): ``python -m benchmarks.honesty.recipes``, some ten minutes.
+"""Error rates of the check GL118, target unlike its references: ``python -m benchmarks.honesty.recipes``, some ten minutes.
 
-First where all models are trained by one recipe, each of them in turn as the target; then where the target's recipe is
-another one; then whole audits that go wrong in some way, with what an attack reaches and which checks say so.
+First all models have one recipe, each of them in turn as the target; then the target has a different recipe; then complete
+audits have one fault each, with the AUC of an attack and the checks that report the fault.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from guestlist._findings.training_set import Likeness, likeness
 from guestlist.models import Probabilities
 from guestlist.models.estimators import estimator_target
 
-Make = Callable[[int], Any]  # a seed to an unfitted classifier
+Make = Callable[[int], Any]  # function from a seed to an unfitted classifier
 CODES = ("GL115", "GL116", "GL117", "GL118", "GL120")
 REFERENCES, RECORDS, POOLS, WORLDS, AUDITS = 32, 400, 8, 600, 3
 
@@ -61,7 +61,7 @@ def pool(records: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray
 
 
 def margins(make: Make, x: np.ndarray, y: np.ndarray, member: np.ndarray, first: int = 0) -> np.ndarray:
-    """(models, records) what models that were trained on these members say."""
+    """Return (models, records) margins of models that are trained on these members."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # networks that stop early
         answers = [make(first + k).fit(x[rows], y[rows]).predict_proba(x) for k, rows in enumerate(member)]
@@ -70,7 +70,7 @@ def margins(make: Make, x: np.ndarray, y: np.ndarray, member: np.ndarray, first:
 
 
 def of_each(margin: np.ndarray, member: np.ndarray) -> list[Likeness]:
-    """Every model in turn as the target of the others."""
+    """Compare every model in turn, as the target, with the others."""
     results = []
     for k in range(len(margin)):
         order = np.r_[k, np.delete(np.arange(len(margin)), k)]
@@ -81,7 +81,7 @@ def of_each(margin: np.ndarray, member: np.ndarray) -> list[Likeness]:
 
 
 def false_alarms(make: Make, *, pools: int, records: int = RECORDS, references: int = REFERENCES) -> float:
-    """Share of targets trained as their references that are called unlike them."""
+    """Return the share of targets with the recipe of their references that are flagged."""
     raised = []
     for number in range(pools):
         rng = np.random.default_rng([4, number])
@@ -92,7 +92,7 @@ def false_alarms(make: Make, *, pools: int, records: int = RECORDS, references: 
 
 
 def power(target: Make, other: Make, *, pools: int, records: int = RECORDS, references: int = REFERENCES) -> float:
-    """Share of targets of another recipe that are called unlike."""
+    """Return the share of targets with a different recipe that are flagged."""
     raised = 0
     for number in range(pools):
         rng = np.random.default_rng([5, number])
@@ -105,7 +105,7 @@ def power(target: Make, other: Make, *, pools: int, records: int = RECORDS, refe
 
 
 def effect_alarms(effect: float, *, repeats: int, references: int = 16, members: int = 100, others: int = 100) -> float:
-    """The same in made-up worlds in which models differ: in how sure they are, and in how steep.
+    """Measure false positives in simulations in which models differ in the mean and the slope of their margins.
 
     Args:
         effect: standard deviation of both over models; that of the noise per record is 1.
@@ -127,7 +127,7 @@ def effect_alarms(effect: float, *, repeats: int, references: int = 16, members:
 
 
 def audited(fault: str, seed: int, *, records: int = 200, references: int = REFERENCES) -> gl.Results:
-    """An audit of a forest with one thing wrong."""
+    """Run an audit of a forest with one fault."""
     rng = np.random.default_rng([7, seed])
     x, y = pool(4 * records, rng)
     members, nonmembers, population = (
@@ -171,7 +171,7 @@ def issues(results: gl.Results) -> list[str]:
 
 
 def in_audits(fault: str, *, audits: int) -> Mapping[str, float]:
-    """Mean AUC of LiRA, and the share of audits that raise each check."""
+    """Return the mean AUC of LiRA, and the share of audits that raise each check."""
     results = [audited(fault, seed) for seed in range(audits)]
     shares = {code: float(np.mean([code in issues(result) for result in results])) for code in CODES}
     return {"lira_bayes": float(np.mean([result.attack("lira_bayes").auc.value for result in results])), **shares}

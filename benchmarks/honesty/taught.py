@@ -1,4 +1,4 @@
-"""``python -m benchmarks.honesty.taught``: what it changes that classes are taught by some of very many records."""
+"""``python -m benchmarks.honesty.taught``: effect of fitting class statistics on a sample of very many records."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ ENOUGH, EVERYTHING = views.ENOUGH, 2**62
 
 
 def changes(records: int, references: int, seed: int) -> dict[str, dict[str, float]]:
-    """By how much the AUC of each attack changes: from all records to some, and from all references to each half of them."""
+    """Return the change of each attack's AUC: from all records to a sample, and from all references to each half of them."""
     world = gaussian_simulation(1.0, records=records, models=1 + references, seed=seed)
     labels = (np.random.default_rng(seed).random(records) < RARE).astype(np.int64)
     halves = [world.take(np.r_[0, 1 + half : 1 + references : 2]) for half in (0, 1)]
@@ -43,7 +43,7 @@ def changes(records: int, references: int, seed: int) -> dict[str, dict[str, flo
 
 
 def _summary(values: list[float]) -> dict[str, float]:
-    """Of changes of an AUC, to two digits."""
+    """Summarise changes of an AUC, to two digits."""
     metrics = {"mean": np.mean(values), "spread": np.std(values, ddof=1), "largest": np.abs(values).max()}
     return {name: float(f"{value:.2g}") for name, value in metrics.items()}
 

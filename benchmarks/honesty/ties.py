@@ -1,6 +1,6 @@
-"""``python -m benchmarks.honesty.ties``: how often 95 % intervals hold the truth where scores are equal in lumps.
+"""``python -m benchmarks.honesty.ties``: coverage of 95 % intervals if scores have large groups of ties.
 
-Scores of two values (is the answer right?) have so few outcomes that their chances are summed, not simulated.
+Scores with two values (correctness) have so few outcomes that their probabilities are summed, not simulated.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ ENDS = (0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.03, 0.05, 0.07)
 CHANCES = np.array([*ENDS, *np.arange(0.1, 0.91, 0.05), *(1 - end for end in ENDS[::-1])])
 TWO_VALUES = ((10, 10), (20, 20), (60, 60), (10, 100), (500, 500), (20, 1000), (5000, 20), (20, 5000))
 FEW_VALUES = ((20, 20), (10, 100), (500, 20), (300, 300))
-CALLED = ((200, 200), (1000, 1000))  # for predictive values
+CALLED = ((200, 200), (1000, 1000))  # numbers of members and non-members for predictive values
 FPRS, PRIOR = (0.01, 0.05), 0.5
 
 
 @dataclass(frozen=True)
 class Exact:
-    """Over a grid of chances: the least share of samples that hold the truth, and the largest that lie below, or above it."""
+    """Smallest coverage over a grid of probabilities, and the largest shares of intervals below and above the truth."""
 
     covered: float
     below: float
@@ -40,7 +40,7 @@ class Exact:
 
 @dataclass(frozen=True)
 class Levels:
-    """Scores 0, 1, 2, …, with chances for members and for non-members."""
+    """Scores 0, 1, 2, …, with probabilities for members and for non-members."""
 
     members: np.ndarray
     nonmembers: np.ndarray
@@ -54,7 +54,7 @@ class Levels:
         return float(self.members @ (np.cumsum(self.nonmembers) - self.nonmembers / 2))
 
     def ppv(self, fpr: float, prior: float) -> float:
-        """Of calls above the lowest score that at most a share ``fpr`` of non-members exceeds; NaN where nobody is."""
+        """Return the PPV above the lowest score that at most a share ``fpr`` of non-members exceeds; NaN without flags."""
         above = [1 - np.cumsum(p) for p in (self.members, self.nonmembers)]
         lowest = int(np.argmax(above[1] <= fpr + 1e-12))
         tpr, false = (max(float(rates[lowest]), 0.0) for rates in above)
@@ -63,17 +63,17 @@ class Levels:
 
 
 def of_levels(members: np.ndarray, nonmembers: np.ndarray) -> np.ndarray:
-    """(2, samples) the ends of ``auc``'s interval, written out for many samples at once.
+    """Return (2, samples) the ends of ``auc``'s interval, vectorised over many samples.
 
-    The widest of three: DeLong's in log-odds with Student's quantile, what no sample of this size excludes, and what
-    bounds on the mean placement of either side leave open.
+    It is the widest of three: DeLong's in log-odds with Student's quantile, the interval that no sample of this size
+        excludes, and the interval from bounds on the mean placements.
 
     Args:
-        members, nonmembers: (samples, levels) how many have each score.
+        members, nonmembers: (samples, levels) number of records with each score.
     """
     sizes = members[0].sum(), nonmembers[0].sum()
     observed = (members + nonmembers) > 0
-    # Placements of every level in the other side.
+    # Placements of every level in the other class.
     placements = _below(nonmembers) / sizes[1], 1 - _below(members) / sizes[0]
     value = (members * placements[0]).sum(axis=1) / sizes[0]
     parts, lows, highs, down, up = [], [], [], 0.0, 0.0
@@ -92,7 +92,7 @@ def of_levels(members: np.ndarray, nonmembers: np.ndarray) -> np.ndarray:
         down = np.hypot(down, value - floor[:, 0] - reach[:, 0] * sums.lower(0.025))
         up = np.hypot(up, floor[:, 0] + reach[:, 0] * sums.upper(0.025) - value)
     variance, room = parts[0] + parts[1], unanimous_bound(min(sizes), 0.025)
-    with np.errstate(divide="ignore", invalid="ignore"):  # no spread: nothing from DeLong
+    with np.errstate(divide="ignore", invalid="ignore"):  # without variance there is no DeLong interval
         freedom = variance**2 / (parts[0] ** 2 / (sizes[0] - 1) + parts[1] ** 2 / (sizes[1] - 1))
         half = stdtrit(freedom, 0.975) * np.sqrt(variance) / (value * (1 - value))
         smooth = expit(logit(value) - half), expit(logit(value) + half)
@@ -102,12 +102,12 @@ def of_levels(members: np.ndarray, nonmembers: np.ndarray) -> np.ndarray:
 
 
 def _below(counts: np.ndarray) -> np.ndarray:
-    """(samples, levels) how many have a smaller score, ties counting one half."""
+    """Return (samples, levels) the number with a smaller score, ties counting 0.5."""
     return np.cumsum(counts, axis=1) - counts / 2
 
 
 def two_values(members: int, nonmembers: int, chances: np.ndarray = CHANCES) -> Exact:
-    """All outcomes are enumerated, so this is the coverage itself, not an estimate of it."""
+    """Return the exact coverage: all outcomes are enumerated."""
     counts = np.arange(members + 1.0), np.arange(nonmembers + 1.0)
     right, outside = (counted.ravel() for counted in np.meshgrid(*counts, indexing="ij"))
     ends = of_levels(np.stack([members - right, right], axis=1), np.stack([nonmembers - outside, outside], axis=1))
@@ -126,7 +126,7 @@ def two_values(members: int, nonmembers: int, chances: np.ndarray = CHANCES) -> 
 
 
 def shapes(levels: int) -> dict[str, np.ndarray]:
-    """Chances of each level: alike, halved from one to the next, or one lump and a little of the others."""
+    """Yield probabilities of the levels: equal, halved from one to the next, or one large and the others small."""
     halved = 0.5 ** np.arange(levels)
     low, middle = np.full(levels, 0.01), np.full(levels, 0.03)
     low[0] = 1 - low[1:].sum()
@@ -143,7 +143,7 @@ def shapes(levels: int) -> dict[str, np.ndarray]:
 def held(
     draw: Callable[[np.random.Generator], Estimate], truth: float, samples: int, seed: Sequence[int]
 ) -> tuple[float, float]:
-    """Shares of the samples in which an interval held the truth, and in which there was one."""
+    """Return the coverage of an interval, and the share of samples with an interval."""
     results = [draw(np.random.default_rng([*seed, k])) for k in range(samples)]
     arguments = [result for result in results if not np.isnan(result.value)]
     inside = [result.low - 1e-12 <= truth <= result.high + 1e-12 for result in arguments]
@@ -153,7 +153,7 @@ def held(
 def few_values(
     samples: int, numbers: Sequence[int] = (3, 5, 10), sizes: Sequence[tuple[int, int]] = FEW_VALUES
 ) -> list[dict]:
-    """Coverage of the AUC's interval for every two shapes."""
+    """Measure the coverage of the AUC's interval for every pair of shapes."""
     rows = []
     for levels, (members, nonmembers) in itertools.product(numbers, sizes):
         for (result, inside), (other, outside) in itertools.product(shapes(levels).items(), repeat=2):
@@ -176,7 +176,7 @@ def few_values(
 
 
 def called_worlds() -> dict[str, Levels]:
-    """A table that knows its members, and answers a few others as if it did; scores of few values; of very many."""
+    """Yield scores of a lookup table with some false matches, scores with few values, and scores with many."""
     tables = {
         f"table, {share:g} wrong": Levels(np.array([0.0, 1.0]), np.array([1 - share, share]))
         for share in (0.0, 0.004, 0.02, 0.04)

@@ -78,7 +78,7 @@ SETTINGS: dict[str, tuple[str, int, int, int, int]] = {
 
 
 def simulate(model: str, records: int, columns: int, references: int, seed: int) -> Rotation:
-    """Train both targets and the reference models; return what all of them output about members and non-members.
+    """Train both targets and the reference models; return their outputs for members and non-members.
 
     Rows 0 and 1 are the targets, with the first half of the records as their members.
     """
@@ -102,7 +102,7 @@ def simulate(model: str, records: int, columns: int, references: int, seed: int)
 
 
 def judged(world: Rotation, target: int) -> dict[str, float]:
-    """The findings of an audit of one of the two targets with the default attacks."""
+    """Return the findings of an audit of one of the two targets with the default attacks."""
     models = np.r_[target, 2 : len(world.member)]
     attacks = tuple(name for name, attack in signal_attacks().items() if set(attack.needs) <= set(world.values))
     case = case_of(world.take(models), attacks, np.zeros(len(world.labels), int))
@@ -123,7 +123,7 @@ def judged(world: Rotation, target: int) -> dict[str, float]:
 
 
 def figures(setting: str, audits: int | None = None) -> dict[str, Any]:
-    """Means over audits, for the target that was trained on the members and for the other one."""
+    """Return means over audits, for the target that was trained on the members and for the other one."""
     *method, at_most = SETTINGS[setting]
     number = at_most if audits is None else audits
     rows: dict[str, list[dict[str, float]]] = {"members are true": [], "trained on other people": []}

@@ -1,6 +1,6 @@
-"""How often near twins are claimed: ``python -m benchmarks.honesty.twins``, about two minutes.
+"""Error rates of the check for near-duplicates: ``python -m benchmarks.honesty.twins``, about two minutes.
 
-Where both sides are drawn alike, from features of many shapes, and where some non-members are changed copies of members.
+Both sets have one distribution, with features of many shapes, or some non-members are changed copies of members.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ def _alike(draw: Callable[[int, np.random.Generator], np.ndarray]) -> Sides:
 
 
 def _clusters(records: int, rng: np.random.Generator) -> np.ndarray:
-    """Forty places, most of them far from each other, and records around them, rounded."""
+    """Draw records around forty distant centres, rounded."""
     placements = rng.standard_cauchy((40, 4))[rng.integers(0, 40, records)]
     return np.round(placements + 0.05 * rng.normal(size=placements.shape), 1)
 
@@ -41,7 +41,7 @@ SAME_SOURCE: dict[str, Sides] = {
 
 
 def with_twins(share: float, change: float = 0.1) -> Sides:
-    """Non-members of which some are members with a little noise in each of ten features."""
+    """Return a function that draws non-members, some of which are members with a little noise in each of ten features."""
 
     def sides(members: int, nonmembers: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
         inside, outside = rng.normal(size=(members, 10)), rng.normal(size=(nonmembers, 10))
@@ -53,7 +53,7 @@ def with_twins(share: float, change: float = 0.1) -> Sides:
 
 
 def alarms(sides: Sides, *, members: int, nonmembers: int, repeats: int) -> float:
-    """Share of audits in which near twins are claimed."""
+    """Return the share of audits in which near-duplicates are claimed."""
     raised = 0
     for repeat in range(repeats):
         results = near_duplicates(

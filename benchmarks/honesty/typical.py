@@ -1,4 +1,4 @@
-"""How often a model is called unusual for its training procedure: ``python -m benchmarks.honesty.typical``, some ten minutes.
+"""Error rate of "unusual for its training procedure": ``python -m benchmarks.honesty.typical``, some ten minutes.
 
 The demo's network on the handwritten digits. Models trained on random halves of the records are in turn the target of 32 others
 of them: that is what the report compares with. Then the members stay the same and only the seed changes: such models are not
@@ -25,11 +25,11 @@ from guestlist.models import Probabilities
 
 HERE = Path(__file__).parent
 ATTACK, REFERENCES = "lira_bayes", 32
-UNUSUAL_SEED = 0  # of a split whose network is below the prediction interval
+UNUSUAL_SEED = 0  # seed of a split whose network is below the prediction interval
 
 
 def trained(member: np.ndarray, seeds: Sequence[int]) -> Rotation:
-    """What networks output about all digits, each trained on its members with its seed."""
+    """Return outputs of networks for all digits, each trained on its members with its seed."""
     table, label = load("digits"), DATASETS["digits"].label
     x, y = table.drop(columns=label), table[label].to_numpy()
     outputs = []
@@ -44,7 +44,7 @@ def trained(member: np.ndarray, seeds: Sequence[int]) -> Rotation:
 
 
 def compared(models: Rotation, target: int, references: np.ndarray) -> tuple[float, SameRecipe]:
-    """The AUC of a target, and the reference models that the report compares it with."""
+    """Return the AUC of a target, and the reference models that the report compares it with."""
     target_scores = score_every_target(ATTACKS[ATTACK], models.take(np.r_[target, references]))[0]
     others = models.take(references)
     results = same_recipe(
@@ -54,7 +54,7 @@ def compared(models: Rotation, target: int, references: np.ndarray) -> tuple[flo
 
 
 def outside(models: Rotation, targets: Sequence[int], references: np.ndarray) -> list[bool]:
-    """Whether each target's AUC is outside the prediction interval."""
+    """Return whether each target's AUC is outside the prediction interval."""
     results = []
     for target in targets:
         target_scores, others = compared(models, target, references)

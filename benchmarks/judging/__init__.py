@@ -1,1 +1,1 @@
-"""What an audit takes beside training."""
+"""CPU time of an audit without training."""

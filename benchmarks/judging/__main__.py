@@ -1,7 +1,7 @@
-"""``python -m benchmarks.judging``: CPU seconds of an audit beside training, here and at an earlier commit.
+"""``python -m benchmarks.judging``: CPU seconds of an audit without training, now and at an earlier commit.
 
-Once with all that is found now, and once like for like: without the findings that were added since.
-Both run in turn in one go, as the machine's speed changes from minute to minute; the ratio is what counts.
+It is measured with all present findings, and without the findings that were added since. Both versions run alternately, because
+the machine's speed varies; only the ratio is meaningful.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ from pathlib import Path
 
 HERE = Path(__file__).parent
 ROOT = HERE.parents[1]
-# The last one in which an audit read the pool, asked the target and summed up the references again and again.
+# Last commit at which an audit read the pool, queried the target and summed the references repeatedly.
 BEFORE = "89a5f6e"
 
 
 def seconds(checkout: Path, references: int, repeats: int) -> tuple[float, float]:
-    """Of a whole audit, and of what was there at the earlier commit."""
+    """Return seconds of a whole audit, and of the part that existed at the earlier commit."""
     environment = {**os.environ, "PYTHONPATH": str(checkout / "src")}
     command = [sys.executable, str(HERE / "child.py"), str(references), str(repeats)]
     done = subprocess.run(command, env=environment, check=True, capture_output=True, text=True)
@@ -65,7 +65,7 @@ def main() -> None:
 
 @contextmanager
 def checkout(commit: str) -> Iterator[Path]:
-    """The files of a commit, for as long as they are compared with."""
+    """Yield a folder with the files of a commit."""
     with tempfile.TemporaryDirectory() as folder:
         archive = subprocess.run(["git", "-C", str(ROOT), "archive", commit], check=True, capture_output=True)
         subprocess.run(["tar", "-x", "-C", folder], input=archive.stdout, check=True)

@@ -1,6 +1,6 @@
 """Audit a forest on digits twice in one folder and print the CPU seconds of the second time, which trains nothing.
 
-And those without what no audit looked at at the commit that is compared with: what each finding takes beside those it asks.
+It also prints the seconds without the findings that were added since the compared commit.
 """
 
 import sys
@@ -15,7 +15,7 @@ from sklearn.ensemble import RandomForestClassifier
 import guestlist as gl
 
 RECORDS = 2000
-# What there was at that commit, by the module that finds it; all else was added since.
+# Findings at that commit, by module; all others were added since.
 THEN = (
     "subject",
     "references",
@@ -32,7 +32,7 @@ THEN = (
 
 
 class Added:
-    """CPU seconds of findings that were added since; what these ask of others counts as the others'."""
+    """CPU seconds of findings that were added since, without the findings that they call."""
 
     def __init__(self) -> None:
         self.seconds, self._inner = 0.0, [0.0]
@@ -50,7 +50,7 @@ class Added:
         return wrapped
 
     def watch(self) -> None:
-        """Look at every finding, and at what was added to those that were there: luck, halves, distances from the headline."""
+        """Time every finding, and the additions to earlier ones: same recipe, halves, distances from the headline."""
         from guestlist import _case
         from guestlist._audit import flow
         from guestlist._findings import attacks, groups, headline
@@ -73,7 +73,7 @@ class Added:
             (input_checks, "repeated_in_population"),
         ):
             setattr(module, name, self.timed(getattr(module, name), True))
-        # Every attack was tried on all stand-in targets; that the best is chosen on half of them for the other half is new.
+        # Every attack was tried on all stand-in targets; choosing the best on half of them for the other half is new.
         on_all, on_half = self.timed(headline._tried, False), self.timed(headline._tried, True)
         headline._tried = lambda *arguments, **extra: (on_all if "keep" in extra else on_half)(*arguments, **extra)
 
@@ -83,7 +83,7 @@ def main(references: int, repeats: int) -> None:
     x, y = load_digits(return_X_y=True)
     rng = np.random.default_rng(0)
     rows = np.r_[np.arange(len(y)), rng.choice(len(y), RECORDS - len(y), replace=False)]
-    # Digits has 1,797 records; those taken twice get a little noise, so that no record has a twin.
+    # Digits has 1,797 records; those taken twice get a little noise, so that there are no duplicates.
     x = x[rows] + np.r_[np.zeros(len(y)), np.ones(RECORDS - len(y))][:, None] * rng.normal(0, 0.1, (RECORDS, 64))
     y, order = y[rows], rng.permutation(RECORDS)
     sides = [(x[part], y[part]) for part in np.array_split(order, 2)]

@@ -1,1 +1,1 @@
-"""What an audit takes where there are very many records, models or classes and models cost nothing."""
+"""Time and memory of an audit of a free model with very many records, models or classes."""

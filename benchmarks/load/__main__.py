@@ -1,7 +1,7 @@
 """``python -m benchmarks.load``: CPU time and memory of auditing a model that costs nothing, as records, models, classes grow.
 
-Each runs in a process of its own, whose most memory counts. CPU time is of one process and one thread; what answering takes is
-told apart, the rest is what an audit adds: drawing, signals, files, every attack, every finding.
+Each size runs in a separate process, and its peak memory counts. CPU time is that of one process and one thread. The time of
+queries is reported separately; the remainder is the audit: drawing, signals, files, every attack, every finding.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Audit a model that costs nothing, and print what that took: CPU seconds in all and for asking, and the most memory."""
+"""Audit a free model, and print total CPU seconds, CPU seconds of queries, and peak memory."""
 
 import json
 import resource
@@ -10,13 +10,13 @@ import numpy as np
 
 import guestlist as gl
 
-LEAK = 1.0  # by which training on a record raises its margin; models differ by as much
+LEAK = 1.0  # effect of training on a record's margin; models differ by the same amount
 
 
 def main(records: int, references: int, classes: int) -> None:
     warnings.simplefilter("ignore")
     rng = np.random.default_rng(0)
-    x = np.column_stack([np.arange(records), rng.normal(size=records)])  # the first column says which record it is
+    x = np.column_stack([np.arange(records), rng.normal(size=records)])  # the first column is the number of the record
     y, easy, asking = rng.integers(0, classes, records), rng.normal(size=records), [0.0]
 
     def answers(member: np.ndarray, x: np.ndarray, seed: int) -> np.ndarray:

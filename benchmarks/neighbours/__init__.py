@@ -1,1 +1,1 @@
-"""Speed and memory of the K-NN values, against peers and against the bare distances, in one run."""
+"""Speed and memory of the K-NN values, compared with other libraries and with plain distances, in one run."""

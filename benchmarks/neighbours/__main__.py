@@ -1,6 +1,6 @@
 """Run all measurements and write ``results.json``: ``python -m benchmarks.neighbours``.
 
-Every measurement is a process of its own on the same data. CPU seconds are compared, since other work may
+Every measurement runs in a separate process on the same data. CPU seconds are compared, since other work may
 share the machine; our own numbers are medians of three runs, those of slow peers single runs.
 """
 
@@ -18,13 +18,13 @@ from benchmarks.neighbours.peers import measure
 
 RESULTS = Path(__file__).with_name("results.json")
 SIZES = [(2_000, 10), (2_000, 128), (10_000, 10), (10_000, 128)]
-# Python loops over one test record after the other: their time is linear in these, so a part is enough.
+# Python loops over test records: their time is linear in the number of records, so a part is enough.
 TESTS_AT_10_000 = {"pydvl": 1_000, "art": 500}
 ONCE = ("pydvl", "art", "opendataval", "numpy_loop", "waka_algorithm")
 
 
 def timed(method: str, *, tests: int, measured_tests: int | None = None, **size) -> dict:
-    """A measurement, at fewer test records where told so and then scaled up linearly, and marked."""
+    """Return a measurement; with fewer test records it is scaled up linearly, and marked."""
     part = measured_tests or tests
     runs = [measure(method, tests=part, **size) for _ in range(1 if method in ONCE else 3)]
     run = sorted(runs, key=lambda run: run["cpu_s"])[len(runs) // 2]
@@ -41,7 +41,7 @@ def timed(method: str, *, tests: int, measured_tests: int | None = None, **size)
 
 
 def against_peers() -> list[dict]:
-    """All methods at all sizes, their time relative to ours, and how far their values are off."""
+    """Return all methods at all sizes, their time relative to ours, and the error of their values."""
     rows = []
     for n, features in SIZES:
         size = {"n": n, "tests": n, "features": features}
@@ -65,14 +65,14 @@ def against_peers() -> list[dict]:
 
 
 def large() -> list[dict]:
-    """60,000 x 10,000 for us alone."""
+    """Return our measurement at 60,000 x 10,000."""
     sizes = [{"n": 60_000, "tests": 10_000, "features": features} for features in (10, 128)]
     rows = [timed("ours", threads=threads, **size) for size in sizes for threads in (1, 2)]
     return rows + [timed(method, **sizes[1]) for method in ("ours_fast", "distances")]
 
 
 def growth() -> dict[str, list[dict]]:
-    """Nanoseconds per pair of records as n and the number of classes grow."""
+    """Return nanoseconds per pair of records by n and number of classes."""
     by_n = [timed("ours", n=n, tests=2_000, features=10) for n in (2_500, 5_000, 10_000, 20_000, 40_000, 80_000)]
     by_classes = [timed("ours", n=10_000, tests=10_000, features=10, classes=c) for c in (2, 10, 100)]
     for row in by_n + by_classes:
@@ -81,7 +81,7 @@ def growth() -> dict[str, list[dict]]:
 
 
 def waka() -> list[dict]:
-    """Test-WaKA on 10,000 records against Algorithm 1 taken literally, and what else the lists give."""
+    """Compare test-WaKA on 10,000 records with a literal Algorithm 1, and measure other uses of the lists."""
     size = {"n": 10_000, "tests": 10_000, "features": 10}
     first = timed("ours_waka", **size)
     slow = timed("waka_algorithm", measured_tests=100, **size)

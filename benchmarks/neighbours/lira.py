@@ -1,4 +1,4 @@
-"""The exact likelihood ratio of a K-NN target beside LiRA with more and more shadow models."""
+"""The exact likelihood ratio of a K-NN target compared with LiRA with increasing numbers of shadow models."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ SHADOWS = (4, 16, 64, 256, 1024)
 
 
 def compare(n: int = 400, k: int = 5, targets: int = 40, seed: int = 0) -> list[dict]:
-    """One row per attack: mean AUC and mean TPR at 5 % FPR over targets, and seconds for all targets."""
+    """Return one row per attack: mean AUC and mean TPR at 5 % FPR over targets, and seconds for all targets."""
     rng = np.random.default_rng(seed)
     y = rng.integers(0, 3, n)
     x = rng.normal(size=(n, 4)) + 0.7 * y[:, None]
@@ -29,7 +29,7 @@ def compare(n: int = 400, k: int = 5, targets: int = 40, seed: int = 0) -> list[
 
 
 def models(x, y, k, count, rng):
-    """(count, n) membership and losses of K-NN models on random halves of records without ties."""
+    """Return (count, n) membership and losses of K-NN models on random halves of records without ties."""
     order = np.argsort(((x[:, None] - x) ** 2).sum(axis=2), axis=1)
     wrong = y[order] != y[:, None]
     member = rng.random((count, len(x))) < 0.5
@@ -55,7 +55,7 @@ def normal_lira(target, member, loss):
 
 
 def counted_lira(target, member, loss, k):
-    """LiRA that knows the loss takes k + 1 values: counts, half a model added to each."""
+    """LiRA for a loss with k + 1 values: counts, with 0.5 added to each."""
     hit = np.round(loss * k) == np.round(target * k)
     inside, outside = (
         ((hit & mask).sum(axis=0) + 0.5) / (mask.sum(axis=0) + (k + 1) / 2) for mask in (member, ~member)

@@ -1,6 +1,6 @@
 """One method on one size of data: prints seconds, memory and versions. Runs in any peer's environment.
 
-Stands alone, with numpy and the one library it measures. Warm-up (imports, compilation, first calls) is a
+It needs only numpy and the library that it measures. Warm-up (imports, compilation, first calls) is a
 small run of the same kind before the clock starts.
 """
 
@@ -26,7 +26,7 @@ OURS = ("numba", "scipy")
 
 
 def data(n, tests, features, classes, seed=0):
-    """Clouds that overlap, one per class; the same numbers in every environment."""
+    """Return overlapping clouds, one per class; identical in every environment."""
     rng = np.random.default_rng(seed)
     centres = rng.normal(size=(classes, features))
     y, y_test = rng.integers(0, classes, n), rng.integers(0, classes, tests)
@@ -71,7 +71,7 @@ def ours_likelihood_ratio(x, y, x_test, y_test, k, threads):
 
 
 def distances(x, y, x_test, y_test, k, threads):
-    """The bare distances that ``ours`` computes, in the same blocks, and nothing else."""
+    """Compute only the distances that ``ours`` computes, in the same blocks."""
     from guestlist.knn.distances import Buffers, map_in_order, split_blocks, squared_distances
 
     fill, dtype, _ = squared_distances(x)
@@ -85,7 +85,7 @@ def distances(x, y, x_test, y_test, k, threads):
 
 
 def numpy_loop(x, y, x_test, y_test, k, threads):
-    """What one would write in an afternoon: a sort and a cumulative sum per test record."""
+    """A simple implementation: a sort and a cumulative sum per test record."""
     n = len(x)
     squares = (x * x).sum(axis=1)
     ranks = np.arange(1, n)
@@ -125,7 +125,7 @@ def art(x, y, x_test, y_test, k, threads):
 
 
 def opendataval(x, y, x_test, y_test, k, threads):
-    """Its KNNShapley class as it is. The packages around it are stubs: they import what it does not use."""
+    """Its KNNShapley class, unchanged. Packages that it imports but does not use are stubs."""
     import torch
 
     torch.set_num_threads(1)

@@ -12,7 +12,7 @@ HERE = Path(__file__).parent
 ROOT = HERE.parent.parent
 PEERS = HERE.parent / ".peers"
 
-# What pip is asked for, call by call. OpenDataVal's own pins pull another torch, so it comes without them.
+# Arguments of pip, call by call. OpenDataVal's pins need a different torch, so it is installed without them.
 INSTALL = {
     "pydvl": [["pyDVL==0.10.0"]],
     "art": [["adversarial-robustness-toolbox==1.20.1", "packaging"]],
@@ -27,7 +27,7 @@ ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_
 
 
 def python_of(peer: str) -> str:
-    """The interpreter of a peer's environment, which is made if it is not there; ours for all else."""
+    """Return the interpreter of a peer's environment, which is created if missing; ours for other methods."""
     if peer not in INSTALL:
         return sys.executable
     home = PEERS / peer
@@ -41,7 +41,7 @@ def python_of(peer: str) -> str:
 
 
 def measure(method: str, *, threads: int = 1, **size) -> dict:
-    """Run one measurement in a process of its own: seconds, peak memory, versions, and the values' file."""
+    """Run one measurement in a separate process: seconds, peak memory, versions, and the values' file."""
     PEERS.mkdir(exist_ok=True)
     values = PEERS / f"values-{method}.npy"
     arguments = [f"--{name}={value}" for name, value in size.items()]

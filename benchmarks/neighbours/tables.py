@@ -26,7 +26,7 @@ NAMES = {
 
 
 def peers(rows: list[dict]) -> str:
-    """Methods down, sizes across: CPU seconds and how many times ours on one thread."""
+    """Return methods by sizes: CPU seconds, and their ratio to ours on one thread."""
     sizes = list(dict.fromkeys((row["n"], row["features"]) for row in rows))
     cells = {}
     for row in rows:
@@ -75,7 +75,7 @@ SECTIONS = {table.__name__: table for table in (peers, large, growth, waka, like
 
 
 def page(text: str, results: dict) -> str:
-    """The page with each table between its two marks."""
+    """Return the page with each table between its two marks."""
     for name, table in SECTIONS.items():
         if name in results:
             block = f"<!-- {name} -->\n\n{table(results[name])}\n<!-- end -->"

@@ -16,7 +16,7 @@ from guestlist.metrics import auc, tpr_at_fpr
 
 HERE = Path(__file__).parent
 MEMBER = np.arange(1797) < 898
-# torch first and pinned: sacroml asks for any, and the newest pulls gigabytes.
+# torch is installed first and pinned: sacroml accepts any version, and the newest downloads gigabytes.
 SACROML = ["torch==2.13.0", "sacroml==2.0.1"]
 
 
@@ -41,7 +41,7 @@ def best(results: dict, metric: str) -> float:
 
 
 def compared(seed: int, our_bound: list[int], their_bounds: int) -> dict:
-    """Both tools on one target; ours with several numbers of references."""
+    """Run both tools on one target; ours with several numbers of references."""
     peer = measured(python_of("sacroml", SACROML), "sacroml", seed, their_bounds)
     runs = {count: measured(Path(sys.executable), "guestlist", seed, count) for count in our_bound}
     return {"seed": seed, "sacroml": {"references": their_bounds, **peer}, "guestlist": runs}

@@ -1,4 +1,4 @@
-"""One tool's audit in a process of its own: prints seconds, disk and scores as JSON on its last line."""
+"""One tool's audit in a separate process: prints seconds, disk and scores as JSON on its last line."""
 
 import inspect
 import json
@@ -38,7 +38,7 @@ def sacroml(seed: int, references: int, out: Path) -> dict:
     start = time.perf_counter()
     reports = {"online-carlini": audit(model, members, nonmembers, str(out), references)}
     seconds = time.perf_counter() - start
-    # Its other modes, from the shadow models that it kept: the best of them counts, the first was timed.
+    # Its other modes, from its stored shadow models: the best of them counts, the first was timed.
     for mode in ("offline", "offline-carlini", "online-carlini"):
         for fixed in (False, True):
             name = f"{mode}{', fixed variance' if fixed else ''}"

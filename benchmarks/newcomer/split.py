@@ -6,7 +6,7 @@ from sklearn.ensemble import RandomForestClassifier
 
 
 def fitted(seed: int):
-    """Model, members (898) and non-members (899)."""
+    """Return the model, members (898) and non-members (899)."""
     x, y = load_digits(return_X_y=True)
     order = np.random.default_rng(seed).permutation(len(y))
     members, nonmembers = order[:898], order[898:]

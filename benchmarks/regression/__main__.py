@@ -1,6 +1,6 @@
-"""Which statistic of a residual serves attacks best: ``python -m benchmarks.regression``, a few minutes.
+"""Comparison of statistics of a residual for attacks: ``python -m benchmarks.regression``, a few minutes.
 
-Six targets of each kind of model, with 64 others as references, each trained on a random half of the records. Prints AUC
+Six targets of each type of model, with 64 others as references, each trained on a random half of the records. Prints AUC
 and TPR at 1 % FPR, mean over targets and models; see ``guestlist.models.scales.value_margin``.
 """
 
@@ -33,7 +33,7 @@ MODELS = {
     ),
     "ridge": lambda seed: make_pipeline(StandardScaler(), Ridge(1e-3)),
 }
-# Of residuals r and the median s2 of the target's squared ones.
+# Functions of residuals r and the median s2 of the target's squared residuals.
 STATISTICS = {
     "-r^2": lambda r, s2: -(r**2),
     "-|r|": lambda r, s2: -np.abs(r),
@@ -46,13 +46,13 @@ STATISTICS = {
 
 
 def residuals(x: np.ndarray, y: np.ndarray, make) -> tuple[np.ndarray, np.ndarray]:
-    """(models, records) residuals and membership."""
+    """Return (models, records) residuals and membership."""
     member = np.random.default_rng(1).random((TARGETS + max(REFERENCES), len(y))) < 0.5
     return np.stack([y - make(k).fit(x[rows], y[rows]).predict(x) for k, rows in enumerate(member)]), member
 
 
 def reached(results: np.ndarray, member: np.ndarray, statistic, references: int) -> dict[str, np.ndarray]:
-    """Attack to (AUC, TPR at 1 % FPR), mean over the targets."""
+    """Return attack to (AUC, TPR at 1 % FPR), mean over the targets."""
     rates: dict[str, list] = {name: [] for name in ATTACKS}
     for target in range(TARGETS):
         rows = np.r_[target, TARGETS : TARGETS + references]

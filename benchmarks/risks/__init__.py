@@ -1,1 +1,1 @@
-"""How long risks take."""
+"""Run times of risks."""

@@ -1,8 +1,10 @@
-"""How long risks take: ``python -m benchmarks.risks``, a few minutes.
+"""Run times of risks: ``python -m benchmarks.risks``, a few minutes.
 
 * SHAPr of all of MNIST, 60,000 training records and 10,000 test records in 784 dimensions, on two threads; the paper took
-  2,747 s. Beside it, in the same run, what numpy needs for the distances and their order, which an exact method works on.
-* Every risk that the matrices of references are enough for, 20,000 records and 64 models; and the means behind two of them by
+  2,747 s. For comparison, in the same run, the time of numpy for the distances and their order, which an exact method
+  needs.
+* Every risk that needs only the matrices of references, 20,000 records and 64 models; and the means behind two of them
+by
   a plain loop over some of the records, times the number of records.
 """
 
@@ -26,7 +28,7 @@ from guestlist.selfcheck.simulations import gaussian_simulation
 
 HERE = Path(__file__).parent
 PUBLISHED = 2747.0  # seconds, SHAPr's Table VI
-SAMPLE = 200  # records that the loops go over
+SAMPLE = 200  # records of the loops
 
 
 class Seconds(NamedTuple):
@@ -36,7 +38,7 @@ class Seconds(NamedTuple):
 
 @dataclass(frozen=True)
 class Row:
-    """What was computed, how long it took, and how long something plain takes for the same."""
+    """A computation, its duration, and the duration of a simple implementation."""
 
     what: str
     seconds: float
@@ -53,12 +55,12 @@ def timed(work: Callable[[], object]) -> Seconds:
 
 
 def shapr_of_mnist(records: int, tests: int) -> Row:
-    """SHAPr in the space of inputs, beside the distances and their order by numpy, on a hundredth of the test records."""
+    """Time SHAPr in the space of inputs, and numpy's distances and their order, on a hundredth of the test records."""
     folder = Path(os.environ["GUESTLIST_DATA"])
     with np.load(folder / "mnist.npz") as mnist:
         x, y = mnist["x_train"][:records].reshape(-1, 784) / np.float32(255), mnist["y_train"][:records]
         x_test, y_test = mnist["x_test"][:tests].reshape(-1, 784) / np.float32(255), mnist["y_test"][:tests]
-    gl.risks.shapr(x[:200], y[:200], x_test[:20], y_test[:20], n_jobs=2)  # compiled before the clock starts
+    gl.risks.shapr(x[:200], y[:200], x_test[:20], y_test[:20], n_jobs=2)  # compiled before the measurement
     shapr_time = timed(lambda: gl.risks.shapr(x, y, x_test, y_test, n_jobs=2))
     some = max(tests // 100, 1)
     plain = timed(lambda: np.argsort(np.square(x).sum(1) - 2 * x_test[:some] @ x.T, axis=1, kind="stable"))
@@ -72,12 +74,12 @@ def shapr_of_mnist(records: int, tests: int) -> Row:
 
 
 def of_matrices(records: int, models: int) -> list[Row]:
-    """Each risk that needs only what references say, then all of them together."""
+    """Time each risk that needs only outputs of references, then all of them together."""
     case = case_of(records, models)
     rows, total = [], Seconds(0.0, 0.0)
     for name, row in RISKS.items():
         if row.references and not row.evidence:
-            fresh = case_of(records, models)  # nothing that another risk has left behind
+            fresh = case_of(records, models)  # no cached results of another risk
             took = timed(lambda row=row, fresh=fresh: row.risk(fresh))
             rows.append(Row(name, *took))
             total = Seconds(total.wall + took.wall, total.cpu + took.cpu)
@@ -99,7 +101,7 @@ def of_matrices(records: int, models: int) -> list[Row]:
 
 
 def case_of(records: int, models: int) -> gl.Case:
-    """A made-up target, its references and its truth."""
+    """Return a simulated target, its references and the membership."""
     import pandas as pd
 
     from guestlist._case import Case, Setting, Truth

@@ -1,1 +1,1 @@
-"""What training of torch modules takes: with differential privacy, and of many references."""
+"""CPU time of training torch modules: with differential privacy, and of many references."""

@@ -200,7 +200,7 @@ def test_a_label_alone_is_inputs_where_there_are_no_features():
 
 
 def test_the_committed_figures_of_second_order_differences_meet_their_limits():
-    committed = json.loads(worlds.FOUND.read_text("utf-8"))["worlds"]
+    committed = json.loads(worlds.RESULTS.read_text("utf-8"))["worlds"]
     for columns in (4, 10):
         name = f"correlated, {columns} columns"
         assert committed[f"{name}: flagged"]["second_order_flagged"] >= 0.95
