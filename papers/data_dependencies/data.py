@@ -135,8 +135,8 @@ def _adult() -> pd.DataFrame:
 
 def _made(name: str, table: pd.DataFrame, label: str, *, once: bool = True) -> Table:
     """Return numbers, label and source; duplicate rows are dropped where the paper's sizes imply it."""
-    kept = [column for column in ("source",) if column in table.columns]
-    numbers = gl.datasets.as_numbers(table.drop(columns=[label, *kept]))
+    unchanged = [column for column in ("source",) if column in table.columns]
+    numbers = gl.datasets.as_numbers(table.drop(columns=[label, *unchanged]))
     features = numbers.shape[1]
-    frame = numbers.assign(**{LABEL: table[label].astype(str), **{column: table[column] for column in kept}})
+    frame = numbers.assign(**{LABEL: table[label].astype(str), **{column: table[column] for column in unchanged}})
     return Table(name, features, (frame.drop_duplicates() if once else frame).reset_index(drop=True))

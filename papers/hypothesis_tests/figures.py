@@ -163,8 +163,8 @@ def compared(case: gl.Case, record: int) -> dict[str, np.ndarray]:
 
 def _rates(case: gl.Case, attack: str) -> tuple[float, ...]:
     evaluated = case.truth.evaluated
-    found = roc(gl.attacks.ATTACKS[attack].score(case.view)[evaluated], case.truth.member[evaluated])
-    rates = np.interp(10.0 ** np.array(LOG_RATES), found.fpr, found.tpr)
+    curve = roc(gl.attacks.ATTACKS[attack].score(case.view)[evaluated], case.truth.member[evaluated])
+    rates = np.interp(10.0 ** np.array(LOG_RATES), curve.fpr, curve.tpr)
     return tuple(rates.tolist())
 
 

@@ -55,8 +55,8 @@ def _thresholds(case: gl.Case, test: str, level: float, models: int) -> np.ndarr
 
 
 def _by_class(labels: np.ndarray, loss: np.ndarray, outside: np.ndarray, level: float) -> np.ndarray:
-    found = np.empty(len(labels))
+    limits = np.empty(len(labels))
     for label in np.unique(labels):
         of_class = labels == label
-        found[of_class] = np.quantile(loss[:, of_class][outside[:, of_class]], level)
-    return found
+        limits[of_class] = np.quantile(loss[:, of_class][outside[:, of_class]], level)
+    return limits

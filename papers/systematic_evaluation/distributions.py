@@ -19,7 +19,7 @@ PRIORS = (0.1, 0.3, 0.5, 0.7, 0.9)
 
 
 @dataclass(frozen=True)
-class Spread:
+class RiskScores:
     """Distribution of members' risk scores, on average over targets.
 
     Args:
@@ -52,10 +52,10 @@ class Prior:
     larger: float
 
 
-def spreads(study: Study, records: Records, cache: Path, *, repeats: int) -> tuple[list[Spread]]:
+def spreads(study: Study, records: Records, cache: Path, *, repeats: int) -> tuple[list[RiskScores]]:
     """Return the rows of Figures 1, 5 and 6: one per training."""
     trained_pairs = subjects(study, records, cache, repeats=repeats)
-    return ([_spread(study.name, training, pairs) for training, pairs in trained_pairs.items()],)
+    return ([_risk_scores(study.name, training, pairs) for training, pairs in trained_pairs.items()],)
 
 
 def priors(study: Study, records: Records, cache: Path, *, repeats: int) -> tuple[list[Prior]]:
@@ -71,12 +71,12 @@ def priors(study: Study, records: Records, cache: Path, *, repeats: int) -> tupl
     return (rows,)
 
 
-def _spread(dataset: str, training: str, pairs: list[Pair]) -> Spread:
+def _risk_scores(dataset: str, training: str, pairs: list[Pair]) -> RiskScores:
     scores = [risk_scores(pair)[pair.target.member] for pair in pairs]
     means = [float(of_members.mean()) for of_members in scores]
     below = [fmean(float((of_members <= value + 1e-9).mean()) for of_members in scores) for value in GRID]
     above = [fmean(float((of_members > value).mean()) for of_members in scores) for value in ABOVE]
-    return Spread(dataset, training, fmean(means), _deviation(means), below, above)
+    return RiskScores(dataset, training, fmean(means), _deviation(means), below, above)
 
 
 def _deviation(values: list[float]) -> float:

@@ -55,8 +55,8 @@ def variants(pool: Pool, *, repeats: int, seed: int = 0) -> list[Variant]:
         game_metrics = partial(_metrics, order, k, loss_distributions(pool, games, k))
         for variance, n_records in (("pooled", 100), ("record", 100), ("pooled", FEW)):
             metrics = np.array([game_metrics(each, variance, n_records) for each in games])
-            mean, spread = np.nanmean(metrics, axis=0).tolist(), np.nanstd(metrics, axis=0).tolist()
-            pairs = [metric for pair in zip(mean, spread, strict=True) for metric in pair]
+            mean, deviation = np.nanmean(metrics, axis=0).tolist(), np.nanstd(metrics, axis=0).tolist()
+            pairs = [metric for pair in zip(mean, deviation, strict=True) for metric in pair]
             rows.append(Variant(pool.name, k, variance, min(n_records, len(games[0].asked)), len(games), *pairs))
     return rows
 
