@@ -1,8 +1,8 @@
 """``python -m benchmarks.training``: CPU time of training torch modules with one thread, as shares of one another in one run.
 
-* An epoch with differential privacy beside one of plain training, and beside Opacus in its two modes.
+* An epoch with differential privacy compared with plain training, and with Opacus in its two modes.
 * The same for a convolutional network, beside Opacus in its quicker mode.
-* Many references of one network beside a plain loop, and beside the same networks stacked by ``torch.func``.
+* Many references of one network compared with a plain loop, and with the same networks stacked by ``torch.func``.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ from torch.nn.functional import cross_entropy
 import guestlist as gl
 
 HERE = Path(__file__).parent
-FEATURES, CLASSES = 446, 30  # those of Location30
-BATCH, BATCHES = 64, (64, 256)  # of references, and of private training
+FEATURES, CLASSES = 446, 30  # features and classes of Location30
+BATCH, BATCHES = 64, (64, 256)  # batch sizes of references, and of private training
 PRIVATE, REFERENCE = (256, 256), (256, 128)
 SMALL = (64, 10, (64,))  # features, classes and hidden units of a network that is mostly overhead
-RATE = 1e-3  # of AdamW; 0.1 of SGD
+RATE = 1e-3  # learning rate of AdamW; 0.1 for SGD
 SIDE = 28  # of the images of a convolutional network
 PARTS = ("private", "convolutions", "references")
 
@@ -36,7 +36,7 @@ Trained = list[torch.Tensor]
 
 
 def records(count: int, features: int = FEATURES, classes: int = CLASSES) -> gl.Data:
-    """Records of ones and zeros, one in five a one, with labels at random."""
+    """Return binary records, 20 % ones, with random labels."""
     rng = np.random.default_rng(0)
     return gl.Data((rng.random((count, features)) < 0.2).astype(np.float32), rng.integers(classes, size=count))
 
@@ -48,13 +48,13 @@ def cpu_seconds(work: Callable[[], object]) -> float:
 
 
 def side_by_side(ways: dict[str, Callable[[], object]], repeats: int) -> dict[str, float]:
-    """Median CPU seconds of each way, in turn, after one round that does not count."""
+    """Return the median CPU seconds of each method, run alternately, after a warm-up round."""
     rounds = [{name: cpu_seconds(way) for name, way in ways.items()} for _ in range(1 + repeats)][1:]
     return {name: statistics.median(one[name] for one in rounds) for name in ways}
 
 
 def private_ways(count: int, batch: int, epochs: int) -> dict[str, Callable[[], object]]:
-    """Each trains one network by SGD, on batches of ``batch`` records or of so many on average."""
+    """Return methods that train one network by SGD, on batches with (an expected number of) ``batch`` records."""
     data, module = records(count), gl.defences.mlp(FEATURES, CLASSES, hidden=PRIVATE)
     plain = gl.defences.Fit(epochs, batch, 0.1, optimizer="sgd")
     private = gl.defences.DpSgd(noise=1.0, rate=batch / count, epochs=epochs, learning_rate=0.1)
@@ -82,7 +82,7 @@ def convolution_ways(count: int, batch: int, epochs: int) -> dict[str, Callable[
 
 
 def opacus(module, data: gl.Data, batch: int, epochs: int, mode: str) -> None:
-    """The same private training as Opacus' own examples write it."""
+    """Run the same private training as in the examples of Opacus."""
     from opacus import PrivacyEngine
     from torch.utils.data import DataLoader, TensorDataset
 
@@ -108,7 +108,7 @@ def opacus(module, data: gl.Data, batch: int, epochs: int, mode: str) -> None:
 
 
 def reference_ways(models: int, count: int, epochs: int, shape=(FEATURES, CLASSES, REFERENCE), stacks=(8, 16)) -> dict:
-    """Each trains ``models`` networks, of the same beginnings and batches."""
+    """Return methods that train ``models`` networks, with the same initial parameters and batches."""
     features, classes, hidden = shape
     data, module = records(count, features, classes), gl.defences.mlp(features, classes, hidden=hidden)
     fit = gl.defences.Fit(epochs, BATCH, RATE)
@@ -135,14 +135,14 @@ def started_with(module, seed: int):
 
 
 def orders(count: int, epochs: int, seed: int):
-    """Rows of one batch after the other."""
+    """Yield the rows of each batch."""
     rng = np.random.default_rng(seed)
     for _ in range(epochs):
         yield from torch.as_tensor(rng.permutation(count)).tensor_split(round(count / BATCH))
 
 
 def alone(module, x, y, epochs: int, seed: int) -> Trained:
-    """A plain loop as most would write it: data in memory, no loader, torch's optimiser as it comes."""
+    """Train in a plain loop: data in memory, no loader, torch's default optimiser."""
     module = copy.deepcopy(module)
     optimizer = torch.optim.AdamW(module.parameters(), lr=RATE, weight_decay=0.0)
     for rows in orders(len(y), epochs, seed):
@@ -153,7 +153,7 @@ def alone(module, x, y, epochs: int, seed: int) -> Trained:
 
 
 def stacked(modules: list, x, y, epochs: int, first: int) -> list[Trained]:
-    """The same networks at once, one step of all after the other."""
+    """Train the same networks together, step by step."""
     from torch.func import functional_call, grad, stack_module_state, vmap
 
     shape = copy.deepcopy(modules[0]).to("meta")
@@ -187,7 +187,7 @@ def shares(seconds: dict[str, float], of: str) -> dict[str, float]:
 
 
 def stacking_keeps_bits(shape, count: int) -> bool:
-    """Whether networks that are trained in stacks of 2, 4, 8 and 16 come out as they do from a stack of 16."""
+    """Return whether networks trained in stacks of 2, 4, 8 and 16 are identical to those of a stack of 16."""
     ways = reference_ways(16, count, 1, shape, stacks=(2, 4, 8, 16))
     largest = ways["torch.func, 16 at once"]()
     return all(same_bits(ways[f"torch.func, {size} at once"](), largest) for size in (2, 4, 8))
