@@ -50,7 +50,7 @@ def drawn(records):
 
 
 @pytest.fixture(scope="module")
-def found(people, tmp_path_factory):
+def played(people, tmp_path_factory):
     folder = tmp_path_factory.mktemp("experiment")
     return experiment(NORTH, people, SMALL, label="y", folder=folder, engine=gl.Here()), folder
 
@@ -142,8 +142,8 @@ def test_the_interval_is_students():
 
 
 @pytest.mark.slow
-def test_dependent_records_are_reported_and_the_control_is_played(found):
-    whole, _ = found
+def test_dependent_records_are_reported_and_the_control_is_played(played):
+    whole, _ = played
     free = math.inf
     assert whole.mean("optimal_threshold", free).value > whole.mean("optimal_threshold", free, "iid").value
     assert {gap.attack for gap in whole.gaps} == {"average_threshold", "optimal_threshold"}
@@ -153,8 +153,8 @@ def test_dependent_records_are_reported_and_the_control_is_played(found):
 
 
 @pytest.mark.slow
-def test_runs_are_kept_and_more_repeats_add_to_them(people, found, snapshot):
-    _, folder = found
+def test_runs_are_kept_and_more_repeats_add_to_them(people, played, snapshot):
+    _, folder = played
     before = {path: path.read_bytes() for path in (folder / "runs").iterdir()}
     (folder / "runs" / "run-00001.npz").unlink()  # as if it had been killed before
     more = experiment(NORTH, people, replace(SMALL, repeats=3), label="y", folder=folder, engine=gl.Here())

@@ -1,4 +1,4 @@
-"""Names that speak to a terminal, in every place where a command prints one: what comes out holds no control character."""
+"""Names that speak to a terminal, wherever a command prints one: what comes out holds no control character."""
 
 import unicodedata
 
@@ -17,7 +17,7 @@ RECORDS = 60
 
 
 @pytest.fixture(scope="module")
-def place(tmp_path_factory):
+def inputs(tmp_path_factory):
     """An audit whose ids, columns, groups, classes and cover are hostile, and the files that it was made from."""
     folder = tmp_path_factory.mktemp("hostile")
     rng = np.random.default_rng(0)
@@ -41,12 +41,12 @@ def place(tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def said(place):
+def printed(inputs):
     """Everything that the commands print, by their names."""
-    files = ["--model", str(place / "model.skops"), "--members", str(place / "in.parquet"), "--label", f"y{HOSTILE}"]
-    audit = str(place / "audit")
+    files = ["--model", str(inputs / "model.skops"), "--members", str(inputs / "in.parquet"), "--label", f"y{HOSTILE}"]
+    audit = str(inputs / "audit")
     cover = [part for name in ("title", "owner", "dataset", "purpose", "date") for part in (f"--{name}", HOSTILE)]
-    about = ["--nonmembers", str(place / "out.parquet"), "--id", f"who{HOSTILE}", "--group", f"group{HOSTILE}"]
+    about = ["--nonmembers", str(inputs / "out.parquet"), "--id", f"who{HOSTILE}", "--group", f"group{HOSTILE}"]
     few = ["--references", "0", "--attack", "loss", "--no-baseline", "--quiet"]
     commands = {
         "audit": (["audit", *files, *about, *cover, *few, "--out", audit, "--verbose"], 0),
@@ -56,7 +56,17 @@ def said(place):
         "risks": (["risks", audit, "--top", "5"], 0),
         "risks by group": (["risks", audit, "--group", f"group{HOSTILE}"], 0),
         "knn": (
-            ["knn", "values", str(place / "in.parquet"), "--label", f"y{HOSTILE}", "--id", f"who{HOSTILE}", "--k", "2"],
+            [
+                "knn",
+                "values",
+                str(inputs / "in.parquet"),
+                "--label",
+                f"y{HOSTILE}",
+                "--id",
+                f"who{HOSTILE}",
+                "--k",
+                "2",
+            ],
             2,
         ),
         "a column that is not there": (["trees", *files[:4], "--label", f"nothing{HOSTILE}"], 2),
@@ -76,10 +86,10 @@ def speaks(text):
     return [c for c in text if c in TURNING or (unicodedata.category(c) in ("Cc", "Cs") and c != "\n")]
 
 
-def test_no_command_lets_a_name_speak_to_the_terminal(said):
-    assert {name: speaks(text) for name, text in said.items() if speaks(text)} == {}
+def test_no_command_lets_a_name_speak_to_the_terminal(printed):
+    assert {name: speaks(text) for name, text in printed.items() if speaks(text)} == {}
 
 
-def test_the_names_are_there_all_the_same(said):
+def test_the_names_are_there_all_the_same(printed):
     for name in ("audit", "gate", "trees", "a column that is not there"):
-        assert "[31mred" in said[name], name
+        assert "[31mred" in printed[name], name

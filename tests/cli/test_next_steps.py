@@ -49,7 +49,7 @@ def run(advice: str) -> str:
 
 
 @pytest.fixture
-def place(tmp_path, monkeypatch):
+def folder(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     MEMBERS.to_csv("members.csv", index=False)
     NONMEMBERS.to_csv("nonmembers.csv", index=False)
@@ -66,20 +66,20 @@ def audit(*arguments: str) -> str:
 
 
 @pytest.mark.slow
-def test_after_a_command_defend_works_as_printed(place):
+def test_after_a_command_defend_works_as_printed(folder):
     (advice,) = pasted(audit("--model", "model.skops", "--references", "2"))
     assert advice == "guestlist defend 'audits/my tree'"
     assert "Audits: " in run(advice)
 
 
 @pytest.mark.slow
-def test_a_pickle_is_opened_by_the_printed_command(place):
+def test_a_pickle_is_opened_by_the_printed_command(folder):
     (advice,) = pasted(audit("--model", "model.pkl", "--allow-pickle", "--references", "2"))
     assert advice == "guestlist defend 'audits/my tree' --allow-pickle"
 
 
 @pytest.mark.slow
-def test_without_references_collect_works_as_printed(place):
+def test_without_references_collect_works_as_printed(folder):
     (advice,) = pasted(audit("--model", "model.skops", "--references", "0"))
     assert advice == "guestlist collect 'audits/my tree' --references 32"
     run(advice)
@@ -87,7 +87,7 @@ def test_without_references_collect_works_as_printed(place):
 
 
 @pytest.mark.slow
-def test_the_demo_remembers_its_model_and_records(place, monkeypatch):
+def test_the_demo_remembers_its_model_and_records(folder, monkeypatch):
     small = {"members": MEMBERS.drop(columns="name"), "nonmembers": NONMEMBERS.drop(columns="name"), "label": "income"}
     monkeypatch.setattr("guestlist._audit.demo.demo_inputs", lambda: {"model": tree(), **small})
     monkeypatch.setattr("guestlist._audit.demo.QUICK", 2)
@@ -104,7 +104,7 @@ def test_the_demo_remembers_its_model_and_records(place, monkeypatch):
 
 
 @pytest.mark.slow
-def test_in_python_the_printed_calls_work(place):
+def test_in_python_the_printed_calls_work(folder):
     names = {"gl": gl, "model": tree(), "members": MEMBERS, "nonmembers": NONMEMBERS}
     options = {"label": "income", "id": "name", "engine": gl.Here(), "baseline": False, "progress": False}
     alone = gl.audit(*list(names.values())[1:], **options, seed=3, references=2)
@@ -132,7 +132,7 @@ def test_in_python_the_printed_calls_work(place):
 
 
 @pytest.mark.slow
-def test_predictions_get_no_command_that_they_cannot_run(place):
+def test_predictions_get_no_command_that_they_cannot_run(folder):
     probabilities = tree().predict_proba(TABLE[list("abcd")])
     np.savez("p.npz", probabilities=probabilities, labels=TABLE["income"].to_numpy(), member=np.arange(160) < 80)
     text = invoke("audit", "--predictions", "p.npz", "--out", "p", "--no-baseline")
@@ -146,8 +146,8 @@ def test_predictions_get_no_command_that_they_cannot_run(place):
 
 
 @pytest.mark.slow
-def test_a_page_names_no_folder_of_this_machine(place):
+def test_a_page_names_no_folder_of_this_machine(folder):
     audit("--model", "model.skops", "--references", "2")
     results = gl.read_results("audits/my tree")
     assert any("guestlist defend FOLDER" in step for step in next_steps(results))
-    assert str(place) not in results.to_html("page.html").read_text("utf-8")
+    assert str(folder) not in results.to_html("page.html").read_text("utf-8")

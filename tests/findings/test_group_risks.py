@@ -29,36 +29,41 @@ def case():
 
 
 @pytest.fixture(scope="module")
-def found(case):
+def reported_risks(case):
     return groups.find_group_risks(case)
 
 
-def test_groups_pairs_and_classes_are_all_there_and_small_ones_are_named(case, found):
-    assert [(group.kind, dict(group.values)) for group in found.judged[:5]] == [
+def test_groups_pairs_and_classes_are_all_there_and_small_ones_are_named(case, reported_risks):
+    assert [(group.kind, dict(group.values)) for group in reported_risks.judged[:5]] == [
         ("group", {"half": "first"}),
         ("group", {"half": "second"}),
         ("group", {"sex": "f"}),
         ("group", {"sex": "m"}),
         ("group", {"rare": "u"}),
     ]
-    assert {"half": "first", "sex": "f"} in [dict(group.values) for group in found.judged if group.kind == "pair"]
-    assert [dict(group.values) for group in found.judged if group.kind == "class"] == [{"label": "0"}, {"label": "1"}]
-    small = found.small[0]
+    assert {"half": "first", "sex": "f"} in [
+        dict(group.values) for group in reported_risks.judged if group.kind == "pair"
+    ]
+    assert [dict(group.values) for group in reported_risks.judged if group.kind == "class"] == [
+        {"label": "0"},
+        {"label": "1"},
+    ]
+    small = reported_risks.small[0]
     assert (small.kind, dict(small.values)) == ("group", {"rare": "t"})
     member = case.truth.member[:12]
     assert (small.members, small.nonmembers) == (member.sum(), (~member).sum())
-    assert all(min(group.members, group.nonmembers) < found.fewest for group in found.small)
-    assert not any(group.values.get("rare") == "t" for group in found.judged)
+    assert all(min(group.members, group.nonmembers) < reported_risks.fewest for group in reported_risks.small)
+    assert not any(group.values.get("rare") == "t" for group in reported_risks.judged)
 
 
-def test_figures_are_those_of_the_records_in_the_group(case, found):
-    part = next(group for group in found.judged if dict(group.values) == {"half": "first", "sex": "f"})
+def test_figures_are_those_of_the_records_in_the_group(case, reported_risks):
+    part = next(group for group in reported_risks.judged if dict(group.values) == {"half": "first", "sex": "f"})
     here = ((case.records["group_half"] == "first") & (case.records["group_sex"] == "f")).to_numpy()
-    member, scores = case.truth.member, case.scores[found.attack]
+    member, scores = case.truth.member, case.scores[reported_risks.attack]
     correct = case.view.target("correct")
     assert (part.members, part.nonmembers) == ((here & member).sum(), (here & ~member).sum())
-    assert part.tpr == tpr_at_fpr(scores[here], member[here], found.fpr)
-    threshold = threshold_at_fpr(scores[~member], found.fpr)
+    assert part.tpr == tpr_at_fpr(scores[here], member[here], reported_risks.fpr)
+    threshold = threshold_at_fpr(scores[~member], reported_risks.fpr)
     assert part.tpr_at_common.value == pytest.approx((scores[here & member & ~np.isnan(scores)] >= threshold).mean())
     assert part.fpr_at_common == clustered_proportion(scores[here & ~member & ~np.isnan(scores)] >= threshold)
     assert part.gap.value == pytest.approx(correct[here & member].mean() - correct[here & ~member].mean())
@@ -86,12 +91,12 @@ def test_of_two_groups_that_are_each_others_rest_one_is_paid_for(case):
 
 
 @pytest.mark.slow
-def test_persons_make_groups_smaller_and_intervals_wider(case, found):
+def test_persons_make_groups_smaller_and_intervals_wider(case, reported_risks):
     by_ten = replace(case, records=case.records.assign(person=np.arange(800) // 10))
     wider = groups.find_group_risks(by_ten).judged[0]
-    assert wider.values == found.judged[0].values
+    assert wider.values == reported_risks.judged[0].values
     for figure in ("tpr", "tpr_at_common", "fpr_at_common", "gap"):
-        narrow, other = getattr(found.judged[0], figure), getattr(wider, figure)
+        narrow, other = getattr(reported_risks.judged[0], figure), getattr(wider, figure)
         assert other.high - other.low > narrow.high - narrow.low
     assert len(groups.find_group_risks(by_ten).small) > 0
     (few,) = {group.members for group in groups.find_group_risks(by_ten).small if dict(group.values) == {"rare": "t"}}
@@ -194,31 +199,37 @@ def test_noise_that_gap_and_risk_share_is_no_correlation():
 
 
 @pytest.mark.slow
-def test_the_page_names_what_differs_and_what_is_too_small(case, found, snapshot):
+def test_the_page_names_what_differs_and_what_is_too_small(case, reported_risks, snapshot):
     results = evaluate_case(case)
     made = report_page(results)
-    assert results.group_risks == found
-    assert Results.from_document(results.document()).group_risks == found
-    for text in (*group_differences(found), too_small_sentence(found, "group"), too_small_sentence(found, "pair")):
+    assert results.group_risks == reported_risks
+    assert Results.from_document(results.document()).group_risks == reported_risks
+    for text in (
+        *group_differences(reported_risks),
+        too_small_sentence(reported_risks, "group"),
+        too_small_sentence(reported_risks, "pair"),
+    ):
         assert text in made
     drawn = page_charts(results)["tpr-groups"]
     lows = [low for low, _ in next(series for series in drawn.series if series.mark).x_ends]
-    groups_first = sum(part.kind == "group" for part in found.judged)
+    groups_first = sum(part.kind == "group" for part in reported_risks.judged)
     assert lows[:groups_first] == sorted(lows[:groups_first], reverse=True)
     assert groups_first > 2
-    assert "rare = t (" in too_small_sentence(found, "group")
-    snapshot(group_differences(found), "5")
-    clear = replace(found.judged[0].risks[0], p_value=0.003)
-    first = replace(found.judged[0], risks=(clear, *found.judged[0].risks[1:]))
-    texts = group_differences(replace(found, judged=(first, *found.judged[1:])))[0]
+    assert "rare = t (" in too_small_sentence(reported_risks, "group")
+    snapshot(group_differences(reported_risks), "5")
+    clear = replace(reported_risks.judged[0].risks[0], p_value=0.003)
+    first = replace(reported_risks.judged[0], risks=(clear, *reported_risks.judged[0].risks[1:]))
+    texts = group_differences(replace(reported_risks, judged=(first, *reported_risks.judged[1:])))[0]
     snapshot(texts)
     assert "corrected p = 0.003" in texts
-    second = replace(found.judged[0].risks[1], p_value=0.02)
-    several = replace(first, risks=(clear, second, *found.judged[0].risks[2:]))
-    texts = group_differences(replace(found, judged=(several, *found.judged[1:])))[0]
+    second = replace(reported_risks.judged[0].risks[1], p_value=0.02)
+    several = replace(first, risks=(clear, second, *reported_risks.judged[0].risks[2:]))
+    texts = group_differences(replace(reported_risks, judged=(several, *reported_risks.judged[1:])))[0]
     assert texts.count("half = first") == 1  # one entry for each group, by the clearest of its risks
     snapshot(texts, "0.003", "1")
-    hostile = replace(found, judged=tuple(replace(group, values={HOSTILE: HOSTILE}) for group in found.judged))
+    hostile = replace(
+        reported_risks, judged=tuple(replace(group, values={HOSTILE: HOSTILE}) for group in reported_risks.judged)
+    )
     assert "<script>alert('x')" not in report_page(replace(results, group_risks=hostile))
     assert slice_name(first) == "half = first"
 

@@ -25,16 +25,16 @@ def audits(seed=0, records=400, **changes):
 
 
 @pytest.fixture(scope="module")
-def found():
+def compared():
     return gl.compare(audits(records=2000), pairs={"noise": ["noise, naive"]})
 
 
 @pytest.fixture(scope="module")
-def read(found):
-    return Reader(comparison_page(found))
+def read(compared):
+    return Reader(comparison_page(compared))
 
 
-def test_it_shows_every_audit_and_every_pair(read, found):
+def test_it_shows_every_audit_and_every_pair(read, compared):
     for words in (
         "noise against plain",
         "noise, naive against plain",
@@ -44,7 +44,7 @@ def test_it_shows_every_audit_and_every_pair(read, found):
     ):
         assert words in read.shown
     assert "ε of one run; the search for it was not counted (8 trainings)" in read.shown
-    for pair in found:
+    for pair in compared:
         for row in pair.differences:
             assert comparison.metric_name(pair, row) in read.shown
     charts = json.loads(next(script for script in read.scripts if script.startswith("{")))
@@ -52,7 +52,7 @@ def test_it_shows_every_audit_and_every_pair(read, found):
     assert set(charts) <= set(read.ids)
     points = charts["trade-auc"]["series"]
     assert [point["name"] for point in points] == ["plain", "noise", "noise, naive"]
-    for point, audit in zip(points, found.audits, strict=True):
+    for point, audit in zip(points, compared.audits, strict=True):
         assert point["x"] == [pytest.approx(audit.accuracy.value, rel=1e-5)]
         assert point["y"] == [pytest.approx(audit.auc.value, rel=1e-5)]
         assert point["x_ends"] == [[pytest.approx(end, rel=1e-5) for end in (audit.accuracy.low, audit.accuracy.high)]]
@@ -60,12 +60,12 @@ def test_it_shows_every_audit_and_every_pair(read, found):
     assert [line["name"] for line in charts["risk-0"]["series"]] == ["plain", "noise", "noise, naive"]
 
 
-def test_is_small_enough_to_mail(found):
-    assert len(comparison_page(found).encode()) < 400_000
+def test_is_small_enough_to_mail(compared):
+    assert len(comparison_page(compared).encode()) < 400_000
 
 
-def test_words_follow_from_intervals(found, snapshot):
-    first, _, same = found
+def test_words_follow_from_intervals(compared, snapshot):
+    first, _, same = compared
     snapshot(comparison.difference_sentence(first), f"{ATTACK}")
     snapshot(comparison.difference_sentence(same))
     for row in first.differences:
