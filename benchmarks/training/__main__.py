@@ -50,7 +50,7 @@ def cpu_seconds(work: Callable[[], object]) -> float:
 def side_by_side(ways: dict[str, Callable[[], object]], repeats: int) -> dict[str, float]:
     """Return the median CPU seconds of each method, run alternately, after a warm-up round."""
     rounds = [{name: cpu_seconds(way) for name, way in ways.items()} for _ in range(1 + repeats)][1:]
-    return {name: statistics.median(one[name] for one in rounds) for name in ways}
+    return {name: statistics.median(seconds_by_way[name] for seconds_by_way in rounds) for name in ways}
 
 
 def private_ways(count: int, batch: int, epochs: int) -> dict[str, Callable[[], object]]:
@@ -98,8 +98,8 @@ def opacus(module, data: gl.Data, batch: int, epochs: int, mode: str) -> None:
         poisson_sampling=True,
         grad_sample_mode=mode,
     )
-    private, optimizer, *given, batches = made
-    criterion = given[0] if given else torch.nn.CrossEntropyLoss()
+    private, optimizer, *criteria, batches = made
+    criterion = criteria[0] if criteria else torch.nn.CrossEntropyLoss()
     for _ in range(epochs):
         for x, y in batches:
             optimizer.zero_grad()
@@ -116,7 +116,7 @@ def reference_ways(models: int, count: int, epochs: int, shape=(FEATURES, CLASSE
     started = [started_with(module, k) for k in range(models)]
     ways: dict[str, Callable[[], list[Trained]]] = {
         "guestlist": lambda: [weights(fit(module, data, np.random.default_rng(k))) for k in range(models)],
-        "plain loop": lambda: [alone(one, x, y, epochs, k) for k, one in enumerate(started)],
+        "plain loop": lambda: [alone(network, x, y, epochs, k) for k, network in enumerate(started)],
     }
     for size in stacks:
         ways[f"torch.func, {size} at once"] = lambda size=size: [
@@ -167,9 +167,9 @@ def stacked(modules: list, x, y, epochs: int, first: int) -> list[Trained]:
     for rows in zip(*[orders(len(y), epochs, first + k) for k in range(len(modules))], strict=True):
         flat = torch.cat(rows)
         x_now = x.index_select(0, flat).reshape(len(rows), -1, x.shape[1])
-        found = gradient({k: p.detach() for k, p in parameters.items()}, x_now, y[flat].reshape(len(rows), -1))
+        gradients = gradient({k: p.detach() for k, p in parameters.items()}, x_now, y[flat].reshape(len(rows), -1))
         for name, parameter in parameters.items():
-            parameter.grad = found[name]
+            parameter.grad = gradients[name]
         optimizer.step()
     return [[p[k].detach() for p in parameters.values()] for k in range(len(modules))]
 
@@ -178,8 +178,8 @@ def weights(module) -> Trained:
     return [p.detach() for p in module.parameters()]
 
 
-def same_bits(one: list[Trained], other: list[Trained]) -> bool:
-    return all(torch.equal(p, q) for a, b in zip(one, other, strict=True) for p, q in zip(a, b, strict=True))
+def same_bits(first: list[Trained], other: list[Trained]) -> bool:
+    return all(torch.equal(p, q) for a, b in zip(first, other, strict=True) for p, q in zip(a, b, strict=True))
 
 
 def shares(seconds: dict[str, float], of: str) -> dict[str, float]:
@@ -205,25 +205,25 @@ def main() -> None:
     options = parser.parse_args()
     warnings.simplefilter("ignore")
     torch.set_num_threads(1)
-    found: dict[str, Any] = {}
+    results: dict[str, Any] = {}
     for batch in BATCHES:
         if "private" in options.parts:
             ways = private_ways(options.private_records, batch, options.epochs)
-            found[f"private, batches of {batch}"] = shares(side_by_side(ways, options.repeats), "plain")
+            results[f"private, batches of {batch}"] = shares(side_by_side(ways, options.repeats), "plain")
         if "convolutions" in options.parts:
             ways = convolution_ways(options.images, batch, 1)
-            found[f"convolutions, batches of {batch}"] = shares(side_by_side(ways, options.repeats), "plain")
+            results[f"convolutions, batches of {batch}"] = shares(side_by_side(ways, options.repeats), "plain")
     shapes = {"references": (FEATURES, CLASSES, REFERENCE), "small references": SMALL}
     for name, shape in shapes.items() if "references" in options.parts else ():
         ways = reference_ways(options.models, options.records, options.epochs, shape)
-        found[name] = shares(side_by_side(ways, options.repeats), "plain loop")
-        found[f"{name}, any stack gives the same bits"] = stacking_keeps_bits(shape, options.records)
-    print(json.dumps(found, indent=1))
+        results[name] = shares(side_by_side(ways, options.repeats), "plain loop")
+        results[f"{name}, any stack gives the same bits"] = stacking_keeps_bits(shape, options.records)
+    print(json.dumps(results, indent=1))
     sizes = {name: value for name, value in vars(options).items() if name != "parts"}
-    document = {"command": "python -m benchmarks.training", **sizes, "torch": torch.__version__, **found}
+    document = {"command": "python -m benchmarks.training", **sizes, "torch": torch.__version__, **results}
     path = HERE / "results.json"
     if set(options.parts) != set(PARTS):
-        document = {**json.loads(path.read_text("utf-8")), "images": options.images, **found}
+        document = {**json.loads(path.read_text("utf-8")), "images": options.images, **results}
     path.write_text(json.dumps(document, indent=1) + "\n")
 
 
