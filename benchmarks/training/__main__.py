@@ -1,7 +1,7 @@
 """``python -m benchmarks.training``: CPU time of training torch modules with one thread, as shares of one another in one run.
 
 * An epoch with differential privacy compared with plain training, and with Opacus in its two modes.
-* The same for a convolutional network, beside Opacus in its quicker mode.
+* The same for a convolutional network, compared with Opacus in its faster mode.
 * Many references of one network compared with a plain loop, and with the same networks stacked by ``torch.func``.
 """
 
@@ -29,7 +29,7 @@ BATCH, BATCHES = 64, (64, 256)  # batch sizes of references, and of private trai
 PRIVATE, REFERENCE = (256, 256), (256, 128)
 SMALL = (64, 10, (64,))  # features, classes and hidden units of a network that is mostly overhead
 RATE = 1e-3  # learning rate of AdamW; 0.1 for SGD
-SIDE = 28  # of the images of a convolutional network
+SIDE = 28  # height and width of the images of a convolutional network
 PARTS = ("private", "convolutions", "references")
 
 Trained = list[torch.Tensor]
