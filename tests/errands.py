@@ -73,8 +73,9 @@ def check_nothing_is_left(folder):
 
 
 SCRIPT = """
-import sys, time
+import signal, sys, time
 from pathlib import Path
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell ignores it for commands in the background
 sys.path.insert(0, {tests!r})
 from errands import POOL, errand
 from guestlist._collect.engines.engine import Here, run_all
