@@ -24,7 +24,7 @@ from guestlist._report.templates import Section, fill_template
 from guestlist._util import compact, decimal, interval, interval_in_people, percent
 
 QUESTION = "Can training records be identified?"
-IDENTIFIED_MEANS = "Identified: recognised as training data by someone who has the record."
+IDENTIFIED_MEANS = "Identified: recognised as training data by someone with the record."
 NOT_BETTER = "not clearly better than guessing"
 WEAK_TEST = 0.65  # AUC; a baseline that may miss larger differences is weak evidence about the cause
 # Checks for which the leak is larger than measured, not smaller.
