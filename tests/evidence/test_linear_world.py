@@ -145,7 +145,8 @@ def test_without_noise_the_score_is_a_rising_function_of_the_shift(world, tmp_pa
 
 
 @pytest.mark.slow
-def test_with_noise_the_power_is_that_of_the_noncentral_t(world, tmp_path):
+@pytest.mark.parametrize("targets", [200, pytest.param(400, marks=pytest.mark.long)])
+def test_with_noise_the_power_is_that_of_the_noncentral_t(targets, world, tmp_path):
     """Every model adds normal noise of deviation τ to its margin, the target included. With n models, the target's
     margin over their mean and deviation is noncentral t: n - 1 degrees of freedom, noncentrality
     shift / (τ √(1 + 1/n)). So a level-alpha test calls a member with a known chance, and a non-member with alpha.
@@ -155,7 +156,7 @@ def test_with_noise_the_power_is_that_of_the_noncentral_t(world, tmp_path):
     chosen = ~np.isnan(models.values["margin"]).any(axis=0)
     rng = np.random.default_rng(0)
     called = []
-    for _ in range(200):  # targets with their own noise
+    for _ in range(targets):  # each with its own noise
         margin = world.sign * Linear(world.w, noise, rng.normal(size=FEATURES))(world.x)[:, 1]
         values = {**signals.values, "margin": margin[None]}
         facing = replace(signals, values=values, evidence=Evidence({"left_out": models}))
@@ -174,8 +175,9 @@ def test_with_noise_the_power_is_that_of_the_noncentral_t(world, tmp_path):
 
 
 @pytest.mark.slow
-def test_the_noise_of_left_out_models_is_normal_around_the_closed_form(world, tmp_path):
-    noise, n = 0.05, 4
+@pytest.mark.parametrize("n", [4, pytest.param(8, marks=pytest.mark.long)])
+def test_the_noise_of_left_out_models_is_normal_around_the_closed_form(n, world, tmp_path):
+    noise = 0.05
     models, _ = world.collect(tmp_path, LeftOut(records=MEMBERS, models=n), Train(noise))
     z = ((models.values["margin"] - (world.margin - world.shift())) / noise)[:, :MEMBERS]
     # Every member has models of its own: all of these are independent.

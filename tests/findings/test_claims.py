@@ -53,11 +53,10 @@ def test_an_audit_that_has_something_to_find_finds_it():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("audits", [5, pytest.param(10, marks=pytest.mark.long)])
-def test_visits_of_few_people_are_not_claimed_to_be_many(audits):
+def test_visits_of_few_people_are_not_claimed_to_be_many():
     """A model that saw none of these people: audits that know the owner of each record claim nothing about it.
 
     One audit may claim something. Valid audits, which claim something in 3% of 200 (``benchmarks/honesty/claims.json``), pass
-    in 99% of draws of five and in 96% of ten; audits that claim something in 40% fail in 66% and in 95%.
+    in 96% of draws of ten; audits that claim something in 40% fail in 95%.
     """
-    assert null_visits(audits, references=0)["any claim"] <= 1 / audits
+    assert null_visits(10, references=0)["any claim"] <= 0.1

@@ -134,9 +134,10 @@ def boosted(library):
     ),
 )
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
-def test_overfitted_regressors_are_found(model, diabetes):
+@pytest.mark.parametrize("references", [8, pytest.param(16, marks=pytest.mark.long)])
+def test_overfitted_regressors_are_found(model, references, diabetes):
     model = (boosted(model) if isinstance(model, str) else model).fit(*diabetes[0])
-    results = quiet(model, *diabetes, references=8, attacks=ATTACKS)
+    results = quiet(model, *diabetes, references=references, attacks=ATTACKS)
     assert results.attack("lira_bayes").auc.low > 0.6
     assert results.attack("loss").auc.low > 0.6
     assert results.subject.r2_members > results.subject.r2_nonmembers + 0.2

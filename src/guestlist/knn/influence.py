@@ -142,7 +142,7 @@ def waka_influence_of_each(lists: NeighbourLists) -> np.ndarray:
 
 
 def _check_enough_left(lists: NeighbourLists, gone: np.ndarray) -> None:
-    """Raise if a list has lost so many neighbours that records beyond it would matter."""
+    """Raise if the removal made a list too short: its values would depend on records beyond the end."""
     lengths = np.diff(lists.starts)
     lost = np.add.reduceat(np.append(gone[lists.index], False), lists.starts[:-1]) * (lengths > 0)
     needed = banzhaf_radius(lists.n - int(gone.sum()), lists.k, lists.p) - 1
