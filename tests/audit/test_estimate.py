@@ -92,6 +92,35 @@ def test_models_and_evidence_in_the_folder_are_not_counted(linear, blobs, begun)
     assert {path: path.read_bytes() for path in begun.rglob("*") if path.is_file()} == before
 
 
+def test_evidence_that_was_partly_collected_counts_with_the_missing_part(linear, blobs, tmp_path):
+    plans = [Distilled(models=3), Perturbed(4), LeftOut(records=2, models=2), Quantiles(level=0.5)]
+    gl.collect(linear, *blobs, folder=tmp_path, references=2, evidence=plans, jobs=1, baseline=False)
+    options = {"folder": tmp_path, "references": 2, "jobs": 1, "seconds_per_model": 10}
+    assert set(gl.estimate(linear, *blobs, evidence=plans, **options).evidence) == set()
+    evidence = tmp_path / "evidence"
+    for name in ("distilled/model-0002.npz", "perturbed/copy-0001.npz", "quantiles/regression.npz"):
+        (evidence / name).unlink()
+    min((evidence / "left_out").glob("*.npz")).unlink()
+    # Stored plans are resumed by every later run.
+    interrupted = gl.estimate(linear, *blobs, **options)
+    assert interrupted.evidence["distilled"] == 10
+    assert interrupted.evidence["left_out"] == 20
+    assert interrupted.evidence["perturbed"] == pytest.approx(interrupted.queries)
+    assert interrupted.evidence["quantiles"] == 5
+    larger = gl.estimate(linear, *blobs, evidence=[Distilled(models=5), LeftOut(records=2, models=3)], **options)
+    assert larger.evidence["distilled"] == 30
+    assert larger.evidence["left_out"] == (3 + 3 * 1) * 10  # one record lacks three models, three records lack one
+    full = gl.estimate(linear, *blobs, evidence=[FullAnswers()], **options)
+    assert full.evidence["full_answers"] == 20  # both references are trained again
+    with pytest.raises(gl.errors.FolderError, match="collected with records='auto'"):
+        gl.estimate(linear, *blobs, evidence=[Distilled(records="pool")], **options)
+    # A budget of minutes completes the evidence too, before it trains more reference models.
+    minutes = gl.WithinMinutes(0.001, seconds_per_model=60)
+    gl.collect(linear, *blobs, folder=tmp_path, references=minutes, jobs=1, baseline=False)
+    assert (evidence / "distilled/model-0002.npz").exists()
+    assert set(gl.estimate(linear, *blobs, **options).evidence) == set()
+
+
 def test_a_folder_of_a_different_audit_is_refused(linear, blobs, begun):
     with pytest.raises(gl.errors.FolderError, match="holds a different audit"):
         gl.estimate(linear, *blobs, folder=begun, seed=1, seconds_per_model=1)

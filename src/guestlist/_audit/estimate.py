@@ -9,7 +9,7 @@ from typing import Any
 from guestlist._audit import AuditConfig, Forecast, References, Times, audit, check_plan, choose_references
 from guestlist._collect import Inputs, SignalExtractor, existing_store, jobs_of, planned_split, prepare, query_target
 from guestlist._util import duration, number, stream
-from guestlist.evidence import EVIDENCE, collected_types, default_plans
+from guestlist.evidence import EVIDENCE, default_plans, resume_plans
 from guestlist.models import as_target, numpy_defaults
 
 # Seconds of scoring and evaluating one audit, fitted to benchmarks/load/results.json: a constant, and more for each record and
@@ -169,9 +169,10 @@ def _measure(
     existing = 0
     if store is not None:
         existing = len(set(store.models()) & set(range(1, 1 + n_references)))
-        collected = collected_types(store)
-        plans = [plan for plan in plans if plan.name not in collected]
-    work = {plan.name: EVIDENCE[plan.name].work(plan, inputs.split) for plan in plans}
+        unstored = [plan for plan in plans if not EVIDENCE[plan.name].stored]
+        plans = [*resume_plans(store, plans), *unstored]
+    work = {plan.name: EVIDENCE[plan.name].work(plan, inputs.split, store) for plan in plans}
+    work = {name: part for name, part in work.items() if store is None or any(part)}
     training = 0.0
     if seconds_per_model is not None:
         training = seconds_per_model

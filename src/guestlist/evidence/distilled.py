@@ -26,6 +26,7 @@ from guestlist.evidence.plan import (
     evidence_path,
     missing_files,
     models_without,
+    number_of_files,
     plan_of,
 )
 from guestlist.games import Split, draw_inclusion
@@ -138,7 +139,9 @@ EVIDENCE_TYPE = EvidenceType(
     view=ModelsView,
     summary="models trained on the target's outputs",
     cost="trains the requested number of models",
-    work=lambda plan, split: Work(trainings=plan.models),
+    work=lambda plan, split, store: Work(
+        trainings=plan.models - number_of_files(store, Distilled.name, "model", plan.models)
+    ),
     missing="needs models distilled from the target.",
     simulate=partial(models_without, purpose=1),
 )

@@ -98,6 +98,14 @@ def write_full_answers(store: Store, k: int, log_p: np.ndarray) -> None:
     store.write(evidence_path(evidence_folder(store, FullAnswers.name), "model", k), {"log_p": log_p})
 
 
+def _missing_trainings(plan: FullAnswers, split: Split, store: Store | None) -> Work:
+    """Return the references to train again, whose signals were stored without their outputs."""
+    if store is None:
+        return Work()
+    queried = file_numbers(evidence_folder(store, FullAnswers.name), "model")
+    return Work(trainings=len(set(store.models()) - {0, *queried}))  # 0 is the target
+
+
 def _simulate(simulated: SimulatedModels, k: int) -> FullAnswersView:
     others = simulated.others(k)
     return FullAnswersView(
@@ -110,7 +118,7 @@ EVIDENCE_TYPE = EvidenceType(
     view=FullAnswersView,
     summary="outputs of reference models for every class",
     cost="trains existing reference models again; disk space for every class",
-    work=lambda plan, split: Work(),
+    work=_missing_trainings,
     missing="needs the outputs of reference models for every class.",
     simulate=_simulate,
 )

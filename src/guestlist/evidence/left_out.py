@@ -181,6 +181,15 @@ def _number_left_out(plan: LeftOut, split: Split) -> int:
     return sum(min(plan.records, int(side.sum())) for side in sides)
 
 
+def _missing_trainings(plan: LeftOut, split: Split, store: Store | None) -> Work:
+    """Return the models that the chosen records lack."""
+    trained = 0
+    if store is not None:
+        chosen = _chosen(store.pool["id"].to_numpy(), split, plan.records, plan.ids, store.manifest.seed)
+        trained = sum(min(_count(part), plan.models) for part in _by_record(store, chosen).values())
+    return Work(trainings=plan.models * _number_left_out(plan, split) - trained)
+
+
 def _by_record(store: Store, chosen: np.ndarray) -> dict[int, dict[str, np.ndarray]]:
     """Read the signals of each chosen record that has some."""
     folder = evidence_folder(store, LeftOut.name)
@@ -202,7 +211,7 @@ EVIDENCE_TYPE = EvidenceType(
     view=ModelsView,
     summary="models trained without single records",
     cost="trains the requested number of models for every chosen record",
-    work=lambda plan, split: Work(trainings=plan.models * _number_left_out(plan, split)),
+    work=_missing_trainings,
     missing="needs models trained without the record.",
     attacker="knows all other members",
     simulate=partial(models_without, purpose=2),

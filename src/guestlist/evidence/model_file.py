@@ -19,6 +19,7 @@ from guestlist.evidence.plan import (
     begin_file,
     share_of_members,
     stored_arrays,
+    work_of_one_file,
 )
 from guestlist.games import Split
 from guestlist.models import Target, query
@@ -185,7 +186,7 @@ EVIDENCE_TYPE = EvidenceType(
     view=WhiteBoxView,
     summary="gradients and activations of a torch target",
     cost="one backward pass per record",
-    work=lambda plan, split: Work(queries=3),
+    work=work_of_one_file(Work(queries=3)),
     missing="needs gradients and activations of the target.",
     attacker="has the model and knows of some records whether they are members",
     access=MODEL_FILE,

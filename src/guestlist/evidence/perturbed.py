@@ -23,6 +23,7 @@ from guestlist.evidence.plan import (
     evidence_folder,
     evidence_path,
     missing_files,
+    number_of_files,
     plan_of,
 )
 from guestlist.games import Split
@@ -343,7 +344,9 @@ EVIDENCE_TYPE = EvidenceType(
     view=PerturbedView,
     summary="the target's labels of perturbed records",
     cost="queries the target once per copy",
-    work=lambda plan, split: Work(queries=plan.copies),
+    work=lambda plan, split, store: Work(
+        queries=plan.copies - number_of_files(store, Perturbed.name, "copy", plan.copies)
+    ),
     missing="needs the target's labels of perturbed records.",
     default_scales=("labels",),
     simulate=_simulate,

@@ -23,7 +23,7 @@ MODEL_FILE: Access = "model file"
 
 
 class Work(NamedTuple):
-    """Work of collecting evidence, for estimates of its duration.
+    """Work of collecting evidence that a folder lacks, for estimates of its duration.
 
     Args:
         trainings: Number of models to train like the target.
@@ -36,8 +36,18 @@ class Work(NamedTuple):
     seconds: float = 0
 
 
-def _one_query(plan: Any, split: Split) -> Work:
-    return Work(queries=1)
+def work_of_one_file(work: Work) -> "Callable[[Any, Split, Store | None], Work]":
+    """Return a function for evidence in one file: all of the work, or none if the folder holds the file."""
+
+    def missing_work(plan: Any, split: Split, store: Store | None) -> Work:
+        if store is not None and any(evidence_folder(store, plan.name).glob("*.npz")):
+            return Work()
+        return work
+
+    return missing_work
+
+
+_one_query = work_of_one_file(Work(queries=1))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -62,7 +72,8 @@ class EvidenceType:
         on_stand_ins: Whether stand-in targets share it, because they are models of the same type.
         simulate: Function from a simulation and the number of a model to a view; None if it cannot be simulated.
         known_membership: Function from a view to (records,) true for those with known membership, which attacks do not score.
-        work: Function from a plan and the split to the work of collecting it; by default one query for all records.
+        work: Function from a plan, the split and the audit folder, or None, to the work of collecting what the folder lacks; by
+            default one query for all records.
         perfect_fit: Function from a view to that of a target that fits every record perfectly. None if it does not measure the
             fit, or the signals do.
     """
@@ -81,7 +92,7 @@ class EvidenceType:
     on_stand_ins: bool = False
     simulate: "Callable[[SimulatedModels, int], Any] | None" = None
     known_membership: Callable[[Any], np.ndarray] | None = None
-    work: Callable[[Any, Split], Work] = _one_query
+    work: Callable[[Any, Split, Store | None], Work] = _one_query
     perfect_fit: Callable[[Any], Any] | None = None
 
     @property
@@ -141,6 +152,13 @@ def evidence_path(folder: Path, prefix: str, k: int) -> Path:
     return folder / f"{prefix}-{k:04d}.npz"
 
 
+def number_of_files(store: Store | None, name: str, prefix: str, at_most: int) -> int:
+    """Return the number of files of a type of evidence that a folder holds, up to the number that a plan needs."""
+    if store is None:
+        return 0
+    return sum(k <= at_most for k in file_numbers(evidence_folder(store, name), prefix))
+
+
 def missing_files(store: Store, folder: Path, prefix: str, count: int) -> list[int]:
     """Check the files that a folder holds, and return the numbers from 1 to ``count`` without one."""
     held = store.check_files({k: evidence_path(folder, prefix, k) for k in file_numbers(folder, prefix)})
@@ -161,6 +179,19 @@ def begin_plan(store: Store, plan: P) -> P:
     Raises:
         FolderError: The folder holds this evidence with different options.
     """
+    plan = resumed(store, plan)
+    options = to_json(plan)
+    path = evidence_folder(store, plan.name) / "plan.json"
+    store.write_plan(path, options, {name: options[name] for name in options if name not in plan.grows})
+    return plan
+
+
+def resumed(store: Store, plan: P) -> P:
+    """Return the plan with its growing options at their largest: those of the plan or of the folder.
+
+    Raises:
+        FolderError: The folder holds this evidence with different options.
+    """
     path = evidence_folder(store, plan.name) / "plan.json"
     options = to_json(plan)  # In the form of the file, where a tuple becomes a list.
     if path.exists():
@@ -173,7 +204,6 @@ def begin_plan(store: Store, plan: P) -> P:
                 f"delete {path.parent} to collect it again."
             )
         options |= {name: max(options[name], stored[name]) for name in plan.grows}
-    store.write_plan(path, options, {name: options[name] for name in options if name not in plan.grows})
     return type(plan)(**options)
 
 

@@ -16,7 +16,14 @@ from guestlist._views import Degenerate, QuantilesView
 from guestlist.data import Data
 from guestlist.errors import InputError
 from guestlist.evidence.perturbed import as_table, numbers_of
-from guestlist.evidence.plan import EvidenceType, SimulatedModels, Work, begin_file, stored_arrays
+from guestlist.evidence.plan import (
+    EvidenceType,
+    SimulatedModels,
+    Work,
+    begin_file,
+    stored_arrays,
+    work_of_one_file,
+)
 from guestlist.games import Split
 from guestlist.models import Target
 
@@ -265,7 +272,7 @@ EVIDENCE_TYPE = EvidenceType(
     view=QuantilesView,
     summary="quantiles of the target's hinge on non-members",
     cost="trains one regressor on known non-members",
-    work=lambda plan, split: Work(seconds=5),
+    work=work_of_one_file(Work(seconds=5)),
     missing="needs quantiles of the target's outputs for known non-members.",
     simulate=_simulate,
     perfect_fit=lambda view: replace(view, hinge=np.full(view.hinge.shape, np.inf)),

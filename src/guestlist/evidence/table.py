@@ -11,7 +11,17 @@ from guestlist.attacks import Attack
 from guestlist.data import Data
 from guestlist.errors import InputError
 from guestlist.evidence import distilled, full_outputs, left_out, model_file, owner_values, perturbed, quantiles
-from guestlist.evidence.plan import QUERIES, Access, AnyPlan, EvidenceType, FromTarget, Plan, plan_of, remove_if_empty
+from guestlist.evidence.plan import (
+    QUERIES,
+    Access,
+    AnyPlan,
+    EvidenceType,
+    FromTarget,
+    Plan,
+    plan_of,
+    remove_if_empty,
+    resumed,
+)
 from guestlist.games import Split
 from guestlist.models import Target
 
@@ -195,7 +205,7 @@ def default_plans(plans: Sequence[AnyPlan], target: Target, pool: Data, split: S
 
 
 def resume_plans(store: Store, plans: Sequence[AnyPlan]) -> list[Plan]:
-    """Return the plans to collect, with those begun in an earlier run.
+    """Return the plans to collect, with those begun in an earlier run and with growing options at their largest.
 
     Args:
         store: Audit folder.
@@ -203,11 +213,14 @@ def resume_plans(store: Store, plans: Sequence[AnyPlan]) -> list[Plan]:
 
     Returns:
         Plans whose evidence is written into the folder.
+
+    Raises:
+        FolderError: If the folder holds evidence with different options.
     """
     names = {plan.name for plan in plans}
     stored = {name: plan_of(store, name) for name in EVIDENCE if name not in names}
     begun = [EVIDENCE[name].plan(**options) for name, options in stored.items() if options is not None]
-    return [plan for plan in (*plans, *begun) if isinstance(plan, Plan)]
+    return [resumed(store, plan) for plan in (*plans, *begun) if isinstance(plan, Plan)]
 
 
 def collect_evidence(plans: Sequence[Plan], context: CollectContext) -> None:
