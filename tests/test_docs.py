@@ -218,7 +218,7 @@ def test_the_sharp_edges_are_sharp(tmp_path):
         ("epsilon.md", 7),
         ("epsilon_faults.md", 3),
         ("models_torch.md", 3),
-        ("models_keras.md", 2),
+        ("models_keras.md", 1),
     ],
 )
 def test_pages_about_models_run(name, blocks, tmp_path, monkeypatch):

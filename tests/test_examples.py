@@ -21,6 +21,7 @@ NEEDS = {
     "transformers_model": (("torch", "transformers", "accelerate"), "BertForSequenceClassification"),
     "keras_model": (("keras", "torch"), "Sequential"),
     "function_model": ((), "predict"),
+    "jax_function": (("jax",), "predict"),
     "text_pipeline": ((), "TfidfVectorizer"),
     "onnx_file": (("onnxruntime", "onnx", "skl2onnx"), "digits.onnx"),
     "predictions_from_r": ((), "of predictions be"),

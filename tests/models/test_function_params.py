@@ -1,5 +1,7 @@
 """Functions of parameters and features, as in JAX, are queried in batches and trained again."""
 
+import functools
+
 import numpy as np
 import pytest
 
@@ -24,6 +26,20 @@ def fit(data, rng):
         error = (shares - np.eye(2)[data.y]) / len(data.x)
         params = {"weight": params["weight"] - data.x.T @ error, "bias": params["bias"] - error.sum(axis=0)}
     return params
+
+
+def test_a_compiled_function_is_identified_by_its_source_and_closure():
+    """Functions of ``jax.jit`` are objects with ``__wrapped__``, like those of ``functools.cache``."""
+
+    def recipe_of(rate):
+        @functools.cache
+        def step(value):
+            return value - rate
+
+        return gl.function_target(apply, classes=[0, 1], train=lambda data, rng: step(1.0)).recipe
+
+    assert recipe_of(0.1) == recipe_of(0.1)
+    assert recipe_of(0.1) != recipe_of(0.2)
 
 
 def test_a_function_of_parameters_is_audited_in_batches():

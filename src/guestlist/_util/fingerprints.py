@@ -49,6 +49,8 @@ def describe(value) -> str:
         return f"{describe(value.__self__)}.{_function(value.__func__)}"
     if is_dataclass(value):
         return described(value)
+    if inspect.isfunction(getattr(value, "__wrapped__", None)):  # for example compiled by jax.jit
+        return f"{_class(type(value))}({_function(value.__wrapped__)})"
     return _anything(value)
 
 

@@ -153,7 +153,10 @@ FRAMEWORKS: dict[str, Framework] = {
         references="`train=`, a function",
         devices="those of your function",
         methods=("__call__",),
-        advice="Wrap a function, and name its columns, with gl.function_target(predict, classes=…, train=…).",
+        advice=(
+            "Wrap a function, and name its columns, with gl.function_target(predict, classes=…, train=…); add params=… for a "
+            "function (params, x), as in JAX."
+        ),
     ),
 }
 
