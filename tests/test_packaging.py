@@ -203,26 +203,93 @@ def test_the_wheel_alone_in_an_empty_environment_runs_the_demo(dist, tmp_path):
     assert checked.returncode == 0, checked.stderr
 
 
-# Example of each extra, and packages that the extra leaves to the user. torch is always the pinned version.
+SMALL_AUDIT = """
+import guestlist as gl
+
+model, members, nonmembers = gl.testing.small_model()
+results = gl.audit(model, members, nonmembers, references=4, attacks=["loss", "lira"], {engine}, progress=False)
+print(results.summary())
+"""
+
+
+def example(name: str) -> str:
+    return (ROOT / "examples" / f"{name}.py").read_text("utf-8")
+
+
+@dataclass(frozen=True)
+class Script:
+    """Code that prints the summary of an audit in an environment with an extra.
+
+    Attributes:
+        code: The code.
+        packages: Packages that the extra leaves to the user. torch is always the pinned version.
+        variables: Variables of the environment.
+    """
+
+    code: str
+    packages: tuple[str, ...] = ()
+    variables: tuple[tuple[str, str], ...] = ()
+
+
+PLOT = """
+import matplotlib
+
+matplotlib.use("agg")
+results.plot.roc().figure.savefig("roc.png")
+"""
+MLFLOW = """
+assert len(gl.EXPORTS["mlflow"].text(results).strip()) == 32, "the id of the run"
+"""
+ATTRIBUTION = """
+import numpy as np
+import torch
+
+recipe = gl.defences.Fit(epochs=2)
+x = [np.float32(part[0]) for part in (members, nonmembers)]
+module = recipe(gl.defences.mlp(20, 2, hidden=(4,)), gl.Data(x[0], members[1]), np.random.default_rng(0))
+records = (x[0], members[1], x[1], nonmembers[1])
+assert gl.risks.influence_functions(module, *records).shape == (200,)
+assert gl.risks.tracin([module], *records).shape == (200,)
+"""
+HERE = SMALL_AUDIT.format(engine="engine=gl.Here()")
 EXTRAS = {
-    "torch": ("torch_network", ()),
-    "keras": ("keras_model", ("torch",)),  # the backend
-    "lightning": ("lightning_module", ()),
-    "transformers": ("transformers_model", ()),
-    "onnx": ("onnx_file", ("skl2onnx",)),
-    "dp": ("private_training", ()),
+    "torch": Script(example("torch_network")),
+    "keras": Script(example("keras_model"), packages=("torch",)),  # the backend
+    "lightning": Script(example("lightning_module")),
+    "transformers": Script(example("transformers_model")),
+    "onnx": Script(example("onnx_file"), packages=("skl2onnx",)),
+    "dp": Script(example("private_training")),
+    "ray": Script(SMALL_AUDIT.format(engine="engine=gl.Ray()")),
+    "attribution": Script(HERE + ATTRIBUTION),
+    "plot": Script(HERE + PLOT),
+    "mlflow": Script(HERE + MLFLOW, variables=(("MLFLOW_ALLOW_FILE_STORE", "true"), ("MLFLOW_TRACKING_URI", "runs"))),
 }
+# JAX is no extra: guestlist never imports it.
+WITH_JAX = {
+    "": Script(example("jax_function"), packages=("jax",)),
+    "keras": Script(example("keras_model"), packages=("jax",), variables=(("KERAS_BACKEND", "jax"),)),
+}
+
+
+def test_every_extra_for_users_has_a_script():
+    extras = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]["optional-dependencies"]
+    assert set(EXTRAS) == set(extras) - {"docs", "test"}
 
 
 @pytest.mark.slow
 @pytest.mark.long
 @pytest.mark.wheel
 @pytest.mark.timeout(0)
-@pytest.mark.parametrize("extra", EXTRAS)
-def test_the_wheel_with_one_extra_runs_its_example(dist, tmp_path, extra):
-    example, others = EXTRAS[extra]
+@pytest.mark.parametrize(
+    ("extra", "script"),
+    [*EXTRAS.items(), *WITH_JAX.items()],
+    ids=[*EXTRAS, "jax", "keras with jax"],
+)
+def test_the_wheel_with_one_extra_runs_its_example(dist, tmp_path, extra, script):
     (wheel,) = dist.glob("guestlist-*.whl")
     fresh = Environment(tmp_path / "fresh")
-    fresh.install(f"{wheel}[{extra}]", *others)
-    result = fresh.run(fresh.bin / "python", ROOT / "examples" / f"{example}.py")
-    assert "be identified?" in result.stdout, result.stderr
+    fresh.install(f"{wheel}[{extra}]" if extra else wheel, *script.packages)
+    (tmp_path / "script.py").write_text(script.code, "utf-8")
+    result = fresh.run(fresh.bin / "python", tmp_path / "script.py", **dict(script.variables))
+    assert result.returncode == 0, result.stderr
+    assert "be identified?" in result.stdout
