@@ -18,6 +18,8 @@ demo: $(CORE)
 
 # Tests run side by side: threads of each would only wait for those of the others.
 test quick long: export OMP_NUM_THREADS = 1
+# Tests start some hundred processes, and each would compile the package again.
+test quick long: export PYTHONDONTWRITEBYTECODE =
 
 test: $(DEV) lint
 	$(BIN)/python -m pytest -n $(JOBS) --dist worksteal -m "not long"

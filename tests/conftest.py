@@ -138,7 +138,11 @@ def pytest_collection_finish():
 
 @pytest.hookimpl(tryfirst=True)  # before -m selects
 def pytest_collection_modifyitems(items):
-    """Leave two of three cases of long statistical tests to ``make long``."""
+    """Leave two of three cases of long statistical tests to ``make long``, and start with the longest tests.
+
+    If they came last, one process would run them while the other had nothing left to do.
+    """
+    items.sort(key=lambda item: item.path.name not in {"test_packaging.py", "test_site.py"})
     cases = Counter()
     for item in items:
         if item.get_closest_marker("every_third"):

@@ -25,7 +25,9 @@ def test_figure_1_is_exact():
     assert largest_gain() == (pytest.approx(GAIN, abs=1e-6), pytest.approx(GAIN_AT, abs=2e-4))
 
 
-@pytest.mark.parametrize("name", FEATURES)
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=pytest.mark.long) if name == "census" else name for name in FEATURES]
+)
 def test_tables_have_the_papers_features(name):
     if not available(name):
         pytest.skip(f"the file of {name} is not there")

@@ -127,8 +127,18 @@ def test_location30_and_the_authors_predictions_are_built_from_the_original_file
     assert make(name, tmp_path, tmp_path / "data") == f"{name}: written to {tmp_path / 'data'}."
 
 
+LARGE = ("census_income_kdd.parquet", "fashion_mnist.npz", "mnist.npz")  # seconds to read
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize("name", [name for name, source in SOURCES.items() if source.exact])
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(name, marks=pytest.mark.long) if name in LARGE else name
+        for name, source in SOURCES.items()
+        if source.exact
+    ],
+)
 def test_checksums_are_those_of_the_data_of_the_committed_results(name, real_data):
     assert checksum(read(real_data(name))) == SOURCES[name].sha256
 
