@@ -99,6 +99,7 @@ def _sweep(name: str, setting: Setting, options: argparse.Namespace) -> None:
     defence = SWEEPS[name]
     setting = replace(setting, repeats=min(setting.repeats, defence.REPEATS), models=NO_REFERENCES)
     seconds, sizes, tables = 0.0, {}, defaultdict(list)
+    count = {"count": setting.repeats, "of": "targets of each dataset"}
     with threadpool_limits(1):
         for dataset in options.datasets or defence.DATASETS:
             models = world(load(dataset), SOURCES[dataset], setting, options.folder)
@@ -108,8 +109,7 @@ def _sweep(name: str, setting: Setting, options: argparse.Namespace) -> None:
                 tables[table] += rows
             seconds += took + time.perf_counter() - start
             sizes[dataset] = {"members": int(models.member[0].sum())}
-    count = {"count": setting.repeats, "of": "targets of each dataset"}
-    write(name, _spelt(name, options), sizes, count, seconds, tables)
+            write(name, _spelt(name, options), sizes, count, seconds, tables)
 
 
 SWEEPS = {"regularisation": regularisation, "removal": removal, "noise": noise}

@@ -6,7 +6,7 @@ No reference models are needed, so that a network with any defence can be evalua
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -38,25 +38,31 @@ class OwnerView:
     right: np.ndarray
 
 
-def owner_view(
-    module: Any, x: np.ndarray, labels: np.ndarray, member: np.ndarray, *, known: np.ndarray | None = None
-) -> OwnerView:
-    """Return the owner's view of a network that was trained on ``x[member]``.
-
-    Args:
-        known: the records that the attack and the risk score query, if they differ from the training records.
-    """
-    logits = query(module, x if known is None else known)
-    entropy = np.stack([gl.models.SIGNALS["mentr"](logits, labels)] * 2)
-    beyond_ = beyond(entropy, member, labels)
+def owner_view(module: Any, x: np.ndarray, labels: np.ndarray, member: np.ndarray) -> OwnerView:
+    """Return the owner's view of a network that was trained on ``x[member]``."""
     first, last = query(module[:2], x), softmax(query(module, x), axis=1)
     return OwnerView(
-        member,
-        *(shapr_in(space, member, labels) * member.sum() for space in (first, last)),
-        score(entropy, member, labels)[member],
-        np.where(np.isnan(beyond_), np.nan, beyond_ >= 0),
-        gl.models.SIGNALS["correct"](logits, labels),
+        member=member,
+        shapr=shapr_in(first, member, labels) * member.sum(),
+        outputs=shapr_in(last, member, labels) * member.sum(),
+        **_attacked(module, x, labels, member),
     )
+
+
+def with_queries(view: OwnerView, module: Any, x: np.ndarray, labels: np.ndarray) -> OwnerView:
+    """Return the view with an attack and a risk score that query ``x``; SHAPr still reads the training records."""
+    return replace(view, **_attacked(module, x, labels, view.member))
+
+
+def _attacked(module: Any, x: np.ndarray, labels: np.ndarray, member: np.ndarray) -> dict[str, np.ndarray]:
+    logits = query(module, x)
+    entropy = np.stack([gl.models.SIGNALS["mentr"](logits, labels)] * 2)
+    distance = beyond(entropy, member, labels)
+    return {
+        "score": score(entropy, member, labels)[member],
+        "calls": np.where(np.isnan(distance), np.nan, distance >= 0),
+        "right": gl.models.SIGNALS["correct"](logits, labels),
+    }
 
 
 @dataclass(frozen=True)
