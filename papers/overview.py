@@ -65,7 +65,7 @@ def _table(rows: Sequence[Row]) -> str:
         "agreement": lambda row: row.agrees or "–",
         "detail": lambda row: row.detail,
     }
-    return table(rows, columns, most=len(rows))
+    return table(rows, columns, max_rows=len(rows))
 
 
 def write() -> None:

@@ -16,7 +16,7 @@ from typing import Literal
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
 MOST_WORDS = 700  # of a page, without code, tables and captions
-MOST_ROWS = 15  # of a table on a page; longer ones are CSV files
+MAX_ROWS = 15  # of a table on a page; longer ones are CSV files
 
 Size = Literal["full", "other data", "reduced", "not run", "not possible"]
 Agreement = Literal["yes", "no", "open", ""]
@@ -141,11 +141,11 @@ def compose(texts: Texts, parts: Sequence[Part], runs: Mapping[str, dict]) -> Pa
     return Page(texts.paper, texts.title, text, rows, pictures, tables, seconds)
 
 
-def verdict(holding: int, of: int) -> Agreement:
+def verdict(holding: int, total: int) -> Agreement:
     """Return "yes" where a statement holds in at least 85% of the settings, "no" below 50%, else "open"."""
-    if holding >= 0.85 * of:
+    if holding >= 0.85 * total:
         return YES
-    return NO if holding < 0.5 * of else OPEN
+    return NO if holding < 0.5 * total else OPEN
 
 
 def summary(rows: Iterable[Row]) -> str:
@@ -172,17 +172,17 @@ def image(name: str, alternative: str, caption: str) -> str:
     return f"![{alternative}](images/{name})\n\n*{caption}*\n"
 
 
-def table(rows: Sequence, columns: Mapping[str, Callable], most: int = MOST_ROWS) -> str:
+def table(rows: Sequence, columns: Mapping[str, Callable], max_rows: int = MAX_ROWS) -> str:
     """Return a Markdown table: the title of each column, and its cell for a row.
 
     Args:
-        most: largest number of rows.
+        max_rows: largest number of rows.
 
     Raises:
         ValueError: the table is longer than a page may show.
     """
-    if len(rows) > most:
-        raise ValueError(f"A table of {len(rows)} rows belongs in a CSV file: a page shows at most {most}.")
+    if len(rows) > max_rows:
+        raise ValueError(f"A table of {len(rows)} rows belongs in a CSV file: a page shows at most {max_rows}.")
     lines = [list(columns), ["---"] * len(columns), *([cell(row) for cell in columns.values()] for row in rows)]
     return "".join("| " + " | ".join(map(str, line)) + " |\n" for line in lines)
 
@@ -225,7 +225,7 @@ def runs_csv(results: Mapping[str, dict]) -> str:
         {
             "result": name,
             "command": result["command"],
-            "repeats": f"{result['repeats']['count']} {result['repeats']['of']}",
+            "repeats": f"{result['repeats']['count']} {result['repeats']['unit']}",
             "seconds": result["seconds"],
             "sizes": "; ".join(f"{data}: {_sizes(size)}" for data, size in result["sizes"].items()),
             "versions": ", ".join(f"{library} {version}" for library, version in result["versions"].items()),
@@ -259,6 +259,6 @@ def _data(paper: str) -> str:
 def words(text: str) -> int:
     """Count the words of a page without code, tables, pictures and captions."""
     text = re.sub(r"```.*?```", " ", text, flags=re.DOTALL)
-    kept = [line for line in text.splitlines() if not re.match(r"\||!\[|\*[^*].*\*$|<small>", line)]
-    prose = re.sub(r"\]\([^)]*\)", "]", "\n".join(kept))
+    prose_lines = [line for line in text.splitlines() if not re.match(r"\||!\[|\*[^*].*\*$|<small>", line)]
+    prose = re.sub(r"\]\([^)]*\)", "]", "\n".join(prose_lines))
     return len(prose.split())

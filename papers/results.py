@@ -27,7 +27,7 @@ def write(
 
     Args:
         sizes: dataset to its sizes.
-        repeats: ``count`` and its unit, ``of``.
+        repeats: ``count`` and its ``unit``.
         libraries: names of the libraries that are stored with their versions.
     """
     content = {

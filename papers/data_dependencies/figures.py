@@ -61,7 +61,7 @@ def _census(members: int, shadows: int = 0, shadow_training: str = "plain") -> t
     return (Played("census", "census", game, shadows, shadow_training),)
 
 
-FIGURES: dict[str, tuple[Played, ...]] = {
+GAMES: dict[str, tuple[Played, ...]] = {
     "figure2": _clusters(MANY),
     "figure2_shadow": _clusters(FEW, SHADOWS),
     "figure2_private": _clusters(FEW, PRIVATE_SHADOWS, "private"),
@@ -110,7 +110,7 @@ def rows(
     """Return one game and its i.i.d. control, at every epsilon.
 
     Args:
-        place: folder of finished runs, which are not repeated.
+        root: folder of finished runs, which are not repeated.
         smaller: divisor of the numbers of members and non-members, for a quick test.
     """
     game = _smaller(played.game, smaller)

@@ -111,7 +111,7 @@ def _fewer(result: dict, shadows: int = 0) -> str:
 
 def _larger(where: str, what: str, detail: str, result: dict, name: str, *, attack: str = OPTIMAL) -> Row:
     """Return the row of a figure that reports a larger advantage than in the i.i.d. control."""
-    chosen = say.of(result["rows"], attack)
+    chosen = say.of_attack(result["rows"], attack)
     holding = sum(map(say.larger_than_control, chosen))
     return Row(
         where=where,
@@ -132,7 +132,7 @@ def _clusters(result: dict) -> Part:
         panel = _by_epsilon("COMPAS, 2,000 members", compas["rows"], (AVERAGE, OPTIMAL))
         stated = published("paper, from its text", (1.0,), (1.0,))
         panels.append(replace(panel, series=[*panel.series, stated]))
-    at_one = say.at(say.of(result["rows"], OPTIMAL), 1)
+    at_one = say.at(say.of_attack(result["rows"], OPTIMAL), 1)
     above = "; ".join(
         f"{row_at_one['apart'][0]:.2f} at ε = 1, above the bound of {humphries(1.0, DELTA):.2f}"
         for row_at_one in at_one
@@ -168,7 +168,7 @@ def _shadows(where: str, what: str, name: str) -> Callable[[dict], Part]:
         row = _larger(f"{where}, shadow models", what, _fewer(result, SHADOWS), result, name, attack=SHADOW)
         private = read(name.replace("_shadow", "_private"))
         if private:
-            advantages = [say.at(say.of(run["rows"], SHADOW), 0.1)[0]["apart"][0] for run in (result, private)]
+            advantages = [say.at(say.of_attack(run["rows"], SHADOW), 0.1)[0]["apart"][0] for run in (result, private)]
             row = replace(
                 row,
                 finding=f"{row.finding} At ε = 0.1 it is {advantages[0]:.2f}, with private shadow models {advantages[1]:.2f}.",
@@ -205,7 +205,7 @@ def _shadow_picture(result: dict) -> Part:
             run = read(f"figure{number}_{name}")
             if run:
                 panel = _by_epsilon(title, run["rows"], (SHADOW,), label=f"{label} shadow models")
-                series += [one for one in panel.series if not one.paper]
+                series += [line for line in panel.series if not line.paper]
         if series:
             panels.append(Panel(title, [*series, *bound.series], bound.axes))
     alternative = (
@@ -231,18 +231,19 @@ def _bias_size(result: dict, name: str) -> tuple[Literal["full", "reduced"], str
     if name.endswith("_small"):
         return "reduced", _fewer(result)
     shares = ", ".join(dict.fromkeys(row["game"].removeprefix("p = ") for row in result["rows"]))
-    return "full", f"p = {shares}; {_repeats(result)}"
+    epsilons = ", ".join(dict.fromkeys(say.epsilon_of(row) for row in result["rows"]))
+    return "full", f"p = {shares}; ε = {epsilons}; {_repeats(result)}"
 
 
 def _gender(result: dict, name: str = "figure4") -> Part:
     rows = result["rows"]
     size, detail = _bias_size(result, name)
-    mostly_men = [row for row in say.of(rows, AVERAGE) if row["game"] in ("p = 0.75", "p = 1")]
+    mostly_men = [row for row in say.of_attack(rows, AVERAGE) if row["game"] in ("p = 0.75", "p = 1")]
     pairs = [
         (first, second)
         for attack in (AVERAGE, OPTIMAL)
-        for first in say.at(say.of(rows, attack, game="p = 0"), 0.1)
-        for second in say.at(say.of(rows, attack, game="p = 0.5"), None)
+        for first in say.at(say.of_attack(rows, attack, game="p = 0"), 0.1)
+        for second in say.at(say.of_attack(rows, attack, game="p = 0.5"), None)
     ]
     similar = sum(say.reaches(first, second) for first, second in pairs)
     negative = sum(map(say.negative, mostly_men))
@@ -251,7 +252,7 @@ def _gender(result: dict, name: str = "figure4") -> Part:
     with_fewer_members = ""
     if small:
         [first], [second] = (
-            say.at(say.of(small["rows"], OPTIMAL, game=game), epsilon)
+            say.at(say.of_attack(small["rows"], OPTIMAL, game=game), epsilon)
             for game, epsilon in (("p = 0", 0.1), ("p = 0.5", None))
         )
         with_fewer_members = (
@@ -305,8 +306,8 @@ def _gender(result: dict, name: str = "figure4") -> Part:
 def _education(result: dict, name: str = "figure5") -> Part:
     rows = result["rows"]
     size, detail = _bias_size(result, name)
-    only_low = say.of(rows, OPTIMAL, game="p = 1")
-    no_low = say.of(rows, OPTIMAL, game="p = 0")
+    only_low = say.of_attack(rows, OPTIMAL, game="p = 1")
+    no_low = say.of_attack(rows, OPTIMAL, game="p = 0")
     holding = sum(map(say.larger_than_control, only_low)) + sum(not say.larger_than_control(row) for row in no_low)
     row = Row(
         where="Figure 5",
@@ -344,7 +345,7 @@ def _gender_shadows(name: str) -> Callable[[dict], Part]:
     def part(result: dict) -> Part:
         if name.endswith("_private") and read("figure4_shadow"):
             return Part(tables=_csv(name, result))
-        rows = say.of(result["rows"], SHADOW)
+        rows = say.of_attack(result["rows"], SHADOW)
         no_men, only_men = ([row for row in rows if row["game"] == game] for game in ("p = 0", "p = 1"))
         private = ", trained with the target's ε (paper: plain)" if name.endswith("_private") else ""
         row = Row(
@@ -366,8 +367,8 @@ def _gender_shadows(name: str) -> Callable[[dict], Part]:
 
 def _ends(rows: list[dict], what: str) -> str:
     """Return in how many settings members without and with the attribute differ from the control."""
-    none = say.of(rows, OPTIMAL, game="p = 0")
-    only = say.of(rows, OPTIMAL, game="p = 1")
+    none = say.of_attack(rows, OPTIMAL, game="p = 0")
+    only = say.of_attack(rows, OPTIMAL, game="p = 1")
     return (
         f"Without {what} among the members (p = 0), the optimal threshold's advantage is larger than in the control in "
         f"{say.count(none, say.larger_than_control)} settings; with only {what} (p = 1) in "
@@ -384,7 +385,7 @@ def _hospitals(result: dict) -> Part:
         "bound."
     )
     name = "data_dependencies_hospitals.svg"
-    controls = say.of(result["rows"], OPTIMAL)
+    controls = say.of_attack(result["rows"], OPTIMAL)
     text = (
         "## Hospitals, schools and census (Figures 6, 7 and 9)\n\n"
         f"The control stays within the bound in {say.count(controls, say.control_within_bound)} hospital settings; "
@@ -433,7 +434,7 @@ def _by_epsilon(title: str, rows: list[dict], attacks: Sequence[str], *, label: 
     """Return the advantage in the game and in its control, against epsilon; ``label`` names a single attack."""
     series = []
     for attack in attacks:
-        chosen = say.of(rows, attack)
+        chosen = say.of_attack(rows, attack)
         x = [_position(row) for row in chosen]
         for arm, name in (("apart", "game"), ("mixed", "i.i.d. control")):
             mean, low, high = zip(*(row[arm] for row in chosen), strict=True)
@@ -452,7 +453,7 @@ def _by_share(rows: list[dict]) -> list[Panel]:
         series = []
         for epsilon in (0.1, 1.0, None):
             chosen = sorted(
-                say.at(say.of(rows, attack), epsilon), key=lambda row: float(row["game"].removeprefix("p = "))
+                say.at(say.of_attack(rows, attack), epsilon), key=lambda row: float(row["game"].removeprefix("p = "))
             )
             if not chosen:
                 continue

@@ -11,7 +11,7 @@ FOLDER = Path(__file__).parent / "results"
 
 def write(name: str, command: str, sizes: dict, repeats: int, seconds: float, tables: dict[str, list]) -> None:
     """Write the rows of each table, rounded, to ``results/<name>.json``."""
-    repeated = {"count": repeats, "of": "repeats"}
+    repeated = {"count": repeats, "unit": "repeats"}
     libraries = ("guestlist", "numpy", "scikit-learn", "torch", "opacus")
     results.write(FOLDER / f"{name}.json", command, sizes, repeated, seconds, tables, libraries=libraries)
 

@@ -11,7 +11,7 @@ Rows = list[dict]
 Holds = Callable[[dict], bool]
 
 
-def of(rows: Rows, attack: str, *, game: str | None = None, lowest: float = 0.0) -> Rows:
+def of_attack(rows: Rows, attack: str, *, game: str | None = None, lowest: float = 0.0) -> Rows:
     """Return the rows of one attack from an epsilon on; plain training counts as infinite."""
     return [
         row

@@ -10,13 +10,13 @@ class Erratum:
     """One error in a paper.
 
     Args:
-        place: section, table or equation.
+        location: section, table or equation.
         printed: the printed content.
-        found: the correct content, and the evidence.
+        correction: the correct content, and the evidence.
         matters: consequence for a reader of the paper.
     """
 
-    place: str
+    location: str
     printed: str
-    found: str
+    correction: str
     matters: str

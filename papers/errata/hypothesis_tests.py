@@ -7,20 +7,20 @@ from papers.hypothesis_tests.comparison import reach
 from papers.hypothesis_tests.published import AGREEMENT_LEVEL, AGREEMENT_MEMBERS, AGREEMENT_NONMEMBERS
 
 # Statements of section 4 on Table 2: agreement of two tests on members and on non-members.
-SAID = {("S", "P"): (0.94, 0.94), ("L", "D"): (0.98, 0.82)}
+STATEMENTS = {("S", "P"): (0.94, 0.94), ("L", "D"): (0.98, 0.82)}
 
 
 def errata() -> list[Erratum]:
-    pairs = {pair: (AGREEMENT_MEMBERS[pair], AGREEMENT_NONMEMBERS[pair]) for pair in SAID}
+    pairs = {pair: (AGREEMENT_MEMBERS[pair], AGREEMENT_NONMEMBERS[pair]) for pair in STATEMENTS}
     flagged, of_d = (1 - AGREEMENT_NONMEMBERS["truth", test] for test in "LD")
     text = [
         Erratum(
             f"Section 4 against Table 2, {first} and {second}",
-            "agreement of {:.2f} on members and {:.2f} on non-members".format(*SAID[first, second]),
+            "agreement of {:.2f} on members and {:.2f} on non-members".format(*STATEMENTS[first, second]),
             "the table has {:.3f} and {:.3f}".format(*pairs[first, second]),
             "the number for non-members is right, that for members is too high",
         )
-        for first, second in SAID
+        for first, second in STATEMENTS
     ]
     return [
         *text,

@@ -33,9 +33,9 @@ def write() -> None:
 
 def text() -> str:
     columns = {
-        "where": lambda row: row.place,
+        "where": lambda row: row.location,
         "printed": lambda row: row.printed,
-        "correction": lambda row: row.found,
+        "correction": lambda row: row.correction,
         "consequence": lambda row: row.matters,
     }
     parts = [f"## {paper}\n\n{table(errata(), columns)}" for paper, errata in PAPERS.items()]

@@ -29,14 +29,14 @@ class Distance:
     """Return W1 between the loss distributions with and without a record, and the result of the appendix's last step.
 
     Args:
-        least, most: ratio of the sum of probability gaps to K W1, over records.
+        lowest, highest: ratio of the sum of probability gaps to K W1, over records.
         swapped: pairs of records that the two order differently.
         pairs: number of pairs with different W1.
     """
 
     k: int
-    least: float
-    most: float
+    lowest: float
+    highest: float
     swapped: int
     pairs: int
 
@@ -84,9 +84,9 @@ def errata() -> list[Erratum]:
         Erratum(
             "Appendix C, the last step",
             "gaps of distribution functions replaced by gaps of probabilities",
-            f"that is not W1. At K = 1 it is {at_1.most:.3g} times W1 for every record; at K = 5 between {at_5.least:.2f} and "
-            f"{at_5.most:.2f} times K W1 over {RECORDS} records of two overlapping classes, and {at_5.swapped:,} of "
-            f"{at_5.pairs:,} pairs of records change their order",
+            f"that is not W1. At K = 1 it is {at_1.highest:.3g} times W1 for every record; at K = 5 between "
+            f"{at_5.lowest:.2f} and {at_5.highest:.2f} times K W1 over {RECORDS} records of two overlapping classes, and "
+            f"{at_5.swapped:,} of {at_5.pairs:,} pairs of records change their order",
             "compute from the cumulative gaps; `waka` does, and equals the absolute K-NN Banzhaf value",
         ),
         Erratum(

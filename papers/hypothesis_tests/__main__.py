@@ -49,7 +49,7 @@ def _strengths(table: str, options: argparse.Namespace) -> None:
             "nonmembers": configuration.members,
             "pool": configuration.pool,
         }
-        repeats = {"count": targets, "of": f"targets, {models} references and distilled models each"}
+        repeats = {"count": targets, "unit": f"targets, {models} references and distilled models each"}
         _write(_spelt(table, options), table, sizes, repeats, time.perf_counter() - start, {"strengths": rows})
 
 
@@ -64,7 +64,7 @@ def _agreement(name: str, options: argparse.Namespace) -> None:
         "nearer": comparison.nearer(case, left_out.models),
     }
     sizes = {COMPARED: {"members": agreed.records[0], "nonmembers": agreed.records[1]}}
-    repeats = {"count": left_out.models, "of": "models of R, of D and of L for each record"}
+    repeats = {"count": left_out.models, "unit": "models of R, of D and of L for each record"}
     _write(_spelt(name, options), name, sizes, repeats, time.perf_counter() - start, rows)
 
 
@@ -74,11 +74,11 @@ def _differences(name: str, options: argparse.Namespace) -> None:
     rows = figures.pairs(case)
     sizes = {COMPARED: {"members": rows[0].members, "nonmembers": 0}}
     _write(
-        _spelt(name, options), name, sizes, {"count": 1, "of": "target"}, time.perf_counter() - start, {"pairs": rows}
+        _spelt(name, options), name, sizes, {"count": 1, "unit": "target"}, time.perf_counter() - start, {"pairs": rows}
     )
 
 
-def _figures(name: str, options: argparse.Namespace) -> None:
+def _curves(name: str, options: argparse.Namespace) -> None:
     start = time.perf_counter()
     targets, models = options.targets or TARGETS["table1"], options.models or MODELS["table1"]
     cases = {
@@ -97,12 +97,12 @@ def _figures(name: str, options: argparse.Namespace) -> None:
         }
         for configuration in (*cases, COMPARED)
     }
-    repeats = {"count": 1, "of": "target of each configuration"}
+    repeats = {"count": 1, "unit": "target of each configuration"}
     _write(_spelt(name, options), name, sizes, repeats, time.perf_counter() - start, rows)
 
 
 COMMANDS = {
-    "table1": _strengths, "table2": _agreement, "table4": _strengths, "figure5": _differences, "figures": _figures
+    "table1": _strengths, "table2": _agreement, "table4": _strengths, "figure5": _differences, "figures": _curves
 }  # fmt: skip
 
 
@@ -129,8 +129,8 @@ def _spelt(name: str, options: argparse.Namespace) -> str:
     """Return the command with the options that change its numbers, where they are not the defaults."""
     defaults = _parser().parse_args([name])
     changed = [option for option in OPTIONS if getattr(options, option) != getattr(defaults, option)]
-    given = "".join(f" --{option.replace('_', '-')} {getattr(options, option)}" for option in changed)
-    return f"python -m papers.hypothesis_tests {name}{given}"
+    options_given = "".join(f" --{option.replace('_', '-')} {getattr(options, option)}" for option in changed)
+    return f"python -m papers.hypothesis_tests {name}{options_given}"
 
 
 def _write(command: str, name: str, sizes: dict, repeats: dict, seconds: float, rows: dict) -> None:

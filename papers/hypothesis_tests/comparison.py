@@ -54,7 +54,7 @@ class Closeness:
         correlation: correlation, over records, of the models' mean margin with that of L's models.
         rms: root of the mean squared difference of the two means, over records.
         noise: expected ``rms`` from the finite number of models if both distributions had the same mean; NaN for L itself.
-        spread: medians of the standard deviation of the models' margins.
+        deviation: medians of the standard deviation of the models' margins.
     """
 
     test: str
@@ -62,7 +62,7 @@ class Closeness:
     correlation: Sides
     rms: Sides
     noise: Sides
-    spread: Sides
+    deviation: Sides
 
 
 @dataclass(frozen=True)

@@ -263,7 +263,7 @@ def _table2(result: dict) -> Part:
     nearer = ", ".join(
         f"{row['d_nearer']} of {row['records']} {row['side']} (p = {row['p_value']:.2g})" for row in result["nearer"]
     )
-    spread = {row["test"]: row["spread"][0] for row in result["closeness"]}
+    deviations = {row["test"]: row["deviation"][0] for row in result["closeness"]}
     agrees = _distillation_is_nearer(result["nearer"])
     row = Row(
         where="Table 2",
@@ -302,8 +302,8 @@ def _table2(result: dict) -> Part:
     name = "hypothesis_tests_agreement.svg"
     text = (
         f"## Agreement with L (Table 2)\n\n{calibration()}\n"
-        f"Models of D have a standard deviation of {spread['D']:.2f} on members, those of L {spread['L']:.2f} and "
-        f"those of R {spread['R']:.2f} (median of the margin).\n\n"
+        f"Models of D have a standard deviation of {deviations['D']:.2f} on members, those of L {deviations['L']:.2f} and "
+        f"those of R {deviations['R']:.2f} (median of the margin).\n\n"
         + image(
             name,
             alternative,
@@ -335,9 +335,9 @@ def _agreement_csv(agreement: dict) -> str:
             for test in AGREEMENT_NAMES[1:]
         }
         for a, b in paper:
-            place = names.index(a), names.index(b)
-            row = {"side": side, "first": a, "second": b, "agreement": agreement[side][place[0]][place[1]]}
-            row["kappa"] = agreement[f"kappa_{side}"][place[0]][place[1]]
+            cell = names.index(a), names.index(b)
+            row = {"side": side, "first": a, "second": b, "agreement": agreement[side][cell[0]][cell[1]]}
+            row["kappa"] = agreement[f"kappa_{side}"][cell[0]][cell[1]]
             row["paper.agreement"] = paper[a, b]
             if a != "truth":
                 row["paper.kappa"] = round(kappa(paper[a, b], rates[a], rates[b]), 4)
@@ -347,9 +347,9 @@ def _agreement_csv(agreement: dict) -> str:
 
 def _figure5(result: dict) -> Part:
     rows = {(row["first"], row["second"]): row for row in result["pairs"]}
-    one, two = rows["S", "P"], rows["R", "D"]
+    s_and_p, r_and_d = rows["S", "P"], rows["R", "D"]
     detail = (
-        f"Location30, {one['members']:,} members; one hidden layer; {one['models']} models (paper: Purchase100, 1,000 "
+        f"Location30, {s_and_p['members']:,} members; one hidden layer; {s_and_p['models']} models (paper: Purchase100, 1,000 "
         "models)"
     )
     summary_rows = (
@@ -358,9 +358,9 @@ def _figure5(result: dict) -> Part:
             what="thresholds of S and P",
             size="other data",
             detail=detail,
-            agrees=YES if one["larger"] > 0.5 else NO,
+            agrees=YES if s_and_p["larger"] > 0.5 else NO,
             finding=(
-                f"P has the larger threshold for {one['larger']:.0%} of the members; in the paper for slightly more "
+                f"P has the larger threshold for {s_and_p['larger']:.0%} of the members; in the paper for slightly more "
                 "than half."
             ),
             results=("figure5",),
@@ -370,15 +370,15 @@ def _figure5(result: dict) -> Part:
             what="thresholds of R and D",
             size="other data",
             detail=detail,
-            agrees=YES if two["larger"] > 0.5 else NO,
-            finding=f"D has the larger threshold for {two['larger']:.0%} of the members; in the paper for most.",
+            agrees=YES if r_and_d["larger"] > 0.5 else NO,
+            finding=f"D has the larger threshold for {r_and_d['larger']:.0%} of the members; in the paper for most.",
             results=("figure5",),
         ),
     )
     return Part(rows=summary_rows, text="", pictures={}, tables={"figure5.csv": csv_table(result["pairs"])})
 
 
-def _figures(result: dict) -> Part:
+def _curves(result: dict) -> Part:
     return Part(
         rows=(
             Row(
@@ -482,4 +482,4 @@ def _signed(values: list[float]) -> str:
     return f"{fmean(values):+.3f}" + (f" ± {stdev(values):.3f}" if len(values) > 1 else "")
 
 
-PARTS = {"table1": _table1, "table4": _table4, "table2": _table2, "figure5": _figure5, "figures": _figures}
+PARTS = {"table1": _table1, "table4": _table4, "table2": _table2, "figure5": _figure5, "figures": _curves}

@@ -15,7 +15,7 @@ from pathlib import Path
 from threadpoolctl import threadpool_limits
 
 import guestlist as gl
-from papers.shapr import attribution, effectiveness, noise, page, regularisation, removal, times
+from papers.shapr import attribution, backdoors, effectiveness, noise, page, regularisation, removal, times
 from papers.shapr.data import SOURCES, available, load
 from papers.shapr.distributions import distributions
 from papers.shapr.groups import groups
@@ -67,39 +67,39 @@ def _dataset(name: str, setting: Setting, options: argparse.Namespace) -> None:
         }
     size = setting.members(source)
     sizes = {name: {"members": size, "nonmembers": size, "features": models.pool.x.shape[1]}}
-    count = {"count": setting.repeats, "of": f"targets, {len(models.member) - 1} references each"}
+    count = {"count": setting.repeats, "unit": f"targets, {len(models.member) - 1} references each"}
     write(name, _spelt(name, options), sizes, count, models.seconds + time.perf_counter() - start, tables)
 
 
 def _times(name: str, setting: Setting, options: argparse.Namespace) -> None:
     """Compute Table VI, for the datasets that are available."""
     start = time.perf_counter()
-    rows = times.timings(available(SOURCES), most=options.most)
+    rows = times.timings(available(SOURCES), max_records=options.max_records)
     with threadpool_limits(1):
         naive = times.leave_one_out(load("location30"), setting)
     tables = {"timings": rows, "leave_one_out": [naive]}
-    write(name, _spelt(name, options), {}, {"count": 1, "of": "run"}, time.perf_counter() - start, tables)
+    write(name, _spelt(name, options), {}, {"count": 1, "unit": "run"}, time.perf_counter() - start, tables)
 
 
 def _attribution(name: str, setting: Setting, options: argparse.Namespace) -> None:
     """Compute Table VII."""
     start, rows, sizes = time.perf_counter(), [], {}
-    setting = replace(setting, repeats=min(setting.repeats, attribution.REPEATS))
+    setting = replace(setting, repeats=min(setting.repeats, attribution.REPEATS), models=NO_REFERENCES)
+    count = {"count": setting.repeats, "unit": "targets of each dataset"}
     with threadpool_limits(1):
-        for dataset in attribution.DATASETS:
+        for dataset in options.datasets or attribution.DATASETS:
             models = world(load(dataset), SOURCES[dataset], setting, options.folder)
-            rows.append(attribution.recalls(models, setting))
+            rows += attribution.recalls(models, setting)
             sizes[dataset] = {"members": int(models.member[0].sum())}
-    count = {"count": setting.repeats, "of": "targets of each dataset"}
-    write(name, _spelt(name, options), sizes, count, time.perf_counter() - start, {"recalls": rows})
+            write(name, _spelt(name, options), sizes, count, time.perf_counter() - start, {"recalls": rows})
 
 
 def _sweep(name: str, setting: Setting, options: argparse.Namespace) -> None:
-    """Compute Figure 1, Figure 2, or Figures 6 and 7 and Table X: targets with increasingly strong defences."""
+    """Compute Figure 1, Figure 2, Figures 6 and 7 with Table X, or section X-B: targets with changed training."""
     defence = SWEEPS[name]
     setting = replace(setting, repeats=min(setting.repeats, defence.REPEATS), models=NO_REFERENCES)
     seconds, sizes, tables = 0.0, {}, defaultdict(list)
-    count = {"count": setting.repeats, "of": "targets of each dataset"}
+    count = {"count": setting.repeats, "unit": "targets of each dataset"}
     with threadpool_limits(1):
         for dataset in options.datasets or defence.DATASETS:
             models = world(load(dataset), SOURCES[dataset], setting, options.folder)
@@ -112,7 +112,7 @@ def _sweep(name: str, setting: Setting, options: argparse.Namespace) -> None:
             write(name, _spelt(name, options), sizes, count, seconds, tables)
 
 
-SWEEPS = {"regularisation": regularisation, "removal": removal, "noise": noise}
+SWEEPS = {"regularisation": regularisation, "removal": removal, "noise": noise, "backdoors": backdoors}
 NO_REFERENCES = ((60_000, 1),)
 ALONE = {"times": _times, "attribution": _attribution} | dict.fromkeys(SWEEPS, _sweep)
 
@@ -122,9 +122,12 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("command", choices=[*SOURCES, *ALONE, "page", "all"])
     parser.add_argument("--repeats", type=int, help="targets of a dataset; fewer is quicker")
     parser.add_argument(
-        "--datasets", nargs="+", choices=list(SOURCES), help="of a figure about defences; fewer is quicker"
+        "--datasets",
+        nargs="+",
+        choices=list(SOURCES),
+        help="of a table or figure about changed training; fewer is quicker",
     )
-    parser.add_argument("--most", type=int, help="records of either side in Table VI; fewer is quicker")
+    parser.add_argument("--max-records", type=int, help="records of either side in Table VI; fewer is quicker")
     parser.add_argument(
         "--folder", type=Path, default=FOLDER, help="keeps the models: what is there is not trained again"
     )
@@ -134,7 +137,7 @@ def _parser() -> argparse.ArgumentParser:
 def _spelt(name: str, options: argparse.Namespace) -> str:
     """Return the command that computes only this result."""
     fewer = f" --repeats {options.repeats}" if options.repeats else ""
-    some = f" --datasets {' '.join(options.datasets)}" if name in SWEEPS and options.datasets else ""
+    some = f" --datasets {' '.join(options.datasets)}" if name not in SOURCES and options.datasets else ""
     return f"python -m papers.shapr {name}{fewer}{some}"
 
 

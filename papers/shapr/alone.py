@@ -15,7 +15,7 @@ from scipy.special import softmax
 import guestlist as gl
 from papers.shapr.measures import beyond, score, shapr_in
 from papers.shapr.models import query
-from papers.shapr.spread import Spread, spread
+from papers.shapr.summaries import Summary, summarise
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,14 +77,14 @@ class Averages:
         train, test: accuracy on these members, and on all non-members.
     """
 
-    shapr: Spread
-    outputs: Spread
-    at_risk: Spread
-    share: Spread
-    score: Spread
-    attack: Spread
-    train: Spread
-    test: Spread
+    shapr: Summary
+    outputs: Summary
+    at_risk: Summary
+    share: Summary
+    score: Summary
+    attack: Summary
+    train: Summary
+    test: Summary
 
 
 Part = tuple[OwnerView, np.ndarray]  # a view, and (members,) true for the evaluated members
@@ -93,13 +93,13 @@ Part = tuple[OwnerView, np.ndarray]  # a view, and (members,) true for the evalu
 def averages(parts: Sequence[Part], against: Sequence[Part] | None = None) -> Averages:
     """Return the averages; there is one part per repeat."""
     return Averages(**{
-        name: spread(each(name, parts), None if against is None else each(name, against)) for name in FIGURES
+        name: summarise(each(name, parts), None if against is None else each(name, against)) for name in METRICS
     })  # fmt: skip
 
 
 def each(name: str, parts: Sequence[Part]) -> list[float]:
     """Return one of the metrics, repeat by repeat."""
-    return [float(FIGURES[name](view, chosen)) for view, chosen in parts]
+    return [float(METRICS[name](view, chosen)) for view, chosen in parts]
 
 
 def all_members(view: OwnerView) -> Part:
@@ -116,7 +116,7 @@ def _attack(view: OwnerView, chosen: np.ndarray) -> float:
     return (np.nanmean(view.calls[view.member][chosen]) + 1 - np.nanmean(view.calls[~view.member])) / 2
 
 
-FIGURES: dict[str, Callable[[OwnerView, np.ndarray], float]] = {
+METRICS: dict[str, Callable[[OwnerView, np.ndarray], float]] = {
     "shapr": lambda view, chosen: view.shapr[chosen].mean(),
     "outputs": lambda view, chosen: view.outputs[chosen].mean(),
     "at_risk": _at_risk,

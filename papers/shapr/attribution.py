@@ -1,77 +1,135 @@
 """Table VII: recall of influence functions and TracIn for the members that modified entropy flags.
 
-Both estimate by how much a member lowered the loss of the non-members; above 0, it is at risk.
+Both estimate by how much a member lowered the loss of the non-members; above 0, it is at risk. They use the parameters of
+the last layer, or of all layers; the paper does not state which.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 import guestlist as gl
-from papers.shapr.measures import FIRST, LAST, OWN, PLACES, own_scores, shapr_in
+from papers.shapr.measures import EMBEDDINGS, FIRST, LAST, SELF_SHADOW, own_scores, shapr_in
 from papers.shapr.models import Setting, World, trained_by
-from papers.shapr.spread import Spread, spread
+from papers.shapr.summaries import Summary, summarise
 
-DATASETS = ("location30", "usps")
+DATASETS = ("location30", "flowers", "usps", "meps")  # the datasets for which the paper prints both
 REPEATS = 3
 EVERY = 5  # epochs between two checkpoints of TracIn
+RANK = 5  # directions of the Hessian of all layers; the full one would have a million rows
+SHAPR, INFLUENCE, TRACIN = "SHAPr", "influence functions", "TracIn"
+ALL_LAYERS = "all layers"
 
 
 @dataclass(frozen=True)
 class Recall:
-    """Recall and AUC for the modified-entropy attack fitted on the target; differences are from SHAPr's recall."""
+    """Recall and AUC for the modified-entropy attack fitted on the target; differences are from SHAPr's recall.
+
+    Args:
+        risk: SHAPr, or an estimate, with all layers if its name says so.
+    """
 
     dataset: str
-    shapr: Spread
-    influence_functions: Spread
-    tracin: Spread
-    shapr_auc: Spread
-    influence_functions_auc: Spread
-    tracin_auc: Spread
+    risk: str
+    recall: Summary
+    auc: Summary
 
 
-def recalls(world: World, setting: Setting) -> Recall:
-    """Compute recalls over the targets of a dataset."""
-    values_by_risk = {
-        name: [_predictive_value(world, k, value(world, setting, k)) for k in range(setting.repeats)]
-        for name, value in VALUES.items()
+def recalls(world: World, setting: Setting) -> list[Recall]:
+    """Return one row per risk, over the targets of a dataset."""
+    results = {
+        risk: [_predictive_value(world, k, value(world, setting, k)) for k in range(setting.repeats)]
+        for risk, value in VALUES.items()
     }
-    recall = {name: [result.recall.value for result in worths] for name, worths in values_by_risk.items()}
-    return Recall(
-        world.pool.name,
-        **{name: spread(recall[name], None if name == "shapr" else recall["shapr"]) for name in VALUES},
-        **{f"{name}_auc": spread([result.auc.value for result in worths]) for name, worths in values_by_risk.items()},
-    )
+    recall = {risk: [result.recall.value for result in each] for risk, each in results.items()}
+    return [
+        Recall(
+            dataset=world.pool.name,
+            risk=risk,
+            recall=summarise(recall[risk], None if risk == SHAPR else recall[SHAPR]),
+            auc=summarise([result.auc.value for result in results[risk]]),
+        )
+        for risk in VALUES
+    ]
 
 
 def _predictive_value(world: World, k: int, values: np.ndarray) -> gl.risks.PredictiveValue:
     scores = own_scores(world, k)[world.member[k]]
-    return gl.risks.predictive_value(values, scores, (scores >= 0).astype(float), risk="", attack=OWN, threshold=0.0)
+    return gl.risks.predictive_value(
+        values, scores, (scores >= 0).astype(float), risk="", attack=SELF_SHADOW, threshold=0.0
+    )
 
 
 def _shapr(world: World, setting: Setting, k: int) -> np.ndarray:
-    return shapr_in(PLACES[FIRST](world, k), world.member[k], world.pool.y)
+    return shapr_in(EMBEDDINGS[FIRST](world, k), world.member[k], world.pool.y)
 
 
 def _influence_functions(world: World, setting: Setting, k: int) -> np.ndarray:
     # The last layer on its inputs gives the same values as the whole network, in a fraction of the time.
-    return gl.risks.influence_functions(world.targets[k][-1:], *_sides(world, k, PLACES[LAST](world, k)))
+    return gl.risks.influence_functions(world.targets[k][-1:], *_sides(world, k, EMBEDDINGS[LAST](world, k)))
+
+
+def _influence_functions_all(world: World, setting: Setting, k: int) -> np.ndarray:
+    return gl.risks.influence_functions(world.targets[k], *_sides(world, k, world.pool.x), rank=RANK)
 
 
 def _tracin(world: World, setting: Setting, k: int) -> np.ndarray:
-    checkpoints = setting.fit.checkpoints(*trained_by(world.pool, world.member[k], setting, k), every=EVERY)
     last = str(len(world.targets[k]) - 1)
     sides = _sides(world, k, world.pool.x)
+    checkpoints = _checkpoints(world, setting, k)
     return gl.risks.tracin(checkpoints, *sides, learning_rate=setting.fit.learning_rate, layers=[last])
 
 
+def _tracin_all(world: World, setting: Setting, k: int) -> np.ndarray:
+    sides = _sides(world, k, world.pool.x)
+    return tracin_all_layers(_checkpoints(world, setting, k), *sides, learning_rate=setting.fit.learning_rate)
+
+
+def _checkpoints(world: World, setting: Setting, k: int) -> list[Any]:
+    return setting.fit.checkpoints(*trained_by(world.pool, world.member[k], setting, k), every=EVERY)
+
+
+def tracin_all_layers(
+    checkpoints: Sequence[Any],
+    x: np.ndarray,
+    y: np.ndarray,
+    x_test: np.ndarray,
+    y_test: np.ndarray,
+    *,
+    learning_rate: float,
+) -> np.ndarray:
+    """Compute ``gl.risks.tracin`` of all layers without the gradients of single records.
+
+    The mean gradient of the test records is one direction, so only the slopes of the members' losses along it are needed.
+    """
+    import torch
+
+    def losses(module, x: np.ndarray, y: np.ndarray) -> torch.Tensor:
+        return torch.nn.functional.cross_entropy(module(torch.as_tensor(x)), torch.as_tensor(y), reduction="none")
+
+    total = np.zeros(len(y))
+    for module in checkpoints:
+        parameters = list(module.parameters())
+        directions = torch.autograd.grad(losses(module, x_test, y_test).mean(), parameters)
+        weights = torch.zeros(len(y), requires_grad=True)
+        # The gradient of a weighted sum of losses is linear in the weights: its derivative by a weight is a member's.
+        gradients = torch.autograd.grad(losses(module, x, y), parameters, grad_outputs=weights, create_graph=True)
+        along = sum((part * way).sum() for part, way in zip(gradients, directions, strict=True))
+        (slopes,) = torch.autograd.grad(along, weights)
+        total += learning_rate * slopes.double().numpy()
+    return total
+
+
 VALUES: dict[str, Callable[[World, Setting, int], np.ndarray]] = {
-    "shapr": _shapr,
-    "influence_functions": _influence_functions,
-    "tracin": _tracin,
+    SHAPR: _shapr,
+    INFLUENCE: _influence_functions,
+    TRACIN: _tracin,
+    f"{INFLUENCE}, {ALL_LAYERS}": _influence_functions_all,
+    f"{TRACIN}, {ALL_LAYERS}": _tracin_all,
 }
 
 

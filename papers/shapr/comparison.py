@@ -7,16 +7,16 @@ from collections.abc import Mapping
 from scipy.stats import ttest_ind_from_stats
 
 from papers.shapr.data import SOURCES
-from papers.shapr.measures import ATTACKS, EVERY_MEMBER, FIRST, LIRA, OWN
+from papers.shapr.measures import ATTACKS, EVERY_MEMBER, FIRST, LIRA, SELF_SHADOW
 from papers.shapr.published import F1_LIRA, F1_MENTR, RECALL_LIRA, RECALL_MENTR, Pair
-from papers.shapr.spread import BETTER, WORSE, verdict
+from papers.shapr.summaries import BETTER, WORSE, verdict
 
 RUNS = 10  # number of runs in the paper
 ROUNDED = 0.005  # largest standard deviation that rounds to 0.00
 TABLES = {
-    "Table III": (OWN, "f1", F1_MENTR),
+    "Table III": (SELF_SHADOW, "f1", F1_MENTR),
     "Table IV": (LIRA, "f1", F1_LIRA),
-    "Table V, modified entropy": (OWN, "recall", RECALL_MENTR),
+    "Table V, modified entropy": (SELF_SHADOW, "recall", RECALL_MENTR),
     "Table V, LiRA": (LIRA, "recall", RECALL_LIRA),
 }
 
@@ -29,8 +29,8 @@ def our_winner(result: dict, attack: str, measure: str, space: str = FIRST) -> s
 
 def published_winner(printed: Pair) -> str:
     """Return the same from the paper's printed means and deviations, by Welch's test."""
-    (score, score_spread), (shapr, shapr_spread) = printed
-    sides = (shapr, max(shapr_spread, ROUNDED), RUNS, score, max(score_spread, ROUNDED), RUNS)
+    (score, score_deviation), (shapr, shapr_deviation) = printed
+    sides = (shapr, max(shapr_deviation, ROUNDED), RUNS, score, max(score_deviation, ROUNDED), RUNS)
     return verdict(shapr - score, float(ttest_ind_from_stats(*sides, equal_var=False).pvalue))
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from papers.shapr.measures import FIRST, OWN, SCORE, Repeat
+from papers.shapr.measures import FIRST, SCORE, SELF_SHADOW, Repeat
 
 BINS = 30
 
@@ -34,7 +34,7 @@ def distributions(repeat: Repeat) -> list[Distribution]:
     """Return the distributions of SHAPr in the first layer, times the number of members, and of the privacy risk score."""
     shapr = repeat.risks[FIRST] * repeat.member.sum()
     end = float(np.quantile(np.abs(shapr), 0.99))
-    calls = repeat.calls[OWN][repeat.member] > 0
+    calls = repeat.calls[SELF_SHADOW][repeat.member] > 0
     return [
         _distribution(FIRST, shapr, calls, -end, end, 0.0),
         _distribution(SCORE, repeat.risks[SCORE], calls, 0.0, 1.0, 0.5),

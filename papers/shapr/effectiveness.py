@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from papers.shapr.measures import ATTACKS, RISKS, SCORE, SCORE_SHADOW, SHADOW, Repeat
-from papers.shapr.spread import Spread, spread
+from papers.shapr.summaries import Summary, summarise
 
 
 @dataclass(frozen=True)
@@ -17,19 +17,19 @@ class Effect:
 
     attack: str
     risk: str
-    f1: Spread
-    precision: Spread
-    recall: Spread
-    auc: Spread
-    spearman: Spread
+    f1: Summary
+    precision: Summary
+    recall: Summary
+    auc: Summary
+    spearman: Summary
 
 
 @dataclass(frozen=True)
 class Accuracy:
     """Accuracy of targets on members and on non-members."""
 
-    train: Spread
-    test: Spread
+    train: Summary
+    test: Summary
 
 
 @dataclass(frozen=True)
@@ -37,8 +37,8 @@ class Called:
     """An attack's balanced accuracy, and the share of members that it flags: the recall's denominator."""
 
     attack: str
-    accuracy: Spread
-    called: Spread
+    accuracy: Summary
+    called: Summary
 
 
 def effects(repeats: Sequence[Repeat]) -> list[Effect]:
@@ -52,7 +52,7 @@ def effects(repeats: Sequence[Repeat]) -> list[Effect]:
         compared = SCORE_SHADOW if attack == SHADOW else SCORE
         for risk in RISKS:
             metrics = {
-                name: spread(
+                name: summarise(
                     metric_values(attack, risk, name),
                     None if risk == compared else metric_values(attack, compared, name),
                 )
@@ -64,7 +64,7 @@ def effects(repeats: Sequence[Repeat]) -> list[Effect]:
 
 def accuracy(repeats: Sequence[Repeat]) -> Accuracy:
     train, test = ([each.right[each.member == side].mean() for each in repeats] for side in (True, False))
-    return Accuracy(spread(train), spread(test))
+    return Accuracy(summarise(train), summarise(test))
 
 
 def called(repeats: Sequence[Repeat]) -> list[Called]:
@@ -72,7 +72,7 @@ def called(repeats: Sequence[Repeat]) -> list[Called]:
     for attack in ATTACKS:
         accuracies = [balanced(each, attack, np.ones(len(each.member), dtype=bool)) for each in repeats]
         shares = [np.nanmean(each.calls[attack][each.member]) for each in repeats]
-        rows.append(Called(attack, spread(accuracies), spread(shares)))
+        rows.append(Called(attack, summarise(accuracies), summarise(shares)))
     return rows
 
 

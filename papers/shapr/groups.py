@@ -9,8 +9,8 @@ import numpy as np
 
 from papers.shapr.data import Groups
 from papers.shapr.effectiveness import balanced
-from papers.shapr.measures import FIRST, OUTPUTS, OWN, SCORE, Repeat
-from papers.shapr.spread import Spread, spread
+from papers.shapr.measures import FIRST, OUTPUTS, SCORE, SELF_SHADOW, Repeat
+from papers.shapr.summaries import Summary, summarise
 
 
 @dataclass(frozen=True)
@@ -29,12 +29,12 @@ class Group:
     column: str
     group: str
     members: float
-    shapr: Spread
-    shapr_outputs: Spread
-    score: Spread
-    accuracy: Spread
-    test: Spread
-    gap: Spread
+    shapr: Summary
+    shapr_outputs: Summary
+    score: Summary
+    accuracy: Summary
+    test: Summary
+    gap: Summary
 
 
 def groups(repeats: Sequence[Repeat], columns: Groups) -> list[Group]:
@@ -44,8 +44,8 @@ def groups(repeats: Sequence[Repeat], columns: Groups) -> list[Group]:
         names = sorted(set(values), reverse=True)  # Male, Female; White, Others
         for name in names:
             metrics = {
-                key: spread(_each(repeats, measure, values == name), _each(repeats, measure, values == names[0]))
-                for key, measure in FIGURES.items()
+                key: summarise(_each(repeats, measure, values == name), _each(repeats, measure, values == names[0]))
+                for key, measure in METRICS.items()
             }
             size = float(np.mean([(each.member & (values == name)).sum() for each in repeats]))
             rows.append(Group(column, str(name), size, **metrics))
@@ -65,7 +65,7 @@ def _mean_score(each: Repeat, chosen: np.ndarray) -> float:
 
 
 def _accuracy(each: Repeat, chosen: np.ndarray) -> float:
-    return balanced(each, OWN, chosen)
+    return balanced(each, SELF_SHADOW, chosen)
 
 
 def _test(each: Repeat, chosen: np.ndarray) -> float:
@@ -76,7 +76,7 @@ def _gap(each: Repeat, chosen: np.ndarray) -> float:
     return float(each.right[chosen & each.member].mean()) - _test(each, chosen)
 
 
-FIGURES = {
+METRICS = {
     "shapr": _mean_shapr(FIRST),
     "shapr_outputs": _mean_shapr(OUTPUTS),
     "score": _mean_score,

@@ -17,8 +17,8 @@ import guestlist as gl
 from guestlist.metrics import flags_at_fpr
 from papers.shapr.models import World, query
 
-OWN, SHADOW, LIRA, LIRA_LOW = "mentr, own shadow", "mentr, true shadow", "LiRA", "LiRA at 5 % FPR"
-ATTACKS = (OWN, SHADOW, LIRA, LIRA_LOW)
+SELF_SHADOW, SHADOW, LIRA, LIRA_LOW = "mentr, own shadow", "mentr, true shadow", "LiRA", "LiRA at 5 % FPR"
+ATTACKS = (SELF_SHADOW, SHADOW, LIRA, LIRA_LOW)
 FPR = 0.05
 
 EVERY_MEMBER, SCORE, SCORE_SHADOW = "all_members", "risk score", "risk score, shadow"
@@ -71,19 +71,19 @@ def repeat(world: World, k: int) -> Repeat:
     entropy = world.rotation.values["mentr"]
     lira = gl.attacks.ATTACKS["lira"].score(world.rotation.facing(k))
     scores = {
-        OWN: own_scores(world, k),
+        SELF_SHADOW: own_scores(world, k),
         SHADOW: beyond(entropy[[k, shadow]], world.member[shadow], labels),
         LIRA: lira,
         LIRA_LOW: lira,
     }
     # A record that no reference, or every reference, trained on has no ratio, and is excluded.
-    calls = {name: np.where(np.isnan(scores[name]), np.nan, scores[name] >= 0) for name in (OWN, SHADOW, LIRA)}
+    calls = {name: np.where(np.isnan(scores[name]), np.nan, scores[name] >= 0) for name in (SELF_SHADOW, SHADOW, LIRA)}
     calls[LIRA_LOW] = flags_at_fpr(lira, member, FPR)
     risks = {
         EVERY_MEMBER: np.ones(member.sum()),
         SCORE: score(entropy[[k, k]], member, labels)[member],
         SCORE_SHADOW: score(entropy[[k, shadow]], world.member[shadow], labels)[member],
-        **{name: shapr_in(space_of(world, k), member, labels) for name, space_of in PLACES.items()},
+        **{name: shapr_in(space_of(world, k), member, labels) for name, space_of in EMBEDDINGS.items()},
     }
     return Repeat(member, labels, scores, calls, risks, world.rotation.values["correct"][k])
 
@@ -114,7 +114,7 @@ def _outputs(world: World, k: int) -> np.ndarray:
     return softmax(world.logits[k], axis=1)
 
 
-PLACES: dict[str, Callable[[World, int], np.ndarray]] = {
+EMBEDDINGS: dict[str, Callable[[World, int], np.ndarray]] = {
     INPUTS: _inputs, FIRST: _first, LAST: _last, OUTPUTS: _outputs
 }  # fmt: skip
 

@@ -6,6 +6,7 @@ because SHAPr reads their layers.
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -26,7 +27,7 @@ class Setting:
 
     Args:
         full: datasets with at most this number of members have the paper's size.
-        most: members of a target of a larger dataset.
+        max_members: members of a target of a larger dataset.
         models: (members, models): number of models of a dataset whose targets have at most ``members`` members in the
             paper.
         repeats: number of models that are targets.
@@ -36,12 +37,12 @@ class Setting:
     epochs: int = 20
     batch_size: int = 64
     full: int = 3000
-    most: int = 2000
+    max_members: int = 2000
     models: tuple[tuple[int, int], ...] = ((1000, 33), (3000, 17), (60_000, 11))
     repeats: int = 10
 
     def members(self, source: Source) -> int:
-        return source.members if source.members <= self.full else min(source.members, self.most)
+        return source.members if source.members <= self.full else min(source.members, self.max_members)
 
     def count(self, source: Source) -> int:
         return next(count for members, count in self.models if source.members <= members)
@@ -132,7 +133,7 @@ def load_or_train(path: Path, network: Any, train: Callable[[], Any]) -> tuple[A
     module = train()
     seconds = time.perf_counter() - start
     path.parent.mkdir(parents=True, exist_ok=True)
-    torch.save({"state": module.state_dict(), "seconds": seconds}, aside := path.with_suffix(".part"))
+    torch.save({"state": module.state_dict(), "seconds": seconds}, aside := path.with_suffix(f".{os.getpid()}.part"))
     aside.rename(path)  # an existing file is complete
     return module, seconds
 

@@ -16,7 +16,7 @@ from scipy.stats import pearsonr
 import guestlist as gl
 from papers.shapr.alone import Averages, Part, averages, each, owner_view, with_queries
 from papers.shapr.models import Setting, World, load_or_train, trained_by
-from papers.shapr.spread import Spread, spread
+from papers.shapr.summaries import Summary, summarise
 
 DATASETS = ("location30", "flowers", "meps", "credit", "census", "mnist", "fashion_mnist", "usps")  # quickest first
 REPEATS = 5
@@ -29,7 +29,7 @@ WAYS = {
     KNOWN: (KNOWN, KNOWN),
     MIXED: (TRAINED, KNOWN),
 }  # records that the risk and the attack read
-ASKED = {"shapr": (TRAINED, KNOWN), "score": (TRAINED, KNOWN, MIXED)}  # SHAPr always reads the training records
+QUERIES = {"shapr": (TRAINED, KNOWN), "score": (TRAINED, KNOWN, MIXED)}  # SHAPr always reads the training records
 
 Networks = Mapping[int, Sequence[Any]]
 
@@ -41,14 +41,14 @@ class Noised:
     Args:
         size: size of the noise, times 255.
         half: with the noise, or without.
-        asked: form in which the attack and the risk score query perturbed members. SHAPr reads them with their noise.
+        queried: form in which the attack and the risk score query perturbed members. SHAPr reads them with their noise.
     """
 
     dataset: str
     size: int
     half: str
-    asked: str
-    figures: Averages
+    queried: str
+    metrics: Averages
 
 
 @dataclass(frozen=True)
@@ -62,10 +62,10 @@ class Correlation:
 
     dataset: str
     risk: str
-    asked: str
+    queried: str
     r: float
     p: float
-    each: Spread
+    each: Summary
 
 
 def perturbed(world: World, setting: Setting, k: int, size: int) -> tuple[gl.Data, np.ndarray]:
@@ -113,7 +113,7 @@ def tables(world: World, setting: Setting, networks: Networks) -> dict[str, list
     ]
     correlations = [
         _correlation(world.pool.name, risk, queried, *(parts[NOISY, way] for way in WAYS[queried]))
-        for risk, ways in ASKED.items()
+        for risk, ways in QUERIES.items()
         for queried in ways
     ]
     return {"sweep": rows, "correlations": correlations}
@@ -129,7 +129,7 @@ def _correlation(
     risks = np.array([each(risk, part) for part in of_risk.values()])
     attack = np.array([each("attack", part) for part in of_attack.values()])
     together = pearson(risks.mean(axis=1), attack.mean(axis=1))
-    singles = spread([pearson(*both)[0] for both in zip(risks.T, attack.T, strict=True)])
+    singles = summarise([pearson(*both)[0] for both in zip(risks.T, attack.T, strict=True)])
     return Correlation(dataset, risk, queried, *together, singles)
 
 

@@ -9,10 +9,11 @@ from math import log2, log10, sqrt
 from papers.pages import NO, OPEN, YES, Page, Part, Row, Texts, compose, csv_table, existing, image, verdict
 from papers.pictures import Axes, Panel, Series, picture, published, steps
 from papers.shapr import comparison
+from papers.shapr.attribution import ALL_LAYERS, INFLUENCE, SHAPR, TRACIN
 from papers.shapr.comparison import direction, effect
 from papers.shapr.data import SOURCES
-from papers.shapr.measures import FIRST, OWN, SCORE
-from papers.shapr.noise import ASKED, CLEAN, KNOWN, NOISY, TRAINED
+from papers.shapr.measures import FIRST, SCORE, SELF_SHADOW
+from papers.shapr.noise import CLEAN, KNOWN, NOISY, QUERIES, TRAINED
 from papers.shapr.published import (
     ACCURACY,
     ATTRIBUTION,
@@ -25,7 +26,7 @@ from papers.shapr.published import (
 from papers.shapr.removal import HIGHEST, RANDOM
 from papers.shapr.results import read
 
-Found = Mapping[str, dict]
+Results = Mapping[str, dict]
 POINTS = 5.0  # accuracies that differ by at most this count as equal, in percentage points
 INTRODUCTION = """Duddu et al. propose the exact K-NN Shapley value of a member (SHAPr) as its privacy risk; above 0 it is at risk.
 They compare it with the privacy risk score of Song & Mittal, at risk above 0.5.
@@ -60,11 +61,11 @@ def page() -> Page:
     return compose(TEXTS, parts, {**datasets, **alone})
 
 
-def _names(datasets: Found) -> list[str]:
+def _names(datasets: Results) -> list[str]:
     return [SOURCES[name].paper for name in datasets]
 
 
-def _members(datasets: Found) -> str:
+def _members(datasets: Results) -> str:
     smaller = [
         SOURCES[name].paper
         for name, result in datasets.items()
@@ -73,7 +74,7 @@ def _members(datasets: Found) -> str:
     return f"at most 2,000 members; fewer than the paper on {', '.join(smaller)}" if smaller else "the paper's sizes"
 
 
-def _effects(datasets: Found) -> Part:
+def _effects(datasets: Results) -> Part:
     """Tables III to V: SHAPr and the risk score against two attacks."""
     rows, panels = [], []
     for title, (attack, measure, paper) in comparison.TABLES.items():
@@ -83,7 +84,7 @@ def _effects(datasets: Found) -> Part:
         rows.append(
             Row(
                 where=title,
-                what=f"{metric} of SHAPr and the risk score against {'modified entropy' if attack == OWN else 'LiRA'}",
+                what=f"{metric} of SHAPr and the risk score against {'modified entropy' if attack == SELF_SHADOW else 'LiRA'}",
                 size="reduced",
                 detail=_members(datasets),
                 agrees=verdict(len(same), len(datasets)),
@@ -128,11 +129,11 @@ def _published_effect(row: dict) -> dict:
     values = {}
     for attack, measure, paper in comparison.TABLES.values():
         if row["attack"] == attack and row["risk"] in (SCORE, FIRST):
-            values[measure], values[f"{measure}_spread"] = paper[row["dataset"]][int(row["risk"] == FIRST)]
+            values[measure], values[f"{measure}_deviation"] = paper[row["dataset"]][int(row["risk"] == FIRST)]
     return values
 
 
-def _table8(datasets: Found) -> Part:
+def _table8(datasets: Results) -> Part:
     tests = {SOURCES[name].paper: 100 * result["accuracy"][0]["test"]["mean"] for name, result in datasets.items()}
     within = [name for name, value in tests.items() if abs(value - ACCURACY[name][0]) <= POINTS]
     far = [
@@ -149,7 +150,8 @@ def _table8(datasets: Found) -> Part:
         results=tuple(datasets),
     )
     attacks = [
-        next(row for row in result["called"] if row["attack"] == OWN)["accuracy"] for result in datasets.values()
+        next(row for row in result["called"] if row["attack"] == SELF_SHADOW)["accuracy"]
+        for result in datasets.values()
     ]
     metrics = {
         "test accuracy": [result["accuracy"][0]["test"] for result in datasets.values()],
@@ -174,7 +176,7 @@ def _table8(datasets: Found) -> Part:
             "dataset": SOURCES[name].paper,
             **result["sizes"][name],
             **result["accuracy"][0],
-            "attacks": {one["attack"]: one["accuracy"] for one in result["called"]},
+            "attacks": {row["attack"]: row["accuracy"] for row in result["called"]},
         }
         for name, result in datasets.items()
     ]
@@ -187,7 +189,7 @@ def _table8(datasets: Found) -> Part:
     return Part(rows=(row,), text=text, pictures={picture_name: drawn}, tables=tables)
 
 
-def _table9(datasets: Found) -> Part:
+def _table9(datasets: Results) -> Part:
     rows = [{"dataset": SOURCES[name].paper, **row} for name, result in datasets.items() for row in result["groups"]]
     if not rows:
         return Part()
@@ -258,7 +260,7 @@ def _group(row: dict) -> tuple[float, float]:
     return GROUPS[row["dataset"], row["column"], row["group"]]
 
 
-def _distributions(datasets: Found) -> Part:
+def _distributions(datasets: Results) -> Part:
     rows = [
         {"dataset": SOURCES[name].paper, **row} for name, result in datasets.items() for row in result["distributions"]
     ]
@@ -346,37 +348,43 @@ def _times(result: dict) -> Part:
 
 
 def _attribution(result: dict) -> Part:
-    rows = result["recalls"]
-    keys = ("influence_functions", "tracin")
-    below = sum(direction(row[key]) == "lower" for row in rows for key in keys)
+    rows = [row for row in result["recalls"] if row["risk"] != SHAPR]
+    datasets = list(dict.fromkeys(row["dataset"] for row in rows))
+    layers = "the last layer and all layers" if any(ALL_LAYERS in row["risk"] for row in rows) else "the last layer"
+    below = sum(direction(row["recall"]) == "lower" for row in rows)
     row = Row(
         where="Table VII",
         what="recall of influence functions and TracIn",
         size="reduced",
-        detail=f"{len(rows)} of 10 datasets; {result['repeats']['count']} targets (paper 10)",
-        agrees=verdict(below, 2 * len(rows)),
-        finding=f"both are below SHAPr in {below} of {2 * len(rows)} comparisons, as in the paper.",
+        detail=f"{len(datasets)} of 10 datasets; {result['repeats']['count']} targets (paper 10); {layers}",
+        agrees=verdict(below, len(rows)),
+        finding=f"both are below SHAPr in {below} of {len(rows)} comparisons ({layers}; paper: in all).",
         results=("attribution",),
     )
-    csv_text = csv_table(
-        rows, lambda row: dict(zip(("shapr", *keys), ATTRIBUTION[SOURCES[row["dataset"]].paper], strict=True))
-    )
-    return Part(rows=(row,), text="", pictures={}, tables={"table7.csv": csv_text})
+    text = csv_table(result["recalls"], _published_recall)
+    return Part(rows=(row,), text="", pictures={}, tables={"table7.csv": text})
+
+
+def _published_recall(row: dict) -> dict:
+    index = (SHAPR, INFLUENCE, TRACIN).index(row["risk"].removesuffix(f", {ALL_LAYERS}"))
+    return {"recall": ATTRIBUTION[SOURCES[row["dataset"]].paper][index]}
 
 
 def _regularisation(result: dict) -> Part:
     rows = [row for row in result["sweep"] if row["weight"] > 0]
-    lower, higher = (sum(direction(row["figures"]["shapr"]) == way for row in rows) for way in ("lower", "higher"))
-    farthest = max(abs(row["figures"]["outputs"]["mean"] - row["figures"]["test"]["mean"]) for row in result["sweep"])
+    datasets = list(dict.fromkeys(row["dataset"] for row in rows))
+    names = ", ".join(SOURCES[name].paper for name in datasets)
+    lower, higher = (sum(direction(row["metrics"]["shapr"]) == way for row in rows) for way in ("lower", "higher"))
+    farthest = max(abs(row["metrics"]["outputs"]["mean"] - row["metrics"]["test"]["mean"]) for row in result["sweep"])
     row = Row(
         where="Figure 1",
         what="L2 regularisation",
-        size="reduced",
-        detail=f"LOCATION only; {result['repeats']['count']} targets",
+        size="other data",
+        detail=f"{names} (paper: LOCATION, PURCHASE, TEXAS); {result['repeats']['count']} targets",
         agrees=verdict(lower, len(rows)),
         finding=(
             f"the paper's mean SHAPr decreases with the penalty; ours is lower at {lower} and higher at {higher} of "
-            f"{len(rows)} weights."
+            f"{len(rows)} weights ({names})."
         ),
         cause=(
             "Shapley values add up to the accuracy of the K-NN model, so the mean shows utility: on outputs it differs "
@@ -388,16 +396,16 @@ def _regularisation(result: dict) -> Part:
     )
     keys = {"SHAPr, all members": "shapr", "attack accuracy": "attack", "test accuracy": "test"}
     count = result["repeats"]["count"]
-    series = [
-        _line(name, [log10(row["weight"]) for row in rows], [row["figures"][key] for row in rows], count)
-        for name, key in keys.items()
-    ]
     ticks = [(power, f"{10.0**power:g}") for power in range(-4, 0)]
-    panels = [
-        Panel("LOCATION, L2", series, Axes(x=(-4.1, -0.9), y=(0, 1), x_label="weight of the penalty", ticks=ticks))
-    ]
+    panels = []
+    for dataset in datasets:
+        chosen = [row for row in rows if row["dataset"] == dataset]
+        x = [log10(row["weight"]) for row in chosen]
+        series = [_line(name, x, [row["metrics"][key] for row in chosen], count) for name, key in keys.items()]
+        axes = Axes(x=(-4.1, -0.9), y=(0, 1), x_label="weight of the penalty", ticks=ticks)
+        panels.append(Panel(f"{SOURCES[dataset].paper}, L2", series, axes))
     name = "shapr_regularisation.svg"
-    alternative = "SHAPr, attack accuracy and test accuracy on LOCATION against the weight of an L2 penalty."
+    alternative = "SHAPr, attack accuracy and test accuracy against the weight of an L2 penalty, by dataset."
     text = "## Defences (Figures 1, 2, 6 and 7, Table X)\n\n" + image(
         name, alternative, "Bands: 95% confidence intervals of the mean over targets. The paper prints no values."
     )
@@ -452,14 +460,14 @@ def _noise(result: dict) -> Part:
     rows = result["correlations"]
     datasets = list(dict.fromkeys(row["dataset"] for row in rows))
     names = [SOURCES[name].paper for name in datasets]
-    by_query = {(row["dataset"], row["risk"], row["asked"]): row["r"] for row in rows}
+    by_query = {(row["dataset"], row["risk"], row["queried"]): row["r"] for row in rows}
 
     def same(risk: str, queried: str) -> int:
         index = ("shapr", "score").index(risk)
         pairs = ((by_query[name, risk, queried], CORRELATIONS[SOURCES[name].paper][index]) for name in datasets)
         return sum(r is not None and r * paper > 0 for r, paper in pairs)
 
-    cells = {(row["dataset"], row["size"], row["half"], row["asked"]): row["figures"] for row in result["sweep"]}
+    cells = {(row["dataset"], row["size"], row["half"], row["queried"]): row["metrics"] for row in result["sweep"]}
     largest = max(row["size"] for row in result["sweep"])
     rises = sum(
         cells[name, largest, CLEAN, TRAINED]["shapr"]["mean"] > cells[name, 0, CLEAN, TRAINED]["shapr"]["mean"]
@@ -531,12 +539,12 @@ def _noise(result: dict) -> Part:
         series.append(published("paper", x, printed, shift=0.14))
         panels.append(Panel(f"Table X: {title}", series, Axes(y=(-1, 1), names=names, y_label="correlation")))
     first = "shapr_correlations.svg"
-    one = (
+    correlations_alt = (
         "Correlation, over noise sizes, of mean SHAPr and of the mean risk score with the attack's accuracy, by "
         "dataset: ours and the published values."
     )
     second = "shapr_noise.svg"
-    two = (
+    sweep_alt = (
         "SHAPr of the noisy and the clean half, and the attack's accuracy on the noisy half, against the size of the "
         "noise, by dataset."
     )
@@ -544,19 +552,19 @@ def _noise(result: dict) -> Part:
     grid = [sweeps[start : start + 3] for start in range(0, len(sweeps), 3)]
     text = "\n".join(
         [
-            image(first, one, "One target per dataset."),
-            image(second, two, "A random half of the members has FGSM noise. The paper prints no values."),
+            image(first, correlations_alt, "One target per dataset."),
+            image(second, sweep_alt, "A random half of the members has FGSM noise. The paper prints no values."),
         ]
     )
     correlations = csv_table(
         [{**row, "dataset": SOURCES[row["dataset"]].paper} for row in rows],
-        lambda row: {"r": CORRELATIONS[row["dataset"]][list(ASKED).index(row["risk"])]},
+        lambda row: {"r": CORRELATIONS[row["dataset"]][list(QUERIES).index(row["risk"])]},
     )
     tables = {"table10.csv": correlations, "figure6.csv": csv_table(result["sweep"])}
     return Part(
         rows=summary_rows,
         text=text,
-        pictures={first: picture([panels], one), second: picture(grid, two)},
+        pictures={first: picture([panels], correlations_alt), second: picture(grid, sweep_alt)},
         tables=tables,
     )
 
@@ -573,9 +581,9 @@ def _noise_panel(dataset: str, sweep: Sequence[dict]) -> Panel:
         rows = [
             row
             for row in sweep
-            if (row["dataset"], row["half"], row["asked"]) == (dataset, half, queried) and row["size"]
+            if (row["dataset"], row["half"], row["queried"]) == (dataset, half, queried) and row["size"]
         ]
-        series.append(Series(name, [log2(row["size"]) for row in rows], [row["figures"][key]["mean"] for row in rows]))
+        series.append(Series(name, [log2(row["size"]) for row in rows], [row["metrics"][key]["mean"] for row in rows]))
     ticks = [(power, f"{2**power}") for power in (0, 4, 8)]
     return Panel(SOURCES[dataset].paper, series, Axes(x=(-0.3, 8.8), y=(0, 1.75), x_label="noise × 255", ticks=ticks))
 
@@ -584,7 +592,7 @@ def _points(name: str, x: Sequence[float], metrics: Sequence[dict], factor: floa
     """Return means with bars of one standard deviation."""
     values = [None if metric["mean"] is None else factor * metric["mean"] for metric in metrics]
     low, high = (
-        [factor * ((metric["mean"] or 0.0) + sign * (metric["spread"] or 0.0)) for metric in metrics]
+        [factor * ((metric["mean"] or 0.0) + sign * (metric["deviation"] or 0.0)) for metric in metrics]
         for sign in (-1, 1)
     )
     return Series(name, x, values, low=low, high=high, style="points")
@@ -592,13 +600,13 @@ def _points(name: str, x: Sequence[float], metrics: Sequence[dict], factor: floa
 
 def _line(name: str, x: Sequence[float], metrics: Sequence[dict], count: int) -> Series:
     """Return means with 95% confidence intervals over targets."""
-    errors = [1.96 * (metric["spread"] or 0.0) / sqrt(count) for metric in metrics]
+    errors = [1.96 * (metric["deviation"] or 0.0) / sqrt(count) for metric in metrics]
     means = [metric["mean"] for metric in metrics]
     low, high = ([mean + sign * error for mean, error in zip(means, errors, strict=True)] for sign in (-1, 1))
     return Series(name, x, means, low=low, high=high)
 
 
-DATASETS: tuple[Callable[[Found], Part], ...] = (_effects, _table8, _table9, _distributions)
+DATASETS: tuple[Callable[[Results], Part], ...] = (_effects, _table8, _table9, _distributions)
 ALONE: dict[str, Callable[[dict], Part]] = {
     "times": _times,
     "attribution": _attribution,

@@ -23,7 +23,7 @@ class Regularised:
 
     dataset: str
     weight: float
-    figures: Averages
+    metrics: Averages
 
 
 def trained(world: World, setting: Setting, weights: Sequence[float] = WEIGHTS) -> tuple[Networks, float]:

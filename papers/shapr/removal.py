@@ -13,9 +13,9 @@ import numpy as np
 
 import guestlist as gl
 from papers.shapr.alone import Averages, Part, averages, each, owner_view
-from papers.shapr.measures import FIRST, PLACES, shapr_in
+from papers.shapr.measures import EMBEDDINGS, FIRST, shapr_in
 from papers.shapr.models import Setting, World, load_or_train
-from papers.shapr.spread import Spread, spread
+from papers.shapr.summaries import Summary, summarise
 
 DATASETS = ("location30",)  # PURCHASE and TEXAS, also in the paper, are not available
 REPEATS = 5
@@ -41,7 +41,7 @@ class Removed:
     share: float
     before: Averages
     after: Averages
-    attack: Spread
+    attack: Summary
 
 
 def remaining(world: World, k: int, by: str, share: float) -> tuple[np.ndarray, np.ndarray]:
@@ -50,7 +50,7 @@ def remaining(world: World, k: int, by: str, share: float) -> tuple[np.ndarray, 
     rng = np.random.default_rng([4, k])
     chance, others = rng.permutation(member), rng.permutation(nonmember)
     if by == HIGHEST:
-        value = shapr_in(PLACES[FIRST](world, k), world.member[k], world.pool.y)
+        value = shapr_in(EMBEDDINGS[FIRST](world, k), world.member[k], world.pool.y)
         order = member[np.argsort(-value, kind="stable")]
     else:
         order = chance
@@ -102,7 +102,7 @@ def _sweep(world: World, networks: Networks) -> list[Removed]:
             *key,
             averages(first_views[key]),
             averages(second_views[key], first_views[key]),
-            spread(each("attack", second_views[key]), each("attack", second_views[RANDOM, key[1]])),
+            summarise(each("attack", second_views[key]), each("attack", second_views[RANDOM, key[1]])),
         )
         for key in networks
     ]

@@ -43,13 +43,13 @@ class LeaveOneOut:
     shapr_alone: float
 
 
-def timings(names: list[str], *, most: int | None = None, threads: int = THREADS) -> list[Timing]:
-    """Time SHAPr and the risk score of every dataset, at the paper's sizes or with at most ``most`` records per set."""
+def timings(names: list[str], *, max_records: int | None = None, threads: int = THREADS) -> list[Timing]:
+    """Time SHAPr and the risk score of every dataset, at the paper's sizes or with at most ``max_records`` records per set."""
     gl.risks.shapr([[0.0], [1.0]], [0, 1], [[0.5]], [1], n_jobs=threads)  # compiled before the measurement
     rows = []
     for name in names:
         source = SOURCES[name]
-        members, tests = (min(size, most or size) for size in (source.members, source.tests))
+        members, tests = (min(size, max_records or size) for size in (source.members, source.tests))
         pool = drawn(load(name), members + tests)
         member = np.arange(len(pool.y)) < members
         sides = pool.x[member], pool.y[member], pool.x[~member], pool.y[~member]

@@ -138,7 +138,7 @@ def main(
             "networks": memguard.networks(),
         }
         sizes = {"Location30": {"members": 1000, "nonmembers": 1000}}
-        once = {"count": 1, "of": "target and its shadow model"}
+        once = {"count": 1, "unit": "target and its shadow model"}
         write("table4", _spelt("table4"), sizes, once, time.perf_counter() - start, tables)
     for name, command in COMMANDS.items():
         if options.command in (name, "all"):
@@ -161,7 +161,7 @@ def _train(name: str, command: Command, setting: Setting, cache: Path, repeats: 
     with threadpool_limits(1):
         parts = command.run(records, setting, cache, repeats=repeats)
     sizes = {"Location30": {"members": setting.records, "nonmembers": setting.records}}
-    count = {"count": repeats, "of": f"targets, {setting.references} references each"}
+    count = {"count": repeats, "unit": f"targets, {setting.references} references each"}
     tables = dict(zip(command.tables, parts, strict=True))
     write(
         name, _spelt(name, None if repeats == REPEATS else repeats), sizes, count, time.perf_counter() - start, tables
@@ -183,7 +183,7 @@ def _pairs(name: str, command: PairCommand, studies: dict[str, Study], cache: Pa
     }
     others = "".join(f", {count} of {dataset}" for dataset, count in list(counts.items())[1:])
     dataset, count = next(iter(counts.items()))
-    repeated = {"count": count, "of": f"{command.unit[count > 1]} of {dataset}{others}"}
+    repeated = {"count": count, "unit": f"{command.unit[count > 1]} of {dataset}{others}"}
     write(name, _spelt(name, repeats), sizes, repeated, time.perf_counter() - start, tables)
 
 

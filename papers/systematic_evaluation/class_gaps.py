@@ -38,7 +38,7 @@ class Gaps:
         classes: number of classes with members and non-members.
         correlation: for each target (value, low, high), Pearson's with its 95 % interval.
         averaged: the same for each class's means over the targets; NaN with one target.
-        own: the same for each target, with scores fitted on its own members and non-members.
+        by_target: the same for each target, with scores fitted on its own members and non-members.
         half: the same with scores of one half of its records that are estimated from the other half; empty if the study
             has no attacker who knows half of them.
         gaps, risks: values of the first target's classes, by increasing gap: accuracy on members minus accuracy on
@@ -50,7 +50,7 @@ class Gaps:
     classes: int
     correlation: list[tuple[float, float, float]]
     averaged: tuple[float, float, float]
-    own: list[tuple[float, float, float]]
+    by_target: list[tuple[float, float, float]]
     half: list[tuple[float, float, float]]
     gaps: list[float]
     risks: list[float]

@@ -23,7 +23,7 @@ class Calls:
     """Precision and recall in per cent at a threshold, over targets; NaN if no record has such a score.
 
     Args:
-        precision, precision_spread: mean and standard deviation over the targets with flagged records.
+        precision, precision_deviation: mean and standard deviation over the targets with flagged records.
         interval: the 95 % interval of the first target's precision.
     """
 
@@ -33,10 +33,10 @@ class Calls:
     threshold: float
     targets: int
     precision: float
-    precision_spread: float
+    precision_deviation: float
     interval: tuple[float, float]
     recall: float
-    recall_spread: float
+    recall_deviation: float
 
 
 def confident(study: Study, records: Records, cache: Path, *, repeats: int) -> tuple[list[Calls]]:

@@ -39,7 +39,7 @@ class Attacked:
     attacker: str
     attack: str
     accuracy: float
-    spread: float
+    deviation: float
 
 
 @dataclass(frozen=True)

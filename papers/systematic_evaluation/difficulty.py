@@ -42,7 +42,7 @@ class Level:
     Args:
         members: mean number of members of a class.
         train_accuracy, test_accuracy: mean accuracies over targets, in per cent.
-        spread: standard deviation over classes of a class's test accuracy, in points, on average over targets.
+        deviation: standard deviation over classes of a class's test accuracy, in points, on average over targets.
         epochs: number of epochs of each target.
     """
 
@@ -50,7 +50,7 @@ class Level:
     members: float
     train_accuracy: float
     test_accuracy: float
-    spread: float
+    deviation: float
     epochs: list[int]
 
 

@@ -23,7 +23,7 @@ class Attacked:
     training: str
     attack: str
     accuracy: float
-    spread: float
+    deviation: float
 
 
 @dataclass(frozen=True)

@@ -174,8 +174,8 @@ def _table2(result: dict) -> Part:
     accuracy = {(row["dataset"], row["training"], row["attacker"], row["attack"]): row for row in result["attacked"]}
     datasets = list(dict.fromkeys(row["dataset"] for row in result["fitted"]))
 
-    def best(dataset: str, training: str, attacker: str = ADAPTIVE, among: Iterable[str] = ATTACKS) -> dict:
-        return max((accuracy[dataset, training, attacker, name] for name in among), key=lambda row: row["accuracy"])
+    def best(dataset: str, training: str, attacker: str = ADAPTIVE, attacks: Iterable[str] = ATTACKS) -> dict:
+        return max((accuracy[dataset, training, attacker, name] for name in attacks), key=lambda row: row["accuracy"])
 
     pairs = {dataset: (best(dataset, ADV_REG), best(dataset, EARLY)) for dataset in datasets}
     verdicts = {_no_better(adv_reg, early, result["repeats"]["count"]) for adv_reg, early in pairs.values()}
@@ -218,7 +218,7 @@ def _table2(result: dict) -> Part:
     trainings = (NO_DEFENCE, ADV_REG, EARLY)
     series = []
     for index, dataset in enumerate(datasets):
-        chosen = [best(dataset, training, among=METRIC_ATTACKS) for training in trainings]
+        chosen = [best(dataset, training, attacks=METRIC_ATTACKS) for training in trainings]
         series.append(_points(f"{dataset}, ours", [position + 0.08 * index for position in range(3)], chosen))
     for index, dataset in enumerate(("Purchase100", "Texas100")):
         values = [max(BY_ADV_REG[f"{dataset}, {training}"][1][1:]) for training in trainings]
@@ -244,9 +244,9 @@ def _table2(result: dict) -> Part:
 
 def _no_better(defended: dict, early: dict, targets: int):
     """Return "yes" where AdvReg's best attack is stronger by two standard errors, "no" where it is weaker, else "open"."""
-    if defended["spread"] is None or early["spread"] is None:
+    if defended["deviation"] is None or early["deviation"] is None:
         return OPEN
-    error = 2 * hypot(defended["spread"], early["spread"]) / sqrt(targets)
+    error = 2 * hypot(defended["deviation"], early["deviation"]) / sqrt(targets)
     if abs(defended["accuracy"] - early["accuracy"]) <= error:
         return OPEN
     return YES if defended["accuracy"] > early["accuracy"] else NO
@@ -301,7 +301,9 @@ def _table3(result: dict) -> Part:
     x = list(range(len(rows)))
     series = [
         _points(
-            "gain, ours (Location30)", x, [{"accuracy": row["gain"], "spread": row["gain_spread"]} for row in rows]
+            "gain, ours (Location30)",
+            x,
+            [{"accuracy": row["gain"], "deviation": row["gain_deviation"]} for row in rows],
         ),
         published(
             "gain, paper (Texas100)",
@@ -339,17 +341,17 @@ def _difficulty_cause() -> str:
     if not result:
         return ""
     gains = {
-        (row["records"], row["references"]): (gain["gain"], gain["gain_spread"])
+        (row["records"], row["references"]): (gain["gain"], gain["gain_deviation"])
         for row in result["changed"]
         for gain in row["gains"]
         if gain["metric"] == "mentr"
     }
-    most = max(references for _, references in gains)
-    uneven, plain = gains[UNEVEN, most], gains[AS_THEY_ARE, most]
+    largest = max(references for _, references in gains)
+    uneven, plain = gains[UNEVEN, largest], gains[AS_THEY_ARE, largest]
     if not beyond(uneven, plain, result["repeats"]["count"]):
         return ""
     return (
-        f"With label noise in half of the classes ({most} references) it is {uneven[0]:+.1f}, without "
+        f"With label noise in half of the classes ({largest} references) it is {uneven[0]:+.1f}, without "
         f"{plain[0]:+.1f}; an earlier version with one shadow model showed no effect."
     )
 
@@ -748,7 +750,7 @@ def _published_confident(thresholds: Sequence[float]) -> str:
 
 
 def _figure7(result: dict) -> Part:
-    ranked = {row["of"]: row for row in result["ranked"]}
+    ranked = {row["measure"]: row for row in result["ranked"]}
     sensitivity = ranked["sensitivity"]
     significant = sensitivity["p_value"] is not None and sensitivity["p_value"] < 0.05
     row = Row(
@@ -783,7 +785,8 @@ def _figure7(result: dict) -> Part:
 def _figure8(result: dict) -> Part:
     rows = [row for row in result["gaps"] if row["training"] == NO_DEFENCE]
     correlations = {
-        row["dataset"]: [fmean(value for value, _, _ in row[field]) for field in ("correlation", "own")] for row in rows
+        row["dataset"]: [fmean(value for value, _, _ in row[field]) for field in ("correlation", "by_target")]
+        for row in rows
     }
     compared = ", ".join(
         f"{by_shadow:.2f} and {by_target:.2f} ({dataset})" for dataset, (by_shadow, by_target) in correlations.items()
@@ -875,19 +878,21 @@ def _recipe(result: dict) -> Part:
         "half of the target's records": (PUBLIC, HALF),
     }
 
-    def chosen(table: str, of: tuple[str, str], training: str = NO_DEFENCE) -> list[dict]:
-        dataset, source = of
+    def chosen(table: str, key: tuple[str, str], training: str = NO_DEFENCE) -> list[dict]:
+        dataset, source = key
         wanted = (dataset, training, source)
         return [row for row in result[table] if (row["dataset"], row["training"], row["source"]) == wanted]
 
-    gains = {name: {gain["metric"]: gain for gain in chosen("trained", of)[0]["gains"]} for name, of in sources.items()}
+    gains = {
+        name: {gain["metric"]: gain for gain in chosen("trained", key)[0]["gains"]} for name, key in sources.items()
+    }
     errors = {
-        name: _rmse(next(row for row in chosen("calibrated", of) if row["estimate"] == RISK))
-        for name, of in sources.items()
+        name: _rmse(next(row for row in chosen("calibrated", key) if row["estimate"] == RISK))
+        for name, key in sources.items()
     }
     networks = {
-        name: _rmse(next(row for row in chosen("calibrated", of) if row["estimate"] == NETWORK))
-        for name, of in sources.items()
+        name: _rmse(next(row for row in chosen("calibrated", key) if row["estimate"] == NETWORK))
+        for name, key in sources.items()
     }
     of_500, of_1000, of_target = sources
     fitted = chosen("calibrated", sources[of_500])[0]["test_accuracy"]
@@ -896,10 +901,10 @@ def _recipe(result: dict) -> Part:
     close = abs(fitted - test) <= GUESS and all(
         abs(ours - paper) <= GUESS for ours, paper in zip(accuracies, published_attacks, strict=True)
     )
-    mean = {name: fmean(gain["gain"] for gain in of.values()) for name, of in gains.items()}
+    mean = {name: fmean(gain["gain"] for gain in by_metric.values()) for name, by_metric in gains.items()}
     correlations = next(row for row in result["gaps"] if (row["dataset"], row["training"]) == (PUBLIC, NO_DEFENCE))
     by_shadow, by_half = (fmean(value for value, _, _ in correlations[field]) for field in ("correlation", "half"))
-    rising = {name: _rises(chosen("calls", of)) for name, of in sources.items()}
+    rising = {name: _rises(chosen("calls", key)) for name, key in sources.items()}
     rows = (
         Row(
             where="Table 4, our models",
@@ -958,7 +963,10 @@ def _recipe(result: dict) -> Part:
         _points(
             f"{metric}, gain",
             [position + 0.1 * index - 0.1 for position in x],
-            [{"accuracy": of[metric]["gain"], "spread": of[metric]["gain_spread"]} for of in gains.values()],
+            [
+                {"accuracy": by_metric[metric]["gain"], "deviation": by_metric[metric]["gain_deviation"]}
+                for by_metric in gains.values()
+            ],
         )
         for index, metric in enumerate(("confidence", "entropy", "mentr"))
     ]
@@ -1038,7 +1046,7 @@ def _only_csv(name: str, table: str) -> Callable[[dict], Part]:
 
 def _points(name: str, x: Sequence[float], rows: Sequence[dict]) -> Series:
     """Return accuracies with bars of one standard deviation."""
-    low, high = ([row["accuracy"] + sign * (row["spread"] or 0.0) for row in rows] for sign in (-1, 1))
+    low, high = ([row["accuracy"] + sign * (row["deviation"] or 0.0) for row in rows] for sign in (-1, 1))
     return Series(name, x, [row["accuracy"] for row in rows], low=low, high=high, style="points")
 
 
@@ -1047,7 +1055,7 @@ def _rmse(row: dict) -> float:
 
 
 def _deviation(row: dict) -> str:
-    return "" if row["spread"] is None else f" ± {row['spread']:.1f}"
+    return "" if row["deviation"] is None else f" ± {row['deviation']:.1f}"
 
 
 PARTS: dict[str, Callable[[dict], Part]] = {

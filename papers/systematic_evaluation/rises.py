@@ -27,7 +27,7 @@ class Rise:
 
     Args:
         mean: change of the score.
-        rises, falls, rises_spread, falls_spread: share of members whose score rises or falls by more than ``MUCH``.
+        rises, falls, rises_deviation, falls_deviation: share of members whose score rises or falls by more than ``MUCH``.
         sure: share of members with a score of at least ``SURE``.
         newly: share of members with such a score that have a lower one without a defence.
         precision: share of members among all records with such a score; NaN if no record has one.
@@ -37,9 +37,9 @@ class Rise:
     training: str
     mean: float
     rises: float
-    rises_spread: float
+    rises_deviation: float
     falls: float
-    falls_spread: float
+    falls_deviation: float
     sure: float
     newly: float
     precision: float

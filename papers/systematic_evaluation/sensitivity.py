@@ -45,7 +45,7 @@ class Ranked:
     """Spearman's correlation with the risk score over the chosen members, and its p-value."""
 
     dataset: str
-    of: str
+    measure: str
     members: int
     models: int
     spearman: float

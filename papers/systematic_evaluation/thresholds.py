@@ -31,18 +31,18 @@ class Gain:
     """Attack accuracy in per cent over targets: mean and standard deviation, also of the paired gain.
 
     Args:
-        single, single_spread: with one threshold for all classes.
-        per_class, per_class_spread: with one threshold per class.
-        gain, gain_spread: difference of the two.
+        single, single_deviation: with one threshold for all classes.
+        per_class, per_class_deviation: with one threshold per class.
+        gain, gain_deviation: difference of the two.
     """
 
     metric: str
     single: float
-    single_spread: float
+    single_deviation: float
     per_class: float
-    per_class_spread: float
+    per_class_deviation: float
     gain: float
-    gain_spread: float
+    gain_deviation: float
 
 
 @dataclass(frozen=True)

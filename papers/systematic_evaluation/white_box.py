@@ -22,9 +22,9 @@ class Outcome:
 
     attack: str
     accuracy: float
-    spread: float
+    deviation: float
     auc: float
-    asked: int
+    records: int
 
 
 @dataclass(frozen=True)

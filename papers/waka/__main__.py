@@ -79,7 +79,7 @@ def main(arguments: list[str] | None = None) -> None:
             print(expected(name), flush=True)
             start, pools = time.perf_counter(), _pools(options, command.datasets)
             rows = run(name, pools, options.repeats)
-            repeats = {"count": options.repeats or command.repeats, "of": command.unit}
+            repeats = {"count": options.repeats or command.repeats, "unit": command.unit}
             write(name, _spelt(name, options), pools, repeats, time.perf_counter() - start, rows)
     if options.command in (SYNTHETIC, "all"):
         _synthetic(options)
@@ -92,7 +92,7 @@ def _synthetic(options: argparse.Namespace) -> None:
     start, count = time.perf_counter(), options.repeats or SYNTHETIC_DATASETS
     pools = list(synthetic.blobs(count))
     removals, drawn = synthetic.removals(pools)
-    repeats = {"count": count, "of": "synthetic datasets"}
+    repeats = {"count": count, "unit": "synthetic datasets"}
     tables = {"removals": removals, "drawn": drawn}
     write(SYNTHETIC, _spelt(SYNTHETIC, options), pools[:1], repeats, time.perf_counter() - start, tables)
 

@@ -25,11 +25,11 @@ class Game:
 
     target: np.ndarray
     shadow: np.ndarray
-    asked: np.ndarray
+    evaluated: np.ndarray
 
     @property
     def member(self) -> np.ndarray:
-        return self.target[self.asked]
+        return self.target[self.evaluated]
 
 
 @dataclass(frozen=True)
@@ -41,11 +41,11 @@ class Outcome:
     attack: str
     games: int
     auc: float
-    auc_spread: float
+    auc_deviation: float
     tpr: float
-    tpr_spread: float
+    tpr_deviation: float
     spearman_with_lira: float
-    spearman_spread: float
+    spearman_deviation: float
 
 
 @dataclass(frozen=True)
@@ -80,7 +80,7 @@ def games_of(pool: Pool, repeats: int, seed: int) -> list[Game]:
 
 def loss_distributions(pool: Pool, games: list[Game], k: int) -> LossDistributions:
     """Return the exact loss distributions that t-WaKA and the likelihood ratio need in these games."""
-    rows = np.unique(np.concatenate([each.asked for each in games]))
+    rows = np.unique(np.concatenate([each.evaluated for each in games]))
     return LossDistributions(rows, *knn_loss_distributions(pool.x, pool.y, Knn(k), evaluated=rows))
 
 
@@ -113,10 +113,10 @@ def _steps(distributions: Both, loss: np.ndarray) -> np.ndarray:
 
 def _scores(order: Order, each: Game, k: int, all_distributions: LossDistributions) -> Iterator[tuple[str, np.ndarray]]:
     """Yield every attack's scores of the evaluated records of one game."""
-    target = losses(order, each.target[None], k, each.asked)[-1, 0]
-    shadow = losses(order, each.shadow, k, each.asked)[-1]
-    distributions = all_distributions.take(each.asked)
-    yield "LiRA", lira(-target, -shadow, each.shadow[:, each.asked])
+    target = losses(order, each.target[None], k, each.evaluated)[-1, 0]
+    shadow = losses(order, each.shadow, k, each.evaluated)[-1]
+    distributions = all_distributions.take(each.evaluated)
+    yield "LiRA", lira(-target, -shadow, each.shadow[:, each.evaluated])
     yield "t-WaKA", target_waka(distributions, target)
     yield "exact likelihood ratio", likelihood_ratio(distributions, target)
     yield "self-WaKA", target_waka(distributions, np.zeros_like(target))  # reads the record, not the target
@@ -128,7 +128,7 @@ def _outcomes(dataset: str, order: Order, games: list[Game], k: int, distributio
     for name in scores[0]:
         rates = [auc_and_tpr(by[name], each.member) for by, each in zip(scores, games, strict=True)]
         ranks = [spearman(by[name], by["LiRA"]) for by in scores]
-        (auc, tpr), (auc_spread, tpr_spread) = np.mean(rates, axis=0), np.std(rates, axis=0)
-        metrics = map(float, (auc, auc_spread, tpr, tpr_spread, np.nanmean(ranks), np.nanstd(ranks)))
+        (auc, tpr), (auc_deviation, tpr_deviation) = np.mean(rates, axis=0), np.std(rates, axis=0)
+        metrics = map(float, (auc, auc_deviation, tpr, tpr_deviation, np.nanmean(ranks), np.nanstd(ranks)))
         rows.append(Outcome(dataset, k, name, len(games), *metrics))
     return rows

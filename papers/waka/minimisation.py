@@ -21,7 +21,7 @@ class Curve:
     Args:
         removed_by: value that ordered the removal, or "random" for the mean over random orders.
         first: records that are removed first.
-        spread: standard deviation over random orders; None for a value.
+        deviation: standard deviation over random orders; None for a value.
         zeros: share of the records whose value is 0, which are removed in random order; None for random orders.
         rarest: share of the rarest class among the remaining records; None for random orders.
     """
@@ -32,7 +32,7 @@ class Curve:
     first: str
     shares: list[float]
     accuracy: list[float]
-    spread: list[float] | None
+    deviation: list[float] | None
     zeros: float | None
     rarest: list[float] | None
 
@@ -55,8 +55,8 @@ def _curves(pool: Pool, k: int, repeats: int, seed: int) -> list[Curve]:
             repeats=0 if rows else repeats,
         )
         if not rows:  # random orders are drawn once, because they are the same for every value
-            mean, spread = curve.random.mean(axis=0).tolist(), curve.random.std(axis=0).tolist()
-            rows.append(Curve(pool.name, k, "random", "any", list(SHARES), mean, spread, None, None))
+            mean, deviation = curve.random.mean(axis=0).tolist(), curve.random.std(axis=0).tolist()
+            rows.append(Curve(pool.name, k, "random", "any", list(SHARES), mean, deviation, None, None))
         zeros = float((data[-1] == 0).mean())
         shares = rarest_shares(pool.y, data[-1], value.drop)
         accuracy = curve.accuracy.tolist()

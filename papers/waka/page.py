@@ -275,7 +275,7 @@ def _figure4(result: dict) -> Part:
         by_dataset.setdefault(row["dataset"], {})[row["removed_by"]] = row
     lower = sum(pair["self-waka"]["mean"] < pair["nothing"]["mean"] for pair in by_dataset.values())
     exposed = {name: 1 - pair["self-waka"]["below"][GRID.index(0.9)] for name, pair in by_dataset.items()}
-    most = max(exposed, key=exposed.__getitem__)
+    highest = max(exposed, key=exposed.__getitem__)
     row = Row(
         where="Figure 4",
         what="distribution of ASR before and after removal",
@@ -283,8 +283,8 @@ def _figure4(result: dict) -> Part:
         detail=detail,
         agrees=verdict(lower, len(by_dataset)),
         finding=(
-            f"ASR shifts to lower values on {lower} of {len(by_dataset)} datasets; at most {exposed[most]:.1%} remain above "
-            f"0.9 ({NAMES.get(most, most)})."
+            f"ASR shifts to lower values on {lower} of {len(by_dataset)} datasets; at most {exposed[highest]:.1%} remain above "
+            f"0.9 ({NAMES.get(highest, highest)})."
         ),
         results=("figure4",),
     )
@@ -496,7 +496,7 @@ def _table5(result: dict) -> Part:
     tprs = [
         abs(cells[name, 5, attack]["tpr"] - TPR[name][attack][0]) for name in datasets for attack in ("LiRA", "t-WaKA")
     ]
-    ours_sd = [cells[name, 5, attack]["tpr_spread"] for name in datasets for attack in ("LiRA", "t-WaKA")]
+    our_deviations = [cells[name, 5, attack]["tpr_deviation"] for name in datasets for attack in ("LiRA", "t-WaKA")]
     paper_sd = [TPR[name][attack][1] for name in datasets for attack in ("LiRA", "t-WaKA")]
     auc_gaps = [cells[name, k, "t-WaKA"]["auc"] - cells[name, k, "LiRA"]["auc"] for name in datasets for k in ks]
     summary_rows = (
@@ -529,8 +529,11 @@ def _table5(result: dict) -> Part:
             what="dispersion over games",
             size="other data",
             detail=SIZES,
-            agrees=YES if max(ours_sd) >= min(paper_sd) else NO,
-            finding=f"ours are {min(ours_sd):.2f} to {max(ours_sd):.2f}, published {min(paper_sd):.2f} to {max(paper_sd):.2f}.",
+            agrees=YES if max(our_deviations) >= min(paper_sd) else NO,
+            finding=(
+                f"ours are {min(our_deviations):.2f} to {max(our_deviations):.2f}, published {min(paper_sd):.2f} to "
+                f"{max(paper_sd):.2f}."
+            ),
             cause=_fewer_records_cause(),
             results=("table5",),
         ),
@@ -569,7 +572,7 @@ def _table5(result: dict) -> Part:
         series = []
         for attack in ("LiRA", "t-WaKA", "exact likelihood ratio"):
             chosen = [cells[name, k, attack] for k in ks]
-            errors = [1.96 * row["auc_spread"] / row["games"] ** 0.5 for row in chosen]
+            errors = [1.96 * row["auc_deviation"] / row["games"] ** 0.5 for row in chosen]
             values = [row["auc"] for row in chosen]
             low, high = (
                 [value + sign * error for value, error in zip(values, errors, strict=True)] for sign in (-1, 1)
@@ -605,9 +608,9 @@ def _fewer_records_cause() -> str:
     result = read("variants")
     if not result:
         return ""
-    fewest = min(row["asked"] for row in result["variants"])
-    rows = [row for row in result["variants"] if row["k"] == 5 and row["asked"] == fewest]
-    deviations = [row[field] for row in rows for field in ("tpr_spread", "waka_tpr_spread")]
+    fewest = min(row["records"] for row in result["variants"])
+    rows = [row for row in result["variants"] if row["k"] == 5 and row["records"] == fewest]
+    deviations = [row[field] for row in rows for field in ("tpr_deviation", "waka_tpr_deviation")]
     means = [row[field] for row in rows for field in ("tpr", "waka_tpr")]
     return (
         f"With {fewest} records per game instead of 100 they are {min(deviations):.2f} to {max(deviations):.2f}, but the "
@@ -620,7 +623,7 @@ def _table6(datasets: Sequence[str], cells: dict) -> str:
     for attack in ("LiRA", "t-WaKA"):
         columns[f"{attack}, paper"] = lambda name, attack=attack: "{:.2f} ± {:.2f}".format(*TPR[name][attack])
         columns[f"{attack}, ours (K = 5)"] = lambda name, attack=attack: (
-            f"{cells[name, 5, attack]['tpr']:.2f} ± {cells[name, 5, attack]['tpr_spread']:.2f}"
+            f"{cells[name, 5, attack]['tpr']:.2f} ± {cells[name, 5, attack]['tpr_deviation']:.2f}"
         )
     return table(datasets, columns)
 
@@ -630,7 +633,7 @@ def _published_outcome(row: dict) -> dict:
     if row["attack"] == "t-WaKA":
         values["spearman_with_lira"] = SPEARMAN_WITH_LIRA[row["dataset"]][row["k"] - 1]
     if row["attack"] in ("LiRA", "t-WaKA"):
-        values["tpr"], values["tpr_spread"] = TPR[row["dataset"]][row["attack"]]
+        values["tpr"], values["tpr_deviation"] = TPR[row["dataset"]][row["attack"]]
     return values
 
 
@@ -666,12 +669,12 @@ def _balanced(result: dict) -> Part:
 
 def _variants(result: dict) -> Part:
     rows = result["variants"]
-    most = max(row["asked"] for row in rows)
-    cells = {(row["dataset"], row["k"], row["variance"], row["asked"]): row for row in rows}
-    settings = [key[:2] for key in cells if key[1] > 1 and key[2:] == ("pooled", most)]
+    largest = max(row["records"] for row in rows)
+    cells = {(row["dataset"], row["k"], row["variance"], row["records"]): row for row in rows}
+    settings = [key[:2] for key in cells if key[1] > 1 and key[2:] == ("pooled", largest)]
 
     def gap(setting: tuple, variance: str) -> float:
-        return abs(cells[*setting, variance, most]["spearman"] - SPEARMAN_WITH_LIRA[setting[0]][setting[1] - 1])
+        return abs(cells[*setting, variance, largest]["spearman"] - SPEARMAN_WITH_LIRA[setting[0]][setting[1] - 1])
 
     closer = sum(gap(setting, "record") < gap(setting, "pooled") for setting in settings)
     text = (

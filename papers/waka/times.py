@@ -24,7 +24,7 @@ class Timing:
     """
 
     dataset: str
-    how: str
+    method: str
     scores: int
     seconds: float
     cpu_seconds: float
@@ -33,7 +33,7 @@ class Timing:
 def timings(pool: Pool, *, repeats: int, seed: int = 0) -> list[Timing]:
     """Return the times of three implementations of LiRA, and of the exact distributions, over ``repeats`` games."""
     games = games_of(pool, repeats, seed)
-    n_scored = len(games) * len(games[0].asked) * len(KS)
+    n_scored = len(games) * len(games[0].evaluated) * len(KS)
     knn_loss_distributions(pool.x[:50], pool.y[:50], Knn(2))  # compiled before the measurement
     order_of(neighbour_lists(pool.x[:50], pool.y[:50], Knn(2)), np.random.default_rng(seed))
     distributions, of_distributions = _timed(lambda: [loss_distributions(pool, games, k) for k in KS])
@@ -63,14 +63,14 @@ def refitted_losses(pool: Pool, member: np.ndarray, queried: np.ndarray, k: int)
 
 
 def _refitted(pool: Pool, games: list[Game], k: int) -> list[np.ndarray]:
-    return [refitted_losses(pool, each.shadow, each.asked, k) for each in games]
+    return [refitted_losses(pool, each.shadow, each.evaluated, k) for each in games]
 
 
 def _read_off(pool: Pool, games: list[Game], seed: int) -> None:
     """Compute the outputs of all shadow models from one order of the pool."""
     order = order_of(neighbour_lists(pool.x, pool.y, Knn(max(KS))), np.random.default_rng(seed))
     for each in games:
-        losses(order, each.shadow, max(KS), each.asked)
+        losses(order, each.shadow, max(KS), each.evaluated)
 
 
 def _timed(work: Callable):

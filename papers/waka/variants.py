@@ -27,23 +27,23 @@ class Variant:
 
     Args:
         variance: "pooled" over records, or separate for each "record".
-        asked: number of evaluated records per game.
-        spearman, spearman_spread: correlation of its scores with t-WaKA's.
-        tpr, tpr_spread: TPR at 5 % FPR.
-        waka_tpr, waka_tpr_spread: TPR of t-WaKA on the same records.
+        records: number of evaluated records per game.
+        spearman, spearman_deviation: correlation of its scores with t-WaKA's.
+        tpr, tpr_deviation: TPR at 5 % FPR.
+        waka_tpr, waka_tpr_deviation: TPR of t-WaKA on the same records.
     """
 
     dataset: str
     k: int
     variance: str
-    asked: int
+    records: int
     games: int
     spearman: float
-    spearman_spread: float
+    spearman_deviation: float
     tpr: float
-    tpr_spread: float
+    tpr_deviation: float
     waka_tpr: float
-    waka_tpr_spread: float
+    waka_tpr_deviation: float
 
 
 def variants(pool: Pool, *, repeats: int, seed: int = 0) -> list[Variant]:
@@ -57,7 +57,7 @@ def variants(pool: Pool, *, repeats: int, seed: int = 0) -> list[Variant]:
             metrics = np.array([game_metrics(each, variance, n_records) for each in games])
             mean, deviation = np.nanmean(metrics, axis=0).tolist(), np.nanstd(metrics, axis=0).tolist()
             pairs = [metric for pair in zip(mean, deviation, strict=True) for metric in pair]
-            rows.append(Variant(pool.name, k, variance, min(n_records, len(games[0].asked)), len(games), *pairs))
+            rows.append(Variant(pool.name, k, variance, min(n_records, len(games[0].evaluated)), len(games), *pairs))
     return rows
 
 
@@ -70,7 +70,7 @@ def _metrics(
     n_records: int,
 ) -> tuple[float, float, float]:
     """Return Spearman's correlation, and the TPR of LiRA and of t-WaKA, on the first ``n_records`` records of one game."""
-    rows = each.asked[:n_records]
+    rows = each.evaluated[:n_records]
     target, shadow = losses(order, each.target[None], k, rows)[-1, 0], losses(order, each.shadow, k, rows)[-1]
     scores = lira(-target, -shadow, each.shadow[:, rows], variance=variance)
     waka_scores, member = target_waka(distributions.take(rows), target), each.target[rows]

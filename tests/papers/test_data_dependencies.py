@@ -11,7 +11,7 @@ from papers.data_dependencies import statements as say
 from papers.data_dependencies.bounds import bounds, largest_gain
 from papers.data_dependencies.census import of_1994
 from papers.data_dependencies.data import FILES, TABLES, available
-from papers.data_dependencies.figures import FIGURES
+from papers.data_dependencies.figures import GAMES
 from papers.data_dependencies.published import COMPAS_REPEATED, FEATURES, GAIN, GAIN_AT
 
 from guestlist.datasets import local
@@ -79,8 +79,8 @@ TRIED = (
 
 
 def test_every_table_is_tried():
-    assert {played_game.table for name in TRIED for played_game in FIGURES[name]} == {
-        played_game.table for played in FIGURES.values() for played_game in played
+    assert {played_game.table for name in TRIED for played_game in GAMES[name]} == {
+        played_game.table for played in GAMES.values() for played_game in played
     }
 
 
@@ -91,7 +91,7 @@ def test_every_figure_runs_at_a_small_size(name, small_tables, tmp_path, monkeyp
     """Every game of it, its counterpart and, where it has them, shadows: 120 members or so, one epoch, two repeats."""
     pytest.importorskip("opacus")
     monkeypatch.setattr(command, "TABLES", small_tables)
-    played = FIGURES[name]
+    played = GAMES[name]
     if not all(available(played_game.table) for played_game in played):
         pytest.skip(f"the file of {played[0].table} is not there")
     monkeypatch.setattr(results, "FOLDER", tmp_path / "results")
@@ -139,7 +139,7 @@ def test_statements_hold_only_where_intervals_show_them():
     assert say.count([yes, no], say.larger_than_control) == "1 of 2"
     assert say.above_bound(yes)  # .462
     assert not say.above_bound(small_row(0.2, apart=0.46))
-    assert say.of([yes, no], "optimal_threshold", lowest=10) == [no]
+    assert say.of_attack([yes, no], "optimal_threshold", lowest=10) == [no]
     assert say.reaches(yes, no)
     assert not say.reaches(small_row(0.0, apart=0.1), no)
 
@@ -153,12 +153,12 @@ def test_the_verdict_follows_the_results(difference, agrees):
 def test_shadow_models_of_the_paper_are_plain():
     shadows = {
         name: {(played_game.shadows, played_game.shadow_training) for played_game in played}
-        for name, played in FIGURES.items()
+        for name, played in GAMES.items()
     }
     plain = [name for name in shadows if name.endswith("_shadow")]
     assert [shadows[name] for name in plain] == [{(5, "plain")}] * 4
     assert shadows["figure2_private"] == {(2, "private")}
-    assert {played_game.game.members for name in ("figure4", "figure5") for played_game in FIGURES[name]} == {10_000}
+    assert {played_game.game.members for name in ("figure4", "figure5") for played_game in GAMES[name]} == {10_000}
 
 
 def test_the_row_of_plain_shadow_models_compares_them_with_private_ones(monkeypatch):

@@ -56,9 +56,9 @@ def test_one_row_does_not_fit_its_accuracies():
 
 def test_the_distance_by_probabilities_is_another():
     nearest, five = waka.distance(1), waka.distance(5)
-    assert (nearest.least, nearest.most, nearest.swapped) == (pytest.approx(2), pytest.approx(2), 0)
+    assert (nearest.lowest, nearest.highest, nearest.swapped) == (pytest.approx(2), pytest.approx(2), 0)
     assert five.swapped > 0
-    assert five.most > 1.5 * five.least
+    assert five.highest > 1.5 * five.lowest
 
 
 def test_the_distance_by_distribution_functions_is_self_waka():

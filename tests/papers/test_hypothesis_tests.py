@@ -138,7 +138,7 @@ def test_closeness_is_that_of_the_three_sets_of_models(run):
     assert selected["L"].rms == (0, 0)
     chosen = comparison.left_out(case, 3) & case.truth.member
     left_out = case.view.evidence.need("left_out").values["margin"][:, chosen]
-    assert selected["L"].spread[0] == pytest.approx(np.median(left_out.std(axis=0, ddof=1)))
+    assert selected["L"].deviation[0] == pytest.approx(np.median(left_out.std(axis=0, ddof=1)))
     references = [
         case.view.reference("margin")[~case.view.reference_member[:, i], i][:3] for i in np.flatnonzero(chosen)
     ]

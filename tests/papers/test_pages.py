@@ -10,7 +10,7 @@ from xml.etree import ElementTree
 
 import pytest
 from papers.__main__ import main
-from papers.pages import DOCS, EXPLAINED, MOST_ROWS, MOST_WORDS, UNEXPLAINED, csv_table, table, verdict, words
+from papers.pages import DOCS, EXPLAINED, MAX_ROWS, MOST_WORDS, UNEXPLAINED, csv_table, table, verdict, words
 from papers.pictures import COLOURS, Axes, Panel, Series, picture, round_ticks
 from papers.results import expected
 
@@ -61,7 +61,7 @@ def test_pages_are_short(pages, paper):
     longest = max(
         (len(block.splitlines()) - 2 for block in re.findall(r"(?:^\|.*\n)+", page.text, re.MULTILINE)), default=0
     )
-    assert longest <= MOST_ROWS
+    assert longest <= MAX_ROWS
 
 
 def test_the_overview_is_short(pages):
@@ -124,9 +124,9 @@ def test_words_leave_out_code_tables_and_captions():
 
 
 def test_long_tables_are_refused():
-    table([1] * MOST_ROWS, {"x": str})
+    table([1] * MAX_ROWS, {"x": str})
     with pytest.raises(ValueError, match="belongs in a CSV file"):
-        table([1] * (MOST_ROWS + 1), {"x": str})
+        table([1] * (MAX_ROWS + 1), {"x": str})
 
 
 def test_csv_files_name_nested_values_and_the_published_ones():

@@ -43,7 +43,7 @@ def clusters(records=600, classes=6, seed=0) -> Records:
 def test_all_attacks_are_judged_on_what_the_white_box_attacker_does_not_know(tmp_path):
     rows, [fitted] = white_box.outcomes(clusters(), SMALL, tmp_path, repeats=1)
     assert [row.attack for row in rows] == list(published.WHITE_BOX["Texas100"])
-    assert {row.asked for row in rows} == {SMALL.records}, "half of the members and half of the non-members"
+    assert {row.records for row in rows} == {SMALL.records}, "half of the members and half of the non-members"
     assert all(row.accuracy > 51 for row in rows)
     assert all(0.5 < row.auc < 1 for row in rows)
     right = {row.attack: row for row in rows}["correctness"]

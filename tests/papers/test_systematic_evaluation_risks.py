@@ -387,7 +387,7 @@ def test_sensitivity_takes_members_of_all_risks_and_trains_without_them(pair, pl
     assert trained_on[0] == inside, "trained again on all members"
     assert [len(inside - rows) for rows in trained_on[1:]] == [1, 1, 1]
     assert len(set.union(*(inside - rows for rows in trained_on[1:]))) == 3
-    assert [row.of for row in ranked] == ["sensitivity", "trained again", "difference"]
+    assert [row.measure for row in ranked] == ["sensitivity", "trained again", "difference"]
 
 
 def test_nearest_members_are_found(pair, place):

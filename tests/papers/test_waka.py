@@ -233,15 +233,15 @@ def test_exact_scores_are_no_worse_than_those_of_few_shadow_models(pool):
 def test_laws_are_computed_for_the_asked_alone_and_found_again(pool):
     games_played = attack.games_of(pool, 2, seed=0)
     found = attack.loss_distributions(pool, games_played, 3)
-    asked = games_played[1].asked
-    assert len(found.rows) == len(set(games_played[0].asked) | set(asked)) < len(pool.x)
+    asked = games_played[1].evaluated
+    assert len(found.rows) == len(set(games_played[0].evaluated) | set(asked)) < len(pool.x)
     for got, every in zip(found.take(asked), knn_loss_distributions(pool.x, pool.y, Knn(3)), strict=True):
         np.testing.assert_allclose(got, every[asked], atol=1e-15)
 
 
 def test_times_count_the_pairs_that_were_scored(pool):
     rows = times.timings(pool, repeats=2)
-    asked = len(np.unique(np.concatenate([each.asked for each in attack.games_of(pool, 2, 0)])))
+    asked = len(np.unique(np.concatenate([each.evaluated for each in attack.games_of(pool, 2, 0)])))
     assert [row.scores for row in rows] == [1000, 1000, 1000, 5 * asked]
     assert all(row.cpu_seconds >= 0 for row in rows)
 
@@ -265,11 +265,11 @@ def test_removing_the_exposed_lowers_the_whole_curve_and_removing_anybody_does_n
 
 @pytest.mark.slow
 def test_variants_are_those_of_the_table_and_fewer_records_spread_more(pool):
-    rows = {(row.k, row.variance, row.asked): row for row in variants.variants(pool, repeats=20)}
+    rows = {(row.k, row.variance, row.records): row for row in variants.variants(pool, repeats=20)}
     table = {(row.k, row.attack): row for row in attack.outcomes(pool, repeats=20)}
     assert rows[5, "pooled", 100].tpr == pytest.approx(table[5, "LiRA"].tpr)
     assert rows[5, "pooled", 100].spearman == pytest.approx(table[5, "t-WaKA"].spearman_with_lira)
-    assert rows[5, "pooled", 10].tpr_spread > 1.5 * rows[5, "pooled", 100].tpr_spread
+    assert rows[5, "pooled", 10].tpr_deviation > 1.5 * rows[5, "pooled", 100].tpr_deviation
     assert rows[5, "record", 100].spearman != rows[5, "pooled", 100].spearman
 
 

@@ -4,11 +4,22 @@ import dataclasses
 
 import numpy as np
 import pytest
-from papers.shapr import alone, effectiveness, measures, models, noise, regularisation, removal
+from papers.shapr import (
+    alone,
+    attribution,
+    backdoors,
+    effectiveness,
+    measures,
+    models,
+    noise,
+    regularisation,
+    removal,
+)
+from papers.shapr.data import Pool
 from sklearn.neighbors import KNeighborsClassifier
 
 import guestlist as gl
-from shapr_simulation import SMALL
+from shapr_simulation import SMALL, SOURCE
 
 pytest.importorskip("torch")
 
@@ -33,10 +44,10 @@ def test_a_network_alone_is_the_target_among_its_references(world, repeats):
     assert one.shapr == pytest.approx(120 * both.risks[measures.FIRST])
     assert one.outputs == pytest.approx(120 * both.risks[measures.OUTPUTS])
     assert np.array_equal(one.score, both.risks[measures.SCORE])
-    assert np.array_equal(one.calls, both.calls[measures.OWN])
+    assert np.array_equal(one.calls, both.calls[measures.SELF_SHADOW])
     assert np.array_equal(one.right, both.right)
     assert alone.each("attack", [alone.all_members(one)]) == [
-        pytest.approx(effectiveness.balanced(both, measures.OWN, np.ones(240, dtype=bool)))
+        pytest.approx(effectiveness.balanced(both, measures.SELF_SHADOW, np.ones(240, dtype=bool)))
     ]
 
 
@@ -68,18 +79,18 @@ def test_without_a_penalty_it_is_the_target(targets):
     assert seconds > 0
     none, much = regularisation.tables(targets, TWO, networks)["sweep"]
     assert (none.weight, much.weight) == (0.0, 0.3)
-    assert none.figures.attack.difference == 0
-    assert much.figures.attack.mean < none.figures.attack.mean
-    assert much.figures.train.difference == pytest.approx(much.figures.train.mean - none.figures.train.mean)
+    assert none.metrics.attack.difference == 0
+    assert much.metrics.attack.mean < none.metrics.attack.mean
+    assert much.metrics.train.difference == pytest.approx(much.metrics.train.mean - none.metrics.train.mean)
     shares = [
         votes(models.query(module[:2], targets.pool.x), targets.pool.y, targets.member[k])
         for k, module in enumerate(networks[0.3])
     ]
-    assert much.figures.shapr.mean == pytest.approx(np.mean(shares)), "over all members, utility and nothing else"
+    assert much.metrics.shapr.mean == pytest.approx(np.mean(shares)), "over all members, utility and nothing else"
 
 
 def test_those_with_the_highest_values_are_removed(targets):
-    values = measures.shapr_in(measures.PLACES[measures.FIRST](targets, 1), targets.member[1], targets.pool.y)
+    values = measures.shapr_in(measures.EMBEDDINGS[measures.FIRST](targets, 1), targets.member[1], targets.pool.y)
     for by in (removal.HIGHEST, removal.RANDOM):
         rest, others = removal.remaining(targets, 1, by, 0.25)
         fewer, _ = removal.remaining(targets, 1, by, 0.5)
@@ -105,7 +116,7 @@ def test_removal_is_about_those_who_remain(targets):
         module = TWO.fit(TWO.network(targets.pool), gl.Data(x[rest], y[rest]), np.random.default_rng([2, k]))
         asked = rest | others
         after.append(votes(models.query(module[:2], x[asked]), y[asked], rest[asked]))
-        values = measures.shapr_in(measures.PLACES[measures.FIRST](targets, k), targets.member[k], y)
+        values = measures.shapr_in(measures.EMBEDDINGS[measures.FIRST](targets, k), targets.member[k], y)
         before.append(120 * values[rest[targets.member[k]]].mean())
     assert highest.after.shapr.mean == pytest.approx(np.mean(after))
     assert highest.before.shapr.mean == pytest.approx(np.mean(before))
@@ -125,7 +136,7 @@ def test_half_of_the_members_have_noise(targets):
     assert np.abs(data.x - x)[noisy] == pytest.approx(1, abs=1e-6)
     assert np.array_equal(data.x[~noisy], x[~noisy])
     found = noise.tables(targets, TWO, networks)
-    rows = {(row.size, row.half, row.asked): row.figures for row in found["sweep"]}
+    rows = {(row.size, row.half, row.queried): row.metrics for row in found["sweep"]}
     for size in (0, 255):
         for half in (noise.NOISY, noise.CLEAN):
             trained, known = (rows[size, half, asked].shapr for asked in (noise.TRAINED, noise.KNOWN))
@@ -140,10 +151,10 @@ def test_half_of_the_members_have_noise(targets):
         x[targets.member[k]] = noise.perturbed(targets, TWO, k, 255)[0].x
         whole.append(votes(models.query(networks[255][k][:2], x), targets.pool.y, targets.member[k]))
     assert np.mean(both) == pytest.approx(np.mean(whole))
-    assert {(row.risk, row.asked) for row in found["correlations"]} == {
-        (risk, asked) for risk, ways in noise.ASKED.items() for asked in ways
+    assert {(row.risk, row.queried) for row in found["correlations"]} == {
+        (risk, asked) for risk, ways in noise.QUERIES.items() for asked in ways
     }
-    mixed = next(row for row in found["correlations"] if row.asked == noise.MIXED)
+    mixed = next(row for row in found["correlations"] if row.queried == noise.MIXED)
     went = (
         rows[255, noise.NOISY, noise.TRAINED].score.difference * rows[255, noise.NOISY, noise.KNOWN].attack.difference
     )
@@ -155,3 +166,55 @@ def test_correlations_are_pearsons():
     a, b = rng.normal(size=(2, 9))
     assert noise.pearson(a, b)[0] == pytest.approx(np.corrcoef(a, b)[0, 1])
     assert np.isnan(noise.pearson(a, np.ones(9))[0])
+
+
+@pytest.fixture(scope="module")
+def images(tmp_path_factory):
+    """Two targets on small images: a bright column per class, and noise."""
+    rng = np.random.default_rng(0)
+    y = rng.integers(4, size=240)
+    x = rng.normal(0, 0.3, size=(240, 6, 6)).astype(np.float32)
+    x[np.arange(240), :, y] += 1
+    return models.world(Pool("images", x.reshape(240, 36), y), SOURCE, TWO, tmp_path_factory.mktemp("images"))
+
+
+def test_a_square_is_in_the_lower_right_corner():
+    marked = backdoors.with_square(np.zeros((2, 36), dtype=np.float32), bright=1.0).reshape(2, 6, 6)
+    assert marked[:, 3:, 3:].min() == 1
+    assert marked.sum() == 2 * backdoors.SQUARE**2
+
+
+def test_poisoned_members_are_memorised_and_have_the_label_of_the_backdoor(images):
+    data, mask = backdoors.poisoned(images, TWO, 0, backdoors.TRIGGER)
+    plain = gl.Data(images.pool.x[images.member[0]], images.pool.y[images.member[0]])
+    assert mask.sum() == round(backdoors.SHARE * 120)
+    assert np.array_equal(data.x[~mask], plain.x[~mask])
+    assert np.array_equal(data.y[~mask], plain.y[~mask])
+    assert (data.y[mask] == backdoors.GOAL).all()
+    assert (plain.y[mask] != backdoors.GOAL).all()
+    wrong, same = backdoors.poisoned(images, TWO, 0, backdoors.LABEL)
+    assert np.array_equal(same, mask)
+    assert np.array_equal(wrong.x, plain.x)
+    assert (wrong.y[mask] == (plain.y[mask] + 1) % 4).all()
+    networks, _ = backdoors.trained(images, TWO)
+    trigger, label = backdoors.tables(images, TWO, networks)["backdoors"]
+    assert (trigger.backdoor, label.backdoor) == (backdoors.TRIGGER, backdoors.LABEL)
+    assert trigger.success.mean > label.success.mean + 0.5, "only one network knows the square"
+    assert trigger.poisoned.train.mean == 1
+    assert label.poisoned.shapr.mean < 0 < label.clean.shapr.mean, "a wrong label misleads its neighbours"
+    assert label.poisoned.shapr.difference == pytest.approx(label.poisoned.shapr.mean - label.clean.shapr.mean)
+    assert label.test_before.mean == pytest.approx(
+        np.mean([
+            (models.query(module, images.pool.x).argmax(axis=1) == images.pool.y)[~member].mean()
+            for module, member in zip(images.targets, images.member, strict=False)
+        ])
+    )  # fmt: skip
+
+
+def test_tracin_of_all_layers_equals_the_sum_over_gradients(targets):
+    pytest.importorskip("captum")
+    member, x, y = targets.member[0], targets.pool.x, targets.pool.y
+    sides = x[member], y[member], x[~member], y[~member]
+    checkpoints = [targets.targets[0], targets.targets[1]]
+    quick = attribution.tracin_all_layers(checkpoints, *sides, learning_rate=0.1)
+    assert quick == pytest.approx(gl.risks.tracin(checkpoints, *sides, learning_rate=0.1), rel=1e-3, abs=1e-6)

@@ -5,7 +5,7 @@ import dataclasses
 import numpy as np
 import pytest
 from papers.shapr import attribution, distributions, effectiveness, groups, measures, models, times
-from papers.shapr.spread import Spread, spread
+from papers.shapr.summaries import Summary, summarise
 from scipy.special import softmax
 from scipy.stats import ttest_rel
 from sklearn.metrics import f1_score, precision_score, recall_score, roc_auc_score
@@ -57,7 +57,7 @@ def test_attacks_find_members_and_the_own_shadow_is_the_worst_case(repeats):
         accuracy = {attack: effectiveness.balanced(repeat, attack, everyone) for attack in measures.ATTACKS}
         assert min(accuracy.values()) > 0.52, accuracy
         # Thresholds that learnt the truth tell it at least as well as any others of the same kind.
-        assert accuracy[measures.OWN] >= accuracy[measures.SHADOW]
+        assert accuracy[measures.SELF_SHADOW] >= accuracy[measures.SHADOW]
         assert np.nanmean(repeat.calls[measures.LIRA_LOW][~repeat.member]) <= measures.FPR
 
 
@@ -78,12 +78,12 @@ def test_worths_are_those_of_scikit_learn(repeats):
 
 def test_shapr_adds_up_to_the_accuracy_of_a_neighbours_vote_in_its_space(world, repeats):
     member, y = world.member[1], world.pool.y
-    for name, space in measures.PLACES.items():
+    for name, space in measures.EMBEDDINGS.items():
         x = space(world, 1)
         votes = KNeighborsClassifier(5).fit(x[member], y[member]).predict_proba(x[~member])
         share = votes[np.arange((~member).sum()), y[~member]].mean()
         assert repeats[1].risks[name].sum() == pytest.approx(share, abs=1e-6), name
-    sizes = [measures.PLACES[name](world, 1).shape[1] for name in measures.SPACES]
+    sizes = [measures.EMBEDDINGS[name](world, 1).shape[1] for name in measures.SPACES]
     assert sizes == [40, 48, 24, 4]
 
 
@@ -91,16 +91,16 @@ def test_effects_are_means_over_repeats_with_a_paired_test(repeats):
     rows = {(row.attack, row.risk): row for row in effectiveness.effects(repeats)}
     values = {
         risk: [
-            next(row.f1.value for row in each.worths() if (row.attack, row.risk) == (measures.OWN, risk))
+            next(row.f1.value for row in each.worths() if (row.attack, row.risk) == (measures.SELF_SHADOW, risk))
             for each in repeats
         ]
         for risk in (measures.FIRST, measures.SCORE)
     }
-    row = rows[measures.OWN, measures.FIRST].f1
+    row = rows[measures.SELF_SHADOW, measures.FIRST].f1
     assert row.mean == pytest.approx(np.mean(values[measures.FIRST]))
-    assert row.spread == pytest.approx(np.std(values[measures.FIRST], ddof=1))
+    assert row.deviation == pytest.approx(np.std(values[measures.FIRST], ddof=1))
     assert row.p == pytest.approx(ttest_rel(values[measures.FIRST], values[measures.SCORE]).pvalue)
-    assert np.isnan(rows[measures.OWN, measures.SCORE].f1.p), "the score is not compared with itself"
+    assert np.isnan(rows[measures.SELF_SHADOW, measures.SCORE].f1.p), "the score is not compared with itself"
     shadow = rows[measures.SHADOW, measures.SCORE_SHADOW].f1
     assert np.isnan(shadow.p), "against a shadow, the score that learnt from it is what others are compared with"
 
@@ -131,7 +131,7 @@ def test_groups_together_are_all_records(world, repeats):
 def test_distributions_hold_every_member(repeats):
     for row in distributions.distributions(repeats[0]):
         assert sum(row.called) + sum(row.not_called) == pytest.approx(1)
-        calls = repeats[0].calls[measures.OWN][repeats[0].member]
+        calls = repeats[0].calls[measures.SELF_SHADOW][repeats[0].member]
         assert sum(row.called) == pytest.approx(calls.mean())
     shapr, score = distributions.distributions(repeats[0])
     assert shapr.at_risk == (repeats[0].risks[measures.FIRST] > 0).mean()
@@ -139,24 +139,27 @@ def test_distributions_hold_every_member(repeats):
 
 
 def test_spread_leaves_out_what_is_not_known():
-    assert spread([1.0, 3.0, float("nan")]).mean == 2
-    summary = spread([0.5, 0.6, 0.7], [0.5, 0.5, float("nan")])
+    assert summarise([1.0, 3.0, float("nan")]).mean == 2
+    summary = summarise([0.5, 0.6, 0.7], [0.5, 0.5, float("nan")])
     assert summary.difference == pytest.approx(0.05)
     assert summary.p == pytest.approx(ttest_rel([0.5, 0.6], [0.5, 0.5]).pvalue)
-    assert spread([0.5, 0.5], [0.5, 0.5]) == Spread(0.5, 0.0, 0.0, 1.0)
-    assert spread([0.5, 0.75], [0.25, 0.5]).p == 0, "always the same difference"
-    assert np.isnan(spread([0.5], [0.4]).p)
-    assert np.isnan(spread([float("nan")]).mean)
+    assert summarise([0.5, 0.5], [0.5, 0.5]) == Summary(0.5, 0.0, 0.0, 1.0)
+    assert summarise([0.5, 0.75], [0.25, 0.5]).p == 0, "always the same difference"
+    assert np.isnan(summarise([0.5], [0.4]).p)
+    assert np.isnan(summarise([float("nan")]).mean)
 
 
 @pytest.mark.slow
 def test_attribution_has_a_recall_for_each(world):
     pytest.importorskip("captum")
     setting = dataclasses.replace(SMALL, repeats=2)
-    row = attribution.recalls(world, setting)
-    for name in attribution.VALUES:
-        assert 0 <= getattr(row, name).mean <= 1
-    assert row.shapr.mean == pytest.approx(
+    rows = {row.risk: row for row in attribution.recalls(world, setting)}
+    assert set(rows) == set(attribution.VALUES)
+    assert all(0 <= row.recall.mean <= 1 for row in rows.values())
+    assert rows[attribution.TRACIN].recall.difference == pytest.approx(
+        rows[attribution.TRACIN].recall.mean - rows[attribution.SHAPR].recall.mean
+    )
+    assert rows[attribution.SHAPR].recall.mean == pytest.approx(
         np.mean([
             next(row.recall.value for row in measures.repeat(world, k).worths() if row.risk == measures.FIRST)
             for k in range(2)
@@ -165,7 +168,7 @@ def test_attribution_has_a_recall_for_each(world):
     member, x, y = world.member[0], world.pool.x, world.pool.y
     sides = x[member], y[member], x[~member], y[~member]
     influences = gl.risks.influence_functions(world.targets[0], *sides, layers=["4"])
-    assert attribution.VALUES["influence_functions"](world, setting, 0) == pytest.approx(influences, rel=1e-3, abs=1e-7)
+    assert attribution.VALUES[attribution.INFLUENCE](world, setting, 0) == pytest.approx(influences, rel=1e-3, abs=1e-7)
     # TracIn of a last layer, by hand: the product of what it is given times that of errors, summed over checkpoints.
     fit = setting.fit
     checkpoints = fit.checkpoints(*models.trained_by(world.pool, member, setting, 0), every=attribution.EVERY)
@@ -176,7 +179,7 @@ def test_attribution_has_a_recall_for_each(world):
         value += fit.learning_rate * (given[member] @ given[~member].T * (error[member] @ error[~member].T)).mean(
             axis=1
         )
-    assert attribution.VALUES["tracin"](world, setting, 0) == pytest.approx(value, rel=1e-3, abs=1e-6)
+    assert attribution.VALUES[attribution.TRACIN](world, setting, 0) == pytest.approx(value, rel=1e-3, abs=1e-6)
 
 
 def test_leave_one_out_trains_a_model_for_each(pool):

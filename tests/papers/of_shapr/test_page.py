@@ -46,22 +46,24 @@ def test_datasets_are_read(name, real_data, monkeypatch):
 def test_commands_write_what_the_page_reads(real_data, monkeypatch, tmp_path):
     monkeypatch.setenv("GUESTLIST_DATA", str(real_data("location30.npz").parent))
     monkeypatch.setattr(results, "FOLDER", tmp_path / "results")
-    setting = models.Setting(hidden=(64, 32), epochs=15, full=0, most=150, models=((1000, 7),))
+    setting = models.Setting(hidden=(64, 32), epochs=15, full=0, max_members=150, models=((1000, 7),))
     main(["location30", "--repeats", "2", "--folder", str(tmp_path / "models")], setting)
     written = json.loads((tmp_path / "results" / "location30.json").read_text())
     assert written["command"] == "python -m papers.shapr location30 --repeats 2"
-    assert written["repeats"] == {"count": 2, "of": "targets, 6 references each"}
+    assert written["repeats"] == {"count": 2, "unit": "targets, 6 references each"}
     assert written["sizes"]["location30"] == {"members": 150, "nonmembers": 150, "features": 446}
     rows = {(row["attack"], row["risk"]): row for row in written["effects"]}
-    assert rows[measures.OWN, measures.EVERY_MEMBER]["f1"]["mean"] > 0.9, "a network that knows its members by heart"
-    auc = {risk: rows[measures.OWN, risk]["auc"]["mean"] for risk in measures.RISKS}
+    assert rows[measures.SELF_SHADOW, measures.EVERY_MEMBER]["f1"]["mean"] > 0.9, (
+        "a network that knows its members by heart"
+    )
+    auc = {risk: rows[measures.SELF_SHADOW, risk]["auc"]["mean"] for risk in measures.RISKS}
     assert auc[measures.SCORE] > max(auc[space] for space in measures.SPACES), "the score reads what the attack reads"
     made = page.page()
     assert made.tables["table8.csv"].splitlines()[1].startswith("LOCATION,150,150,446,")
     assert "nan" not in made.text
     assert "None" not in made.text
     for name in SWEEPS:  # what they find is tested elsewhere
-        few = dataclasses.replace(setting, epochs=2, most=60)
+        few = dataclasses.replace(setting, epochs=2, max_members=60)
         main([name, "--repeats", "2", "--datasets", "location30", "--folder", str(tmp_path / "models")], few)
         written = json.loads((tmp_path / "results" / f"{name}.json").read_text())
         assert written["command"] == f"python -m papers.shapr {name} --repeats 2 --datasets location30"
@@ -78,7 +80,7 @@ def test_times_are_of_the_datasets_that_are_there(real_data, monkeypatch, tmp_pa
     (tmp_path / "location30.npz").symlink_to(real_data("location30.npz"))
     monkeypatch.setenv("GUESTLIST_DATA", str(tmp_path))
     monkeypatch.setattr(results, "FOLDER", tmp_path / "results")
-    main(["times", "--most", "60"], models.Setting(hidden=(8,), epochs=1))
+    main(["times", "--max-records", "60"], models.Setting(hidden=(8,), epochs=1))
     written = json.loads((tmp_path / "results" / "times.json").read_text())
     sizes = [(row["what"], row["members"], row["tests"], row["features"]) for row in written["timings"]]
     assert sizes == [("SHAPr", 60, 60, 446), ("privacy risk score", 60, 60, 446)]

@@ -4,7 +4,7 @@ import pytest
 from papers.errata import shapr as errata
 from papers.shapr import comparison, measures, page, published, removal
 from papers.shapr.data import SOURCES
-from papers.shapr.spread import BETTER, NO_DIFFERENCE, WORSE, verdict
+from papers.shapr.summaries import BETTER, NO_DIFFERENCE, WORSE, verdict
 
 pytest.importorskip("torch")
 
@@ -25,7 +25,7 @@ def test_the_papers_winner_is_read_from_its_figures():
 
 def _result(difference, p, everybody, shapr, auc):
     """A result in which every attack and risk has the same figures."""
-    figure = {"mean": shapr, "spread": 0.01, "difference": difference, "p": p}
+    figure = {"mean": shapr, "deviation": 0.01, "difference": difference, "p": p}
     rows = [
         {"attack": attack, "risk": risk, "f1": figure, "recall": figure, "auc": figure | {"mean": auc}}
         for attack in measures.ATTACKS
@@ -46,7 +46,7 @@ def test_winners_are_compared_with_the_papers():
 
 def _metric(side):
     """A metric that is significantly higher (1), lower (-1) or neither (0)."""
-    return {"mean": 0.5, "spread": 0.01, "difference": 0.1 * side, "p": 0.01 if side else 0.5}
+    return {"mean": 0.5, "deviation": 0.01, "difference": 0.1 * side, "p": 0.01 if side else 0.5}
 
 
 def test_a_direction_needs_a_small_p():
@@ -74,11 +74,11 @@ def test_groups_are_compared_with_the_papers():
 @pytest.mark.parametrize(("side", "agrees"), [(-1, "yes"), (1, "no")])
 def test_regularisation_is_compared_with_the_papers_trend(side, agrees):
     metrics = {name: _metric(side) for name in ("shapr", "outputs", "attack", "test")}
-    rows = [{"dataset": "location30", "weight": weight, "figures": metrics} for weight in (0.0, 0.01, 0.1)]
+    rows = [{"dataset": "location30", "weight": weight, "metrics": metrics} for weight in (0.0, 0.01, 0.1)]
     [row] = page.ALONE["regularisation"]({"sweep": rows, "repeats": {"count": 5}}).rows
     assert row.agrees == agrees
     assert row.cause.endswith("differs from test accuracy by at most 0.00.")
-    rows[0]["figures"] = metrics | {"outputs": metrics["outputs"] | {"mean": metrics["test"]["mean"] + 0.1}}
+    rows[0]["metrics"] = metrics | {"outputs": metrics["outputs"] | {"mean": metrics["test"]["mean"] + 0.1}}
     assert page.ALONE["regularisation"]({"sweep": rows, "repeats": {"count": 5}}).rows[0].cause == ""
 
 

@@ -14,7 +14,7 @@ BETTER, WORSE, NO_DIFFERENCE = "better", "worse", "no difference"
 
 
 @dataclass(frozen=True)
-class Spread:
+class Summary:
     """Mean and standard deviation over repeats.
 
     Args:
@@ -23,23 +23,23 @@ class Spread:
     """
 
     mean: float
-    spread: float
+    deviation: float
     difference: float = float("nan")
     p: float = float("nan")
 
 
-def spread(values: Sequence[float], against: Sequence[float] | None = None) -> Spread:
+def summarise(values: Sequence[float], against: Sequence[float] | None = None) -> Summary:
     """Summarise the repeats that have a value; compare those in which both have one."""
     all_values = np.asarray(values, dtype=np.float64)
     known = all_values[~np.isnan(all_values)]
     mean = float(known.mean()) if len(known) else float("nan")
     deviation = float(known.std(ddof=1)) if len(known) > 1 else float("nan")
     if against is None:
-        return Spread(mean, deviation)
+        return Summary(mean, deviation)
     difference = all_values - np.asarray(against, dtype=np.float64)
     difference = difference[~np.isnan(difference)]
     average = float(difference.mean()) if len(difference) else float("nan")
-    return Spread(mean, deviation, average, _p_value(difference))
+    return Summary(mean, deviation, average, _p_value(difference))
 
 
 def verdict(difference: float | None, p: float | None) -> str:
