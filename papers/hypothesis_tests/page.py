@@ -274,7 +274,7 @@ def _table2(result: dict) -> Part:
             f"{agreement['models']} models"
         ),
         agrees=agrees,
-        finding=f"D's mean is closer to L's than R's is for {nearer}.{' Too few records to tell.' * (agrees == OPEN)}",
+        finding=f"D's mean is closer to L's than R's is for {nearer}.",
         results=("table2",),
     )
     names = [f"L with {test}" for test in TESTS]

@@ -105,7 +105,10 @@ def test_every_figure_runs_at_a_small_size(name, small_tables, tmp_path, monkeyp
     assert len(rows) == len(played) * 2 * attacks
     assert all(-1 <= row[arm][0] <= 1 for row in rows for arm in ("apart", "mixed"))
     made = page.page()
-    assert f"python -m papers.data_dependencies {name} --repeats 2 --games 2," in made.tables["runs.csv"]
+    assert (
+        f"python -m papers.data_dependencies {name} --repeats 2 --games 2 --epsilons 0.1 inf,"
+        in made.tables["runs.csv"]
+    )
     assert made.tables[f"{name}.csv"].count("\n") == 1 + len(rows)
 
 

@@ -62,8 +62,8 @@ def test_commands_write_what_the_page_reads(real_data, monkeypatch, tmp_path):
     assert made.tables["table8.csv"].splitlines()[1].startswith("LOCATION,150,150,446,")
     assert "nan" not in made.text
     assert "None" not in made.text
-    for name in SWEEPS:  # what they find is tested elsewhere
-        few = dataclasses.replace(setting, epochs=2, max_members=60)
+    few = dataclasses.replace(setting, epochs=2, max_members=60)
+    for name in SWEEPS.keys() - {"backdoors"}:  # the results are tested elsewhere
         main([name, "--repeats", "2", "--datasets", "location30", "--folder", str(tmp_path / "models")], few)
         written = json.loads((tmp_path / "results" / f"{name}.json").read_text())
         assert written["command"] == f"python -m papers.shapr {name} --repeats 2 --datasets location30"
@@ -74,6 +74,19 @@ def test_commands_write_what_the_page_reads(real_data, monkeypatch, tmp_path):
         assert made.pictures[f"shapr_{name}.svg"].count("<polyline") > 5
         assert "nan" not in made.text
         assert "None" not in made.text
+
+
+@pytest.mark.slow
+def test_backdoors_of_images_have_a_section(real_data, monkeypatch, tmp_path):
+    monkeypatch.setenv("GUESTLIST_DATA", str(real_data("usps.npz").parent))
+    monkeypatch.setattr(results, "FOLDER", tmp_path / "results")
+    few = models.Setting(hidden=(16,), epochs=2, full=0, max_members=60)
+    main(["backdoors", "--repeats", "2", "--datasets", "usps", "--folder", str(tmp_path / "models")], few)
+    written = json.loads((tmp_path / "results" / "backdoors.json").read_text())
+    assert [row["backdoor"] for row in written["backdoors"]] == ["trigger", "label"]
+    made = page.page()
+    assert "](images/shapr_backdoors.svg)" in made.text
+    assert "nan" not in made.text
 
 
 def test_times_are_of_the_datasets_that_are_there(real_data, monkeypatch, tmp_path):

@@ -2,7 +2,7 @@
 
 import pytest
 from papers.errata import shapr as errata
-from papers.shapr import comparison, measures, page, published, removal
+from papers.shapr import attribution, backdoors, comparison, measures, page, published, removal
 from papers.shapr.data import SOURCES
 from papers.shapr.summaries import BETTER, NO_DIFFERENCE, WORSE, verdict
 
@@ -104,3 +104,27 @@ def test_the_papers_recalls_are_those_of_the_errata():
     assert all(recall[0] == errata.TABLE_5[name][1] for name, recall in published.ATTRIBUTION.items())
     for table in (published.F1_MENTR, published.F1_LIRA, published.RECALL_LIRA, published.SECONDS, published.ACCURACY):
         assert set(table) == {source.paper for source in SOURCES.values()}
+
+
+@pytest.mark.parametrize(("side", "agrees"), [(-1, "yes"), (1, "no")])
+def test_backdoors_agree_where_shapr_of_poisoned_members_is_lower(side, agrees):
+    metrics = {name: _metric(side) for name in ("shapr", "attack", "train", "test")}
+    rows = [
+        {"dataset": "usps", "backdoor": backdoor, "poisoned": metrics, "clean": metrics, "success": _metric(0)}
+        for backdoor in (backdoors.TRIGGER, backdoors.LABEL)
+    ]
+    [row] = page.ALONE["backdoors"]({"backdoors": rows, "repeats": {"count": 5}}).rows
+    assert row.agrees == agrees
+    assert f"in {len(rows) * (side < 0)} of {len(rows)} settings" in row.finding
+
+
+def test_recall_is_compared_for_every_estimate_and_layer():
+    names = (attribution.SHAPR, *(name for name in attribution.VALUES if name != attribution.SHAPR))
+    rows = [
+        {"dataset": "usps", "risk": name, "recall": _metric(-1 if "TracIn" in name else 0), "auc": _metric(0)}
+        for name in names
+    ]
+    part = page.ALONE["attribution"]({"recalls": rows, "repeats": {"count": 3}})
+    assert "below SHAPr in 2 of 4 comparisons" in part.rows[0].finding
+    printed = [line.split(",")[-1] for line in part.tables["table7.csv"].splitlines()[1:]]
+    assert printed == [str(published.ATTRIBUTION["USPS"][index]) for index in (0, 1, 2, 1, 2)]
