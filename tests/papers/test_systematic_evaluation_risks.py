@@ -109,7 +109,8 @@ def test_steps_are_those_of_one_training(pair, place):
     records, rows = clusters(), pairs.side(small(), clusters(), 0, 0)
     module = pairs.fitted(small(), records, rows[:MEMBERS], [0, 0], epochs=4)
     trained = pairs.trained(small(), records, place, seed=0, epochs=4)
-    np.testing.assert_array_equal(trained.target.answers, pairs.logits(module, records.x[rows]))
+    # Matrix products can differ in the last digit between two processes' states of memory.
+    np.testing.assert_allclose(trained.target.answers, pairs.logits(module, records.x[rows]), rtol=0, atol=1e-6)
     with pytest.raises(ValueError, match="epochs=5 to be one of steps"):
         replace(small(), epochs=5)
 
