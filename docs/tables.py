@@ -244,9 +244,9 @@ def references_table() -> str:
     found = _measured("training")
     named = {"446-256-128-30": "references", "64-64-10": "small references"}
     ways = list(found["references"])
-    rows = [f"| network | {' | '.join(ways)} | stacks give the same bits |", "| --- " * (2 + len(ways)) + "|"]
+    rows = [f"| network | {' | '.join(ways)} | identical in any stack |", "| --- " * (2 + len(ways)) + "|"]
     for network, name in named.items():
-        same = "yes" if found[f"{name}, any stack gives the same bits"] else "no"
+        same = "yes" if found[f"{name}, identical in any stack"] else "no"
         rows.append(f"| {network} | {' | '.join(f'{found[name][way]:.2f}' for way in ways)} | {same} |")
     return "\n".join(rows)
 

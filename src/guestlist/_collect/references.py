@@ -2,14 +2,15 @@
 
 import math
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, TypeVar
 
 import numpy as np
 
-from guestlist._collect.engines.engine import Engine, Files, Progress, Task, clear_work, run_all
+from guestlist._collect.engines.engine import NOTES, Engine, Files, Progress, Task, clear_work, run_all
 from guestlist._store import Store, model_path, remove_partial_files
 from guestlist._util import Notes, global_generators, integer, number, one_thread, reason, stream
 from guestlist.data import Data
@@ -50,13 +51,28 @@ class SignalExtractor:
             rng: Random stream of the model; also seeds the global generators that some libraries use.
             details: Returns more text for messages.
         """
-        # The recipe already issued its warnings when the target was trained.
-        with one_thread(), global_generators(rng), warnings.catch_warnings():
+        return self.train_and_query_all(name, lambda: [train()], x, [rng], details)[0]
+
+    def train_and_query_all(
+        self,
+        name: str,
+        train: Callable[[], list[Predict]],
+        x,
+        rngs: Sequence[np.random.Generator],
+        details: Callable[[], str] = str,
+    ) -> list[np.ndarray]:
+        """Train several models together and return the outputs of each; see :meth:`train_and_query`."""
+        with ExitStack() as stack:
+            stack.enter_context(one_thread())
+            for rng in rngs:
+                stack.enter_context(global_generators(rng))
+            # The recipe already issued its warnings when the target was trained.
+            stack.enter_context(warnings.catch_warnings())
             warnings.simplefilter("ignore")
             try:
                 with model_code():
-                    predict = train()
-                return answers(predict, x, self.columns, self.scale)
+                    predict_functions = train()
+                return [answers(predict, x, self.columns, self.scale) for predict in predict_functions]
             except AuditError as error:
                 raise AuditError(f"{name}{details()}: {error}") from error
             except Exception as error:
@@ -356,7 +372,26 @@ def train_references(context: CollectContext) -> None:
     missing = [k for k in range(1, 1 + context.references) if k not in collected]
     if missing:
         error = f"{len(missing)} reference models are missing, but {{name}} has no training recipe{{why}}. Pass train=."
-        context.run(train_reference(context, error), missing)
+        reference = train_reference(context, error)
+        if reference.stacked:
+            train_stacks(context, reference, missing)
+        else:
+            context.run(reference, missing)
+
+
+def train_stacks(context: CollectContext, reference: "TrainReference", numbers: list[int]) -> None:
+    """Train references in stacks; progress counts references."""
+    slots = reference.train.slots  # type: ignore[attr-defined]
+    stacks = {numbers[start]: tuple(numbers[start : start + slots]) for start in range(0, len(numbers), slots)}
+    progress = context.progress
+    if progress is not None:
+
+        def per_model(files: Iterable[Files], *, total: int) -> Iterable:
+            models = (path for stack in files for path in stack if path != NOTES)
+            return context.progress(models, total=len(numbers))  # type: ignore[misc]
+
+        progress = per_model
+    replace(context, progress=progress).run(TrainStack(reference, stacks), list(stacks))
 
 
 def train_reference(context: CollectContext, error: str = "") -> "TrainReference":
@@ -365,14 +400,28 @@ def train_reference(context: CollectContext, error: str = "") -> "TrainReference
     Args:
         error: Message if the target cannot be retrained.
     """
-    rows = Rows.pack(context.store.split.member)
+    train = context.target.needs("train", error)
     return TrainReference(
-        train=context.target.needs("train", error),
-        rows=rows,
+        train=train,
+        rows=Rows.pack(context.store.split.member),
         seed=context.seed,
         extractor=context.extractor,
         folder=context.store.folder,
+        stacked=_in_stacks(context, train),
     )
+
+
+def _in_stacks(context: CollectContext, train: Trainer) -> bool:
+    """Return whether references are trained in stacks; decide it before the first one, and write it in the manifest."""
+    store = context.store
+    begun = store.manifest.stacked or any(store.models())
+    enough = context.references >= getattr(train, "slots", math.inf)
+    if not begun and enough and not getattr(context.engine, "devices", ()):
+        with one_thread():
+            stacked = train.can_stack(context.pool)  # type: ignore[attr-defined]
+        if stacked:
+            store.train_in_stacks()
+    return store.manifest.stacked
 
 
 @dataclass(frozen=True)
@@ -392,19 +441,26 @@ class Rows:
 
 @dataclass(frozen=True)
 class TrainReference:
-    """Task that trains one reference and writes its signals."""
+    """Task that trains one reference and writes its signals.
+
+    Args:
+        stacked: Train networks in stacks, with identical results for any stack.
+    """
 
     train: Trainer
     rows: Rows
     seed: int
     extractor: SignalExtractor
     folder: Path
+    stacked: bool = False
 
     def files(self, k: int, pool: Data) -> Files:
         return {model_path(self.folder, k): self.extractor.signals(self.answers(k, pool))}
 
     def answers(self, k: int, pool: Data) -> np.ndarray:
         """Train reference ``k`` and return its outputs for every record of the pool."""
+        if self.stacked:
+            return self.answers_of_stack((k,), pool)[0]
         rng = stream(self.seed, "training", k)
         rows = self.rows[k]
         return self.extractor.train_and_query(
@@ -415,12 +471,43 @@ class TrainReference:
             details=lambda: self._details(rows),
         )
 
+    def answers_of_stack(self, numbers: Sequence[int], pool: Data) -> list[np.ndarray]:
+        """Train some references together and return the outputs of each for every record of the pool."""
+        rngs = [stream(self.seed, "training", k) for k in numbers]
+        rows = [self.rows[k] for k in numbers]
+        name = f"Reference {numbers[0]}"
+        if len(numbers) > 1:
+            name = f"The stack of reference models {numbers[0]} to {numbers[-1]}"
+        train: Any = self.train
+        return self.extractor.train_and_query_all(name, lambda: train.train_together(pool, rows, rngs), pool.x, rngs)
+
     def _details(self, rows: np.ndarray) -> str:
         """Describe the size of a training set, and of its rarest class."""
         if not self.extractor.scale.has_classes:
             return f" ({rows.sum()} records)"
         rarest = np.bincount(self.extractor.labels[rows], minlength=self.extractor.columns).min()
         return f" ({rows.sum()} records, {rarest} of its rarest class)"
+
+
+@dataclass(frozen=True)
+class TrainStack:
+    """Task that trains the references of a stack and writes their signals.
+
+    Args:
+        reference: Task of a single reference.
+        stacks: First reference of each stack to all its references.
+    """
+
+    reference: TrainReference
+    stacks: Mapping[int, tuple[int, ...]]
+
+    def files(self, k: int, pool: Data) -> Files:
+        numbers = self.stacks[k]
+        outputs = self.reference.answers_of_stack(numbers, pool)
+        return {
+            model_path(self.reference.folder, number): self.reference.extractor.signals(answers)
+            for number, answers in zip(numbers, outputs, strict=True)
+        }
 
 
 SHORTEST = 1e-3  # seconds of a round; a clock may not resolve less

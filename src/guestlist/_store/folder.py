@@ -57,7 +57,7 @@ _PROVENANCE = {"file": "manifest.json"}
 class Manifest:
     """Everything that the signals in a folder depend on.
 
-    Two audits share signals only if all fields except ``about`` and ``files`` are equal.
+    Two audits share signals only if all fields except ``stacked``, ``about`` and ``files`` are equal.
 
     Args:
         data: Digest of the records: features, labels, ids and groups.
@@ -67,6 +67,7 @@ class Manifest:
         game: Name and options of the game that draws the training sets.
         scale: Name of the scale of the outputs.
         classes: Labels, as text, in the order of the outputs; empty for regression.
+        stacked: Whether networks are trained in stacks: rounding differs from networks that are trained one by one.
         about: Notes for people and for later commands, which do not affect the signals.
         files: Name to digest of the files that the audit rests on: the records and the target's outputs.
     """
@@ -79,6 +80,7 @@ class Manifest:
     scale: str
     classes: tuple[str, ...]
     format: int = FORMAT
+    stacked: bool = field(default=False, compare=False)
     about: Mapping[str, Any] = field(default_factory=dict, compare=False)
     files: Mapping[str, str] = field(default_factory=dict, compare=False)
 
@@ -369,6 +371,10 @@ class Store:
         if not known.issuperset(names):
             devices = {**devices, what: sorted(known.union(names))}
             self._change_manifest(about={**self.manifest.about, "devices": dict(sorted(devices.items()))})
+
+    def train_in_stacks(self) -> None:
+        """Note in the manifest that references are trained in stacks."""
+        self._change_manifest(stacked=True)
 
     def _write_digest(self, name: str, content: str) -> None:
         """Write the digest of a file into the manifest."""

@@ -18,6 +18,8 @@ from guestlist.data import Data
 from guestlist.defences.torch_devices import AUTO, FUSED, Batches, device_of, note_device, on_cpu, torch_device
 from guestlist.errors import InputError
 
+SLOTS = 16  # networks of a stack; see torch_stacks
+
 
 def mlp(features: int, classes: int, *, hidden: Sequence[int] = (512, 256, 128, 64), activation: str = "ReLU"):
     """Return a multi-layer perceptron; by default that of Ye et al. (2022).
@@ -206,6 +208,29 @@ class Fit:
         """Yield the module after each epoch: always the same object, copy it to keep it."""
         return self._epochs(module, data.x, data.y, rng)
 
+    def can_stack(self, module, data: Data) -> bool:
+        """Return whether :meth:`train_together` trains such modules: small networks of simple layers, on the CPU."""
+        if type(self) is not Fit or torch_device(self.device).type != "cpu":
+            return False
+        from guestlist.defences.torch_stacks import can_stack
+
+        return can_stack(self, module, data)
+
+    def train_together(
+        self, module, data: Data, training_sets: Sequence[np.ndarray], rngs: Sequence[np.random.Generator]
+    ) -> list:
+        """Return modules as from calls with some of the records each, up to rounding; see ``torch_stacks``.
+
+        Args:
+            module: Module for which :meth:`can_stack` is true.
+            data: All records.
+            training_sets: (records,) true for the records of each module; at most 16.
+            rngs: Random stream of each module.
+        """
+        from guestlist.defences.torch_stacks import train_together
+
+        return train_together(self, module, data, training_sets, rngs)
+
     def plain(self) -> Fit:
         """Return the same training without an objective."""
         return replace(self, objective=None)
@@ -222,7 +247,7 @@ class Fit:
             # Convolutions are about twice as fast if the channels of an image are adjacent in memory.
             module = module.to(memory_format=torch.channels_last)
             x = x.contiguous(memory_format=torch.channels_last)
-        optimizer = self._optimizer(module)
+        optimizer = self.optimizer_of(trained_parameters(module))
         loss: Loss = self._loss
         if self.objective is not None:
             # An objective has its own random stream: one of weight 0 is identical to plain training.
@@ -253,12 +278,14 @@ class Fit:
     def _loss(self, answers, batch: Batch):
         return loss_of(self.loss, answers, batch.y)
 
-    def _optimizer(self, module):
+    def optimizer_of(self, parameters: list) -> Any:
+        """Return the optimizer of these parameters."""
         options: dict[str, Any] = {"lr": self.learning_rate, "weight_decay": self.weight_decay}
         if self.optimizer == "sgd":
-            return torch.optim.SGD(trained_parameters(module), momentum=self.momentum, **options)
+            return torch.optim.SGD(parameters, momentum=self.momentum, **options)
         # The fused optimizer makes one pass; a dozen small passes would take a third of the training time.
-        return torch.optim.AdamW(trained_parameters(module), fused=device_of(module).type in FUSED, **options)
+        fused = all(parameter.device.type in FUSED for parameter in parameters)
+        return torch.optim.AdamW(parameters, fused=fused, **options)
 
 
 def last_module(modules: Iterator) -> Any:

@@ -31,6 +31,7 @@ from guestlist.defences import (
     training_of,
     without_defence,
 )
+from guestlist.defences.torch_training import SLOTS
 from guestlist.errors import InputError
 from guestlist.models.frameworks import FRAMEWORKS
 from guestlist.models.input_checks import check_sides
@@ -334,7 +335,7 @@ class _CheckpointOutputs:
 
 @dataclass(frozen=True)
 class _Train:
-    """Train one reference with a recipe; ``classes`` is None for regression."""
+    """Train one reference with a recipe, or several together; ``classes`` is None for regression."""
 
     module: Any
     classes: np.ndarray | None
@@ -342,13 +343,31 @@ class _Train:
     batch_size: int
     device: str
     parts: tuple[Any, ...] | None
+    slots: ClassVar[int] = SLOTS
 
     def __call__(self, data: Data, rng: np.random.Generator) -> Predict:
-        if self.classes is not None and not getattr(self.recipe, "given_labels", False):
-            data = data.changed(y=encode(data.y, self.classes))
         with prefer_device(self.device):
-            trained = self.recipe(self.module, data, rng)
+            trained = self.recipe(self.module, self._encoded(data), rng)
         return _predict_function(trained, self.classes, self.batch_size, self.parts)
+
+    def can_stack(self, pool: Data) -> bool:
+        """Return whether :meth:`train_together` trains these references."""
+        with prefer_device(self.device):
+            return hasattr(self.recipe, "can_stack") and self.recipe.can_stack(self.module, self._encoded(pool))
+
+    def train_together(
+        self, pool: Data, training_sets: Sequence[np.ndarray], rngs: Sequence[np.random.Generator]
+    ) -> list[Predict]:
+        """Train at most ``slots`` references, each on some records of the pool."""
+        recipe: Any = self.recipe
+        trained = recipe.train_together(self.module, self._encoded(pool), training_sets, rngs)
+        return [_predict_function(module, self.classes, self.batch_size, self.parts) for module in trained]
+
+    def _encoded(self, data: Data) -> Data:
+        """Return records with the labels that the recipe reads."""
+        if self.classes is None or getattr(self.recipe, "given_labels", False):
+            return data
+        return data.changed(y=encode(data.y, self.classes))
 
     def distil(self, data: Data, soft: np.ndarray, rng: np.random.Generator) -> Predict:
         """Train one model on soft labels, with a recipe that supports them."""
