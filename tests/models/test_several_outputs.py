@@ -169,6 +169,26 @@ def test_references_train_on_all_outputs_with_fresh_seeds():
         train(gl.Data(*MEMBERS), np.random.default_rng(1))
 
 
+def test_fit_params_are_cut_per_record_next_to_the_labels_of_all_outputs():
+    weights = []
+
+    class Weighted(DecisionTreeClassifier):
+        def fit(self, x, y, sample_weight=None):
+            weights.append((len(x), sample_weight))
+            return super().fit(x, y, sample_weight)
+
+    target, *records = select_output(fitted(Weighted(max_depth=3)), "all", MEMBERS, NONMEMBERS)
+    weights.clear()
+    ones = {"sample_weight": (np.ones(120), np.full(120, 2.0))}
+    gl.audit(target, *records, fit_params=ones, **QUICK)
+    assert [len(weight) for _, weight in weights] == [size for size, _ in weights]
+    assert all(set(weight) == {1.0, 2.0} for _, weight in weights)
+    weights.clear()
+    with pytest.raises(gl.InputError, match="wieght"):
+        gl.audit(target, *records, fit_params={"wieght": 1}, **QUICK)
+    assert weights == []  # refused before any training
+
+
 def test_the_labels_of_other_outputs_are_part_of_the_identity():
     model = fitted(MULTI_OUTPUT["forest"])
     changed = (X[:120], np.column_stack([Y[:120, :2], 1 - Y[:120, 2]]))

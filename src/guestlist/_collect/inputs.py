@@ -116,7 +116,7 @@ def prepare(
     if fit_params:
         params = split_by_side(fit_params, {side: len(data) for side, data in sides.items()})
         target = with_fit_params(target, params["members"])
-        sides = {side: data.changed(fit_params=params[side]) for side, data in sides.items()}
+        sides = {side: data.changed(fit_params=params[side].updated(data.fit_params)) for side, data in sides.items()}
     input_checks.check_sides(sides, target.classes)
     for side, data in sides.items():
         input_checks.check_finite(side, data, target.predict)

@@ -149,6 +149,12 @@ class FitParams:
         """Return the arguments for some of the records."""
         return FitParams(self.options, {name: values[records] for name, values in self.values.items()})
 
+    def updated(self, other: "FitParams | None") -> "FitParams":
+        """Return these arguments with those of ``other``, which take precedence."""
+        if other is None:
+            return self
+        return FitParams({**self.options, **other.options}, {**self.values, **other.values})
+
     @property
     def arguments(self) -> dict[str, Any]:
         """Return all arguments of ``fit`` by name."""

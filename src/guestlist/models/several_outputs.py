@@ -10,7 +10,7 @@ from scipy.special import expit
 from guestlist._store import text_digest
 from guestlist._util import FitParams, describe, short_repr
 from guestlist.data import Data, as_data, encode
-from guestlist.defences import Recipe, Refit, as_recipe, training_of
+from guestlist.defences import Recipe, Refit, as_recipe, check_arguments, training_of
 from guestlist.errors import InputError
 from guestlist.models.estimators import classes_per_output, name_of, reads_of, untrained_model
 from guestlist.models.scales import as_scale
@@ -310,14 +310,26 @@ class TrainAllOutputs:
     selection: OneOutput | AllOutputs
 
     def __call__(self, data: Data, rng: np.random.Generator) -> Predict:
-        params = data.fit_params
-        if params is None or LABELS not in params.values:
+        labels = None if data.fit_params is None else data.fit_params.values.get(LABELS)
+        if labels is None:
             raise InputError(
                 "The records have no labels of all outputs, which reference models train on. Pass the records that select_output "
-                "returned, without fit_params=."
+                "returned."
             )
-        records = data.changed(y=params.values[LABELS], fit_params=None)
+        records = data.changed(y=labels, fit_params=_user_params(data.fit_params))
         return OutputPredict(self.recipe(self.model, records, rng), self.selection)
+
+    def check_fit_params(self, params: FitParams | None) -> None:
+        """Raise, before anything is trained, for arguments that ``fit`` does not accept."""
+        if isinstance(self.recipe, Refit):
+            check_arguments(self.model, _user_params(params).arguments)
+
+
+def _user_params(params: FitParams | None) -> FitParams:
+    """Return the user's arguments of ``fit``, without the labels of all outputs."""
+    if params is None:
+        return FitParams()
+    return FitParams(params.options, {name: values for name, values in params.values.items() if name != LABELS})
 
 
 def _target(
