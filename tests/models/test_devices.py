@@ -64,6 +64,16 @@ def test_a_preferred_device_replaces_auto_only():
         assert torch_device() == torch.device("meta")
 
 
+def test_an_accelerator_that_is_missing_is_refused(fake_cuda, monkeypatch):
+    with pytest.raises(ValueError, match=r"no torch device 'cuda:2' here. Available devices: cuda:0, cuda:1, cpu"):
+        torch_device("cuda:2")
+    with pytest.raises(ValueError, match="no torch device 'mps'"):
+        gl.torch_target(network(), device="mps")
+    monkeypatch.setenv(DEVICE, "xpu:0")
+    with pytest.raises(ValueError, match="no torch device 'xpu:0'"):
+        torch_device()
+
+
 @pytest.mark.parametrize("device", ["gpu", 1.5, "cuda:x"])
 def test_an_unknown_device_is_refused(device):
     with pytest.raises(ValueError, match="name of a torch device"):

@@ -69,3 +69,20 @@ def test_a_function_without_parameters_is_batched_too():
     assert sizes == [40, 40, 10] * 2
     with pytest.raises(ValueError, match="batch_size"):
         gl.function_target(apply, params=params, classes=[0, 1], batch_size=0)
+
+
+@pytest.mark.parametrize(("scale", "first"), [("probabilities", 0.75), ("logits", 0.0)])
+@pytest.mark.parametrize("shape", [(-1,), (-1, 1)])
+def test_outputs_of_the_second_of_two_classes_suffice(scale, first, shape):
+    def predict(x):
+        return np.full(len(x), 0.25).reshape(shape)
+
+    target = gl.function_target(predict, classes=["no", "yes"], scale=scale, train=lambda data, rng: predict)
+    assert target.predict(X[:2]).tolist() == [[first, 0.25]] * 2
+    assert target.can["train"](None, None)(X[:2]).tolist() == [[first, 0.25]] * 2
+
+
+def test_labels_are_not_taken_for_outputs_of_the_second_class():
+    target = gl.function_target(lambda x: (x[:, 0] > 0).astype(int), classes=[0, 1])
+    with pytest.warns(gl.AuditWarning, match="recipe"), pytest.raises(gl.InputError, match="scale='labels'"):
+        gl.audit(target, (X[:45], Y[:45]), (X[45:], Y[45:]))

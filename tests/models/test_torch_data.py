@@ -187,6 +187,27 @@ def test_a_module_with_named_inputs_is_audited(classes):
     assert results.references.count == 4
 
 
+class DictionaryReader(Reader):
+    """A module that reads the whole dictionary."""
+
+    def forward(self, batch):
+        return super().forward(**batch)
+
+
+def test_a_module_may_read_the_dictionary_itself():
+    dataset = Named()
+    target = gl.torch_target(DictionaryReader(), example=dataset[0], train=FIT)
+    x, _ = read_dataset(dataset)
+    assert target.predict(x).shape == (60, 2)
+
+
+@pytest.mark.parametrize("module", [Reader(), DictionaryReader()])
+def test_a_module_without_an_example_is_told_to_pass_one(module):
+    dataset = Named()
+    with pytest.raises(InputError, match=r"example=dataset\[0\]"):
+        gl.audit(gl.torch_target(module, train=FIT), dataset, Named(seed=1))
+
+
 def test_a_module_with_several_positional_inputs():
     class Two(torch.nn.Module):
         def __init__(self):
@@ -243,10 +264,11 @@ class Harm:
 
 def test_files_with_code_or_other_weights_are_refused(tmp_path):
     torch.save({"state_dict": Harm()}, tmp_path / "harm.pt")
-    with pytest.raises(InputError, match="weights_only=True"):
+    with pytest.raises(InputError, match="weights_only=True") as refused:
         gl.torch_target(network(), weights=tmp_path / "harm.pt")
+    assert "[1m" not in str(refused.value)  # torch writes bold text
     torch.save(torch.nn.Linear(2, 2).state_dict(), tmp_path / "other.pt")
-    with pytest.raises(InputError, match="do not fit Sequential"):
+    with pytest.raises(InputError, match="do not fit Sequential .*Missing key"):
         gl.torch_target(network(), weights=tmp_path / "other.pt")
     with pytest.raises(InputError, match="There is no file"):
         gl.torch_target(network(), weights=tmp_path / "none.pt")

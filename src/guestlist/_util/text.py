@@ -33,6 +33,7 @@ TURNING = frozenset("\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u206
 # Text that a spreadsheet reads as a formula, and as a number. The page's script, page.js, has the same rule.
 FORMULA = re.compile(r"[=+\-@\t\r\n]")
 NUMBER = re.compile(r"[+\-]?([0-9][0-9,]*\.?[0-9]*|\.[0-9]+)(e[+\-]?[0-9]+)?%?", re.IGNORECASE)
+STYLE = re.compile(r"\x1b\[[0-9;]*m")  # colours of a terminal
 # Maximum number of characters of another library's message.
 LONGEST = 300
 
@@ -54,7 +55,7 @@ def reason(error: BaseException) -> str:
     >>> reason(ValueError("Complex data not supported\\n[[0.125+0.j 0.5+0.j]]\\n"))
     'ValueError: Complex data not supported'
     """
-    words = single_line(next(iter(str(error).strip().splitlines()), ""))
+    words = single_line(STYLE.sub("", next(iter(str(error).strip().splitlines()), "")))
     if len(words) > LONGEST:
         words = f"{words[: LONGEST - 1]}…"
     if words:

@@ -16,6 +16,7 @@ from guestlist.errors import AuditWarning
 
 T = TypeVar("T")
 AUTO = "auto"
+ACCELERATORS = ("cuda", "xpu", "mps")
 # Devices with torch's fused optimisers, and with convolutions that are faster if channels are adjacent in memory.
 FUSED = ("cpu", "cuda")
 # Parts of the out-of-memory messages of devices that have no specific error type.
@@ -64,7 +65,7 @@ def torch_device(device: Any = AUTO) -> Any:
         device = _preferred.get()
     given = os.environ.get(DEVICE)
     if device == AUTO:
-        return torch.device(given or _freest(accelerators()))
+        return _available(torch.device(given or _freest(accelerators())))
     try:
         chosen = torch.device(device)
     except (RuntimeError, TypeError) as error:
@@ -73,7 +74,18 @@ def torch_device(device: Any = AUTO) -> Any:
         ) from error
     if given and chosen.index is None and torch.device(given).type == chosen.type:
         return torch.device(given)
-    return chosen
+    return _available(chosen)
+
+
+def _available(device: Any) -> Any:
+    """Return a device; raise if it is an accelerator that this process does not have."""
+    if device.type not in ACCELERATORS:
+        return device
+    names = accelerators()
+    same_type = [name for name in names if name.partition(":")[0] == device.type]
+    if (device.index or 0) >= len(same_type):
+        raise ValueError(f"There is no torch device {str(device)!r} here. Available devices: {', '.join([*names, 'cpu'])}.")
+    return device
 
 
 def _freest(names: list[str]) -> str:

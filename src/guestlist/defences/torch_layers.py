@@ -4,6 +4,8 @@ Imported only when torch is used. Torch's default initialisation starts smaller:
 and epochs, learns less. The layers remain torch's own classes, because Opacus and Captum recognise layers by their class.
 """
 
+import inspect
+from collections.abc import Callable, Sequence
 from math import prod
 from typing import Any, NamedTuple
 
@@ -40,7 +42,7 @@ class InputPart(NamedTuple):
 
 
 class SeveralInputs(torch.nn.Module):
-    """Module that reads (records, columns) numbers and passes them on as several inputs, by position or by name.
+    """Module that reads (records, columns) numbers and passes them on as several inputs: by position, by name or in a dictionary.
 
     It returns the logits of models that return more, such as those of Hugging Face.
     """
@@ -49,17 +51,27 @@ class SeveralInputs(torch.nn.Module):
         super().__init__()
         self.module = module
         self.parts = parts
+        self.by_name = _accepts(module.forward, [part.name for part in parts if part.name is not None])
 
     def forward(self, x):
         inputs = self.split(x)
-        if isinstance(inputs, dict):
-            return logits_of(self.module(**inputs))
-        return logits_of(self.module(*inputs))
+        if isinstance(inputs, tuple):
+            return logits_of(self.module(*inputs))
+        return logits_of(self.module(**inputs) if self.by_name else self.module(inputs))
 
     def split(self, x) -> dict[str, Any] | tuple:
         """Return the inputs of the module for some records."""
         floating = next((p.dtype for p in self.module.parameters() if p.is_floating_point()), torch.float32)
         return split_inputs(x, self.parts, floating)
+
+
+def _accepts(function: Callable, names: Sequence[str]) -> bool:
+    """Return whether a function has these arguments; otherwise it reads a dictionary."""
+    try:
+        inspect.signature(function).bind(**dict.fromkeys(names))
+    except TypeError:
+        return False
+    return True
 
 
 def split_inputs(x, parts: tuple[InputPart, ...], floating: torch.dtype) -> dict[str, Any] | tuple:

@@ -14,7 +14,7 @@ from guestlist._util import as_path, extra, path_exists, reason
 from guestlist.errors import InputError
 from guestlist.models.frameworks import FRAMEWORKS
 from guestlist.models.scales import Scale, as_scale
-from guestlist.models.target import Reads, Target, function_target
+from guestlist.models.target import Reads, Target, both_classes, function_target
 from guestlist.models.trees import check_trees
 
 DTYPES = {
@@ -182,8 +182,7 @@ class OnnxPredict:
             return np.array(rows, dtype=np.float64)
         answers = np.asarray(outputs, dtype=np.float64).reshape(records, -1)
         if answers.shape[1] == 1 and len(self.classes) == 2:  # only for the second class
-            first = 1 - answers if self.scale == "probabilities" else np.zeros_like(answers)
-            return np.hstack([first, answers])
+            return both_classes(answers, self.scale)
         return answers
 
     def _check_labels(self, answers: np.ndarray, label: np.ndarray) -> None:
@@ -385,8 +384,9 @@ def load_model(
         if framework.load is not None and path.suffix in framework.suffixes:
             return framework.load(path, trust=trust, allow_pickle=allow_pickle, scale=scale, classes=classes)
     raise InputError(
-        f"Cannot read a model from {path.name}. Pass a .skops or .onnx file, or a pickle with --allow-pickle. Wrap torch "
-        "and other models in Python with gl.torch_target or gl.function_target."
+        f"Cannot read a model from {path.name}. Pass a .skops or .onnx file, or a pickle with --allow-pickle. In Python, load "
+        "other files with their library and pass the model: gl.audit(xgboost.Booster(model_file=path), …) for a booster, "
+        "gl.torch_target(module, weights=path) for torch."
     )
 
 

@@ -402,7 +402,12 @@ def answers(predict: Predict, x, columns: int, scale: Scale) -> np.ndarray:
         means = "(records, 1): one predicted value per record"
         if scale.has_classes:
             means = "(records, classes)"
-        raise InputError(f"The model's outputs must have the shape {(len(x), columns)} {means}; found {outputs.shape}.")
+        remedy = ""
+        if scale.has_classes and outputs.ndim == 1:
+            remedy = " If they are predicted labels, pass scale='labels'."
+        raise InputError(
+            f"The model's outputs must have the shape {(len(x), columns)} {means}; found {outputs.shape}.{remedy}"
+        )
     scale.check(outputs)
     return outputs
 
@@ -465,8 +470,9 @@ def function_target(
     """Return a target from a function.
 
     Args:
-        predict: Function from features to (records, classes) outputs; to (records,) numbers for the scale ``values``, to
-            (records,) labels for the scale ``labels``. With ``params``, a function ``(params, x) -> outputs``.
+        predict: Function from features to (records, classes) outputs, or of two classes to (records,) of the second; to
+            (records,) numbers for the scale ``values``, and to (records,) labels for the scale ``labels``. With ``params``, a
+            function ``(params, x) -> outputs``.
         classes: Labels, one per column of the outputs; None for ``values``.
         train: ``(data, rng) -> predict``; trains one reference on ``data.x`` and ``data.y`` with all its
             randomness from ``rng``. Without it, only the attacks that need no references run.
@@ -509,7 +515,7 @@ def function_target(
         can["distil"] = SoftValueTrainer(can["train"])
     query_function: Predict = predict
     if np.ndim(classes) == 1 and len(classes):
-        form: type[LabelPredict | ColumnOrderPredict] = ColumnOrderPredict
+        form: Callable[..., Predict] = functools.partial(ColumnOrderPredict, scale=scale.name)
         if scale.name == "labels":
             form = LabelPredict
         can = {
@@ -599,15 +605,30 @@ def _names(name: Any, label: Any) -> bool:
     return name == label or str(name) == str(label) or bool(re.search(rf"[\W_]{re.escape(str(label))}$", str(name)))
 
 
+def both_classes(outputs: np.ndarray, scale: str) -> np.ndarray:
+    """Return (records, 2) probabilities or logits from those of the second class, (records,) or (records, 1)."""
+    second = outputs.reshape(len(outputs), 1)
+    first = 1 - second if scale == "probabilities" else np.zeros_like(second)
+    return np.hstack([first, second])
+
+
 @dataclass(frozen=True)
 class ColumnOrderPredict:
-    """Function whose outputs may be a table with a column per class."""
+    """Function whose outputs may be a table with a column per class, or numbers of the second of two classes."""
 
     predict: Predict
     classes: np.ndarray
+    scale: str
 
     def __call__(self, x) -> np.ndarray:
-        return by_class(self.predict(x), self.classes)
+        outputs = by_class(self.predict(x), self.classes)
+        shape = np.shape(outputs)
+        # Whole numbers are predicted labels.
+        if len(self.classes) == 2 and len(shape) in (1, 2) and shape[1:] in ((), (1,)):
+            numbers = np.asarray(outputs)
+            if numbers.dtype.kind == "f":
+                return both_classes(numbers, self.scale)
+        return outputs
 
 
 def one_hot_labels(labels: np.ndarray, classes: np.ndarray) -> np.ndarray:
@@ -640,7 +661,7 @@ class WrappedTrainer:
     """Train one model and wrap its function in ``form``."""
 
     train: Callable
-    form: type[ColumnOrderPredict] | type[LabelPredict]
+    form: Callable[..., Predict]
     classes: np.ndarray
 
     def __call__(self, *arguments) -> Predict:

@@ -137,10 +137,15 @@ def load_weights(module: Any, path: str | Path) -> Any:
         loaded.load_state_dict(state)
     except (RuntimeError, TypeError, AttributeError) as error:
         raise InputError(
-            f"The weights in {path} do not fit {type(module).__name__} ({reason(error)}). Pass the module with the structure "
+            f"The weights in {path} do not fit {type(module).__name__} ({_mismatch(error)}). Pass the module with the structure "
             "that was saved."
         ) from error
     return loaded
+
+
+def _mismatch(error: Exception) -> str:
+    """Return the first difference between weights and a module, which torch lists below a heading."""
+    return reason(type(error)(str(error).partition(":\n")[2] or str(error)))
 
 
 def _batches(source: Any) -> tuple[int, Iterator[Any]]:

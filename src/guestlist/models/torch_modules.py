@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from guestlist._util import describe, extra, torch
+from guestlist._util import describe, extra, reason, torch
 from guestlist.data import Data, encode
 from guestlist.defences import (
     AUTO,
@@ -318,7 +318,13 @@ class _Outputs:
             return self.module(tensor(x[rows], self.module)).cpu()
 
         with evaluation_mode(self.module), torch.no_grad():
-            parts = Batches(device, self.batch_size).map(outputs, len(x))
+            try:
+                parts = Batches(device, self.batch_size).map(outputs, len(x))
+            except (TypeError, IndexError) as error:
+                raise InputError(
+                    f"The module cannot read one tensor of records ({reason(error)}). If it reads several inputs or a "
+                    "dictionary, pass an item of your dataset: gl.torch_target(module, example=dataset[0], …)."
+                ) from error
         return torch.cat(parts).to(torch.float64).numpy()
 
 
