@@ -78,7 +78,7 @@ def test_what_is_no_model_says_so(tmp_path):
     (tmp_path / "m.pt").write_bytes(b"")
     with pytest.raises(InputError, match="as skops"):
         load_model(tmp_path / "m.skops")
-    with pytest.raises(InputError, match="gl.torch_target"):
+    with pytest.raises(InputError, match=r"gl\.torch_target"):
         load_model(tmp_path / "m.pt")
     with pytest.raises(InputError, match="no file"):
         load_model(tmp_path / "none.skops")

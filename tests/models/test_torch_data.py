@@ -268,7 +268,7 @@ def test_files_with_code_or_other_weights_are_refused(tmp_path):
         gl.torch_target(network(), weights=tmp_path / "harm.pt")
     assert "[1m" not in str(refused.value)  # torch writes bold text
     torch.save(torch.nn.Linear(2, 2).state_dict(), tmp_path / "other.pt")
-    with pytest.raises(InputError, match="do not fit Sequential .*Missing key"):
+    with pytest.raises(InputError, match=r"do not fit Sequential .*Missing key"):
         gl.torch_target(network(), weights=tmp_path / "other.pt")
     with pytest.raises(InputError, match="There is no file"):
         gl.torch_target(network(), weights=tmp_path / "none.pt")

@@ -84,7 +84,9 @@ def _available(device: Any) -> Any:
     names = accelerators()
     same_type = [name for name in names if name.partition(":")[0] == device.type]
     if (device.index or 0) >= len(same_type):
-        raise ValueError(f"There is no torch device {str(device)!r} here. Available devices: {', '.join([*names, 'cpu'])}.")
+        raise ValueError(
+            f"There is no torch device {str(device)!r} here. Available devices: {', '.join([*names, 'cpu'])}."
+        )
     return device
 
 
