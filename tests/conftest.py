@@ -105,8 +105,8 @@ def tree(blobs):
 
 @pytest.fixture(scope="session")
 def expected(tmp_path_factory):
-    """What the errand of ``errands.py`` comes to, done in this process: name to bytes."""
-    from errands import contents, errand, run
+    """What the errand of ``engine_tasks.py`` comes to, done in this process: name to bytes."""
+    from engine_tasks import contents, errand, run
     from guestlist import Here
 
     folder = tmp_path_factory.mktemp("here")

@@ -11,7 +11,7 @@ import click
 import pytest
 from click.testing import CliRunner
 
-from errands import alive
+from engine_tasks import alive
 from guestlist._store import audit_folder
 from guestlist._util import Stopped, preserve_handlers, stoppable
 from guestlist._util.environment import SIGNALS

@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import guestlist as gl
-import oracles_evaluate as oracle
+import oracles_metrics as oracle
 from guestlist.metrics import agreement, flags_at_fpr, flags_at_level, rates_at_level, tpr_at_fpr
 
 calls = st.sampled_from([0.0, 1.0, np.nan])

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from scipy.special import ndtr, ndtri
 from scipy.stats import binom
 
-import oracles_evaluate as oracle
+import oracles_metrics as oracle
 from guestlist.metrics import (
     Resolution,
     clopper_pearson_lower,

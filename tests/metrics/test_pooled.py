@@ -3,7 +3,7 @@ import pytest
 from scipy.special import logit
 from scipy.stats import norm, t
 
-import oracles_evaluate as oracle
+import oracles_metrics as oracle
 from guestlist.metrics import auc, pooled_auc, pooled_tpr_at_fpr, tpr_at_fpr
 from guestlist.metrics.pooled import _checked, _Tails
 from guestlist.testing import interval_coverage

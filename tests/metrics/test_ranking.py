@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.special import logit
 
-import oracles_evaluate as oracle
+import oracles_metrics as oracle
 from guestlist.metrics import auc, auc_difference, placements, smallest_detectable_auc
 from guestlist.metrics.ranking import delong_variance_parts
 from guestlist.testing import ScoreSimulation, interval_coverage

@@ -5,7 +5,7 @@ import pytest
 from scipy.special import ndtr, ndtri
 
 from guestlist.metrics import auc, roc, tpr_at_fpr
-from oracles_evaluate import ordered
+from oracles_metrics import ordered
 
 
 @pytest.fixture

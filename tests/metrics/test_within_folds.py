@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from guestlist.metrics import auc_difference, auc_gain_within_folds
-from oracles_evaluate import ordered
+from oracles_metrics import ordered
 
 
 @pytest.fixture

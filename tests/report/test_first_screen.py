@@ -6,7 +6,7 @@ from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
-from tests.report.test_words import CASES
+from tests.report.test_wording import CASES
 
 from example_results import at_chance, leaking, quiet, with_headline
 from guestlist import Estimate

@@ -93,7 +93,7 @@ def test_a_command_says_it_in_one_line(tree, blobs, tmp_path):
 
 
 def test_records_that_do_not_fit_on_the_disk_end_the_work_with_a_sentence(tmp_path, monkeypatch):
-    from errands import check_nothing_is_left, errand, run
+    from engine_tasks import check_nothing_is_left, errand, run
 
     def full(*_):
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 import guestlist as gl
-from errands import NUMBERS, POOL, alive, check_nothing_is_left, contents, errand, interrupted, run, start, workers
+from engine_tasks import NUMBERS, POOL, alive, check_nothing_is_left, contents, errand, interrupted, run, start, workers
 from guestlist import AuditError, Here, InputError, Local
 from guestlist._collect.engines.engine import WORK
 from guestlist._collect.engines.local import TRIES

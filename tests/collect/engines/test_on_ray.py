@@ -19,7 +19,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import PowerTransformer
 
 import guestlist as gl
-from errands import NUMBERS, POOL, contents, errand, interrupted, run
+from engine_tasks import NUMBERS, POOL, contents, errand, interrupted, run
 from guestlist import AuditError, Here, Ray
 from guestlist._collect.engines.engine import WORK
 from guestlist.cli import main
@@ -182,7 +182,7 @@ import os, signal, sys, time
 from pathlib import Path
 sys.path.insert(0, {tests!r})
 from ray.cluster_utils import Cluster
-from errands import POOL, errand
+from engine_tasks import POOL, errand
 from guestlist._collect.engines import on_ray
 from guestlist._collect.engines.engine import run_all
 from guestlist.errors import AuditError

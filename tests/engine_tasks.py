@@ -77,7 +77,7 @@ import signal, sys, time
 from pathlib import Path
 signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell ignores it for commands in the background
 sys.path.insert(0, {tests!r})
-from errands import POOL, errand
+from engine_tasks import POOL, errand
 from guestlist._collect.engines.engine import Here, run_all
 from guestlist._collect.engines.local import Local
 from guestlist._collect.engines.on_ray import Ray

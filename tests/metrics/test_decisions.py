@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import binom
 
-import oracles_evaluate as oracle
+import oracles_metrics as oracle
 from guestlist import Estimate
 from guestlist.metrics import (
     CrossFit,

@@ -18,7 +18,7 @@ from sklearn.preprocessing import FunctionTransformer, PowerTransformer
 from sklearn.tree import DecisionTreeClassifier
 
 import guestlist as gl
-from errands import run
+from engine_tasks import run
 from guestlist import AuditError, Data, Here, InputError
 from guestlist._store import spot_digest
 from guestlist.data import copied
@@ -204,7 +204,7 @@ def test_records_that_change_during_the_work_stop_it(tmp_path):
 
     with pytest.raises(AuditError, match="Model 1 changed the records of the audit"):
         run(Rewriting(), tmp_path, Here())
-    from errands import POOL
+    from engine_tasks import POOL
 
     POOL.x[:] -= 1
 
