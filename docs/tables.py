@@ -127,20 +127,6 @@ def collection_table() -> str:
     return "\n".join(rows)
 
 
-def strength_table() -> str:
-    """Return attacks with few and many references on four types of model: share of the best attack's TPR."""
-    shares = json.loads((ROOT / "benchmarks" / "attacks" / "strength.json").read_text("utf-8"))[
-        "share of the best attack's TPR, mean over datasets"
-    ]
-    shown = ("lira_bayes", "rmia", "rmia_offline", "base", "lira", "loss")
-    rows = ["| model | references | " + " | ".join(f"`{name}`" for name in shown) + " |", "| --- " * 8 + "|"]
-    for recipe, counts in shares.items():
-        for count, found in counts.items():
-            cells = " | ".join(f"{found[name]:.2f}" if name in found else "" for name in shown)
-            rows.append(f"| {recipe} | {count} | {cells} |")
-    return "\n".join(rows)
-
-
 def fixed_headline_table() -> str:
     """Return how close four attacks come to the best one with 4 and 8 references, over all datasets and types of model."""
     measured = json.loads((ROOT / "benchmarks" / "attacks" / "strength.json").read_text("utf-8"))
@@ -279,7 +265,6 @@ TABLES = {
     "newcomer": newcomer_table,
     "collection": collection_table,
     "load": load_table,
-    "strength": strength_table,
     "fixed_headline": fixed_headline_table,
     "waiting": waiting_table,
     "few_references": few_references_table,

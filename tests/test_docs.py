@@ -16,6 +16,7 @@ from types import ModuleType
 import click
 import pytest
 from click.testing import CliRunner
+from docs.pictures import PICTURES, path_of
 from docs.tables import PAGES as PAGES_WITH_TABLES
 from docs.tables import updated
 
@@ -147,6 +148,12 @@ def test_the_story_of_a_model_that_leaks_runs(real_data, tmp_path, monkeypatch):
 def test_the_tables_are_made_from_the_code(name):
     page = (ROOT / name).read_text("utf-8")
     assert updated(page) == page, "run: python -m docs.tables"
+
+
+@pytest.mark.parametrize("name", PICTURES)
+def test_pictures_of_benchmarks_are_up_to_date_and_shown(name):
+    assert path_of(name).read_text("utf-8") == PICTURES[name](), "run: python -m docs.pictures"
+    assert f"(images/{path_of(name).name})" in (ROOT / "docs" / "benchmarks.md").read_text("utf-8")
 
 
 NAMES = {*ATTACKS, *SIGNALS, *VALUE_SIGNALS, *DEFENCES, *gl.games.GAMES, *gl.risks.RISKS}
