@@ -129,6 +129,7 @@ def test_defences_and_soft_labels_keep_them():
         ({"sample_weight": (weight(X[:80]),)}, "tuple of 1"),
         ({"sample_weight": (weight(X[:80]), weight(X[80:90]))}, "10 values for nonmembers, which has 80 records"),
         ({"sample_weight": (1.0, 2.0)}, "a single value for members"),
+        ({"eval_set": (X[:10], X[:10, 0])}, r"as a list, for example \[\(x_val, y_val\)\]"),
         (
             {"sample_weigth": WEIGHTS["sample_weight"]},
             "LogisticRegression.fit with x, y, sample_weigth",

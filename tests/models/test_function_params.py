@@ -86,3 +86,8 @@ def test_labels_are_not_taken_for_outputs_of_the_second_class():
     target = gl.function_target(lambda x: (x[:, 0] > 0).astype(int), classes=[0, 1])
     with pytest.warns(gl.AuditWarning, match="recipe"), pytest.raises(gl.InputError, match="scale='labels'"):
         gl.audit(target, (X[:45], Y[:45]), (X[45:], Y[45:]))
+
+
+def test_a_training_function_that_returns_nothing_is_reported(tree, blobs):
+    with pytest.raises(gl.AuditError, match="returned None"):
+        gl.audit(tree, *blobs, train=lambda data, rng: None, references=2, jobs=1, baseline=False)

@@ -129,3 +129,10 @@ def test_a_game_trains_keras_models():
         progress=False,
     )
     assert results.references.count == 2
+
+
+def test_an_uncompiled_model_needs_a_scale():
+    model = keras.Sequential([keras.layers.Input((4,)), keras.layers.Dense(2)])
+    with pytest.raises(gl.InputError, match="not compiled"):
+        gl.audit(model, MEMBERS, NONMEMBERS)
+    assert keras_target(model, scale="logits", train=lambda data, rng: model).predict(X).shape == (80, 2)

@@ -195,7 +195,8 @@ def _by_side(name: str, value: tuple, sizes: Mapping[str, int]) -> dict[str, np.
         if array.ndim == 0 or len(array) != size:
             length = f"{len(array)} values" if array.ndim != 0 else "a single value"
             raise InputError(
-                f"fit_params[{name!r}] has {length} for {side}, which has {size} records. Pass one value per record."
+                f"fit_params[{name!r}] has {length} for {side}, which has {size} records. Pass one value per record. Write an "
+                "argument that is not per record as a list, for example [(x_val, y_val)] for eval_set."
             )
         parts[side] = array
     return parts

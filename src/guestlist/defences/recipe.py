@@ -47,7 +47,10 @@ class Function:
     given_labels: bool = True
 
     def __call__(self, model: Any, data: Data, rng: np.random.Generator) -> Any:
-        return self.function(data, rng)
+        trained = self.function(data, rng)
+        if trained is None:
+            raise InputError("The function train= returned None. Return the trained model.")
+        return trained
 
     def describe(self) -> str:
         return describe(self.function)

@@ -385,8 +385,8 @@ def load_model(
             return framework.load(path, trust=trust, allow_pickle=allow_pickle, scale=scale, classes=classes)
     raise InputError(
         f"Cannot read a model from {path.name}. Pass a .skops or .onnx file, or a pickle with --allow-pickle. In Python, load "
-        "other files with their library and pass the model: gl.audit(xgboost.Booster(model_file=path), …) for a booster, "
-        "gl.torch_target(module, weights=path) for torch."
+        "other files with their library and pass the model, for example keras.models.load_model(path), "
+        "xgboost.Booster(model_file=path) or gl.torch_target(module, weights=path)."
     )
 
 

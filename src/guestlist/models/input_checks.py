@@ -214,10 +214,8 @@ def check_first_records(sides: Mapping[str, Data], predict) -> None:
         except InputError:
             raise
         except Exception as error:
-            raise InputError(
-                f"The model cannot read {side} ({reason(error)}). Pass the columns that it was trained on, with the same "
-                "types."
-            ) from error
+            remedy = getattr(predict, "unreadable", "Pass the columns that it was trained on, with the same types.")
+            raise InputError(f"The model cannot read {side} ({reason(error)}). {remedy}") from error
 
 
 def query_records(data: Data, ask: Callable[[Data], T], side: str = "these records") -> T:

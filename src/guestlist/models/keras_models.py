@@ -235,6 +235,11 @@ def _scale(model, columns: int) -> Scale:
         raise InputError(several_outputs(PREDICT))
     if "crossentropy" in _loss_name(model):
         return as_scale("logits")
+    if not _loss_name(model):
+        raise InputError(
+            "The model is not compiled, so guestlist does not know whether it outputs logits or values. Compile it with its "
+            "loss, or pass gl.models.keras_target(model, scale='logits'), or scale='values' for a regression."
+        )
     if columns > 1:
         raise InputError(several_outputs(PREDICT, "values"))
     return as_scale("values")

@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from guestlist._util import describe, extra, reason, torch
+from guestlist._util import describe, extra, torch
 from guestlist.data import Data, encode
 from guestlist.defences import (
     AUTO,
@@ -309,6 +309,10 @@ class _Outputs:
     module: Any
     batch_size: int
     leaves_input: ClassVar[bool] = True
+    unreadable: ClassVar[str] = (
+        "Pass the columns that it was trained on. If the module reads several inputs or a dictionary, pass an item of your "
+        "dataset: gl.torch_target(module, example=dataset[0], …)."
+    )
 
     def __call__(self, x) -> np.ndarray:
         device = device_of(self.module)
@@ -318,13 +322,7 @@ class _Outputs:
             return self.module(tensor(x[rows], self.module)).cpu()
 
         with evaluation_mode(self.module), torch.no_grad():
-            try:
-                parts = Batches(device, self.batch_size).map(outputs, len(x))
-            except (TypeError, IndexError) as error:
-                raise InputError(
-                    f"The module cannot read one tensor of records ({reason(error)}). If it reads several inputs or a "
-                    "dictionary, pass an item of your dataset: gl.torch_target(module, example=dataset[0], …)."
-                ) from error
+            parts = Batches(device, self.batch_size).map(outputs, len(x))
         return torch.cat(parts).to(torch.float64).numpy()
 
 

@@ -233,6 +233,18 @@ def test_a_missing_cluster_is_reported(ray, tmp_path):
         run(errand(tmp_path), tmp_path, Ray("127.0.0.1:1"))
 
 
+def test_a_failed_start_is_reported(ray, tmp_path, monkeypatch):
+    def init(**options):
+        raise Exception("The current node timed out during startup.")  # as Ray does
+
+    monkeypatch.setattr(ray, "init", init)
+    monkeypatch.setattr(ray, "is_initialized", lambda: False)
+    monkeypatch.setattr(ray, "shutdown", lambda: None)
+    monkeypatch.delenv("RAY_ADDRESS", raising=False)
+    with pytest.raises(AuditError, match=r"could not start on this machine .*timed out"):
+        run(errand(tmp_path), tmp_path, Ray())
+
+
 def test_without_ray_the_error_names_the_package(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "ray", None)
     with pytest.raises(AuditError, match=r'pip install "\.\[ray\]"'):

@@ -19,7 +19,7 @@ from typing import Any
 
 from guestlist._collect.engines.engine import ONE_THREAD, Files, Task, compute_or_error, load_error, pickle_task
 from guestlist._store import temporary_folder
-from guestlist._util import extra, number, preserve_handlers
+from guestlist._util import extra, number, preserve_handlers, reason
 from guestlist.data import Data
 from guestlist.errors import AuditError
 
@@ -122,10 +122,21 @@ def _new_cluster(ray, quiet: dict[str, Any]) -> Iterator[None]:
     with temporary_folder("guestlist-ray-", "/tmp" if os.name == "posix" else None) as folder:
         try:
             with _without_network(ray), preserve_handlers():
-                ray.init(address="local", include_dashboard=False, _temp_dir=str(folder), **quiet)
+                _start(ray, include_dashboard=False, _temp_dir=str(folder), **quiet)
             yield
         finally:
             ray.shutdown()
+
+
+def _start(ray, **options: Any) -> None:
+    """Start Ray on this machine."""
+    try:
+        ray.init(address="local", **options)
+    except Exception as error:  # Ray raises many types, for example if the machine is too busy.
+        raise AuditError(
+            f"Ray could not start on this machine ({reason(error)}). Run the same audit again to resume it, or omit engine= "
+            "(--engine) to train in local processes."
+        ) from error
 
 
 @contextmanager
