@@ -41,7 +41,7 @@ lint: $(DEV)
 docs: $(DEV)
 	$(BIN)/python -m sphinx -q -W --keep-going -b html docs docs/_build
 
-# The lowest versions that pyproject.toml allows, of dependencies and of three extras; and other Pythons, where they are
+# The lowest versions that pyproject.toml allows, of dependencies and of extras; and other Pythons, where they are
 # installed. Each in its own environment.
 lowest extras pythons: $(DEV)
 	$(BIN)/python -m benchmarks.environments $@

@@ -1,7 +1,7 @@
 """Tests in other environments: the lowest versions of all dependencies, and other installed Pythons.
 
     python -m benchmarks.environments lowest     what pyproject.toml says is enough, to the number, and a part of the tests
-    python -m benchmarks.environments extras     the lowest versions of keras, lightning and transformers, and their tests
+    python -m benchmarks.environments extras     the lowest versions of extras except torch, and their tests
     python -m benchmarks.environments pythons    the same tests under every other Python that is there, with the pinned versions
 
 Each has an environment in ``.venv-…``, which is kept; ``environments.json`` records the runs.
@@ -63,8 +63,18 @@ SMOKE = (
 )
 
 
-EXTRAS = ("keras", "lightning", "transformers")
-TESTS_OF_EXTRAS = ("tests/models/test_keras.py", "tests/models/test_torch_trainers.py")
+# torch is always the pinned version, the only one that constraints.txt allows.
+EXTRAS = ("keras", "lightning", "transformers", "ray", "attribution", "dp", "onnx")
+TESTS_OF_EXTRAS = (
+    "tests/models/test_keras.py",
+    "tests/models/test_torch_trainers.py",
+    "tests/collect/engines/test_on_ray.py",
+    "tests/risks/test_attribution.py",
+    "tests/defences/test_dp.py",
+    "tests/models/test_onnx.py",
+    "-m",
+    "not long",
+)
 
 
 def project() -> dict:
@@ -177,7 +187,8 @@ def main() -> None:
     if which == "extras":
         extras = [lowest(requirement) for requirement in requirements_of_extras()]
         os.environ["KERAS_BACKEND"] = "torch"
-        sys.exit(try_environment(sys.executable, "extras", [*pinned, "torch"], extras=extras, tests=TESTS_OF_EXTRAS))
+        wanted = [*pinned, "torch", "skl2onnx"]
+        sys.exit(try_environment(sys.executable, "extras", wanted, extras=extras, tests=TESTS_OF_EXTRAS))
     available = pythons()
     print("; ".join(f"Python {v}: {available.get(v, 'not installed, not tested')}" for v in PYTHONS), flush=True)
     sys.exit(max((try_environment(path, version, pinned) for version, path in available.items()), default=0))
