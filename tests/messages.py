@@ -48,7 +48,7 @@ def snapshot() -> str:
 def _found(tree: ast.Module, module: str) -> Iterator[tuple[str, ast.AST | None, ast.AST, str, ast.expr]]:
     """Yield where a message is, its function, its node, its kind and the expression of its text."""
     stack: list[tuple[ast.AST, tuple[str, ...], ast.AST | None]] = [(tree, (), None)]
-    found = []
+    entries = []
     while stack:
         node, names, function = stack.pop()
         if isinstance(node, ast.FunctionDef | ast.ClassDef):
@@ -57,9 +57,9 @@ def _found(tree: ast.Module, module: str) -> Iterator[tuple[str, ast.AST | None,
                 function = node
         where = ".".join(names) or "(module)"
         for kind, value in _of_node(node, function, module):
-            found.append((node.lineno, node.col_offset, (where, function, node, kind, value)))
+            entries.append((node.lineno, node.col_offset, (where, function, node, kind, value)))
         stack.extend((child, names, function) for child in ast.iter_child_nodes(node))
-    for _, _, entry in sorted(found, key=lambda item: item[:2]):
+    for _, _, entry in sorted(entries, key=lambda item: item[:2]):
         yield entry
 
 
@@ -109,9 +109,9 @@ def _texts(value: ast.expr, names: dict[str, list[str]]) -> list[str]:
     if isinstance(value, ast.IfExp):
         return _texts(value.body, names) + _texts(value.orelse, names)
     if isinstance(value, ast.BinOp) and isinstance(value.op, ast.Add):
-        left = _texts(value.left, {}) or [f"{{{_last_name(value.left)}}}"]
+        first = _texts(value.left, {}) or [f"{{{_last_name(value.left)}}}"]
         right = _texts(value.right, {}) or [f"{{{_last_name(value.right)}}}"]
-        return [a + b for a in left for b in right]
+        return [a + b for a in first for b in right]
     if (
         isinstance(value, ast.Call)
         and _last_name(value.func) in ("format", "join")

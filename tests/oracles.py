@@ -255,11 +255,13 @@ def lira_bayes(signals):
     variance = [(scale + squares[i] / 2) / (shape + freedom[i] / 2) for i in records]
 
     full = [i for i in records if all(both[i])]
-    seen = {i: statistics.fmean(both[i][0]) - statistics.fmean(both[i][1]) for i in full}
+    gaps = {i: statistics.fmean(both[i][0]) - statistics.fmean(both[i][1]) for i in full}
     error = {i: variance[i] * (ratio / len(both[i][0]) + 1 / len(both[i][1])) for i in full}
-    expected = statistics.fmean(seen.values())
-    more = [(seen[i] - expected) ** 2 - error[i] for i in full]
-    prior = max(statistics.fmean(more) - statistics.pstdev(more) / math.sqrt(len(more)), 0.0)
+    expected = statistics.fmean(gaps.values())
+    excess_squares = [(gaps[i] - expected) ** 2 - error[i] for i in full]
+    prior = max(
+        statistics.fmean(excess_squares) - statistics.pstdev(excess_squares) / math.sqrt(len(excess_squares)), 0.0
+    )
 
     def score(signals, i):
         x, (inside, outside) = signals.target("margin")[i], both[i]
@@ -267,10 +269,10 @@ def lira_bayes(signals):
         total = math.fsum(weights)
         centre = math.fsum(w * value for w, value in zip(weights, inside + outside, strict=True)) / total
         shift, shift_variance = expected, prior
-        if i in seen:
-            posterior = (prior * seen[i] + error[i] * expected) / (prior + error[i])
+        if i in gaps:
+            posterior = (prior * gaps[i] + error[i] * expected) / (prior + error[i])
             limit = 2 * math.sqrt(error[i])
-            shift = min(max(posterior, seen[i] - limit), seen[i] + limit)
+            shift = min(max(posterior, gaps[i] - limit), gaps[i] + limit)
             shift_variance = prior * error[i] / (prior + error[i])
         shift = max(shift, 0.0)
         share_in = len(inside) / ratio / total

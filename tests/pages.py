@@ -47,5 +47,5 @@ class Reader(HTMLParser):
             self.text.append(data)
 
     @property
-    def shown(self) -> str:
+    def visible_text(self) -> str:
         return " ".join("".join(self.text).split())

@@ -183,8 +183,8 @@ def test_commands_in_the_docs_and_their_options_exist(page, line):
 
 
 def test_the_page_of_commands_lists_every_command():
-    shown = {line.split()[1] for page, line in command_lines() if page == "commands.md" and "COMMAND" not in line}
-    assert shown == set(main.commands)
+    listed = {line.split()[1] for page, line in command_lines() if page == "commands.md" and "COMMAND" not in line}
+    assert listed == set(main.commands)
 
 
 @pytest.mark.parametrize("name", [*sorted(NAMES), *(f"guestlist {name}" for name in main.commands)])
@@ -278,7 +278,7 @@ def test_the_names_in_the_glossary_exist():
     """Names of guestlist, and keys of results.json such as ``outcomes.detectable_auc``."""
     page = (ROOT / "docs" / "glossary.md").read_text("utf-8")
     places = [row.split(" | ")[-1] for row in page.splitlines() if row.startswith("| ")]
-    spans = [span for place in places for span in re.findall(r"`([\w.]+)`", place)]
+    spans = [span for text in places for span in re.findall(r"`([\w.]+)`", text)]
     names = [span for span in spans if span.startswith(("gl.", "guestlist."))]
     for name in names:
         operator.attrgetter(name.partition(".")[2])(gl)

@@ -18,17 +18,17 @@ CHANCES = st.randoms(use_true_random=False)
 
 
 @pytest.fixture(scope="module")
-def world(tmp_path_factory):
+def inputs(tmp_path_factory):
     return make_world(tmp_path_factory.mktemp("faults") / "world")
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ENTRIES)
-def test_wrong_input_is_reported_in_a_sentence(name, world):
+def test_wrong_input_is_reported_in_a_sentence(name, inputs):
     @settings(max_examples=EXAMPLES[name], database=None)
     @given(rng=CHANCES)
     def holds(rng):
-        result = ENTRIES[name](rng, world)
+        result = ENTRIES[name](rng, inputs)
         assert result.how in (RETURNED, TOLD), result.what
 
     holds()

@@ -168,16 +168,16 @@ def test_half_of_a_surrogate_pair_in_labels_and_features_is_reported():
 def test_numpy_that_raises_changes_nothing():
     sides = (X[:HALF], Y[:HALF]), (X[HALF:], Y[HALF:])
     model = Tree().fit(*sides[0])
-    how = {"references": 2, "jobs": 1, "progress": False}
-    plain = gl.audit(model, *sides, **how)
+    options = {"references": 2, "jobs": 1, "progress": False}
+    plain = gl.audit(model, *sides, **options)
     before = np.seterr(all="raise")
     try:
-        raising = gl.audit(model, *sides, **how)
+        raising = gl.audit(model, *sides, **options)
         assert np.geterr()["under"] == "raise"  # it is the user's own again
         raising.summary()
         gl.compare({"first": plain, "second": raising})
-        played = gl.play(gl.games.Sides(50, 50), Tree(), (X, Y), **how)
+        played = gl.play(gl.games.Sides(50, 50), Tree(), (X, Y), **options)
     finally:
         np.seterr(**before)
     pd.testing.assert_frame_equal(raising.attacks, plain.attacks)
-    pd.testing.assert_frame_equal(played.attacks, gl.play(gl.games.Sides(50, 50), Tree(), (X, Y), **how).attacks)
+    pd.testing.assert_frame_equal(played.attacks, gl.play(gl.games.Sides(50, 50), Tree(), (X, Y), **options).attacks)

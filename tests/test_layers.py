@@ -65,15 +65,15 @@ def layer(path: Path) -> str:
 
 def packages_imported(path: Path) -> set[str]:
     """Return the packages that a file imports from."""
-    found = set()
+    packages = set()
     for module, name in imported(path):
         if module == "guestlist":
-            found |= {name} - {"__version__"}
+            packages |= {name} - {"__version__"}
         elif module == "guestlist.models.frameworks":
-            found.add("frameworks")
+            packages.add("frameworks")
         elif module.startswith("guestlist."):
-            found.add(module.split(".")[1])
-    return found
+            packages.add(module.split(".")[1])
+    return packages
 
 
 def test_every_package_has_a_layer():

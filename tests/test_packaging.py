@@ -48,11 +48,11 @@ HELP = "import guestlist.cli; guestlist.cli.main(['--help'], standalone_mode=Fal
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("what", ["import guestlist", "import guestlist.cli", HELP])
-def test_an_import_and_help_load_nothing_heavy(what):
-    printed = python(f"{what}; import sys; print([m for m in {HEAVY} if m in sys.modules])")
+@pytest.mark.parametrize("statement", ["import guestlist", "import guestlist.cli", HELP])
+def test_an_import_and_help_load_nothing_heavy(statement):
+    printed = python(f"{statement}; import sys; print([m for m in {HEAVY} if m in sys.modules])")
     assert printed.splitlines()[-1] == "[]"
-    assert ("Usage: " in printed) == (what is HELP)
+    assert ("Usage: " in printed) == (statement is HELP)
 
 
 def test_every_public_name_can_be_had():
@@ -111,8 +111,8 @@ def test_the_action_runs_the_gate_annotates_and_writes_a_summary(tmp_path):
     write_results(tmp_path / "audit", leaking(), {})
     action = yaml.safe_load((ROOT / "action.yml").read_text("utf-8"))
     (step,) = (step for step in action["runs"]["steps"] if step.get("id") == "gate")
-    given = {"folder": "audit", "max-auc": "0.6", "max-tpr": "0.9@0.01 0.9@0.05", "ignore": "GL101"}
-    inputs = {name: given.get(name, row.get("default", "")) for name, row in action["inputs"].items()}
+    options = {"folder": "audit", "max-auc": "0.6", "max-tpr": "0.9@0.01 0.9@0.05", "ignore": "GL101"}
+    inputs = {name: options.get(name, row.get("default", "")) for name, row in action["inputs"].items()}
     values = {name: inputs[re.findall(r"inputs\.([a-z-]+)", text)[0]] for name, text in step["env"].items()}
     script = tmp_path / "guestlist"
     script.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m guestlist.cli "$@"\n', "utf-8")

@@ -48,9 +48,9 @@ def test_one_long_text_many_times(tmp_path, small):
     with pytest.raises(ValueError, match=r"1,000 rows of 1 columns unpack from .* to 4.78 MiB"):
         read_parquet(path)
     several = [f"{i} " + "a" * 500 for i in range(100)] * 2 + [None]
-    kept = written(tmp_path / "kept.parquet", x=pa.array(several))
-    assert read_parquet(kept)["x"].tolist()[:200] == several[:200]
-    assert tables._written_out(kept, ["x"]) == sum(len(part) for part in several if part)
+    table_path = written(tmp_path / "kept.parquet", x=pa.array(several))
+    assert read_parquet(table_path)["x"].tolist()[:200] == several[:200]
+    assert tables._written_out(table_path, ["x"]) == sum(len(part) for part in several if part)
 
 
 def test_a_file_that_claims_more_rows_than_it_has(tmp_path):

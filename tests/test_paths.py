@@ -46,8 +46,8 @@ def test_a_name_that_is_too_long_is_reported_in_one_line(name, tmp_path, monkeyp
 
 def test_an_output_folder_with_a_name_that_is_too_long(tmp_path):
     (tmp_path / "p.csv").write_text("label,member,p_0,p_1\n" + "0,1,0.6,0.4\n1,0,0.3,0.7\n" * 20)
-    asked = ["audit", "--predictions", str(tmp_path / "p.csv"), "--no-baseline", "--out", str(tmp_path / LONG)]
-    result = CliRunner().invoke(main, asked)
+    arguments = ["audit", "--predictions", str(tmp_path / "p.csv"), "--no-baseline", "--out", str(tmp_path / LONG)]
+    result = CliRunner().invoke(main, arguments)
     assert result.exit_code == 2, result.output
     assert "its name is too long. Choose a shorter one" in result.stderr
 
@@ -59,8 +59,11 @@ def test_a_folder_that_may_not_be_entered(tmp_path):
         pytest.skip("every folder is open to this user")
     with pytest.raises(PathError, match="permission denied"):
         gl.assert_private(theirs, max_auc=0.6)
-    for asked in (["gate", str(theirs / "a"), "--max-auc", "0.6"], ["audit", "--predictions", str(theirs / "p.csv")]):
-        result = CliRunner().invoke(main, asked)
+    for arguments in (
+        ["gate", str(theirs / "a"), "--max-auc", "0.6"],
+        ["audit", "--predictions", str(theirs / "p.csv")],
+    ):
+        result = CliRunner().invoke(main, arguments)
         assert result.exit_code == 2, result.output
         assert "permission denied" in result.stderr
 

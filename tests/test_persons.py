@@ -23,15 +23,15 @@ def visits(persons, each, seed, first=0):
 
 
 @pytest.fixture(scope="module")
-def world():
+def visits_model():
     members, nonmembers = visits(20, 5, 1), visits(25, 4, 2, first=100)
     model = LogisticRegression().fit(members[["a", "b", "c"]], members["ill"])
     return model, members, nonmembers
 
 
 @pytest.mark.slow
-def test_references_train_on_whole_persons(world, tmp_path):
-    model, *sides = world
+def test_references_train_on_whole_persons(visits_model, tmp_path):
+    model, *sides = visits_model
     case = gl.collect(model, *sides, label="ill", person="patient", references=6, folder=tmp_path, jobs=1)
     assert "patient" not in case.records
     assert case.records["person"].nunique() == 45
@@ -65,8 +65,8 @@ def test_uneven_persons_give_at_least_so_many_records():
 
 
 @pytest.mark.slow
-def test_a_person_on_both_sides_is_a_duplicate(world):
-    model, members, nonmembers = world
+def test_a_person_on_both_sides_is_a_duplicate(visits_model):
+    model, members, nonmembers = visits_model
     again = pd.concat([nonmembers, visits(1, 7, 9, first=3)], ignore_index=True)
     with pytest.warns(AuditWarning, match="one of the 1 persons"):
         results = gl.audit(model, members, again, label="ill", person="patient", references=0)
@@ -80,8 +80,8 @@ def test_a_person_on_both_sides_is_a_duplicate(world):
 
 
 @pytest.mark.slow
-def test_names_that_repeat_are_an_issue_unless_persons_are_given(world):
-    model, *sides = world
+def test_names_that_repeat_are_an_issue_unless_persons_are_given(visits_model):
+    model, *sides = visits_model
     with pytest.warns(AuditWarning, match="200 records have 45 different ids"):
         results = gl.audit(model, *sides, label="ill", id="patient", references=0)
     assert results.check("GL114").state == "issue"

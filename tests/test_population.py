@@ -47,12 +47,12 @@ def test_records_that_are_never_equal_have_none(seed):
 def test_a_repeated_side_changes_no_answer(side):
     rng = np.random.default_rng(0)
     x, y = rng.normal(size=(360, 3)), rng.integers(2, size=360)
-    given = [(x[:120], y[:120]), (x[120:240], y[120:240])]
-    rest = x[240:], y[240:]
-    again = tuple(np.concatenate(parts) for parts in zip(rest, given[side], strict=True))
-    model = DecisionTreeClassifier(max_depth=4, random_state=0).fit(*given[0])
+    sets = [(x[:120], y[:120]), (x[120:240], y[120:240])]
+    population = x[240:], y[240:]
+    again = tuple(np.concatenate(parts) for parts in zip(population, sets[side], strict=True))
+    model = DecisionTreeClassifier(max_depth=4, random_state=0).fit(*sets[0])
     plan = {"references": 8, "attacks": ["lira"], "jobs": 1, "baseline": False}
-    plain = gl.audit(model, *given, rest, **plan)
+    plain = gl.audit(model, *sets, population, **plan)
     with pytest.warns(gl.AuditWarning, match="120 records of the population were removed"):
-        results = gl.audit(model, *given, again, **plan)
+        results = gl.audit(model, *sets, again, **plan)
     assert results.attack("lira").auc == plain.attack("lira").auc

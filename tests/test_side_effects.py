@@ -125,8 +125,8 @@ def arrays_in(folder):
     contents = {}
     for path in sorted(folder.rglob("*.npz")):
         with np.load(path) as arrays:
-            kept = {name: arrays[name].tobytes() for name in arrays.files if not name.startswith("_")}
-        contents[str(path.relative_to(folder))] = kept
+            values = {name: arrays[name].tobytes() for name in arrays.files if not name.startswith("_")}
+        contents[str(path.relative_to(folder))] = values
     return contents
 
 
@@ -241,14 +241,14 @@ def test_a_copy_keeps_its_memory_layout():
 class Leaving(LogisticRegression):
     """Changes the directory, or ends the process, in its training."""
 
-    def __init__(self, how="chdir", place="/"):
+    def __init__(self, action="chdir", destination="/"):
         super().__init__()
-        self.how, self.place = how, place
+        self.action, self.destination = action, destination
 
     def fit(self, x, y):
-        if self.how == "chdir":
-            os.chdir(self.place)
-        elif self.how == "exit":
+        if self.action == "chdir":
+            os.chdir(self.destination)
+        elif self.action == "exit":
             sys.exit(3)
         return super().fit(x, y)
 
@@ -257,7 +257,7 @@ class Leaving(LogisticRegression):
 def test_sys_exit_in_a_model_is_an_error_that_names_it(when):
     members, others = sides(X)
     if when == "fit":
-        model = Leaving().fit(*members).set_params(how="exit")
+        model = Leaving().fit(*members).set_params(action="exit")
         with pytest.raises(AuditError, match=r"Reference 1 .*sys\.exit\(3\)"):
             gl.audit(model, members, others, references=1, jobs=1, baseline=False)
         with pytest.raises(AuditError, match=r"Cannot train the target .*sys\.exit\(3\)"):
@@ -274,7 +274,7 @@ def test_a_fit_that_changes_the_directory_leaves_the_folder_where_it_was(tmp_pat
     (tmp_path / "here").mkdir()
     monkeypatch.chdir(tmp_path / "here")
     members, others = sides(X)
-    model = Leaving(place=str(tmp_path / "elsewhere")).fit(*members)
+    model = Leaving(destination=str(tmp_path / "elsewhere")).fit(*members)
     os.chdir(tmp_path / "here")
     gl.audit(model, members, others, references=2, jobs=1, folder="audit", progress=False, baseline=False)
     assert Path.cwd() == tmp_path / "here"

@@ -108,7 +108,7 @@ def test_the_command_line_reads_a_table_of_texts(model, tmp_path):
         table = pd.DataFrame({"message, as sent": x, "kind": y})
         table.to_parquet(tmp_path / name) if side == "members" else table.to_csv(tmp_path / name, index=False)
     sides = ["--members", str(tmp_path / "in.parquet"), "--nonmembers", str(tmp_path / "out.csv"), "--label", "kind"]
-    more = [
+    options = [
         "--references",
         "2",
         "--jobs",
@@ -120,7 +120,7 @@ def test_the_command_line_reads_a_table_of_texts(model, tmp_path):
         "--out",
         str(tmp_path / "audit"),
     ]
-    done = CliRunner().invoke(main, ["audit", "--model", str(tmp_path / "m.skops"), *sides, *more])
+    done = CliRunner().invoke(main, ["audit", "--model", str(tmp_path / "m.skops"), *sides, *options])
     assert done.exit_code == 0, done.output
     # It stores no text, and shows some on request.
     assert all(texts(120, 1)[0][0].encode() not in path.read_bytes() for path in (tmp_path / "audit").rglob("*.*"))
@@ -194,15 +194,15 @@ def test_equal_texts_have_equal_hashes():
 
 @pytest.mark.slow
 def test_different_words_in_one_set_are_detected_without_the_model():
-    def told(often: int, table: bool) -> float:
+    def p_value(often: int, table: bool) -> float:
         sides = [texts(100, 5), texts(100, 6, often=often)]
         x = np.array(sides[0][0] + sides[1][0], dtype=object)
         frame = pd.DataFrame({"t": x, "n": np.ones(200)}) if table else x
         y, member = np.concatenate([side[1] for side in sides]), np.repeat([True, False], 100)
         return evaluate_baseline(frame, y, member, rng=np.random.default_rng(0)).p_value
 
-    assert told(0, table=False) > 0.05
-    assert told(60, table=True) <= 0.01
+    assert p_value(0, table=False) > 0.05
+    assert p_value(60, table=True) <= 0.01
 
 
 def test_a_text_with_a_word_changed_is_a_near_twin():
@@ -218,12 +218,12 @@ def test_a_share_of_the_words_is_drawn_again():
     changed = perturbed(x, np.arange(201), column_scales(x), np.random.default_rng(0), noise=0.25, flips=0.25)
     assert changed.shape == x.shape
     assert changed[-1] is None or pd.isna(changed[-1])
-    kept = [
+    unchanged = [
         a == b
         for text, two in zip(x[:-1], changed[:-1], strict=True)
         for a, b in zip(text.split(), two.split(), strict=True)
     ]
-    assert 0.7 < np.mean(kept) < 0.8  # a word is drawn as itself once in a hundred times
+    assert 0.7 < np.mean(unchanged) < 0.8  # a word is drawn as itself once in a hundred times
     assert {word for text in changed[:-1] for word in text.split()} <= set(WORDS)
 
 

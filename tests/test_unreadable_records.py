@@ -62,16 +62,16 @@ def test_only_together_they_cannot_be_read():
 
 @pytest.mark.slow
 def test_the_target_is_asked_about_all_records_once(model):
-    asked = []
+    queried = []
 
     def predict(x):
-        asked.append(len(x))
+        queried.append(len(x))
         return np.full((len(x), 2), 0.5)
 
     members, nonmembers = people(), people(seed=1)
-    given = [(side[["age"]].to_numpy(), side["y"].to_numpy()) for side in (members, nonmembers)]
-    gl.audit(gl.function_target(predict, classes=[0, 1]), *given, references=0, baseline=False)
-    assert [count for count in asked if count > 20] == [120]
+    arrays = [(side[["age"]].to_numpy(), side["y"].to_numpy()) for side in (members, nonmembers)]
+    gl.audit(gl.function_target(predict, classes=[0, 1]), *arrays, references=0, baseline=False)
+    assert [count for count in queried if count > 20] == [120]
 
 
 def test_the_command_says_it_in_one_line_and_leaves_nothing(tmp_path):

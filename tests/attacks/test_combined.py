@@ -30,9 +30,9 @@ def slowly(names, rule, signals):
     theirs = [[np.round(ATTACKS[name].score(stand_ins.facing(k)), 9) for k in range(models)] for name in names]
     cells = [(k, i) for k in range(models) for i in range(records) if not signals.reference_member[k, i]]
 
-    def level(of_attack, value, more):
+    def level(of_attack, value, target_count):
         known = [theirs[of_attack][k][i] for k, i in cells if not np.isnan(theirs[of_attack][k][i])]
-        return (more + sum(other >= value for other in known)) / (more + len(known))
+        return (target_count + sum(other >= value for other in known)) / (target_count + len(known))
 
     def joint(levels):
         known = sorted(p for p in levels if not np.isnan(p))
@@ -40,8 +40,8 @@ def slowly(names, rule, signals):
             return np.nan
         return known[{"union": 0, "intersection": -1, "majority": ceil((len(known) + 1) / 2) - 1}[rule]]
 
-    def levels(values, more):
-        return joint([np.nan if np.isnan(v) else level(a, v, more) for a, v in enumerate(values)])
+    def levels(values, target_count):
+        return joint([np.nan if np.isnan(v) else level(a, v, target_count) for a, v in enumerate(values)])
 
     target = np.array([levels([scores[i] for scores in computed], 1) for i in range(records)])
     stand_in = [levels([theirs[a][k][i] for a in range(len(names))], 0) for k, i in cells]
@@ -75,8 +75,12 @@ def test_no_advantage_where_there_is_no_leak(design):
     for rule in RULES:
         mean_aucs = []
         for seed in range(24):
-            world = noise_simulation(records=100, models=6, seed=seed, log_deviation_sd=0.5, design=DESIGNS[design])
-            mean_aucs.append(aucs(score_every_target(combined(NAMES, rule).attack, world), world.member).mean())
+            simulation = noise_simulation(
+                records=100, models=6, seed=seed, log_deviation_sd=0.5, design=DESIGNS[design]
+            )
+            mean_aucs.append(
+                aucs(score_every_target(combined(NAMES, rule).attack, simulation), simulation.member).mean()
+            )
         assert np.std(mean_aucs, ddof=1) < 0.04  # or else the next line could not fail
         assert abs(np.mean(mean_aucs) - 0.5) < 4 * np.std(mean_aucs, ddof=1) / np.sqrt(len(mean_aucs)), rule
 
@@ -115,9 +119,9 @@ def test_the_false_positive_rate_is_that_of_the_combination(rule):
 
 @pytest.mark.parametrize("rule", RULES)
 def test_an_attack_combined_with_itself_ranks_as_it_does_alone(rule):
-    world = gaussian_simulation(1.0, records=400, models=17)
-    signals = world.facing(0)
-    alone, stand_ins = ATTACKS["loss"].score(signals), world.take(np.arange(1, 17))
+    simulation = gaussian_simulation(1.0, records=400, models=17)
+    signals = simulation.facing(0)
+    alone, stand_ins = ATTACKS["loss"].score(signals), simulation.take(np.arange(1, 17))
     combined_scores = combined(["loss", "loss"], rule)(signals)
     np.testing.assert_allclose(
         np.exp(-combined_scores),
@@ -129,8 +133,8 @@ def test_an_attack_combined_with_itself_ranks_as_it_does_alone(rule):
 
 
 def test_a_missing_score_is_no_vote_but_breaks_an_intersection():
-    world = awkward_simulation(records=60, models=9)
-    signals = world.facing(0)
+    simulation = awkward_simulation(records=60, models=9)
+    signals = simulation.facing(0)
     none_out = signals.reference_member.all(axis=0) & ~np.isnan(signals.target("loss"))
     assert none_out.any()  # so difficulty_offline has no score there, and loss has one
     assert not np.isnan(combined(["loss", "difficulty_offline"])(signals)[none_out]).any()

@@ -75,12 +75,12 @@ def test_no_advantage_where_there_is_no_leak(models, design, simulations):
     """
     mean_aucs = {name: [] for name in ON_STAND_INS}
     for seed in range(simulations):
-        world = noise_simulation(
+        simulation = noise_simulation(
             records=NOISE_RECORDS[models], models=models, seed=seed, log_deviation_sd=0.5, design=DESIGNS[design]
         )
         names = [name for name in ON_STAND_INS if seed < FEWER_SIMULATIONS.get((name, models), simulations)]
-        scores = np.concatenate([score_every_target(ATTACKS[name], world) for name in names])
-        ranked = aucs(scores, np.tile(world.member, (len(names), 1))).reshape(len(names), models)
+        scores = np.concatenate([score_every_target(ATTACKS[name], simulation) for name in names])
+        ranked = aucs(scores, np.tile(simulation.member, (len(names), 1))).reshape(len(names), models)
         for name, mean in zip(names, np.nanmean(ranked, axis=1), strict=True):
             mean_aucs[name].append(mean)
     for name, values in mean_aucs.items():
@@ -121,9 +121,9 @@ def test_no_advantage_of_evidence_where_there_is_no_leak(simulations):
 def test_no_advantage_of_a_classifier_where_there_is_no_leak(name, design, simulations):
     mean_aucs = []
     for seed in range(simulations):
-        world = noise_simulation(records=400, models=4, seed=seed, log_deviation_sd=0.5, design=DESIGNS[design])
-        scores = np.stack([ATTACKS[name].score(world.facing(k)) for k in range(4)])
-        mean_aucs.append(aucs(scores, world.member[:4]).mean())
+        simulation = noise_simulation(records=400, models=4, seed=seed, log_deviation_sd=0.5, design=DESIGNS[design])
+        scores = np.stack([ATTACKS[name].score(simulation.facing(k)) for k in range(4)])
+        mean_aucs.append(aucs(scores, simulation.member[:4]).mean())
     error = np.std(mean_aucs, ddof=1) / np.sqrt(simulations)
     assert error < 0.01  # or else the next line could not fail
     assert abs(np.mean(mean_aucs) - 0.5) < 4 * error
@@ -133,8 +133,8 @@ def test_a_design_of_exact_halves_makes_attacks_see_what_is_not_there():
     """Why such designs are not offered: the references that remain tell whether the target is one of the half."""
     mean_aucs = []
     for seed in range(20):
-        world = noise_simulation(records=400, models=8, seed=seed, design=exactly_half)
-        mean_aucs.append(aucs(ATTACKS["lira_record"].score(world), world.member).mean())
+        simulation = noise_simulation(records=400, models=8, seed=seed, design=exactly_half)
+        mean_aucs.append(aucs(ATTACKS["lira_record"].score(simulation), simulation.member).mean())
     assert np.mean(mean_aucs) < 0.45
 
 
@@ -161,11 +161,11 @@ def test_the_order_of_references_is_irrelevant(name):
 @pytest.mark.parametrize("name", ROTATING)
 def test_all_targets_at_once_equal_one_by_one(name, design):
     for models, records in ((6, 60), (10, 60), (70, 40)):
-        world = awkward_simulation(records=records, models=models, design=DESIGNS[design])
-        together = ATTACKS[name].score(world)
-        assert together.shape == world.member.shape
+        simulation = awkward_simulation(records=records, models=models, design=DESIGNS[design])
+        together = ATTACKS[name].score(simulation)
+        assert together.shape == simulation.member.shape
         for k in range(models):
-            assert_same(together[k], ATTACKS[name].score(world.facing(k)))
+            assert_same(together[k], ATTACKS[name].score(simulation.facing(k)))
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -194,12 +194,16 @@ def test_what_is_not_known_is_nan_and_nothing_else_is(name):
 @pytest.mark.parametrize("name", NAMES)
 def test_models_that_all_agree_give_scores_without_nan(name):
     """A deterministic trainer, or a saturated softmax: no variance anywhere."""
-    world = gaussian_simulation(0.0, records=50, models=9)
-    values = {key: np.tile(matrix[:1], (9, 1)) for key, matrix in world.values.items()}
-    answers = FullAnswersView(answers_of_margin(values["margin"][1:], world.labels), world.member[1:])
-    evidence = world.evidence(0).with_part("full_answers", answers)
-    signals = replace(world.facing(0), values=values, evidence=evidence)
-    sides = should_be_scored(ATTACKS[name], signals) & world.member[1:].any(axis=0) & ~world.member[1:].all(axis=0)
+    simulation = gaussian_simulation(0.0, records=50, models=9)
+    values = {key: np.tile(matrix[:1], (9, 1)) for key, matrix in simulation.values.items()}
+    answers = FullAnswersView(answers_of_margin(values["margin"][1:], simulation.labels), simulation.member[1:])
+    evidence = simulation.evidence(0).with_part("full_answers", answers)
+    signals = replace(simulation.facing(0), values=values, evidence=evidence)
+    sides = (
+        should_be_scored(ATTACKS[name], signals)
+        & simulation.member[1:].any(axis=0)
+        & ~simulation.member[1:].all(axis=0)
+    )
     assert np.isfinite(ATTACKS[name].score(signals))[sides].all()
 
 
@@ -209,8 +213,8 @@ def test_without_its_evidence_an_attack_says_how_to_get_it(name):
     bare = replace(
         target_of(gaussian_simulation(1.0, records=20, models=5))[0], evidence=Evidence(missing=missing_evidence())
     )
-    how = "The target must be" if EVIDENCE[attack.evidence].default else f"--evidence {attack.evidence}"
-    with pytest.raises(NotCollectedError, match=how):
+    advice = "The target must be" if EVIDENCE[attack.evidence].default else f"--evidence {attack.evidence}"
+    with pytest.raises(NotCollectedError, match=advice):
         attack.score(bare)
 
 

@@ -65,10 +65,10 @@ def test_lira_tends_to_the_best_possible_auc(name, shift):
     assert auc(ATTACKS[name].score(signals), member).value == pytest.approx(ndtr(shift / np.sqrt(2)), abs=0.012)
 
 
-def _tpr(name: str, world, fpr: float = 0.001, targets: int = 25) -> float:
+def _tpr(name: str, simulation, fpr: float = 0.001, targets: int = 25) -> float:
     """Mean TPR over some of the targets."""
     tprs = []
-    for scores, member in list(zip(ATTACKS[name].score(world), world.member, strict=True))[:targets]:
+    for scores, member in list(zip(ATTACKS[name].score(simulation), simulation.member, strict=True))[:targets]:
         scored = ~np.isnan(scores)
         outside = np.sort(scores[~member & scored])
         tprs.append((scores[member & scored] > outside[-1 - int(fpr * len(outside))]).mean())
@@ -81,8 +81,8 @@ def _tpr(name: str, world, fpr: float = 0.001, targets: int = 25) -> float:
 def test_bayesian_variances_are_at_least_as_good_as_either_variance(references):
     """Where records' standard deviations are log-normal, at a false-positive rate of 0.1 %."""
     records = min(100_000, 2_000_000 // (references + 1))
-    world = gaussian_simulation(2.0, records=records, models=references + 1, seed=references, log_deviation_sd=0.5)
-    pooled, record, bayes = (_tpr(name, world) for name in ("lira_pooled", "lira_record", "lira_bayes"))
+    simulation = gaussian_simulation(2.0, records=records, models=references + 1, seed=references, log_deviation_sd=0.5)
+    pooled, record, bayes = (_tpr(name, simulation) for name in ("lira_pooled", "lira_record", "lira_bayes"))
     assert bayes >= max(pooled, record) - 0.003
     if references in (8, 16):
         assert bayes > max(pooled, record)
@@ -119,10 +119,10 @@ def test_equal_records_and_few_of_them_have_a_level_trend():
 def test_the_prior_does_not_hide_memorised_records(shift):
     """One record in 200 is memorised; the others do not shift, at any difficulty, and draw the prior to 0."""
     rng = np.random.default_rng(0)
-    world = gaussian_simulation(0.0, records=2000, models=17)
+    simulation = gaussian_simulation(0.0, records=2000, models=17)
     memorised = np.arange(2000) % 200 == 0
-    noise = rng.normal(size=world.member.shape) + np.where(memorised, shift, 0.0) * world.member
-    scores = ATTACKS["lira_bayes"].score(replace(world, values={"margin": noise + rng.normal(0, 4, 2000)}))
+    noise = rng.normal(size=simulation.member.shape) + np.where(memorised, shift, 0.0) * simulation.member
+    scores = ATTACKS["lira_bayes"].score(replace(simulation, values={"margin": noise + rng.normal(0, 4, 2000)}))
     likelihood_ratio = shift * noise[:, memorised] - shift**2 / 2
     assert np.corrcoef(scores[:, memorised].ravel(), likelihood_ratio.ravel())[0, 1] > 0.85
     assert np.abs(scores[:, ~memorised]).mean() < 0.1
@@ -176,18 +176,18 @@ def test_tails_of_special_values():
 def test_the_tuned_a_is_recovered_where_there_is_one():
     """References that answer a * (OUT mean) + 1 - a about their members, with noise."""
     rng = np.random.default_rng(0)
-    world = gaussian_simulation(0.0, records=5000, models=33)
+    simulation = gaussian_simulation(0.0, records=5000, models=33)
     outside = rng.uniform(0.2, 0.8, 5000)
-    p = np.where(world.member, 0.4 * outside + 0.6, outside) + rng.normal(0, 0.02, world.member.shape)
-    assert tuned_a(replace(world, values={"p_y": p}).facing(0)) == pytest.approx([0.4], abs=0.01)
+    p = np.where(simulation.member, 0.4 * outside + 0.6, outside) + rng.normal(0, 0.02, simulation.member.shape)
+    assert tuned_a(replace(simulation, values={"p_y": p}).facing(0)) == pytest.approx([0.4], abs=0.01)
 
 
 @pytest.mark.parametrize("shift", [0.3, 1.0, 3.0])
 def test_the_tuned_a_is_about_as_good_as_the_best_one_on_a_grid(shift):
     """The paper searches a grid on stand-in targets; here the truth of the targets themselves may choose."""
-    world = gaussian_simulation(shift, records=4000, models=17, log_deviation_sd=0.3)
-    grid = [aucs(rmia_offline(world, a=a), world.member).mean() for a in np.arange(0, 1.01, 0.1)]
-    assert aucs(rmia_offline(world), world.member).mean() > max(grid) - 0.01
+    simulation = gaussian_simulation(shift, records=4000, models=17, log_deviation_sd=0.3)
+    grid = [aucs(rmia_offline(simulation, a=a), simulation.member).mean() for a in np.arange(0, 1.01, 0.1)]
+    assert aucs(rmia_offline(simulation), simulation.member).mean() > max(grid) - 0.01
 
 
 @pytest.mark.parametrize("name", ["rmia", "base"])
@@ -233,9 +233,9 @@ def test_a_target_s_probability_of_0_has_the_ratio_0_of_the_formula(name):
 
 
 def test_the_tuned_a_never_looks_at_its_target():
-    world = gaussian_simulation(1.0, records=200, models=9)
-    before = tuned_a(world)[0]
-    member, p_y = world.member.copy(), world.values["p_y"].copy()
+    simulation = gaussian_simulation(1.0, records=200, models=9)
+    before = tuned_a(simulation)[0]
+    member, p_y = simulation.member.copy(), simulation.values["p_y"].copy()
     member[0], p_y[0] = ~member[0], 0.5
-    changed = replace(world, values={"p_y": p_y}, member=member)
+    changed = replace(simulation, values={"p_y": p_y}, member=member)
     np.testing.assert_allclose(tuned_a(changed)[0], before, rtol=1e-12)

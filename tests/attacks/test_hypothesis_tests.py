@@ -33,8 +33,8 @@ def awkward_signals(seed: int, models: int = 9) -> Signals:
     """Ties, NaN and one-sided records among the references, and among the other models as well; three classes."""
     worlds = [awkward_simulation(records=60, models=models, seed=seed + shift) for shift in (0, 100, 200)]
     distilled, left_out = (
-        ModelsView({name: matrix[1:] for name, matrix in world.values.items()}, world.member[1:])
-        for world in worlds[1:]
+        ModelsView({name: matrix[1:] for name, matrix in simulation.values.items()}, simulation.member[1:])
+        for simulation in worlds[1:]
     )
     no_members = np.zeros_like(left_out.member)
     unasked = np.arange(60) % 5 == 0  # records that were not chosen
@@ -51,8 +51,8 @@ def awkward_signals(seed: int, models: int = 9) -> Signals:
 def test_scores_and_p_values_equal_a_transcription(name, seed):
     signals = awkward_signals(seed)
     kind, evidence = SAME_AS.get(name, (name, ""))
-    asked = oracles.among(signals, signals.evidence.need(evidence)) if evidence else signals
-    score, p_value = (oracle(asked) for oracle in ORACLES[kind])
+    view = oracles.among(signals, signals.evidence.need(evidence)) if evidence else signals
+    score, p_value = (oracle(view) for oracle in ORACLES[kind])
     np.testing.assert_allclose(ATTACKS[name].score(signals), score, rtol=1e-7, atol=1e-9)
     np.testing.assert_allclose(ATTACKS[name].p_value(signals), p_value, rtol=1e-7, atol=1e-12)
 
@@ -80,15 +80,15 @@ def test_without_anything_to_compare_with_there_is_no_p_value():
 @pytest.fixture(scope="module")
 def noise() -> dict[str, np.ndarray]:
     """(40, 4): share of p-values up to each alpha, in 40 worlds without a leak, of every test."""
-    found = {name: [] for name in TESTS}
+    shares = {name: [] for name in TESTS}
     for seed in range(40):
-        world = noise_simulation(records=1000, models=33, seed=seed, log_deviation_sd=0.5)
+        simulation = noise_simulation(records=1000, models=33, seed=seed, log_deviation_sd=0.5)
         population = np.arange(1000) < 500
-        signals = replace(world.facing(0), population=population)
+        signals = replace(simulation.facing(0), population=population)
         for name in TESTS:
             p_values = ATTACKS[name].p_value(signals)[~population]
-            found[name].append([(p_values <= alpha).mean() for alpha in ALPHAS])
-    return {name: np.array(rows) for name, rows in found.items()}
+            shares[name].append([(p_values <= alpha).mean() for alpha in ALPHAS])
+    return {name: np.array(rows) for name, rows in shares.items()}
 
 
 @pytest.mark.slow
@@ -115,9 +115,9 @@ def test_many_losses_to_compare_with_leave_no_slack(name, noise):
 
 @pytest.mark.parametrize("name", TESTS)
 def test_members_that_leak_are_called_more_often(name):
-    world = gaussian_simulation(2.0, records=2000, models=65)
-    signals = replace(world.facing(0), population=~world.member[0])
-    member, p_values = world.member[0], ATTACKS[name].p_value(signals)
+    simulation = gaussian_simulation(2.0, records=2000, models=65)
+    signals = replace(simulation.facing(0), population=~simulation.member[0])
+    member, p_values = simulation.member[0], ATTACKS[name].p_value(signals)
     assert (p_values[member] <= 0.1).mean() > 1.5 * (p_values[~member] <= 0.1).mean()
 
 
@@ -148,8 +148,8 @@ def test_p_values_fall_as_scores_rise_among_records_that_share_a_comparison():
 @pytest.mark.parametrize("name", ["reference_empirical", "distillation_empirical", "leave_one_out_empirical"])
 def test_an_empirical_p_value_follows_from_the_score_where_there_are_no_ties(name):
     """A share s of n models has a larger loss: n (1 - s) have a smaller one, and the target counts as one more."""
-    world = gaussian_simulation(1.0, records=200, models=17)
-    signals = world.facing(0)
+    simulation = gaussian_simulation(1.0, records=200, models=17)
+    signals = simulation.facing(0)
     count = (~signals.reference_member).sum(axis=0) if name == "reference_empirical" else 16
     expected = (1 + count * (1 - ATTACKS[name].score(signals))) / (1 + count)
     np.testing.assert_allclose(ATTACKS[name].p_value(signals), expected, rtol=1e-12)

@@ -21,7 +21,7 @@ from guestlist.models import as_target
 NAMES = [name for name, attack in ATTACKS.items() if attack.evidence == "neighbours"]
 
 
-def world(seed=0, records=400, k=3, noise=False):
+def knn_signals(seed=0, records=400, k=3, noise=False):
     """What one K-NN model says about its members and others; with ``noise``, about other people's members."""
     rng = np.random.default_rng(seed)
     y = rng.integers(2, size=records)
@@ -36,7 +36,7 @@ def world(seed=0, records=400, k=3, noise=False):
 
 @pytest.mark.parametrize("name", NAMES)
 def test_scores_rise_with_membership_and_are_those_of_the_function(name):
-    signals, member = world()
+    signals, member = knn_signals()
     scores = ATTACKS[name].score(signals)
     assert auc(scores, member).low > 0.55
     near = signals.evidence.need("neighbours")
@@ -48,14 +48,15 @@ def test_scores_rise_with_membership_and_are_those_of_the_function(name):
 @pytest.mark.parametrize("name", NAMES)
 def test_no_advantage_where_membership_is_noise(name):
     aucs = [
-        auc(ATTACKS[name].score(signals), truth).value for signals, truth in (world(s, noise=True) for s in range(40))
+        auc(ATTACKS[name].score(signals), truth).value
+        for signals, truth in (knn_signals(s, noise=True) for s in range(40))
     ]
     assert abs(np.mean(aucs) - 0.5) < 4 * np.std(aucs) / np.sqrt(len(aucs)) + 1e-3
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_shuffled_records_give_shuffled_scores(name):
-    signals, _ = world()
+    signals, _ = knn_signals()
     order = np.random.default_rng(1).permutation(len(signals.labels))
     np.testing.assert_allclose(
         ATTACKS[name].score(signals.take(order)), ATTACKS[name].score(signals)[order], rtol=1e-12
@@ -64,7 +65,7 @@ def test_shuffled_records_give_shuffled_scores(name):
 
 @pytest.mark.parametrize("name", NAMES)
 def test_a_target_that_is_no_knn_model_is_reported(name):
-    signals, _ = world()
+    signals, _ = knn_signals()
     with pytest.raises(NotCollectedError, match="KNeighborsClassifier"):
         ATTACKS[name].score(replace(signals, evidence=Evidence(missing=missing_evidence())))
 

@@ -10,7 +10,7 @@ from guestlist._views import Evidence, PerturbedView, Signals
 from guestlist.attacks.metrics import label_only
 
 
-def seen(correct, share) -> Signals:
+def labels_only(correct, share) -> Signals:
     values = {"correct": np.array([correct], dtype=float)}
     view = PerturbedView(np.array(share), 4)
     records = len(correct)
@@ -18,13 +18,13 @@ def seen(correct, share) -> Signals:
 
 
 def test_by_hand():
-    scores = label_only(seen([1, 1, 0, 0, 1, 1], [1.0, 0.25, 0.75, 0.0, np.nan, 0.0]))
+    scores = label_only(labels_only([1, 1, 0, 0, 1, 1], [1.0, 0.25, 0.75, 0.0, np.nan, 0.0]))
     np.testing.assert_array_equal(scores, [1, 0.25, -0.25, -1, np.nan, 0])
 
 
 def test_labels_are_all_that_it_reads():
     """The view above holds nothing but labels; what confidence says is not even there."""
-    assert set(seen([1], [1.0]).values) == {"correct"}
+    assert set(labels_only([1], [1.0]).values) == {"correct"}
 
 
 @pytest.mark.slow

@@ -37,31 +37,31 @@ class Run(NamedTuple):
     """One audit: its signals, the truth, and the figures of every attack as guestlist gives them."""
 
     signals: Signals
-    asked: np.ndarray
+    evaluated: np.ndarray
     member: np.ndarray
-    found: gl.Results | None = None
+    results: gl.Results | None = None
 
     def ours(self, name: str) -> np.ndarray:
-        return ATTACKS[name].score(self.signals)[self.asked]
+        return ATTACKS[name].score(self.signals)[self.evaluated]
 
     def figures(self, name: str) -> list[float]:
         """AUC, TPR at 1 % and TPR at 5 % FPR."""
-        if self.found is None:
+        if self.results is None:
             scores = self.ours(name)
             return [auc(scores, self.member).value, *(tpr_at_fpr(scores, self.member, fpr).value for fpr in FPRS)]
-        attack = self.found.attack(name)
+        attack = self.results.attack(name)
         return [attack.auc.value, *(rate.tpr.value for rate in attack.rates if rate.fpr in FPRS)]
 
 
 def gaussian() -> Run:
-    world = gaussian_simulation(1.0, records=800, models=33, log_deviation_sd=0.3)
+    simulation = gaussian_simulation(1.0, records=800, models=33, log_deviation_sd=0.3)
     evaluated = np.arange(800) < 600
     # Population records are none of the target's members: their answers are drawn from a model without them.
-    values = {name: matrix.copy() for name, matrix in world.values.items()}
-    values["margin"][0, ~evaluated] -= 1.0 * world.member[0, ~evaluated]
+    values = {name: matrix.copy() for name, matrix in simulation.values.items()}
+    values["margin"][0, ~evaluated] -= 1.0 * simulation.member[0, ~evaluated]
     values["p_y"][0] = 1 / (1 + np.exp(-values["margin"][0]))
     values["loss"][0] = -np.log(values["p_y"][0])
-    return Run(replace(world, values=values).facing(0), evaluated, world.member[0, evaluated])
+    return Run(replace(simulation, values=values).facing(0), evaluated, simulation.member[0, evaluated])
 
 
 def trained(folder) -> Run:
@@ -92,7 +92,7 @@ def figures(scores, member) -> list[float]:
 def test_lira_reaches_what_the_paper_s_algorithm_reaches(run, name, variance):
     signals = run.signals
     margins = signals.target("margin"), signals.reference("margin")
-    theirs = LIRA[name](*margins, signals.reference_member, variance)[run.asked]
+    theirs = LIRA[name](*margins, signals.reference_member, variance)[run.evaluated]
     expected = figures(theirs, run.member)
     assert 0.55 < expected[0] < 1
     assert run.figures(f"{name}_{variance}") == pytest.approx(expected, abs=1e-9)
@@ -107,7 +107,7 @@ def test_offline_lira_has_the_same_order_with_any_single_variance(run):
     chosen = ~signals.reference_member
     kinds = [papers.one_variance(margins[1], chosen, kind) for kind in ("fixed", "pooled")]
     assert kinds[0] > 1.2 * kinds[1]
-    expected = papers.lira_offline(*margins, "fixed")[run.asked]
+    expected = papers.lira_offline(*margins, "fixed")[run.evaluated]
     assert run.figures("lira_offline_pooled") == pytest.approx(figures(expected, run.member), abs=1e-9)
 
 
@@ -119,8 +119,8 @@ def counts(run, name, gamma) -> tuple[np.ndarray, int]:
         marginal = papers.marginal_online(reference, inside)
     else:
         marginal = papers.marginal_offline(reference, inside, a=float(tuned_a(signals)[0]))
-    population = np.flatnonzero(~run.asked)
-    return papers.rmia_counts(signals.target("p_y"), marginal, population, gamma)[run.asked], len(population)
+    population = np.flatnonzero(~run.evaluated)
+    return papers.rmia_counts(signals.target("p_y"), marginal, population, gamma)[run.evaluated], len(population)
 
 
 @pytest.mark.slow

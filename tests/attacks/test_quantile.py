@@ -24,8 +24,8 @@ def test_by_hand():
 
 
 def test_p_values_of_nonmembers_hold_in_made_up_worlds():
-    world = gaussian_simulation(1.0, models=9, seed=3, log_deviation_sd=0.5)
-    p_values = np.concatenate([quantile_p_value(world.facing(k))[~world.member[k]] for k in range(9)])
+    simulation = gaussian_simulation(1.0, models=9, seed=3, log_deviation_sd=0.5)
+    p_values = np.concatenate([quantile_p_value(simulation.facing(k))[~simulation.member[k]] for k in range(9)])
     for level in (0.01, 0.05, 0.25):
         assert abs((p_values <= level).mean() - level) < 0.15 * level + 0.001
 

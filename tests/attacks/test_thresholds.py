@@ -77,8 +77,8 @@ def test_the_optimal_threshold_says_what_it_is_and_is_never_the_headline(tree, b
         results = gl.audit(tree, *blobs, references=references, jobs=1, attacks=names)
         assert results.headline.name == "correctness"
         assert results.attack("optimal_threshold").balanced_accuracy.value > 0.5
-    world = gaussian_simulation(2.0, records=200, models=9)
-    choice = choose(stand_in_targets(world), {name: ATTACKS[name] for name in ("optimal_threshold", "loss")})
+    simulation = gaussian_simulation(2.0, records=200, models=9)
+    choice = choose(stand_in_targets(simulation), {name: ATTACKS[name] for name in ("optimal_threshold", "loss")})
     assert list(choice.means) == ["loss"]
 
 

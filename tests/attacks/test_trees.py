@@ -28,7 +28,7 @@ def view(leaves, labels):
     return Signals({}, np.zeros((0, records), dtype=bool), labels, Evidence({"leaves": leaves}))
 
 
-def world(model, seed=0, records=400, noise=False):
+def leaf_signals(model, seed=0, records=400, noise=False):
     """What the file of a model tells about its members and others; with ``noise``, about other people's members."""
     rng = np.random.default_rng(seed)
     y = rng.integers(3, size=records)
@@ -62,7 +62,7 @@ MODELS = {
 
 @pytest.mark.parametrize("name", MODELS)
 def test_scores_rise_with_membership(name):
-    signals, member = world(MODELS[name]())
+    signals, member = leaf_signals(MODELS[name]())
     scores = leaf_shares(signals)
     assert scores.shape == member.shape
     assert np.isfinite(scores).all()
@@ -73,14 +73,14 @@ def test_scores_rise_with_membership(name):
 def test_no_advantage_where_membership_is_noise():
     aucs = []
     for seed in range(60):
-        signals, truth = world(RandomForestClassifier(4, random_state=seed), seed, records=200, noise=True)
+        signals, truth = leaf_signals(RandomForestClassifier(4, random_state=seed), seed, records=200, noise=True)
         aucs.append(auc(leaf_shares(signals), truth).value)
     assert abs(np.mean(aucs) - 0.5) < 4 * np.std(aucs) / np.sqrt(len(aucs))
 
 
 @pytest.mark.parametrize("name", MODELS)
 def test_shuffled_records_give_shuffled_scores(name):
-    signals, _ = world(MODELS[name]())
+    signals, _ = leaf_signals(MODELS[name]())
     order = np.random.default_rng(1).permutation(len(signals.labels))
     np.testing.assert_allclose(leaf_shares(signals.take(order)), leaf_shares(signals)[order], rtol=1e-9)
 

@@ -97,13 +97,13 @@ class TestTorch:
         assert len(plan(self.target(fit), "selena")) == 2
 
     def test_what_has_an_objective_or_another_recipe_keeps_it(self):
-        def own(data, rng):
+        def train(data, rng):
             return gl.defences.Fit()(gl.defences.mlp(5, 3), data, rng)
 
         smooth = self.target(gl.defences.Fit(objective=gl.defences.LabelSmoothing(0.1)))
         assert "LabelSmoothing" in plan(smooth, "l2")[1].unfit
         assert not plan(smooth, "early_stopping")[1].unfit
-        assert "Function" in plan(self.target(own), "dropout")[1].unfit
+        assert "Function" in plan(self.target(train), "dropout")[1].unfit
 
     def test_a_target_is_retrained_by_its_own_recipe_or_another(self, blobs):
         target = self.target(gl.defences.Fit(epochs=2))

@@ -44,10 +44,10 @@ def test_the_gap_is_that_of_the_same_records_in_any_order():
     assert auc_gap(plain, other, 0.9) == pytest.approx(expected)
 
 
-def figure(what, value, differs):
+def figure(metric, value, differs):
     width = (0.5 if differs else 2.0) * abs(value)
     gap = Estimate(value, value - width, value + width)
-    return Difference(what, "a", Estimate(0.5, 0, 1), Estimate(0.5 + value, 0, 1), gap)
+    return Difference(metric, "a", Estimate(0.5, 0, 1), Estimate(0.5 + value, 0, 1), gap)
 
 
 def row(name, gap, tpr, accuracy=0.0):

@@ -27,13 +27,13 @@ class Counted(DecisionTreeClassifier):
 class Interrupted(Here):
     """An engine that is stopped after some models."""
 
-    left = 0
+    remaining = 0
 
     def run(self, task, numbers, pool, work):
         for k in numbers:
-            if not Interrupted.left:
+            if not Interrupted.remaining:
                 raise KeyboardInterrupt
-            Interrupted.left -= 1
+            Interrupted.remaining -= 1
             yield from Here.run(self, task, [k], pool, work)
 
 
@@ -84,7 +84,9 @@ def test_the_present_value_and_no_removal_are_identical_to_plain(tried):
     folder, comparison, _, _ = tried
     for name in ("present", "none"):
         for kind in ("signals", "answers.npz", "split.npz"):
-            first, other = ({p: b for p, b in bits(folder, of).items() if kind in p} for of in (name, "trained_again"))
+            first, other = (
+                {p: b for p, b in bits(folder, part).items() if kind in p} for part in (name, "trained_again")
+            )
             assert first == other
             assert first
     plain, again = (bits(folder, name) for name in ("plain", "trained_again"))
@@ -100,7 +102,7 @@ def test_the_present_value_and_no_removal_are_identical_to_plain(tried):
 @pytest.mark.slow
 def test_a_run_that_is_stopped_goes_on_and_trains_nothing_twice_but_one_target(tried, model, blobs, tmp_path):
     folder, _, fits, _ = tried
-    Counted.fits, Interrupted.left = 0, 3 * REFERENCES + 1
+    Counted.fits, Interrupted.remaining = 0, 3 * REFERENCES + 1
     with pytest.raises(KeyboardInterrupt):
         gl.defend(model, *blobs, defences=OWN, folder=tmp_path, engine=Interrupted(), **OPTIONS)
     gl.defend(model, *blobs, defences=OWN, folder=tmp_path, engine=Here(), **OPTIONS)
@@ -137,14 +139,14 @@ def test_removed_members_are_no_members_and_are_reported_separately(tried):
     _, comparison, _, _ = tried
     row = next(row for row in comparison.rows if row.name == "some")
     plain, records = comparison.plain.records, comparison.audits["some"].records
-    left = set(plain["id"]) - set(records["id"])
+    removed = set(plain["id"]) - set(records["id"])
     members = plain[plain["member"]]
-    assert len(left) == row.removed.records == 24 == int(0.1 * len(members))
-    assert left == set(gl.defences.Removal(0.1, "loss_tail").leaving(plain))
+    assert len(removed) == row.removed.records == 24 == int(0.1 * len(members))
+    assert removed == set(gl.defences.Removal(0.1, "loss_tail").leaving(plain))
     assert row.members == len(members) - 24
-    assert row.removed.right_before.value == members[members["id"].isin(left)]["correct"].mean()
+    assert row.removed.right_before.value == members[members["id"].isin(removed)]["correct"].mean()
     assert row.removed.right_after.value < 1  # it knew them by heart, and has not seen them now
-    staying = plain[~plain["id"].isin(left)]
+    staying = plain[~plain["id"].isin(removed)]
     assert row.accuracy.first.value == staying[~staying["member"]]["correct"].mean()
 
 

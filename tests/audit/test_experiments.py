@@ -40,12 +40,12 @@ def people():
 def drawn(records):
     """Two places whose records lie apart, and a label that hangs on other features in each."""
     rng = np.random.default_rng(0)
-    place = rng.integers(2, size=records)
+    region = rng.integers(2, size=records)
     table = pd.DataFrame(rng.normal(size=(records, 4)), columns=list("abcd"))
-    table["a"] += 4 * place
-    table["place"] = np.where(place, "north", "south")
+    table["a"] += 4 * region
+    table["place"] = np.where(region, "north", "south")
     table["sex"] = np.where(rng.random(records) < 0.5, "f", "m")
-    table["y"] = (np.where(place, table["b"], -table["b"]) > 0).astype(int)
+    table["y"] = (np.where(region, table["b"], -table["b"]) > 0).astype(int)
     return table
 
 
@@ -157,9 +157,9 @@ def test_runs_are_kept_and_more_repeats_add_to_them(people, played, snapshot):
     _, folder = played
     before = {path: path.read_bytes() for path in (folder / "runs").iterdir()}
     (folder / "runs" / "run-00001.npz").unlink()  # as if it had been killed before
-    more = experiment(NORTH, people, replace(SMALL, repeats=3), label="y", folder=folder, engine=gl.Here())
+    repeated = experiment(NORTH, people, replace(SMALL, repeats=3), label="y", folder=folder, engine=gl.Here())
     assert {path: path.read_bytes() for path in before} == before
-    assert more.repeats == 3
+    assert repeated.repeats == 3
     with snapshot.raises(FolderError):
         experiment(NORTH, people, replace(SMALL, epochs=4), label="y", folder=folder)
     with snapshot.raises(FolderError):
@@ -180,13 +180,13 @@ def test_shadows_teach_an_attack():
     """Models that are certain of their own members alone: the calls are right for all."""
     labels = np.arange(400) % 2
     target = np.arange(400) < 100
-    left = np.arange(400) >= 200
+    outside = np.arange(400) >= 200
 
     def answers(rows, _=0):
         p = np.where(rows, 0.95, 0.6) + np.random.default_rng(rows.sum()).uniform(-0.02, 0.02, len(rows))
         return np.log(np.where(labels[:, None] == np.arange(2), p[:, None], 1 - p[:, None]))
 
-    shadows = train_shadows(answers, labels, left, 2, np.random.default_rng(0))
+    shadows = train_shadows(answers, labels, outside, 2, np.random.default_rng(0))
     calls = shadow_predictions(shadows, labels, answers(target))
     assert (calls[:200] == target[:200]).mean() > 0.95
     assert shadows.average_loss == pytest.approx(-np.log(0.95), abs=0.01)  # that of a record left out is larger

@@ -92,11 +92,11 @@ def test_sizes_that_differ_are_stated(blobs):
 
 
 def test_a_custom_attack_runs_with_the_others(tree, blobs):
-    def own(signals):
+    def custom(signals):
         return signals.target("margin") - signals.outside("margin").mean
 
-    results = gl.audit(tree, *blobs, references=8, jobs=1, attacks=["lira", own])
-    assert results.attack("own").auc.value > 0.7
+    results = gl.audit(tree, *blobs, references=8, jobs=1, attacks=["lira", custom])
+    assert results.attack("custom").auc.value > 0.7
     with pytest.raises(InputError, match=r"'short' .*shaped \(440,\); found \(3,\)"):
         gl.audit(tree, *blobs, references=0, attacks=[short])
 
@@ -223,20 +223,20 @@ def test_warnings_of_references_do_not_drown_the_user(blobs):
 def test_the_target_is_asked_once_and_the_pool_is_read_once(references, blobs, tmp_path, monkeypatch):
     """However many attacks, findings, kinds of evidence and rounds there are."""
     model = RandomForestClassifier(5, random_state=0).fit(*blobs[0])
-    asked, read = [], []
+    queried, read = [], []
     answer, parquet = type(model).predict_proba, pd.read_parquet
     monkeypatch.setattr(pd, "read_parquet", lambda *arguments: read.append(parquet(*arguments)) or read[-1])
 
     def counting(self, x):
         if self is model:
-            asked.append(len(x))
+            queried.append(len(x))
         return answer(self, x)
 
     monkeypatch.setattr(type(model), "predict_proba", counting)
     gl.audit(
         model, *blobs, references=references, evidence=[gl.evidence.FullAnswers()], folder=tmp_path, engine=gl.Here()
     )
-    assert asked.count(len(blobs[0][1]) + len(blobs[1][1])) == 1
+    assert queried.count(len(blobs[0][1]) + len(blobs[1][1])) == 1
     assert len([table for table in read if {"id", "class"} <= set(table)]) == 1
 
 

@@ -50,8 +50,8 @@ def test_chosen_by_their_own_scores_equal_models_would_differ():
 @pytest.mark.parametrize(("members", "confidence"), [(5, 0.95), (20, 0.99), (200, 0.993)])
 def test_what_could_have_been_seen_is_no_less_than_binomial_shares_say(members, confidence):
     share = seen_from(members, 2000, 0.05, confidence)
-    left = members - round(members * share)
-    assert proportion_difference(left, members, members, members, confidence=confidence).high < 0
+    detected = members - round(members * share)
+    assert proportion_difference(detected, members, members, members, confidence=confidence).high < 0
     assert share == 1 or seen_from(4 * members, 2000, 0.05, confidence) < share
 
 

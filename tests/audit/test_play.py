@@ -159,14 +159,14 @@ def test_references_are_trained_from_the_model_and_not_from_the_target(pool):
     from sklearn.base import clone
     from sklearn.ensemble import BaggingClassifier
 
-    seen = []
+    trained = []
 
     def bagged(model, data, rng):
-        seen.append(type(model).__name__)
+        trained.append(type(model).__name__)
         return BaggingClassifier(clone(model), 3, random_state=0).fit(data.x, data.y)
 
     play(pool, recipe=bagged, model=TREE)
-    assert seen == ["DecisionTreeClassifier"] * 5
+    assert trained == ["DecisionTreeClassifier"] * 5
 
 
 @pytest.mark.slow
@@ -174,10 +174,10 @@ def test_a_module_is_tuned_from_where_it_started(pool):
     torch = pytest.importorskip("torch")
     import copy
 
-    start, seen = gl.defences.mlp(4, 3, hidden=(8,)), []
+    start, norms = gl.defences.mlp(4, 3, hidden=(8,)), []
 
     def tuned(module, data, rng):
-        seen.append(float(sum(p.detach().norm() for p in module.parameters())))
+        norms.append(float(sum(p.detach().norm() for p in module.parameters())))
         module = copy.deepcopy(module)
         with torch.no_grad():
             for parameter in module.parameters():
@@ -185,7 +185,7 @@ def test_a_module_is_tuned_from_where_it_started(pool):
         return module
 
     play(pool, recipe=tuned, model=start, attacks=["loss"])
-    assert len(set(seen)) == 1
+    assert len(set(norms)) == 1
 
 
 def test_a_game_must_match_its_name(pool, snapshot):

@@ -186,7 +186,7 @@ def test_which_attacks_compare():
 
 
 @pytest.mark.parametrize(
-    ("asked", "code"),
+    ("requirement", "code"),
     [
         ({"attacks": ("lira", "lira_bayes")}, "attacks"),
         ({"least_records": 2001}, "records"),
@@ -194,18 +194,18 @@ def test_which_attacks_compare():
         ({"model_free_baseline": "required"}, "model_free_baseline"),
     ],
 )
-def test_what_the_policy_asks_for_must_be_there(asked, code):
+def test_what_the_policy_asks_for_must_be_there(requirement, code):
     """2,000 members, 2,400 non-members, 32 references."""
-    gated = evaluate_policy(leaking(), Policy(max_auc=1.0, **asked))
+    gated = evaluate_policy(leaking(), Policy(max_auc=1.0, **requirement))
     assert failed(gated) == [code]
     assert not gated.passed
     (line,) = (line for line in words.gate_texts(gated) if line.startswith("FAIL"))
     assert code.replace("_", "-") in line or any(fact in line for fact in ("lira_bayes", "2,001", "33", "baseline"))
 
 
-@pytest.mark.parametrize("asked", [{"attacks": ("lira",)}, {"least_records": 2000}, {"least_references": 32}])
-def test_and_is_met_where_it_is(asked):
-    assert evaluate_policy(leaking(), Policy(max_auc=1.0, **asked)).passed
+@pytest.mark.parametrize("requirement", [{"attacks": ("lira",)}, {"least_records": 2000}, {"least_references": 32}])
+def test_and_is_met_where_it_is(requirement):
+    assert evaluate_policy(leaking(), Policy(max_auc=1.0, **requirement)).passed
 
 
 @dataclass(frozen=True, repr=False)
@@ -459,10 +459,10 @@ def test_without_references_the_command_fails_and_says_so(audited, snapshot):
 
 
 @pytest.mark.parametrize(
-    "more", [["--max-auc", "0.6"], ["--attack", "loss"], ["--without-references"], ["--ignore", "GL104"]]
+    "options", [["--max-auc", "0.6"], ["--attack", "loss"], ["--without-references"], ["--ignore", "GL104"]]
 )
-def test_a_policy_says_it_all(audited, tmp_path, more):
-    result = guestlist("gate", audited, "--policy", write(tmp_path, "max_auc = 0.9"), *more)
+def test_a_policy_says_it_all(audited, tmp_path, options):
+    result = guestlist("gate", audited, "--policy", write(tmp_path, "max_auc = 0.9"), *options)
     assert result.exit_code == 2
     assert "--policy" in result.stderr
 

@@ -310,31 +310,31 @@ def test_a_column_that_only_looks_like_an_answer_is_refused(tmp_path):
 
 def test_arrays_are_read_row_by_row_and_missing_values_refused(answers):
     arrays, _ = answers
-    given = arrays["probabilities"], arrays["labels"], arrays["member"]
+    inputs = arrays["probabilities"], arrays["labels"], arrays["member"]
     turned = pd.Series(np.where(arrays["member"], "in", "out"), index=np.arange(300)[::-1])
-    predictions = gl.Predictions(*given, groups={"side": turned})
+    predictions = gl.Predictions(*inputs, groups={"side": turned})
     assert (predictions.groups["side"] == np.where(arrays["member"], "in", "out")).all()
     unsure = np.where(arrays["labels"] == 0, np.nan, arrays["member"])
     hidden = np.ma.masked_array(arrays["labels"], mask=arrays["labels"] == 0)
     for wrong, message in (
-        ((given[0], given[1], unsure), "'member' must hold true/false or 1/0; found nan"),
-        ((given[0], given[1], pd.array(arrays["member"], "boolean").copy()), None),
-        ((given[0], hidden, given[2]), "'labels' without masked values"),
-        ((given[0], given[1], np.ma.masked_array(given[2], hidden.mask)), "'member' without masked values"),
+        ((inputs[0], inputs[1], unsure), "'member' must hold true/false or 1/0; found nan"),
+        ((inputs[0], inputs[1], pd.array(arrays["member"], "boolean").copy()), None),
+        ((inputs[0], hidden, inputs[2]), "'labels' without masked values"),
+        ((inputs[0], inputs[1], np.ma.masked_array(inputs[2], hidden.mask)), "'member' without masked values"),
         (
-            (given[0], given[1], pd.array([None, *given[2][1:]], "boolean")),
+            (inputs[0], inputs[1], pd.array([None, *inputs[2][1:]], "boolean")),
             "true/false or 1/0; found <NA> in 1 records",
         ),
-        ((given[0], pd.array([None, *given[1][1:]], "Int64"), given[2]), "labels"),
-        ((given[0], pd.to_datetime(given[1]), given[2]), "'labels' as numbers, found datetime64"),
-        ((given[0], pd.Categorical(given[1].astype(str)), given[2]), "'labels' as numbers"),
-        ((given[0], pd.array(given[1].astype(str), "string"), given[2]), "'labels' as numbers"),
-        ((given[0], arrays["labels"] == 1, given[2]), "'labels' must be numbers; found bool"),
-        ((given[0], arrays["labels"] + 0.5, given[2]), "not in 0 … 2, first"),
-        ((given[0], arrays["labels"].astype(str), given[2]), "'labels' as numbers, found <U"),
-        ((given[0], arrays["labels"].astype(str).astype(object), given[2]), "'labels' as numbers, found object"),
+        ((inputs[0], pd.array([None, *inputs[1][1:]], "Int64"), inputs[2]), "labels"),
+        ((inputs[0], pd.to_datetime(inputs[1]), inputs[2]), "'labels' as numbers, found datetime64"),
+        ((inputs[0], pd.Categorical(inputs[1].astype(str)), inputs[2]), "'labels' as numbers"),
+        ((inputs[0], pd.array(inputs[1].astype(str), "string"), inputs[2]), "'labels' as numbers"),
+        ((inputs[0], arrays["labels"] == 1, inputs[2]), "'labels' must be numbers; found bool"),
+        ((inputs[0], arrays["labels"] + 0.5, inputs[2]), "not in 0 … 2, first"),
+        ((inputs[0], arrays["labels"].astype(str), inputs[2]), "'labels' as numbers, found <U"),
+        ((inputs[0], arrays["labels"].astype(str).astype(object), inputs[2]), "'labels' as numbers, found object"),
         (
-            ([*given[0].tolist()[:-1], [1.0]], given[1], given[2]),
+            ([*inputs[0].tolist()[:-1], [1.0]], inputs[1], inputs[2]),
             "'answers' as an array, one value or one row per record",
         ),
     ):
@@ -344,7 +344,7 @@ def test_arrays_are_read_row_by_row_and_missing_values_refused(answers):
             with pytest.raises(InputError, match=message):
                 gl.Predictions(*wrong)
     with pytest.raises(ValueError, match="scale='Logits'"):
-        gl.Predictions(*given, scale="Logits")
+        gl.Predictions(*inputs, scale="Logits")
 
 
 @pytest.mark.slow
@@ -364,10 +364,10 @@ def test_without_labels_what_reads_none_runs_and_says_so(people, tmp_path):
 def test_without_labels_only_features_are_known_without_the_model(people):
     answers = np.column_stack([1 - people["prob_yes"], people["prob_yes"]])
     features = pd.DataFrame({"age": np.random.default_rng(0).normal(size=60)})
-    given = {"member": people["is_train"].astype(bool), "features": features}
+    options = {"member": people["is_train"].astype(bool), "features": features}
     baselines = {
         labelled: gl.audit_predictions(
-            gl.Predictions(answers, (people["y_true"] == "yes").astype(int), **given, labelled=labelled)
+            gl.Predictions(answers, (people["y_true"] == "yes").astype(int), **options, labelled=labelled)
         ).baseline
         for labelled in (True, False)
     }

@@ -32,8 +32,8 @@ def test_differences_within_a_standard_error_are_left_and_large_ones_made_up_for
     member, x = np.arange(600) < 300, rng.normal(size=(600, 20))
     x[member, 0] += 1.0
     weights = np.exp(log_odds(x, member, np.arange(600)))[~member]
-    left = np.average(x[~member], weights=weights, axis=0) - x[member].mean(axis=0)
-    assert abs(left[0]) < 0.02
+    difference = np.average(x[~member], weights=weights, axis=0) - x[member].mean(axis=0)
+    assert abs(difference[0]) < 0.02
     plain = np.exp(log_odds(x[:, :1], member, np.arange(600)))[~member]
     assert np.corrcoef(weights, plain)[0, 1] > 0.9  # the other columns hardly move them
 

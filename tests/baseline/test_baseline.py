@@ -14,7 +14,7 @@ from guestlist._baseline.regression import cross_fitted, folds
 from oracles import auc
 
 
-def told(x, y, member, persons=None, seed=0, **options):
+def evaluated(x, y, member, persons=None, seed=0, **options):
     return evaluate_baseline(x, y, member, persons, rng=np.random.default_rng(seed), **options)
 
 
@@ -38,31 +38,31 @@ def test_the_p_value_is_the_share_of_all_exchanges_that_do_as_well():
     made = folds(rng.normal(size=(10, 2)), np.arange(10) % 2)
     every = np.array([np.isin(np.arange(10), chosen) for chosen in combinations(range(10), 5)])
     reached = np.nan_to_num(within_folds(made, every), nan=0.5)
-    for place in (10, 128, 200, 245):
-        member = every[np.argsort(reached)[place]]
-        value = reached[np.argsort(reached)[place]]
+    for rank in (10, 128, 200, 245):
+        member = every[np.argsort(reached)[rank]]
+        value = reached[np.argsort(reached)[rank]]
         exact = (reached >= value - 1e-12).mean()
-        p_value, tried = baseline._test(value, made, np.arange(10), member, np.random.default_rng(place))
+        p_value, tried = baseline._test(value, made, np.arange(10), member, np.random.default_rng(rank))
         assert p_value == pytest.approx(
             exact, abs=4 * np.sqrt(exact * (1 - exact) / min(len(tried), 20 / exact)) + 0.01
         )
 
 
 def test_what_the_classifier_reads_does_not_depend_on_who_is_a_member(monkeypatch):
-    seen = []
+    inputs = []
 
     def noted(read, fold, terms):
-        seen.append((read, fold, *terms))
+        inputs.append((read, fold, *terms))
         return folds(read, fold, terms)
 
     monkeypatch.setattr(baseline, "folds", noted)
     rng = np.random.default_rng(0)
     x, y = rng.normal(size=(60, 4)), rng.integers(3, size=60)
-    told(x, y, np.arange(60) < 30, seed=1)
-    first = seen[0]
-    seen.clear()
-    told(x, y, np.arange(60) % 2 == 0, seed=1)
-    assert all(np.array_equal(expected, other) for expected, other in zip(first, seen[0], strict=True))
+    evaluated(x, y, np.arange(60) < 30, seed=1)
+    first = inputs[0]
+    inputs.clear()
+    evaluated(x, y, np.arange(60) % 2 == 0, seed=1)
+    assert all(np.array_equal(expected, other) for expected, other in zip(first, inputs[0], strict=True))
 
 
 @pytest.mark.slow
@@ -101,12 +101,12 @@ def test_a_mean_a_label_and_a_group_that_differ_are_seen():
     rng = np.random.default_rng(0)
     member, x = np.arange(200) < 100, rng.normal(size=(200, 5))
     y = rng.integers(2, size=200)
-    assert not told(x, y, member).significant
-    assert told(x + member[:, None] * np.eye(5)[2], y, member).significant
-    assert told(None, np.where(rng.random(200) < 0.4, 1, member * 2), member).significant
-    assert told(x, np.where(member, 2.0, 0) + y, member, values=True).significant
+    assert not evaluated(x, y, member).significant
+    assert evaluated(x + member[:, None] * np.eye(5)[2], y, member).significant
+    assert evaluated(None, np.where(rng.random(200) < 0.4, 1, member * 2), member).significant
+    assert evaluated(x, np.where(member, 2.0, 0) + y, member, values=True).significant
     groups = {"sex": np.where(rng.random(200) < 0.3, "f", np.where(member, "m", "f")).astype(object)}
-    result = told(x, y, member, groups=groups)
+    result = evaluated(x, y, member, groups=groups)
     assert result.significant
     assert result.inputs == ("features", "label", "groups")
 
@@ -117,7 +117,7 @@ def test_labels_that_fit_worse_on_one_side_are_seen():
     rng = np.random.default_rng(0)
     y, member = rng.integers(2, size=400), np.arange(400) < 200
     x = y[:, None] + 0.7 * rng.normal(size=(400, 3))
-    assert told(x, np.where(~member & (rng.random(400) < 0.4), 1 - y, y), member).significant
+    assert evaluated(x, np.where(~member & (rng.random(400) < 0.4), 1 - y, y), member).significant
 
 
 @pytest.mark.slow
@@ -137,7 +137,7 @@ def test_categories_that_go_together_on_one_side_are_seen():
     towns, jobs = rng.choice(list("abc"), 600), rng.choice(list("abc"), 600)
     jobs = np.where(member & (rng.random(600) < 0.5), towns, jobs)
     table = pd.DataFrame({"town": towns, "job": jobs, "age": rng.normal(size=600)})
-    assert told(table, np.zeros(600, int), member).significant
+    assert evaluated(table, np.zeros(600, int), member).significant
 
 
 @pytest.mark.slow
@@ -145,19 +145,19 @@ def test_categories_that_go_together_on_one_side_are_seen():
 def test_few_records_and_many_columns_are_read(records, columns):
     rng = np.random.default_rng(0)
     x, y, member = rng.normal(size=(records, columns)), rng.integers(2, size=records), np.arange(records) % 2 == 0
-    result = told(x, y, member)
-    assert result == told(x, y, member)
+    result = evaluated(x, y, member)
+    assert result == evaluated(x, y, member)
     assert result.columns == columns
-    assert told(x + 2 * member[:, None], y, member).significant
+    assert evaluated(x + 2 * member[:, None], y, member).significant
 
 
 def test_images_that_lie_elsewhere_are_seen():
     rng = np.random.default_rng(0)
     images = (rng.random((100, 20, 20)) < np.linspace(0.1, 0.9, 20)).astype(np.uint8)
     member = np.arange(100) < 50
-    assert not told(images, np.zeros(100, int), member).significant
+    assert not evaluated(images, np.zeros(100, int), member).significant
     images[:50] = np.roll(images[:50], 2, axis=2)
-    result = told(images, np.zeros(100, int), member)
+    result = evaluated(images, np.zeros(100, int), member)
     assert (result.significant, result.columns) == (True, 400)
 
 
@@ -177,23 +177,23 @@ def test_what_is_called_the_smallest_difference_is_seen_four_times_in_five():
 def test_large_sides_are_capped_and_the_outcome_has_the_same_bits():
     rng = np.random.default_rng(0)
     x, y, member = rng.normal(size=(2700, 2)), np.zeros(2700, int), np.arange(2700) < 2600
-    result = told(x, y, member)
+    result = evaluated(x, y, member)
     assert (result.members, result.nonmembers, result.units) == (2000, 100, 2100)
-    assert result == told(x, y, member)
+    assert result == evaluated(x, y, member)
     assert result.permutations <= PERMUTATIONS
 
 
 def test_too_few_records_say_nothing():
-    assert told(np.zeros((2, 1)), np.zeros(2, int), np.array([True, False])) is None
-    few = told(np.arange(12.0)[:, None], np.zeros(12, int), np.arange(12) < 6)
+    assert evaluated(np.zeros((2, 1)), np.zeros(2, int), np.array([True, False])) is None
+    few = evaluated(np.arange(12.0)[:, None], np.zeros(12, int), np.arange(12) < 6)
     assert few.detectable_auc > 0.8
 
 
 def test_a_label_alone_is_inputs_where_there_are_no_features():
-    result = told(None, np.arange(80) % 4, np.arange(80) < 40)
+    result = evaluated(None, np.arange(80) % 4, np.arange(80) < 40)
     assert (result.inputs, result.columns, result.significant) == (("label",), 0, False)
     table = pd.DataFrame({"sex": ["f", "m"] * 40})
-    assert told(table, np.arange(80) % 4, np.arange(80) < 40, groups={"sex": table["sex"].to_numpy()}).columns == 1
+    assert evaluated(table, np.arange(80) % 4, np.arange(80) < 40, groups={"sex": table["sex"].to_numpy()}).columns == 1
 
 
 # -- what the benchmark measured ----------------------------------------------------------------------------------------

@@ -13,7 +13,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.tree import DecisionTreeClassifier
 
 import guestlist as gl
-from guestlist._baseline import baseline as kept
+from guestlist._baseline import baseline as baseline_module
 from guestlist._report import terminal
 from guestlist._report.page import report_page
 from guestlist._report.sections.answer import verdict_text
@@ -76,7 +76,7 @@ def never(*arguments, **options):
 def test_the_baseline_is_computed_once_and_read_again(tree, blobs, tmp_path, monkeypatch):
     first = gl.audit(tree, *blobs, references=0, folder=tmp_path / "a")
     before = (tmp_path / "a" / "results.json").read_bytes()
-    monkeypatch.setattr(kept, "cross_fit_baseline", never)
+    monkeypatch.setattr(baseline_module, "cross_fit_baseline", never)
     gl.audit(tree, *blobs, references=0, folder=tmp_path / "a")
     assert (tmp_path / "a" / "results.json").read_bytes() == before
     case = gl.read_case(tmp_path / "a")
@@ -104,7 +104,9 @@ def test_persons_and_groups_are_part_of_what_it_is_made_of(tree, blobs, tmp_path
     store = open_store(tmp_path / "a")
     names = np.arange(440).astype(str).astype(object)
     made = {
-        kept._digest(store, *rest) for rest in (({}, None), ({}, names), ({"sex": names}, None), ({"age": names}, None))
+        baseline_module._digest(store, *parts)
+        for parts in (({}, None), ({}, names), ({"sex": names}, None), ({"age": names}, None))
+        for parts in (({}, None), ({}, names), ({"sex": names}, None), ({"age": names}, None))
     }
     assert len(made) == 4
 

@@ -75,8 +75,8 @@ def test_either_side_is_capped_by_whole_units():
 
 
 def test_every_unit_is_as_likely_to_be_kept():
-    kept = np.zeros(30)
+    draws = np.zeros(30)
     for seed in range(600):
-        kept[sample_units(np.arange(30), np.arange(30) < 20, 5, np.random.default_rng(seed))] += 1
-    assert np.allclose(kept[:20] / 600, 5 / 20, atol=0.07)
-    assert np.allclose(kept[20:] / 600, 5 / 10, atol=0.07)
+        draws[sample_units(np.arange(30), np.arange(30) < 20, 5, np.random.default_rng(seed))] += 1
+    assert np.allclose(draws[:20] / 600, 5 / 20, atol=0.07)
+    assert np.allclose(draws[20:] / 600, 5 / 10, atol=0.07)

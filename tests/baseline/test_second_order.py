@@ -20,12 +20,12 @@ def written_out(x, terms, unit, fold, labels):
             )
             covariance = residuals @ terms[training]
             z = covariance / np.sqrt((sums**2).sum(axis=0) * (residuals**2).mean())
-            kept = [t for t in np.argsort(-np.abs(z))[:JOINTLY] if abs(z[t]) > threshold]
-            if kept:
-                known = terms[training][:, kept]
-                shrunk = covariance[kept] * (1 - threshold**2 / z[kept] ** 2)
-                ridge = known.T @ known + PENALTY * training.sum() * np.eye(len(kept))
-                fitted[k, ~training] += terms[~training][:, kept] @ np.linalg.solve(ridge, shrunk)
+            selected = [t for t in np.argsort(-np.abs(z))[:JOINTLY] if abs(z[t]) > threshold]
+            if selected:
+                known = terms[training][:, selected]
+                shrunk = covariance[selected] * (1 - threshold**2 / z[selected] ** 2)
+                ridge = known.T @ known + PENALTY * training.sum() * np.eye(len(selected))
+                fitted[k, ~training] += terms[~training][:, selected] @ np.linalg.solve(ridge, shrunk)
     return fitted
 
 

@@ -37,15 +37,15 @@ def options(people, out):
 
 @pytest.mark.slow
 def test_training_without_noise_is_caught(people, tmp_path):
-    asked = [*options(people, tmp_path / "off"), "--epsilon", 1, "--noise", 0, "--epochs", 80]
-    result = run(*asked)
+    arguments = [*options(people, tmp_path / "off"), "--epsilon", 1, "--noise", 0, "--epochs", 80]
+    result = run(*arguments)
     assert result.exit_code == 0, result.output
     assert "noise 0 times the clip of 1; ε = 1 at δ = 1e-05" in result.output
     assert "No: the claim of ε = 1 at δ = 1e-05 is contradicted" in result.output
     assert (tmp_path / "off" / "report.html").exists()
     again = CliRunner().invoke(main, ["epsilon", str(tmp_path / "off")])
     assert again.output.strip() in result.output
-    document = json.loads(run(*asked, "--json").output)  # the folder is there
+    document = json.loads(run(*arguments, "--json").output)  # the folder is there
     assert document["epsilon"]["claimed"] == {"epsilon": 1.0, "delta": 1e-5, "gaussian": False}
 
 

@@ -65,8 +65,8 @@ def test_minimise_onion_and_influence_print_their_figures(tables, tmp_path):
     assert "removed" in knn("onion", train, "--label", "y")
     lists = tmp_path / "lists.npz"
     for _ in range(2):  # made, then read
-        kept = knn("influence", train, "--label", "y", "--remove", 3, "--remove", 5, "--lists", lists, "--json")
-        assert json.loads(kept) == changes
+        from_lists = knn("influence", train, "--label", "y", "--remove", 3, "--remove", 5, "--lists", lists, "--json")
+        assert json.loads(from_lists) == changes
     refused = CliRunner().invoke(
         main, ["knn", "influence", str(test), "--label", "y", "--remove", "3", "--lists", str(lists)]
     )

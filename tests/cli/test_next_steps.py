@@ -43,9 +43,9 @@ def pasted(text: str) -> list[str]:
 
 def run(advice: str) -> str:
     """Run a command as printed, with small settings."""
-    _, command, *rest = shlex.split(advice)
-    rest = [{"32": "3"}.get(argument, argument) for argument in rest]
-    return invoke(command, *rest, *SMALL[command])
+    _, command, *arguments = shlex.split(advice)
+    arguments = [{"32": "3"}.get(argument, argument) for argument in arguments]
+    return invoke(command, *arguments, *SMALL[command])
 
 
 @pytest.fixture
@@ -124,8 +124,8 @@ def test_in_python_the_printed_calls_work(folder):
         "collect --references 3": "gl.audit(",
         "report --features": "gl.read_results(",
     }.items():
-        name, *rest = command.split()
-        refused = CliRunner().invoke(main, [name, "tree", *rest])
+        name, *arguments = command.split()
+        refused = CliRunner().invoke(main, [name, "tree", *arguments])
         assert refused.exit_code == 2
         assert part in refused.output
         assert "made from Python" in refused.output

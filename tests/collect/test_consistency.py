@@ -150,13 +150,13 @@ def test_ordinary_models_are_consistent(model):
 def test_an_audit_reports_it_and_the_folder_is_not_resumed(tmp_path):
     sides = (X[:200], Y[:200]), (X[200:], Y[200:])
     target = gl.function_target(noisy(0.1), classes=[0, 1])
-    how = {"references": 0, "attacks": ["loss"], "folder": tmp_path / "audit", "baseline": False}
+    options = {"references": 0, "attacks": ["loss"], "folder": tmp_path / "audit", "baseline": False}
     with pytest.warns(AuditWarning, match="not deterministic"):
-        results = gl.audit(target, *sides, **how)
+        results = gl.audit(target, *sides, **options)
     assert results.check("GL130").state == "issue"
     assert results.check("GL131").state == "not run"
     with pytest.raises(FolderError, match="because it is not deterministic"):
-        gl.audit(target, *sides, **how)
-    how |= {"folder": tmp_path / "ignored", "ignore": ["GL131"]}
-    results = gl.audit(gl.function_target(scaled_by_batch, classes=[0, 1]), *sides, **how)
+        gl.audit(target, *sides, **options)
+    options |= {"folder": tmp_path / "ignored", "ignore": ["GL131"]}
+    results = gl.audit(gl.function_target(scaled_by_batch, classes=[0, 1]), *sides, **options)
     assert results.check("GL131").state == "ignored"

@@ -28,11 +28,11 @@ def slowly(count: int, seconds: float):
 
 
 def test_values_of_the_progress_option():
-    def own(items, *, total):
+    def custom(items, *, total):
         return items
 
     assert progress_of(True) is interactive_progress
-    assert progress_of(own) is own
+    assert progress_of(custom) is custom
     assert progress_of(False) is None
     assert progress_of(None) is None
 
@@ -60,34 +60,34 @@ def test_nothing_is_shown_in_a_log_by_default(capsys):
 
 
 def test_a_notebook_has_one_line_that_changes(monkeypatch):
-    shown = []
+    lines = []
 
     def display(content, *, raw, display_id):
-        shown.append(("new", content["text/plain"]))
-        return SimpleNamespace(update=lambda content, raw: shown.append(("same", content["text/plain"])))
+        lines.append(("new", content["text/plain"]))
+        return SimpleNamespace(update=lambda content, raw: lines.append(("same", content["text/plain"])))
 
     monkeypatch.setitem(sys.modules, "IPython.display", SimpleNamespace(display=display))
     monkeypatch.setitem(sys.modules, "IPython", SimpleNamespace(display=sys.modules["IPython.display"]))
     monkeypatch.setattr(progress, "_console", lambda: Console(force_jupyter=True))
     assert list(interactive_progress(range(3), total=3)) == [0, 1, 2]
-    assert shown == []  # it took no time
+    assert lines == []  # it took no time
     monkeypatch.setattr(progress, "WAIT", 0.0)
     assert list(interactive_progress(range(3), total=3)) == [0, 1, 2]
-    assert [kind for kind, _ in shown] == ["new", "same", "same"]
-    assert shown[-1][1].startswith("Training: 3/3")
+    assert [kind for kind, _ in lines] == ["new", "same", "same"]
+    assert lines[-1][1].startswith("Training: 3/3")
 
 
 def test_judging_shows_progress_where_it_can_say_so():
     assert evaluation_progress(None) is None
     assert evaluation_progress(lambda items, total: items) is None  # it may count models
-    shown = []
+    reported = []
 
-    def told(items, *, total, what="Training"):
-        shown.append((what, total))
+    def record(items, *, total, what="Training"):
+        reported.append((what, total))
         return items
 
-    assert list(evaluation_progress(told)([1, 2], total=2)) == [1, 2]
-    assert shown == [("Evaluating", 2)]
+    assert list(evaluation_progress(record)([1, 2], total=2)) == [1, 2]
+    assert reported == [("Evaluating", 2)]
 
 
 def test_judging_that_takes_no_time_is_silent(capsys):

@@ -31,9 +31,9 @@ def run(model, blobs, folder, **options):
 
 def contents(folder):
     """Every file that an audit leaves, by name; the lock and the manifest's folder-independent rest included."""
-    kept = [folder / name for name in RESULTS] + sorted(folder.glob("signals/*")) + sorted(folder.glob("scores/*"))
-    kept += sorted((folder / "evidence").rglob("*.npz"))
-    return {str(path.relative_to(folder)): path.read_bytes() for path in kept}
+    paths = [folder / name for name in RESULTS] + sorted(folder.glob("signals/*")) + sorted(folder.glob("scores/*"))
+    paths += sorted((folder / "evidence").rglob("*.npz"))
+    return {str(path.relative_to(folder)): path.read_bytes() for path in paths}
 
 
 @pytest.mark.slow

@@ -86,12 +86,12 @@ def _summary(values: list) -> dict[str, Any]:
     array = np.array([np.nan if value is None else value for value in values], dtype=np.float64)
     known = np.isfinite(array)
     weights = (1 + np.flatnonzero(known)) / len(array)
-    found = array[known]
+    finite = array[known]
     summary: dict[str, Any] = {"length": len(array)}
-    if len(found) < len(array):
-        summary["known"] = len(found)
-    if len(found):
-        summary |= {"mean": float(found.mean()), "std": float(found.std()), "weighted": float(found @ weights)}
+    if len(finite) < len(array):
+        summary["known"] = len(finite)
+    if len(finite):
+        summary |= {"mean": float(finite.mean()), "std": float(finite.std()), "weighted": float(finite @ weights)}
     return summary
 
 

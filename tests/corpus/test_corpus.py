@@ -15,8 +15,8 @@ def test_an_audit_has_the_committed_numbers_and_fits_the_schema(name):
         pytest.importorskip(package)
     ran = run(name)
     lines = compare(name, ran.numbers)
-    more = f"\n... and {len(lines) - 30} more" if len(lines) > 30 else ""
-    assert not lines, f"{name} differs in {len(lines)} numbers:\n" + "\n".join(lines[:30]) + more
+    omitted = f"\n... and {len(lines) - 30} more" if len(lines) > 30 else ""
+    assert not lines, f"{name} differs in {len(lines)} numbers:\n" + "\n".join(lines[:30]) + omitted
     assert not schema_errors(ran)
 
 

@@ -11,16 +11,16 @@ from guestlist.defences.torch_training import Batch, Start, probabilities
 torch = pytest.importorskip("torch")
 
 
-def world(records, seed):
+def simulated(records, seed):
     rng = np.random.default_rng(seed)
     y = rng.integers(3, size=records)
     return gl.Data(rng.normal(size=(records, 20)) + 0.5 * y[:, None], y)
 
 
 def trained(weight, epochs=3, **options):
-    objective = None if weight is None else gl.defences.AdvReg(world(150, 1), weight, **options)
+    objective = None if weight is None else gl.defences.AdvReg(simulated(150, 1), weight, **options)
     fit = gl.defences.Fit(epochs=epochs, batch_size=30, learning_rate=0.01, objective=objective)
-    return fit(gl.defences.mlp(20, 3, hidden=(64,)), world(150, 0), np.random.default_rng(2))
+    return fit(gl.defences.mlp(20, 3, hidden=(64,)), simulated(150, 0), np.random.default_rng(2))
 
 
 def equal(a, b):
@@ -39,8 +39,8 @@ def test_one_step_is_the_formula(monkeypatch):
     """The classifier sees probabilities and label; it gains by log I of members and log (1 - I) of others; the model pays."""
     attack = torch.nn.Linear(6, 1).double()
     monkeypatch.setattr(adversarial, "mlp", lambda *sizes, **options: attack)
-    module, held_out = gl.defences.mlp(20, 3, hidden=(4,)).double(), world(30, 1)
-    members = world(30, 0)
+    module, held_out = gl.defences.mlp(20, 3, hidden=(4,)).double(), simulated(30, 1)
+    members = simulated(30, 0)
     x, y = torch.tensor(members.x), torch.tensor(members.y)
 
     def plain(answers, batch):
@@ -48,8 +48,8 @@ def test_one_step_is_the_formula(monkeypatch):
 
     def odds(module_x, labels):
         p = module(module_x).softmax(1).detach().numpy()
-        seen = np.c_[p, np.eye(3)[labels]]
-        return seen @ attack.weight.detach().numpy()[0] + attack.bias.item()
+        inputs = np.c_[p, np.eye(3)[labels]]
+        return inputs @ attack.weight.detach().numpy()[0] + attack.bias.item()
 
     def gain():
         inside, outside = odds(x, members.y), odds(torch.tensor(held_out.x), held_out.y)
@@ -66,15 +66,15 @@ def test_one_step_is_the_formula(monkeypatch):
         assert gain() == pytest.approx(before) if rate == 0 else gain() > before
 
 
-def told(module):
+def confidence_gap(module):
     """Mean probability of the true class, members minus others never seen: the leak that averages show."""
-    members, other = (world(150, seed) for seed in (0, 9))
+    members, other = (simulated(150, seed) for seed in (0, 9))
     return np.subtract(*(probabilities(module, d.x)[np.arange(150), d.y].mean() for d in (members, other)))
 
 
 @pytest.mark.slow
 def test_a_larger_weight_makes_members_harder_to_distinguish():
-    plain, some, much = (told(trained(weight, epochs=40)) for weight in (0.0, 1.0, 5.0))
+    plain, some, much = (confidence_gap(trained(weight, epochs=40)) for weight in (0.0, 1.0, 5.0))
     assert plain > 0.2
     assert some < plain
     assert much < 0.7 * plain
@@ -82,13 +82,13 @@ def test_a_larger_weight_makes_members_harder_to_distinguish():
 
 def test_no_held_out_record_is_refused():
     with pytest.raises(InputError, match=r"held_out= is empty\. Adversarial"):
-        gl.defences.AdvReg(world(150, 0).take(np.array([], dtype=int)))
+        gl.defences.AdvReg(simulated(150, 0).take(np.array([], dtype=int)))
     with pytest.raises(ValueError, match="Expected weight"):
-        gl.defences.AdvReg(world(150, 0), -1.0)
+        gl.defences.AdvReg(simulated(150, 0), -1.0)
     with pytest.raises(ValueError, match="Expected steps"):
-        gl.defences.AdvReg(world(150, 0), steps=0)
+        gl.defences.AdvReg(simulated(150, 0), steps=0)
 
 
 def test_other_held_out_records_are_another_recipe():
-    described = {gl.defences.Fit(objective=gl.defences.AdvReg(world(150, seed))).describe() for seed in (1, 1, 2)}
+    described = {gl.defences.Fit(objective=gl.defences.AdvReg(simulated(150, seed))).describe() for seed in (1, 1, 2)}
     assert len(described) == 2

@@ -136,9 +136,9 @@ def one_by_one(module, x, y, clip):
 
 @pytest.mark.parametrize("name", MODULES)
 @pytest.mark.parametrize("share", [0.3, 1.0, 2.0])
-@pytest.mark.parametrize("kept", [0, 2**25], ids=["computed twice", "kept"])
-def test_clipping_equals_a_loop_over_records(name, share, kept, monkeypatch):
-    monkeypatch.setattr("guestlist.defences.dp_sgd.MAX_KEPT", kept)
+@pytest.mark.parametrize("max_kept", [0, 2**25], ids=["computed twice", "kept"])
+def test_clipping_equals_a_loop_over_records(name, share, max_kept, monkeypatch):
+    monkeypatch.setattr("guestlist.defences.dp_sgd.MAX_KEPT", max_kept)
     monkeypatch.setattr("guestlist.defences.dp_sgd.RECORDS_PER_SUM", 3)
     module, x, y, known = made(name)
     _, norms = one_by_one(module, x, y, 1.0)
@@ -211,8 +211,11 @@ def test_sizes_of_batches_have_the_law_of_poisson_sampling():
     batches = list(poisson_batches(40, 0.1, 4000, rng))
     sizes = np.bincount([len(rows) for rows in batches], minlength=41)
     expected = 4000 * binom.pmf(np.arange(41), 40, 0.1)
-    kept = expected >= 5
-    counts, laws = np.append(sizes[kept], sizes[~kept].sum()), np.append(expected[kept], expected[~kept].sum())
+    frequent = expected >= 5
+    counts, laws = (
+        np.append(sizes[frequent], sizes[~frequent].sum()),
+        np.append(expected[frequent], expected[~frequent].sum()),
+    )
     assert chisquare(counts, laws).pvalue > 0.001
     assert sizes[0] > 20  # batches may be empty
 

@@ -56,13 +56,15 @@ def some():
 def test_every_value_is_another_parameter_with_another_identity(name):
     model = estimator(name)
     tried = list(grid(model, 10_000))
-    assert {parameter for one in tried for parameter in one.parameters} == {k.parameter for k in REGULARISATION[name]}
+    assert {parameter for candidate in tried for parameter in candidate.parameters} == {
+        k.parameter for k in REGULARISATION[name]
+    }
     now = model.get_params()
     for recipe in tried:
         ((parameter, value),) = recipe.parameters.items()
         assert recipe.set_in(model).get_params() == now | {parameter: value} != now
         assert describe(recipe.set_in(model)) != describe(model)
-    assert len({one.describe() for one in tried}) == len(tried)
+    assert len({candidate.describe() for candidate in tried}) == len(tried)
 
 
 @pytest.mark.parametrize("name", ESTIMATORS)
@@ -84,7 +86,7 @@ def test_the_present_value_is_plain_training_and_every_other_trains(name, some):
     model = estimator(name)
     knob = REGULARISATION[name][0]
     same = gl.defences.Regularised({knob.parameter: model.get_params()[knob.parameter]})
-    first, plain = (how(model, some, np.random.default_rng(1)) for how in (same, gl.defences.Refit()))
+    first, plain = (train(model, some, np.random.default_rng(1)) for train in (same, gl.defences.Refit()))
     np.testing.assert_array_equal(ask(first, some.x), ask(plain, some.x))
     strongest = {parameter: value for recipe in grid(model, 100) for parameter, value in recipe.parameters.items()}
     for parameter, value in strongest.items():

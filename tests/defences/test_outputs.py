@@ -27,31 +27,31 @@ def answers(records, seed, sharp=3.0, classes=5):
     return p / p.sum(1, keepdims=True)
 
 
-def said(how, p):
-    return how.begin(lambda x: p, None, np.random.default_rng(0))(p)
+def outputs_of(defence, p):
+    return defence.begin(lambda x: p, None, np.random.default_rng(0))(p)
 
 
-@pytest.mark.parametrize("how", SIMPLE)
-def test_outputs_are_probabilities_and_keep_the_class(how):
+@pytest.mark.parametrize("defence", SIMPLE)
+def test_outputs_are_probabilities_and_keep_the_class(defence):
     p = answers(400, 0)
-    outputs = said(how, p)
+    outputs = outputs_of(defence, p)
     assert outputs.sum(axis=1) == pytest.approx(np.ones(400))
     assert (outputs >= 0).all()
     clear = np.sort(p, axis=1)[:, -1] - np.sort(p, axis=1)[:, -2] > 0.2  # rounding may make the two largest equal
     assert (outputs.argmax(1) == p.argmax(1))[clear].all()
     order = np.random.default_rng(1).permutation(400)
-    assert said(how, p[order]) == pytest.approx(outputs[order])
+    assert outputs_of(defence, p[order]) == pytest.approx(outputs[order])
 
 
 def test_each_says_what_it_says():
     p = np.array([[0.61, 0.24, 0.12, 0.03], [0.4, 0.3, 0.2, 0.1]])
-    assert said(gl.defences.Rounded(1), p)[0] == pytest.approx(np.array([0.6, 0.2, 0.1, 0.0]) / 0.9)
-    assert said(gl.defences.Rounded(0), p)[1].tolist() == [1, 0, 0, 0]  # all round to 0
-    assert said(gl.defences.TopK(2), p)[0] == pytest.approx([0.61, 0.24, 0.075, 0.075])
-    assert said(gl.defences.TopK(3), p) == pytest.approx(p)  # the last one is known anyway
-    assert said(gl.defences.LabelOnly(), p).tolist() == [[1, 0, 0, 0], [1, 0, 0, 0]]
-    assert said(gl.defences.Temperature(1.0), p) == pytest.approx(p)
-    cold = np.log(said(gl.defences.Temperature(0.5), p))
+    assert outputs_of(gl.defences.Rounded(1), p)[0] == pytest.approx(np.array([0.6, 0.2, 0.1, 0.0]) / 0.9)
+    assert outputs_of(gl.defences.Rounded(0), p)[1].tolist() == [1, 0, 0, 0]  # all round to 0
+    assert outputs_of(gl.defences.TopK(2), p)[0] == pytest.approx([0.61, 0.24, 0.075, 0.075])
+    assert outputs_of(gl.defences.TopK(3), p) == pytest.approx(p)  # the last one is known anyway
+    assert outputs_of(gl.defences.LabelOnly(), p).tolist() == [[1, 0, 0, 0], [1, 0, 0, 0]]
+    assert outputs_of(gl.defences.Temperature(1.0), p) == pytest.approx(p)
+    cold = np.log(outputs_of(gl.defences.Temperature(0.5), p))
     assert cold[:, 0] - cold[:, 1] == pytest.approx(2 * np.log(p[:, 0] / p[:, 1]))
 
 

@@ -38,8 +38,8 @@ def equal(a, b):
 def test_the_best_epoch_is_one_of_the_plain_run_on_the_other_records(data):
     stopped = gl.defences.EarlyStopping(FIT, share=0.25, patience=8)(network(), data, np.random.default_rng(3))
     rng = np.random.default_rng(3)
-    chosen, rest = np.split(rng.spawn(1)[0].permutation(120), [30])
-    epochs = FIT.checkpoints(network(), data.take(np.sort(rest)), rng)
+    chosen, others = np.split(rng.spawn(1)[0].permutation(120), [30])
+    epochs = FIT.checkpoints(network(), data.take(np.sort(others)), rng)
     reached = [goodness(module, data.x[chosen], data.y[chosen]) for module in epochs]
     assert equal(stopped, epochs[int(np.argmax(reached))])
     assert len(set(reached)) > 1
@@ -49,8 +49,8 @@ def test_it_stops_when_nothing_better_comes(data):
     """With a patience of one, the first epoch that is no better is the last."""
     stopped = gl.defences.EarlyStopping(FIT, share=0.25, patience=1)(network(), data, np.random.default_rng(3))
     rng = np.random.default_rng(3)
-    chosen, rest = np.split(rng.spawn(1)[0].permutation(120), [30])
-    epochs = FIT.checkpoints(network(), data.take(np.sort(rest)), rng)
+    chosen, others = np.split(rng.spawn(1)[0].permutation(120), [30])
+    epochs = FIT.checkpoints(network(), data.take(np.sort(others)), rng)
     reached = [goodness(module, data.x[chosen], data.y[chosen]) for module in epochs]
     first = next((k for k in range(1, 8) if reached[k] <= max(reached[:k])), 8)
     assert equal(stopped, epochs[int(np.argmax(reached[:first]))])
@@ -95,7 +95,7 @@ class Recorder:
     """Teachers that say what they trained on; a student that keeps the labels it is given."""
 
     loss: str = "cross_entropy"
-    seen: list = field(default_factory=list)
+    sizes: list = field(default_factory=list)
     objective: object = None
 
     def __call__(self, module, data, rng):
@@ -106,7 +106,7 @@ class Recorder:
                 inside = torch.tensor([tuple(row) in rows for row in x.double().numpy()])
                 return torch.where(inside[:, None], torch.tensor([9.0, 0.0]), torch.tensor([0.0, 2.0]))
 
-        self.seen.append(len(rows))
+        self.sizes.append(len(rows))
         return Teacher().double()
 
     def distil(self, module, data, soft, rng):
@@ -119,8 +119,8 @@ def test_selena_learns_only_from_teachers_that_did_not_train_on_the_record():
     teacher = Recorder()
     soft = gl.defences.Selena(5, 2, teacher, teacher)(None, data, rng)
     assert soft == pytest.approx(np.tile(np.exp([0, 2]) / np.exp([0, 2]).sum(), (40, 1)))
-    assert len(teacher.seen) == 5
-    assert sum(teacher.seen) == 40 * 3  # each record is trained on by all but two
+    assert len(teacher.sizes) == 5
+    assert sum(teacher.sizes) == 40 * 3  # each record is trained on by all but two
 
 
 def test_a_student_learns_the_teachers_answers_at_a_temperature():
@@ -171,18 +171,18 @@ class Kept:
     """Trains as ``fit`` does and keeps the records it was given."""
 
     fit: gl.defences.Fit
-    given: list = field(default_factory=list)
+    inputs: list = field(default_factory=list)
     loss: str = "cross_entropy"
 
     def __call__(self, module, data, rng):
-        self.given.append(data.x)
+        self.inputs.append(data.x)
         return self.fit(module, data, rng)
 
 
 def test_half_of_the_records_move_by_the_size(data):
-    kept = Kept(FIT)
-    gl.defences.FgsmNoise(0.1, 0.5, kept)(network(), data, np.random.default_rng(7))
-    before, after = kept.given
+    recipe = Kept(FIT)
+    gl.defences.FgsmNoise(0.1, 0.5, recipe)(network(), data, np.random.default_rng(7))
+    before, after = recipe.inputs
     change = np.abs(after - before)
     assert (change.max(axis=1) > 0).sum() == 60
     assert change[change > 0] == pytest.approx(0.1)

@@ -29,7 +29,7 @@ def run(model, blobs, folder, **options):
     return gl.audit(model, *blobs, folder=folder, **options)
 
 
-def kept(folder, kind):
+def model_files(folder, kind):
     return {path.name: path.read_bytes() for path in sorted((folder / kind).glob("model-*.npz"))}
 
 
@@ -56,17 +56,17 @@ def test_each_reference_is_trained_once_and_signals_are_those_of_an_audit_withou
     assert counting.trained == 3
     run(counting.target(), blobs, tmp_path / "b", evidence=(), attacks=["loss"])
     assert counting.trained == 6
-    assert kept(tmp_path / "a", "signals") == kept(tmp_path / "b", "signals")
+    assert model_files(tmp_path / "a", "signals") == model_files(tmp_path / "b", "signals")
 
 
 @pytest.mark.slow
 def test_references_that_are_there_answer_with_the_same_bits_and_keep_their_signals(network, blobs, tmp_path):
     run(network, blobs, tmp_path / "a")
     run(network, blobs, tmp_path / "b", evidence=(), attacks=["loss"])
-    before = kept(tmp_path / "b", "signals")
+    before = model_files(tmp_path / "b", "signals")
     run(network, blobs, tmp_path / "b")
-    assert kept(tmp_path / "b", "signals") == before
-    assert kept(tmp_path / "b", "evidence/full_answers") == kept(tmp_path / "a", "evidence/full_answers")
+    assert model_files(tmp_path / "b", "signals") == before
+    assert model_files(tmp_path / "b", "evidence/full_answers") == model_files(tmp_path / "a", "evidence/full_answers")
 
 
 @pytest.mark.slow
@@ -105,7 +105,7 @@ def test_answers_keep_up_with_references_that_grow(network, blobs, tmp_path):
 def test_one_and_two_jobs_give_the_same_bytes(tree, blobs, tmp_path):
     for jobs in (1, 2):
         run(tree, blobs, tmp_path / str(jobs), jobs=jobs, attacks=["loss"])
-    assert kept(tmp_path / "1", "evidence/full_answers") == kept(tmp_path / "2", "evidence/full_answers")
+    assert model_files(tmp_path / "1", "evidence/full_answers") == model_files(tmp_path / "2", "evidence/full_answers")
 
 
 def test_a_view_of_some_records_and_some_references():

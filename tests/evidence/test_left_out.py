@@ -57,7 +57,7 @@ def contents(folder):
     return {str(path.relative_to(folder)): path.read_bytes() for path in files}
 
 
-def asked(models):
+def evaluated(models):
     return set(np.flatnonzero(~np.isnan(models.values["margin"]).all(axis=0)))
 
 
@@ -65,9 +65,9 @@ def asked(models):
 def test_every_chosen_record_has_models_of_its_own_that_were_trained_without_it(tmp_path):
     train = Counting()
     results, models = collect(tmp_path, train)
-    inside, outside = asked(models) & set(MEMBERS), asked(models) & set(NONMEMBERS)
+    inside, outside = evaluated(models) & set(MEMBERS), evaluated(models) & set(NONMEMBERS)
     assert (len(inside), len(outside)) == (3, 3)
-    assert asked(models) == inside | outside
+    assert evaluated(models) == inside | outside
     sets = [records for records, _ in train.trained]
     assert sets.count(frozenset(MEMBERS)) == 3 * 2  # two for each non-member
     assert all(sets.count(frozenset(MEMBERS) - {i}) == 2 for i in inside)
@@ -96,8 +96,11 @@ def test_one_side_alone_is_nothing_to_compare_and_the_rest_is_collected(tmp_path
 def test_what_is_kept_is_what_those_models_say_about_the_record(tmp_path):
     train = Counting()
     _, models = collect(tmp_path, train)
-    for place, i in enumerate(sorted(asked(models))):
-        without, trained = frozenset(MEMBERS) - {i}, train.trained[2 * place : 2 * place + 2]  # one after the other
+    for position, i in enumerate(sorted(evaluated(models))):
+        without, trained = (
+            frozenset(MEMBERS) - {i},
+            train.trained[2 * position : 2 * position + 2],
+        )  # one after the other
         assert [records for records, _ in trained] == [without] * 2
         draws = [draw for _, draw in trained]
         mean = RECORDS[sorted(without), 1].mean()
@@ -107,14 +110,14 @@ def test_what_is_kept_is_what_those_models_say_about_the_record(tmp_path):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("more", [{"records": 5}, {"models": 4}, {"records": 5, "models": 4}])
-def test_more_of_either_trains_only_what_is_missing_and_ends_where_one_go_would(more, tmp_path):
+@pytest.mark.parametrize("larger", [{"records": 5}, {"models": 4}, {"records": 5, "models": 4}])
+def test_more_of_either_trains_only_what_is_missing_and_ends_where_one_go_would(larger, tmp_path):
     first, second = Counting(), Counting()
     _, before = collect(tmp_path / "grown", first)
-    _, after = collect(tmp_path / "grown", second, **more)
+    _, after = collect(tmp_path / "grown", second, **larger)
     counter = Counting()
-    collect(tmp_path / "whole", counter, **more)
-    assert asked(before) <= asked(after)
+    collect(tmp_path / "whole", counter, **larger)
+    assert evaluated(before) <= evaluated(after)
     assert contents(tmp_path / "grown") == contents(tmp_path / "whole")
     assert len(first.trained) + len(second.trained) == len(counter.trained)
     assert set(first.trained) | set(second.trained) == set(counter.trained)
@@ -153,7 +156,7 @@ def test_one_and_two_jobs_give_the_same_bytes(tree, blobs, tmp_path):
 def test_records_may_be_named(tmp_path):
     train = Counting()
     _, models = collect(tmp_path, train, ids=("members:3", "nonmembers:0"))
-    assert asked(models) == {3, 12}
+    assert evaluated(models) == {3, 12}
     assert {records for records, _ in train.trained} == {frozenset(MEMBERS), frozenset(MEMBERS) - {3}}
     _, again = collect(tmp_path, ids=["members:3", "nonmembers:0"])
     np.testing.assert_array_equal(again.values["loss"], models.values["loss"])
@@ -177,7 +180,7 @@ def test_ids_that_are_not_evaluated_are_reported_before_anything_is_trained(name
 @pytest.mark.slow
 def test_all_records_where_there_are_no_more(tmp_path):
     _, models = collect(tmp_path, records=1000, models=1)
-    assert asked(models) == set(MEMBERS) | set(NONMEMBERS)
+    assert evaluated(models) == set(MEMBERS) | set(NONMEMBERS)
 
 
 @pytest.mark.slow
@@ -264,8 +267,8 @@ def test_killed_at_random_moments_and_resumed_it_ends_with_the_same_bytes(tmp_pa
     killed = 0
     for wait in (0.0, 0.3):
         process = subprocess.Popen(command("killed", 2), start_new_session=True, stderr=subprocess.DEVNULL)
-        seen = len(list(tmp_path.glob("killed/evidence/left_out/*.npz")))
-        while process.poll() is None and len(list(tmp_path.glob("killed/evidence/left_out/*.npz"))) <= seen:
+        written = len(list(tmp_path.glob("killed/evidence/left_out/*.npz")))
+        while process.poll() is None and len(list(tmp_path.glob("killed/evidence/left_out/*.npz"))) <= written:
             time.sleep(0.01)
         time.sleep(wait)
         if process.poll() is None:

@@ -109,7 +109,7 @@ class Simulation:
 
 
 @pytest.fixture(scope="module")
-def world():
+def simulation():
     rng = np.random.default_rng(5)
     x = rng.normal(size=(MEMBERS + NONMEMBERS + POPULATION, FEATURES))
     score = x @ rng.normal(size=FEATURES) + 1.5 * rng.normal(size=len(x))
@@ -120,49 +120,49 @@ ASKED = np.arange(MEMBERS + NONMEMBERS)
 
 
 @pytest.mark.slow
-def test_models_without_a_record_have_the_closed_form_loss_on_it(world, tmp_path):
-    models, _ = world.collect(tmp_path, LeftOut(records=1000, models=2), Train())
-    margin = (world.margin - world.shift())[ASKED]
-    assert np.abs(world.shift()[:MEMBERS]).min() > 0
+def test_models_without_a_record_have_the_closed_form_loss_on_it(simulation, tmp_path):
+    models, _ = simulation.collect(tmp_path, LeftOut(records=1000, models=2), Train())
+    margin = (simulation.margin - simulation.shift())[ASKED]
+    assert np.abs(simulation.shift()[:MEMBERS]).min() > 0
     np.testing.assert_allclose(models.values["margin"][:, ASKED], np.tile(margin, (2, 1)), rtol=1e-9, atol=1e-12)
     np.testing.assert_allclose(models.values["loss"][1, ASKED], np.log1p(np.exp(-margin)), rtol=1e-9)
 
 
 @pytest.mark.slow
-def test_without_noise_the_score_is_a_rising_function_of_the_shift(world, tmp_path):
+def test_without_noise_the_score_is_a_rising_function_of_the_shift(simulation, tmp_path):
     """Models that all agree have the smallest deviation there is, 1e-8: the score is the log-odds of Student's t at
     shift / (1e-8 √(1 + 1/4)) with 3 degrees of freedom, and 0 for non-members."""
-    models, signals = world.collect(tmp_path, LeftOut(records=1000, models=4), Train())
+    models, signals = simulation.collect(tmp_path, LeftOut(records=1000, models=4), Train())
     scores = ATTACKS["leave_one_out"].score(replace(signals, evidence=Evidence({"left_out": models})))[ASKED]
-    shift = world.shift()[ASKED]
+    shift = simulation.shift()[ASKED]
     t = shift / (1e-8 * np.sqrt(1 + 1 / 4))
     expected = stats.t.logcdf(t, 3) - stats.t.logsf(t, 3)
     np.testing.assert_allclose(scores[:MEMBERS], expected[:MEMBERS], rtol=1e-6)
     np.testing.assert_array_equal(np.argsort(scores[:MEMBERS]), np.argsort(shift[:MEMBERS]))
     np.testing.assert_allclose(scores[MEMBERS:], 0, atol=1e-6)
     # Least squares pulls margins towards 1: a member is found where it is fitted too little, and hides beyond.
-    assert ((scores[:MEMBERS] > 0) == (world.margin[:MEMBERS] < 1)).all()
+    assert ((scores[:MEMBERS] > 0) == (simulation.margin[:MEMBERS] < 1)).all()
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("targets", [200, pytest.param(400, marks=pytest.mark.long)])
-def test_with_noise_the_power_is_that_of_the_noncentral_t(targets, world, tmp_path):
+def test_with_noise_the_power_is_that_of_the_noncentral_t(targets, simulation, tmp_path):
     """Every model adds normal noise of deviation τ to its margin, the target included. With n models, the target's
     margin over their mean and deviation is noncentral t: n - 1 degrees of freedom, noncentrality
     shift / (τ √(1 + 1/n)). So a level-alpha test calls a member with a known chance, and a non-member with alpha.
     """
     noise, n, alpha = 0.05, 12, 0.1
-    models, signals = world.collect(tmp_path, LeftOut(records=30, models=n), Train(noise))
+    models, signals = simulation.collect(tmp_path, LeftOut(records=30, models=n), Train(noise))
     chosen = ~np.isnan(models.values["margin"]).any(axis=0)
     rng = np.random.default_rng(0)
     called = []
     for _ in range(targets):  # each with its own noise
-        margin = world.sign * Linear(world.w, noise, rng.normal(size=FEATURES))(world.x)[:, 1]
+        margin = simulation.sign * Linear(simulation.w, noise, rng.normal(size=FEATURES))(simulation.x)[:, 1]
         values = {**signals.values, "margin": margin[None]}
         facing = replace(signals, values=values, evidence=Evidence({"left_out": models}))
         called.append(ATTACKS["leave_one_out"].p_value(facing) <= alpha)
     share = np.mean(called, axis=0)
-    power = stats.nct.sf(stats.t.isf(alpha, n - 1), n - 1, world.shift() / (noise * np.sqrt(1 + 1 / n)))
+    power = stats.nct.sf(stats.t.isf(alpha, n - 1), n - 1, simulation.shift() / (noise * np.sqrt(1 + 1 / n)))
     assert power[:MEMBERS].max() - power[:MEMBERS].min() > 0.5
     assert power[MEMBERS] == pytest.approx(alpha)
     # Members have models of their own, so what their chances are off by is independent.
@@ -176,44 +176,44 @@ def test_with_noise_the_power_is_that_of_the_noncentral_t(targets, world, tmp_pa
 
 @pytest.mark.slow
 @pytest.mark.parametrize("n", [4, pytest.param(8, marks=pytest.mark.long)])
-def test_the_noise_of_left_out_models_is_normal_around_the_closed_form(n, world, tmp_path):
+def test_the_noise_of_left_out_models_is_normal_around_the_closed_form(n, simulation, tmp_path):
     noise = 0.05
-    models, _ = world.collect(tmp_path, LeftOut(records=MEMBERS, models=n), Train(noise))
-    z = ((models.values["margin"] - (world.margin - world.shift())) / noise)[:, :MEMBERS]
+    models, _ = simulation.collect(tmp_path, LeftOut(records=MEMBERS, models=n), Train(noise))
+    z = ((models.values["margin"] - (simulation.margin - simulation.shift())) / noise)[:, :MEMBERS]
     # Every member has models of its own: all of these are independent.
     assert stats.kstest(z.ravel(), "norm").pvalue > 1e-3
 
 
 @pytest.mark.slow
-def test_distilled_models_are_the_target_and_see_no_member(world, tmp_path):
-    models, signals = world.collect(tmp_path, Distilled(4), distil=Distil())
-    np.testing.assert_allclose(models.values["margin"], np.tile(world.margin, (4, 1)), rtol=1e-9, atol=1e-10)
+def test_distilled_models_are_the_target_and_see_no_member(simulation, tmp_path):
+    models, signals = simulation.collect(tmp_path, Distilled(4), distil=Distil())
+    np.testing.assert_allclose(models.values["margin"], np.tile(simulation.margin, (4, 1)), rtol=1e-9, atol=1e-10)
     assert not models.member[:, ASKED].any()
     p_values = ATTACKS["distillation"].p_value(replace(signals, evidence=Evidence({"distilled": models})))
     np.testing.assert_allclose(p_values, 0.5, atol=1e-3)
 
 
 @pytest.mark.slow
-def test_a_penalty_shrinks_distilled_models_by_a_known_amount(world, tmp_path):
-    models, _ = world.collect(tmp_path, Distilled(3), distil=Distil(penalty=2.0))
+def test_a_penalty_shrinks_distilled_models_by_a_known_amount(simulation, tmp_path):
+    models, _ = simulation.collect(tmp_path, Distilled(3), distil=Distil(penalty=2.0))
     for margin, rows in zip(models.values["margin"], models.member, strict=True):
-        p = world.x[rows]
-        w = np.linalg.solve(p.T @ p + 2.0 * np.eye(FEATURES), p.T @ p @ world.w)
-        np.testing.assert_allclose(margin, world.sign * (world.x @ w), rtol=1e-9, atol=1e-10)
+        p = simulation.x[rows]
+        w = np.linalg.solve(p.T @ p + 2.0 * np.eye(FEATURES), p.T @ p @ simulation.w)
+        np.testing.assert_allclose(margin, simulation.sign * (simulation.x @ w), rtol=1e-9, atol=1e-10)
 
 
 @pytest.mark.slow
-def test_with_noise_distilled_models_scatter_around_the_target(world, tmp_path):
+def test_with_noise_distilled_models_scatter_around_the_target(simulation, tmp_path):
     """(v - w)'P'P(v - w) / σ² of a distilled v is chi-square, one degree per feature; the mean shift is 0 everywhere."""
     noise, n = 0.3, 40
-    models, _ = world.collect(tmp_path, Distilled(n), distil=Distil(noise=noise))
+    models, _ = simulation.collect(tmp_path, Distilled(n), distil=Distil(noise=noise))
     total, z = 0.0, []
     for margin, rows in zip(models.values["margin"], models.member, strict=True):
-        v = np.linalg.lstsq(world.x, world.sign * margin, rcond=None)[0]
-        inner = world.x[rows].T @ world.x[rows]
-        total += (v - world.w) @ inner @ (v - world.w) / noise**2
-        deviation = noise * np.sqrt(np.einsum("id,de,ie->i", world.x, np.linalg.inv(inner), world.x))
-        z.append((margin - world.margin) / deviation)
+        v = np.linalg.lstsq(simulation.x, simulation.sign * margin, rcond=None)[0]
+        inner = simulation.x[rows].T @ simulation.x[rows]
+        total += (v - simulation.w) @ inner @ (v - simulation.w) / noise**2
+        deviation = noise * np.sqrt(np.einsum("id,de,ie->i", simulation.x, np.linalg.inv(inner), simulation.x))
+        z.append((margin - simulation.margin) / deviation)
     low, high = stats.chi2.ppf([1e-3, 1 - 1e-3], n * FEATURES)
     assert low < total < high
     z = np.mean(z, axis=0) * np.sqrt(n)  # standard normal for every record

@@ -96,9 +96,9 @@ def test_a_quantile_test_reaches_what_its_calibration_allows():
     signals = Signals({"margin": np.zeros((1, 40))}, np.zeros((0, 40), bool), np.zeros(40, int))
     view = QuantilesView(np.zeros(40), np.full(40, 0.5), np.linspace(-2, 2, 999))
     signals = replace(signals, evidence=Evidence({"quantiles": view}))
-    attack, asked, member = gl.attacks.ATTACKS["quantile"], np.ones(40, bool), np.arange(40) < 20
-    assert smallest_p_value(attack, signals, asked) == 1 / 1000
-    assert [level.alpha for level in levels_of(attack, attack.p_value(signals), signals, asked, member)] == [
+    attack, evaluated, member = gl.attacks.ATTACKS["quantile"], np.ones(40, bool), np.arange(40) < 20
+    assert smallest_p_value(attack, signals, evaluated) == 1 / 1000
+    assert [level.alpha for level in levels_of(attack, attack.p_value(signals), signals, evaluated, member)] == [
         0.01,
         0.05,
         0.1,
@@ -119,7 +119,7 @@ def test_what_was_begun_is_finished_by_the_next_run(tmp_path):
 
 
 def test_another_way_to_distil_is_another_recipe(tmp_path):
-    def one(data, soft, rng):
+    def first(data, soft, rng):
         return lambda x: np.full((len(x), 2), 0.5)
 
     def other(data, soft, rng):
@@ -130,7 +130,7 @@ def test_another_way_to_distil_is_another_recipe(tmp_path):
 
     targets = [
         gl.function_target(lambda x: np.full((len(x), 2), 0.5), classes=[0, 1], train=train, distil=distil)
-        for distil in (one, other)
+        for distil in (first, other)
     ]
     assert targets[0].recipe != targets[1].recipe
 

@@ -18,9 +18,9 @@ MANY = ("loss", "correctness", "entropy", "shadow", "reference", "difficulty", "
 
 
 def judged(shift, seed, records=150):
-    world = gaussian_simulation(shift, records=records, models=10, seed=[seed, 5])
-    of = np.random.default_rng(seed).integers(5, size=records)
-    return evaluate_case(case_of(world, MANY, of, seed))
+    simulation = gaussian_simulation(shift, records=records, models=10, seed=[seed, 5])
+    group = np.random.default_rng(seed).integers(5, size=records)
+    return evaluate_case(case_of(simulation, MANY, group, seed))
 
 
 @pytest.mark.slow

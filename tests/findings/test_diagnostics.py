@@ -12,16 +12,14 @@ from benchmarks.honesty import recipes
 from sklearn.linear_model import LogisticRegression
 
 import guestlist as gl
-from example_results import leaking as shown
-from example_results import with_check
+from example_results import leaking, with_check
 from guestlist import CHECKS, InputError, UntilWidth
 from guestlist._collect import Duplicates
 from guestlist._diagnostics import table as checks
 from guestlist._diagnostics.attacks import MIN_ACCURACY_GAP
 from guestlist._diagnostics.core import never
 from guestlist._diagnostics.table import Check, check_codes
-from guestlist._report import diagnostics as told
-from guestlist._report import terminal
+from guestlist._report import diagnostics, terminal
 from guestlist._report.diagnostics import check_lines, sentence
 from guestlist._report.page import report_page
 from guestlist._report.sections.headline import typical_sentence
@@ -93,7 +91,7 @@ def test_the_example_of_a_check_triggers_it(code, tmp_path, monkeypatch):
 def test_every_check_is_made_once_and_in_order():
     checks = evaluate_case(leaking_case()).checks
     assert [check.code for check in checks] == list(CHECKS)
-    assert {check.state for check in checks} <= set(told.ORDER)
+    assert {check.state for check in checks} <= set(diagnostics.ORDER)
 
 
 def test_no_check_needs_classes(monkeypatch):
@@ -148,8 +146,8 @@ def test_references_of_another_size(snapshot):
     assert state(other, "GL105") == "issue"
     text = sentence(evaluate_case(other).check("GL105"))
     snapshot(text)
-    given = replace(other, truth=replace(other.truth, evaluated=np.arange(400) < 350))
-    snapshot(sentence(evaluate_case(given).check("GL105")))
+    smaller = replace(other, truth=replace(other.truth, evaluated=np.arange(400) < 350))
+    snapshot(sentence(evaluate_case(smaller).check("GL105")))
     large = replace(case, view=replace(case.view, reference_member=case.view.reference_member | (np.arange(400) < 150)))
     text = sentence(evaluate_case(large).check("GL105"))
     snapshot(text)
@@ -167,7 +165,7 @@ def test_references_that_are_copies(monkeypatch):
     assert (check.state, check.values) == ("issue", {"copies": 1, "references": 10})
     nearly = {name: matrix.copy() for name, matrix in values.items()}  # the same in all places that are looked at first
     nearly["p_y"][1, 1] += 0.1
-    monkeypatch.setattr("guestlist._diagnostics.models.evenly_spaced", lambda asked: np.arange(0, len(asked), 2))
+    monkeypatch.setattr("guestlist._diagnostics.models.evenly_spaced", lambda rows: np.arange(0, len(rows), 2))
     assert state(replace(case, view=replace(case.view, values=values)), "GL106") == "issue"
     assert state(replace(case, view=replace(case.view, values=nearly)), "GL106") == "passed"
     assert state(case_of(gaussian_simulation(1.0, records=100, models=1), ("loss",)), "GL106") == "not applicable"
@@ -309,8 +307,8 @@ def test_a_target_unlike_its_references(snapshot):
     assert results.check("GL118").state == "issue"
     snapshot(sentence(results.check("GL118")))
     # Whether the model is typical is then not reported.
-    place = replace(results.headline.same_recipe, aucs=(0.5, 0.51) * 25, share_larger=0.0)
-    alone = replace(results, headline=replace(results.headline, same_recipe=place))
+    typical = replace(results.headline.same_recipe, aucs=(0.5, 0.51) * 25, share_larger=0.0)
+    alone = replace(results, headline=replace(results.headline, same_recipe=typical))
     unusual = "than expected"
     assert unusual in typical_sentence(with_check(alone, Check("GL118", "passed", {})))
     assert unusual in typical_sentence(replace(alone, checks=None))  # results of an older version
@@ -384,15 +382,15 @@ def test_an_unknown_code_is_refused_in_words(wrong, blobs, tree):
 
 
 def test_issues_stand_first_and_what_passed_is_folded():
-    results = with_check(shown(), Check("GL113", "issue", {"members": 0.9, "nonmembers": 0.5}))
+    results = with_check(leaking(), Check("GL113", "issue", {"members": 0.9, "nonmembers": 0.5}))
     lines = check_lines(results)
     assert [row.code for row in lines[:3]] == ["GL101", "GL113", "GL104"]
-    assert [row.state for row in lines] == sorted((row.state for row in lines), key=told.ORDER.index)
+    assert [row.state for row in lines] == sorted((row.state for row in lines), key=diagnostics.ORDER.index)
     source = report_page(results)
     section = source[source.index('id="checks"') : source.index('id="limits"')]
     open_part, *collapsed = section.split("<details")
-    assert all((row.code in open_part) == (row.state in told.REPORTED) for row in lines)
-    assert all(any(row.code in part for part in collapsed) == (row.state not in told.REPORTED) for row in lines)
+    assert all((row.code in open_part) == (row.state in diagnostics.REPORTED) for row in lines)
+    assert all(any(row.code in part for part in collapsed) == (row.state not in diagnostics.REPORTED) for row in lines)
     # Checks that were not run are never listed with those that passed.
     passed = next(part for part in collapsed if "Passed" in part)
     assert all((row.code in passed) == (row.state == "passed") for row in lines)
@@ -400,6 +398,6 @@ def test_issues_stand_first_and_what_passed_is_folded():
 
 @pytest.mark.slow
 def test_a_check_of_a_newer_version_is_shown_by_its_code():
-    results = replace(shown(), checks=(Check("GL999", "issue", {}), Check("GL998", "odd", {})))
+    results = replace(leaking(), checks=(Check("GL999", "issue", {}), Check("GL998", "odd", {})))
     assert "GL999" in report_page(results)
     assert "GL998" in summary(results)

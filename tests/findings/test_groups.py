@@ -39,12 +39,12 @@ def test_with_equal_leaks_one_group_is_named_and_none_is_significant(quick):
 
 
 def test_a_group_is_compared_with_records_outside_it():
-    world = gaussian_simulation(1.0, records=600, models=1)
-    of = np.arange(600) % 3
-    case = case_of(world, ("loss",), of)
+    simulation = gaussian_simulation(1.0, records=600, models=1)
+    codes = np.arange(600) % 3
+    case = case_of(simulation, ("loss",), codes)
     scores, member = case.scores["loss"], case.truth.member_evaluated
     for group in groups.find(case):
-        inside = of == int(group.value)
+        inside = codes == int(group.value)
         estimate, computed = auc(scores[inside], member[inside]), auc(scores[~inside], member[~inside])
         assert group.auc == estimate
         assert group.beyond_rest.value == pytest.approx(estimate.value - computed.value)
@@ -53,8 +53,8 @@ def test_a_group_is_compared_with_records_outside_it():
 
 
 def test_the_only_group_has_no_rest_and_values_that_lack_are_no_group():
-    world = gaussian_simulation(1.0, records=200, models=1)
-    case = case_of(world, ("loss",), np.zeros(200, int))
+    simulation = gaussian_simulation(1.0, records=200, models=1)
+    case = case_of(simulation, ("loss",), np.zeros(200, int))
     (only,) = groups.find(case)
     assert np.isnan(only.beyond_rest.value)
     assert not only.more_exposed

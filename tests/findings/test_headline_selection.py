@@ -36,22 +36,24 @@ def test_few_records_are_judged_by_auc():
 
 
 def test_the_target_plays_no_part_in_the_choice():
-    world = gaussian_simulation(1.0, records=300, models=9)
-    values = {name: matrix.copy() for name, matrix in world.values.items()}
+    simulation = gaussian_simulation(1.0, records=300, models=9)
+    values = {name: matrix.copy() for name, matrix in simulation.values.items()}
     for matrix in values.values():
         matrix[0] = np.random.default_rng(0).normal(size=300)
-    member = world.member.copy()
+    member = simulation.member.copy()
     member[0] = ~member[0]
-    changed = replace(world, values=values, member=member)
-    assert choose(stand_in_targets(changed), SOME) == choose(stand_in_targets(world), SOME)
+    changed = replace(simulation, values=values, member=member)
+    assert choose(stand_in_targets(changed), SOME) == choose(stand_in_targets(simulation), SOME)
 
 
 def test_only_asked_records_count():
-    world = gaussian_simulation(2.0, records=600, models=9)
+    simulation = gaussian_simulation(2.0, records=600, models=9)
     evaluated = np.arange(600) < 300
-    values = {name: np.where(evaluated, matrix, 0.5) for name, matrix in world.values.items()}  # the rest says nothing
+    values = {
+        name: np.where(evaluated, matrix, 0.5) for name, matrix in simulation.values.items()
+    }  # the rest says nothing
     only_loss = {"loss": ATTACKS["loss"]}
-    stand_ins = stand_in_targets(replace(world, values=values))
+    stand_ins = stand_in_targets(replace(simulation, values=values))
     everyone, choice = choose(stand_ins, only_loss).means["loss"], choose(stand_ins, only_loss, evaluated)
     assert choice.scores.shape == (8, 300)
     some = choice.means["loss"]
@@ -75,24 +77,26 @@ def test_attacks_that_need_more_references_are_passed_over():
 
 
 def test_rates_equal_those_of_the_evaluation():
-    world = gaussian_simulation(1.0, records=3000, models=3)
-    scores = ATTACKS["loss"].score(world)
-    expected = [tpr_at_fpr(row, member, 0.01).value for row, member in zip(scores, world.member, strict=True)]
-    assert mean_tpr(scores, world.member) == pytest.approx(np.mean(expected))
+    simulation = gaussian_simulation(1.0, records=3000, models=3)
+    scores = ATTACKS["loss"].score(simulation)
+    expected = [tpr_at_fpr(row, member, 0.01).value for row, member in zip(scores, simulation.member, strict=True)]
+    assert mean_tpr(scores, simulation.member) == pytest.approx(np.mean(expected))
     assert mean_auc(np.full((1, 4), np.nan), np.array([[True, False, True, False]])) == 0.5
 
 
-def standing(world):
+def standing(simulation):
     """Where the target of a world stands among its stand-in targets, by the loss; and its own AUC."""
-    stand_ins, score = stand_in_targets(world), ATTACKS["loss"].score
-    scores = score(world.facing(0))
-    return same_recipe(score(stand_ins), stand_ins.member, scores, world.member[0]), auc(scores, world.member[0]).value
+    stand_ins, score = stand_in_targets(simulation), ATTACKS["loss"].score
+    scores = score(simulation.facing(0))
+    return same_recipe(score(stand_ins), stand_ins.member, scores, simulation.member[0]), auc(
+        scores, simulation.member[0]
+    ).value
 
 
 def test_an_exposed_target_ranks_above_its_stand_in_targets():
-    world = gaussian_simulation(1.0, records=1000, models=21)
-    shift = np.where(world.member, 2.0, 0.0) * (np.arange(21) == 0)[:, None]
-    shifted = replace(world, values={"loss": world.values["loss"] - shift})
+    simulation = gaussian_simulation(1.0, records=1000, models=21)
+    shift = np.where(simulation.member, 2.0, 0.0) * (np.arange(21) == 0)[:, None]
+    shifted = replace(simulation, values={"loss": simulation.values["loss"] - shift})
     where, auc = standing(shifted)
     assert where.share_larger == 0
     assert auc > max(where.aucs)
@@ -108,10 +112,10 @@ def test_a_target_like_the_others_has_any_rank_among_them():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("world", [{}, {"shift": 5.0}, {"references": 8}, {"step": 0.5}], ids=str)
+@pytest.mark.parametrize("options", [{}, {"shift": 5.0}, {"references": 8}, {"step": 0.5}], ids=str)
 @pytest.mark.every_third
-def test_a_model_like_the_others_is_rarely_outside_the_prediction_interval(world):
-    shares = luck(200, records=100, **world)
+def test_a_model_like_the_others_is_rarely_outside_the_prediction_interval(options):
+    shares = luck(200, records=100, **options)
     assert shares["by rank"] == 0  # which could say neither, at any number of references up to 38
     assert 0.005 < shares["below"] + shares["above"] <= 0.1  # three standard errors above 5 %
 
@@ -128,22 +132,22 @@ def test_one_that_leaks_clearly_more_is_above_the_prediction_interval():
 
 @pytest.mark.parametrize("records", [200, 2 * ENOUGH])
 def test_no_stand_in_target_takes_part_in_the_choice_of_its_attack(records):
-    world = gaussian_simulation(1.0, records=records, models=12)
-    late = halves(world.blocks)
-    before = choose(world, SOME)
-    values = {name: matrix.copy() for name, matrix in world.values.items()}
+    simulation = gaussian_simulation(1.0, records=records, models=12)
+    late = halves(simulation.blocks)
+    before = choose(simulation, SOME)
+    values = {name: matrix.copy() for name, matrix in simulation.values.items()}
     for matrix in values.values():
         matrix[late] = np.random.default_rng(0).normal(size=(6, records))
-    changed = choose(replace(world, values=values), SOME)
+    changed = choose(replace(simulation, values=values), SOME)
     names = np.array([before.crossed_names, changed.crossed_names])
     assert (names[0, late] == names[1, late]).all()
     fewer = (
-        world if records == 200 else world.take_records(some_of(records))
+        simulation if records == 200 else simulation.take_records(some_of(records))
     )  # halves are tried on some of many records
     alone = choose(fewer.take(np.flatnonzero(~late)), SOME)
     assert set(names[0, late]) == {alone.name}
     for row, name in enumerate(before.crossed_names):
-        np.testing.assert_array_equal(before.crossed[row], ATTACKS[name].score(world)[row])
+        np.testing.assert_array_equal(before.crossed[row], ATTACKS[name].score(simulation)[row])
 
 
 def test_complementary_pairs_stay_together():

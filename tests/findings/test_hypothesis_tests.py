@@ -25,41 +25,41 @@ def with_population(signals: Signals, share: float = 0.25):
 
 
 @pytest.fixture(scope="module")
-def world():
+def simulated():
     signals, member = target_of(gaussian_simulation(1.0, records=1600, models=17, seed=3))
-    signals, asked = with_population(signals)
+    signals, evaluated = with_population(signals)
     # The population holds non-members only, as those of an audit do.
     loss = signals.values["loss"].copy()
-    loss[0, ~asked & member] = np.nan
-    return replace(signals, values={**signals.values, "loss": loss}), asked, member
+    loss[0, ~evaluated & member] = np.nan
+    return replace(signals, values={**signals.values, "loss": loss}), evaluated, member
 
 
 @pytest.mark.parametrize("name", TESTS)
-def test_levels_are_counted_one_by_one(name, world):
-    signals, asked, member = world
+def test_levels_are_counted_one_by_one(name, simulated):
+    signals, evaluated, member = simulated
     p_values = TESTS[name].p_value(signals)
-    for level in levels_of(TESTS[name], p_values, signals, asked, member[asked]):
+    for level in levels_of(TESTS[name], p_values, signals, evaluated, member[evaluated]):
         for rate, kind in ((level.fpr, False), (level.tpr, True)):
-            side = [p_values[i] for i in np.flatnonzero(asked) if member[i] == kind and not np.isnan(p_values[i])]
+            side = [p_values[i] for i in np.flatnonzero(evaluated) if member[i] == kind and not np.isnan(p_values[i])]
             assert rate == proportion(sum(p <= level.alpha for p in side), len(side))
 
 
 @pytest.mark.parametrize("name", TESTS)
-def test_honest_tests_keep_their_promise_in_a_world_of_their_own(name, world):
-    signals, asked, member = world
-    levels = levels_of(TESTS[name], TESTS[name].p_value(signals), signals, asked, member[asked])
+def test_honest_tests_keep_their_promise_in_a_world_of_their_own(name, simulated):
+    signals, evaluated, member = simulated
+    levels = levels_of(TESTS[name], TESTS[name].p_value(signals), signals, evaluated, member[evaluated])
     assert levels
     for level in levels:
-        outside = int((~member[asked]).sum())  # each has a p-value here
+        outside = int((~member[evaluated]).sum())  # each has a p-value here
         assert proportion(round(level.fpr.value * outside), outside, confidence=0.999).low <= level.alpha
         assert level.tpr.value > level.fpr.value
 
 
 @pytest.mark.parametrize("name", TESTS)
 def test_no_p_value_is_below_the_smallest(name):
-    signals, asked = with_population(target_of(awkward_simulation(records=200, models=17))[0])
-    smallest = smallest_p_value(TESTS[name], signals, asked)
-    assert smallest <= np.nanmin(TESTS[name].p_value(signals)[asked])
+    signals, evaluated = with_population(target_of(awkward_simulation(records=200, models=17))[0])
+    smallest = smallest_p_value(TESTS[name], signals, evaluated)
+    assert smallest <= np.nanmin(TESTS[name].p_value(signals)[evaluated])
 
 
 def test_a_share_of_eight_models_reaches_one_ninth():
@@ -76,12 +76,12 @@ def test_a_share_of_eight_models_reaches_one_ninth():
 
 def test_a_level_that_faultless_answers_to_nonmembers_exceed_is_out_of_reach():
     signals, member = target_of(gaussian_simulation(1.0, records=400, models=9))
-    signals, asked = with_population(signals)
+    signals, evaluated = with_population(signals)
     loss = signals.values["loss"].copy()
     loss[0, :5] = 0.0  # of a population of 100
     attack, signals = ATTACKS["loss"], replace(signals, values={**signals.values, "loss": loss})
-    assert smallest_p_value(attack, signals, asked) == 6 / 101
-    levels = levels_of(attack, attack.p_value(signals), signals, asked, member[asked])
+    assert smallest_p_value(attack, signals, evaluated) == 6 / 101
+    levels = levels_of(attack, attack.p_value(signals), signals, evaluated, member[evaluated])
     assert [level.alpha for level in levels] == [0.1, 0.3]
 
 

@@ -33,32 +33,32 @@ def test_another_recipe_is_seen(name):
 
 def test_places_equal_a_slow_count():
     """The figures, model by model and record by record."""
-    world = noise_simulation(records=60, models=7, seed=2)
-    margin, member = world.values["margin"], world.member
+    simulation = noise_simulation(records=60, models=7, seed=2)
+    margin, member = simulation.values["margin"], simulation.member
     result = training_set.likeness(margin, member)
 
     def places(k):
         pairs = []
-        for i in np.flatnonzero(kept[k]):
+        for i in np.flatnonzero(compared[k]):
             others = [margin[j, i] for j in range(7) if j != k and not member[j, i]]
             if others:
                 above = sum(other > margin[k, i] for other in others)
                 pairs.append((0.5 - (above + 0.5) / (len(others) + 1), np.mean(others)))
-        place, mean = np.array(pairs).T
+        ranks, mean = np.array(pairs).T
         easy = (stats.rankdata(mean) - 0.5) / len(mean) - 0.5
-        return place.mean(), (place * easy).mean(), (place**2).mean()
+        return ranks.mean(), (ranks * easy).mean(), (ranks**2).mean()
 
-    kept = training_set._as_many(~member)
-    assert (kept.sum(axis=1) <= (~member[0]).sum()).all()
-    assert not (kept & member).any()
-    of_target, *rest = np.array([places(k) for k in range(7)])
+    compared = training_set._as_many(~member)
+    assert (compared.sum(axis=1) <= (~member[0]).sum()).all()
+    assert not (compared & member).any()
+    of_target, *of_references = np.array([places(k) for k in range(7)])
     np.testing.assert_allclose(
         (result.margin_shift, result.margin_slope, result.margin_dispersion),
-        of_target - np.mean(rest, axis=0),
+        of_target - np.mean(of_references, axis=0),
         atol=1e-12,
     )
     # A new value among others, as a prediction interval has it: checked by the textbook's t statistic of two samples.
-    surer = np.array([of_target[0], *(of_reference[0] for of_reference in rest)])
+    surer = np.array([of_target[0], *(of_reference[0] for of_reference in of_references)])
     expected = stats.ttest_ind(surer[1:], surer[:1]).pvalue
     assert 2 * min(training_set._above(surer), training_set._above(-surer)) == pytest.approx(expected)
 

@@ -33,14 +33,14 @@ def test_listed_records_are_rarely_called_where_a_model_did_not_train_on_them():
 
 
 def test_an_easy_record_does_not_stand_out_and_a_remembered_one_does():
-    world = gaussian_simulation(0.0, records=200, models=25, seed=3)
-    easy, remembered = np.flatnonzero(world.member[0])[:2]
-    margin = world.values["margin"].copy()
+    simulation = gaussian_simulation(0.0, records=200, models=25, seed=3)
+    easy, remembered = np.flatnonzero(simulation.member[0])[:2]
+    margin = simulation.values["margin"].copy()
     margin[:, easy] += 20  # under every model
     margin[:, remembered] -= 4  # a hard record,
     margin[0, remembered] += 8  # but not for the target
-    values = dict(world.values) | {"margin": margin, "loss": np.logaddexp(0, -margin)}
-    case = case_of(replace(world, values=values), ("loss",))
+    values = dict(simulation.values) | {"margin": margin, "loss": np.logaddexp(0, -margin)}
+    case = case_of(replace(simulation, values=values), ("loss",))
     listed = records.find(case)
     assert listed[0].id == f"r{remembered}"
     assert listed[0].p_among_models == pytest.approx(1 / (1 + listed[0].models))
@@ -131,15 +131,15 @@ def test_without_margins_students_tail_orders_the_list():
 
 
 @given(st.lists(st.integers(0, 3), max_size=30), st.integers(1, 8), st.integers(0, 8))
-def test_first_places_are_whole_places(values, room, more):
+def test_first_places_are_whole_places(values, room, extra):
     """Against counting: a place is named as a whole or not at all, and the first that does not fit ends the list."""
-    ties = top_k_ties([np.array(values)], [f"r{at}" for at in range(len(values))], room, room + more)
+    ties = top_k_ties([np.array(values)], [f"r{at}" for at in range(len(values))], room, room + extra)
     wanted, left_out = [], 0
     for value in sorted(set(values)):
         indices = [at for at, item in enumerate(values) if item == value]
         if len(wanted) >= room:
             break
-        if len(wanted) + len(indices) > room + more:
+        if len(wanted) + len(indices) > room + extra:
             left_out = len(indices)
             break
         wanted += indices
@@ -179,10 +179,10 @@ def test_models_that_trained_on_one_of_a_persons_records_are_no_comparison():
 def test_persons_are_listed_where_they_are_known():
     case = leaking_case()
     assert exposure.find_persons(case) is None
-    world = gaussian_simulation(1.5, records=400, models=1, seed=2)
+    simulation = gaussian_simulation(1.5, records=400, models=1, seed=2)
     person = np.arange(400) // 8
-    world = replace(world, member=(person % 2 == 0)[None])
-    case = with_persons(case_of(world, ("loss",)), each=8)
+    simulation = replace(simulation, member=(person % 2 == 0)[None])
+    case = with_persons(case_of(simulation, ("loss",)), each=8)
     rng = np.random.default_rng(0)
     margin = rng.normal(size=400) + 3 * (person == 6)
     values = {name: np.atleast_2d(-margin if name == "loss" else margin) for name in ("loss", "p_y", "correct")}
@@ -196,11 +196,11 @@ def test_persons_are_listed_where_they_are_known():
 
 
 def test_persons_are_compared_with_themselves_under_other_models():
-    world = noise_simulation(records=120, models=41, seed=5)
+    simulation = noise_simulation(records=120, models=41, seed=5)
     person = np.arange(120) // 3
     coins = np.random.default_rng(1).random((41, 40)) < 0.5
-    world = replace(world, member=coins[:, person])
-    case = with_persons(case_of(world, ("loss",)), each=3)
+    simulation = replace(simulation, member=coins[:, person])
+    case = with_persons(case_of(simulation, ("loss",)), each=3)
     known = np.isin(person, np.flatnonzero(coins[0])[:4])
     case = with_signals(case, loss=np.where(known, 0.0, case.view.target("loss")))
     persons = exposure.find_persons(case)

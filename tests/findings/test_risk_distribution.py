@@ -30,13 +30,13 @@ def test_quantiles_are_those_of_the_members_of_a_group(case):
     for name, values in risks_of(case).items():
         rows = {(*row.values.items(),): row for row in distribution.quantiles if row.risk == name}
         assert [*rows] == [(), (("sex", "f"),), (("sex", "m"),), (("town", "here"),)]
-        of = np.sort(values[evaluated & member & (sex == "f") & ~np.isnan(values)])
+        risks = np.sort(values[evaluated & member & (sex == "f") & ~np.isnan(values)])
         row = rows[(("sex", "f"),)]
-        assert row.members == len(of)
-        assert set(row.quantiles) <= set(of)
+        assert row.members == len(risks)
+        assert set(row.quantiles) <= set(risks)
         for level, quantile in zip(risk_distribution.LEVELS, row.quantiles, strict=True):
-            assert np.mean(of < quantile) <= level + 1 / len(of)
-            assert np.mean(of <= quantile) >= level - 1 / len(of)
+            assert np.mean(risks < quantile) <= level + 1 / len(risks)
+            assert np.mean(risks <= quantile) >= level - 1 / len(risks)
 
 
 def test_correlations_are_over_members(case):

@@ -23,12 +23,12 @@ def few_cells(monkeypatch):
     monkeypatch.setattr("guestlist._kernels.permutations.MOST_CELLS", 0)
 
 
-def world(shift=2.0, **options):
+def simulation(shift=2.0, **options):
     return gaussian_simulation(shift, records=400, models=11, **options)
 
 
 def test_few_records_are_looked_at_all_of_them():
-    case = case_of(world(), NAMES)
+    case = case_of(simulation(), NAMES)
     assert case.of(headline.find_sampling) is None
     assert case.of(sample) is None
     assert case.of(sampled_stand_ins) is case.stand_ins
@@ -36,19 +36,19 @@ def test_few_records_are_looked_at_all_of_them():
 
 
 def test_every_record_is_in_one_part(few_cells):
-    case = case_of(world(), NAMES, population=40)
+    case = case_of(simulation(), NAMES, population=40)
     parts = case.of(parts_of_records)
     assert len(parts) == 4
     assert np.array_equal(np.sort(np.concatenate(parts)), np.arange(400))
     assert case.of(headline.find_sampling) == Sampling(400, 100, True)
     assert len(sampling_sentences(case.of(headline.find_sampling))) == 2
-    again = case_of(world(), NAMES)
+    again = case_of(simulation(), NAMES)
     assert all(map(np.array_equal, again.of(parts_of_records), parts))  # the seed decides
 
 
 def test_the_basis_of_mu_and_its_digits_are_reported(monkeypatch):
     monkeypatch.setattr("guestlist.risks.memorisation.AT_ONCE", 100)
-    case = case_of(world(), NAMES)
+    case = case_of(simulation(), NAMES)
     assert case.of(headline.find_sampling) == Sampling(400, None, False, mu_fitted_on=100)
     monkeypatch.setattr(headline, "MANY_RECORDS", 300)
     assert not replace(case).of(headline.find_sampling).single_precision  # there are more digits
@@ -59,7 +59,7 @@ def test_the_basis_of_mu_and_its_digits_are_reported(monkeypatch):
     assert (
         replace(case, view=replace(case.view)).scored().of(headline.find_sampling).classes_fitted_on is None
     )  # no attack learns by class
-    taught = case_of(world(), (*NAMES, "shadow")).of(headline.find_sampling).classes_fitted_on
+    taught = case_of(simulation(), (*NAMES, "shadow")).of(headline.find_sampling).classes_fitted_on
     assert taught == len(replace(case.view).estimation_rows) < 400
     assert f"at most {taught} records" in sampling_sentences(Sampling(400, None, False, classes_fitted_on=taught))[0]
     learnt, digits = sampling_sentences(single)
@@ -68,7 +68,7 @@ def test_the_basis_of_mu_and_its_digits_are_reported(monkeypatch):
 
 
 def test_who_was_a_member_plays_no_part_in_the_sample(few_cells):
-    case = case_of(world(), NAMES)
+    case = case_of(simulation(), NAMES)
     other = replace(case, truth=Truth(~case.truth.member, case.truth.evaluated))
     assert np.array_equal(case.of(sample), other.of(sample))
     assert case.of(headline.chosen).means == other.of(headline.chosen).means
@@ -76,7 +76,7 @@ def test_who_was_a_member_plays_no_part_in_the_sample(few_cells):
 
 def test_each_part_is_scored_as_a_pool_of_its_own(few_cells):
     """Against the attack on a world that has no other records."""
-    case = case_of(world(), NAMES, population=40)
+    case = case_of(simulation(), NAMES, population=40)
     parts = scores_part_by_part(case, ATTACKS["lira_bayes"])
     assert parts.shape == (10, 360)
     for part in case.of(parts_of_records):
@@ -92,7 +92,7 @@ def test_each_part_is_scored_as_a_pool_of_its_own(few_cells):
 
 
 def test_an_attack_that_takes_one_target_at_a_time_is_tried_on_the_sample_alone(few_cells):
-    case = case_of(world(), NAMES)
+    case = case_of(simulation(), NAMES)
     parts = scores_part_by_part(case, replace(ATTACKS["loss"], rotates=False))
     assert (~np.isnan(parts)).all(axis=0).nonzero()[0].tolist() == case.of(sample).tolist()
 

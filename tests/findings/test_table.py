@@ -11,7 +11,7 @@ from markupsafe import Markup
 from threadpoolctl import threadpool_info
 
 import guestlist as gl
-from example_results import leaking as shown
+from example_results import leaking
 from guestlist import FINDINGS, Results
 from guestlist._audit.evaluate import evaluate, find_all
 from guestlist._audit.gate import evaluate_limit as hold
@@ -138,7 +138,7 @@ def test_a_finding_is_a_file_a_field_and_a_row():
 @pytest.mark.slow
 @pytest.mark.parametrize("name", FINDINGS)
 def test_results_that_lack_a_finding_can_be_read_and_shown(name, tmp_path):
-    content = shown().document()
+    content = leaking().document()
     del content[name]
     (tmp_path / "results.json").write_text(json.dumps(content))
     results = gl.read_results(tmp_path)
@@ -205,10 +205,10 @@ def test_who_can_run_an_attack_is_in_the_results(tree, blobs):
 def test_results_hold_no_sentence():
     """Codes, names and figures: a text in results.json has no full stop at its end, and few words."""
     document = evaluate_case(leaking_case(checks=table.of_duplicates(Duplicates(3, 9, dropped=False)))).document()
-    given = {
+    names = {
         text for outcome in document["outcomes"] for text in (outcome["summary"], outcome["paper"], outcome["title"])
     }
-    texts = [text for text in _texts(document) if text not in given]
+    texts = [text for text in _texts(document) if text not in names]
     assert not [text for text in texts if text.endswith(".") or len(text.split()) > 3]
 
 

@@ -18,10 +18,10 @@ from guestlist.testing import case_of, gaussian_simulation, leaking_case, noise_
 
 def of_another_model(shift=2.0, records=900, models=17, seed=0):
     """An audit of a model whose "members" it never saw; its reference models leak."""
-    world = gaussian_simulation(shift, records=records, models=models, seed=seed)
+    leaking = gaussian_simulation(shift, records=records, models=models, seed=seed)
     simulation = noise_simulation(records=records, models=1, seed=seed + 1000)
-    values = {name: np.vstack([simulation.values[name][:1], rows[1:]]) for name, rows in world.values.items()}
-    return case_of(replace(world, values=values))
+    values = {name: np.vstack([simulation.values[name][:1], rows[1:]]) for name, rows in leaking.values.items()}
+    return case_of(replace(leaking, values=values))
 
 
 @pytest.mark.slow

@@ -117,8 +117,8 @@ def test_a_class_of_one_record_may_be_missing_unless_there_are_but_two():
 )
 def test_references_are_as_large_as_the_target_however_large_the_population_is(members, nonmembers, pool, references):
     game = matching_sides(members, nonmembers, pool, references)
-    given = single_target_split(np.arange(pool) < members, np.arange(pool) < members + nonmembers)
-    split = draw(game, people(pool), 1 + 60, seed=1, start=given)
+    start = single_target_split(np.arange(pool) < members, np.arange(pool) < members + nonmembers)
+    split = draw(game, people(pool), 1 + 60, seed=1, start=start)
     assert split.member[1:].sum(axis=1).mean() == pytest.approx(members, rel=0.03)
     # Every queried record has IN and OUT references.
     short = np.minimum(split.member[1:].mean(axis=0), 1 - split.member[1:].mean(axis=0))[split.evaluated[0]]

@@ -97,11 +97,11 @@ def test_more_models_leave_the_earlier_ones_as_they_were(name):
 def test_membership_and_evaluation_are_boolean_for_each_record(name):
     game = SMALL[name]
     data = records_of(game, 3)
-    for k, (member, asked) in rows_of(game, data, range(MODELS)).items():
+    for k, (member, evaluated) in rows_of(game, data, range(MODELS)).items():
         assert (member.dtype, member.shape) == (bool, (len(data),))
-        assert asked is not None or k, "model 0 lists the records it is queried on"
-        if asked is not None:
-            assert (asked.dtype, asked.shape) == (bool, (len(data),))
+        assert evaluated is not None or k, "model 0 lists the records it is queried on"
+        if evaluated is not None:
+            assert (evaluated.dtype, evaluated.shape) == (bool, (len(data),))
     split = draw(game, data, MODELS, 3)
     assert (split.evaluated & split.member)[0].any()
     assert split.nonmembers.any()
@@ -137,9 +137,9 @@ def test_i_i_d_members_are_drawn_from_the_same_people(name):
     game = replace(SMALL[name], iid=True) if name in DEPENDENT else SMALL[name]
     for seed in range(40):
         data = records_of(game, seed)
-        member, asked = game.row(0, data, seed)
+        member, evaluated = game.row(0, data, seed)
         for side, value in enumerate(("east", "west")):
-            of_side = asked & (data.groups["side"] == value)
+            of_side = evaluated & (data.groups["side"] == value)
             shares[side] += (of_side & ~member).sum(), (of_side & member).sum()
     rate = shares[:, 1] / shares.sum(axis=1)
     whole = shares[:, 1].sum() / shares.sum()

@@ -13,10 +13,10 @@ def test_the_sides_of_the_target():
     assert len(split) == 1
 
 
-@pytest.mark.parametrize("asked", [np.ones((1, 4), bool), np.ones(3, bool), np.ones((1, 3))])
-def test_member_and_asked_have_one_shape_and_are_masks(asked):
+@pytest.mark.parametrize("evaluated", [np.ones((1, 4), bool), np.ones(3, bool), np.ones((1, 3))])
+def test_member_and_asked_have_one_shape_and_are_masks(evaluated):
     with pytest.raises(ValueError, match="Expected evaluated to be Boolean"):
-        Split(np.ones((1, 3), bool), asked)
+        Split(np.ones((1, 3), bool), evaluated)
 
 
 @pytest.mark.parametrize("game", [Bernoulli(0.3), Sides(3, 4), Sides(3, 4, rate=0.2)])

@@ -37,10 +37,10 @@ def test_the_others_are_always_the_same_and_a_coin_decides_about_the_rest(people
     game = Strong(20, against)
     pool = game.prepared(people, train_none, seed=0)
     split = draw(game, pool, 400, seed=3)
-    asked = 2 if against == "another" else 1
-    assert len(pool) == 20 + asked
+    queried = 2 if against == "another" else 1
+    assert len(pool) == 20 + queried
     assert (split.evaluated == pool.marked).all()
-    assert pool.marked.sum() == asked
+    assert pool.marked.sum() == queried
     assert split.member[:, ~pool.marked].all()
     inside = split.member[:, pool.marked]
     assert inside[:, 0].mean() == pytest.approx(0.5, abs=0.08)
@@ -72,11 +72,13 @@ def test_members_and_one_more_are_drawn_for_every_model(people):
 def test_scores_are_those_of_a_loop():
     rng = np.random.default_rng(0)
     signal = rng.normal(size=(50, 9))
-    asked = np.array([np.isin(np.arange(9), rng.choice(9, size=rng.integers(1, 3), replace=False)) for _ in range(50)])
+    evaluated = np.array(
+        [np.isin(np.arange(9), rng.choice(9, size=rng.integers(1, 3), replace=False)) for _ in range(50)]
+    )
     member = rng.random((50, 9)) < 0.5
-    scores, inside = scored(signal, Split(member, asked))
+    scores, inside = scored(signal, Split(member, evaluated))
     for k in range(50):
-        first, *rows = np.flatnonzero(asked[k])
+        first, *rows = np.flatnonzero(evaluated[k])
         assert scores[k] == pytest.approx(signal[k, first] - sum(signal[k, j] for j in rows))
         assert inside[k] == member[k, first]
 
@@ -119,14 +121,14 @@ def record_with_other_label(people):
 
 @pytest.mark.slow
 def test_many_runs_contradict_a_claim_and_more_of_them_prove_more(runs, people):
-    play, folder, found = runs
-    assert found.runs
-    assert not found.replaced
-    assert found.contradicted
-    assert found.bound.members + found.bound.nonmembers == 30
-    assert "the scores of 30 runs prove that ε is at least" in epsilon_verdict(found)
+    play, folder, epsilon = runs
+    assert epsilon.runs
+    assert not epsilon.replaced
+    assert epsilon.contradicted
+    assert epsilon.bound.members + epsilon.bound.nonmembers == 30
+    assert "the scores of 30 runs prove that ε is at least" in epsilon_verdict(epsilon)
     results = play(record_with_other_label(people), runs=40)
-    assert results.bound.provable > found.bound.provable
+    assert results.bound.provable > epsilon.bound.provable
     assert len(open_store(folder).split) == 40
     with pytest.raises(FolderError, match="a different game"):
         play(Strong(against="nothing"))
@@ -154,13 +156,13 @@ def test_a_belief_is_not_called_a_proof(runs):
     folder = runs[1]
     bound = gl.epsilon_bound(folder, claimed=0.1, method=gl.privacy.BayesianRuns())
     between = replace(bound, bound=replace(bound.bound, epsilon=0.05))  # shows something, and less than it could
-    for one, words in (
+    for finding, words in (
         (bound, "is not credible."),
         (between, "is still credible, which does not show that it holds."),
         (replace(bound, claimed=gl.Claim(40.0)), "with this few runs, it stays credible even after perfect scores."),
         (replace(bound, claimed=None), "would have given"),
     ):
-        verdict = epsilon_verdict(one)
+        verdict = epsilon_verdict(finding)
         assert words in verdict
         assert "a credible bound from Jeffreys' prior, not a proof" in verdict
         assert "confidence" not in verdict

@@ -17,15 +17,15 @@ def test_counts_are_those_of_numpy(kind, records, compiled, monkeypatch):
     values[rng.random(values.shape) < 0.1] = np.nan
     member, chosen = rng.random(values.shape) < 0.3, np.flatnonzero(rng.random(records) < 0.7)
     sizes, ends = count_and_range(values, member, chosen)
-    own, inside = values[:, chosen].astype(np.float64), member[:, chosen]
-    known = ~np.isnan(own)
+    columns, inside = values[:, chosen].astype(np.float64), member[:, chosen]
+    known = ~np.isnan(columns)
     assert sizes.tolist() == [(known & inside).sum(), (known & ~inside).sum()]
     if known.any():
-        assert ends.tolist() == [own[known].min(), own[known].max()]
+        assert ends.tolist() == [columns[known].min(), columns[known].max()]
     edges = np.array([0.05, 0.2, 0.5, 1.0, 2.0])
     counts = count_in_bins(values, member, chosen, edges, 0.05)
-    for side, found in zip((inside, ~inside), counts, strict=True):
-        assert found.tolist() == np.histogram(np.maximum(own[known & side], 0.05), edges)[0].tolist()
+    for side, histogram in zip((inside, ~inside), counts, strict=True):
+        assert histogram.tolist() == np.histogram(np.maximum(columns[known & side], 0.05), edges)[0].tolist()
 
 
 def test_no_record_is_counted_if_none_is_chosen():

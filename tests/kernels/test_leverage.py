@@ -9,7 +9,7 @@ from guestlist._kernels import leverage, softmax_leverage
 
 
 @pytest.fixture(scope="module")
-def world():
+def data():
     rng = np.random.default_rng(0)
     x = rng.normal(size=(40, 5))
     return x, x @ rng.normal(size=5) + 3 + rng.normal(size=40)
@@ -17,8 +17,8 @@ def world():
 
 @pytest.mark.parametrize("intercept", [True, False])
 @pytest.mark.parametrize("penalty", [0.0, 2.0])
-def test_it_is_the_exact_shift_when_a_record_is_left_out(world, penalty, intercept):
-    x, y = world
+def test_it_is_the_exact_shift_when_a_record_is_left_out(data, penalty, intercept):
+    x, y = data
     make = {"fit_intercept": intercept}
     model = Ridge(alpha=penalty, **make) if penalty else LinearRegression(**make)
     error = y - model.fit(x, y).predict(x)
@@ -30,8 +30,8 @@ def test_it_is_the_exact_shift_when_a_record_is_left_out(world, penalty, interce
 
 
 @pytest.mark.parametrize("penalty", [0.0, 2.0])
-def test_it_is_the_diagonal_of_the_hat_matrix(world, penalty):
-    x, _ = world
+def test_it_is_the_diagonal_of_the_hat_matrix(data, penalty):
+    x, _ = data
     design, ridge = np.column_stack([np.ones(40), x]), penalty * np.diag([0, 1, 1, 1, 1, 1])
     hat = design @ np.linalg.inv(design.T @ design + ridge) @ design.T
     np.testing.assert_allclose(leverage(x, penalty=penalty), np.diag(hat), rtol=1e-10)
@@ -40,8 +40,8 @@ def test_it_is_the_diagonal_of_the_hat_matrix(world, penalty):
 
 
 @pytest.mark.parametrize("penalty", [0.0, 2.0])
-def test_a_nonmember_has_what_it_would_have(world, penalty):
-    x, _ = world
+def test_a_nonmember_has_what_it_would_have(data, penalty):
+    x, _ = data
     member = np.arange(40) < 25
     leverages = leverage(x, member=member, penalty=penalty)
     np.testing.assert_allclose(leverages[member], leverage(x[member], penalty=penalty))
@@ -60,15 +60,15 @@ def test_more_features_than_records():
     assert leverage(x, member=member, penalty=1.0)[9] == pytest.approx(joined)
 
 
-def test_an_outlier_has_most_and_the_order_is_nothing(world):
-    x = np.vstack([world[0], np.full((1, 5), 8.0)])
+def test_an_outlier_has_most_and_the_order_is_nothing(data):
+    x = np.vstack([data[0], np.full((1, 5), 8.0)])
     leverages, order = leverage(x), np.random.default_rng(2).permutation(41)
     assert leverages.argmax() == 40
     np.testing.assert_allclose(leverage(x[order]), leverages[order])
 
 
-def test_weights_are_copies(world):
-    x, _ = world
+def test_weights_are_copies(data):
+    x, _ = data
     weight = np.where(np.arange(40) < 10, 3.0, 1.0)
     copied = leverage(np.vstack([x, x[:10], x[:10]]), penalty=1.0)
     np.testing.assert_allclose(leverage(x, penalty=1.0, weight=weight)[:10], 3 * copied[:10])

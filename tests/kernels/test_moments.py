@@ -82,17 +82,17 @@ def test_compiled_code_has_the_same_bits(kind, monkeypatch):
     values = _values(kind, records=600)  # more than are worked on at once
     member = np.random.default_rng(4).random(values.shape) < 0.5
     member[:, 3] = False
-    for given in (values, values.astype(np.float32)):
+    for matrix in (values, values.astype(np.float32)):
         monkeypatch.setattr("guestlist._kernels.moments.MANY_CELLS", values.size)
-        plain = in_out_moments(given.astype(np.float64), member)
+        plain = in_out_moments(matrix.astype(np.float64), member)
         for side, kind_of in zip(plain, (member, ~member), strict=True):
-            alone = moments(given.astype(np.float64), kind_of & ~np.isnan(given))
+            alone = moments(matrix.astype(np.float64), kind_of & ~np.isnan(matrix))
             np.testing.assert_array_equal(side.squares, alone.squares)
         monkeypatch.setattr("guestlist._kernels.moments.MANY_CELLS", 0)
-        compiled = in_out_moments(given, member)
+        compiled = in_out_moments(matrix, member)
         for side, name in product(("inside", "outside"), ("count", "mean", "squares")):
-            one, other = (getattr(getattr(sides, side), name) for sides in (plain, compiled))
-            np.testing.assert_array_equal(one, other)
-            assert one.dtype == other.dtype
-        some, alone = in_out_moments(given, member, slice(1, None, 2)), in_out_moments(given[1::2], member[1::2])
+            expected, other = (getattr(getattr(sides, side), name) for sides in (plain, compiled))
+            np.testing.assert_array_equal(expected, other)
+            assert expected.dtype == other.dtype
+        some, alone = in_out_moments(matrix, member, slice(1, None, 2)), in_out_moments(matrix[1::2], member[1::2])
         np.testing.assert_array_equal(some.inside.squares, alone.inside.squares)

@@ -63,9 +63,9 @@ def same(monkeypatch, compute) -> None:
     in_numpy = compute()
     compiled(monkeypatch)
     in_loops = compute()
-    for one, other in zip(in_numpy, in_loops, strict=True):
-        assert one.dtype == other.dtype
-        np.testing.assert_array_equal(one, other)
+    for expected, other in zip(in_numpy, in_loops, strict=True):
+        assert expected.dtype == other.dtype
+        np.testing.assert_array_equal(expected, other)
 
 
 @pytest.mark.parametrize("kind", VALUES)

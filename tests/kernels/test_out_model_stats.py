@@ -6,9 +6,9 @@ import pytest
 from guestlist._kernels import out_model_stats
 
 
-def slowly(own, scores, member):
+def slowly(target, scores, member):
     """(count, p-value, gap) of each record."""
-    for i, score in enumerate(own):
+    for i, score in enumerate(target):
         others = [
             row[i] for row, trained in zip(scores, member, strict=True) if not trained[i] and not np.isnan(row[i])
         ]
@@ -26,11 +26,11 @@ def test_against_a_loop(kind, records):
     rng = np.random.default_rng(records)
     scores = rng.normal(size=(9, records)).round(1).astype(kind)
     scores[rng.random(scores.shape) < 0.1] = np.nan
-    own, member = rng.normal(size=records).round(1).astype(kind), rng.random(scores.shape) < 0.5
-    own[rng.random(records) < 0.05] = np.nan
+    target, member = rng.normal(size=records).round(1).astype(kind), rng.random(scores.shape) < 0.5
+    target[rng.random(records) < 0.05] = np.nan
     member[:, : records // 100] = True
-    statistics = out_model_stats(own, scores, member)
-    count, p_value, gap = map(np.array, zip(*slowly(own, scores, member), strict=True))
+    statistics = out_model_stats(target, scores, member)
+    count, p_value, gap = map(np.array, zip(*slowly(target, scores, member), strict=True))
     assert np.array_equal(statistics.count, count)
     np.testing.assert_array_equal(statistics.p_values, p_value)
     many = count > 1

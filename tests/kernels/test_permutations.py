@@ -23,16 +23,16 @@ def scores_with_everything(rng, records):
 
 def test_as_many_on_either_side_and_nothing_else_is_kept():
     member = np.arange(30) < 10
-    found = dealt(member, 3000)
-    assert found.shape == (3000, 30)
-    assert set(found.sum(axis=1)) == {10}
-    assert found.mean(axis=0) == pytest.approx(np.full(30, 1 / 3), abs=0.05)
+    masks = dealt(member, 3000)
+    assert masks.shape == (3000, 30)
+    assert set(masks.sum(axis=1)) == {10}
+    assert masks.mean(axis=0) == pytest.approx(np.full(30, 1 / 3), abs=0.05)
 
 
 @pytest.mark.parametrize("members", [2, 3])  # the smaller side is that of members, or that of the others
 def test_every_deal_is_as_likely(members):
-    found = dealt(np.arange(5) < members, 20_000)
-    numbers = np.bincount(found @ 2 ** np.arange(5))
+    masks = dealt(np.arange(5) < members, 20_000)
+    numbers = np.bincount(masks @ 2 ** np.arange(5))
     assert (numbers > 0).sum() == 10
     assert numbers[numbers > 0] == pytest.approx(np.full(10, 2000), abs=200)  # 4.7 standard deviations
 
@@ -45,22 +45,22 @@ def test_blocks_give_every_draw(monkeypatch):
 
 def test_within_strata_each_keeps_its_members():
     member, strata = np.arange(30) % 3 == 0, np.arange(30) // 10
-    found = dealt(member, strata=strata)
+    masks = dealt(member, strata=strata)
     for layer in range(3):
-        assert set(found[:, strata == layer].sum(axis=1)) == {member[strata == layer].sum()}
+        assert set(masks[:, strata == layer].sum(axis=1)) == {member[strata == layer].sum()}
 
 
 def test_what_a_person_has_on_one_side_changes_sides_together():
     persons = np.repeat(np.arange(12), np.arange(1, 13))
     member = persons % 2 == 0
     member[-1] = True  # the last person has records on both sides
-    found = dealt(member, clusters=persons)
+    masks = dealt(member, clusters=persons)
     for person in range(11):
-        own = found[:, persons == person]
-        assert (own == own[:, :1]).all()
-    own = found[:, persons == 11]
-    assert (own[:, :-1] == own[:, :1]).all()
-    assert (own[:, -1] != own[:, 0]).any()
+        records = masks[:, persons == person]
+        assert (records == records[:, :1]).all()
+    records = masks[:, persons == 11]
+    assert (records[:, :-1] == records[:, :1]).all()
+    assert (records[:, -1] != records[:, 0]).any()
 
 
 def test_figures_of_many_deals_are_those_of_one_at_a_time():
@@ -98,7 +98,7 @@ def test_sums_of_whole_numbers_are_exact(largest):
     weights[0, 0] += largest - 1 - weights[0].sum()
     deals = DensePermutations(rng.random((20, 50)) < 0.5)
     deals.member[0] = True
-    expected = [[sum(int(one) for one in row[draw]) for draw in deals.member] for row in weights]
+    expected = [[sum(int(weight) for weight in row[draw]) for draw in deals.member] for row in weights]
     assert expected[0][0] == largest - 1
     assert deals.sums(weights.astype(float)).tolist() == expected
 
@@ -135,8 +135,8 @@ def test_p_values_are_those_of_all_deals():
 
 
 def test_the_best_of_many_is_judged_by_the_best_of_many():
-    found, drawn = np.array([2.0, 1.0]), np.array([[0.0, 3.0, 0.5], [1.5, 0.0, 0.5]])
-    assert list(max_t_p_values(found, drawn)) == [2 / 4, 3 / 4]
+    statistics, drawn = np.array([2.0, 1.0]), np.array([[0.0, 3.0, 0.5], [1.5, 0.0, 0.5]])
+    assert list(max_t_p_values(statistics, drawn)) == [2 / 4, 3 / 4]
 
 
 @pytest.fixture
@@ -150,39 +150,40 @@ def shifts(member, draws=200, seed=0, **options):
     return permuted
 
 
-def written_down(found):
+def written_down(permuted):
     """The same deals as masks, by rolling the sides of every layer."""
     rolled = [
-        np.stack([np.roll(side, -by) for by in each]) for side, each in zip(found.labels, found.shifts, strict=True)
+        np.stack([np.roll(side, -by) for by in each])
+        for side, each in zip(permuted.labels, permuted.shifts, strict=True)
     ]
-    places = zip(found.layer, found.position, strict=True)
-    return DensePermutations(np.stack([rolled[layer][:, place] for layer, place in places], axis=1))
+    places = zip(permuted.layer, permuted.position, strict=True)
+    return DensePermutations(np.stack([rolled[layer][:, position] for layer, position in places], axis=1))
 
 
-@pytest.mark.parametrize("how", ["plain", "persons", "strata"])
-def test_shifts_are_deals(many, how):
+@pytest.mark.parametrize("design", ["plain", "persons", "strata"])
+def test_shifts_are_deals(many, design):
     rng = np.random.default_rng(5)
     member, records = rng.random(90) < 0.4, np.arange(90)
-    asked = {"plain": {}, "persons": {"clusters": records // 3}, "strata": {"strata": records % 4}}[how]
-    permuted = shifts(member, 60, **asked)
+    options = {"plain": {}, "persons": {"clusters": records // 3}, "strata": {"strata": records % 4}}[design]
+    permuted = shifts(member, 60, **options)
     masks = written_down(permuted).member
-    if how == "strata":
+    if design == "strata":
         for layer in range(4):
             assert set(masks[:, records % 4 == layer].sum(axis=1)) == {member[records % 4 == layer].sum()}
-    if how == "persons":
-        own = 2 * (records // 3) + member
-        assert all((masks[:, own == unit] == masks[:, own == unit][:, :1]).all() for unit in np.unique(own))
+    if design == "persons":
+        units = 2 * (records // 3) + member
+        assert all((masks[:, units == unit] == masks[:, units == unit][:, :1]).all() for unit in np.unique(units))
     else:
         assert set(masks.sum(axis=1)) == {member.sum()}
     assert len(np.unique(masks, axis=0)) > 20
 
 
-@pytest.mark.parametrize("how", ["plain", "persons", "strata"])
-def test_figures_of_shifts_are_those_of_the_same_deals_written_down(many, how):
+@pytest.mark.parametrize("design", ["plain", "persons", "strata"])
+def test_figures_of_shifts_are_those_of_the_same_deals_written_down(many, design):
     rng = np.random.default_rng(6)
     member, records = rng.random(120) < 0.5, np.arange(120)
-    asked = {"plain": {}, "persons": {"clusters": records // 4}, "strata": {"strata": records % 3}}[how]
-    permuted = shifts(member, 40, **asked)
+    options = {"plain": {}, "persons": {"clusters": records // 4}, "strata": {"strata": records % 3}}[design]
+    permuted = shifts(member, 40, **options)
     scores = np.stack([scores_with_everything(rng, 120) for _ in range(3)])
     masks, some = written_down(permuted), records % 3 == 1
     assert (rank_sum_z_scores(scores, permuted) == rank_sum_z_scores(scores, masks)).all()
@@ -190,7 +191,7 @@ def test_figures_of_shifts_are_those_of_the_same_deals_written_down(many, how):
         rank_sum_z_scores(scores[:, some], permuted.within(some))
         == rank_sum_z_scores(scores[:, some], masks.within(some))
     ).all()
-    if how != "strata":
+    if design != "strata":
         fprs = (0.3, 0.02)  # in any order
         assert (permuted_tprs(scores[0], permuted, fprs) == permuted_tprs(scores[0], masks, fprs)).all()
 
@@ -219,11 +220,11 @@ def test_shifts_find_what_dealing_out_finds(many):
     assert np.quantile(gaps, 0.99) == pytest.approx(2.33, abs=0.25)
 
 
-@pytest.mark.parametrize("how", ["plain", "persons"])
-def test_a_walk_that_begins_half_way_ends_at_the_same_place(many, monkeypatch, how):
+@pytest.mark.parametrize("design", ["plain", "persons"])
+def test_a_walk_that_begins_half_way_ends_at_the_same_place(many, monkeypatch, design):
     rng = np.random.default_rng(8)
     member, records = rng.random(3000) < 0.4, np.arange(3000)
-    permuted = shifts(member, 50, **({"clusters": records // 3} if how == "persons" else {}))
+    permuted = shifts(member, 50, **({"clusters": records // 3} if design == "persons" else {}))
     fprs = (0.02, 0.1, 0.3, 0.9)
     lumps = np.round(rng.normal(size=3000), 1)
     for scores in (rng.normal(size=3000), lumps, (lumps > 1) * 1.0, np.where(lumps > 2, np.nan, lumps)):

@@ -13,8 +13,8 @@ def test_rounded_is_what_the_text_is_read_as():
     steps = np.concatenate(
         [spread, halves, np.nextafter(halves, 0), np.nextafter(halves, np.inf), 1 / np.arange(1, 500), edges]
     )
-    found = np.array(six_digits(steps))
+    rounded = np.array(six_digits(steps))
     plain = np.array([float(f"{value:.6g}") for value in steps])
-    np.testing.assert_array_equal(found, plain)
-    np.testing.assert_array_equal(np.signbit(found), np.signbit(plain))
+    np.testing.assert_array_equal(rounded, plain)
+    np.testing.assert_array_equal(np.signbit(rounded), np.signbit(plain))
     assert np.isnan(six_digits(np.array([np.nan]))[0])

@@ -6,7 +6,7 @@ import pytest
 from guestlist.knn import Knn, NeighbourLists, neighbour_lists, self_waka, waka_influence, waka_influence_of_each
 
 
-def world(n, grid, seed=0, features=2):
+def grid_records(n, grid, seed=0, features=2):
     """Records on a grid with repeats, some of them under another label."""
     rng = np.random.default_rng(seed)
     return np.round(rng.normal(size=(n, features)) * grid) / grid, rng.integers(0, 3, n)
@@ -26,7 +26,7 @@ def again(x, y, gone, k, p=0.5):
 )
 @pytest.mark.parametrize("k", [1, 3, 10])
 def test_removing_a_set_equals_computing_again(n, grid, k, features):
-    x, y = world(n, grid, features=features)
+    x, y = grid_records(n, grid, features=features)
     gone = np.random.default_rng(1).random(n) < 0.1
     gone[0] = True
     lists = neighbour_lists(x, y, Knn(k))
@@ -39,7 +39,7 @@ def test_removing_a_set_equals_computing_again(n, grid, k, features):
 @pytest.mark.parametrize(("n", "grid"), [(7, 1), (60, 2), (400, 1000)])
 @pytest.mark.parametrize("k", [1, 3])
 def test_removing_each_neighbour_equals_computing_again(n, grid, k):
-    x, y = world(n, grid)
+    x, y = grid_records(n, grid)
     lists = neighbour_lists(x, y, Knn(k), spare=1)
     got = waka_influence_of_each(lists)
     owner = np.repeat(np.arange(n), np.diff(lists.starts))
@@ -54,7 +54,7 @@ def test_removing_each_neighbour_equals_computing_again(n, grid, k):
 @pytest.mark.slow
 def test_single_influences_do_not_add_up():
     """What a published sum of single influences assumes, and is not so."""
-    x, y = world(200, 1000)
+    x, y = grid_records(200, 1000)
     lists = neighbour_lists(x, y, Knn(3))
     gone = np.random.default_rng(0).random(200) < 0.3
     each, exact = waka_influence_of_each(lists), waka_influence(lists, gone)
@@ -72,7 +72,7 @@ def test_lists_name_the_rows_that_came_in():
 
 
 def test_lists_can_be_stored(tmp_path):
-    lists = neighbour_lists(*world(60, 5), Knn(3))
+    lists = neighbour_lists(*grid_records(60, 5), Knn(3))
     np.savez(tmp_path / "lists.npz", **vars(lists))
     with np.load(tmp_path / "lists.npz") as stored:
         again = NeighbourLists(**stored)
@@ -80,7 +80,7 @@ def test_lists_can_be_stored(tmp_path):
 
 
 def test_lists_that_lost_too_much_are_refused():
-    x, y = world(900, 1000)
+    x, y = grid_records(900, 1000)
     lists = neighbour_lists(x, y, spare=2)
     assert np.diff(lists.starts).min() == 74
     with pytest.raises(ValueError, match="larger spare"):
@@ -98,11 +98,11 @@ def test_lists_that_lost_too_much_are_refused():
     ],
 )
 def test_wrong_removals_are_refused(removed, words):
-    lists = neighbour_lists(*world(40, 5))
+    lists = neighbour_lists(*grid_records(40, 5))
     with pytest.raises(ValueError, match=words):
         waka_influence(lists, removed)
 
 
 def test_removing_nothing_changes_nothing():
-    lists = neighbour_lists(*world(40, 5))
+    lists = neighbour_lists(*grid_records(40, 5))
     assert not waka_influence(lists, []).any()

@@ -134,8 +134,8 @@ def test_rare_losses_are_walked_to_the_end(monkeypatch):
     monkeypatch.setattr("guestlist.knn.losses.LEFT_OUT", 0.0)
     np.testing.assert_allclose(got, knn_likelihood_ratio(x, y, loss), rtol=1e-9, atol=1e-9)
     inside, outside = knn_loss_distributions(x, y)
-    rows, place = np.arange(600), np.round(loss * 5).astype(int)
-    assert min(inside[rows, place].min(), outside[rows, place].min()) < 1e-40
+    rows, column = np.arange(600), np.round(loss * 5).astype(int)
+    assert min(inside[rows, column].min(), outside[rows, column].min()) < 1e-40
 
 
 def test_equal_records_with_other_labels_can_push_a_member_out():
@@ -180,9 +180,9 @@ def shadow_losses(x, y, k, models, rng):
     member = rng.random((models, len(x))) < 0.5
     order = np.argsort(((x[:, None] - x) ** 2).sum(axis=2), axis=1)
     wrong = y[order] != y[:, None]
-    kept = member[:, order]
-    first = kept & (np.cumsum(kept, axis=2) <= k)
-    return member, ((first & wrong).sum(axis=2) + np.maximum(k - kept.sum(axis=2), 0)) / k
+    included = member[:, order]
+    first = included & (np.cumsum(included, axis=2) <= k)
+    return member, ((first & wrong).sum(axis=2) + np.maximum(k - included.sum(axis=2), 0)) / k
 
 
 @pytest.mark.slow
@@ -245,7 +245,7 @@ def test_wrong_losses_are_refused(loss, words):
 
 
 @pytest.mark.parametrize(
-    ("asked", "words"),
+    ("rows", "words"),
     [
         ([6], r"evaluated to be rows in \[0, 6\), found \[6, 6\]"),
         (np.ones(5, bool), r"mask evaluated shaped \(6,\), found \(5,\)"),
@@ -253,7 +253,7 @@ def test_wrong_losses_are_refused(loss, words):
         ([1, 2], r"target_loss shaped \(2,\), one per queried record, found \(1,\)"),
     ],
 )
-def test_wrong_rows_are_refused(asked, words):
+def test_wrong_rows_are_refused(rows, words):
     x, y = np.arange(6.0)[:, None], np.arange(6) % 2
     with pytest.raises(ValueError, match=words):
-        t_waka(x, y, [0], evaluated=asked)
+        t_waka(x, y, [0], evaluated=rows)

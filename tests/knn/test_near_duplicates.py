@@ -9,7 +9,7 @@ from scipy.spatial.distance import cdist
 from guestlist.models.input_checks import _ratios, near_duplicates
 
 
-def found(members, nonmembers):
+def duplicates(members, nonmembers):
     return near_duplicates(members, nonmembers, np.random.default_rng(0))
 
 
@@ -28,8 +28,8 @@ def test_twins_on_one_side_alone_are_not_near_twins():
     rng = np.random.default_rng(0)
     members, nonmembers = rng.normal(size=(200, 8)), rng.normal(size=(200, 8))
     doubled = np.concatenate([members, members + 0.01 * rng.normal(size=members.shape)])
-    assert found(doubled, nonmembers).p_value > 0.5
-    assert found(members, np.concatenate([nonmembers, nonmembers + 0.01])).p_value > 0.02
+    assert duplicates(doubled, nonmembers).p_value > 0.5
+    assert duplicates(members, np.concatenate([nonmembers, nonmembers + 0.01])).p_value > 0.02
 
 
 def test_nearest_and_second_nearest_equal_all_distances_and_exact_copies_are_left_out():
@@ -52,17 +52,17 @@ def test_tables_of_words_and_missing_numbers_are_read():
 
     members, nonmembers = table(300), table(200)
     members.loc[:10, "a"] = np.nan
-    assert found(members, nonmembers).p_value > 0.02
+    assert duplicates(members, nonmembers).p_value > 0.02
     changed = members.iloc[:100].assign(b=lambda t: t["b"] + 0.01)
-    twins = found(members, pd.concat([nonmembers[:100], changed], ignore_index=True))
+    twins = duplicates(members, pd.concat([nonmembers[:100], changed], ignore_index=True))
     assert twins.p_value <= 0.01
     assert twins.share > 0.2
     words = members.astype(object).to_numpy()
-    assert found(words[:250], words[250:]).p_value > 0.02
+    assert duplicates(words[:250], words[250:]).p_value > 0.02
 
 
 def test_too_few_records_say_nothing():
     rng = np.random.default_rng(0)
-    assert found(rng.normal(size=(30, 3)), rng.normal(size=(100, 3))) is None
-    assert found(rng.normal(size=(100, 3)), rng.normal(size=(5, 3))) is None
-    assert found(np.ones((100, 3)), np.ones((100, 3))) is None
+    assert duplicates(rng.normal(size=(30, 3)), rng.normal(size=(100, 3))) is None
+    assert duplicates(rng.normal(size=(100, 3)), rng.normal(size=(5, 3))) is None
+    assert duplicates(np.ones((100, 3)), np.ones((100, 3))) is None

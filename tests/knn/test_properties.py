@@ -46,19 +46,19 @@ def expected_worth(x, y, x_test, y_test, k):
 @pytest.mark.slow
 @settings(max_examples=60)
 @given(worlds(), st.integers(1, 12))
-def test_shapley_values_add_up_to_the_worth_of_all(world, k):
-    assert knn_shapley(*world, Knn(k)).sum() == pytest.approx(expected_worth(*world, k), abs=1e-12)
+def test_shapley_values_add_up_to_the_worth_of_all(records, k):
+    assert knn_shapley(*records, Knn(k)).sum() == pytest.approx(expected_worth(*records, k), abs=1e-12)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("value", VALUES)
 @settings(max_examples=30)
 @given(worlds(), st.integers(1, 8), st.integers(0, 2**32))
-def test_rows_may_come_in_any_order_and_equal_records_get_equal_values(value, world, k, seed):
-    x, y, x_test, y_test = world
+def test_rows_may_come_in_any_order_and_equal_records_get_equal_values(value, records, k, seed):
+    x, y, x_test, y_test = records
     x, y = np.concatenate([x, x[:3]]), np.concatenate([y, y[:3]])
     got = value(x, y, x_test, y_test, Knn(k))
-    assert (got[len(world[0]) :] == got[: len(x) - len(world[0])]).all()
+    assert (got[len(records[0]) :] == got[: len(x) - len(records[0])]).all()
     rows = np.random.default_rng(seed).permutation(len(x))
     assert (value(x[rows], y[rows], x_test, y_test, Knn(k)) == got[rows]).all()
 
@@ -66,9 +66,9 @@ def test_rows_may_come_in_any_order_and_equal_records_get_equal_values(value, wo
 @pytest.mark.parametrize("blocks", BLOCKS)
 @settings(max_examples=30)
 @given(worlds(), st.integers(1, 8))
-def test_a_right_label_never_hurts_and_a_wrong_one_never_helps(blocks, world, k):
-    _, y, _, y_test = world
-    got = stack_blocks(blocks(*world, Knn(k)))
+def test_a_right_label_never_hurts_and_a_wrong_one_never_helps(blocks, records, k):
+    _, y, _, y_test = records
+    got = stack_blocks(blocks(*records, Knn(k)))
     match = y == y_test[:, None]
     assert (got[match] >= -1e-15).all()
     assert (got[~match] <= 1e-15).all()
@@ -77,9 +77,9 @@ def test_a_right_label_never_hurts_and_a_wrong_one_never_helps(blocks, world, k)
 @pytest.mark.parametrize("blocks", BLOCKS)
 @settings(max_examples=30)
 @given(worlds(), st.integers(1, 8))
-def test_among_right_labels_the_nearer_is_worth_more(blocks, world, k):
-    x, y, x_test, y_test = world
-    got = stack_blocks(blocks(*world, Knn(k)))
+def test_among_right_labels_the_nearer_is_worth_more(blocks, records, k):
+    x, y, x_test, y_test = records
+    got = stack_blocks(blocks(*records, Knn(k)))
     for t in range(len(x_test)):
         for match in (y == y_test[t], y != y_test[t]):
             distances = ((x[match] - x_test[t]) ** 2).sum(axis=1)

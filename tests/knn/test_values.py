@@ -194,10 +194,10 @@ def test_cosine_is_the_order_of_angles():
 def test_results_do_not_depend_on_threads_blocks_or_label_types(features, monkeypatch):
     x, y, x_test, y_test = clouds(500, 90, features=features)
     expected = knn_shapley(x, y, x_test, y_test)
-    seen = []
+    computed = []
 
     def progress(blocks):
-        seen.extend(blocks)
+        computed.extend(blocks)
         return blocks
 
     names = np.array(["ash", "birch", "cedar", "dogwood"])
@@ -206,7 +206,7 @@ def test_results_do_not_depend_on_threads_blocks_or_label_types(features, monkey
     monkeypatch.setattr("guestlist.knn.distances.BLOCK_BYTES", 1)
     many = knn_shapley(x, y, x_test, y_test, n_jobs=2, progress=progress)
     np.testing.assert_allclose(many, expected, rtol=0, atol=1e-15)
-    assert len(seen) == 1 + 3
+    assert len(computed) == 1 + 3
     blocks = list(knn_shapley_blocks(x, y, x_test, y_test))
     assert [block for block, _ in blocks] == [slice(0, 32), slice(32, 64), slice(64, 90)]
     np.testing.assert_allclose(stack_blocks(blocks).mean(axis=0), expected, rtol=0, atol=1e-15)

@@ -13,17 +13,17 @@ calls = st.sampled_from([0.0, 1.0, np.nan])
 @st.composite
 def worlds(draw):
     records, attacks = draw(st.integers(1, 30)), draw(st.integers(0, 4))
-    said = {f"a{i}": np.array(draw(st.lists(calls, min_size=records, max_size=records))) for i in range(attacks)}
-    return said, np.array(draw(st.lists(st.booleans(), min_size=records, max_size=records)))
+    decisions = {f"a{i}": np.array(draw(st.lists(calls, min_size=records, max_size=records))) for i in range(attacks)}
+    return decisions, np.array(draw(st.lists(st.booleans(), min_size=records, max_size=records)))
 
 
 @pytest.mark.slow
 @given(worlds())
-def test_agreement_is_counted_record_by_record(world):
-    said, member = world
-    result = agreement(said, member)
-    assert result.names == ("truth", *said)
-    rows = [member.astype(float), *said.values()]
+def test_agreement_is_counted_record_by_record(simulated):
+    decisions, member = simulated
+    result = agreement(decisions, member)
+    assert result.names == ("truth", *decisions)
+    rows = [member.astype(float), *decisions.values()]
     for matrix, kind in ((result.members, member), (result.nonmembers, ~member)):
         expected = [[oracle.agreement(a, b, kind) for b in rows] for a in rows]
         np.testing.assert_allclose(matrix, expected, rtol=1e-12)

@@ -6,7 +6,7 @@ import pytest
 from guestlist.metrics import calibration_error
 
 
-def truth(sureness, chance, found):
+def truth(sureness, chance, estimate):
     """Mean distance within the bins that the estimate made of these records."""
     edges = np.unique(np.quantile(sureness, np.arange(1, 10) / 10))
     bins = np.searchsorted(edges, sureness)

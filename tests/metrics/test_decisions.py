@@ -46,24 +46,24 @@ def test_cross_fit_calls_each_half_with_the_threshold_of_the_other():
     scores, member = ScoreSimulation(1.0).draw(np.random.default_rng(0), 31, 50)
     scores[::9] = np.nan
     called = flag_members(scores, member, CrossFit(seed=4))
-    kept = ~np.isnan(scores)
+    scored = ~np.isnan(scores)
     second = np.zeros(len(scores), dtype=bool)
-    second[kept] = CrossFit(seed=4).halves(member[kept])
-    first = kept & ~second
+    second[scored] = CrossFit(seed=4).halves(member[scored])
+    first = scored & ~second
     assert abs(second[member].sum() - first[member].sum()) <= 1
     assert abs(second[~member].sum() - first[~member].sum()) <= 1
     for learn, judge in ((first, second), (second, first)):
         threshold = best_threshold(scores[learn], member[learn])
         assert (called[judge] == (scores[judge] >= threshold)).all()
-    assert not called[~kept].any()
-    expected = called[member & kept].mean() - called[~member & kept].mean()
+    assert not called[~scored].any()
+    expected = called[member & scored].mean() - called[~member & scored].mean()
     assert advantage(scores, member, CrossFit(seed=4)).value == pytest.approx(expected)
 
 
 def test_cross_fit_finds_no_advantage_where_there_is_none():
     draws = [ScoreSimulation(0.0).draw(np.random.default_rng(k), 30, 30) for k in range(400)]
-    found = np.array([advantage(*draw).value for draw in draws])
-    assert abs(found.mean()) < 4 * found.std() / np.sqrt(len(found))
+    advantages = np.array([advantage(*draw).value for draw in draws])
+    assert abs(advantages.mean()) < 4 * advantages.std() / np.sqrt(len(advantages))
     # The best threshold on all records would find some in almost every one of these worlds.
     assert np.mean([oracle.best_advantage(*draw) for draw in draws[:50]]) > 0.1
 
@@ -92,10 +92,10 @@ def test_proportion_covers_exactly_summed(n):
 @pytest.mark.parametrize(("members", "nonmembers"), [(20, 20), (10, 100), (60, 60)])
 def test_advantage_at_a_fixed_threshold_covers_exactly_summed(members, nonmembers):
     # All outcomes are enumerated, so this is the coverage and no estimate of it.
-    found = np.array(
+    intervals = np.array(
         [[proportion_difference(i, members, j, nonmembers) for j in range(nonmembers + 1)] for i in range(members + 1)]
     )
-    low, high = found[..., 1], found[..., 2]
+    low, high = intervals[..., 1], intervals[..., 2]
     shares = []
     for tpr in SHARES:
         for fpr in SHARES:
@@ -113,35 +113,35 @@ def test_advantage_at_a_fixed_threshold_covers_exactly_summed(members, nonmember
 @pytest.mark.parametrize("size", [20, 1000])
 @pytest.mark.parametrize("step", [0.0, 1.0])
 def test_advantage_and_balanced_accuracy_cover_at_a_fixed_threshold(size, step):
-    world = ScoreSimulation(1.0, step=step)
-    tpr, fpr = world.rates(0.75)
+    simulation = ScoreSimulation(1.0, step=step)
+    tpr, fpr = simulation.rates(0.75)
 
-    def found(rng):
-        drawn = world.draw(rng, size, size)
+    def estimate(rng):
+        drawn = simulation.draw(rng, size, size)
         wide = balanced_accuracy(*drawn, 0.75)
         assert advantage(*drawn, 0.75) == pytest.approx([2 * end - 1 for end in wide], abs=1e-12)
         return wide, (1 + tpr - fpr) / 2
 
-    assert 0.93 <= interval_coverage(found, simulations=1000) <= 0.999
+    assert 0.93 <= interval_coverage(estimate, simulations=1000) <= 0.999
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("shift", "size", "step"), [(0.0, 20, 0.0), (1.0, 20, 1.0), (3.0, 200, 0.0)])
 @pytest.mark.every_third
 def test_cross_fitted_advantage_covers(shift, size, step):
-    world = ScoreSimulation(shift, step=step)
+    simulation = ScoreSimulation(shift, step=step)
 
-    def found(rng):
-        scores, member = world.draw(rng, size, size)
+    def estimate(rng):
+        scores, member = simulation.draw(rng, size, size)
         choice = CrossFit(seed=int(rng.integers(2**31)))
         second = choice.halves(member)
         truth = 0.0
         for judge in (second, ~second):
-            tpr, fpr = world.rates(best_threshold(scores[~judge], member[~judge]))
+            tpr, fpr = simulation.rates(best_threshold(scores[~judge], member[~judge]))
             truth += tpr * judge[member].mean() - fpr * judge[~member].mean()
         return advantage(scores, member, choice), truth
 
-    assert 0.93 <= interval_coverage(found, simulations=1000) <= 0.999
+    assert 0.93 <= interval_coverage(estimate, simulations=1000) <= 0.999
 
 
 def test_an_estimate_prints_its_interval():

@@ -38,8 +38,8 @@ def resolved(draw):
 
 @pytest.mark.slow
 @given(resolved())
-def test_tpr_is_that_of_the_first_threshold_that_meets_the_fpr(world):
-    scores, member, fpr = world
+def test_tpr_is_that_of_the_first_threshold_that_meets_the_fpr(scored):
+    scores, member, fpr = scored
     estimate = tpr_at_fpr(scores, member, fpr)
     assert estimate.value == oracle.tpr_at_fpr(scores, member, fpr)
     assert 0 <= estimate.low <= estimate.value <= estimate.high <= 1
@@ -146,17 +146,17 @@ LATTICES = [
 
 
 def interval_at(members, nonmembers, fpr, auc, step):
-    world = ScoreSimulation.of_auc(auc, step=step)
-    truth = world.tpr(fpr)
-    return lambda rng: (tpr_at_fpr(*world.draw(rng, members, nonmembers), fpr), truth)
+    simulation = ScoreSimulation.of_auc(auc, step=step)
+    truth = simulation.tpr(fpr)
+    return lambda rng: (tpr_at_fpr(*simulation.draw(rng, members, nonmembers), fpr), truth)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("world", CONTINUOUS + LATTICES)
+@pytest.mark.parametrize("setting", CONTINUOUS + LATTICES)
 @pytest.mark.every_third
-def test_tpr_interval_covers(world):
+def test_tpr_interval_covers(setting):
     # 94% within three standard errors; benchmarks/honesty/rates.py has more simulations and more repeats.
-    assert interval_coverage(interval_at(*world), simulations=1000) >= 0.94 - 0.0225
+    assert interval_coverage(interval_at(*setting), simulations=1000) >= 0.94 - 0.0225
 
 
 EDGES = [  # probabilities of the values 0, 1, … for non-members and members; a group of ties ends just at the FPR of 5%
@@ -181,19 +181,19 @@ def test_tpr_interval_covers_where_a_group_of_ties_ends_just_at_the_rate(outside
 @pytest.mark.slow
 def test_tpr_interval_excludes_guessing_where_a_permutation_test_does():
     # A power test: an interval that always covers because it is wide is no use. The union bound excluded 1% in 0.2 of runs.
-    world = ScoreSimulation(shift=0.5)
-    draws = (world.draw(np.random.default_rng(seed), 900, 900) for seed in range(300))
+    simulation = ScoreSimulation(shift=0.5)
+    draws = (simulation.draw(np.random.default_rng(seed), 900, 900) for seed in range(300))
     assert np.mean([tpr_at_fpr(*draw, 0.01).low > 0.01 for draw in draws]) >= 0.5
 
 
 @pytest.mark.slow
 def test_an_interval_that_takes_the_threshold_for_granted_would_fail_here():
-    world = ScoreSimulation.of_auc(0.95)
+    simulation = ScoreSimulation.of_auc(0.95)
 
     def naive(rng):
-        scores, member = world.draw(rng, 5000, 5000)
+        scores, member = simulation.draw(rng, 5000, 5000)
         called = scores[member] >= threshold_at_fpr(scores[~member], 0.001)
-        return proportion(called.sum(), len(called)), world.tpr(0.001)
+        return proportion(called.sum(), len(called)), simulation.tpr(0.001)
 
     assert interval_coverage(naive, simulations=500) < 0.8
 
@@ -201,13 +201,13 @@ def test_an_interval_that_takes_the_threshold_for_granted_would_fail_here():
 @pytest.mark.slow
 @pytest.mark.parametrize("step", [0.0, pytest.param(0.5, marks=pytest.mark.slow)])
 def test_predictive_value_interval_covers(step):
-    world, fpr, prior = ScoreSimulation.of_auc(0.8, step=step), 0.02, 0.1
-    truth = prior * world.tpr(fpr) / (prior * world.tpr(fpr) + (1 - prior) * fpr)
+    simulation, fpr, prior = ScoreSimulation.of_auc(0.8, step=step), 0.02, 0.1
+    truth = prior * simulation.tpr(fpr) / (prior * simulation.tpr(fpr) + (1 - prior) * fpr)
 
-    def found(rng):
-        return positive_predictive_value(*world.draw(rng, 500, 500), fpr, prior), truth
+    def estimate(rng):
+        return positive_predictive_value(*simulation.draw(rng, 500, 500), fpr, prior), truth
 
-    assert interval_coverage(found, simulations=1000) >= 0.95  # the TPR's interval on another scale, as wide as that
+    assert interval_coverage(estimate, simulations=1000) >= 0.95  # the TPR's interval on another scale, as wide as that
 
 
 def test_predictive_value_is_bayes_rule():
@@ -222,9 +222,9 @@ def test_predictive_value_is_bayes_rule():
 @pytest.mark.parametrize(("fpr", "members", "nonmembers"), [(0.01, 500, 1000), (0.001, 2000, 10_000)])
 def test_smallest_detectable_tpr_is_detected_in_four_of_five_audits(fpr, members, nonmembers):
     smallest = smallest_detectable_tpr(fpr, members, nonmembers)
-    world = ScoreSimulation(shift=ndtri(smallest) - ndtri(fpr))
-    assert world.tpr(fpr) == pytest.approx(smallest)
-    draws = (world.draw(np.random.default_rng(k), members, nonmembers) for k in range(1000))
+    simulation = ScoreSimulation(shift=ndtri(smallest) - ndtri(fpr))
+    assert simulation.tpr(fpr) == pytest.approx(smallest)
+    draws = (simulation.draw(np.random.default_rng(k), members, nonmembers) for k in range(1000))
     assert 0.76 < np.mean([tpr_at_fpr(*draw, fpr).low > fpr for draw in draws]) < 0.84
 
 

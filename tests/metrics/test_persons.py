@@ -84,12 +84,12 @@ def test_bounds_are_quantiles_of_a_mean_with_random_weights():
     counts = rng.binomial(sizes, rng.beta(1, 2, 30))
     called = np.concatenate([np.arange(m) < c for m, c in zip(sizes, counts, strict=True)])
     weights = rng.exponential(size=(200_000, 31))
-    for end, more in (("upper", 1.0), ("lower", 0.0)):
+    for end, value in (("upper", 1.0), ("lower", 0.0)):
         one_more = sizes.mean()
-        means = (weights @ np.append(counts, more * one_more)) / (weights @ np.append(sizes, one_more))
-        drawn = np.quantile(means, 0.975 if more else 0.025)
-        found = getattr(ClusterSums.from_values(called, np.repeat(np.arange(30), sizes)), end)(0.025)
-        assert found == pytest.approx(drawn, abs=0.01)  # the beta distribution has two of its moments, not all
+        means = (weights @ np.append(counts, value * one_more)) / (weights @ np.append(sizes, one_more))
+        drawn = np.quantile(means, 0.975 if value else 0.025)
+        bound = getattr(ClusterSums.from_values(called, np.repeat(np.arange(30), sizes)), end)(0.025)
+        assert bound == pytest.approx(drawn, abs=0.01)  # the beta distribution has two of its moments, not all
 
 
 def test_a_side_bounds_the_share_above_any_score():
@@ -133,11 +133,11 @@ def test_records_that_repeat_are_worth_one():
     persons = np.repeat(np.arange(200), 4)
     again, truth = np.repeat(scores, 4), np.repeat(member, 4)
     for figure in (auc, advantage, lambda *a, **k: tpr_at_fpr(*a, 0.1, **k)):
-        once, told, untold = figure(scores, member), figure(again, truth, clusters=persons), figure(again, truth)
+        once, clustered, untold = figure(scores, member), figure(again, truth, clusters=persons), figure(again, truth)
         # Copies tie, and the interval of a TPR is wider at ties.
         tolerance = 0.02 if figure is auc else 0.1
-        assert told == pytest.approx(once, abs=tolerance)
-        assert told.high - told.low > 1.5 * (untold.high - untold.low)
+        assert clustered == pytest.approx(once, abs=tolerance)
+        assert clustered.high - clustered.low > 1.5 * (untold.high - untold.low)
 
 
 @pytest.mark.slow
@@ -181,14 +181,16 @@ def test_rates_are_resolved_by_persons():
 
 @pytest.mark.slow
 def test_what_could_be_seen_follows_from_effective_sizes():
-    world = Visits(persons=400)
-    sizes = effective_sizes(*world.draw(np.random.default_rng(7))[:2], clusters=world.draw(np.random.default_rng(7))[2])
+    simulation = Visits(persons=400)
+    sizes = effective_sizes(
+        *simulation.draw(np.random.default_rng(7))[:2], clusters=simulation.draw(np.random.default_rng(7))[2]
+    )
     # Ranks of normal scores with a correlation of .5 have one of 6 / pi * arcsin(.25): 1 + 9 * .483 = 5.34.
     assert sizes == pytest.approx((4000 / 5.34, 4000 / 5.34), rel=0.15)
-    world = Visits(persons=60, shift=np.sqrt(2) * 0.26)
-    draws = [world.draw(np.random.default_rng(k)) for k in range(400)]
+    simulation = Visits(persons=60, shift=np.sqrt(2) * 0.26)
+    draws = [simulation.draw(np.random.default_rng(k)) for k in range(400)]
     detectable = np.mean([smallest_detectable_auc(*effective_sizes(s, m, clusters=p)) for s, m, p in draws])
-    assert detectable == pytest.approx(world.auc, abs=0.035)
+    assert detectable == pytest.approx(simulation.auc, abs=0.035)
     power = np.mean([auc(s, m, clusters=p).low > 0.5 for s, m, p in draws])
     assert 0.5 < power < 0.95
 
@@ -203,10 +205,10 @@ def test_persons_must_fit():
 
 @pytest.mark.slow
 @pytest.mark.parametrize("figure", FIGURES)
-@pytest.mark.parametrize("world", [Visits(), Visits(shift=1.0, uneven=True)], ids=["even", "uneven"])
+@pytest.mark.parametrize("simulation", [Visits(), Visits(shift=1.0, uneven=True)], ids=["even", "uneven"])
 @pytest.mark.every_third
-def test_intervals_cover_where_persons_have_several_records(figure, world):
-    covered = coverage(world, figure, samples=200).told
+def test_intervals_cover_where_persons_have_several_records(figure, simulation):
+    covered = coverage(simulation, figure, samples=200).told
     # At full size, in benchmarks/honesty, it is at least 93 %. Below this it is not, beyond reasonable doubt.
     assert binom.cdf(round(200 * covered), 200, 0.93) > 0.001
 

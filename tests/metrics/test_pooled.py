@@ -119,18 +119,18 @@ WORLDS = [
 ]
 
 
-def effects(world):
-    return {name: value for name, value in world.items() if name not in ("targets", "records", "size")}
+def effects(options):
+    return {name: value for name, value in options.items() if name not in ("targets", "records", "size")}
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("world", WORLDS)
+@pytest.mark.parametrize("options", WORLDS)
 @pytest.mark.every_third
-def test_pooled_auc_covers(world):
-    def found(rng):
-        return pooled_auc(*targets_world(rng, **world)), true_auc(**effects(world))
+def test_pooled_auc_covers(options):
+    def estimate(rng):
+        return pooled_auc(*targets_world(rng, **options)), true_auc(**effects(options))
 
-    assert 0.93 <= interval_coverage(found, simulations=1000) <= 0.999
+    assert 0.93 <= interval_coverage(estimate, simulations=1000) <= 0.999
 
 
 @pytest.mark.slow
@@ -139,33 +139,33 @@ def test_pooled_auc_covers_records_of_persons_only_with_clusters():
     truth = true_auc(target_sd=0.1, record_sd=1.0)
     persons = np.repeat(np.arange(50), 4)
 
-    def found(rng, persons):
+    def estimate(rng, persons):
         member = np.tile(np.repeat(rng.random(50) < 0.5, 4), (8, 1))
         record = np.repeat(rng.normal(size=50), 4)
         lift = 0.5 + 0.1 * rng.normal(size=(8, 1))
         return pooled_auc(lift * member + record + rng.normal(size=(8, 200)), member, clusters=persons), truth
 
-    assert 0.93 <= interval_coverage(lambda rng: found(rng, persons), simulations=1000) <= 0.999
-    assert interval_coverage(lambda rng: found(rng, None), simulations=300) < 0.9
+    assert 0.93 <= interval_coverage(lambda rng: estimate(rng, persons), simulations=1000) <= 0.999
+    assert interval_coverage(lambda rng: estimate(rng, None), simulations=300) < 0.9
 
 
 @pytest.mark.slow
 def test_delong_on_pooled_pairs_would_not_cover():
-    def found(rng):
+    def estimate(rng):
         scores, member = targets_world(rng)
         return auc(scores.ravel(), member.ravel()), true_auc()
 
-    assert interval_coverage(found, simulations=500) < 0.7
+    assert interval_coverage(estimate, simulations=500) < 0.7
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("fpr", "world"), [(0.01, {}), (0.05, {"shift": 2.5}), (0.05, {"target_sd": 0.0, "record_sd": 1.0})]
+    ("fpr", "options"), [(0.01, {}), (0.05, {"shift": 2.5}), (0.05, {"target_sd": 0.0, "record_sd": 1.0})]
 )
 @pytest.mark.every_third
-def test_pooled_tpr_covers(world, fpr):
-    def found(rng):
-        interval = pooled_tpr_at_fpr(*targets_world(rng, **world), fpr, draws=100)
-        return interval, true_tpr(fpr, **effects(world))
+def test_pooled_tpr_covers(options, fpr):
+    def estimate(rng):
+        interval = pooled_tpr_at_fpr(*targets_world(rng, **options), fpr, draws=100)
+        return interval, true_tpr(fpr, **effects(options))
 
-    assert 0.93 <= interval_coverage(found, simulations=300) <= 0.999
+    assert 0.93 <= interval_coverage(estimate, simulations=300) <= 0.999

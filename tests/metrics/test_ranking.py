@@ -75,9 +75,9 @@ def test_unscored_records_are_left_out_and_one_kind_alone_is_withheld():
     scores, member = ScoreSimulation(1.0).draw(rng, 30, 30)
     holes, partner = scores.copy(), scores + rng.normal(size=60)
     holes[::7] = np.nan
-    kept = ~np.isnan(holes)
-    assert auc(holes, member) == auc(scores[kept], member[kept])
-    assert auc_difference(partner, holes, member) == auc_difference(partner[kept], scores[kept], member[kept])
+    scored = ~np.isnan(holes)
+    assert auc(holes, member) == auc(scores[scored], member[scored])
+    assert auc_difference(partner, holes, member) == auc_difference(partner[scored], scores[scored], member[scored])
     assert np.isnan(auc(scores[member], member[member])).all()
     assert np.isnan(auc_difference(holes * np.nan, scores, member)).all()
     assert not np.isnan(auc(scores[29:], member[29:])).any()  # a single member
@@ -93,16 +93,16 @@ def test_unscored_records_are_left_out_and_one_kind_alone_is_withheld():
 @pytest.mark.parametrize(("members", "nonmembers"), [(20, 20), (10, 30), (20, 380), (1000, 1000)])
 @pytest.mark.every_third
 def test_auc_interval_covers(members, nonmembers, level, step):
-    world = ScoreSimulation.of_auc(level, step=step)
-    truth = world.auc
-    share = interval_coverage(lambda rng: (auc(*world.draw(rng, members, nonmembers)), truth), simulations=1000)
+    simulation = ScoreSimulation.of_auc(level, step=step)
+    truth = simulation.auc
+    share = interval_coverage(lambda rng: (auc(*simulation.draw(rng, members, nonmembers)), truth), simulations=1000)
     assert 0.93 <= share <= 0.999
 
 
 @pytest.mark.slow
 def test_auc_interval_covers_when_members_spread_more():
-    world = ScoreSimulation.of_auc(0.9, stretch=3.0)
-    share = interval_coverage(lambda rng: (auc(*world.draw(rng, 200, 200)), world.auc), simulations=2000)
+    simulation = ScoreSimulation.of_auc(0.9, stretch=3.0)
+    share = interval_coverage(lambda rng: (auc(*simulation.draw(rng, 200, 200)), simulation.auc), simulations=2000)
     assert 0.93 <= share <= 0.999
 
 
@@ -138,6 +138,8 @@ def test_paired_difference_covers_near_perfect_separation(size, correlation, auc
 @pytest.mark.slow
 def test_smallest_detectable_auc_is_detected_in_four_of_five_audits():
     members, nonmembers = 150, 300
-    world = ScoreSimulation.of_auc(smallest_detectable_auc(members, nonmembers))
-    power = np.mean([auc(*world.draw(np.random.default_rng(k), members, nonmembers)).low > 0.5 for k in range(1500)])
+    simulation = ScoreSimulation.of_auc(smallest_detectable_auc(members, nonmembers))
+    power = np.mean(
+        [auc(*simulation.draw(np.random.default_rng(k), members, nonmembers)).low > 0.5 for k in range(1500)]
+    )
     assert 0.76 < power < 0.84

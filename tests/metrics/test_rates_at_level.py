@@ -10,9 +10,9 @@ def test_rates_are_shares_of_p_values_up_to_the_level():
     member = rng.random(300) < 0.5
     p_values = np.round(rng.random(300), 1)  # many equal the level
     p_values[::9] = np.nan
-    for found, kind in zip(rates_at_level(p_values, member, 0.1, confidence=0.9), (~member, member), strict=True):
+    for rate, kind in zip(rates_at_level(p_values, member, 0.1, confidence=0.9), (~member, member), strict=True):
         side = [p for p, counts in zip(p_values, kind, strict=True) if counts and not np.isnan(p)]
-        assert found == proportion(sum(p <= 0.1 for p in side), len(side), confidence=0.9)
+        assert rate == proportion(sum(p <= 0.1 for p in side), len(side), confidence=0.9)
 
 
 def test_withheld_without_p_values_of_a_kind():
@@ -28,10 +28,10 @@ def test_withheld_without_p_values_of_a_kind():
 def test_the_interval_of_the_realised_rate_covers(alpha, power):
     """p = U ** power: P(p <= alpha) is alpha ** (1 / power), which is alpha for a test that keeps its promise."""
 
-    def found(rng):
+    def estimate(rng):
         p_values = rng.random(400) ** power
         return rates_at_level(p_values, np.zeros(400, dtype=bool), alpha)[0], alpha ** (1 / power)
 
     assert (
-        0.94 <= interval_coverage(found, simulations=1000) <= 0.995
+        0.94 <= interval_coverage(estimate, simulations=1000) <= 0.995
     )  # exact, so cautious: 99 % where four calls are expected

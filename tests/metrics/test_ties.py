@@ -51,17 +51,17 @@ def test_an_auc_of_two_values_covers_exactly_summed(members, nonmembers):
 
 @pytest.mark.slow
 def test_delongs_interval_would_not_cover_two_values():
-    world = ties.Levels(
+    simulation = ties.Levels(
         np.array([0.001, 0.999]), np.array([0.25, 0.75])
     )  # answers that are right: of an overfitted model
 
     def delong(rng):
-        scores, member = world.draw(rng, 300, 20)
-        place = placements(scores, member)
-        return _interval(place, auc_variance(place, ClusterCodes(None, None)), 0.05), world.auc
+        scores, member = simulation.draw(rng, 300, 20)
+        placed = placements(scores, member)
+        return _interval(placed, auc_variance(placed, ClusterCodes(None, None)), 0.05), simulation.auc
 
     def ours(rng):
-        return auc(*world.draw(rng, 300, 20)), world.auc
+        return auc(*simulation.draw(rng, 300, 20)), simulation.auc
 
     assert interval_coverage(ours, simulations=800) > 0.94
     assert interval_coverage(delong, simulations=800) < 0.93

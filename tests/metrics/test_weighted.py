@@ -55,9 +55,9 @@ def test_equal_weights_change_nothing():
 def test_a_weight_of_three_is_three_records_of_one_person(some):
     scores, member, _, _ = some
     times = np.where(member, 1, np.arange(60) % 4)
-    many, kept = np.repeat(np.arange(60), times), times > 0
-    spelt_out, weighted = (scores[many], member[many]), (scores[kept], member[kept])
-    weights = times[kept].astype(float)
+    many, positive = np.repeat(np.arange(60), times), times > 0
+    spelt_out, weighted = (scores[many], member[many]), (scores[positive], member[positive])
+    weights = times[positive].astype(float)
     assert auc(*weighted, weights=weights) == pytest.approx(auc(*spelt_out, clusters=many))
     for fpr in (0.1, 0.3):
         once, repeated = tpr_at_fpr(*weighted, fpr, weights=weights), tpr_at_fpr(*spelt_out, fpr, clusters=many)
@@ -73,12 +73,12 @@ def test_a_weight_of_three_is_three_records_of_one_person(some):
 def test_a_nan_score_takes_its_weight_along(some):
     scores, member, weights, persons = some
     lost = np.where(np.arange(60) % 7 == 0, np.nan, scores)
-    kept = ~np.isnan(lost)
+    scored = ~np.isnan(lost)
     assert auc(lost, member, clusters=persons, weights=weights) == pytest.approx(
-        auc(scores[kept], member[kept], clusters=persons[kept], weights=weights[kept])
+        auc(scores[scored], member[scored], clusters=persons[scored], weights=weights[scored])
     )
     assert np.array_equal(
-        roc(lost, member, weights=weights).fpr, roc(scores[kept], member[kept], weights=weights[kept]).fpr
+        roc(lost, member, weights=weights).fpr, roc(scores[scored], member[scored], weights=weights[scored]).fpr
     )
 
 

@@ -49,8 +49,8 @@ def test_an_audit_sees_only_the_outputs(model, sides):
 
 def test_two_ways_to_answer_never_share_a_folder(model):
     recipes = [
-        gl.models.answering(model, how).recipe
-        for how in (gl.defences.Rounded(1), gl.defences.Rounded(2), gl.defences.LabelOnly())
+        gl.models.answering(model, defence).recipe
+        for defence in (gl.defences.Rounded(1), gl.defences.Rounded(2), gl.defences.LabelOnly())
     ]
     recipes += [
         gl.models.answering(model, gl.defences.Rounded(1), attacker="naive").recipe,

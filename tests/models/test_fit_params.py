@@ -235,12 +235,12 @@ def test_no_weights_are_seen_where_there_were_none(model):
 
 @pytest.mark.slow
 def test_forests_without_weights_are_never_taken_for_weighted_ones():
-    seen = [
+    reports = [
         RandomForestClassifier(t, max_depth=1, random_state=s).fit(X[:n], Y[:n])
         for s in range(8)
         for t, n in ((1, 20), (10, 160))
     ]
-    assert not any(map(saw_weights, seen))
+    assert not any(map(saw_weights, reports))
 
 
 def test_weights_are_seen_in_a_pipeline_and_in_a_search():

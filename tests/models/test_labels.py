@@ -79,8 +79,8 @@ def test_a_reference_that_misses_a_class_answers_with_the_others(sides):
     (x, y), _ = sides
     target = as_target(Silent().fit(x, y))
     assert target.scale == Labels()
-    kept = y != "b"
-    outputs = target.can["train"](gl.Data(x[kept], y[kept]), np.random.default_rng(0))(x)
+    selected = y != "b"
+    outputs = target.can["train"](gl.Data(x[selected], y[selected]), np.random.default_rng(0))(x)
     assert not outputs[:, 1].any()
 
 

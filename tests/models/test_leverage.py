@@ -27,7 +27,7 @@ CLASSES = (VALUES > 0).astype(int) + (VALUES > 4)
 MEMBER = np.arange(50) < 35
 
 
-def found(model, y):
+def leverage_of(model, y):
     model = model.fit(X[MEMBER], y[MEMBER])
     return as_target(model).needs("leverage")(gl.Data(X, y), MEMBER)
 
@@ -43,21 +43,23 @@ def diagonal(x, weight, ridge):
     [(LinearRegression(), 0.0), (Ridge(alpha=3.0), 3.0), (RidgeCV(alphas=[2.0]), 2.0)],
 )
 def test_regressions(model, penalty):
-    np.testing.assert_allclose(found(model, VALUES), leverage(X, member=MEMBER, penalty=penalty))
+    np.testing.assert_allclose(leverage_of(model, VALUES), leverage(X, member=MEMBER, penalty=penalty))
 
 
 def test_a_pipeline_is_followed_to_its_last_step():
     scaled = StandardScaler().fit(X[MEMBER]).transform(X)
     expected = leverage(scaled, member=MEMBER, penalty=3.0)
-    np.testing.assert_allclose(found(make_pipeline(StandardScaler(), Ridge(alpha=3.0)), VALUES), expected)
-    np.testing.assert_allclose(found(make_pipeline(StandardScaler(), RidgeClassifier(alpha=3.0)), CLASSES), expected)
+    np.testing.assert_allclose(leverage_of(make_pipeline(StandardScaler(), Ridge(alpha=3.0)), VALUES), expected)
+    np.testing.assert_allclose(
+        leverage_of(make_pipeline(StandardScaler(), RidgeClassifier(alpha=3.0)), CLASSES), expected
+    )
 
 
 @pytest.mark.parametrize("solver", ["lbfgs", "liblinear"])
 @pytest.mark.parametrize("balanced", [None, "balanced"])
 def test_two_classes(solver, balanced):
     model, y = LogisticRegression(C=0.2, solver=solver, class_weight=balanced), np.minimum(CLASSES, 1)
-    values = found(model, y)[MEMBER]
+    values = leverage_of(model, y)[MEMBER]
     p = model.predict_proba(X[MEMBER])[:, 1]
     weight = p * (1 - p)
     if balanced:
@@ -68,12 +70,12 @@ def test_two_classes(solver, balanced):
 
 def test_many_classes(monkeypatch):
     model = LogisticRegression(C=0.2, max_iter=1000)
-    values = found(model, CLASSES)
+    values = leverage_of(model, CLASSES)
     log_p = model.predict_log_proba(X)
     expected = softmax_leverage(X, log_p, member=MEMBER, penalty=5.0, weight=np.ones(50))
     np.testing.assert_allclose(values, expected)
     monkeypatch.setattr(module, "MAX_HESSIAN_PARAMETERS", 14)
-    apart, p = found(model, CLASSES)[MEMBER], np.exp(log_p)[MEMBER]
+    apart, p = leverage_of(model, CLASSES)[MEMBER], np.exp(log_p)[MEMBER]
     ridge, design = 5.0 * np.diag([1, 1, 1, 1, 0]), np.column_stack([X, np.ones(50)])[MEMBER]
     np.testing.assert_allclose(
         apart, sum(diagonal(design, p[:, c] * (1 - p[:, c]), ridge) for c in range(3)), rtol=1e-8
@@ -84,7 +86,7 @@ def test_many_classes(monkeypatch):
 def test_no_penalty_is_known_too():
     model = LogisticRegression(C=np.inf, max_iter=5000)
     y = RNG.integers(2, size=50)
-    values = found(model, y)[MEMBER]
+    values = leverage_of(model, y)[MEMBER]
     p = model.predict_proba(X[MEMBER])[:, 1]
     np.testing.assert_allclose(values, diagonal(np.column_stack([X, np.ones(50)])[MEMBER], p * (1 - p), 0.0), rtol=1e-8)
     assert values.sum() == pytest.approx(5)

@@ -29,8 +29,8 @@ def network():
 
 def test_references_are_those_of_the_plain_recipe(data):
     adaptive, naive, plain = (
-        gl.torch_target(network(), train=train, attacker=who)
-        for train, who in ((DEFENDED, "adaptive"), (DEFENDED, "naive"), (FIT, "adaptive"))
+        gl.torch_target(network(), train=train, attacker=attacker)
+        for train, attacker in ((DEFENDED, "adaptive"), (DEFENDED, "naive"), (FIT, "adaptive"))
     )
     outputs = [target.can["train"](data, np.random.default_rng(3))(data.x) for target in (adaptive, naive, plain)]
     assert np.array_equal(outputs[1], outputs[2])

@@ -75,12 +75,12 @@ def test_the_command_line_audits_a_file(sides, tmp_path):
     for side, (x, y) in zip(("in", "out"), sides, strict=True):
         pd.DataFrame(x, columns=names).assign(kind=y).to_csv(tmp_path / f"{side}.csv", index=False)
     options = ["--members", str(tmp_path / "in.csv"), "--nonmembers", str(tmp_path / "out.csv"), "--label", "kind"]
-    more = ["--attack", "loss", "--no-baseline", "--out", str(tmp_path / "audit")]
-    done = CliRunner().invoke(main, ["audit", "--model", str(path), *options, *more])
+    common = ["--attack", "loss", "--no-baseline", "--out", str(tmp_path / "audit")]
+    done = CliRunner().invoke(main, ["audit", "--model", str(path), *options, *common])
     assert done.exit_code == 0, done.output
     assert "Note: guestlist cannot train reference models, because m.onnx has no training recipe" in done.output
     assert "references=0 (--references 0) to silence" in done.output
-    some = CliRunner().invoke(main, ["audit", "--model", str(path), *options, "--references", "4", *more])
+    some = CliRunner().invoke(main, ["audit", "--model", str(path), *options, "--references", "4", *common])
     assert some.exit_code == 2
     assert "Pass train=, a function (data, rng) -> model, to gl.audit in Python" in some.output
     wrong = CliRunner().invoke(

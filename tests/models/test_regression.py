@@ -72,10 +72,10 @@ def test_least_squares_residuals_and_leverages(tmp_path):
     np.testing.assert_allclose(left_out[:40], residual[:40] / (1 - np.diag(hat)), atol=1e-9)
     np.testing.assert_allclose(left_out[40:], residual[40:], atol=1e-9)  # no record is left out
     # Sum of squared residuals: sigma^2 (n - p) for members; for others larger by their leverage.
-    who = results.subject
-    assert who.rmse_members == pytest.approx(np.sqrt(np.mean(residual[:40] ** 2)))
-    assert who.r2_members == pytest.approx(1 - np.mean(residual[:40] ** 2) / y[:40].var())
-    assert who.r2_nonmembers == pytest.approx(model.score(*nonmembers))
+    metrics = results.subject
+    assert metrics.rmse_members == pytest.approx(np.sqrt(np.mean(residual[:40] ** 2)))
+    assert metrics.r2_members == pytest.approx(1 - np.mean(residual[:40] ** 2) / y[:40].var())
+    assert metrics.r2_nonmembers == pytest.approx(model.score(*nonmembers))
 
 
 def test_the_auc_of_the_loss_is_that_of_the_leverage():
@@ -292,12 +292,12 @@ def test_a_function_may_predict_values(diabetes):
 
 @pytest.mark.slow
 def test_a_users_own_attack_sees_residuals(forest, diabetes):
-    def own(signals):
+    def custom(signals):
         assert not signals.labels.any()
         return -np.abs(signals.target("residual"))
 
-    results = quiet(forest, *diabetes, references=4, attacks=[own, "loss"])
-    assert results.attack("own").auc.value == pytest.approx(results.attack("loss").auc.value)
+    results = quiet(forest, *diabetes, references=4, attacks=[custom, "loss"])
+    assert results.attack("custom").auc.value == pytest.approx(results.attack("loss").auc.value)
     with pytest.raises(InputError, match="failed on simulated signals"):
         quiet(forest, *diabetes, references=4, attacks=[lambda signals: signals.target("p_y")])
 

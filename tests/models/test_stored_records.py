@@ -271,8 +271,8 @@ def test_values_that_the_developer_listed_are_not_reported():
 
 
 def test_tables_with_text_are_compared_row_by_row():
-    kept = {"table": TABLE.drop(columns=["label", "note"]).head(7)}
-    scan = gl.scan(kept, TABLE.drop(columns="note"), label="label")
+    model = {"table": TABLE.drop(columns=["label", "note"]).head(7)}
+    scan = gl.scan(model, TABLE.drop(columns="note"), label="label")
     assert positions(scan.row_ids) == set(range(7))
 
 

@@ -14,20 +14,20 @@ SOME = ("randomised response, ε = 0", "randomised response, ε = 3", "Gaussian 
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("world", SOME)
-def test_false_claims_are_rare(world):
+@pytest.mark.parametrize("scenario", SOME)
+def test_false_claims_are_rare(scenario):
     methods = [name for name in METHODS if "Bayesian" not in name]
-    selected = list(rows({world: WORLDS[world]}, methods, PAID[:2], RUNS, RECORDS))
+    selected = list(rows({scenario: WORLDS[scenario]}, methods, PAID[:2], RUNS, RECORDS))
     assert len(selected) >= 4
     assert all(row.false_claims <= MOST for row in selected), selected
-    if world != SOME[0]:
+    if scenario != SOME[0]:
         assert max(row.mean_bound for row in selected) > 0.1 * selected[0].truth
 
 
 def test_a_choice_for_nothing_claims_too_much():
     """The same lines without a payment: the simulation can see a bound that is wrong."""
-    world = {SOME[0]: WORLDS[SOME[0]]}
-    (free,) = rows(world, ["one run"], ["free"], 400, 400)
+    simulation = {SOME[0]: WORLDS[SOME[0]]}
+    (free,) = rows(simulation, ["one run"], ["free"], 400, 400)
     assert free.false_claims > 0.08
 
 

@@ -44,10 +44,12 @@ def test_one_run_meets_published_figures(records, guessed, right, delta, epsilon
 
 @given(st.integers(1, 25), st.data())
 def test_the_p_value_is_the_sum_as_it_is_written(guessed, data):
-    right, more = data.draw(st.integers(0, guessed)), data.draw(st.integers(0, 20))
+    right, unguessed = data.draw(st.integers(0, guessed)), data.draw(st.integers(0, 20))
     epsilon, delta = data.draw(st.floats(0, 5)), data.draw(st.sampled_from([0, 1e-6, 1e-3, 0.05]))
-    p_value = one_run_p_value(guessed + more, guessed, right, epsilon, delta)
-    assert p_value == pytest.approx(oracles.one_run_p_value(guessed + more, guessed, right, epsilon, delta), abs=1e-10)
+    p_value = one_run_p_value(guessed + unguessed, guessed, right, epsilon, delta)
+    assert p_value == pytest.approx(
+        oracles.one_run_p_value(guessed + unguessed, guessed, right, epsilon, delta), abs=1e-10
+    )
 
 
 @settings(max_examples=30)
@@ -105,13 +107,15 @@ def test_belief_is_that_of_many_draws():
 
 
 @pytest.mark.parametrize("threshold", THRESHOLDS, ids=lambda threshold: type(threshold).__name__)
-@pytest.mark.parametrize("how", METHODS, ids=lambda method: f"{type(method).__name__}{getattr(method, 'curve', '')}")
-def test_distinguished_records_prove_epsilon_and_noise_proves_nothing(how, threshold):
+@pytest.mark.parametrize(
+    "bound_method", METHODS, ids=lambda method: f"{type(method).__name__}{getattr(method, 'curve', '')}"
+)
+def test_distinguished_records_prove_epsilon_and_noise_proves_nothing(bound_method, threshold):
     rng = np.random.default_rng(2)
     member = rng.random(300) < 0.5
-    bound = epsilon_lower_bound(member + 0.1 * rng.normal(size=300), member, method=how, threshold=threshold)
+    bound = epsilon_lower_bound(member + 0.1 * rng.normal(size=300), member, method=bound_method, threshold=threshold)
     assert 1.5 < bound.epsilon == bound.provable
-    noise = epsilon_lower_bound(rng.normal(size=300), member, method=how, threshold=threshold)
+    noise = epsilon_lower_bound(rng.normal(size=300), member, method=bound_method, threshold=threshold)
     assert noise.epsilon < 0.2
     assert noise.provable == bound.provable
 
@@ -124,11 +128,13 @@ def test_fixed_sizes_pay_for_their_number():
     assert paid.epsilon == pytest.approx(one_run_epsilon(300, 150, 150, 0, 0.025))
 
 
-@pytest.mark.parametrize("how", METHODS, ids=lambda method: f"{type(method).__name__}{getattr(method, 'curve', '')}")
-def test_the_order_of_equal_scores_says_nothing(how):
+@pytest.mark.parametrize(
+    "bound_method", METHODS, ids=lambda method: f"{type(method).__name__}{getattr(method, 'curve', '')}"
+)
+def test_the_order_of_equal_scores_says_nothing(bound_method):
     """Members first, and all scores equal: a method that breaks ties by the order of records would separate them."""
     member = np.arange(400) < 200
-    assert epsilon_lower_bound(np.zeros(400), member, method=how).epsilon < 0.2
+    assert epsilon_lower_bound(np.zeros(400), member, method=bound_method).epsilon < 0.2
 
 
 def test_records_without_a_score_are_guessed_last():
@@ -160,10 +166,10 @@ def test_what_is_refused():
 
 
 @pytest.mark.parametrize("records", [7, 11, 99])
-@pytest.mark.parametrize("how", [OneRun(), OneRunCurve(), OneRun(shares=(1.0,))], ids=repr)
-def test_no_record_is_guessed_twice(records, how):
+@pytest.mark.parametrize("bound_method", [OneRun(), OneRunCurve(), OneRun(shares=(1.0,))], ids=repr)
+def test_no_record_is_guessed_twice(records, bound_method):
     member = np.arange(records) % 2 == 0
-    prepared, *_ = how.prepared(member * 1.0, member)
-    assert how.guesses(prepared, member, 1.0)[0] == records - 1
-    bound = epsilon_lower_bound(member, member, method=how, delta=0)
+    prepared, *_ = bound_method.prepared(member * 1.0, member)
+    assert bound_method.guesses(prepared, member, 1.0)[0] == records - 1
+    bound = epsilon_lower_bound(member, member, method=bound_method, delta=0)
     assert bound.epsilon == bound.provable >= 0

@@ -20,5 +20,5 @@ STATES = {
 
 def state(verdict: str) -> str:
     """Return the state of a verdict, by its first words."""
-    (found,) = (name for name, words in STATES.items() if verdict.startswith(words))
-    return found
+    (matching,) = (name for name, words in STATES.items() if verdict.startswith(words))
+    return matching

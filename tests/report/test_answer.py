@@ -85,20 +85,20 @@ def test_an_attack_that_identifies_clearly_more_people_is_in_the_answer(snapshot
     results = with_rate(Estimate(0.15, 0.13, 0.17))
     outcome = results.outcomes[1]
 
-    def told(low):
+    def verdict(low):
         rate = Rate(0.01, Estimate(0.48, low, 0.51), Estimate(0.98, 0.97, 0.99), 0.5, "good", 0.02, p_value=0.001)
-        more = replace(
+        stronger = replace(
             outcome,
             name="leaf_shares",
             attacker_needs="has the model file",
             auc=Estimate(0.7, 0.68, 0.72),
             rates=(rate,),
         )
-        return answer.verdict_text(replace(results, outcomes=(results.outcomes[0], more, *results.outcomes[2:])))
+        return answer.verdict_text(replace(results, outcomes=(results.outcomes[0], stronger, *results.outcomes[2:])))
 
     by_whom = "leaf_shares, run by someone who has the model file, identifies 48% of the members (45% to 51%)"
-    snapshot(told(0.45), f"{by_whom}", "1%", "lira", "15%")
-    assert "leaf_shares" not in told(0.16)  # the intervals overlap
+    snapshot(verdict(0.45), f"{by_whom}", "1%", "lira", "15%")
+    assert "leaf_shares" not in verdict(0.16)  # the intervals overlap
 
 
 @pytest.mark.slow

@@ -14,19 +14,19 @@ from guestlist._report.sections.answer import verdict_text
 from guestlist.metrics import WITHHELD
 
 
-def two_kinds(gain, left, refused=""):
+def two_kinds(gain, weighted_auc, refused=""):
     """An audit in which members are told without the model, with a clear leak as the attacks see it."""
     base = leaking()
     baseline = Baseline(0.52, 0.0475, 399, 0.52, 500, 500, 1000, 5, ("features", "label"), permutation_std=0.01)
     name = base.headline.name
-    weighted = Adjusted(name, 500, 500, 0.9, Estimate(0.5, 0.46, 0.54), refused, left)
+    weighted = Adjusted(name, 500, 500, 0.9, Estimate(0.5, 0.46, 0.54), refused, weighted_auc)
     return replace(
         base, baseline=baseline, gain_over_baseline=GainOverBaseline(name, gain, 500, 500), adjusted=weighted
     )
 
 
 @pytest.mark.parametrize(
-    ("gain", "left", "expected"),
+    ("gain", "weighted_auc", "expected"),
     [
         (
             Estimate(0.22, 0.18, 0.26),
@@ -41,8 +41,8 @@ def two_kinds(gain, left, refused=""):
         (Estimate(0.22, 0.18, 0.26), WITHHELD, "unclear"),
     ],
 )
-def test_the_answer_is_graded_by_the_least_that_both_ways_show(gain, left, expected, snapshot):
-    result = two_kinds(gain, left)
+def test_the_answer_is_graded_by_the_least_that_both_ways_show(gain, weighted_auc, expected, snapshot):
+    result = two_kinds(gain, weighted_auc)
     assert state(verdict_text(result)) == expected
     snapshot(verdict_text(result))
     assert state(verdict_text(replace(result, baseline=None))) == "many"

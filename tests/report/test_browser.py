@@ -72,9 +72,9 @@ def tab(opened):
 
 def column(tab, name):
     heads = tab.locator("table[data-name=exposed] thead th").all_inner_texts()
-    place = next(i for i, head in enumerate(heads) if head.startswith(name))
+    index = next(i for i, head in enumerate(heads) if head.startswith(name))
     rows = tab.locator("table[data-name=exposed] tbody tr:visible").all()
-    return [row.locator("th, td").nth(place).inner_text() for row in rows]
+    return [row.locator("th, td").nth(index).inner_text() for row in rows]
 
 
 def test_a_click_sorts_and_another_turns_round(tab):
@@ -105,14 +105,14 @@ def test_names_sort_by_their_numbers(tab):
 def test_rows_are_filtered_and_saved(tab):
     every = len(column(tab, "Record"))
     tab.locator(".tools input").first.fill("flagged")
-    kept = column(tab, "Record")
-    assert kept == [f"r{i}" for i in range(0, every, 3)]
-    assert f"{len(kept)} of {every} rows" in tab.locator(".tools output").first.inner_text()
+    filtered = column(tab, "Record")
+    assert filtered == [f"r{i}" for i in range(0, every, 3)]
+    assert f"{len(filtered)} of {every} rows" in tab.locator(".tools output").first.inner_text()
     with tab.expect_download() as download:
         tab.locator(".tools button", has_text="Save as CSV").first.click()
     with open(download.value.path(), newline="") as file:
         head, *rows = csv.reader(file)
-    assert [row[0] for row in rows] == kept
+    assert [row[0] for row in rows] == filtered
     assert rows[0][head.index("Label")] == "'=1+1"
     assert min(float(row[head.index("shapr")]) for row in rows if row[head.index("shapr")] != "–") < 0  # not '-0.3
     tab.locator(".tools input").first.fill("")

@@ -25,7 +25,7 @@ SQUARE = Axis("x", (0.0, 1.0)), Axis("y", (0.0, 1.0))
 LOG = Axis("x", (0.001, 1.0), log=True), Axis("y", (0.001, 1.0), log=True)
 
 
-def one(axes=SQUARE, **options):
+def chart_of(axes=SQUARE, **options):
     return Chart(*axes, (Series("a", **options),))
 
 
@@ -33,24 +33,30 @@ def line_of(chart):
     """The points of the first path of the first series, as they were drawn."""
     path, places = re.search(r'<g data-series="0"><path d="([^"]*)"', draw_chart(chart)).group(1), []
     for letter, numbers in re.findall(r"([MLHV])([\d. ]+)", path):
-        given = [float(number) for number in numbers.split()]
-        x, y = (*given, places[-1][1]) if letter == "H" else (places[-1][0], *given) if letter == "V" else given
+        coordinates = [float(number) for number in numbers.split()]
+        x, y = (
+            (*coordinates, places[-1][1])
+            if letter == "H"
+            else (places[-1][0], *coordinates)
+            if letter == "V"
+            else coordinates
+        )
         places.append((x, y))
     return places
 
 
 def test_a_number_is_drawn_at_its_position_on_both_axes():
-    chart = one(x=(0.0, 0.5, 1.0), y=(0.0, 0.25, 1.0), line=1)
+    chart = chart_of(x=(0.0, 0.5, 1.0), y=(0.0, 0.25, 1.0), line=1)
     left, top, width, height = Canvas(chart, NARROW).box
     wanted = [(left + x * width, top + (1 - y) * height) for x, y in ((0, 0), (0.5, 0.25), (1, 1))]
-    assert line_of(chart) == [pytest.approx(place, abs=0.06) for place in wanted]
+    assert line_of(chart) == [pytest.approx(point, abs=0.06) for point in wanted]
 
 
 @pytest.mark.parametrize("x_log", [False, True])
 @pytest.mark.parametrize("y_log", [False, True])
 def test_a_straight_piece_is_straight_in_the_numbers(x_log, y_log):
     axes = tuple((LOG if log else SQUARE)[i] for i, log in enumerate((x_log, y_log)))
-    chart = one(axes, x=(0.0, 1.0), y=(0.1, 0.9), line=1)
+    chart = chart_of(axes, x=(0.0, 1.0), y=(0.1, 0.9), line=1)
     canvas = Canvas(chart, NARROW)
     left, top, width, height = canvas.box
 
@@ -65,28 +71,28 @@ def test_a_straight_piece_is_straight_in_the_numbers(x_log, y_log):
 
 
 def test_a_step_holds_until_the_next_and_a_band_between_steps_holds_what_rises():
-    stairs = line_of(one(x=(0.0, 0.5, 1.0), y=(0.2, 0.6, 0.6), line=1, step=True))
-    canvas = Canvas(one(x=(0.0,), y=(0.0,)), NARROW)
+    stairs = line_of(chart_of(x=(0.0, 0.5, 1.0), y=(0.2, 0.6, 0.6), line=1, step=True))
+    canvas = Canvas(chart_of(x=(0.0,), y=(0.0,)), NARROW)
     corners = ((0, 0.2), (0.5, 0.2), (0.5, 0.6), (1, 0.6))
     assert stairs == [pytest.approx((canvas.across(x), canvas.up(y)), abs=0.06) for x, y in corners]
     ends = ((0.1, 0.3), (0.5, 0.7))
-    band = one(x=(0.0, 1.0), y_ends=ends, band=True, step=True)
+    band = chart_of(x=(0.0, 1.0), y_ends=ends, band=True, step=True)
     corners = ((0, 0.3), (0, 0.7), (1, 0.7), (1, 0.5), (1, 0.1), (0, 0.1))
     assert line_of(band) == [pytest.approx((canvas.across(x), canvas.up(y)), abs=0.06) for x, y in corners]
 
 
 def test_values_beyond_the_axes_are_drawn_at_their_end_and_unknown_ones_not_at_all():
-    chart = one(LOG, x=(0.01, 0.1, 0.2), y=(0.0, math.nan, 2.0), mark="circle")
+    chart = chart_of(LOG, x=(0.01, 0.1, 0.2), y=(0.0, math.nan, 2.0), mark="circle")
     canvas = Canvas(chart, NARROW)
     marks = re.findall(r'transform="translate\(([\d.]+) ([\d.]+)\)"', draw_chart(chart))
     wanted = [(canvas.across(0.01), canvas.up(0.001)), (canvas.across(0.2), canvas.up(1.0))]
-    assert [tuple(map(float, mark)) for mark in marks] == [pytest.approx(place, abs=0.06) for place in wanted]
+    assert [tuple(map(float, mark)) for mark in marks] == [pytest.approx(point, abs=0.06) for point in wanted]
     assert "nan" not in draw_chart(chart)
     assert chart_data(chart)["series"][0]["y"] == [0.0, None, 2.0]  # as they are, for the CSV
 
 
 def test_an_interval_reaches_from_end_to_end():
-    chart = one(x=(0.5,), y=(0.5,), x_ends=((0.4, 0.7),), y_ends=((0.2, 0.9),))
+    chart = chart_of(x=(0.5,), y=(0.5,), x_ends=((0.4, 0.7),), y_ends=((0.2, 0.9),))
     canvas = Canvas(chart, NARROW)
     bars = re.search(r'<g data-series="0"><path d="([^"]*)"', draw_chart(chart)).group(1)
     assert f"M{canvas.across(0.5):.1f} {canvas.up(0.2):.1f}V{canvas.up(0.9):.1f}" in bars
@@ -105,7 +111,7 @@ def test_axes_reach_as_far_as_the_figures():
     assert axis_range(named, "y") == (2.5, -0.5)  # from the top
     for nothing in (
         Chart(Axis("x"), Axis("y"), ()),
-        one((Axis("x"), Axis("y", log=True)), x=(math.nan,), y=(math.nan,)),
+        chart_of((Axis("x"), Axis("y", log=True)), x=(math.nan,), y=(math.nan,)),
     ):
         assert "nan" not in draw_chart(nothing)
 

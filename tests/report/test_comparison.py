@@ -42,11 +42,11 @@ def test_it_shows_every_audit_and_every_pair(read, compared):
         "adaptive",
         "naive",
     ):
-        assert words in read.shown
-    assert "ε of one run; the search for it was not counted (8 trainings)" in read.shown
+        assert words in read.visible_text
+    assert "ε of one run; the search for it was not counted (8 trainings)" in read.visible_text
     for pair in compared:
         for row in pair.differences:
-            assert comparison.metric_name(pair, row) in read.shown
+            assert comparison.metric_name(pair, row) in read.visible_text
     charts = json.loads(next(script for script in read.scripts if script.startswith("{")))
     assert {"trade-auc", "trade-tpr", "risk-0"} == set(charts)
     assert set(charts) <= set(read.ids)
@@ -82,8 +82,8 @@ def test_words_follow_from_intervals(compared, snapshot):
 
 def test_what_users_wrote_is_text(tmp_path):
     """Names, recipes, attacks and ids; and the same facts give the same bytes."""
-    given = audits(records=200)
-    hostile = {HOSTILE + name: audit for name, audit in given.items()}
+    audited = audits(records=200)
+    hostile = {HOSTILE + name: audit for name, audit in audited.items()}
     base = gl.compare(hostile)
     pairs = tuple(replace(pair, risk_changes=RiskChanges(0.1, 100, (HOSTILE, "r1"), ())) for pair in base.pairs)
     hostile_audits = tuple(replace(audit, attack=HOSTILE, training=Training(HOSTILE, HOSTILE)) for audit in base.audits)
@@ -96,8 +96,8 @@ def test_what_users_wrote_is_text(tmp_path):
     assert "img" not in read.elements
     assert not any(name.startswith("on") for _, name, _ in read.attributes)
     assert "\u202e" not in source
-    assert "names members of the training set" in read.shown
-    assert "Risen" in read.shown
+    assert "names members of the training set" in read.visible_text
+    assert "Risen" in read.visible_text
     path = base.to_html(tmp_path / "page.html")
     assert path.read_text("utf-8") == source
     assert json.loads(base.to_json(tmp_path / "facts.json").read_text("utf-8"))["fpr"] == 0.05
@@ -105,5 +105,5 @@ def test_what_users_wrote_is_text(tmp_path):
 
 def test_only_matched_records_are_named():
     read = Reader(comparison_page(gl.compare(audits(records=200))))
-    assert "names members" not in read.shown
-    assert "Risen" not in read.shown
+    assert "names members" not in read.visible_text
+    assert "Risen" not in read.visible_text

@@ -32,9 +32,11 @@ def test_the_chart_shows_the_figures_of_the_table_under_ties(which, digits):
 
 
 def rounded_world(digits):
-    world = gaussian_simulation(1.5, records=600, models=9, seed=1)
-    margin = np.round(world.values["margin"], digits)
-    return replace(world, values={**world.values, "margin": margin, "loss": np.round(np.logaddexp(0, -margin), digits)})
+    simulation = gaussian_simulation(1.5, records=600, models=9, seed=1)
+    margin = np.round(simulation.values["margin"], digits)
+    return replace(
+        simulation, values={**simulation.values, "margin": margin, "loss": np.round(np.logaddexp(0, -margin), digits)}
+    )
 
 
 def stairs(x, y, at, *, early=False):

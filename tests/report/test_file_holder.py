@@ -22,20 +22,20 @@ from guestlist._report.terminal import fragment
 summary = partial(terminal.summary, verbose=True)
 
 
-def with_file_holder(results, shown: bool = True):
+def with_file_holder(results, significant: bool = True):
     """The same results with a leaf attack, which finds 58 % of the members at 1 % FPR, or nothing."""
     base = results.outcomes[-1]
-    tprs = (0.3, 0.58, 0.7) if shown else (0.001, 0.01, 0.05)
+    tprs = (0.3, 0.58, 0.7) if significant else (0.001, 0.01, 0.05)
     rates = tuple(
-        replace(rate, tpr=Estimate(tpr, 0.9 * tpr, 1.1 * tpr), p_value=0.001 if shown else None)
+        replace(rate, tpr=Estimate(tpr, 0.9 * tpr, 1.1 * tpr), p_value=0.001 if significant else None)
         for rate, tpr in zip(base.rates, tprs, strict=True)
     )
-    auc = Estimate(0.9, 0.88, 0.92) if shown else Estimate(0.5, 0.46, 0.54)
+    auc = Estimate(0.9, 0.88, 0.92) if significant else Estimate(0.5, 0.46, 0.54)
     leaves = replace(
         base, name="leaf_shares", attacker_needs="has the model file", access="model file", rates=rates, auc=auc,
-        p_value=0.001 if shown else None,
+        p_value=0.001 if significant else None,
     )  # fmt: skip
-    groups = tuple(replace(group, auc=auc, p_value=0.001 if shown else None) for group in results.groups or ())
+    groups = tuple(replace(group, auc=auc, p_value=0.001 if significant else None) for group in results.groups or ())
     return replace(
         results,
         outcomes=(*results.outcomes, leaves),
@@ -54,7 +54,7 @@ def test_each_attacker_has_an_answer_of_their_own():
 
 
 def test_a_file_that_reveals_nothing_leaves_the_first_answer_as_it_is():
-    first, second = verdict_texts(with_file_holder(leaking(), shown=False))
+    first, second = verdict_texts(with_file_holder(leaking(), significant=False))
     assert first == f"{wording.QUERIER}: {verdict_text(leaking())}"
     assert "No evidence" in second
 
@@ -79,8 +79,8 @@ def test_the_first_screen_names_the_attacker_only_where_two_were_tested():
 @pytest.mark.parametrize("verbose", [False, True])
 def test_each_verdict_in_the_terminal_starts_with_its_severity(verbose):
     """The second attack finds nothing, so that the two severities differ."""
-    screen = first_screen(with_file_holder(leaking(), shown=False))
-    text = " ".join(terminal.summary(with_file_holder(leaking(), shown=False), verbose=verbose).split())
+    screen = first_screen(with_file_holder(leaking(), significant=False))
+    text = " ".join(terminal.summary(with_file_holder(leaking(), significant=False), verbose=verbose).split())
     assert len({attacker.severity for attacker in screen.attackers}) == 2
     for attacker in screen.attackers:
         assert f"[{attacker.severity}] {attacker.who}: {attacker.verdict}" in text

@@ -20,7 +20,7 @@ from guestlist._util import percent
 UNSEEN = re.compile(r"<(script|style)\b.*?</\1>|<[^>]*>", re.DOTALL)
 
 
-def shown(results) -> str:
+def visible_text(results) -> str:
     """What the page lets a person read."""
     return " ".join(html.unescape(UNSEEN.sub("", report_page(results))).split())
 
@@ -44,7 +44,7 @@ def test_the_verdict_follows_from_the_interval(low, high, verdict):
     assert hypothesis_tests.level_verdict(results.levels("loss")[0]) == verdict
     summary_text = hypothesis_tests.calibration_summary(results)
     assert ("agrees with its nominal rate" in summary_text) == (verdict == "")
-    assert summary_text in shown(results)
+    assert summary_text in visible_text(results)
     assert (hypothesis_tests.exceeded_levels_sentence(results) is not None) == (verdict == "too many")
 
 
@@ -62,7 +62,7 @@ def test_the_page_shows_every_realised_rate_and_what_cannot_be_reached(snapshot)
     for test in hypothesis_tests.tests_with_levels(results):
         for realised in test.levels:
             assert f"{test.name} {percent(realised.fpr.value)} at {percent(realised.alpha)}" in section.body
-    assert section.title in shown(results)
+    assert section.title in visible_text(results)
 
 
 @pytest.mark.slow
@@ -81,7 +81,7 @@ def test_each_test_is_named_at_its_worst(snapshot):
 
 @pytest.mark.slow
 def test_without_tests_there_is_no_section():
-    for text in (shown(predictions_only()), summary(predictions_only(), verbose=True)):
+    for text in (visible_text(predictions_only()), summary(predictions_only(), verbose=True)):
         assert "calibrated?" not in text
     assert "asked-realised" not in page_charts(sanitize_results(predictions_only()))
 

@@ -66,7 +66,7 @@ def test_the_page_shows_names_dates_verdicts_metrics_gates_and_links(audits):
             *audit.auc_texts,
             *audit.tpr_texts,
         ):
-            assert text in read.shown
+            assert text in read.visible_text
     links = {value for _, name, value in read.attributes if name == "href" and not value.startswith("#")}
     assert links == {"./loan%201/report.html", "./loan%202/report.html", "./team/heart/report.html"}
 
@@ -92,10 +92,10 @@ def test_broken_folders_are_listed_and_do_not_stop_the_page(audits):
     index = read_index(audits)
     assert [entry.folder for entry in index.broken] == ["list", "old", "torn", "unfinished"]
     assert len(index.audits) == 4
-    shown = Reader(index_page(index)).shown
+    text = Reader(index_page(index)).visible_text
     for entry in index.broken:
-        assert entry.folder in shown
-        assert " ".join(entry.error.split()) in shown
+        assert entry.folder in text
+        assert " ".join(entry.error.split()) in text
         assert str(audits) not in entry.error
 
 
@@ -107,7 +107,7 @@ def test_audits_without_a_date_or_a_report_are_listed(tmp_path):
         ("Titled", "", "./b/report.html"),
         ("old", "", ""),
     ]
-    assert "date unknown" in Reader(index_page(index)).shown
+    assert "date unknown" in Reader(index_page(index)).visible_text
 
 
 def test_results_without_provenance_are_listed(tmp_path):
@@ -129,8 +129,8 @@ def test_hostile_names_are_shown_as_text(tmp_path):
     read, other = Reader(page), Reader(index_page(read_index(plain)))
     assert sorted(read.elements) == sorted(other.elements)
     assert {name for _, name, _ in read.attributes} == {name for _, name, _ in other.attributes}
-    assert " ".join(single_line(HOSTILE).split()) in read.shown
-    assert name in read.shown
+    assert " ".join(single_line(HOSTILE).split()) in read.visible_text
+    assert name in read.visible_text
     assert "\u202e" not in page
 
 

@@ -54,32 +54,32 @@ def test_an_infinite_score_survives_the_document():
     top = replace(base.exposed[0], score=math.inf)
     results = replace(base, exposed=(top, *base.exposed[1:]))
     assert report_page(Results.from_document(json.loads(json.dumps(results.document())))) == report_page(results)
-    assert "infinite" in Reader(report_page(results)).shown
+    assert "infinite" in Reader(report_page(results)).visible_text
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("case", [leaking, quiet, predictions_only])
 def test_shows_everything_there_is(case):
-    results, shown = case(), read(case).shown
+    results, text = case(), read(case).visible_text
     for sentence in (
         QUESTION,
         *answer.verdict_sentences(results),
         wording.basis_sentence(results),
         *facts.detection_limits(results),
     ):
-        assert sentence in shown
+        assert sentence in text
     for outcome in attacks.sorted_attacks(results.outcomes, (results.headline.name,))[: attacks.MAX_LISTED]:
-        assert interval(outcome.auc) in shown
-        assert wording.attack_title(outcome) in shown
+        assert interval(outcome.auc) in text
+        assert wording.attack_title(outcome) in text
     if results.groups:
         (names,) = (chart.y.names for id, chart in page_charts(results).items() if id == "groups-0")
         assert all(any(f"{group.group} = {group.value} " in name for name in names) for group in results.groups)
-    assert all(record.id in shown for record in results.exposed[: exposed.MIN_LISTED])
-    assert all(row.text in shown for row in diagnostics.reported(results))
-    assert all(row.code in shown for row in diagnostics.check_lines(results))
-    assert all(sentence in shown for sentence in untested_sentences(results))
+    assert all(record.id in text for record in results.exposed[: exposed.MIN_LISTED])
+    assert all(row.text in text for row in diagnostics.reported(results))
+    assert all(row.code in text for row in diagnostics.check_lines(results))
+    assert all(sentence in text for sentence in untested_sentences(results))
     known = results.provenance
-    assert all(value in shown for part in (known.versions, known.fingerprints) for value in part.values())
+    assert all(value in text for part in (known.versions, known.fingerprints) for value in part.values())
 
 
 @pytest.mark.slow
@@ -97,14 +97,14 @@ def test_loads_nothing(case):
 @pytest.mark.slow
 @pytest.mark.parametrize("case", CASES)
 def test_allows_its_own_scripts_and_no_others(case):
-    seen = read(case)
+    page = read(case)
     policy = next(
-        value for tag, name, value in seen.attributes if tag == "meta" and name == "content" and "default-src" in value
+        value for tag, name, value in page.attributes if tag == "meta" and name == "content" and "default-src" in value
     )
-    digests = [base64.b64encode(hashlib.sha256(script.encode()).digest()).decode() for script in seen.scripts]
+    digests = [base64.b64encode(hashlib.sha256(script.encode()).digest()).decode() for script in page.scripts]
     assert "default-src 'none'" in policy
     assert re.findall(r"'sha256-([^']+)'", policy) == digests[1:]
-    json.loads(seen.scripts[0])
+    json.loads(page.scripts[0])
 
 
 @pytest.mark.slow
@@ -121,9 +121,9 @@ def test_hostile_text_adds_no_element_and_no_attribute():
 
 @pytest.mark.slow
 def test_hostile_text_is_shown_as_text():
-    shown, literal = read(hostile).shown, " ".join(single_line(HOSTILE).split())
-    assert f"Membership privacy audit: {literal}" in shown
-    assert shown.count(literal) > 20
+    text, literal = read(hostile).visible_text, " ".join(single_line(HOSTILE).split())
+    assert f"Membership privacy audit: {literal}" in text
+    assert text.count(literal) > 20
     assert "\u202e" not in report_page(hostile())
 
 
@@ -165,21 +165,21 @@ def test_every_colour_of_a_chart_is_defined_by_the_page():
 @pytest.mark.slow
 def test_withheld_figures_are_marked_and_not_drawn():
     assert whisker(WITHHELD) == {}
-    shown = Reader(report_page(with_headline(quiet(), auc=WITHHELD, advantage=WITHHELD))).shown
-    assert "nan" not in shown.lower().split()
-    assert "withheld" in shown
+    text = Reader(report_page(with_headline(quiet(), auc=WITHHELD, advantage=WITHHELD))).visible_text
+    assert "nan" not in text.lower().split()
+    assert "withheld" in text
 
 
 def test_a_finding_without_any_score_can_be_shown():
     empty = Histogram((math.nan, math.nan), (math.nan,), (math.nan,))
-    assert "Not measured" in Reader(report_page(with_headline(quiet(), auc=WITHHELD, histogram=empty))).shown
+    assert "Not measured" in Reader(report_page(with_headline(quiet(), auc=WITHHELD, histogram=empty))).visible_text
 
 
 @pytest.mark.parametrize("case", CASES)
 def test_the_contents_link_every_section_and_follow_the_answer(case):
-    source, seen = report_page(case()), read(case)
-    every = [value.removeprefix("#") for tag, name, value in seen.attributes if (tag, name) == ("a", "href")]
-    assert set(every) <= set(seen.ids)
+    source, page = report_page(case()), read(case)
+    every = [value.removeprefix("#") for tag, name, value in page.attributes if (tag, name) == ("a", "href")]
+    assert set(every) <= set(page.ids)
     links = re.findall(r'<li><a href="#([^"]*)"', source)
     headings = re.findall(r'<h2 id="([^"]*)"', source)
     assert ["question", *links] == headings
@@ -214,7 +214,7 @@ def test_attacks_follow_the_headline_by_their_auc():
 def test_the_cover_is_text_on_the_page():
     cover = Cover("The title", "An owner", HOSTILE, "A purpose", "1 May")
     source = report_page(replace(leaking(), cover=cover))
-    shown = Reader(source).shown
+    text = Reader(source).visible_text
     assert "<title>The title</title>" in source
     for words_ in (
         "The title",
@@ -223,22 +223,22 @@ def test_the_cover_is_text_on_the_page():
         "Date: 1 May",
         f"Model: {wording.model_name(leaking())}",
     ):
-        assert words_ in shown
-    assert " ".join(single_line(HOSTILE).split()) in shown
+        assert words_ in text
+    assert " ".join(single_line(HOSTILE).split()) in text
     assert set(Reader(source).elements) == set(read(leaking).elements)
-    assert "Owner" not in read(leaking).shown
+    assert "Owner" not in read(leaking).visible_text
 
 
 @pytest.mark.parametrize("case", CASES)
 def test_headings_are_in_order_and_ids_unique(case):
-    seen = read(case)
-    headings = [int(tag[1]) for tag in seen.elements if re.fullmatch(r"h\d", tag)]
+    page = read(case)
+    headings = [int(tag[1]) for tag in page.elements if re.fullmatch(r"h\d", tag)]
     assert headings[0] == 1
     assert headings.count(1) == 1
     assert all(after - before <= 1 for before, after in pairwise(headings))
-    assert len(seen.ids) == len(set(seen.ids))
-    labels = [value for _, name, value in seen.attributes if name in ("aria-labelledby", "aria-describedby")]
-    assert set(labels) <= set(seen.ids)
+    assert len(page.ids) == len(set(page.ids))
+    labels = [value for _, name, value in page.attributes if name in ("aria-labelledby", "aria-describedby")]
+    assert set(labels) <= set(page.ids)
 
 
 @pytest.mark.slow
@@ -261,12 +261,12 @@ def test_the_largest_page_is_below_three_megabytes():
 
 
 def test_tables_and_charts_can_be_heard():
-    seen = read(leaking)
-    assert seen.elements.count("th") == sum(name == "scope" for _, name, _ in seen.attributes)
+    page = read(leaking)
+    assert page.elements.count("th") == sum(name == "scope" for _, name, _ in page.attributes)
     drawn = set(page_charts(leaking()))
-    assert drawn <= set(seen.ids)
+    assert drawn <= set(page.ids)
     icons = 2  # members and non-members on the first screen
-    assert sum(name == "role" and value == "img" for _, name, value in seen.attributes) == len(drawn) + icons
+    assert sum(name == "role" and value == "img" for _, name, value in page.attributes) == len(drawn) + icons
 
 
 @pytest.mark.slow

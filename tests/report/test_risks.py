@@ -59,8 +59,8 @@ def test_shapr_has_its_caveat():
     results = evaluate_case(leaking_case())
     assert not shapr_caveat(results.risks)
     assert "SHAPr" not in report_page(results)
-    shown = replace(results, risks=(*results.risks, replace(results.risks[1], risk="shapr_first_layer")))
-    made = report_page(shown)
+    with_layer = replace(results, risks=(*results.risks, replace(results.risks[1], risk="shapr_first_layer")))
+    made = report_page(with_layer)
     for words in ("measures utility", "A memorised outlier"):
-        assert words in shapr_caveat(shown.risks)
+        assert words in shapr_caveat(with_layer.risks)
         assert words in made

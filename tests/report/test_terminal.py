@@ -88,7 +88,7 @@ def test_repr_is_the_summary():
 
 
 @pytest.mark.parametrize(
-    ("text", "shown"),
+    ("text", "expected"),
     [
         ("a\nb\tc", "a b c"),
         ("\x1b[2J", "\ufffd[2J"),
@@ -97,5 +97,5 @@ def test_repr_is_the_summary():
         ("x\u2066y", "x\ufffdy"),
     ],
 )
-def test_line(text, shown):
-    assert single_line(text) == shown
+def test_line(text, expected):
+    assert single_line(text) == expected

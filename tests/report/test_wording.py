@@ -225,14 +225,14 @@ def test_a_difference_that_chance_explains_is_not_claimed(snapshot):
 def test_the_attack_on_the_recipe_is_the_one_that_was_run(snapshot):
     base = leaking()
 
-    def told(*attacks):
-        place = replace(base.headline.same_recipe, attacks=attacks)
-        return headline.typical_sentence(replace(base, headline=replace(base.headline, same_recipe=place)))
+    def sentence(*attacks):
+        typical = replace(base.headline.same_recipe, attacks=attacks)
+        return headline.typical_sentence(replace(base, headline=replace(base.headline, same_recipe=typical)))
 
-    snapshot(told())
-    assert told("lira", "lira", "lira") == told()
-    snapshot(told("loss", "loss", "loss"), "loss")
-    both = told("loss", "lira", "loss")
+    snapshot(sentence())
+    assert sentence("lira", "lira", "lira") == sentence()
+    snapshot(sentence("loss", "loss", "loss"), "loss")
+    both = sentence("loss", "lira", "loss")
     snapshot(both, "lira", "loss")
 
 
@@ -267,9 +267,9 @@ def test_people_never_claim_more_than_the_interval(value, fpr):
 
 
 @given(st.integers(0, 10**5), st.integers(0, 10**5), st.sampled_from([100, 1000]))
-def test_people_and_per_cent_are_rounded_the_same_way(one, other, people):
+def test_people_and_per_cent_are_rounded_the_same_way(first, other, people):
     """The ends in people are those of the interval beside them, rounded outwards once more."""
-    estimate = Estimate((one + other) / 2e5, min(one, other) / 1e5, max(one, other) / 1e5)
+    estimate = Estimate((first + other) / 2e5, min(first, other) / 1e5, max(first, other) / 1e5)
     low, high = (float(end.rstrip("%")) * people / 100 for end in interval(estimate, percent).split(" to "))
     assert low <= estimate.low * people + 1e-6
     assert high >= estimate.high * people - 1e-6

@@ -15,7 +15,7 @@ pytest.importorskip("captum")
 
 
 @pytest.fixture(scope="module")
-def world():
+def data():
     """60 members and 30 others in 3 classes, and a linear model of the classes."""
     rng = np.random.default_rng(0)
     x, y = rng.normal(size=(90, 4)), rng.integers(3, size=90)
@@ -35,8 +35,8 @@ def network():
 
 @pytest.mark.slow
 @pytest.mark.parametrize("damping", [0.3, 0.01])
-def test_influence_is_the_formula_of_a_linear_model(world, damping):
-    module, members, tests = world
+def test_influence_is_the_formula_of_a_linear_model(data, damping):
+    module, members, tests = data
     hessian = softmax_hessian(*members, *parameters(module)) + damping * 60 * np.eye(15)
     member_gradients, other = (softmax_gradients(*side, *parameters(module)) for side in (members, tests))
     expected = member_gradients @ np.linalg.solve(hessian, other.mean(axis=0))
@@ -85,8 +85,8 @@ def test_influence_is_what_training_without_the_member_does():
 
 
 @pytest.mark.slow
-def test_tracin_is_a_loop_over_checkpoints_and_records(world):
-    _, members, tests = world
+def test_tracin_is_a_loop_over_checkpoints_and_records(data):
+    _, members, tests = data
     checkpoints = gl.defences.Fit(epochs=3, optimizer="sgd", learning_rate=0.1).checkpoints(
         network(), gl.Data(*members), np.random.default_rng(0)
     )
@@ -111,9 +111,9 @@ def test_tracin_is_a_loop_over_checkpoints_and_records(world):
 
 
 @pytest.mark.slow
-def test_both_ways_to_gradients_agree(world, monkeypatch):
+def test_both_ways_to_gradients_agree(data, monkeypatch):
     """Images, of which captum can take the gradients in one pass, or record by record."""
-    _, (_, y), _ = world
+    _, (_, y), _ = data
     torch.manual_seed(2)
     module, x = gl.defences.cnn(12, 3, filters=(2, 3)).double(), np.random.default_rng(3).normal(size=(20, 1, 12, 12))
     (at_once, kifs) = gl.risks.tracin(module, x, y[:20]), gl.risks.influence_functions(module, x, y[:20], damping=0.5)
@@ -123,8 +123,8 @@ def test_both_ways_to_gradients_agree(world, monkeypatch):
 
 
 @pytest.mark.slow
-def test_a_memorised_outlier_influences_itself_most(world):
-    _, (x, y), _ = world
+def test_a_memorised_outlier_influences_itself_most(data):
+    _, (x, y), _ = data
     x = np.vstack([x, 6 * np.eye(4)[:1]])
     y = np.append(y, 2)  # far out on the side of class 0
     linear = torch.nn.Linear(4, 3).double()
@@ -133,8 +133,8 @@ def test_a_memorised_outlier_influences_itself_most(world):
     assert gl.risks.influence_functions(module, x, y).argmax() == 60
 
 
-def test_the_module_and_chance_are_left_as_they_were(world):
-    module, members, tests = world
+def test_the_module_and_chance_are_left_as_they_were(data):
+    module, members, tests = data
     before = {name: part.clone() for name, part in module.state_dict().items()}
     module.train()
     torch.manual_seed(5)
@@ -148,8 +148,8 @@ def test_the_module_and_chance_are_left_as_they_were(world):
     assert all(part.requires_grad for part in module.parameters())
 
 
-def test_one_layer_alone(world):
-    _, members, _ = world
+def test_one_layer_alone(data):
+    _, members, _ = data
     module = network()
     hidden = torch.nn.Sequential(*module[:2])(torch.as_tensor(members[0])).detach().numpy()
     alone = gl.risks.influence_functions(module[2], hidden, members[1])
@@ -160,8 +160,8 @@ def test_one_layer_alone(world):
     )
 
 
-def test_parameters_may_be_frozen(world):
-    _, members, tests = world
+def test_parameters_may_be_frozen(data):
+    _, members, tests = data
     expected = [find(network(), *members, *tests) for find in (gl.risks.influence_functions, gl.risks.tracin)]
     frozen = network().requires_grad_(False)
     results = [find(frozen, *members, *tests) for find in (gl.risks.influence_functions, gl.risks.tracin)]
@@ -170,12 +170,12 @@ def test_parameters_may_be_frozen(world):
 
 
 @pytest.mark.filterwarnings("ignore")  # captum's own
-def test_two_ways_to_the_same_average(world):
+def test_two_ways_to_the_same_average(data):
     """Of few members on few tests, each pair by itself as captum has it."""
     from captum.influence import NaiveInfluenceFunction
     from torch.utils.data import TensorDataset
 
-    _, members, tests = world
+    _, members, tests = data
     module = network()
     (x, y), (other, z) = ((torch.as_tensor(a), torch.as_tensor(b)) for a, b in (members, tests))
     captum = NaiveInfluenceFunction(
@@ -194,8 +194,8 @@ def test_two_ways_to_the_same_average(world):
     np.testing.assert_allclose(influences, expected.numpy(), rtol=1e-5, atol=1e-9)
 
 
-def test_wrong_input_is_reported(world, monkeypatch):
-    module, members, tests = world
+def test_wrong_input_is_reported(data, monkeypatch):
+    module, members, tests = data
     with pytest.raises(InputError, match="x_test and y_test"):
         gl.risks.tracin(module, *members, tests[0])
     with pytest.raises(InputError, match="found 60 and 59"):

@@ -111,7 +111,7 @@ def test_of_persons_the_interval_holds_the_truth_too():
     for _ in range(200):
         drawn, persons = rng.integers(10, size=75).repeat(4), np.arange(300) // 4
         member = (rng.random(75) < risk[drawn[::4]]).repeat(4)
-        wide, narrow = (calibration(risk[drawn], member, persons=who).rmse for who in (persons, None))
+        wide, narrow = (calibration(risk[drawn], member, persons=clusters).rmse for clusters in (persons, None))
         held.append(wide.low == 0)
         bare.append(narrow.low == 0)
     assert np.mean(held) >= 0.95

@@ -32,10 +32,10 @@ def case(predictions, tmp_path_factory):
 
 def placed(case, values, predictions):
     """Values of the members as given, where they stand in the case; NaN elsewhere."""
-    given = np.full(len(predictions.member), np.nan)
-    given[predictions.member] = values
+    of_members = np.full(len(predictions.member), np.nan)
+    of_members[predictions.member] = values
     rows, evaluated = case.records["row"].to_numpy(), case.truth.evaluated
-    return np.where(evaluated, given[np.minimum(rows, len(given) - 1)], np.nan)
+    return np.where(evaluated, of_members[np.minimum(rows, len(of_members) - 1)], np.nan)
 
 
 def test_shapr_by_the_published_recursion(case, predictions):

@@ -72,14 +72,14 @@ def test_risks_that_rank_members_differently_are_named():
 def test_groups_for_which_risks_contradict_each_other_are_named():
     group_risks = groups.find_group_risks(leaking_case())
     part = group_risks.judged[0]
-    more, less = (
+    larger, smaller = (
         replace(part.risks[at], beyond_rest=Estimate(by, by - 0.01, by + 0.01), p_value=0.001)
         for at, by in ((0, 0.1), (-1, -0.1))
     )
-    opposed = replace(part, risks=(more, *part.risks[1:-1], less))
+    opposed = replace(part, risks=(larger, *part.risks[1:-1], smaller))
     (text,) = group_contradictions(replace(group_risks, judged=(opposed, *group_risks.judged[1:])))
-    assert all(name in text for name in (more.risk, less.risk, *part.values.values()))
-    agreeing = replace(opposed, risks=(more, *part.risks[1:-1], replace(less, p_value=0.2)))
+    assert all(name in text for name in (larger.risk, smaller.risk, *part.values.values()))
+    agreeing = replace(opposed, risks=(larger, *part.risks[1:-1], replace(smaller, p_value=0.2)))
     assert group_contradictions(replace(group_risks, judged=(agreeing, *group_risks.judged[1:]))) == []
 
 

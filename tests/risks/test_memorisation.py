@@ -37,11 +37,11 @@ def test_counted_by_hand_in_an_awkward_world():
 
 @pytest.mark.parametrize("shift", [0.0, 2.0])
 def test_intervals_hold_the_truth(shift):
-    world = gaussian_simulation(shift, records=3000, models=33, seed=4)
-    mean = np.where(world.member, world.values["margin"] - shift, world.values["margin"]).mean(axis=0)
+    simulation = gaussian_simulation(shift, records=3000, models=33, seed=4)
+    mean = np.where(simulation.member, simulation.values["margin"] - shift, simulation.values["margin"]).mean(axis=0)
     # What a record's difficulty is, the world keeps to itself; the mean over all its models is close.
     truth = ndtr(mean + shift) - ndtr(mean)
-    scores = memorisation(case_of(world))
+    scores = memorisation(case_of(simulation))
     held = (scores.low <= truth) & (truth <= scores.high)
     assert held.mean() > 0.93
     assert np.nanmean(scores.value) == pytest.approx(truth.mean(), abs=0.02)

@@ -88,8 +88,8 @@ def test_the_tail_of_the_loss_is_counted_by_hand(network, sides):
     member_losses, other = in_order(case, case.view.target("loss"))
     for values, losses, labels in ((members, member_losses, sides[0][1]), (others, other, sides[1][1])):
         for value, loss, label in zip(values, losses, labels, strict=True):
-            rest = member_losses[sides[0][1] == label]
-            assert value == pytest.approx(np.mean((rest < loss) + 0.5 * (rest == loss)))
+            of_class = member_losses[sides[0][1] == label]
+            assert value == pytest.approx(np.mean((of_class < loss) + 0.5 * (of_class == loss)))
 
 
 @pytest.mark.parametrize(("space", "layer"), [("first_layer", 2), ("last_hidden", 4), ("inputs", 0)])

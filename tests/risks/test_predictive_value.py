@@ -11,7 +11,7 @@ from guestlist.testing import leaking_case
 BY_DEFAULT = ("risk_score", "risk_score_own", "loss_tail", "memorisation", "mu")  # of a case without evidence
 
 
-def found(values, calls, threshold=None, scores=None):
+def evaluated(values, calls, threshold=None, scores=None):
     values, calls = np.asarray(values, float), np.asarray(calls, float)
     scores = np.arange(len(values), dtype=float) if scores is None else scores
     return predictive_value(values, scores, calls, risk="r", attack="a", threshold=threshold)
@@ -19,7 +19,7 @@ def found(values, calls, threshold=None, scores=None):
 
 def test_counted_by_hand():
     values, calls = [3.0, 2.0, 1.0, -1.0, -2.0, np.nan, 5.0], [1, 1, 0, 1, 0, 1, np.nan]
-    row = found(values, calls, 0.0)
+    row = evaluated(values, calls, 0.0)
     assert (row.members, row.flagged) == (5, 3)
     assert (row.precision.value, row.recall.value) == pytest.approx((2 / 3, 2 / 3))
     assert row.f1.value == pytest.approx(2 / 3)
@@ -30,16 +30,16 @@ def test_counted_by_hand():
 
 
 def test_without_a_threshold_there_is_no_one_at_risk():
-    row = found([3.0, 2.0, 1.0, 0.0], [1, 0, 1, 0])
+    row = evaluated([3.0, 2.0, 1.0, 0.0], [1, 0, 1, 0])
     assert np.isnan([row.precision.value, row.recall.value, row.f1.value]).all()
     assert row.auc.value == 0.75
 
 
 def test_of_equals_the_top_is_the_mean():
     calls = np.arange(200) < 30
-    row = found(np.where(np.arange(200) == 0, 2.0, 1.0), calls)  # the top is one record and one of 199 equals
+    row = evaluated(np.where(np.arange(200) == 0, 2.0, 1.0), calls)  # the top is one record and one of 199 equals
     assert row.top.value == pytest.approx((1 + 29 / 199) / 2)
-    assert found(np.ones(200), calls).top.value == pytest.approx(0.15)
+    assert evaluated(np.ones(200), calls).top.value == pytest.approx(0.15)
 
 
 def test_flagging_every_record_has_full_recall_and_no_information():
@@ -76,6 +76,6 @@ def test_the_interval_of_f1_holds_the_truth():
     rng, held = np.random.default_rng(6), []
     for _ in range(400):
         kind = rng.choice(4, size=150, p=[0.32, 0.08, 0.08, 0.52])
-        row = found(kind < 2, np.isin(kind, [0, 2]), 0.5)
+        row = evaluated(kind < 2, np.isin(kind, [0, 2]), 0.5)
         held.append(row.f1.low <= 0.8 <= row.f1.high)
     assert np.mean(held) >= 0.94

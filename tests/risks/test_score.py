@@ -60,9 +60,9 @@ def test_a_plain_use_of_numpy_is_there_too(published):
 
 def test_rounding_omits_no_record():
     known = {"known_values": np.array([0.1, 0.3, 0.3]), "known_member": np.array([True, True, False])}
-    known["known_labels"], asked = np.zeros(3, int), (np.array([0.3]), np.zeros(1, int))
-    assert risk_score(*asked, **known) == pytest.approx(1 / 3)
-    assert risk_score(*asked, **known, histogram=LogHistogram(every=False)) == 1  # 10 ** log10(0.3) is less than 0.3
+    known["known_labels"], query = np.zeros(3, int), (np.array([0.3]), np.zeros(1, int))
+    assert risk_score(*query, **known) == pytest.approx(1 / 3)
+    assert risk_score(*query, **known, histogram=LogHistogram(every=False)) == 1  # 10 ** log10(0.3) is less than 0.3
 
 
 def test_several_references_and_records_that_were_not_asked():

@@ -200,8 +200,10 @@ def test_an_attack_that_knows_too_much_is_caught(monkeypatch):
     from guestlist.selfcheck import trials as module
 
     def leaking(*args, **kwargs):
-        world = gaussian_simulation(*args, **kwargs)
-        return replace(world, values={**world.values, "entropy": world.member * 3.0 + world.values["margin"]})
+        simulation = gaussian_simulation(*args, **kwargs)
+        return replace(
+            simulation, values={**simulation.values, "entropy": simulation.member * 3.0 + simulation.values["margin"]}
+        )
 
     gaussian_simulation = module.gaussian_simulation
     monkeypatch.setattr(module, "gaussian_simulation", leaking)

@@ -74,28 +74,28 @@ def test_situations_are_what_they_are_called():
 def test_memorised_records_are_distinguished_and_others_are_surer_and_steadier(outliers):
     simulation = memorising_simulation(outliers=outliers, records=4000, models=9)
     margin, member = simulation.rotation.values["margin"], simulation.rotation.member
-    known, rest = simulation.memorised, ~simulation.memorised
+    known, others = simulation.memorised, ~simulation.memorised
     assert known.mean() == pytest.approx(0.1, abs=0.02)
     assert margin[:, known][member[:, known]].min() > margin[:, known][~member[:, known]].mean() + 1
-    gain = margin[:, rest][member[:, rest]].mean() - margin[:, rest][~member[:, rest]].mean()
+    gain = margin[:, others][member[:, others]].mean() - margin[:, others][~member[:, others]].mean()
     assert gain == pytest.approx(0.3, abs=0.03)
-    assert margin[:, rest][member[:, rest]].std() == pytest.approx(np.hypot(0.7, 0.3), abs=0.03)
-    assert margin[:, rest][~member[:, rest]].std() == pytest.approx(np.hypot(0.7, 1.0), abs=0.03)
+    assert margin[:, others][member[:, others]].std() == pytest.approx(np.hypot(0.7, 0.3), abs=0.03)
+    assert margin[:, others][~member[:, others]].std() == pytest.approx(np.hypot(0.7, 1.0), abs=0.03)
     assert (margin[:, known][~member[:, known]].mean() < 0) == outliers
 
 
 @pytest.mark.parametrize("design", DESIGNS)
 def test_margins_are_larger_for_members_by_the_shift(design):
-    world = gaussian_simulation(2.0, records=2000, models=10, design=DESIGNS[design])
-    margin, member = world.values["margin"], world.member
+    simulation = gaussian_simulation(2.0, records=2000, models=10, design=DESIGNS[design])
+    margin, member = simulation.values["margin"], simulation.member
     assert margin[member].mean() - margin[~member].mean() == pytest.approx(2.0, abs=0.05)
     assert member.mean() == pytest.approx(0.5, abs=0.02)
 
 
 def test_pairs_are_never_references_of_each_other():
-    world = noise_simulation(records=50, models=6, design=DESIGNS["pairs"])
+    simulation = noise_simulation(records=50, models=6, design=DESIGNS["pairs"])
     for k in range(6):
-        signals = world.facing(k)
+        signals = simulation.facing(k)
         assert signals.references == 4
         assert (signals.reference_member.sum(axis=0) == 2).all()
 
@@ -138,13 +138,13 @@ def test_classes_keep_their_frequencies_where_they_shift_with_membership():
 def _in_count_auc(design, worlds: int = 20) -> float:
     mean_aucs = []
     for seed in range(worlds):
-        world = noise_simulation(records=500, models=8, seed=seed, design=design)
-        mean_aucs.append(aucs(_in_count(world), world.member).mean())
+        simulation = noise_simulation(records=500, models=8, seed=seed, design=design)
+        mean_aucs.append(aucs(_in_count(simulation), simulation.member).mean())
     return float(np.mean(mean_aucs))
 
 
-def _in_count(world: Rotation) -> np.ndarray:
-    return np.stack([world.facing(k).reference_member.sum(axis=0) for k in range(len(world.member))])
+def _in_count(simulation: Rotation) -> np.ndarray:
+    return np.stack([simulation.facing(k).reference_member.sum(axis=0) for k in range(len(simulation.member))])
 
 
 @pytest.mark.parametrize("design", DESIGNS)

@@ -146,11 +146,11 @@ def test_removed_and_run_again_it_is_the_same_folder(name, audits, folder):
 
 
 def test_a_record_that_was_not_chosen_is_no_evidence(audits, folder):
-    place = folder / "evidence/left_out"
-    first = next(iter(sorted(place.glob("record-*.npz"))))
+    evidence_folder = folder / "evidence/left_out"
+    first = next(iter(sorted(evidence_folder.glob("record-*.npz"))))
     for name in ("record-99999999.npz", "record-00059x.npz", "record-1.npz"):
-        shutil.copy(first, place / name)
-    restored, before = (gl.read_case(place).evidence("left_out").values for place in (folder, audits / "one"))
+        shutil.copy(first, evidence_folder / name)
+    restored, before = (gl.read_case(path).evidence("left_out").values for path in (folder, audits / "one"))
     assert (np.isfinite(before["loss"]).sum(axis=1) == 4).all()
     assert all(np.array_equal(restored[name], before[name], equal_nan=True) for name in before)
 

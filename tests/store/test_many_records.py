@@ -8,13 +8,15 @@ import guestlist as gl
 from guestlist._store import folder, open_store, read_npz
 
 
-def audit(place):
+def audit(audit_folder):
     rng = np.random.default_rng(0)
     x, y = rng.normal(size=(80, 12)), rng.integers(0, 2, 80)
     model = LogisticRegression(C=100).fit(x[:40], y[:40])
     names = ["loss", "rmia", "lira_bayes", "class_mentr"]
     sides = (x[:40], y[:40]), (x[40:], y[40:])
-    return gl.audit(model, *sides, references=8, attacks=names, folder=place, jobs=1, baseline=False, progress=False)
+    return gl.audit(
+        model, *sides, references=8, attacks=names, folder=audit_folder, jobs=1, baseline=False, progress=False
+    )
 
 
 @pytest.mark.slow

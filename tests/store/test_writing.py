@@ -105,8 +105,8 @@ def test_records_that_do_not_fit_on_the_disk_end_the_work_with_a_sentence(tmp_pa
 
 
 def test_folders_of_killed_processes_are_removed(tmp_path):
-    left, living, others = (tmp_path / f"guestlist-{name}-x" for name in (999999999, os.getppid(), "notes"))
-    for path in (left, living, others):
+    abandoned, living, others = (tmp_path / f"guestlist-{name}-x" for name in (999999999, os.getppid(), "notes"))
+    for path in (abandoned, living, others):
         path.mkdir()
     with temporary_folder("guestlist-", str(tmp_path)) as folder:
         np.savez(folder / "people.npz", x=np.zeros(1))

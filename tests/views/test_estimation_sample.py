@@ -18,29 +18,29 @@ def few(monkeypatch):
     monkeypatch.setattr(views, "ENOUGH", 300)
 
 
-def seen(records=2000, models=9, **options):
+def simulated(records=2000, models=9, **options):
     signals, member = target_of(gaussian_simulation(1.0, records=records, models=models, **options))
     labels = (np.random.default_rng(0).random(records) < 0.05).astype(np.int64)  # one class is rare
     return replace(signals, labels=labels), member
 
 
 def test_few_records_teach_all_of_them():
-    signals, _ = seen()
+    signals, _ = simulated()
     assert signals.estimation_rows is None
 
 
 def test_of_each_class_there_are_enough_or_all(few):
-    signals, _ = seen()
+    signals, _ = simulated()
     rows = signals.estimation_rows
     for of_class in (0, 1):
         selected = np.flatnonzero(signals.labels == of_class)
         taught = rows[signals.labels[rows] == of_class]
         assert 300 <= 8 * len(taught) < 8 * len(selected)
     assert subsample_by_label(np.array([0, 0, 0, 1, -1]), np.ones(5, int), 3) is None
-    found = subsample_by_label(np.array([0, 0, 0, 0, 0, 0, 1, -1]), np.ones(8, int), 3)
-    assert len(found) == 4
-    assert 6 in found  # all that there is of its class
-    assert 7 not in found
+    sampled = subsample_by_label(np.array([0, 0, 0, 0, 0, 0, 1, -1]), np.ones(8, int), 3)
+    assert len(sampled) == 4
+    assert 6 in sampled  # all that there is of its class
+    assert 7 not in sampled
 
 
 def slowly(signals, rows):
@@ -50,7 +50,7 @@ def slowly(signals, rows):
 
 def test_a_threshold_is_that_of_the_chosen_records(few):
     """Against the slow way on the same records, whichever is asked for first."""
-    signals, _ = seen()
+    signals, _ = simulated()
     rows, labels = signals.estimation_rows, signals.labels
     every = subsample_by_label(np.zeros(2000, int), np.full(2000, 8), 300)
     for asks_for_all_first in (False, True):
@@ -77,7 +77,7 @@ def test_samples_of_one_size_are_not_taken_for_each_other(few):
 
 def test_records_that_were_not_evaluated_are_not_fitted_on(few):
     """Canaries: all others are told, and of these few all are needed."""
-    signals, _ = seen(records=1000)
+    signals, _ = simulated(records=1000)
     silent = np.arange(1000) >= 30
     values = {name: np.where(silent, np.nan, matrix) for name, matrix in signals.values.items()}
     canaries = replace(signals, values=values)
@@ -106,14 +106,14 @@ def test_shadows_are_looked_at_where_they_were_asked(few):
 
 def test_an_order_with_a_period_does_no_harm(few):
     """Every second record is of another kind, as where copies stand beside their originals."""
-    signals, _ = seen(records=4000)
+    signals, _ = simulated(records=4000)
     kind = np.arange(4000) % 2 == 0
     rows = signals.estimation_rows
     assert 0.35 < kind[rows].mean() < 0.65
 
 
 def test_a_standing_is_that_among_the_chosen_records(few):
-    signals, _ = seen(records=900)
+    signals, _ = simulated(records=900)
     rows, ecdf = signals.estimation_rows, signals.class_ecdf("loss")
     losses, reference_losses = signals.target("loss"), signals.reference("loss")
     for i in range(0, 900, 50):
@@ -124,7 +124,7 @@ def test_a_standing_is_that_among_the_chosen_records(few):
 
 
 def test_a_class_of_which_the_chosen_are_of_one_kind_is_learnt_from_all(few):
-    signals, _ = seen()
+    signals, _ = simulated()
     member = signals.reference_member.copy()
     member[:, signals.labels == 1] = True
     assert replace(signals, reference_member=member).estimation_rows is None
@@ -134,7 +134,7 @@ def test_a_class_of_which_the_chosen_are_of_one_kind_is_learnt_from_all(few):
 @pytest.mark.parametrize("name", ["class_mentr", "class_confidence", "shadow"])
 def test_an_attack_finds_what_it_finds_with_all_records(name, monkeypatch):
     """The best threshold of a class is a matter of chance also with all records: its gain is flat around the best."""
-    signals, member = seen(records=20_000, models=17)
+    signals, member = simulated(records=20_000, models=17)
     value = auc(ATTACKS[name].score(signals), member).value
     monkeypatch.setattr(views, "ENOUGH", 2**15)
     some = replace(signals)

@@ -22,13 +22,13 @@ def exactly(logits, label):
     with mp.workdps(60):
         e = [mp.exp(mp.mpf(float(z))) for z in logits]
         p = [v / sum(e) for v in e]
-        rest = sum(v for c, v in enumerate(p) if c != label)
+        other_mass = sum(v for c, v in enumerate(p) if c != label)
         others = sum(-p[c] * mp.log(sum(v for d, v in enumerate(p) if d != c)) for c in range(len(p)) if c != label)
         return {
             "loss": -mp.log(p[label]),
-            "margin": mp.log(p[label] / rest),
+            "margin": mp.log(p[label] / other_mass),
             "entropy": -sum(v * mp.log(v) for v in p),
-            "mentr": -rest * mp.log(p[label]) + others,
+            "mentr": -other_mass * mp.log(p[label]) + others,
             "p_y": p[label],
             "correct": float(np.argmax(logits) == label),
         }
@@ -101,8 +101,8 @@ def test_the_view_checks_shapes_and_names_what_is_missing():
 
 
 def test_shared_arrays_are_read_only():
-    world = gaussian_simulation(1.0, records=20, models=5)
-    signals = world.facing(0)
+    simulation = gaussian_simulation(1.0, records=20, models=5)
+    signals = simulation.facing(0)
     for array in (
         signals.target("loss"),
         signals.reference("margin"),
@@ -115,9 +115,9 @@ def test_shared_arrays_are_read_only():
         signals.class_ecdf("loss").below,
         signals.evidence.need("white_box").features,
         signals.evidence.need("distilled").values["margin"],
-        world.target("loss"),
-        world.member,
-        world.inside("p_y").squares,
+        simulation.target("loss"),
+        simulation.member,
+        simulation.inside("p_y").squares,
     ):
         with pytest.raises(ValueError, match="read-only"):
             array[...] = 0
@@ -139,18 +139,20 @@ def test_what_references_say_is_summed_up_once(monkeypatch):
 
 
 def test_a_population_is_known_to_be_no_member():
-    world = gaussian_simulation(1.0, records=20, models=5)
+    simulation = gaussian_simulation(1.0, records=20, models=5)
     not_evaluated = np.arange(20) < 8
-    world = replace(world, not_evaluated=not_evaluated)
-    np.testing.assert_array_equal(world.population, not_evaluated & ~world.member)
-    np.testing.assert_array_equal(world.facing(2).population, world.population[2])
-    np.testing.assert_array_equal(world.facing(2).take(np.array([5, 1])).population, world.population[2][[5, 1]])
-    np.testing.assert_array_equal(world.take(np.array([3, 2])).facing(1).answers, world.facing(2).answers)
+    simulation = replace(simulation, not_evaluated=not_evaluated)
+    np.testing.assert_array_equal(simulation.population, not_evaluated & ~simulation.member)
+    np.testing.assert_array_equal(simulation.facing(2).population, simulation.population[2])
+    np.testing.assert_array_equal(
+        simulation.facing(2).take(np.array([5, 1])).population, simulation.population[2][[5, 1]]
+    )
+    np.testing.assert_array_equal(simulation.take(np.array([3, 2])).facing(1).answers, simulation.facing(2).answers)
 
 
 def test_the_stand_in_targets_of_a_view_are_its_references():
-    world = gaussian_simulation(1.0, records=20, models=5)
-    stand_ins = world.facing(0).stand_ins
-    np.testing.assert_array_equal(stand_ins.target("loss"), world.target("loss")[1:])
-    np.testing.assert_array_equal(stand_ins.member, world.member[1:])
+    simulation = gaussian_simulation(1.0, records=20, models=5)
+    stand_ins = simulation.facing(0).stand_ins
+    np.testing.assert_array_equal(stand_ins.target("loss"), simulation.target("loss")[1:])
+    np.testing.assert_array_equal(stand_ins.member, simulation.member[1:])
     assert stand_ins.evidence(0).get("distilled") is None
