@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -70,6 +71,22 @@ class Losses:
 
 
 @dataclass(frozen=True)
+class Concentration:
+    """Standard deviation of the logarithms of the losses that each test compares with, under one of two targets.
+
+    Args:
+        members: number of members of both targets.
+        median: test to the median over these members.
+        smallest: test to the share of these members for which its deviation is the smallest.
+    """
+
+    target: str
+    members: int
+    median: Mapping[str, float]
+    smallest: Mapping[str, float]
+
+
+@dataclass(frozen=True)
 class Dots:
     """The target's loss minus the thresholds of two tests, for each member; clipped to ``low`` and ``high``."""
 
@@ -92,15 +109,55 @@ def curves(cases: dict[str, gl.Case]) -> list[Curve]:
 
 def losses(case: gl.Case) -> list[Losses]:
     """Return Figure 1: for two members of one class, each test's reference losses and threshold, and the target's loss."""
+    easy, hard = two_members(case, case.truth.member)
+    return [*_losses(case, easy, "easy"), *_losses(case, hard, "hard")]
+
+
+def second_target(first: gl.Case, second: gl.Case) -> tuple[list[Losses], list[Concentration]]:
+    """Return Figure 2: the same for two members of both targets, under the second, and the deviations under each.
+
+    Raises:
+        InputError: the targets have no member in common.
+    """
+    second_records = {record: row for row, record in enumerate(second.records["id"])}
+    in_second = np.array([second_records.get(record, -1) for record in first.records["id"]])
+    both = first.truth.member & (in_second >= 0)
+    both[both] = second.truth.member[in_second[both]]
+    if not both.any():
+        raise gl.InputError("The two targets have no member in common. Draw their members from a smaller pool.")
+    easy, hard = (int(in_second[record]) for record in two_members(first, both))
+    common = np.flatnonzero(both)
+    rows = [_concentration("first", first, common), _concentration("second", second, in_second[common])]
+    return [*_losses(second, easy, "easy"), *_losses(second, hard, "hard")], rows
+
+
+def _losses(case: gl.Case, record: int, member: str) -> list[Losses]:
+    target = float(np.log10(max(case.view.target("loss")[record], SMALLEST)))
     rows = []
-    for record, member in zip(two_members(case), ("easy", "hard"), strict=True):
-        target = float(np.log10(max(case.view.target("loss")[record], SMALLEST)))
-        for test, compared_losses in compared(case, record).items():
-            values = np.log10(np.maximum(compared_losses, SMALLEST))
-            counts, _ = np.histogram(np.clip(values, *LOG_LOSSES), BINS, LOG_LOSSES)
-            shares = tuple((counts / max(len(values), 1)).tolist())
-            rows.append(Losses(member, test, *LOG_LOSSES, shares, target, float(np.quantile(values, LEVEL))))
+    for test, compared_losses in compared(case, record).items():
+        values = _log(compared_losses)
+        counts, _ = np.histogram(np.clip(values, *LOG_LOSSES), BINS, LOG_LOSSES)
+        shares = tuple((counts / max(len(values), 1)).tolist())
+        rows.append(Losses(member, test, *LOG_LOSSES, shares, target, float(np.quantile(values, LEVEL))))
     return rows
+
+
+def _concentration(target: str, case: gl.Case, records: np.ndarray) -> Concentration:
+    deviations = [
+        {test: float(_log(values).std()) for test, values in compared(case, int(record)).items()} for record in records
+    ]
+    tests = list(deviations[0])
+    smallest = [min(tests, key=row.__getitem__) for row in deviations]
+    return Concentration(
+        target=target,
+        members=len(records),
+        median={test: float(np.median([row[test] for row in deviations])) for test in tests},
+        smallest={test: smallest.count(test) / len(smallest) for test in tests},
+    )
+
+
+def _log(values: np.ndarray) -> np.ndarray:
+    return np.log10(np.maximum(values, SMALLEST))
 
 
 def differences(case: gl.Case) -> list[Dots]:
@@ -138,9 +195,9 @@ def pairs(case: gl.Case) -> list[Pair]:
     return rows
 
 
-def two_members(case: gl.Case) -> tuple[int, int]:
-    """Return an easy and a hard member of the largest class, by the mean margin of OUT references."""
-    members = np.flatnonzero(case.truth.member)
+def two_members(case: gl.Case, candidates: np.ndarray) -> tuple[int, int]:
+    """Return an easy and a hard candidate of the largest class, by the mean margin of OUT references."""
+    members = np.flatnonzero(candidates)
     labels = case.view.labels[members]
     of_class = members[labels == np.bincount(labels).argmax()]
     order = of_class[np.argsort(case.view.outside("margin").mean[of_class])]

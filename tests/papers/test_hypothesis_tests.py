@@ -1,5 +1,7 @@
 """The hypothesis-test paper on a small configuration: the same code, small networks."""
 
+import dataclasses
+
 import numpy as np
 import pytest
 
@@ -166,7 +168,7 @@ def test_figures_show_what_each_test_compares_with(run):
         (member, test) for member in ("easy", "hard") for test in "SPRD"
     ]
     assert all(sum(row.shares) == pytest.approx(1) for row in rows)
-    easy, hard = figures.two_members(case)
+    easy, hard = figures.two_members(case, case.truth.member)
     assert case.truth.member[easy]
     assert case.truth.member[hard]
     assert case.view.labels[easy] == case.view.labels[hard]
@@ -174,6 +176,32 @@ def test_figures_show_what_each_test_compares_with(run):
     outside = ~case.view.reference_member[:, easy]
     np.testing.assert_array_equal(comparison["R"], case.view.reference("loss")[outside, easy])
     assert len(comparison["P"]) == 300 - 160
+
+
+def test_a_second_target_changes_the_losses_of_p_and_d_only(run):
+    first, second = run[0][:2]
+    losses, (of_first, of_second) = figures.second_target(first, second)
+    assert [(row.member, row.test) for row in losses] == [
+        (member, test) for member in ("easy", "hard") for test in "SPRD"
+    ]
+    ids = [set(case.records["id"][case.truth.member]) for case in (first, second)]
+    assert of_first.members == of_second.members == len(ids[0] & ids[1])
+    assert sum(of_first.smallest.values()) == pytest.approx(1)
+    same = {test: of_first.median[test] == pytest.approx(of_second.median[test]) for test in "SPRD"}
+    assert same == {"S": True, "P": False, "R": True, "D": False}
+    alone = dataclasses.replace(
+        second, records=second.records.assign(id=[f"x{row}" for row in range(len(second.records))])
+    )
+    with pytest.raises(gl.InputError, match="no member in common"):
+        figures.second_target(first, alone)
+
+
+@pytest.mark.parametrize(("share", "agrees"), [(0.6, "yes"), (0.1, "no")])
+def test_figure_2_agrees_where_the_losses_of_d_are_most_concentrated(share, agrees):
+    tests = {"S": 0.4, "P": 0.0, "R": 0.0, "D": share}
+    rows = [{"target": name, "members": 200, "median": tests, "smallest": tests} for name in ("first", "second")]
+    [row] = page.PARTS["figure2"]({"concentration": rows, "losses": []}).rows
+    assert row.agrees == agrees
 
 
 def test_a_dot_above_the_diagonal_has_the_larger_threshold_across(run, monkeypatch):
