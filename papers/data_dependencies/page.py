@@ -12,7 +12,7 @@ from guestlist.privacy import erlingsson, humphries, yeom
 from papers.data_dependencies import statements as say
 from papers.data_dependencies.bounds import largest_gain
 from papers.data_dependencies.figures import FEW, MANY, PRIVATE_SHADOWS, SHADOWS
-from papers.data_dependencies.published import DELTA, FEATURES, REPEATS
+from papers.data_dependencies.published import DELTA, FEATURES, REPEATS, SHARES
 from papers.data_dependencies.results import read
 from papers.pages import NO, OPEN, YES, Page, Part, Row, Texts, csv_table, image, page_of, verdict
 from papers.pictures import Axes, Panel, Series, picture, published
@@ -222,8 +222,20 @@ def _shadow_picture(result: dict) -> Part:
 
 
 def _small(name: str, part: Callable[[dict, str], Part]) -> Callable[[dict], Part]:
-    """Return a function to the part of a figure with fewer members: only its numbers where the full size was run."""
-    return lambda result: Part(tables=_csv(name, result)) if read(name.removesuffix("_small")) else part(result, name)
+    """Return a function to the part of a figure with fewer members: only its numbers where all of the full size was run."""
+    return lambda result: (
+        Part(tables=_csv(name, result)) if _complete(read(name.removesuffix("_small"))) else part(result, name)
+    )
+
+
+def _complete(result: dict | None) -> bool:
+    """Return whether a figure of attribute bias has every share p."""
+    return result is not None and {f"p = {share:g}" for share in SHARES} <= {row["game"] for row in result["rows"]}
+
+
+def _full(name: str, part: Callable[[dict], Part]) -> Callable[[dict], Part]:
+    """Return a function to the part of a figure at full size: only its numbers where shares p are missing."""
+    return lambda result: part(result) if _complete(result) else Part(tables=_csv(name, result))
 
 
 def _bias_size(result: dict, name: str) -> tuple[Literal["full", "reduced"], str]:
@@ -238,17 +250,20 @@ def _bias_size(result: dict, name: str) -> tuple[Literal["full", "reduced"], str
 def _gender(result: dict, name: str = "figure4") -> Part:
     rows = result["rows"]
     size, detail = _bias_size(result, name)
+    full = read("figure4")
+    at_full_size = full if full else result
+    full_name = "figure4" if full else name
     mostly_men = [row for row in say.of_attack(rows, AVERAGE) if row["game"] in ("p = 0.75", "p = 1")]
     pairs = [
         (first, second)
         for attack in (AVERAGE, OPTIMAL)
-        for first in say.at(say.of_attack(rows, attack, game="p = 0"), 0.1)
-        for second in say.at(say.of_attack(rows, attack, game="p = 0.5"), None)
+        for first in say.at(say.of_attack(at_full_size["rows"], attack, game="p = 0"), 0.1)
+        for second in say.at(say.of_attack(at_full_size["rows"], attack, game="p = 0.5"), None)
     ]
     similar = sum(say.reaches(first, second) for first, second in pairs)
     negative = sum(map(say.negative, mostly_men))
     paired = "; ".join(f"{first['apart'][0]:.2f} and {second['apart'][0]:.2f}" for first, second in pairs)
-    small = read("figure4_small") if name == "figure4" else None
+    small = read("figure4_small") if full else None
     with_fewer_members = ""
     if small:
         [first], [second] = (
@@ -258,6 +273,7 @@ def _gender(result: dict, name: str = "figure4") -> Part:
         with_fewer_members = (
             f" With {FEW:,} members the last two are {first['apart'][0]:.2f} and {second['apart'][0]:.2f}."
         )
+    pair_size, pair_detail = _bias_size(at_full_size, full_name)
     summary_rows = (
         Row(
             where="Figure 4, p ≥ 0.75",
@@ -273,14 +289,14 @@ def _gender(result: dict, name: str = "figure4") -> Part:
         Row(
             where="Figure 4, p = 0",
             what="p = 0 at ε = 0.1 against p = 0.5 without privacy",
-            size=size,
-            detail=detail,
+            size=pair_size,
+            detail=pair_detail,
             agrees=YES if similar == len(pairs) else NO,
             finding=(
                 "the paper finds similar advantages at p = 0, ε = 0.1 and at p = 0.5, ε = ∞. Ours are "
                 f"{paired}.{with_fewer_members}"
             ),
-            results=(name,),
+            results=(full_name,),
         ),
     )
     picture_name = "data_dependencies_gender.svg"
@@ -475,11 +491,11 @@ PARTS: dict[str, Callable[[dict], Part]] = {
     "figure2_shadow": _shadow_picture,
     "figure2_private": _private("Figure 2", "Adult, clusters", "figure2_private"),
     "figure3": _compas,
-    "figure4": _gender,
+    "figure4": _full("figure4", _gender),
     "figure4_shadow": _gender_shadows("figure4_shadow"),
     "figure4_private": _gender_shadows("figure4_private"),
     "figure4_small": _small("figure4_small", _gender),
-    "figure5": _education,
+    "figure5": _full("figure5", _education),
     "figure5_shadow": _only_csv("figure5_shadow"),
     "figure5_private": _only_csv("figure5_private"),
     "figure5_small": _small("figure5_small", _education),

@@ -189,3 +189,28 @@ def test_the_page_says_neutrally_how_members_of_one_gender_differ_from_the_contr
         in page._ends(rows, "men")
     )
     assert page._ends(rows, "men").endswith("with only men (p = 1) in 0 of 1.")
+
+
+def test_two_shares_at_full_size_decide_about_them_only(monkeypatch):
+    def rows(at_0, at_half):
+        attacks = ("average_threshold", "optimal_threshold")
+        first = [small_row(0.1, apart=at_0, epsilon=0.1, game="p = 0", attack=attack) for attack in attacks]
+        return first + [
+            small_row(0.1, apart=at_half, epsilon=None, game="p = 0.5", attack=attack) for attack in attacks
+        ]
+
+    only_men = [small_row(0.0, apart=-0.1, game="p = 1", attack="average_threshold")]
+    made = {
+        "figure4": {"rows": rows(0.09, 0.08), "sizes": {}, "repeats": {"count": 3}},
+        "figure4_small": {"rows": rows(0.09, 0.16) + only_men, "sizes": {}, "repeats": {"count": 10}},
+    }
+    monkeypatch.setattr(page, "read", made.get)
+    assert page.PARTS["figure4"](made["figure4"]).rows == ()
+    biased, pair = page.PARTS["figure4_small"](made["figure4_small"]).rows
+    assert (biased.size, biased.agrees) == ("reduced", "yes")
+    assert (pair.size, pair.agrees) == ("full", "yes")
+    assert pair.detail.startswith("p = 0, 0.5; ε = 0.1, ∞; 3 repeats")
+    assert "Ours are 0.09 and 0.08; 0.09 and 0.08. With 1,000 members the last two are 0.09 and 0.16." in pair.finding
+    del made["figure4"]
+    _, pair = page.PARTS["figure4_small"](made["figure4_small"]).rows
+    assert (pair.size, pair.agrees) == ("reduced", "no")

@@ -2,7 +2,7 @@
 
 import pytest
 from papers.errata import shapr as errata
-from papers.shapr import attribution, backdoors, comparison, measures, page, published, removal
+from papers.shapr import attribution, backdoors, comparison, measures, noise, page, published, removal
 from papers.shapr.data import SOURCES
 from papers.shapr.summaries import BETTER, NO_DIFFERENCE, WORSE, verdict
 
@@ -128,3 +128,25 @@ def test_recall_is_compared_for_every_estimate_and_layer():
     assert "below SHAPr in 2 of 4 comparisons" in part.rows[0].finding
     printed = [line.split(",")[-1] for line in part.tables["table7.csv"].splitlines()[1:]]
     assert printed == [str(published.ATTRIBUTION["USPS"][index]) for index in (0, 1, 2, 1, 2)]
+
+
+@pytest.mark.parametrize(("r", "agrees"), [((0.9, -0.8), ("yes", "yes")), ((-0.9, 0.8), ("no", "no"))])
+def test_table_10_is_compared_with_an_attacker_who_has_the_original_records(r, agrees):
+    metrics = {name: _metric(-1) for name in ("shapr", "attack")}
+    sweep = [
+        {"dataset": "usps", "size": size, "half": half, "queried": queried, "metrics": metrics}
+        for size in (0, 352)
+        for half in (noise.NOISY, noise.CLEAN)
+        for queried in (noise.TRAINED, noise.KNOWN)
+    ]
+    used = {("shapr", noise.KNOWN): r[0], ("score", noise.MIXED): r[1]}
+    correlations = [
+        {"dataset": "usps", "risk": risk, "queried": queried, "r": used.get((risk, queried), 0.0), "p": 0.01}
+        for risk, queries in noise.QUERIES.items()
+        for queried in queries
+    ]
+    result = {"correlations": correlations, "sweep": sweep, "repeats": {"count": 5}}
+    shapr, score, halves = page.ALONE["noise"](result | {"sizes": {"usps": {"members": 2000}}}).rows
+    assert (shapr.agrees, score.agrees) == agrees
+    assert halves.agrees == "yes", "SHAPr of the noisy half is significantly lower"
+    assert halves.detail.endswith("fewer members than the paper on USPS")
