@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 
@@ -454,6 +454,11 @@ class TrainReference:
     folder: Path
     stacked: bool = False
 
+    @property
+    def is_robust(self) -> bool:
+        """True if training is known not to crash its process."""
+        return getattr(self.train, "is_robust", False)
+
     def files(self, k: int, pool: Data) -> Files:
         return {model_path(self.folder, k): self.extractor.signals(self.answers(k, pool))}
 
@@ -500,6 +505,7 @@ class TrainStack:
 
     reference: TrainReference
     stacks: Mapping[int, tuple[int, ...]]
+    is_robust: ClassVar[bool] = True  # the layers and the loop are known
 
     def files(self, k: int, pool: Data) -> Files:
         numbers = self.stacks[k]

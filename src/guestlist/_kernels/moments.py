@@ -405,16 +405,21 @@ def softmax_leverage(
         covariance = p[batch, :, None] * np.eye(classes) - p[batch, :, None] * p[batch, None, :]
         return weight[batch, None, None] * covariance
 
-    hessian = np.zeros((classes, width, classes, width))
+    # Both loops are matrix products over all pairs of classes.
+    products = np.zeros((classes**2 * width, width))
     for batch in batches:
         rows = batch[member[batch]]
-        hessian += np.einsum("nab,ni,nj->aibj", weighted_covariance(rows), design[rows], design[rows], optimize=True)
+        weighted = weighted_covariance(rows).reshape(len(rows), classes**2, 1) * design[rows, None, :]
+        products += weighted.reshape(len(rows), classes**2 * width).T @ design[rows]
+    hessian = products.reshape(classes, classes, width, width).swapaxes(1, 2)
     flat = hessian.reshape(classes * width, classes * width)
     flat[np.diag_indices_from(flat)] += np.tile(np.append(0.0, np.full(width - 1, penalty)), classes)
-    inverse = np.linalg.pinv(flat, rcond=ROUNDING, hermitian=True).reshape(hessian.shape)
+    inverse = np.linalg.pinv(flat, rcond=ROUNDING, hermitian=True).reshape(classes, width, classes, width)
+    by_feature = inverse.swapaxes(0, 1).reshape(width, classes**2 * width)
     leverages = np.empty(len(x))
     for batch in batches:
-        quadratic = np.einsum("ni,aibj,nj->nab", design[batch], inverse, design[batch], optimize=True)
+        along = (design[batch] @ by_feature).reshape(len(batch), classes**2, width)
+        quadratic = (along @ design[batch, :, None]).reshape(len(batch), classes, classes)
         # W G and W^½ G W^½ have the same eigenvalues, which give the effect of adding the record.
         values = np.maximum(np.linalg.eigvals(weighted_covariance(batch) @ quadratic).real, 0.0)
         leverages[batch] = np.where(member[batch], values.sum(axis=1), _if_added(values).sum(axis=1))

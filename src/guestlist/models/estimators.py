@@ -394,6 +394,14 @@ class RegressorPredict:
         return values.reshape(len(values))
 
 
+def _is_only_sklearn(model: Any) -> bool:
+    """Return whether a model and its parts are classes of scikit-learn, without functions of the user."""
+    parts = [model, *model.get_params().values()]
+    return all(
+        type(part).__module__.startswith("sklearn.") or not (callable(part) or hasattr(part, "fit")) for part in parts
+    )
+
+
 @dataclass(frozen=True)
 class Train:
     """Train one reference with a recipe.
@@ -414,6 +422,11 @@ class Train:
     def weighted(self, data: Data, weight: np.ndarray, rng: np.random.Generator) -> Predict:
         """Train one reference with a weight per record."""
         return self._trained(data, lambda model, records: self.recipe.weighted(model, records, weight, rng))
+
+    @property
+    def is_robust(self) -> bool:
+        """True if only scikit-learn's own code trains, so that a crash of the process is not to be expected."""
+        return type(self.recipe) is Refit and _is_only_sklearn(self.model)
 
     def _trained(self, data: Data, train: Callable) -> Predict:
         if not len(self.classes):

@@ -296,3 +296,59 @@ class FakeLibraries:
     def limit(self, *, limits):
         assert limits == 1
         return warnings.catch_warnings()
+
+
+@dataclass(frozen=True)
+class CountedTask:
+    """Task that notes the process of every number, and takes some CPU time."""
+
+    folder: Path
+    seconds: float
+    is_robust: bool = True
+
+    def files(self, k, pool):
+        end = time.process_time() + self.seconds
+        while time.process_time() < end:
+            pass
+        return {self.folder / f"{k}.npz": {"process": np.array(os.getpid())}}
+
+
+@pytest.mark.parametrize(
+    ("task", "jobs", "in_this_process"),
+    [
+        ({"seconds": 0.0}, -1, 6),
+        ({"seconds": 0.0, "is_robust": False}, -1, 0),
+        ({"seconds": 0.0}, 2, 0),
+        ({"seconds": 0.2}, -1, 2),
+    ],
+)
+def test_processes_start_only_where_they_save_time(tmp_path, monkeypatch, task, jobs, in_this_process):
+    from guestlist._collect.engines import local
+
+    monkeypatch.setattr(local, "START_SECONDS", 0.3)
+    monkeypatch.setattr(local.joblib, "effective_n_jobs", lambda jobs: 2)
+    work = Local(jobs).run(CountedTask(tmp_path, **task), range(6), POOL, tmp_path / "work")
+    files = {path.name: int(arrays["process"]) for written in work for path, arrays in written.items()}
+    assert sorted(files) == [f"{k}.npz" for k in range(6)]
+    assert list(files.values()).count(os.getpid()) == in_this_process
+
+
+def test_a_model_with_code_of_the_user_is_trained_in_other_processes():
+    from sklearn.linear_model import LogisticRegression
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import FunctionTransformer, StandardScaler
+
+    class Mine(LogisticRegression):
+        pass
+
+    _, members, _ = gl.testing.small_model()
+
+    def is_robust(model, **options):
+        return gl.estimator_target(model.fit(*members), **options).can["train"].is_robust
+
+    assert is_robust(LogisticRegression())
+    assert is_robust(make_pipeline(StandardScaler(), LogisticRegression()))
+    assert not is_robust(Mine())
+    assert not is_robust(make_pipeline(StandardScaler(), Mine()))
+    assert not is_robust(make_pipeline(FunctionTransformer(np.abs), LogisticRegression()))
+    assert not is_robust(LogisticRegression(), train=lambda data, rng: LogisticRegression().fit(data.x, data.y))

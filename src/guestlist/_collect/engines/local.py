@@ -1,12 +1,14 @@
 """Worker processes for one piece of work, and the choice of an engine."""
 
 import gc
+import math
 import os
 import pickle
 import shutil
 import signal
 import subprocess
 import sys
+import time
 from collections import Counter, deque
 from collections.abc import Generator, Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -27,6 +29,7 @@ from guestlist._collect.engines.engine import (
     Files,
     Here,
     Task,
+    compute_files,
     compute_or_error,
     load_error,
     pickle_task,
@@ -41,6 +44,8 @@ TRIES = 2
 MOST_JOBS = 1024
 # Largest number of processes that share an accelerator if the user does not choose it: each needs its own memory there.
 SHARED = 4
+# CPU seconds in which a process starts and loads modules.
+START_SECONDS = 3.0
 # Seconds that a process without work may take to end.
 PATIENCE = 5.0
 # Seconds between two checks for processes that died without a message.
@@ -66,7 +71,8 @@ class Local:
     """Engine that trains models in processes on this machine; the default.
 
     Attributes:
-        jobs: Number of processes; -1 for one per core, or for one per device. With 1, the work runs in this process.
+        jobs: Number of processes; -1 for one per core, or for one per device. With 1, the work runs in this process. With -1,
+            cheap models of scikit-learn and small networks are trained in this process, if processes would save no time.
         devices: Names of the torch devices of the processes, such as ``["cuda:0", "cuda:1"]``, assigned in turn. By default all
             accelerators, each shared by at most 4 processes.
 
@@ -103,6 +109,16 @@ class Local:
         if count <= 1 and not self.devices:
             yield from Here().run(task, numbers, pool, work)
             return
+        if self.jobs < 0 and not devices and getattr(task, "is_robust", False):
+            # Processes start only where they save time.
+            computed = 0
+            for files in _while_cheap(task, numbers, pool, count):
+                computed += 1
+                yield files
+            numbers = numbers[computed:]
+            count = min(count, len(numbers))
+            if not numbers:
+                return
         work = work.absolute()
         crew = _Crew(work / _ORDER, devices)
         try:
@@ -128,6 +144,20 @@ class Local:
             return (), jobs
         devices = [name for row in loaded_frameworks() if row.accelerators is not None for name in row.accelerators()]
         return devices, min(jobs, SHARED * len(devices)) if self.jobs < 0 else jobs
+
+
+def _while_cheap(task: Task, numbers: Sequence[int], pool: Data, count: int) -> Iterator[Files]:
+    """Yield files computed in this process, until ``count`` processes would save more time than they take to start."""
+    fastest = math.inf
+    for computed, k in enumerate(numbers):
+        if computed > 1 or (computed == 1 and fastest > START_SECONDS):  # The first number may load modules.
+            saved = fastest * (len(numbers) - computed) * (1 - 1 / count)
+            if saved > START_SECONDS:
+                return
+        start = time.process_time()  # CPU time: other programs may use the cores now
+        files = compute_files(task, k, pool)
+        fastest = min(fastest, time.process_time() - start)
+        yield files
 
 
 ALL_CORES = Local()
