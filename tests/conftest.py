@@ -33,7 +33,7 @@ DATA = Path(os.environ.get("GUESTLIST_DATA") or Path(__file__).parents[2] / "sha
 
 @pytest.fixture(autouse=True)
 def one_thread():
-    """Torch works with one thread: many add up in any order, where bits are compared; and tests run side by side."""
+    """Torch uses one thread: more would add in any order, where results are compared exactly; and tests run in parallel."""
     torch = sys.modules.get("torch")
     if torch is not None and torch.get_num_threads() > 1:
         torch.set_num_threads(1)
@@ -105,12 +105,12 @@ def tree(blobs):
 
 @pytest.fixture(scope="session")
 def expected(tmp_path_factory):
-    """What the errand of ``engine_tasks.py`` comes to, done in this process: name to bytes."""
-    from engine_tasks import contents, errand, run
+    """Results of the task of ``engine_tasks.py``, run in this process: name to bytes."""
+    from engine_tasks import contents, make_task, run
     from guestlist import Here
 
     folder = tmp_path_factory.mktemp("here")
-    run(errand(folder), folder, Here())
+    run(make_task(folder), folder, Here())
     return contents(folder)
 
 

@@ -1,4 +1,4 @@
-"""Small tasks for engines, and what they leave behind. They are local to a function, as a user's own often are."""
+"""Small tasks for engines, and checks of the files and processes that they leave. Tasks are local, as a user's often are."""
 
 import os
 import signal
@@ -22,7 +22,7 @@ POOL = Data(
 NUMBERS = range(1, 9)
 
 
-def errand(folder: Path, before=lambda k: None, look=lambda k, pool: None):
+def make_task(folder: Path, before=lambda k: None, look=lambda k, pool: None):
     """A task that notes its process, calls ``before(k)`` and ``look(k, pool)``, and writes random numbers about the pool."""
 
     class Errand:
@@ -77,7 +77,7 @@ import signal, sys, time
 from pathlib import Path
 signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell ignores it for commands in the background
 sys.path.insert(0, {tests!r})
-from engine_tasks import POOL, errand
+from engine_tasks import POOL, make_task
 from guestlist._collect.engines.engine import Here, run_all
 from guestlist._collect.engines.local import Local
 from guestlist._collect.engines.on_ray import Ray
@@ -90,7 +90,7 @@ def slow(k):  # of the script itself, which has no guard against being imported
         while True:
             time.sleep(0.05)
 
-run_all(errand(folder, slow), range(1, 9), POOL, folder, engine=eval(sys.argv[2]))
+run_all(make_task(folder, slow), range(1, 9), POOL, folder, engine=eval(sys.argv[2]))
 """
 
 
@@ -116,5 +116,5 @@ def interrupted(folder: Path, engine: str) -> dict[str, bytes]:
     assert "KeyboardInterrupt" in errors
     assert set(contents(folder)) == {"1.npz", "2.npz", "3.npz"}
     check_nothing_is_left(folder)
-    run(errand(folder), folder, Here(), numbers=range(4, 9))
+    run(make_task(folder), folder, Here(), numbers=range(4, 9))
     return contents(folder)

@@ -31,7 +31,7 @@ ATTACKS = (
     ("lira_offline", "tail of the OUT references only", "Carlini et al. 2022", 0.8),
     ("reference", "tail of the OUT references on the same record (R)", "Ye et al. 2022", 0.7),
 )
-# The false alarms that tests realise where 1, 5, 10 and 30 % are asked for; loss cannot reach the first.
+# Realised false positive rates of tests at nominal 1, 5, 10 and 30 %; loss cannot reach the first.
 REALISED = {"loss": {0.05: 0.052, 0.1: 0.1, 0.3: 0.31}, "reference": {0.01: 0.0, 0.05: 0.1, 0.1: 0.11, 0.3: 0.2}}
 HOSTILE = "<script>alert('x')</script></script><img src=x onerror=alert(1)>\"'&amp;<b>é\u202e\x1b[31m%{y}{{ 7*7 }}"
 
@@ -58,7 +58,7 @@ def without_issues(results: Results) -> Results:
 
 
 def hostile() -> Results:
-    """The leaking world, with markup wherever a user's text can be."""
+    """The leaking results, with markup wherever a user's text can be."""
     base = leaking()
     names = {f.name: HOSTILE if f.name == "lira" else HOSTILE + f.name for f in base.outcomes}
     outcomes = tuple(

@@ -24,7 +24,7 @@ def moments_of_others(values, mask, together=None):
 
 
 def auc(scores, member):
-    """Share of (member, non-member) pairs in the right order, ties counting one half."""
+    """Share of (member, non-member) pairs in the right order, ties counting 0.5."""
     wins, pairs = 0.0, 0
     for a, is_member in zip(scores, member, strict=True):
         for b, is_other in zip(scores, member, strict=True):
@@ -39,7 +39,7 @@ def auc(scores, member):
 
 
 def sides(signals, name, i):
-    """What the target, the IN and the OUT references say about record ``i``; those not asked are left out."""
+    """Values of the target, the IN and the OUT references for record ``i``; those not queried are omitted."""
     pairs = [
         (x, inside)
         for x, inside in zip(signals.reference(name)[:, i], signals.reference_member[:, i], strict=True)

@@ -6,7 +6,7 @@ import numpy as np
 
 
 def ordered(a: float, b: float) -> float:
-    """1 if a is above b, one half if they tie, else 0."""
+    """1 if a is above b, 0.5 if they tie, else 0."""
     return 1.0 if a > b else 0.5 if a == b else 0.0
 
 

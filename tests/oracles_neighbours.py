@@ -66,7 +66,7 @@ def loo_chance(size, others):
 
 
 def losses_by_enumeration(distances, match, k, i, p=0.5):
-    """Laws of the loss over 0, 1/k, …, 1 with and without record i, over all subsets of the others."""
+    """Distributions of the loss over 0, 1/k, …, 1 with and without record i, over all subsets of the others."""
     inside, outside = np.zeros(k + 1), np.zeros(k + 1)
     others = [j for j in range(len(distances)) if j != i]
     for members in subsets(others):
@@ -77,7 +77,7 @@ def losses_by_enumeration(distances, match, k, i, p=0.5):
 
 
 def wasserstein(inside, outside):
-    """W1 between two laws on 0, 1/k, …, 1: the area between their distribution functions."""
+    """W1 between two distributions on 0, 1/k, …, 1: the area between their distribution functions."""
     return np.abs(np.cumsum(inside - outside))[:-1].sum() / (len(inside) - 1)
 
 
@@ -112,7 +112,7 @@ def in_row_order(x, y, x_test, y_test, recursion):
 
 
 def values_by_rank(distances, y, y_test, weights):
-    """(tests, n) values by the formula of ``weights`` as it stands, equally distant records in row order."""
+    """(tests, n) values by the formula of ``weights`` as it is written, equally distant records in row order."""
     order = np.argsort(distances, axis=1, kind="stable")
     match = y[order] == y_test[:, None]
     lost = np.where(match, np.diff(weights.mass), 0.0)  # w_j m_j, rank by rank

@@ -103,7 +103,7 @@ def rmia_counts(observed, marginal, population, gamma) -> np.ndarray:
 
 
 def auc(scores, member) -> float:
-    """Share of (member, non-member) pairs in the right order, ties counting one half."""
+    """Share of (member, non-member) pairs in the right order, ties counting 0.5."""
     wins = [1.0 if a > b else 0.5 if a == b else 0.0 for a in scores[member] for b in scores[~member]]
     return sum(wins) / len(wins)
 

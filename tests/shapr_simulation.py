@@ -1,4 +1,4 @@
-"""A small world for the SHAPr paper's code: clusters that networks learn by heart."""
+"""A small simulation for the SHAPr paper's code: clusters that networks memorise."""
 
 import numpy as np
 from papers.shapr import models
@@ -9,7 +9,7 @@ SMALL = models.Setting(hidden=(48, 24), epochs=40, models=((1000, 9),), repeats=
 
 
 def clusters():
-    """Overlapping classes in many dimensions: a network learns its members by heart and errs on others."""
+    """Overlapping classes in many dimensions: a network memorises its members and errs on others."""
     rng = np.random.default_rng(0)
     y = rng.integers(4, size=300)
     x = (1.5 * np.eye(4, 40)[y] + rng.normal(size=(300, 40))).astype(np.float32)

@@ -42,7 +42,7 @@ def test_help_prints_the_options_and_starts_nothing(module, monkeypatch, capsys)
 
 
 @pytest.mark.parametrize("module", ["benchmarks", "papers"])
-def test_a_name_runs_that_one_alone_and_an_unknown_one_is_refused(module, monkeypatch, capsys):
+def test_a_name_runs_only_that_row_and_an_unknown_name_is_refused(module, monkeypatch, capsys):
     names = BENCHMARKS if module == "benchmarks" else PAPERS
     started: list[str] = []
     monkeypatch.setattr(subprocess, "run", lambda command, **_: started.append(command[2]))

@@ -1,4 +1,4 @@
-"""Mistakes that come naturally are told in a sentence of ours, and no message shows what records hold."""
+"""Common mistakes are reported in one sentence, and no message contains values of records."""
 
 import math
 
@@ -103,7 +103,7 @@ def test_a_value_that_is_no_text_is_reported_by_its_position(form):
     assert as_data((form([*texts[:3], "3.5", "a week"]), [0, 1, 0, 1, 0]), side="members").x[3] == "3.5"
 
 
-def test_what_others_say_is_its_first_line_and_not_long():
+def test_messages_of_libraries_are_cut_to_a_short_first_line():
     assert reason(ValueError("No.\n0.125 0.5")) == "ValueError: No."
     assert reason(ValueError("\n  ")) == reason(ValueError()) == "ValueError"
     assert len(reason(KeyError("x" * 1000))) == len("KeyError: ") + LONGEST

@@ -62,7 +62,7 @@ def test_ids_are_the_users_index_or_the_row():
         (42, {}, "type int"),
     ],
 )
-def test_errors_say_what_was_found(source, options, message):
+def test_errors_report_the_value(source, options, message):
     with pytest.raises(InputError, match=message):
         as_data(source, side="members", **options)
 
@@ -117,6 +117,6 @@ def test_ids_of_a_csv_file_are_names_and_not_numbers(tmp_path):
     assert as_data(tmp_path / "a.csv", side="members", label="y", id="code").ids.tolist() == ["007", "010"]
 
 
-def test_what_tells_persons_may_also_name_records_and_be_a_group():
+def test_the_person_column_may_also_name_records_and_be_a_group():
     data = as_data(TABLE, side="members", label="income", id="who", person="who", group=("who", "sex"))
     assert data.ids.tolist() == data.persons.tolist() == data.groups["who"].tolist() == ["a", "b", "c"]

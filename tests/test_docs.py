@@ -263,7 +263,7 @@ def test_the_page_about_exposed_records_runs(tmp_path, monkeypatch):
 
 
 @pytest.mark.slow
-def test_the_quickstart_runs_and_writes_what_it_says(tmp_path, monkeypatch, capsys):
+def test_the_quickstart_runs_and_writes_the_documented_files(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
@@ -331,7 +331,7 @@ def test_every_table_has_its_page():
 @pytest.mark.slow
 @pytest.mark.usefixtures("tables_as_they_were")
 @pytest.mark.parametrize("page", HOW_TO_ADD, ids=lambda page: page.stem)
-def test_a_row_can_be_added_as_the_page_says(page, tmp_path, monkeypatch):
+def test_a_row_can_be_added_as_documented(page, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     before = set(TABLES[page.stem])
     with warnings.catch_warnings():

@@ -1,4 +1,4 @@
-"""The examples run, as they stand, and say what they promise."""
+"""The examples run unchanged, and print the documented output."""
 
 import runpy
 import warnings

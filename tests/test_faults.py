@@ -34,7 +34,7 @@ def test_wrong_input_is_reported_in_a_sentence(name, inputs):
     holds()
 
 
-def test_a_raw_ending_is_seen():
+def test_a_raw_exception_is_detected():
     """The measure itself: what our own code says counts, what a library says on the way does not."""
     assert ending(lambda: read_table("x.csv")) == Ending(TOLD, "There is no file x.csv. Check the path.")
     assert ending(lambda: None).how == RETURNED

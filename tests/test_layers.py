@@ -41,7 +41,7 @@ LAYERS = (
 FRAMEWORKS = "models/frameworks.py"
 # Results import their renderers when a method is called, so that reading results loads no report.
 RENDERED = ("_findings", "_audit")
-# Packages whose names are for everyone.
+# Packages that every package may import.
 PUBLIC = ("attacks", "datasets", "defences", "evidence", "games", "knn", "metrics", "models", "privacy", "risks")
 
 

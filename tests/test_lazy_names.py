@@ -49,7 +49,7 @@ def test_a_change_of_something_else_does_not_read_them():
     assert data.with_x(np.ones((3, 2))).x.shape == (3, 2)
 
 
-def test_all_who_ask_are_given_what_was_made_once():
+def test_every_reader_gets_the_same_object():
     made = []
 
     def make():
@@ -98,7 +98,7 @@ class Weighted(gl.Data):
 @pytest.mark.parametrize(
     "again", [lambda data: data.with_x(data.x), lambda data: pickle.loads(pickle.dumps(data)), copy.copy, replace]
 )
-def test_a_class_of_ones_own_stays_what_it_is(again):
+def test_a_user_defined_class_keeps_its_type(again):
     copied = again(Weighted(np.zeros((2, 1)), np.zeros(2), weight=7.0))
     assert (type(copied), copied.weight, copied.note) == (Weighted, 7.0, "kept")
     assert copied.ids.tolist() == ["row:0", "row:1"]

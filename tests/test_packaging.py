@@ -184,7 +184,7 @@ class Environment:
 @pytest.mark.slow
 @pytest.mark.wheel
 @pytest.mark.timeout(0)  # the duration of an installation depends on the machine and the network
-def test_the_wheel_alone_in_an_empty_environment_runs_the_demo(dist, tmp_path):
+def test_the_wheel_in_an_empty_environment_runs_the_demo(dist, tmp_path):
     (sdist,) = dist.glob("guestlist-*.tar.gz")
     (wheel,) = dist.glob("guestlist-*.whl")
     twine = [sys.executable, "-m", "twine", "check", "--strict", sdist, wheel]

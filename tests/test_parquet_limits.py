@@ -1,4 +1,4 @@
-"""Parquet files that unpack to more than there is memory: told in a sentence, before anything of that size is made."""
+"""Parquet files that unpack to more than the memory: reported in a sentence, before anything of that size is allocated."""
 
 import numpy as np
 import pandas as pd
@@ -42,7 +42,7 @@ def test_one_number_many_times(tmp_path, small):
 
 
 def test_one_long_text_many_times(tmp_path, small):
-    """It stands once in the file: neither its size nor the number of rows tells."""
+    """It is in the file once: neither its size nor the number of rows reveals it."""
     path = written(tmp_path / "texts.parquet", x=pa.array(["a" * 5000] * 1000).dictionary_encode())
     assert path.stat().st_size < 10_000
     with pytest.raises(ValueError, match=r"1,000 rows of 1 columns unpack from .* to 4.78 MiB"):
@@ -54,7 +54,7 @@ def test_one_long_text_many_times(tmp_path, small):
 
 
 def test_a_file_that_claims_more_rows_than_it_has(tmp_path):
-    """The count of rows in its last part, written as other figures there are: seven bits at a time, doubled."""
+    """The count of rows in the footer, encoded as a varint: seven bits at a time, doubled."""
     path = written(tmp_path / "claims.parquet", **{f"x{i}": np.zeros(70_000, dtype=np.int64) for i in range(50)})
     content = path.read_bytes()
     path.write_bytes(content.replace(varint(2 * 70_000), varint(2 * 1_000_000)))
@@ -73,7 +73,7 @@ def varint(number):
     return bytes([*content, number])
 
 
-def test_tables_of_an_audit_are_looked_at_too(tmp_path, small):
+def test_tables_of_an_audit_are_checked_too(tmp_path, small):
     member = np.arange(40) < 20
     gl.audit_predictions(
         gl.Predictions(np.full((40, 2), 0.5), np.arange(40) % 2, member),

@@ -100,7 +100,7 @@ def test_what_is_there(tmp_path):
         (BrokenPipeError(errno.EPIPE, "Broken pipe"), ""),
     ],
 )  # fmt: skip
-def test_the_systems_own_words_about_a_file_become_one_line(error, message):
+def test_the_message_of_the_operating_system_becomes_one_line(error, message):
     @click.group(cls=Commands)
     def group(): ...
 

@@ -1,4 +1,4 @@
-"""Several records of one person: who is asked, trained on and left out is then decided by person."""
+"""Several records of one person: evaluation, training and exclusion are decided by person."""
 
 import numpy as np
 import pandas as pd
@@ -65,7 +65,7 @@ def test_uneven_persons_give_at_least_so_many_records():
 
 
 @pytest.mark.slow
-def test_a_person_on_both_sides_is_a_duplicate(visits_model):
+def test_a_person_in_both_sets_is_a_duplicate(visits_model):
     model, members, nonmembers = visits_model
     again = pd.concat([nonmembers, visits(1, 7, 9, first=3)], ignore_index=True)
     with pytest.warns(AuditWarning, match="one of the 1 persons"):
@@ -132,7 +132,7 @@ def by_order(signals):
 
 
 @pytest.mark.slow
-def test_the_order_of_the_records_says_nothing():
+def test_the_order_of_the_records_has_no_effect():
     rng = np.random.default_rng(0)
     x, y = rng.normal(size=(400, 3)), rng.integers(2, size=400)
     model = LogisticRegression().fit(rng.normal(size=(50, 3)), rng.integers(2, size=50))

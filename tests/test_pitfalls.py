@@ -50,7 +50,7 @@ def test_columns_in_another_order_are_put_right_for_models_of_arrays(blobs):
 
 
 class AppearanceOrder(RandomForestClassifier):
-    """A classifier whose classes stand in the order in which it saw them."""
+    """A classifier whose classes are in the order in which it saw them."""
 
     def fit(self, x, y):
         super().fit(x, y)
@@ -109,7 +109,7 @@ def test_a_lambda_in_a_pipeline_has_a_recipe(blobs):
 
 
 @pytest.mark.slow
-def test_the_signals_of_another_model_are_refused_even_if_the_answers_are_gone(tree, blobs, tmp_path):
+def test_the_signals_of_another_model_are_refused_without_its_full_outputs(tree, blobs, tmp_path):
     gl.audit(tree, *blobs, references=1, jobs=1, folder=tmp_path / "a")
     (tmp_path / "a" / "answers.npz").unlink()
     other = RandomForestClassifier(10, random_state=9).fit(*blobs[0])
@@ -138,7 +138,7 @@ def test_a_model_is_called_unusual_only_beyond_the_prediction_interval():
         lambda x, y: (np.where(x == 0, -0.0, x), y),
     ],
 )
-def test_twins_are_found_whatever_their_types(change):
+def test_duplicates_are_found_for_any_type(change):
     x, y = np.array([[1, 0], [2, 5], [0, 3]]), np.array([0, 1, 1])
     arrays = [as_data((x, y), side="members"), as_data(change(x, y), side="nonmembers")]
     tables = [as_data((pd.DataFrame(a), b), side="members") for a, b in ((x, y), change(x, y))]
@@ -159,7 +159,7 @@ def test_records_of_objects_have_a_fingerprint_that_lasts():
 
 
 @pytest.mark.slow
-def test_categories_that_differ_between_sides_stay_categories(blobs):
+def test_categories_that_differ_between_the_sets_stay_categories(blobs):
     members, nonmembers = frames(blobs)
     members["a"] = pd.Categorical(np.where(members["a"] > 1.5, 7, 1))
     nonmembers["a"] = pd.Categorical(np.ones(len(nonmembers), int))
@@ -241,7 +241,7 @@ def test_parts_of_a_living_process_are_spared(tmp_path):
 
 
 def test_two_audits_started_together_do_not_mix(tree, blobs, tmp_path):
-    """The lock is taken before the manifest is looked at."""
+    """The lock is taken before the manifest is read."""
     done = []
     with folder_lock(tmp_path):
         thread = threading.Thread(target=lambda: done.append(_refused(tree, blobs, tmp_path)))
@@ -356,7 +356,7 @@ def test_a_folder_that_is_a_file_is_reported(tree, blobs, tmp_path):
         gl.audit(tree, *blobs, references=0, folder=tmp_path / "file")
 
 
-def test_the_fingerprint_sees_every_feature(blobs):
+def test_the_fingerprint_depends_on_every_feature(blobs):
     prepared = prepare(LogisticRegression().fit(*blobs[0]), *blobs)
     changed = prepared.pool.x.copy()
     changed[17, 3] += 1e-9

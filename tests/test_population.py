@@ -22,13 +22,13 @@ def test_a_repeated_set_is_detected_with_its_counts():
 
 
 @pytest.mark.parametrize("seed", range(20))
-def test_records_with_few_values_have_equals_by_nature_and_keep_them(seed):
+def test_records_with_few_values_have_chance_duplicates_and_keep_them(seed):
     rng = np.random.default_rng(seed)
     values = np.where(rng.random(1200) < 0.5, rng.geometric(0.1, size=1200), 1000 + rng.permutation(1200))
     member, outside = sides(300, 300, 600)
     assert 0.4 < np.isin(values[outside], values[member]).mean() < 0.6
     assert not repeated_in_population(values, member, outside).any()
-    again = np.concatenate([values[:600], values[:300], values[600:]])  # now the members stand in it too
+    again = np.concatenate([values[:600], values[:300], values[600:]])  # now it contains the members too
     member, outside = sides(300, 300, 900)
     assert repeated_in_population(again, member, outside).sum() == 300
 
@@ -44,7 +44,7 @@ def test_records_that_are_never_equal_have_none(seed):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("side", [0, 1])
-def test_a_repeated_side_changes_no_answer(side):
+def test_a_repeated_set_changes_no_result(side):
     rng = np.random.default_rng(0)
     x, y = rng.normal(size=(360, 3)), rng.integers(2, size=360)
     sets = [(x[:120], y[:120]), (x[120:240], y[120:240])]

@@ -1,4 +1,4 @@
-"""Models that write on their input, and what else their code does to the process: audits stay as if they had not."""
+"""Models that change their input, or the state of the process: audits have the same results."""
 
 import os
 import sys
@@ -209,7 +209,7 @@ def test_records_that_change_during_the_work_stop_it(tmp_path):
     POOL.x[:] -= 1
 
 
-def test_a_checksum_of_records_sees_what_models_change():
+def test_a_checksum_detects_records_that_models_change():
     pools = [
         Data(X.copy(), Y), Data(TABLE.copy(), Y), Data(TEXTS.copy(), Y),
         Data(TABLE.assign(a=TABLE["a"].astype("Float64"), b=pd.Series(list("xy") * 80)), Y),

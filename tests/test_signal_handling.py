@@ -26,7 +26,7 @@ posix = pytest.mark.skipif(os.name != "posix", reason="there are no such signals
     [(KeyboardInterrupt(), 130), (Stopped(signal.SIGTERM), 143), (Stopped(getattr(signal, "SIGHUP", 1)), 129)],
     ids=repr,
 )
-def test_a_command_ends_with_the_usual_status_and_says_how_to_go_on(stop, status):
+def test_a_command_ends_with_the_usual_status_and_explains_how_to_resume(stop, status):
     @click.group(cls=Commands)
     @click.pass_context
     def main(context):

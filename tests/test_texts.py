@@ -65,7 +65,7 @@ def test_every_form_of_texts_is_one_audit(model, form):
 
 
 @pytest.mark.slow
-def test_references_learn_texts_and_the_model_leaks(model):
+def test_references_train_on_texts_and_the_model_leaks(model):
     attacks, sides = ["loss", "lira", "label_only"], [(pd.Series(x), y) for x, y in (texts(120, 1), texts(120, 2))]
     results = gl.audit(
         model, *sides, references=6, jobs=2, attacks=attacks, evidence=[gl.evidence.Perturbed(5)], progress=False
@@ -205,7 +205,7 @@ def test_different_words_in_one_set_are_detected_without_the_model():
     assert p_value(60, table=True) <= 0.01
 
 
-def test_a_text_with_a_word_changed_is_a_near_twin():
+def test_a_text_with_one_changed_word_is_a_near_duplicate():
     (members, _), (others, _) = texts(200, 1), texts(100, 2)
     members, others = np.array(members, dtype=object), np.array(others, dtype=object)
     assert near_duplicates(members, others, np.random.default_rng(0)).p_value > 0.01

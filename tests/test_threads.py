@@ -1,4 +1,4 @@
-"""No figure depends on how many threads the libraries of linear algebra may use."""
+"""No number depends on how many threads the libraries of linear algebra may use."""
 
 import os
 import subprocess

@@ -1,4 +1,4 @@
-"""Records that the model cannot read, wherever they stand: one sentence that names them, and no folder."""
+"""Records that the model cannot read: one sentence that names them, and no folder."""
 
 import numpy as np
 import pandas as pd
@@ -61,7 +61,7 @@ def test_only_together_they_cannot_be_read():
 
 
 @pytest.mark.slow
-def test_the_target_is_asked_about_all_records_once(model):
+def test_the_target_is_queried_on_all_records_once(model):
     queried = []
 
     def predict(x):
@@ -74,7 +74,7 @@ def test_the_target_is_asked_about_all_records_once(model):
     assert [count for count in queried if count > 20] == [120]
 
 
-def test_the_command_says_it_in_one_line_and_leaves_nothing(tmp_path):
+def test_the_command_reports_it_in_one_line_and_writes_nothing(tmp_path):
     import skops.io
 
     members = people()

@@ -139,7 +139,7 @@ def test_edited_json_is_refused_by_the_types_of_its_values():
             from_json(Limit, {"maximum": 0.5, "measure": measure})
 
 
-def test_names_speak_neither_to_a_terminal_nor_to_a_spreadsheet():
+def test_names_are_escaped_for_terminals_and_spreadsheets():
     assert (
         single_line("a\x1b]0;title\x07\nb\u202e")
         == "a\N{REPLACEMENT CHARACTER}]0;title\N{REPLACEMENT CHARACTER} b\N{REPLACEMENT CHARACTER}"
@@ -183,7 +183,7 @@ def test_edited_results_are_refused(tmp_path):
         gl.compare({"a": results, "b": other})
 
 
-def test_errors_say_what_is_not_a_number_and_not_what_is_no_number():
+def test_errors_report_nan_and_not_text():
     """``There is no file`` is said of what is missing; what is there and something else ``is not a`` number, or archive."""
     odd = re.compile(r"(?<!here )\b(is|are) no (?!more|longer|smaller)")
     odd_texts = []

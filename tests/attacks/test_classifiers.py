@@ -48,7 +48,7 @@ def test_hashes_follow_the_rows_and_see_every_part_of_them():
 
 
 def test_a_part_of_the_rows_is_a_fair_draw():
-    """The hash must not prefer large values, or the classifier would learn from a biased sample."""
+    """The hash must not prefer large values, or the classifier would be fitted on a biased sample."""
     rows = np.random.default_rng(1).normal(size=(20_000, 2))
     member = np.arange(20_000) % 4 == 0
     taken = balanced(member, hashes(rows, np.zeros(20_000, int)), 4000)
@@ -60,7 +60,7 @@ def test_a_part_of_the_rows_is_a_fair_draw():
 
 
 @pytest.mark.slow
-def test_a_network_learns_log_odds_that_do_not_saturate():
+def test_a_network_fits_log_odds_that_do_not_saturate():
     """Two normals, one standard deviation apart: the log-odds at x are x - 1/2."""
     rng = np.random.default_rng(0)
     member = np.arange(20_000) % 2 == 0
@@ -72,7 +72,7 @@ def test_a_network_learns_log_odds_that_do_not_saturate():
 
 
 def _three_classes(rare: int) -> tuple[Signals, np.ndarray]:
-    """Models that are surer of members, in a world where the last class has ``rare`` records."""
+    """Simulate models that are more confident on members; the last class has ``rare`` records."""
     rng = np.random.default_rng(0)
     labels = np.repeat([0, 1, 2], [300, 300, rare])
     member = rng.random((9, len(labels))) < 0.5
@@ -95,7 +95,7 @@ def test_a_class_with_few_records_is_scored_too(name):
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_references_of_one_kind_teach_nothing(name):
+def test_references_of_only_one_class_are_not_used(name):
     signals, _ = _three_classes(rare=6)
     answers = signals.evidence.need("full_answers")
     everyone = FullAnswersView(answers.log_p, np.ones_like(answers.member))

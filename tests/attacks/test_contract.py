@@ -1,4 +1,4 @@
-"""What every attack promises, asked of every row of ATTACKS."""
+"""The contract of attacks, tested for every row of ATTACKS."""
 
 from dataclasses import replace
 
@@ -22,7 +22,7 @@ from guestlist.testing import (
     target_of,
 )
 
-# Records per world, by number of models: the standard error of the mean over 200 worlds is then at most
+# Records per simulation, by number of models: the standard error of the mean over 200 simulations is then at most
 # .0008.
 NOISE_RECORDS = {8: 500, 16: 400, 64: 120}
 # Attacks on K-NN targets need K-NN models, and those on trees need trees: test_knn.py and test_trees.py hold them to
@@ -30,7 +30,7 @@ NOISE_RECORDS = {8: 500, 16: 400, 64: 120}
 NAMES = [name for name, attack in ATTACKS.items() if not attack.evidence or EVIDENCE[attack.evidence].simulate]
 ON_STAND_INS = [name for name in NAMES if ATTACKS[name].on_stand_ins]
 ON_EVIDENCE = [name for name in NAMES if not ATTACKS[name].on_stand_ins and not ATTACKS[name].learns]
-# Attacks that fit a classifier for every target are calibrated with fewer worlds, below.
+# Attacks that fit a classifier for every target are calibrated with fewer simulations, below.
 LEARNED = [name for name in NAMES if ATTACKS[name].learns]
 # It takes most of the time with 64 models; benchmarks/attacks has its AUC on null data of real audits.
 FEWER_SIMULATIONS = {("lira_bayes", 64): 50}
@@ -129,7 +129,7 @@ def test_no_advantage_of_a_classifier_where_there_is_no_leak(name, design, simul
     assert abs(np.mean(mean_aucs) - 0.5) < 4 * error
 
 
-def test_a_design_of_exact_halves_makes_attacks_see_what_is_not_there():
+def test_a_design_with_exact_halves_produces_a_spurious_advantage():
     """Why such designs are not offered: the references that remain tell whether the target is one of the half."""
     mean_aucs = []
     for seed in range(20):
@@ -169,8 +169,8 @@ def test_all_targets_at_once_equal_one_by_one(name, design):
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_what_is_not_known_is_nan_and_nothing_else_is(name):
-    """A score is missing only where the target was not asked, or where no reference of a kind applies."""
+def test_only_unknown_values_are_nan(name):
+    """A score is missing only where the target was not queried, or where a record has no IN or no OUT reference."""
     signals, _ = target_of(awkward_simulation(records=200, models=17))
     attack = ATTACKS[name]
     missing = np.isnan(signals.target(attack.needs[0] if attack.needs else "margin")) | ~should_be_scored(
@@ -208,7 +208,7 @@ def test_models_that_all_agree_give_scores_without_nan(name):
 
 
 @pytest.mark.parametrize("name", [name for name, attack in ATTACKS.items() if attack.evidence])
-def test_without_its_evidence_an_attack_says_how_to_get_it(name):
+def test_without_its_evidence_an_attack_explains_how_to_collect_it(name):
     attack = ATTACKS[name]
     bare = replace(
         target_of(gaussian_simulation(1.0, records=20, models=5))[0], evidence=Evidence(missing=missing_evidence())

@@ -1,4 +1,4 @@
-"""Answers that come in steps: an exact 0 taken literally drowns LiRA, taken for half a step it does not."""
+"""Discrete outputs: with an exact 0 LiRA fails, with half of the smallest step instead it works."""
 
 import numpy as np
 import pytest

@@ -148,7 +148,7 @@ def test_tails_have_all_digits_wherever_scipy_has_some():
     rng = np.random.default_rng(0)
     freedom, t = np.exp(rng.uniform(np.log(0.25), np.log(1e4), 20_000)), rng.standard_t(2, 20_000)
     tail = special.stdtr(freedom, -np.abs(t))
-    some = (tail > 1e-290) & (np.abs(t) > 0.05)  # scipy's tail is a difference from one half where t is small
+    some = (tail > 1e-290) & (np.abs(t) > 0.05)  # scipy's tail is a difference from 0.5 where t is small
     expected = np.sign(t[some]) * np.log((1 - tail[some]) / tail[some])
     np.testing.assert_allclose(log_odds_of_tail(t[some], freedom[some]), expected, rtol=1e-12)
     assert some.mean() > 0.9
@@ -174,7 +174,7 @@ def test_tails_of_special_values():
 
 
 def test_the_tuned_a_is_recovered_where_there_is_one():
-    """References that answer a * (OUT mean) + 1 - a about their members, with noise."""
+    """References that output a * (OUT mean) + 1 - a for their members, with noise."""
     rng = np.random.default_rng(0)
     simulation = gaussian_simulation(0.0, records=5000, models=33)
     outside = rng.uniform(0.2, 0.8, 5000)
@@ -191,8 +191,8 @@ def test_the_tuned_a_is_about_as_good_as_the_best_one_on_a_grid(shift):
 
 
 @pytest.mark.parametrize("name", ["rmia", "base"])
-def test_a_probability_of_0_stands_for_half_a_step_in_ratios_too(name):
-    """Two small forests often answer 0 both: by the smallest number there is, such records would outrank all others."""
+def test_a_probability_of_0_counts_as_half_a_step_in_ratios_too(name):
+    """Two small forests often both output 0; with the smallest float instead, such records would outrank all others."""
     rng = np.random.default_rng(0)
     steps, labels = rng.integers(0, 11, (400, 3)) / 10, np.zeros(400, int)
     answers = np.stack([np.stack([p, 1 - p], axis=1) for p in steps.T])  # ten trees each
@@ -232,7 +232,7 @@ def test_a_target_s_probability_of_0_has_the_ratio_0_of_the_formula(name):
     assert np.isfinite(scores).all()
 
 
-def test_the_tuned_a_never_looks_at_its_target():
+def test_the_tuned_a_never_reads_its_target():
     simulation = gaussian_simulation(1.0, records=200, models=9)
     before = tuned_a(simulation)[0]
     member, p_y = simulation.member.copy(), simulation.values["p_y"].copy()

@@ -1,4 +1,4 @@
-"""The five tests of Ye et al. (2022): slow transcriptions, and p-values that keep their promise where nothing leaks."""
+"""The five tests of Ye et al. (2022): slow transcriptions, and valid p-values where nothing leaks."""
 
 from dataclasses import replace
 
@@ -31,10 +31,10 @@ SAME_AS = {
 
 def awkward_signals(seed: int, models: int = 9) -> Signals:
     """Ties, NaN and one-sided records among the references, and among the other models as well; three classes."""
-    worlds = [awkward_simulation(records=60, models=models, seed=seed + shift) for shift in (0, 100, 200)]
+    simulations = [awkward_simulation(records=60, models=models, seed=seed + shift) for shift in (0, 100, 200)]
     distilled, left_out = (
         ModelsView({name: matrix[1:] for name, matrix in simulation.values.items()}, simulation.member[1:])
-        for simulation in worlds[1:]
+        for simulation in simulations[1:]
     )
     no_members = np.zeros_like(left_out.member)
     unasked = np.arange(60) % 5 == 0  # records that were not chosen
@@ -43,7 +43,7 @@ def awkward_signals(seed: int, models: int = 9) -> Signals:
     evidence = Evidence({"distilled": distilled, "left_out": ModelsView(chosen, no_members)})
     labels = np.random.default_rng(seed).integers(0, 3, 60)
     labels[5] = 3  # alone in its class, and all references trained on it
-    return replace(worlds[0].facing(0), labels=labels, evidence=evidence, population=population)
+    return replace(simulations[0].facing(0), labels=labels, evidence=evidence, population=population)
 
 
 @pytest.mark.parametrize("name", TESTS)
@@ -57,7 +57,7 @@ def test_scores_and_p_values_equal_a_transcription(name, seed):
     np.testing.assert_allclose(ATTACKS[name].p_value(signals), p_value, rtol=1e-7, atol=1e-12)
 
 
-def test_the_awkward_world_is_awkward():
+def test_the_awkward_simulation_has_every_special_case():
     """Otherwise the test above could not fail where it matters."""
     signals = awkward_signals(0)
     for name in ("reference_empirical", "distillation_empirical", "leave_one_out_empirical"):
@@ -79,7 +79,7 @@ def test_without_anything_to_compare_with_there_is_no_p_value():
 
 @pytest.fixture(scope="module")
 def noise() -> dict[str, np.ndarray]:
-    """(40, 4): share of p-values up to each alpha, in 40 worlds without a leak, of every test."""
+    """(40, 4): share of p-values up to each alpha for every test, in 40 simulations without a leak."""
     shares = {name: [] for name in TESTS}
     for seed in range(40):
         simulation = noise_simulation(records=1000, models=33, seed=seed, log_deviation_sd=0.5)
@@ -93,15 +93,15 @@ def noise() -> dict[str, np.ndarray]:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", TESTS)
-def test_where_nothing_leaks_no_more_than_alpha_are_called(name, noise):
-    """At every alpha; worlds are independent, so their spread gives the error of the mean."""
+def test_where_nothing_leaks_at_most_alpha_are_flagged(name, noise):
+    """At every alpha; simulations are independent, so their standard deviation gives the error of the mean."""
     mean, error = noise[name].mean(axis=0), noise[name].std(axis=0, ddof=1) / np.sqrt(40)
     assert (error < 0.01).all()  # or else the next line could not fail
     assert (mean <= np.array(ALPHAS) + 4 * error).all(), mean
 
 
 @pytest.mark.parametrize("name", SMOOTH)
-def test_on_normal_margins_exactly_alpha_are_called(name, noise):
+def test_on_normal_margins_exactly_alpha_are_flagged(name, noise):
     """The smoothed tests are exact there: a further margin over the sample's mean and deviation is Student's t."""
     mean, error = noise[name].mean(axis=0), noise[name].std(axis=0, ddof=1) / np.sqrt(40)
     assert (abs(mean - ALPHAS) <= 4 * error).all(), mean
@@ -114,7 +114,7 @@ def test_many_losses_to_compare_with_leave_no_slack(name, noise):
 
 
 @pytest.mark.parametrize("name", TESTS)
-def test_members_that_leak_are_called_more_often(name):
+def test_members_that_leak_are_flagged_more_often(name):
     simulation = gaussian_simulation(2.0, records=2000, models=65)
     signals = replace(simulation.facing(0), population=~simulation.member[0])
     member, p_values = simulation.member[0], ATTACKS[name].p_value(signals)

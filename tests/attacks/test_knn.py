@@ -1,4 +1,4 @@
-"""Attacks on K-NN targets: the contract of all attacks, on K-NN models, and the functions they stand for."""
+"""Attacks on K-NN targets: the contract of all attacks on K-NN models, and the public functions that they call."""
 
 from dataclasses import replace
 
@@ -22,7 +22,7 @@ NAMES = [name for name, attack in ATTACKS.items() if attack.evidence == "neighbo
 
 
 def knn_signals(seed=0, records=400, k=3, noise=False):
-    """What one K-NN model says about its members and others; with ``noise``, about other people's members."""
+    """Signals of one K-NN model for members and non-members; with ``noise``, membership is permuted."""
     rng = np.random.default_rng(seed)
     y = rng.integers(2, size=records)
     x = rng.normal(size=(records, 3)) + 0.4 * y[:, None]

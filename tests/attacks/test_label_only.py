@@ -1,4 +1,4 @@
-"""Label only: by hand, on made-up worlds without a leak, and on models that learnt their records by heart."""
+"""Label-only attack: by hand, in simulations without a leak, and on models that memorise their records."""
 
 import numpy as np
 import pytest
@@ -32,7 +32,7 @@ def test_labels_are_all_that_it_reads():
     "model", [RandomForestClassifier(10, random_state=0), KNeighborsClassifier(1, metric="manhattan")]
 )
 @pytest.mark.filterwarnings("ignore::guestlist.AuditWarning")
-def test_models_that_know_their_records_by_heart(model, blobs):
+def test_models_that_memorise_their_records_are_attacked(model, blobs):
     model = model.fit(*blobs[0])
     results = gl.audit(
         model, *blobs, references=0, attacks=["label_only"], evidence=[gl.evidence.Perturbed(20)], jobs=1

@@ -1,4 +1,4 @@
-"""LiRA and RMIA beside transcriptions of their papers, from the same signals: in a Gaussian world and on real models.
+"""LiRA and RMIA compared with transcriptions of their papers, on Gaussian simulations and on real models.
 
 RMIA counts population records z with r(x) / r(z) >= gamma. The count is a staircase over r(x), and the attack here
 scores by log r(x) itself, so the two never disagree about an order; the count only has ties where a stair is wide.
@@ -34,7 +34,7 @@ RMIA = ("rmia", "rmia_offline")
 
 
 class Run(NamedTuple):
-    """One audit: its signals, the truth, and the figures of every attack as guestlist gives them."""
+    """One audit: its signals, the membership, and the metrics of every attack as guestlist reports them."""
 
     signals: Signals
     evaluated: np.ndarray
@@ -56,7 +56,7 @@ class Run(NamedTuple):
 def gaussian() -> Run:
     simulation = gaussian_simulation(1.0, records=800, models=33, log_deviation_sd=0.3)
     evaluated = np.arange(800) < 600
-    # Population records are none of the target's members: their answers are drawn from a model without them.
+    # Population records are none of the target's members: their outputs are drawn from a model without them.
     values = {name: matrix.copy() for name, matrix in simulation.values.items()}
     values["margin"][0, ~evaluated] -= 1.0 * simulation.member[0, ~evaluated]
     values["p_y"][0] = 1 / (1 + np.exp(-values["margin"][0]))
@@ -65,7 +65,7 @@ def gaussian() -> Run:
 
 
 def trained(folder) -> Run:
-    """33 logistic regressions on digits, by an audit: its own figures are compared."""
+    """33 logistic regressions on digits, by an audit, whose metrics are compared."""
     x, y = load_digits(return_X_y=True)
     rows = np.random.default_rng(0).permutation(len(x))[:900]
     x, y = x[rows] / 16, y[rows]
@@ -101,7 +101,7 @@ def test_lira_reaches_what_the_paper_s_algorithm_reaches(run, name, variance):
 
 
 def test_offline_lira_has_the_same_order_with_any_single_variance(run):
-    """Throwing all confidences together adds the spread between records; offline that is only another scale."""
+    """Pooling all confidences adds the variance between records; offline that is only another scale."""
     signals = run.signals
     margins = signals.target("margin"), signals.reference("margin"), signals.reference_member
     chosen = ~signals.reference_member
@@ -112,7 +112,7 @@ def test_offline_lira_has_the_same_order_with_any_single_variance(run):
 
 
 def counts(run, name, gamma) -> tuple[np.ndarray, int]:
-    """(asked records,) the paper's counts, and of how many population records."""
+    """(evaluated records,) the paper's counts, and the number of population records."""
     signals = run.signals
     reference, inside = signals.reference("p_y"), signals.reference_member
     if name == "rmia":

@@ -23,7 +23,7 @@ def test_by_hand():
     np.testing.assert_array_equal(quantile_p_value(signals), [1 / 4, 2 / 4, np.nan, 3 / 4])
 
 
-def test_p_values_of_nonmembers_hold_in_made_up_worlds():
+def test_p_values_of_nonmembers_are_valid_in_simulations():
     simulation = gaussian_simulation(1.0, models=9, seed=3, log_deviation_sd=0.5)
     p_values = np.concatenate([quantile_p_value(simulation.facing(k))[~simulation.member[k]] for k in range(9)])
     for level in (0.01, 0.05, 0.25):

@@ -68,7 +68,7 @@ def test_the_average_is_that_of_references_on_their_own_members():
 
 
 @pytest.mark.slow
-def test_the_optimal_threshold_says_what_it_is_and_is_never_the_headline(tree, blobs):
+def test_the_optimal_threshold_is_labelled_and_never_the_headline(tree, blobs):
     assert "upper bound" in ATTACKS["optimal_threshold"].summary
     with pytest.raises(InputError, match="knows the true membership"):
         gl.audit(tree, *blobs, references=0, attacks=["optimal_threshold"])

@@ -29,7 +29,7 @@ def view(leaves, labels):
 
 
 def leaf_signals(model, seed=0, records=400, noise=False):
-    """What the file of a model tells about its members and others; with ``noise``, about other people's members."""
+    """Signals from the file of a model for members and non-members; with ``noise``, membership is permuted."""
     rng = np.random.default_rng(seed)
     y = rng.integers(3, size=records)
     x = rng.normal(size=(records, 4)) + y[:, None]
@@ -110,7 +110,7 @@ def test_the_score_is_the_likelihood_ratio_of_the_counts():
 
 
 def test_a_leaf_with_all_candidates_counted_is_certain():
-    """Leaf 0: two candidates, two in training. Leaf 1: three, of which one. The last record is not asked about."""
+    """Leaf 0: two candidates, two in training. Leaf 1: three, of which one. The last record is not evaluated."""
     leaf = np.array([[0], [0], [1], [1], [1], [0]])
     held = np.array([[2.0], [2.0], [1.0], [1.0], [1.0], [2.0]])
     evaluated = np.arange(6) < 5
@@ -121,7 +121,7 @@ def test_a_leaf_with_all_candidates_counted_is_certain():
 
 
 @pytest.mark.parametrize(("others", "expected"), [("of the other class", 1.0), ("of the same class", 0.5)])
-def test_trees_that_keep_each_member_apart_tell_it_from_all_but_its_twin(others, expected):
+def test_fully_grown_trees_separate_each_member_from_all_but_its_duplicate(others, expected):
     """Members on a line, of one class and the other in turn; each leaf is one member's, and one non-member's."""
     x, y = np.arange(100.0)[:, None], np.arange(100) % 2
     model = DecisionTreeClassifier(random_state=0).fit(x, y)
@@ -149,7 +149,7 @@ def test_an_audit_of_a_forest_runs_it_and_lists_the_leaves(blobs, tree):
     population = rng.normal(size=(50, 5)), rng.integers(3, size=50)
     results = gl.audit(tree, *blobs, population, references=8, jobs=1, attacks=["loss", "leaf_shares"])
     assert results.attack("leaf_shares").auc.low > results.attack("loss").auc.high
-    assert results.headline.name == "loss"  # on stand-in targets only what they say is known
+    assert results.headline.name == "loss"  # of stand-in targets only the outputs are known
     expected = gl.risks.leaf_risk(tree, blobs[0])
     members = results.records[results.records["member"]]
     np.testing.assert_array_equal(members["risk_alone_in_leaves"], expected["alone"])
@@ -166,7 +166,7 @@ def test_alone_it_is_the_headline(blobs, tree):
 
 
 @pytest.mark.slow
-def test_on_a_forest_with_small_leaves_it_finds_more_than_attacks_with_references():
+def test_on_a_forest_with_small_leaves_it_has_a_higher_tpr_than_reference_attacks():
     x, y = load_digits(return_X_y=True)
     order = np.random.default_rng(0).permutation(len(y))
     members, nonmembers = ((x[part], y[part]) for part in np.split(order, [898]))

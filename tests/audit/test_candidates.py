@@ -33,7 +33,7 @@ def test_a_k_nn_model_is_tried_with_more_neighbours(blobs):
     assert len({candidate.describe() for candidate in candidates}) == len(candidates)
 
 
-def test_a_regression_has_no_ways_to_answer():
+def test_a_regression_has_no_output_defences():
     x = np.random.default_rng(0).normal(size=(50, 3))
     names = [candidate.name for candidate in plan(Ridge().fit(x, x[:, 0]), risks=("leverage",))]
     assert names == [
@@ -56,7 +56,7 @@ def test_two_classes_leave_nothing_to_hide_behind_the_first():
     assert "the model has two" in unfit.unfit
 
 
-def test_a_function_is_left_as_it_is_and_answers_are_not_trained(blobs):
+def test_a_function_is_unchanged_and_output_defences_train_nothing(blobs):
     model = KNeighborsClassifier().fit(*blobs[0])
 
     def train(data, rng):

@@ -40,7 +40,7 @@ def test_equal_models_rarely_differ(law):
 
 @pytest.mark.slow
 def test_persons_are_counted_once():
-    """Each person's ten records are alike: as so many records they would differ all the time."""
+    """Each person's ten records are equal: counted as independent records they would differ all the time."""
     rng, claims = np.random.default_rng(1), [0, 0]
     for _ in range(25):
         person = np.repeat(np.arange(30), 10)

@@ -24,7 +24,7 @@ def predictions():
 
 
 @pytest.mark.slow
-def test_it_is_kept_in_the_folder_and_in_the_results(predictions, tmp_path):
+def test_the_cover_is_saved_in_the_folder_and_in_the_results(predictions, tmp_path):
     results = gl.audit_predictions(predictions, folder=tmp_path, about=gl.Cover(**SAID))
     assert results.cover == gl.Cover(**SAID)
     assert json.loads((tmp_path / "manifest.json").read_text())["about"]["cover"] == SAID
@@ -47,7 +47,7 @@ def test_an_audit_of_a_model_takes_one(tmp_path):
 
 
 @pytest.mark.slow
-def test_a_report_that_is_written_again_can_say_more(predictions, tmp_path):
+def test_a_rewritten_report_can_have_more_cover_entries(predictions, tmp_path):
     gl.audit_predictions(predictions, folder=tmp_path, about=gl.Cover(title="One", owner="Risk"))
     result = CliRunner().invoke(main, ["report", str(tmp_path), "--title", "Two <b>", "--date", "May"])
     assert result.exit_code == 0, result.output

@@ -1,4 +1,4 @@
-"""What is said to help: rarely what does nothing, and not what lowers one figure and raises another."""
+"""Defences reported to help: rarely one without effect, and none that lowers one metric and raises another."""
 
 from dataclasses import replace
 
@@ -21,7 +21,7 @@ def test_of_many_defences_that_change_nothing_one_is_rarely_named(law):
     assert simulate(law, 100, records=120, defences=6)["named"] <= 0.1
 
 
-def test_the_best_of_many_looks_better_than_it_is():
+def test_the_best_of_many_is_optimistically_biased():
     assert simulate("some leak", 10, records=120, defences=4)["best"] < -0.02
 
 
@@ -61,7 +61,7 @@ def row(name, gap, tpr, accuracy=0.0):
     )
 
 
-def test_what_is_shown_to_leak_less_is_named_the_most_accurate_first():
+def test_defences_that_leak_less_are_named_the_most_accurate_first():
     less, perhaps = Estimate(-0.1, -0.2, -0.01), Estimate(-0.1, -0.3, 0.1)
     rows = (
         row("good", less, (-0.1, True), accuracy=-0.02),

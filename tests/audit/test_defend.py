@@ -1,4 +1,4 @@
-"""Defences tried: the same bits whether interrupted or not, plain bits where nothing changes, failures told."""
+"""Defences: identical results if interrupted, results of plain training if nothing changes, and failures reported."""
 
 import numpy as np
 import pytest
@@ -58,7 +58,7 @@ def model(blobs):
 
 @pytest.fixture(scope="module")
 def tried(model, blobs, tmp_path_factory):
-    """A whole run: where it is, what came of it, how many models were trained, and what was told."""
+    """A whole run: its folder, its results, the number of trained models, and the warnings."""
     folder, events = tmp_path_factory.mktemp("defended"), []
     Counted.fits = 0
     defended = gl.defend(model, *blobs, defences=OWN, folder=folder, engine=Here(), on_event=events.append, **OPTIONS)
@@ -66,7 +66,7 @@ def tried(model, blobs, tmp_path_factory):
 
 
 def bits(folder, name=""):
-    """Path to bytes of what was collected and of what came out, without seals; how long it took is left out."""
+    """Path to bytes of collected files and results, without checksums and durations."""
     parts = {"signals", "answers.npz", "split.npz", "results.json", "defence.json", "defended.json"}
     paths = (path for path in sorted((folder / name).rglob("*")) if path.is_file())
     return {str(p.relative_to(folder / name)): _bytes(p) for p in paths if parts & {p.name, p.parent.name}}
@@ -111,7 +111,7 @@ def test_a_run_that_is_stopped_goes_on_and_trains_nothing_twice_but_one_target(t
 
 
 @pytest.mark.slow
-def test_a_second_run_trains_nothing_and_says_the_same(tried, model, blobs):
+def test_a_second_run_trains_nothing_and_gives_the_same_results(tried, model, blobs):
     folder, comparison, _, _ = tried
     before, Counted.fits, events = bits(folder), 0, []
     again = gl.defend(model, *blobs, defences=OWN, folder=folder, engine=Here(), on_event=events.append, **OPTIONS)
@@ -145,7 +145,7 @@ def test_removed_members_are_no_members_and_are_reported_separately(tried):
     assert removed == set(gl.defences.Removal(0.1, "loss_tail").leaving(plain))
     assert row.members == len(members) - 24
     assert row.removed.right_before.value == members[members["id"].isin(removed)]["correct"].mean()
-    assert row.removed.right_after.value < 1  # it knew them by heart, and has not seen them now
+    assert row.removed.right_after.value < 1  # it memorised them, and has not seen them now
     staying = plain[~plain["id"].isin(removed)]
     assert row.accuracy.first.value == staying[~staying["member"]]["correct"].mean()
 
@@ -159,7 +159,7 @@ def test_the_estimated_time_is_reported_first(tried):
     assert forecast.seconds == pytest.approx(
         forecast.models * forecast.times.training + forecast.audits * forecast.times.evaluation
     )
-    # What was foretold was trained, but for the references of the broken one and the target that only answers otherwise.
+    # All estimated models were trained, except references of the failed defence and targets whose outputs alone change.
     assert fits == REFERENCES + forecast.models - (1 + REFERENCES) - 1
 
 

@@ -168,7 +168,7 @@ def test_runs_are_kept_and_more_repeats_add_to_them(people, played, snapshot):
 
 @pytest.mark.slow
 @pytest.mark.long
-def test_the_hidden_column_is_no_feature_and_bits_do_not_hang_on_jobs(people):
+def test_the_hidden_column_is_no_feature_and_results_do_not_depend_on_jobs(people):
     game = gl.games.Bias("sex", "f", 1.0, 60, 60)
     setting = replace(SMALL, epsilons=(math.inf,))
     here, two = (experiment(game, people, setting, label="y", engine=where) for where in (gl.Here(), gl.Local(2)))
@@ -176,7 +176,7 @@ def test_the_hidden_column_is_no_feature_and_bits_do_not_hang_on_jobs(people):
     assert here.mean("members", math.inf).value > 0.5
 
 
-def test_shadows_teach_an_attack():
+def test_shadow_models_train_an_attack():
     """Models that are certain of their own members alone: the calls are right for all."""
     labels = np.arange(400) % 2
     target = np.arange(400) < 100
@@ -236,7 +236,7 @@ def test_wrong_experiments_are_reported(people, tmp_path, snapshot):
 
 @pytest.mark.slow
 def test_equal_arms_are_rarely_distinguished():
-    """Fifteen gaps at once, of figures that have one law in both arms: the intervals hold together."""
+    """Fifteen gaps of metrics with one distribution in both arms: the intervals hold simultaneously."""
     rng, claims = np.random.default_rng(0), 0
     setting = replace(SMALL, epsilons=(0.1, 1.0, 10.0, 100.0, math.inf), repeats=10)
     for _ in range(100):

@@ -33,7 +33,7 @@ def test_three_lines_give_tables_and_words(results, blobs):
     assert "<table" in results._repr_html_()
 
 
-def test_the_report_is_written_where_asked(results, tmp_path):
+def test_the_report_is_written_to_the_requested_path(results, tmp_path):
     path = results.to_html(tmp_path / "deep" / "report.html")
     assert "RandomForestClassifier" in path.read_text("utf-8")
 
@@ -60,7 +60,7 @@ def test_the_order_of_records_changes_no_target_score(tree, blobs):
 
 
 def test_a_model_that_saw_nothing_of_its_members_leaks_nothing(blobs):
-    """Members that did not train the model: every interval should usually hold one half."""
+    """Members that did not train the model: every interval should usually contain 0.5."""
     members, nonmembers = blobs
     rng = np.random.default_rng(5)
     x = rng.normal(size=(300, 5))
@@ -70,13 +70,13 @@ def test_a_model_that_saw_nothing_of_its_members_leaks_nothing(blobs):
 
 
 @pytest.mark.slow
-def test_population_records_train_references_and_are_not_asked_about(tree, blobs):
+def test_population_records_train_references_and_are_not_evaluated(tree, blobs):
     rng = np.random.default_rng(2)
     population = rng.normal(size=(500, 5)), rng.integers(3, size=500)
     results = gl.audit(tree, *blobs, population, references=8, jobs=1)
     assert results.subject.population == 500
     assert len(results.records) == 440
-    # As many as the target, of which each has about half: most of the population is left aside.
+    # The pool has the size of the target's sets, and a model trains on about half: most of the population is not used.
     assert results.references.records == pytest.approx(240, rel=0.1)
     assert results.check("GL105").state == "passed"
 
@@ -220,7 +220,7 @@ def test_warnings_of_references_do_not_drown_the_user(blobs):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("references", [5, gl.UntilWidth(0.01, start=8, at_most=10)], ids=["fixed", "until"])
-def test_the_target_is_asked_once_and_the_pool_is_read_once(references, blobs, tmp_path, monkeypatch):
+def test_the_target_is_queried_once_and_the_pool_is_read_once(references, blobs, tmp_path, monkeypatch):
     """However many attacks, findings, kinds of evidence and rounds there are."""
     model = RandomForestClassifier(5, random_state=0).fit(*blobs[0])
     queried, read = [], []
@@ -241,7 +241,7 @@ def test_the_target_is_asked_once_and_the_pool_is_read_once(references, blobs, t
 
 
 @pytest.mark.slow
-def test_references_are_asked_about_what_the_target_is_asked_about(tree, blobs, tmp_path):
+def test_references_are_queried_on_the_records_of_the_target(tree, blobs, tmp_path):
     population = blobs[1][0][:40] + 0.1, blobs[1][1][:40]
     gl.audit(tree, *blobs, population, references=3, attacks=["loss"], folder=tmp_path, jobs=1)
     split = open_store(tmp_path).split
@@ -268,7 +268,7 @@ def test_what_others_noted_in_a_folder_stays(tree, blobs, tmp_path):
 
 
 @pytest.mark.slow
-def test_what_could_be_seen_follows_from_the_records_with_a_score(tree, blobs):
+def test_detection_limits_follow_from_the_records_with_a_score(tree, blobs):
     evidence = [gl.evidence.LeftOut(records=4, models=2)]
     results = gl.audit(tree, *blobs, references=0, attacks=["loss", "leave_one_out"], evidence=evidence, jobs=1)
     assert results.attack("leave_one_out").unscored > 400
@@ -276,7 +276,7 @@ def test_what_could_be_seen_follows_from_the_records_with_a_score(tree, blobs):
 
 
 @pytest.mark.slow
-def test_an_own_attack_may_look_at_whole_answers_population_and_leaves(tree, blobs):
+def test_a_user_defined_attack_may_read_full_outputs_population_and_leaves(tree, blobs):
     def top(view):
         return view.answers[np.arange(len(view.labels)), view.labels].astype(float)
 

@@ -14,7 +14,7 @@ from guestlist.errors import FolderError
 
 @pytest.fixture(scope="module")
 def results():
-    """A thousand records on either side; members' answers are surer by one unit of the margin."""
+    """A thousand members and a thousand non-members; members' margins are larger by one unit."""
     rng = np.random.default_rng(0)
     member = np.repeat([True, False], 1000)
     margin = rng.normal(size=2000) + member
@@ -34,7 +34,7 @@ def test_the_worst_attack_is_the_one_that_counts(results):
     assert verdict.estimate.high == max(f.auc.high for f in results.outcomes)
 
 
-def test_records_that_push_are_members_that_are_called(results):
+def test_records_that_drive_a_failure_are_flagged_members(results):
     verdict = evaluate_limit(results, tpr_limit("0.01@0.05"), ("loss",))
     records = results.records.set_index("id")
     threshold = np.quantile(records.loc[~records["member"], "score_loss"], 0.95)
@@ -62,7 +62,7 @@ def test_of_many_ties_none_is_named(results, snapshot):
     assert (judged.drivers, judged.tied, drivers_phrase(judged)) == ((), 0, "")
 
 
-def test_a_rate_that_was_not_reported_is_computed_and_one_that_cannot_be_seen_fails(results, snapshot):
+def test_a_rate_that_was_not_reported_is_computed_and_one_without_power_fails(results, snapshot):
     assert 0 < evaluate_limit(results, tpr_limit("0.9@0.02"), ("loss",)).estimate.value < 0.9
     verdict = evaluate_limit(results, tpr_limit("0.9@0.0001"))
     assert not verdict.passed
@@ -89,11 +89,11 @@ def test_a_rate_belongs_to_a_tpr_and_to_nothing_else(measure, fpr, snapshot):
         Limit(0.5, measure, fpr)
 
 
-def test_a_verdict_tells_value_limit_margin_and_what_would_settle_it(results, snapshot):
+def test_a_verdict_reports_value_limit_margin_and_required_sample_size(results, snapshot):
     auc = results.attack("loss").auc
     close = evaluate_limit(results, Limit((auc.value + auc.high) / 2), ("loss",))
     assert close.margin == pytest.approx(close.limit.maximum - auc.high)
-    # Half of the room takes about four times the records; there are a thousand on either side.
+    # Half of the distance takes about four times the records; there are a thousand in each set.
     assert 3900 < close.sample_size_needed.members == close.sample_size_needed.nonmembers < 4500
     text = words(close)
     for part in (

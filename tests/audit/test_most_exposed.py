@@ -1,4 +1,4 @@
-"""The most exposed members: chosen by references, in both audits alike, and told when they are too few."""
+"""The most exposed members: selected by references, the same in both audits, and reported when they are too few."""
 
 from dataclasses import replace
 
@@ -16,7 +16,7 @@ def sides(audits):
     return [side_of(name, results) for name, results in audits.items()]
 
 
-def test_the_choice_does_not_look_at_scores_and_is_the_same_from_either_side():
+def test_the_selection_ignores_scores_and_is_symmetric():
     audits = two("smooth", 2000, np.random.default_rng(0), fall=0.5)
     chosen = most_exposed_in_either(*sides(audits))
     assert chosen.sum() == 10
@@ -42,13 +42,13 @@ def test_records_exposed_by_the_second_model_are_among_them():
 
 @pytest.mark.slow
 def test_chosen_by_their_own_scores_equal_models_would_differ():
-    """What regression to the mean does; the choice by references is in the null test of all figures."""
+    """Regression to the mean; the selection by references is in the null test of all metrics."""
     claims = [by_the_first(two("mostly equal", 4000, np.random.default_rng(k))) for k in range(6)]
     assert np.mean(claims) > 0.5
 
 
 @pytest.mark.parametrize(("members", "confidence"), [(5, 0.95), (20, 0.99), (200, 0.993)])
-def test_what_could_have_been_seen_is_no_less_than_binomial_shares_say(members, confidence):
+def test_the_detection_limit_is_at_least_the_binomial_one(members, confidence):
     share = seen_from(members, 2000, 0.05, confidence)
     detected = members - round(members * share)
     assert proportion_difference(detected, members, members, members, confidence=confidence).high < 0

@@ -74,7 +74,7 @@ def test_another_game_or_recipe_does_not_share_a_folder(pool, tmp_path, snapshot
 
 
 @pytest.mark.slow
-def test_coins_for_everyone(pool):
+def test_every_record_is_included_by_a_bernoulli_draw(pool):
     results = play(pool, gl.games.Bernoulli(0.4))
     assert results.subject.population == 0
     assert 60 < results.subject.members < 130
@@ -138,7 +138,7 @@ def test_a_case_holds_what_an_experiment_needs(pool, tmp_path):
     sides = (x[:100], y[:100]), (x[100:200], y[100:200]), (x[200:], y[200:])
     evidence = [gl.evidence.Perturbed(2)]
     case = gl.collect(model, *sides, references=6, evidence=evidence, folder=tmp_path, jobs=1)
-    order = np.argsort(case.records["row"])  # inside, the records stand in an order that says nothing
+    order = np.argsort(case.records["row"])  # within a set, the order of the records is random
     assert case.truth.member[order].tolist() == [True] * 100 + [False] * 140
     assert case.view.population[order].tolist() == [False] * 200 + [True] * 40
     assert case.view.evidence.need("perturbed").copies == 2
@@ -207,7 +207,7 @@ def test_faults_are_reported_before_anything_is_trained(pool, snapshot):
     with pytest.raises(InputError, match="'lyra'"):
         play(pool, recipe=recipe, model=TREE, attacks=["lyra"])
     assert not trained
-    with pytest.raises(gl.AuditError, match="NaN"):  # in the words of scikit-learn
+    with pytest.raises(gl.AuditError, match="NaN"):  # the message of scikit-learn
         play((pool[0], np.where(pool[1] == 0, np.nan, 1.0)), recipe=LinearRegression())
     torch_labels = pool[1] + 1
     pytest.importorskip("torch")

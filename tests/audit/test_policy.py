@@ -119,7 +119,7 @@ def test_one_text_is_a_list_of_one_in_every_form_of_a_policy(tmp_path):
     assert Policy(max_tpr="0.05@0.01", attacks=["lira"]) == expected
 
 
-def test_a_policy_that_is_not_there(tmp_path, snapshot):
+def test_a_missing_policy_file_is_reported(tmp_path, snapshot):
     with snapshot.raises(InputError, "no.toml"):
         read_policy(tmp_path / "no.toml")
 
@@ -133,7 +133,7 @@ def test_a_large_audit_with_references_meets_them_all(tmp_path):
     assert [demand.code for demand in gated.demands] == ["sides", "comparison", "attacks", "records", "references"]
 
 
-def test_interchanged_sides_fail_and_say_why():
+def test_interchanged_sets_fail_with_the_reason():
     """The same audit with members and non-members interchanged: every AUC is one minus what it was."""
 
     def turned(outcome):
@@ -155,15 +155,15 @@ def test_interchanged_sides_fail_and_say_why():
     assert not failed(evaluate_policy(quiet(), limit))
 
 
-def test_an_auc_that_is_withheld_is_not_below_a_half():
+def test_a_withheld_auc_is_not_below_0_5():
     base = leaking()
     results = replace(base, outcomes=(replace(base.outcomes[0], auc=WITHHELD), *base.outcomes[1:]))
     gated = evaluate_policy(results, Policy(max_auc=1.0))
     assert not failed(gated)
-    assert not gated.passed  # a figure that is lacking passes no limit
+    assert not gated.passed  # a missing metric passes no limit
 
 
-def test_without_a_comparison_nothing_passes_unless_the_user_says_so(snapshot):
+def test_without_a_reference_attack_nothing_passes_unless_allowed(snapshot):
     results, limits = without_issues(predictions_only()), {"max_auc": 1.0}
     gated = evaluate_policy(results, Policy(**limits))
     assert failed(gated) == ["comparison"]
@@ -194,7 +194,7 @@ def test_which_attacks_compare():
         ({"model_free_baseline": "required"}, "model_free_baseline"),
     ],
 )
-def test_what_the_policy_asks_for_must_be_there(requirement, code):
+def test_requirements_of_the_policy_must_be_met(requirement, code):
     """2,000 members, 2,400 non-members, 32 references."""
     gated = evaluate_policy(leaking(), Policy(max_auc=1.0, **requirement))
     assert failed(gated) == [code]
@@ -204,7 +204,7 @@ def test_what_the_policy_asks_for_must_be_there(requirement, code):
 
 
 @pytest.mark.parametrize("requirement", [{"attacks": ("lira",)}, {"least_records": 2000}, {"least_references": 32}])
-def test_and_is_met_where_it_is(requirement):
+def test_requirements_that_are_met_pass(requirement):
     assert evaluate_policy(leaking(), Policy(max_auc=1.0, **requirement)).passed
 
 
@@ -228,7 +228,7 @@ def with_check(results: gl.Results, code: str, state: str = "issue", **values) -
     return replace(results, checks=checks)
 
 
-# Figures of an issue that undermines the verdict, and of one that does not, where that depends on them.
+# Values of an issue that undermines the verdict, and of one that does not, where that depends on them.
 UNDERMINING = {
     "GL101": ({"duplicates": 45, "nonmembers": 100}, {"duplicates": 1, "nonmembers": 1000}),
     "GL103": ({"accuracy": 0.5, "guessing": 0.5}, None),
@@ -271,8 +271,8 @@ def test_an_open_check_that_undermines_the_verdict_fails_the_gate_unless_it_is_i
         assert any(line.startswith(f"note  {code} ") for line in words.gate_texts(gated))
 
 
-def test_every_check_says_whether_it_undermines_a_verdict():
-    """Those that do not depend on their figures do so always or never."""
+def test_every_check_states_whether_it_undermines_a_verdict():
+    """Checks that do not depend on their values undermine it always or never."""
     undermining = {code for code, row in CHECKS.items() if row.undermines is not never}
     assert set(UNDERMINING) <= undermining
     depending = {code for code in undermining if CHECKS[code].undermines is not always}
@@ -386,7 +386,7 @@ class Copies(LogisticRegression):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("code", ["GL101", "GL103", "GL106"])
-def test_an_audit_that_could_not_have_seen_a_leak_does_not_pass(code, tmp_path, monkeypatch):
+def test_an_audit_without_power_to_detect_a_leak_does_not_pass(code, tmp_path, monkeypatch):
     """Non-members that equal members, labels in another order, references that are copies."""
     monkeypatch.setattr(Copies, "coefficients", {})
     rng = np.random.default_rng(0)
@@ -416,7 +416,7 @@ def test_an_audit_that_could_not_have_seen_a_leak_does_not_pass(code, tmp_path, 
 
 
 @pytest.mark.slow
-def test_the_policy_and_the_verdicts_are_kept_and_nothing_else_changes(audited, tmp_path):
+def test_the_policy_and_the_verdicts_are_saved_and_nothing_else_changes(audited, tmp_path):
     policy = write(tmp_path, "max_auc = 0.9\nwithout_references = true\n")
     content = json.loads((audited / "results.json").read_text("utf-8"))
     content["from_the_future"] = {"kept": True}
@@ -452,7 +452,7 @@ def test_limits_of_the_command_line_write_nothing(audited):
     assert [verdict["limit"]["measure"] for verdict in document["verdicts"]] == ["auc", "advantage"]
 
 
-def test_without_references_the_command_fails_and_says_so(audited, snapshot):
+def test_without_references_the_command_fails_with_the_reason(audited, snapshot):
     result = guestlist("gate", audited, "--max-auc", "0.9")
     assert result.exit_code == 1
     snapshot(result.stdout, "--without-references")
@@ -461,7 +461,7 @@ def test_without_references_the_command_fails_and_says_so(audited, snapshot):
 @pytest.mark.parametrize(
     "options", [["--max-auc", "0.6"], ["--attack", "loss"], ["--without-references"], ["--ignore", "GL104"]]
 )
-def test_a_policy_says_it_all(audited, tmp_path, options):
+def test_a_policy_excludes_the_other_limits(audited, tmp_path, options):
     result = guestlist("gate", audited, "--policy", write(tmp_path, "max_auc = 0.9"), *options)
     assert result.exit_code == 2
     assert "--policy" in result.stderr
@@ -497,7 +497,7 @@ def test_two_files_are_two_and_no_folder_is_made_for_them(audited, tmp_path, mon
     assert (audited / "results.json").read_bytes() == before  # refused before anything was kept
 
 
-def test_the_place_of_alerts_is_seen_from_where_the_command_runs(audited, tmp_path, monkeypatch):
+def test_the_location_of_alerts_is_relative_to_the_working_directory(audited, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     guestlist("gate", audited, "--max-auc", "0.5", "--sarif", "gate.sarif")
     (run,) = json.loads((tmp_path / "gate.sarif").read_text("utf-8"))["runs"]

@@ -72,7 +72,7 @@ def test_without_a_shadow_only_bare_scores_run(answers):
 
 
 @pytest.mark.slow
-def test_a_shadow_teaches_thresholds_on_records_of_its_own(answers):
+def test_a_shadow_model_fits_thresholds_on_its_own_records(answers):
     target, shadow = gl.Predictions(*_fields(answers)), gl.Predictions(*_fields(answers))
     results = gl.audit_predictions(target, shadow=shadow)
     assert results.attack("class_mentr").balanced_accuracy.value > 0.55
@@ -81,8 +81,8 @@ def test_a_shadow_teaches_thresholds_on_records_of_its_own(answers):
 
 
 @pytest.mark.slow
-def test_a_shadow_teaches_networks_of_whole_answers(answers, tmp_path):
-    """Each record is scored by the network that the shadow's own answers teach, written out here."""
+def test_a_shadow_model_trains_networks_on_full_outputs(answers, tmp_path):
+    """Each record is scored by the network that is trained on the shadow model's outputs, written out here."""
     target, shadow = gl.Predictions(*_fields(answers)), _other(seed=1)
     results = gl.audit_predictions(target, shadow=shadow, folder=tmp_path / "a")
     assert {"nn_shokri", "nn_nasr"} <= {outcome.name for outcome in results.outcomes}
@@ -100,7 +100,7 @@ def test_a_shadow_teaches_networks_of_whole_answers(answers, tmp_path):
 
 @pytest.mark.slow
 def test_networks_find_what_the_true_class_does_not_tell():
-    """Members are told by a class that is not theirs: nothing that reads the true class, or entropy, knows of it."""
+    """Members differ in the probability of a wrong class: attacks that read the true class or entropy cannot see it."""
     target, shadow = (_other(seed=seed, told_by_another_class=True) for seed in (0, 1))
     results = gl.audit_predictions(target, shadow=shadow, baseline=False)
     assert abs(results.attack("class_mentr").auc.value - 0.5) < 0.1
@@ -144,14 +144,14 @@ def test_other_predictions_are_refused_by_the_folder(answers, tmp_path):
         ({"ids": np.array(["a", "b"])}, "'ids' must have 300 values"),
     ],
 )
-def test_wrong_files_say_what_was_found(answers, change, message, tmp_path):
+def test_wrong_files_report_the_contents(answers, change, message, tmp_path):
     arrays = {name: value for name, value in {**answers[0], **change}.items() if value is not None}
     np.savez(tmp_path / "wrong.npz", **arrays)
     with pytest.raises(InputError, match=message):
         read_predictions(tmp_path / "wrong.npz")
 
 
-def test_wrong_tables_say_what_was_found(answers, tmp_path):
+def test_wrong_tables_report_the_contents(answers, tmp_path):
     pd.DataFrame({"label": [0], "p_0": [1.0], "p_1": [0.0]}).to_csv(tmp_path / "a.csv", index=False)
     with pytest.raises(InputError, match="has no column 'member'"):
         read_predictions(tmp_path / "a.csv")
@@ -215,7 +215,7 @@ def written(table, path, **options):
 OWN = {"label": "y_true", "member": "is_train", "answer": "prob_yes"}
 
 
-def test_a_table_of_ones_own_is_read_as_it_is(people, tmp_path):
+def test_a_user_defined_table_is_read_unchanged(people, tmp_path):
     expected = np.column_stack([1 - people["prob_yes"], people["prob_yes"]])
     predictions = read_predictions(written(people, tmp_path / "a.csv"), **OWN)
     assert np.allclose(predictions.answers, expected)
@@ -259,7 +259,7 @@ def test_any_separator_will_do_and_a_decimal_comma(people, tmp_path, separator):
     assert np.allclose(read_predictions(path, **OWN).answers[:, 1], people["prob_yes"])
 
 
-def test_the_probability_of_one_class_must_say_which(people, tmp_path):
+def test_the_probability_of_one_class_must_name_the_class(people, tmp_path):
     path = written(people.rename(columns={"prob_yes": "score"}), tmp_path / "a.csv")
     with pytest.raises(InputError, match=r"'score' .*no, yes.*--positive"):
         read_predictions(path, **{**OWN, "answer": "score"})
@@ -298,7 +298,7 @@ def test_labels_are_matched_with_their_own_column(tmp_path):
             read_predictions(tmp_path / "b.parquet")
 
 
-def test_a_column_that_only_looks_like_an_answer_is_refused(tmp_path):
+def test_a_column_that_only_resembles_a_prediction_is_refused(tmp_path):
     table = pd.DataFrame({"label": [0, 1], "member": [1, 0], "z_0": [1.0, 2], "z_1": [3.0, 1], "z_score": [9.0, 9]})
     with pytest.raises(InputError, match="match no label: z_score"):
         read_predictions(written(table.drop(columns="label"), tmp_path / "c.csv"), labelled=False)
@@ -348,7 +348,7 @@ def test_arrays_are_read_row_by_row_and_missing_values_refused(answers):
 
 
 @pytest.mark.slow
-def test_without_labels_what_reads_none_runs_and_says_so(people, tmp_path):
+def test_without_labels_only_attacks_that_need_none_run(people, tmp_path):
     path = written(people.drop(columns="y_true"), tmp_path / "a.csv")
     with pytest.raises(InputError, match=r"label= \(--label\).*labelled=False \(--no-labels\)"):
         read_predictions(path, member="is_train", answer="prob_yes")
@@ -358,7 +358,7 @@ def test_without_labels_what_reads_none_runs_and_says_so(people, tmp_path):
     assert results.subject.accuracy_members is None
     assert results.check("GL122").state == "issue"
     assert "without labels" in results.summary(verbose=True)
-    assert results.baseline is None  # what the model answers is not known without asking it
+    assert results.baseline is None  # without a query the output of the model is not known
 
 
 def test_without_labels_only_features_are_known_without_the_model(people):
@@ -375,7 +375,7 @@ def test_without_labels_only_features_are_known_without_the_model(people):
     assert baselines[False].inputs == ("features",)
 
 
-def test_without_labels_no_answer_is_taken_for_one(people, tmp_path):
+def test_without_labels_no_prediction_is_used_as_a_label(people, tmp_path):
     answers = np.column_stack([1 - people["prob_yes"], people["prob_yes"]])
     member, sex = people["is_train"].astype(bool), np.where(np.arange(60) % 3, "f", "m")
     predictions = gl.Predictions(answers, None, member, classes=["no", "yes"], groups={"sex": sex}, labelled=False)

@@ -13,7 +13,7 @@ from guestlist.testing import case_of, gaussian_simulation
 
 
 @pytest.mark.slow
-def test_few_of_those_who_are_named_are_named_by_chance():
+def test_the_list_of_risen_risks_controls_the_false_discovery_rate():
     false, true = [], []
     for k in range(15):
         (pair,) = gl.compare(two("smooth", 600, np.random.default_rng([9, k]), rise=40))

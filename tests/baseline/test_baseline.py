@@ -6,7 +6,7 @@ from itertools import combinations
 import numpy as np
 import pandas as pd
 import pytest
-from benchmarks.honesty import blind as worlds
+from benchmarks.honesty import blind as baseline_simulations
 
 from guestlist._baseline import baseline
 from guestlist._baseline.baseline import PERMUTATIONS, evaluate_baseline, within_folds
@@ -48,7 +48,7 @@ def test_the_p_value_is_the_share_of_all_exchanges_that_do_as_well():
         )
 
 
-def test_what_the_classifier_reads_does_not_depend_on_who_is_a_member(monkeypatch):
+def test_the_inputs_of_the_classifier_do_not_depend_on_membership(monkeypatch):
     inputs = []
 
     def noted(read, fold, terms):
@@ -69,26 +69,26 @@ def test_what_the_classifier_reads_does_not_depend_on_who_is_a_member(monkeypatc
 @pytest.mark.parametrize(
     ("name", "repeats"), [("30 + 30 persons, by person", 12), ("100 + 100, members three times", 12)]
 )
-def test_one_source_is_flagged_no_more_often_than_promised(name, repeats):
-    result = worlds.one_source(name, repeats)
+def test_one_source_is_flagged_at_most_at_the_nominal_rate(name, repeats):
+    result = baseline_simulations.one_source(name, repeats)
     assert result["flagged"] <= result["at_most"]
     assert 0.5 < result["smallest_seen"] < 0.8
 
 
 @pytest.mark.slow
-def test_people_of_one_census_are_flagged_no_more_often_than_promised(real_data, monkeypatch):
+def test_people_of_one_census_are_flagged_at_most_at_the_nominal_rate(real_data, monkeypatch):
     monkeypatch.setenv("GUESTLIST_DATA", str(real_data("adult.parquet").parent))
-    result = worlds.one_source("adult 50 + 50", 25)
+    result = baseline_simulations.one_source("adult 50 + 50", 25)
     assert result["flagged"] <= result["at_most"]
 
 
 @pytest.mark.slow
 def test_visits_of_the_same_persons_are_distinguished_unless_persons_are_known():
-    """That the test above could fail: the same worlds without persons."""
+    """Show that the test above can fail: the same simulations without persons."""
     significant = []
     for k in range(3):
         rng = np.random.default_rng([9, k])
-        sides = worlds.persons(30, False, rng)
+        sides = baseline_simulations.persons(30, False, rng)
         significant.append(evaluate_baseline(sides.x, sides.y, sides.member, rng=rng).significant)
     assert sum(significant) >= 2
 
@@ -97,7 +97,7 @@ def test_visits_of_the_same_persons_are_distinguished_unless_persons_are_known()
 
 
 @pytest.mark.slow
-def test_a_mean_a_label_and_a_group_that_differ_are_seen():
+def test_differences_in_mean_label_and_group_are_detected():
     rng = np.random.default_rng(0)
     member, x = np.arange(200) < 100, rng.normal(size=(200, 5))
     y = rng.integers(2, size=200)
@@ -112,7 +112,7 @@ def test_a_mean_a_label_and_a_group_that_differ_are_seen():
 
 
 @pytest.mark.slow
-def test_labels_that_fit_worse_on_one_side_are_seen():
+def test_labels_that_fit_worse_in_one_set_are_detected():
     """Neither features nor labels differ, only how they go together: what a model's losses show."""
     rng = np.random.default_rng(0)
     y, member = rng.integers(2, size=400), np.arange(400) < 200
@@ -122,16 +122,16 @@ def test_labels_that_fit_worse_on_one_side_are_seen():
 
 @pytest.mark.slow
 @pytest.mark.parametrize("columns", [4, 10])
-def test_columns_that_are_correlated_on_one_side_are_seen(columns):
+def test_columns_correlated_in_one_set_are_detected(columns):
     """Means and variances are equal. Few simulations here; the power over many is in benchmarks/honesty."""
     for k in range(3):
         rng = np.random.default_rng([5, columns, k])
-        sides = worlds.correlated(400, columns, rng)
+        sides = baseline_simulations.correlated(400, columns, rng)
         assert evaluate_baseline(sides.x, sides.y, sides.member, rng=rng).significant
 
 
 @pytest.mark.slow
-def test_categories_that_go_together_on_one_side_are_seen():
+def test_categories_associated_in_one_set_are_detected():
     rng = np.random.default_rng(0)
     member = np.arange(600) < 300
     towns, jobs = rng.choice(list("abc"), 600), rng.choice(list("abc"), 600)
@@ -151,7 +151,7 @@ def test_few_records_and_many_columns_are_read(records, columns):
     assert evaluated(x + 2 * member[:, None], y, member).significant
 
 
-def test_images_that_lie_elsewhere_are_seen():
+def test_images_with_a_different_distribution_are_detected():
     rng = np.random.default_rng(0)
     images = (rng.random((100, 20, 20)) < np.linspace(0.1, 0.9, 20)).astype(np.uint8)
     member = np.arange(100) < 50
@@ -162,8 +162,8 @@ def test_images_that_lie_elsewhere_are_seen():
 
 
 @pytest.mark.slow
-def test_what_is_called_the_smallest_difference_is_seen_four_times_in_five():
-    result = worlds.smallest_seen(each=40, repeats=30, shifts=(0.0, 1.1, 1.4))
+def test_the_smallest_detectable_difference_has_80_percent_power():
+    result = baseline_simulations.smallest_seen(each=40, repeats=30, shifts=(0.0, 1.1, 1.4))
     assert 0.65 < result["flagged_there"] < 0.95
     aucs = [row["auc"] for row in result["shifts"]]
     assert aucs[0] == pytest.approx(0.5, abs=0.06)
@@ -174,7 +174,7 @@ def test_what_is_called_the_smallest_difference_is_seen_four_times_in_five():
 
 
 @pytest.mark.slow
-def test_large_sides_are_capped_and_the_outcome_has_the_same_bits():
+def test_large_sets_are_capped_and_the_result_is_reproducible():
     rng = np.random.default_rng(0)
     x, y, member = rng.normal(size=(2700, 2)), np.zeros(2700, int), np.arange(2700) < 2600
     result = evaluated(x, y, member)
@@ -183,7 +183,7 @@ def test_large_sides_are_capped_and_the_outcome_has_the_same_bits():
     assert result.permutations <= PERMUTATIONS
 
 
-def test_too_few_records_say_nothing():
+def test_too_few_records_give_no_result():
     assert evaluated(np.zeros((2, 1)), np.zeros(2, int), np.array([True, False])) is None
     few = evaluated(np.arange(12.0)[:, None], np.zeros(12, int), np.arange(12) < 6)
     assert few.detectable_auc > 0.8
@@ -199,8 +199,8 @@ def test_a_label_alone_is_inputs_where_there_are_no_features():
 # -- what the benchmark measured ----------------------------------------------------------------------------------------
 
 
-def test_the_committed_figures_of_second_order_differences_meet_their_limits():
-    committed = json.loads(worlds.RESULTS.read_text("utf-8"))["worlds"]
+def test_the_committed_results_of_second_order_differences_meet_their_limits():
+    committed = json.loads(baseline_simulations.RESULTS.read_text("utf-8"))["worlds"]
     for columns in (4, 10):
         name = f"correlated, {columns} columns"
         assert committed[f"{name}: flagged"]["second_order_flagged"] >= 0.95

@@ -1,4 +1,4 @@
-"""In an audit: made once while the records are at hand, kept in the folder, held against the answer."""
+"""The baseline in an audit: computed once, saved in the folder, and compared with the verdict."""
 
 import json
 import logging
@@ -7,7 +7,7 @@ from functools import partial
 
 import numpy as np
 import pytest
-from benchmarks.honesty import blind as worlds
+from benchmarks.honesty import blind as baseline_simulations
 from click.testing import CliRunner
 from sklearn.linear_model import LogisticRegression
 from sklearn.tree import DecisionTreeClassifier
@@ -37,7 +37,7 @@ def years():
 
 
 @pytest.mark.slow
-def test_an_audit_of_two_kinds_of_records_does_not_say_yes(years, caplog):
+def test_an_audit_of_two_distributions_does_not_report_a_leak(years, caplog):
     with caplog.at_level(logging.WARNING):
         results = gl.audit(*years, references=0, attacks=["loss", "entropy"])
     assert "never queries the model" in caplog.text
@@ -58,7 +58,7 @@ def test_an_audit_of_two_kinds_of_records_does_not_say_yes(years, caplog):
 
 
 @pytest.mark.slow
-def test_one_source_keeps_its_answer(tree, blobs, caplog):
+def test_one_source_keeps_its_verdict(tree, blobs, caplog):
     with caplog.at_level(logging.WARNING):
         results = gl.audit(tree, *blobs, references=0)
     assert not caplog.records
@@ -112,7 +112,7 @@ def test_persons_and_groups_are_part_of_what_it_is_made_of(tree, blobs, tmp_path
 
 
 @pytest.mark.slow
-def test_it_can_be_left_out_and_the_results_say_so(years):
+def test_it_can_be_omitted_and_the_results_record_it(years):
     results = gl.audit(*years, references=0, attacks=["loss"], baseline=False)
     assert results.baseline is None
     assert results.check("GL119").state == "not run"
@@ -165,7 +165,7 @@ def test_a_case_made_by_hand_has_none():
 @pytest.mark.parametrize("name", ["women against men", "age <= 30 against others, column left out"])
 def test_a_model_that_saw_neither_sex_nor_age_group_does_not_leak(name, real_data, monkeypatch):
     monkeypatch.setenv("GUESTLIST_DATA", str(real_data("adult.parquet").parent))
-    result = worlds.two_kinds(name, repeats=4, each=100)
+    result = baseline_simulations.two_kinds(name, repeats=4, each=100)
     assert result["says_yes"] == 0
     assert result["flagged"] == 1
     assert result["smallest_seen"] > 0.55

@@ -56,7 +56,7 @@ def test_many_columns_and_many_values_are_capped():
 
 
 def test_cells_see_what_a_linear_model_does_not():
-    """A label that agrees with the sign of a column on one side and not on the other: no single column differs."""
+    """A label that agrees with the sign of a column in one set and not in the other: no single column differs."""
     rng = np.random.default_rng(0)
     columns = Columns(rng.choice([-1.0, 1.0], (400, 1)), np.zeros(1, int))
     labels = Columns(rng.choice([-1.0, 1.0], (400, 1)), np.zeros(1, int))

@@ -1,4 +1,4 @@
-"""Exchanges of membership leave alone what must stay together, and reach all the rest."""
+"""Permutation of membership: units stay together, and all other records are exchanged."""
 
 from collections import Counter
 from itertools import permutations
@@ -8,7 +8,7 @@ import numpy as np
 from guestlist._baseline.columns import folds_of, permuted_membership, sample_units, units_of
 
 
-def test_records_stand_alone_and_persons_together():
+def test_a_unit_is_one_record_or_all_records_of_a_person():
     member = np.array([True, True, False, False])
     rows, unit = units_of(member, None, np.arange(4))
     assert (rows.tolist(), unit.tolist()) == ([0, 1, 2, 3], [0, 1, 2, 3])
@@ -28,7 +28,7 @@ def test_copies_of_members_count_once():
 
 
 def test_people_who_are_equal_by_accident_stay_apart():
-    """Few values: equal records stand on both sides, and dropping them would change the sides' make-up."""
+    """Few values: both sets have equal records, and dropping them would change their composition."""
     rng = np.random.default_rng(0)
     rows, unit = units_of(np.arange(120) < 100, None, rng.integers(5, size=120))
     assert rows.tolist() == unit.tolist() == list(range(120))
@@ -38,14 +38,14 @@ def test_every_exchange_of_whole_units_is_equally_likely():
     unit, member = np.array([0, 1, 1, 2, 3, 3]), np.array([True, False, False, True, False, False])
     permuted = permuted_membership(unit, member, 6000, np.random.default_rng(0))
     sides = permuted[:, [0, 1, 3, 4]]
-    assert (permuted == sides[:, unit]).all()  # a person lies on one side
+    assert (permuted == sides[:, unit]).all()  # a person is in one set
     counts = Counter(map(tuple, sides.tolist()))
     assert set(counts) == set(permutations([True, True, False, False]))
     assert max(counts.values()) < 1.15 * 1000
     assert min(counts.values()) > 0.85 * 1000
 
 
-def test_units_on_both_sides_keep_their_shares_and_others_exchange_with_their_size():
+def test_units_in_both_sets_keep_their_shares_and_others_are_permuted_with_their_size():
     unit = np.array([0, 0, 0, 1, 1, 2, 2, 3, 4])
     member = np.array([True, False, False, True, True, False, False, True, False])
     permuted = permuted_membership(unit, member, 4000, np.random.default_rng(1))
@@ -57,7 +57,7 @@ def test_units_on_both_sides_keep_their_shares_and_others_exchange_with_their_si
     assert np.allclose(permuted[:, [3, 7]].mean(axis=0), 0.5, atol=0.03)
 
 
-def test_folds_hold_persons_together_and_do_not_see_who_is_a_member():
+def test_folds_keep_persons_together_and_ignore_membership():
     unit = np.repeat(np.arange(20), 3)
     fold = folds_of(unit, 5, np.random.default_rng(0))
     assert sorted(Counter(fold[::3]).values()) == [4] * 5
@@ -65,7 +65,7 @@ def test_folds_hold_persons_together_and_do_not_see_who_is_a_member():
     assert len(set(folds_of(np.arange(3), 5, np.random.default_rng(0)))) == 3
 
 
-def test_either_side_is_capped_by_whole_units():
+def test_members_and_nonmembers_are_capped_by_whole_units():
     unit, member = np.repeat(np.arange(40), 3), np.arange(120) < 90
     rows = sample_units(unit, member, 10, np.random.default_rng(0))
     assert sorted(set(Counter(unit[rows]).values())) == [3]
@@ -74,7 +74,7 @@ def test_either_side_is_capped_by_whole_units():
     assert len(sample_units(unit, member, 90, np.random.default_rng(0))) == 120
 
 
-def test_every_unit_is_as_likely_to_be_kept():
+def test_every_unit_is_equally_likely_to_be_sampled():
     draws = np.zeros(30)
     for seed in range(600):
         draws[sample_units(np.arange(30), np.arange(30) < 20, 5, np.random.default_rng(seed))] += 1

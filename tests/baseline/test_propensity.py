@@ -1,4 +1,4 @@
-"""Probabilities of membership by which non-members are weighted: scores learnt on other folds, and what weights are worth."""
+"""Membership probabilities that weight non-members: scores fitted on other folds, and the effective sample size."""
 
 import numpy as np
 import pytest
@@ -16,7 +16,7 @@ def shifted():
 
 
 def weights_of(x, fold, member):
-    """With a score that says nothing beside the columns."""
+    """With a score that adds no information to the columns."""
     nothing = np.zeros(len(member))
     return odds(
         propensity_scores(
@@ -45,7 +45,7 @@ def test_weighted_nonmembers_have_the_mean_of_members(shifted):
     assert effective_share(weights[~member]) == pytest.approx(np.exp(-1), abs=0.12)
 
 
-def test_people_who_are_spread_more_widely_are_balanced_too(shifted):
+def test_people_with_a_larger_variance_are_balanced_too(shifted):
     x, fold, member = shifted
     wide = np.where(member[:, None], 1.3, 1.0) * x[:, :1]
     weights = weights_of(wide, fold, member)[~member]
@@ -67,7 +67,7 @@ def test_labels_that_fit_their_features_better_are_balanced_too(shifted):
 
 
 def test_what_goes_together_is_balanced_by_trees_in_part():
-    """Either of two columns is the same on both sides; members have both large, or both small."""
+    """Each of two columns has the same distribution in both sets; members have both large, or both small."""
     rng = np.random.default_rng(2)
     member, x = np.arange(1200) < 600, rng.normal(size=(1200, 2))
     alike = x[:, 0] * x[:, 1] > 0
@@ -78,13 +78,13 @@ def test_what_goes_together_is_balanced_by_trees_in_part():
     assert np.average(alike[~member], weights=weights) > 0.62  # what trees see of it, they see with noise
 
 
-def test_sides_that_do_not_overlap_have_finite_weights(shifted):
+def test_sets_that_do_not_overlap_have_finite_weights(shifted):
     x, fold, member = shifted
     weights = weights_of(np.where(member[:, None], 9.0, -9.0) + x, fold, member)
     assert np.isfinite(weights).all()
 
 
-def test_a_fold_that_others_cannot_teach_says_nothing():
+def test_a_fold_that_the_others_cannot_predict_has_finite_scores():
     member, fold = np.array([True, False, False, False]), np.array([0, 0, 1, 1])
     assert np.isfinite(tree_scores(np.arange(4.0)[:, None], fold, member)).all()
     assert np.isfinite(weights_of(np.arange(4.0)[:, None], fold, member)).all()

@@ -34,5 +34,5 @@ def test_predictions_are_those_of_one_fit_after_the_other(columns):
     assert np.allclose(cross_fitted(folds(x, fold), labels), slow(x, fold, labels), atol=1e-8)
 
 
-def test_columns_that_say_nothing_predict_nothing():
+def test_uninformative_columns_predict_nothing():
     assert (cross_fitted(folds(np.zeros((10, 3)), np.arange(10) % 2), np.ones((2, 10))) == 0).all()

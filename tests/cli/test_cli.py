@@ -125,7 +125,7 @@ def test_json_goes_to_stdout_and_nothing_else(files):
 
 
 @pytest.mark.slow
-def test_collect_adds_references_from_the_remembered_inputs(audited, files, tmp_path):
+def test_collect_adds_references_from_the_recorded_inputs(audited, files, tmp_path):
     import shutil
 
     out, _ = audited
@@ -140,7 +140,7 @@ def test_collect_adds_references_from_the_remembered_inputs(audited, files, tmp_
 
 
 @pytest.mark.slow
-def test_evidence_is_collected_on_request_and_attacks_without_it_say_how(files):
+def test_evidence_is_collected_on_request_and_attacks_without_it_explain_how(files):
     out = files / "evidence"
     audit = (
         "audit", "--model", files / "model.skops", "--members", files / "train.parquet", "--nonmembers",
@@ -182,7 +182,7 @@ def test_report_writes_the_same_page_again(audited, tmp_path):
 
 
 @pytest.mark.slow
-def test_report_shows_features_only_if_asked(audited, tmp_path):
+def test_report_shows_features_only_on_request(audited, tmp_path):
     out, _ = audited
     result = guestlist("report", out, "--features", "--out", tmp_path / "features.html")
     assert result.exit_code == 0, result.output

@@ -1,4 +1,4 @@
-"""Names that speak to a terminal, wherever a command prints one: what comes out holds no control character."""
+"""Control characters in names: no command prints one to the terminal."""
 
 import unicodedata
 
@@ -86,7 +86,7 @@ def speaks(text):
     return [c for c in text if c in TURNING or (unicodedata.category(c) in ("Cc", "Cs") and c != "\n")]
 
 
-def test_no_command_lets_a_name_speak_to_the_terminal(printed):
+def test_no_command_prints_control_characters_in_names(printed):
     assert {name: speaks(text) for name, text in printed.items() if speaks(text)} == {}
 
 

@@ -16,7 +16,7 @@ pytest.importorskip("opacus")
 
 @pytest.fixture(scope="module")
 def people(tmp_path_factory):
-    """Many features for few records, so that a network can know canaries by heart."""
+    """Many features for few records, so that a network can memorise canaries."""
     rng = np.random.default_rng(0)
     table = pd.DataFrame(rng.random((400, 200))).add_prefix("x")
     table["town"] = rng.choice(["north", "south", "west"], size=400)
@@ -50,7 +50,7 @@ def test_training_without_noise_is_caught(people, tmp_path):
 
 
 @pytest.mark.slow
-def test_training_as_promised_is_not(people, tmp_path, monkeypatch):
+def test_training_with_the_claimed_noise_is_not_contradicted(people, tmp_path, monkeypatch):
     enough = 6.0  # to search for the least takes longer than all else
     assert gl.privacy.epsilon_of(enough, rate=0.5, steps=4, delta=1e-3, accountant="rdp") < 1
     monkeypatch.setattr("guestlist.defences.dp_sgd.noise_for", lambda *_, **__: enough)

@@ -97,7 +97,7 @@ def made_up(apart: float, mixed: float) -> Experiment:
     return Experiment(game, (1.0, math.inf), 1e-5, 10, tuple(points), tuple(gaps))
 
 
-def test_words_follow_the_figures(snapshot):
+def test_text_follows_the_metrics(snapshot):
     (line,) = answer(made_up(0.9, 0.1))
     snapshot(line, "0.800")  # above .462, which is what epsilon 1 allows
     for apart, mixed in ((0.3, 0.1), (0.1, 0.1), (0.1, 0.3)):  # below it, no difference, and the other way round
@@ -112,7 +112,7 @@ def test_words_follow_the_figures(snapshot):
     assert "<i>" not in re.sub(r"<script.*?</script>", "", text, flags=re.S)
 
 
-def test_a_page_always_says_that_a_validation_set_with_the_same_bias_hides_the_leak():
+def test_a_page_always_states_that_a_validation_set_with_the_same_bias_hides_the_leak():
     """With all of a source as members no validation records remain, and the warning is still needed."""
     experiment = made_up(0.9, 0.1)
     warning, no_validation = "the model seems to generalise", "No records were left"

@@ -49,7 +49,7 @@ def test_values_are_those_of_the_functions(tables, tmp_path):
 
 
 @pytest.mark.slow
-def test_minimise_onion_and_influence_print_their_figures(tables, tmp_path):
+def test_minimise_onion_and_influence_print_their_metrics(tables, tmp_path):
     for name in ("train", "test"):
         pd.read_parquet(tables / f"{name}.parquet").drop(columns="who").to_parquet(tmp_path / f"{name}.parquet")
     train, test = tmp_path / "train.parquet", tmp_path / "test.parquet"

@@ -87,7 +87,7 @@ def test_without_references_collect_works_as_printed(folder):
 
 
 @pytest.mark.slow
-def test_the_demo_remembers_its_model_and_records(folder, monkeypatch):
+def test_the_demo_stores_its_model_and_records(folder, monkeypatch):
     small = {"members": MEMBERS.drop(columns="name"), "nonmembers": NONMEMBERS.drop(columns="name"), "label": "income"}
     monkeypatch.setattr("guestlist._audit.demo.demo_inputs", lambda: {"model": tree(), **small})
     monkeypatch.setattr("guestlist._audit.demo.QUICK", 2)

@@ -77,7 +77,7 @@ def test_a_notebook_has_one_line_that_changes(monkeypatch):
     assert lines[-1][1].startswith("Training: 3/3")
 
 
-def test_judging_shows_progress_where_it_can_say_so():
+def test_evaluation_shows_progress_where_the_callback_supports_it():
     assert evaluation_progress(None) is None
     assert evaluation_progress(lambda items, total: items) is None  # it may count models
     reported = []

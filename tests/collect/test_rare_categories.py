@@ -54,7 +54,7 @@ def test_rare_categories_are_reported_before_there_is_a_folder(encoders, tmp_pat
     assert audit(model).references.count == 4
 
 
-def test_an_ordinal_encoder_has_its_own_words():
+def test_an_ordinal_encoder_has_its_own_message():
     with pytest.raises(InputError, match=r"handle_unknown='use_encoded_value', .*unknown_value=-1\)"):
         audit(pipeline(OrdinalEncoder()))
 
@@ -72,7 +72,7 @@ def test_categories_that_no_reference_refuses_are_not_reported():
     assert audit(pipeline(OneHotEncoder()), references=0).references is None
 
 
-def test_where_it_is_not_foreseen_the_error_has_the_remedy():
+def test_an_unforeseen_error_has_the_remedy():
     """A custom recipe: its training records are not known in advance."""
     model = pipeline(OneHotEncoder()).fit(*people(0))
     target = gl.estimator_target(model, train=lambda data, rng: pipeline(OneHotEncoder()).fit(data.x, data.y))

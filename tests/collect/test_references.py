@@ -1,4 +1,4 @@
-"""Collection: resumed, in any number of processes, the bits are the same; another model's signals are never reused."""
+"""Collection: identical results if resumed and in any number of processes; another model's signals are never reused."""
 
 import json
 import os
@@ -51,7 +51,7 @@ def test_one_and_two_jobs_give_the_same_bytes(kind, tree, blobs, tmp_path):
 
 
 @pytest.mark.slow
-def test_more_references_leave_the_first_ones_alone(tree, blobs, tmp_path):
+def test_more_references_keep_the_first_ones(tree, blobs, tmp_path):
     run(tree, blobs, tmp_path / "a", references=3)
     before = contents(tmp_path / "a")
     run(tree, blobs, tmp_path / "a", references=6)
@@ -72,7 +72,7 @@ def test_nothing_is_trained_twice(tree, blobs, tmp_path):
 
 
 @pytest.mark.slow
-def test_a_second_model_is_refused_by_its_answers(tree, blobs, tmp_path):
+def test_a_second_model_is_refused_by_its_outputs(tree, blobs, tmp_path):
     """A second fit of the same recipe has the same fingerprint: only its outputs differ."""
     run(tree, blobs, tmp_path)
     before = contents(tmp_path)

@@ -11,7 +11,7 @@ from guestlist._report.sections.headline import selection_sentence
 
 
 def runs(width):
-    """A stand-in for collecting and evaluating whose interval has ``width(count)``; keeps what it was asked."""
+    """A stand-in for collecting and evaluating whose interval has ``width(count)``; it records the requested counts."""
     counts = []
 
     def run(count):
@@ -39,7 +39,7 @@ def test_it_stops_where_references_no_longer_help():
     assert results.count == counts[-1]
 
 
-def test_attacks_that_have_no_stand_in_targets_cannot_tell_when_to_stop():
+def test_attacks_without_stand_in_targets_cannot_decide_when_to_stop():
     with pytest.raises(AuditError, match="stand-in targets"):
         grow_references(lambda count: count, lambda results: None, UntilWidth(0.02))
 

@@ -36,7 +36,7 @@ def test_weighing_nothing_it_is_plain_training_to_the_bit():
 
 
 def test_one_step_is_the_formula(monkeypatch):
-    """The classifier sees probabilities and label; it gains by log I of members and log (1 - I) of others; the model pays."""
+    """The classifier maximises log I of members plus log (1 - I) of others, given output and label; the model minimises it."""
     attack = torch.nn.Linear(6, 1).double()
     monkeypatch.setattr(adversarial, "mlp", lambda *sizes, **options: attack)
     module, held_out = gl.defences.mlp(20, 3, hidden=(4,)).double(), simulated(30, 1)

@@ -1,4 +1,4 @@
-"""Training with differential privacy: clipping against a loop over records, batches and noise by their laws, epsilon known."""
+"""Training with differential privacy: clipping against a loop over records, distributions of batches and noise, known epsilon."""
 
 import copy
 import math
@@ -33,7 +33,7 @@ class Twice(nn.Module):
 
 
 class Folded(nn.Module):
-    """Records are folded into rows, and a record's answer is the mean over its own."""
+    """Records are split into rows, and the output of a record is the mean over its rows."""
 
     def __init__(self):
         super().__init__()
@@ -66,7 +66,7 @@ class Behind(nn.Module):
 
 
 class Aside(nn.Module):
-    """A layer is asked, and its answer is not used."""
+    """A layer is evaluated, and its output is not used."""
 
     def __init__(self):
         super().__init__()
@@ -188,7 +188,7 @@ def test_what_mixes_records_is_refused():
 
 
 def test_what_keeps_statistics_of_records_is_refused():
-    """They would be learnt from private batches without noise."""
+    """They would be estimated from private batches without noise."""
     module = nn.Sequential(
         nn.Conv2d(1, 2, 3), nn.InstanceNorm2d(2, track_running_stats=True), nn.Flatten(), nn.Linear(32, 2)
     )
@@ -206,7 +206,7 @@ def test_a_record_without_a_gradient_is_refused(data):
 # -- batches -----------------------------------------------------------------------------------------------------------
 
 
-def test_sizes_of_batches_have_the_law_of_poisson_sampling():
+def test_sizes_of_batches_have_the_distribution_of_poisson_sampling():
     rng = np.random.default_rng(0)
     batches = list(poisson_batches(40, 0.1, 4000, rng))
     sizes = np.bincount([len(rows) for rows in batches], minlength=41)
@@ -278,7 +278,7 @@ class Even(torch.nn.Sequential):
                 p.copy_(torch.linspace(-0.3, 0.3, p.numel()).reshape(p.shape))
 
 
-def test_how_a_module_lies_in_memory_does_not_change_what_is_learnt():
+def test_the_memory_layout_of_a_module_does_not_change_training():
     rng = np.random.default_rng(0)
     images = gl.Data(rng.normal(size=(30, 2, 10, 10)), rng.integers(3, size=30))
     recipe = gl.defences.DpSgd(noise=0.0, rate=0.5, epochs=3, optimizer="adam")
@@ -306,7 +306,7 @@ def test_one_record_moves_a_step_by_no_more_than_the_clip(data):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("optimizer", ["sgd", "adam"])
-def test_it_learns_and_its_chances_are_its_generators(optimizer, data):
+def test_it_trains_and_its_randomness_is_that_of_its_generator(optimizer, data):
     recipe = gl.defences.DpSgd(
         noise=0.5, rate=0.2, epochs=30, learning_rate=0.5 if optimizer == "sgd" else 0.02, optimizer=optimizer
     )
@@ -316,7 +316,7 @@ def test_it_learns_and_its_chances_are_its_generators(optimizer, data):
     assert right > 0.7
 
 
-def test_soft_labels_and_values_are_learnt(data):
+def test_soft_labels_and_values_are_fitted(data):
     soft = gl.defences.DpSgd(noise=0.0, rate=0.5, epochs=4).distil(
         gl.defences.mlp(6, 3, hidden=(8,)), data, np.eye(3)[data.y], np.random.default_rng(0)
     )
@@ -355,7 +355,7 @@ def test_options_are_checked(options):
 # -- what it adds up to ------------------------------------------------------------------------------------------------
 
 
-def test_known_answers():
+def test_known_values_of_the_score():
     pytest.importorskip("opacus")
     assert gl.privacy.epsilon_of(1.0, rate=0.1, steps=50) == pytest.approx(5.159, abs=5e-4)
     assert gl.privacy.epsilon_of(1.0, rate=0.1, steps=50, accountant="rdp") == pytest.approx(5.881, abs=5e-4)
@@ -394,7 +394,7 @@ def test_the_noise_for_an_epsilon_meets_it(epsilon):
     ("noise", "rate", "steps", "delta"), [(22.0, 0.05, 20, 1e-5), (0.8, 0.02, 30, 1e-6), (3.0, 0.5, 5, 1e-3)]
 )
 @pytest.mark.filterwarnings("ignore:Optimal order")
-def test_a_narrow_grid_says_what_a_wide_one_does(noise, rate, steps, delta):
+def test_a_narrow_grid_gives_the_result_of_a_wide_one(noise, rate, steps, delta):
     accountants = pytest.importorskip("opacus.accountants")
     from guestlist.privacy.accounting import _on_a_narrow_grid
 
@@ -412,7 +412,7 @@ def test_the_noise_for_a_tiny_epsilon():
     assert noise == pytest.approx(0.02 * 20**0.5 / gaussian_mu(0.01, 1e-5), rel=0.02)
 
 
-def test_no_noise_can_promise_everything():
+def test_epsilon_zero_is_refused():
     with pytest.raises(ValueError, match="Expected epsilon"):
         gl.defences.dp_sgd_for(0.0)
 

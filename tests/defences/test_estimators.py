@@ -116,7 +116,7 @@ def test_neighbours_and_leaves_stay_a_part_of_the_records():
     assert [leaf for leaf in leaves if leaf] == [5, 20]
 
 
-def test_what_is_not_known_has_no_grid_and_what_is_not_there_is_named(some):
+def test_unknown_estimators_have_no_grid_and_missing_parameters_are_named(some):
     assert family(StandardScaler()) == ()
     assert not list(grid(StandardScaler(), 100))
     with pytest.raises(InputError, match="has no parameter 'leaves'"):

@@ -86,7 +86,7 @@ def test_noise_is_searched_for(halves):
 
 
 def test_no_accuracy_is_too_high_for_noise(halves):
-    """What cannot be reached is told by what was: the search goes down to no noise at all, and ends."""
+    """An accuracy out of reach is reported with the one reached: the search ends at no noise at all."""
     trained = gl.defences.dp_at(
         1.0, network(), *halves, recipe=gl.defences.DpSgd(noise=0.002, rate=0.5, epochs=1), tries=8
     )

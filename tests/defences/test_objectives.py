@@ -20,7 +20,7 @@ def plain(answers, batch):
 
 
 def loss_of(objective, epoch=0, module=None, logits=LOGITS, y=Y):
-    """Its value and the gradient for the answers."""
+    """Its value and its gradient with respect to the outputs."""
     answers = torch.tensor(logits, requires_grad=True)
     y = torch.tensor(y)
     begun = objective.begin(Start(module, None, y, plain, np.random.default_rng(0)))
@@ -51,7 +51,7 @@ def trained(objective, data, **options):
     return fit(gl.defences.mlp(5, 3, hidden=(8,)), data, np.random.default_rng(2))
 
 
-def test_label_smoothing_spreads_a_share():
+def test_label_smoothing_distributes_a_share():
     value, _ = loss_of(gl.defences.LabelSmoothing(0.3))
     assert value == pytest.approx(cross_entropy(0.7 * np.eye(4)[Y] + 0.3 / 4))
     expected = torch.nn.functional.cross_entropy(torch.tensor(LOGITS), torch.tensor(Y), label_smoothing=0.3)
@@ -60,7 +60,7 @@ def test_label_smoothing_spreads_a_share():
     assert soft == pytest.approx(value)
 
 
-def test_a_confident_answer_costs():
+def test_a_confident_prediction_has_a_cost():
     value, _ = loss_of(gl.defences.ConfidencePenalty(0.5))
     entropy = -(P * np.log(P)).sum(1).mean()
     assert value == pytest.approx(cross_entropy(np.eye(4)[Y]) - 0.5 * entropy)

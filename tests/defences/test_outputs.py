@@ -1,4 +1,4 @@
-"""Ways to answer: probabilities stay probabilities, the class stays, and MemGuard's own classifier can only guess."""
+"""Output defences: probabilities stay probabilities, the class stays, and MemGuard's own classifier is at chance."""
 
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -43,7 +43,7 @@ def test_outputs_are_probabilities_and_keep_the_class(defence):
     assert outputs_of(defence, p[order]) == pytest.approx(outputs[order])
 
 
-def test_each_says_what_it_says():
+def test_each_defence_returns_its_defined_outputs():
     p = np.array([[0.61, 0.24, 0.12, 0.03], [0.4, 0.3, 0.2, 0.1]])
     assert outputs_of(gl.defences.Rounded(1), p)[0] == pytest.approx(np.array([0.6, 0.2, 0.1, 0.0]) / 0.9)
     assert outputs_of(gl.defences.Rounded(0), p)[1].tolist() == [1, 0, 0, 0]  # all round to 0
@@ -148,7 +148,7 @@ def test_an_output_depends_only_on_the_query(guard):
     assert guard.guarded(some[:7]) == pytest.approx(published[:7], abs=1e-6)
 
 
-def test_memguard_says_what_it_lacks():
+def test_memguard_refuses_missing_inputs():
     data = gl.Data(np.ones((1, 1)), np.zeros(1, int))
     with pytest.raises(InputError, match=r"held_out= is empty\. MemGuard"):
         gl.defences.MemGuard(data.take(np.array([], int)))

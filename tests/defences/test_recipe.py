@@ -1,4 +1,4 @@
-"""A recipe has an identity: whatever decides the bits of a model, two recipes that differ never share a folder."""
+"""A recipe has an identity: recipes that train different models never share a folder."""
 
 import importlib.util
 import json
@@ -175,14 +175,14 @@ def test_any_recipe_trains_references(recipe, module, blobs, tmp_path):
     target = gl.torch_target(module, train=recipe)
     results = gl.audit(target, *blobs, references=4, attacks=["loss", "reference"], folder=tmp_path, jobs=1)
     assert results.references.count == 4
-    # It is the recipe that trained them, not plain training: the same stream, the same records, other answers.
+    # The recipe trained them, not plain training: the same stream, the same records, other outputs.
     plain = gl.torch_target(module, train=gl.defences.Fit(epochs=2)).can["train"]
     custom, data = target.can["train"], gl.Data(*blobs[0])
     first, two = (train(data, np.random.default_rng(0))(data.x) for train in (custom, plain))
     assert np.array_equal(first, two) == isinstance(recipe, Object)
 
 
-def test_learning_from_soft_labels_belongs_to_the_recipe(module, blobs):
+def test_training_on_soft_labels_belongs_to_the_recipe(module, blobs):
     soft = np.full((len(blobs[0][1]), 3), 1 / 3)
     assert "distil" in gl.torch_target(module, train=Smoothed(epochs=2)).can
     with pytest.raises(InputError, match="cannot be trained on soft labels: its training does not take any"):
@@ -253,7 +253,7 @@ def test_a_function_may_train_an_estimator(blobs):
     np.testing.assert_allclose(trained(blobs[1][0]), model.predict_proba(blobs[1][0]))
 
 
-def test_a_users_own_estimator_is_known_by_its_source(tmp_path, monkeypatch):
+def test_a_user_defined_estimator_is_identified_by_its_source(tmp_path, monkeypatch):
     text = (
         "from sklearn.tree import DecisionTreeClassifier\n"
         "class Own(DecisionTreeClassifier):\n    def fit(self, x, y):\n        return super().fit(x, y)\n"
@@ -309,7 +309,7 @@ def test_options_that_are_no_fields_count():
     assert describe(Smooth(0.0)) != describe(Smooth(0.4))
 
 
-def test_what_was_worked_out_and_is_remembered_does_not_count():
+def test_cached_properties_do_not_change_the_identity():
     records = gl.Data(np.zeros((4, 1)), np.array([0, 1, 0, 1]))
     recipe = gl.defences.AdvReg(records, 2.0)
     before = describe(recipe)
@@ -319,7 +319,7 @@ def test_what_was_worked_out_and_is_remembered_does_not_count():
     assert describe(gl.defences.AdvReg(records.take(np.arange(4)), 2.0)) == before
 
 
-def test_what_a_user_sets_where_something_is_remembered_counts():
+def test_a_value_set_in_a_cached_property_counts():
     @dataclass(frozen=True)
     class Scheduled:
         rate: float = 0.1

@@ -32,14 +32,14 @@ def test_only_the_riskiest_members_are_removed(rows, share):
         assert risk[removed].min() >= risk[known & ~removed].max()
 
 
-def test_persons_leave_as_a_whole():
+def test_persons_are_removed_as_a_whole():
     records = table([3.0, 0.0, 2.0, 1.0], person=["a", "a", "b", "c"])
     assert list(gl.defences.Removal(0.5).leaving(records)) == ["r0", "r1"]
     assert list(gl.defences.Removal(0.25).leaving(records)) == []  # a person has two records of four
     assert list(gl.defences.Removal(0.75).leaving(records)) == ["r0", "r1", "r2"]
 
 
-def test_any_risk_will_do_and_one_that_is_not_there_is_named():
+def test_any_risk_is_accepted_and_a_missing_one_is_named():
     records = table([0.0, 1.0], risk_own=[1.0, 0.0], risk_mu_low=[0.0, 0.0])
     assert list(gl.defences.Removal(0.5, "own").leaving(records)) == ["r0"]
     with pytest.raises(InputError, match=r"no risk 'shapr'\. Available risks: mu, own"):

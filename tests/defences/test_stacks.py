@@ -98,7 +98,7 @@ def test_every_network_draws_its_own_dropout():
     assert not torch.equal(first[0].weight, plain[0].weight)
 
 
-def test_training_sets_of_unusual_size_are_trained_alone():
+def test_training_sets_of_unusual_size_are_trained_separately():
     few = np.arange(RECORDS) < 23  # 23 records in one batch of 16 on average: longer than those of usual training sets
     module = NETWORKS["mlp"]()
     (trained,) = FIT.train_together(module, records(), [few], [np.random.default_rng(0)])

@@ -98,7 +98,7 @@ def test_a_frozen_parameter_of_any_kind_is_left_alone(blobs):
     assert trained.table.tolist() == [0, 1, 2]
 
 
-def test_momentum_changes_what_is_learnt(blobs):
+def test_momentum_changes_the_trained_parameters(blobs):
     x, y = blobs[0]
     module = gl.defences.mlp(5, 3, hidden=(8,))
     slow, fast = (
@@ -124,7 +124,7 @@ def test_certain_soft_labels_train_as_hard_ones_do(optimizer, blobs):
 
 
 def test_soft_labels_minimise_the_expected_loss(blobs):
-    """Without features there is only a constant to learn, and the best one is the mean of the soft labels."""
+    """Without features there is only a constant to fit, and the best one is the mean of the soft labels."""
     _, y = blobs[0]
     soft = np.random.default_rng(0).dirichlet(np.ones(3), size=len(y))
     fit = gl.defences.Fit(200, batch_size=len(y), learning_rate=0.5, optimizer="sgd")
@@ -138,7 +138,7 @@ def test_soft_labels_minimise_the_expected_loss(blobs):
     ("optimizer", "rate", "step"),
     [("sgd", 0.05, momentum_step(0.05, 0.0, 0.0)), ("adamw", 0.005, adamw_step(0.005, 0.0))],
 )
-def test_how_images_lie_in_memory_does_not_change_what_is_learnt(optimizer, rate, step, images):
+def test_the_memory_layout_of_images_does_not_change_training(optimizer, rate, step, images):
     x, y = images
     fit, module = gl.defences.Fit(2, 32, rate, optimizer=optimizer), gl.defences.cnn(10, 3, channels=2, filters=(4, 4))
     fitted = fit(module, gl.Data(x, y), np.random.default_rng(7))

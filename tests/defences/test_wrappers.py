@@ -1,4 +1,4 @@
-"""Recipes that wrap plain training: each against the loop that it stands for."""
+"""Recipes that wrap plain training: each against an explicit loop."""
 
 from dataclasses import dataclass, field
 
@@ -92,7 +92,7 @@ def test_without_dropping_it_is_plain_training(data):
 
 @dataclass(frozen=True)
 class Recorder:
-    """Teachers that say what they trained on; a student that keeps the labels it is given."""
+    """Teachers that record their training sets; a student that stores its labels."""
 
     loss: str = "cross_entropy"
     sizes: list = field(default_factory=list)
@@ -113,7 +113,7 @@ class Recorder:
         return soft
 
 
-def test_selena_learns_only_from_teachers_that_did_not_train_on_the_record():
+def test_selena_distils_only_teachers_that_did_not_train_on_the_record():
     rng = np.random.default_rng(0)
     data = gl.Data(rng.normal(size=(40, 3)).astype(np.float32).astype(float), np.zeros(40, int))
     teacher = Recorder()
@@ -123,13 +123,13 @@ def test_selena_learns_only_from_teachers_that_did_not_train_on_the_record():
     assert sum(teacher.sizes) == 40 * 3  # each record is trained on by all but two
 
 
-def test_a_student_learns_the_teachers_answers_at_a_temperature():
+def test_a_student_fits_the_teachers_outputs_at_a_temperature():
     data = gl.Data(np.ones((4, 3)), np.zeros(4, int))
     soft = gl.defences.Distillation(Recorder(), Recorder(), 3.0)(None, data, np.random.default_rng(0))
     assert soft == pytest.approx(np.tile(np.exp([3, 0]) / np.exp([3, 0]).sum(), (4, 1)))
 
 
-def test_a_student_at_a_temperature_has_the_loss_of_cooler_answers(data):
+def test_a_student_at_a_temperature_has_the_loss_of_scaled_outputs(data):
     """Its gradient is T (p_student - p_teacher), both at T: of the size that it has at 1."""
     from guestlist.defences.distillation import AtTemperature
     from guestlist.defences.torch_training import Batch, Start
@@ -167,7 +167,7 @@ def test_gradients_of_features_are_those_of_the_loss(data):
 
 
 @dataclass(frozen=True)
-class Kept:
+class InputRecorder:
     """Trains as ``fit`` does and keeps the records it was given."""
 
     fit: gl.defences.Fit
@@ -179,8 +179,8 @@ class Kept:
         return self.fit(module, data, rng)
 
 
-def test_half_of_the_records_move_by_the_size(data):
-    recipe = Kept(FIT)
+def test_half_of_the_records_are_perturbed_by_the_step_size(data):
+    recipe = InputRecorder(FIT)
     gl.defences.FgsmNoise(0.1, 0.5, recipe)(network(), data, np.random.default_rng(7))
     before, after = recipe.inputs
     change = np.abs(after - before)

@@ -1,4 +1,4 @@
-"""Distilled models: taught by the target on the right records, with the right labels, and with the same bytes each time."""
+"""Distilled models: fitted to the target's outputs on the right records and labels, with the same bytes each time."""
 
 import warnings
 from dataclasses import replace
@@ -37,7 +37,7 @@ def predict(x):
 
 
 class Counting:
-    """A soft recipe that remembers what it was given."""
+    """A soft recipe that records its inputs."""
 
     def __init__(self):
         self.taught = []
@@ -76,7 +76,7 @@ def test_they_train_on_the_population_or_on_the_pool(population, records, side, 
         np.testing.assert_array_equal(np.flatnonzero(member), rows)
         assert (rows >= 40).all() == (side == "population")
     there = np.concatenate([rows for rows, _, _ in taught])
-    if side == "pool":  # of every side, and about as many records as the target had
+    if side == "pool":  # from every set, and about the number of records that the target had
         assert all(((low <= there) & (there < low + 19)).any() for low in (0, 20, 40))
     if population == 60:
         assert 10 < len(there) / 4 < 30
@@ -93,7 +93,7 @@ def test_their_labels_are_the_targets_probabilities(tmp_path):
 
 
 @pytest.mark.slow
-def test_probabilities_are_taught_as_they_are(blobs, tree):
+def test_probabilities_are_fitted_unchanged(blobs, tree):
     """Up to the rounding of their sum."""
     taught = []
 
@@ -126,7 +126,7 @@ def test_a_record_is_compared_only_with_models_that_did_not_train_on_it(tmp_path
 
 
 @pytest.mark.slow
-def test_more_models_leave_the_first_ones_alone_and_other_records_are_refused(tmp_path):
+def test_more_models_keep_the_first_ones_and_other_records_are_refused(tmp_path):
     first, _ = collect(tmp_path / "grown")
     second, _ = collect(tmp_path / "grown", models=7)
     complete, _ = collect(tmp_path / "whole", models=7)
@@ -162,7 +162,7 @@ def test_one_and_two_jobs_give_the_same_bytes(tree, blobs, tmp_path):
 
 @pytest.mark.slow
 def test_a_copycat_without_noise_shows_no_member(tmp_path):
-    """Models that answer exactly as the target does: every score is that of a coin."""
+    """Models with exactly the outputs of the target: every score is random."""
     collect(tmp_path)
     np.testing.assert_allclose(np.load(tmp_path / "scores" / "distillation.npy"), 0, atol=1e-6)
 
@@ -171,7 +171,7 @@ def test_a_copycat_without_noise_shows_no_member(tmp_path):
 
 
 def taught_by(target, data, soft, seed=0):
-    """A model trained on soft labels, asked about its own records; what a library warns of is not the point."""
+    """A model trained on soft labels, queried on its own records; warnings of libraries are ignored."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         return target.can["distil"](data, soft, np.random.default_rng(seed))(data.x)
@@ -204,7 +204,7 @@ def test_weighted_copies_minimise_the_expected_loss(classes, blobs):
     np.testing.assert_allclose(data, softmax(logits(best), axis=1), atol=1e-6)
 
 
-def test_certain_labels_teach_what_hard_labels_do(blobs):
+def test_one_hot_soft_labels_train_like_hard_labels(blobs):
     x, y = blobs[0]
     model = LogisticRegression(tol=1e-10, max_iter=1000).fit(x, y)
     target, data = as_target(model), as_data((x, y), side="members")
@@ -240,8 +240,8 @@ def _boosted(package, kind, **options):
     ],
     ids=["forest", "histogram", "xgboost", "lightgbm"],
 )
-def test_trees_learn_the_soft_labels_and_not_the_true_ones(make, blobs):
-    """Labels that say the next class with 80 %: the taught model follows them."""
+def test_trees_fit_the_soft_labels_and_not_the_true_ones(make, blobs):
+    """Labels that give the next class 80 %: the fitted model follows them."""
     x, y = blobs[0]
     target = as_target(make().fit(x, y))
     soft = np.full((len(y), 3), 0.1)
@@ -277,7 +277,7 @@ def test_torch_recipes_take_soft_labels(blobs):
 
 
 @pytest.mark.slow
-def test_a_torch_user_may_teach_in_their_own_way(blobs):
+def test_a_torch_user_may_pass_a_distillation_function(blobs):
     pytest.importorskip("torch")
     shapes = []
 

@@ -1,4 +1,4 @@
-"""References' whole answers: every reference is trained once, and what is kept fits its signals."""
+"""Full outputs of references: every reference is trained once, and the saved outputs agree with its signals."""
 
 import warnings
 
@@ -50,7 +50,9 @@ class Counting:
 
 
 @pytest.mark.slow
-def test_each_reference_is_trained_once_and_signals_are_those_of_an_audit_without_answers(network, blobs, tmp_path):
+def test_each_reference_is_trained_once_and_signals_are_those_of_an_audit_without_full_outputs(
+    network, blobs, tmp_path
+):
     counting = Counting(network)
     run(counting.target(), blobs, tmp_path / "a")
     assert counting.trained == 3
@@ -60,7 +62,7 @@ def test_each_reference_is_trained_once_and_signals_are_those_of_an_audit_withou
 
 
 @pytest.mark.slow
-def test_references_that_are_there_answer_with_the_same_bits_and_keep_their_signals(network, blobs, tmp_path):
+def test_existing_references_give_identical_outputs_and_keep_their_signals(network, blobs, tmp_path):
     run(network, blobs, tmp_path / "a")
     run(network, blobs, tmp_path / "b", evidence=(), attacks=["loss"])
     before = model_files(tmp_path / "b", "signals")
@@ -70,7 +72,7 @@ def test_references_that_are_there_answer_with_the_same_bits_and_keep_their_sign
 
 
 @pytest.mark.slow
-def test_answers_agree_with_the_signals_in_the_order_of_the_references(network, blobs, tmp_path):
+def test_full_outputs_agree_with_the_signals_in_the_order_of_the_references(network, blobs, tmp_path):
     run(network, blobs, tmp_path / "a")
     store = open_store(tmp_path / "a")
     view, signals = FullAnswers.read(store), rotation_from_store(store).facing(0)
@@ -80,20 +82,20 @@ def test_answers_agree_with_the_signals_in_the_order_of_the_references(network, 
 
 
 @pytest.mark.slow
-def test_more_references_later_have_answers_too(network, blobs, tmp_path):
+def test_references_added_later_have_full_outputs_too(network, blobs, tmp_path):
     counting = Counting(network)
     first = run(counting.target(), blobs, tmp_path / "a")
     run(counting.target(), blobs, tmp_path / "a", references=5, evidence=())  # begun before, so it goes on
     assert counting.trained == 5
     assert FullAnswers.read(open_store(tmp_path / "a")).log_p.shape == (5, 440, 3)
-    # Fewer again: only the first references count, in the answers as in the signals.
+    # With fewer references only the first ones count, in the full outputs as in the signals.
     again = run(counting.target(), blobs, tmp_path / "a", references=3)
     assert counting.trained == 5
     assert again.document()["outcomes"] == first.document()["outcomes"]
 
 
 @pytest.mark.slow
-def test_answers_keep_up_with_references_that_grow(network, blobs, tmp_path):
+def test_full_outputs_are_added_with_more_references(network, blobs, tmp_path):
     counting = Counting(network)
     result = run(counting.target(), blobs, tmp_path / "a", references=gl.UntilWidth(0.01, start=8, at_most=12))
     assert result.references.count == counting.trained == 12

@@ -29,7 +29,7 @@ LABELS = np.arange(25) % 2
 
 
 class Counting:
-    """A recipe that remembers what it was given: which records, and a number from the seed."""
+    """A recipe that records its inputs: the records, and a number from the seed."""
 
     def __init__(self):
         self.trained = []
@@ -62,7 +62,7 @@ def evaluated(models):
 
 
 @pytest.mark.slow
-def test_every_chosen_record_has_models_of_its_own_that_were_trained_without_it(tmp_path):
+def test_every_selected_record_has_models_trained_without_it(tmp_path):
     train = Counting()
     results, models = collect(tmp_path, train)
     inside, outside = evaluated(models) & set(MEMBERS), evaluated(models) & set(NONMEMBERS)
@@ -79,7 +79,7 @@ def test_every_chosen_record_has_models_of_its_own_that_were_trained_without_it(
 
 
 @pytest.mark.slow
-def test_one_side_alone_is_nothing_to_compare_and_the_rest_is_collected(tmp_path):
+def test_one_set_is_nothing_to_compare_and_the_others_are_collected(tmp_path):
     collect(tmp_path)
     before, folder = contents(tmp_path), tmp_path / "evidence" / "left_out"
     paths = [path for path in sorted(folder.glob("record-*.npz")) if int(path.stem[-5:]) in NONMEMBERS]
@@ -93,7 +93,7 @@ def test_one_side_alone_is_nothing_to_compare_and_the_rest_is_collected(tmp_path
 
 
 @pytest.mark.slow
-def test_what_is_kept_is_what_those_models_say_about_the_record(tmp_path):
+def test_saved_values_are_the_outputs_of_those_models_for_the_record(tmp_path):
     train = Counting()
     _, models = collect(tmp_path, train)
     for position, i in enumerate(sorted(evaluated(models))):
@@ -111,7 +111,7 @@ def test_what_is_kept_is_what_those_models_say_about_the_record(tmp_path):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("larger", [{"records": 5}, {"models": 4}, {"records": 5, "models": 4}])
-def test_more_of_either_trains_only_what_is_missing_and_ends_where_one_go_would(larger, tmp_path):
+def test_more_records_or_models_train_only_the_missing_ones(larger, tmp_path):
     first, second = Counting(), Counting()
     _, before = collect(tmp_path / "grown", first)
     _, after = collect(tmp_path / "grown", second, **larger)
@@ -162,7 +162,7 @@ def test_records_may_be_named(tmp_path):
     np.testing.assert_array_equal(again.values["loss"], models.values["loss"])
     with pytest.raises(FolderError, match="collected with ids="):
         collect(tmp_path)
-    # Members alone may be asked for: each has models of its own.
+    # Only members may be requested: each has separate models.
     alone = Counting()
     collect(tmp_path / "alone", alone, ids=("members:3",))
     assert [records for records, _ in alone.trained] == [frozenset(MEMBERS) - {3}] * 2
@@ -184,7 +184,7 @@ def test_all_records_where_there_are_no_more(tmp_path):
 
 
 @pytest.mark.slow
-def test_a_recipe_that_fails_says_which_model_and_keeps_the_rest(tmp_path):
+def test_a_recipe_that_fails_names_the_model_and_keeps_the_others(tmp_path):
     class Failing(Counting):
         def __call__(self, data, rng):
             if len(self.trained) == 5:
@@ -220,21 +220,21 @@ def test_options_are_checked_and_read_from_a_command_line():
 @pytest.mark.slow
 @pytest.mark.parametrize("name", honesty.NAMES)
 def test_variation_between_models_is_not_taken_for_membership(name):
-    """Models differ as much as records do, and nothing leaks: 5 % of 400 intervals may exclude one half."""
+    """Models differ as much as records do, and nothing leaks: 5 % of 400 intervals may exclude 0.5."""
     assert honesty.excluded(name, 1.0, shared=False, repeats=400) <= 0.08
     assert honesty.excluded(name, 1.0, shared=True, repeats=100) >= 0.12  # what the models of one set would do
 
 
 @pytest.mark.slow
-def test_the_audit_of_the_benchmark_scores_everyone():
+def test_the_audit_of_the_benchmark_scores_every_record():
     attack = honesty.audit(1.0, 0, records=12, models=3).attack("leave_one_out")
     assert attack.unscored == 0
     assert attack.auc.low < attack.auc.value < attack.auc.high
 
 
 @pytest.mark.slow
-def test_a_nearest_neighbour_is_seen_to_miss_itself(blobs):
-    """One neighbour: a member's own label answers for it, and without it another record's does."""
+def test_leave_one_out_detects_members_of_a_nearest_neighbour_model(blobs):
+    """One neighbour: a member's label decides its prediction, and without it another record's label does."""
     model = KNeighborsClassifier(1).fit(*blobs[0])
     results = gl.audit(model, *blobs, references=0, evidence=[gl.evidence.LeftOut(records=60, models=2)], jobs=1)
     assert results.attack("leave_one_out").auc.low > 0.5

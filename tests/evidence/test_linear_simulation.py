@@ -1,4 +1,4 @@
-r"""A world in which what leaving a record out does is known to the last digit: least squares.
+r"""A simulation in which the effect of leaving out a record has a closed form: least squares.
 
 The model is a linear classifier fitted by ridge regression to signs s = ±1: w = A^-1 X's with A = X'X + λI. It answers
 with the logits (0, x'w), so a record's margin is s x'w = 1 - s e, where e = s - x'w is its residual.
@@ -39,7 +39,7 @@ def ridge(x, s, penalty):
 
 @dataclass(frozen=True)
 class Linear:
-    """A fitted model: the coefficients, and what it adds to every answer, normal with variance ``noise`` squared."""
+    """A fitted model: the coefficients, and a term added to every output, normal with variance ``noise`` squared."""
 
     w: np.ndarray
     noise: float = 0.0

@@ -1,4 +1,4 @@
-"""Perturbed records are what they are said to be, and the target is asked about exactly those."""
+"""Perturbed records have the documented distribution, and the target is queried on exactly those."""
 
 import json
 import warnings

@@ -154,7 +154,7 @@ def test_a_plan_that_fails_leaves_the_folder_usable(tmp_path):
 
 @pytest.mark.slow
 def test_the_split_is_there_before_any_model(tmp_path, monkeypatch):
-    """Killed while references answer for every class, the folder can still be read."""
+    """Killed while references predict every class, the folder can still be read."""
     model = DecisionTreeClassifier(random_state=0).fit(*MEMBERS)
     audit = {"jobs": 1, "folder": tmp_path}
     gl.audit(model, MEMBERS, NONMEMBERS, references=2, **audit)
@@ -195,7 +195,7 @@ def test_a_white_box_keeps_no_features(tmp_path):
 
 
 @pytest.mark.slow
-def test_a_users_attack_may_look_at_evidence():
+def test_a_users_attack_may_read_evidence():
     def mine(signals):
         return signals.evidence.need("perturbed").share
 

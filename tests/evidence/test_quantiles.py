@@ -1,4 +1,4 @@
-"""Quantile regression against quantiles that are known, and what an audit tells where it learns nothing."""
+"""Quantile regression against known quantiles, and the report if the features predict nothing."""
 
 import warnings
 
@@ -135,7 +135,7 @@ def test_only_known_nonmembers_have_no_score(smooth, easy, tmp_path):
 
 
 @pytest.mark.slow
-def test_the_hinge_is_that_of_the_answers(smooth, easy, tree, blobs, tmp_path):
+def test_the_hinge_is_that_of_the_outputs(smooth, easy, tree, blobs, tmp_path):
     run(smooth, easy, tmp_path / "smooth", evidence=[gl.evidence.Quantiles()])
     x, y = np.concatenate([easy[0][0], easy[1][0]]), np.concatenate([easy[0][1], easy[1][1]])
     log_odds = smooth.decision_function(x) * np.where(y == 1, 1, -1)
@@ -160,13 +160,13 @@ def test_the_population_is_known_where_it_is_large_enough(smooth, easy, tmp_path
 
 
 @pytest.mark.slow
-def test_a_regressor_that_learnt_nothing_is_reported(tmp_path):
-    """Answers that are noise around one value: no feature says how sure the target will be."""
+def test_a_regressor_without_predictive_value_is_reported(tmp_path):
+    """Outputs that are noise around one value: no feature predicts the confidence of the target."""
     rng = np.random.default_rng(0)
     x, y = rng.normal(size=(1000, 3)), (np.arange(1000) % 50 == 0).astype(int)
 
     def predict(x):
-        digits = np.abs(np.sin(1e5 * x).sum(axis=1))  # looks random, and is the same whenever it is asked
+        digits = np.abs(np.sin(1e5 * x).sum(axis=1))  # looks random, and is the same for every query
         return np.column_stack([digits, np.zeros(len(x))])
 
     target = gl.function_target(predict, classes=[0, 1], scale="logits")

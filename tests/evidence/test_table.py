@@ -1,4 +1,4 @@
-"""One row per kind carries everything: what the rows promise, and a toy kind that is a file's worth of code and a row."""
+"""Types of evidence: the contract of every row, and a toy type that is one file and one row."""
 
 import json
 import re
@@ -25,7 +25,7 @@ PAGE = Path(__file__).parents[2] / "docs" / "how_to_add" / "evidence.md"
 
 
 @pytest.mark.parametrize("name", EVIDENCE)
-def test_every_row_is_whole(name):
+def test_every_row_is_complete(name):
     kind = EVIDENCE[name]
     assert kind.plan.name == name
     assert is_dataclass(kind.plan)
@@ -41,7 +41,7 @@ def test_every_row_is_whole(name):
 
 
 @pytest.mark.parametrize("name", [name for name, attack in ATTACKS.items() if attack.evidence])
-def test_attacks_and_kinds_agree_on_stand_in_targets(name):
+def test_attacks_and_evidence_agree_on_stand_in_targets(name):
     assert ATTACKS[name].stand_in_evidence == EVIDENCE[ATTACKS[name].evidence].on_stand_ins
 
 
@@ -55,7 +55,7 @@ def test_evidence_is_an_open_mapping():
     assert not evidence.with_part("perturbed", other).need("perturbed").share.any()
     assert set(evidence.without("perturbed", "quantiles").parts) == set(evidence.parts) - {"perturbed", "quantiles"}
     assert evidence.get("leaves") is None
-    assert not evidence.for_stand_ins().parts  # what is made up is about one target
+    assert not evidence.for_stand_ins().parts  # the simulation has one target
     with pytest.raises(NotCollectedError, match="needs the evidence 'nothing'"):
         Evidence().need("nothing")
 
@@ -107,7 +107,7 @@ def test_a_toy_kind_is_collected_resumed_read_and_attacked(toy, tree, blobs, tmp
     assert json.loads((files / "plan.json").read_text())["copies"] == 2
     content = {path.name: path.read_bytes() for path in files.glob("*.npz")}
     assert set(content) == {"copy-0001.npz", "copy-0002.npz"}
-    # A killed audit goes on without being asked again, and more copies leave the first ones alone.
+    # A killed audit resumes without another request, and more copies keep the first ones.
     (files / "copy-0002.npz").unlink()
     again = gl.audit(tree, *blobs, **audit)
     assert {path.name: path.read_bytes() for path in files.glob("*.npz")} == content

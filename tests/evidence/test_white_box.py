@@ -1,4 +1,4 @@
-"""The white box: exact gradients of each record, and nothing of the truth but what the attacker knows."""
+"""White-box evidence: exact gradients of each record, and only the membership that the attacker knows."""
 
 import numpy as np
 import pytest
@@ -37,7 +37,7 @@ def norms_one_by_one(module, x, labels):
 
 
 class Scaled(torch.nn.Module):
-    """Has parameters of its own beside those of a layer, and one that is not trained."""
+    """Has its own parameters next to those of a layer, and one that is not trained."""
 
     def __init__(self):
         super().__init__()
@@ -63,7 +63,7 @@ def test_gradient_norms_equal_those_of_one_backward_pass_per_record(kind):
     assert len(layers(module)) == {"mlp": 3, "cnn": 2, "own": 3}[kind]
 
 
-def test_features_are_what_their_names_say(network, blobs):
+def test_features_match_their_names(network, blobs):
     x, y = blobs[0]
     target = gl.torch_target(network.train())
     norms = target.can["white_box"](x, y)
@@ -91,7 +91,7 @@ def test_principal_components_keep_the_most_variance():
 
 
 @pytest.mark.slow
-def test_the_same_share_of_both_sides_is_known_and_the_rest_of_the_truth_is_not_there(network, blobs, tmp_path):
+def test_the_same_share_of_both_sets_is_known_and_other_membership_is_hidden(network, blobs, tmp_path):
     rng = np.random.default_rng(1)
     population = rng.normal(size=(50, 5)), rng.integers(3, size=50)
     target = gl.torch_target(network)
@@ -113,7 +113,7 @@ def test_the_same_share_of_both_sides_is_known_and_the_rest_of_the_truth_is_not_
 
 
 @pytest.mark.slow
-def test_what_cannot_be_looked_into_is_refused(tree, network, blobs):
+def test_models_without_accessible_parameters_are_refused(tree, network, blobs):
     with pytest.raises(InputError, match="is not a torch target"):
         gl.audit(tree, *blobs, references=0, evidence=[gl.evidence.WhiteBox()])
     with pytest.raises(InputError, match="of 200 nonmembers leaves none"):

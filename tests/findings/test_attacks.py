@@ -1,4 +1,4 @@
-"""Figures of attacks where persons have several records."""
+"""Metrics of attacks where persons have several records."""
 
 from dataclasses import replace
 
@@ -23,7 +23,7 @@ from guestlist.testing import leaking_case
 
 @pytest.fixture(scope="module")
 def case():
-    """Four neighbours in the table are one person's; some persons have records on both sides."""
+    """Four consecutive rows belong to one person; some persons have records in both sets."""
     alone = leaking_case(records=400)
     return replace(alone, records=alone.records.assign(person=[f"p{i // 4}" for i in range(400)]))
 

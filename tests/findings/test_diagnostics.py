@@ -1,4 +1,4 @@
-"""Every check has a code, a state, figures, a sentence and a heading in the docs; and finds what it is for."""
+"""Diagnostics: every check has a code, a state, values, a sentence and a heading in the docs, and detects its problem."""
 
 import re
 import warnings
@@ -64,7 +64,7 @@ def test_every_code_has_a_heading_and_a_remedy_and_no_other():
     assert all("**What to do.**" in text for _, text, _ in by_code.values())
 
 
-def test_the_docs_say_which_checks_fail_the_gate():
+def test_the_docs_list_the_checks_that_fail_the_gate():
     failing = {code: row.title for code, row in CHECKS.items() if row.undermines is not never}
     assert {code for code, (_, text, _) in sections().items() if "**Gate.** Fails" in text} == set(failing)
     table = re.findall(r"^\| (GL\d+) (.+?) \|", (DOCS / "gate.md").read_text("utf-8"), re.MULTILINE)
@@ -108,11 +108,11 @@ def test_no_check_needs_classes(monkeypatch):
 @pytest.mark.slow
 def test_duplicates_are_an_issue_or_were_dropped():
     some, none = Duplicates(3, 10, dropped=False), Duplicates(0, 10, dropped=True)
-    twins, dropped = checks.of_duplicates(some)
-    assert (twins.state, dropped.state) == ("issue", "not applicable")
-    assert twins.values == {"duplicates": 3, "nonmembers": 10}
-    twins, dropped = checks.of_duplicates(replace(some, dropped=True))
-    assert (twins.state, dropped.state) == ("passed", "issue")
+    duplicates, dropped = checks.of_duplicates(some)
+    assert (duplicates.state, dropped.state) == ("issue", "not applicable")
+    assert duplicates.values == {"duplicates": 3, "nonmembers": 10}
+    duplicates, dropped = checks.of_duplicates(replace(some, dropped=True))
+    assert (duplicates.state, dropped.state) == ("passed", "issue")
     assert [check.state for check in checks.of_duplicates(none)] == ["passed", "passed"]
     assert state(leaking_case(checks=checks.of_duplicates(some)), "GL101") == "issue"
     assert state(leaking_case(), "GL101") == "not run"
@@ -126,7 +126,7 @@ def test_an_accuracy_at_chance():
 
 
 @pytest.mark.slow
-def test_saturated_answers():
+def test_saturated_outputs():
     case, sure = leaking_case(), np.tile([0.2, 0.8], (400, 1))
     probabilities = replace(case.setting, scale="probabilities")
     assert state(case, "GL104") == "not applicable"
@@ -163,7 +163,9 @@ def test_references_that_are_copies(monkeypatch):
     values = {name: np.vstack([matrix[:1], matrix[:1], matrix[2:]]) for name, matrix in case.view.values.items()}
     check = evaluate_case(replace(case, view=replace(case.view, values=values))).check("GL106")
     assert (check.state, check.values) == ("issue", {"copies": 1, "references": 10})
-    nearly = {name: matrix.copy() for name, matrix in values.items()}  # the same in all places that are looked at first
+    nearly = {
+        name: matrix.copy() for name, matrix in values.items()
+    }  # the same for all records that are compared first
     nearly["p_y"][1, 1] += 0.1
     monkeypatch.setattr("guestlist._diagnostics.models.evenly_spaced", lambda rows: np.arange(0, len(rows), 2))
     assert state(replace(case, view=replace(case.view, values=values)), "GL106") == "issue"
@@ -206,7 +208,7 @@ def interchanged(case):
 
 
 @pytest.mark.slow
-def test_sides_that_were_interchanged(snapshot):
+def test_interchanged_sets_are_reported(snapshot):
     case = leaking_case(attacks={"loss": gl.attacks.ATTACKS["loss"]})
     assert state(case, "GL112") == "passed"
     check = evaluate_case(interchanged(case)).check("GL112")
@@ -217,7 +219,7 @@ def test_sides_that_were_interchanged(snapshot):
 
 @pytest.mark.slow
 def test_flipped_labels_are_not_put_down_to_interchanged_sets():
-    """A model that is right on nearly all, asked with every label turned: members fit worst, and less than a constant does."""
+    """A model that is right on nearly all records, with every label flipped: members fit worst, and less than a constant does."""
     rng = np.random.default_rng(0)
     member, labels = np.repeat([True, False], 500), rng.integers(0, 2, 1000)
     margin = rng.normal(2, 1, 1000) + 1.5 * member  # of the class it was trained with
@@ -234,7 +236,7 @@ def test_flipped_labels_are_not_put_down_to_interchanged_sets():
 
 
 @pytest.mark.slow
-def test_a_gap_that_no_attack_sees():
+def test_a_generalisation_gap_that_no_attack_detects():
     """Members and non-members interchanged: the accuracies differ, and every attack is reversed."""
     case = leaking_case(records=1000)
     results = evaluate_case(case)
@@ -247,8 +249,8 @@ def test_a_gap_that_no_attack_sees():
     assert "are not swapped" in " ".join(summary(swapped).split())
 
 
-def test_a_gap_that_the_run_attacks_do_not_look_at():
-    """Scores that say nothing beside answers that are right about members: labels of the other side may be shuffled."""
+def test_a_generalisation_gap_that_the_attacks_do_not_use():
+    """Uninformative scores next to outputs that are right about members: labels of the other set may be shuffled."""
     case = case_of(noise_simulation(records=600, models=1, seed=3), ("entropy",))
     gap = np.where(case.truth.member, np.arange(600) % 10 > 0, np.arange(600) % 10 > 4).astype(float)
     assert state(with_signals(case, correct=gap), "GL113") == "issue"
@@ -286,7 +288,7 @@ def test_records_given_more_than_once(blobs, tree, snapshot):
 
 
 @pytest.mark.slow
-def test_near_twins_are_reported(blobs, tree, caplog):
+def test_near_duplicates_are_reported(blobs, tree, caplog):
     members, (x, y) = blobs
     rng = np.random.default_rng(0)
     near = np.concatenate([x[:100], members[0][:100] + 0.02 * rng.normal(size=(100, 5))])
@@ -329,12 +331,12 @@ def test_a_target_unlike_its_references(snapshot):
 
 
 @pytest.mark.slow
-def test_an_audit_by_another_recipe_says_so():
+def test_an_audit_with_another_recipe_reports_it():
     assert recipes.issues(recipes.audited("another recipe", 0, references=16)) == ["GL118"]
 
 
 @pytest.mark.slow
-def test_an_audit_with_nothing_wrong_says_nothing():
+def test_an_audit_without_issues_warns_about_nothing():
     assert recipes.issues(recipes.audited("nothing", 0, references=16)) == []
 
 
@@ -361,7 +363,7 @@ def test_a_class_of_few_records_does_not_stop_an_audit(classes, few, snapshot):
 
 
 @pytest.mark.slow
-def test_a_check_can_be_ignored_and_the_report_says_so(blobs, tree):
+def test_a_check_can_be_ignored_and_the_report_lists_it(blobs, tree):
     members, (x, y) = blobs
     nonmembers = np.r_[x, members[0][:7]], np.r_[y, members[1][:7]]
     with warnings.catch_warnings():
@@ -381,7 +383,7 @@ def test_an_unknown_code_is_refused_in_words(wrong, blobs, tree):
         gl.audit(tree, *blobs, references=0, ignore=wrong)
 
 
-def test_issues_stand_first_and_what_passed_is_folded():
+def test_issues_are_first_and_passed_checks_are_collapsed():
     results = with_check(leaking(), Check("GL113", "issue", {"members": 0.9, "nonmembers": 0.5}))
     lines = check_lines(results)
     assert [row.code for row in lines[:3]] == ["GL101", "GL113", "GL104"]

@@ -30,13 +30,13 @@ from guestlist.privacy import (
 )
 from guestlist.testing import case_of, gaussian_simulation
 
-COINS = {"name": "bernoulli", "rate": 0.5}
+BERNOULLI = {"name": "bernoulli", "rate": 0.5}
 
 
 @pytest.fixture(scope="module")
 def case():
-    """Members stand out by three standard deviations, and were drawn by coins."""
-    return drawn(COINS, claimed=Claim(1.0))
+    """Members' scores are larger by three standard deviations, and membership was drawn with probability 0.5."""
+    return drawn(BERNOULLI, claimed=Claim(1.0))
 
 
 def drawn(game, claimed=None, **changes):
@@ -46,7 +46,7 @@ def drawn(game, claimed=None, **changes):
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
-    """A tree that knows its members by heart, of records whose labels say nothing."""
+    """A tree that memorises its members, of records with uninformative labels."""
     rng = np.random.default_rng(0)
     pool = rng.normal(size=(300, 5)), rng.integers(2, size=300)
     folder = tmp_path_factory.mktemp("epsilon") / "coins"
@@ -76,14 +76,14 @@ def test_an_uncontradicted_claim_is_not_confirmed(case, snapshot):
     snapshot(epsilon_verdict(gl.epsilon_bound(case)))
 
 
-def test_a_bound_about_gaussian_noise_says_so(case, snapshot):
+def test_a_bound_for_gaussian_noise_states_its_assumption(case, snapshot):
     bound = gl.epsilon_bound(case, method=gl.privacy.OneRunCurve(curve="gaussian"))
     assert bound.bound.epsilon > gl.epsilon_bound(case).bound.epsilon
     snapshot(epsilon_verdict(bound))
     assert "Gaussian" not in epsilon_verdict(gl.epsilon_bound(case, method=gl.privacy.OneRunCurve()))
 
 
-def test_what_is_shown_of_gaussian_noise_contradicts_no_other_claim(case, snapshot):
+def test_a_bound_for_gaussian_noise_contradicts_no_other_claim(case, snapshot):
     """Randomised response, say, keeps an epsilon that no Gaussian noise with the same scores would keep."""
     method = gl.privacy.OneRunCurve(curve="gaussian")
     proved = gl.epsilon_bound(case, method=method).bound.epsilon
@@ -112,13 +112,13 @@ def test_where_nothing_is_claimed_there_is_no_finding(case):
     ("code", "game", "changes"),
     [
         ("own split", {"name": "sides", "members": 200, "nonmembers": 200}, {"drawn": False}),
-        ("own split", COINS, {"predictions": True}),
+        ("own split", BERNOULLI, {"predictions": True}),
         ("rate", {"name": "bernoulli", "rate": 0.4}, {}),
         ("game", {"name": "clusters"}, {}),
         ("game", {"name": "sources", "column": "place", "of_members": "north"}, {"drawn": False}),
     ],
 )
-def test_refused_where_members_were_not_drawn_by_fair_coins(code, game, changes, snapshot):
+def test_refused_where_members_were_not_drawn_with_probability_0_5(code, game, changes, snapshot):
     made = drawn(game, Claim(1.0))
     made = replace(made, setting=replace(made.setting, **changes))
     with pytest.raises(gl.InputError, match=r"No epsilon can be proved or refuted: .*gl\.games\.Bernoulli"):
@@ -128,7 +128,7 @@ def test_refused_where_members_were_not_drawn_by_fair_coins(code, game, changes,
     snapshot(epsilon_verdict(result))
 
 
-def test_refused_where_a_coin_decided_about_a_person(case):
+def test_refused_where_records_of_one_person_were_drawn_separately(case):
     persons = replace(case, records=case.records.assign(person=np.arange(400) // 2))
     with pytest.raises(gl.InputError, match="all records of a person"):
         gl.epsilon_bound(persons)
@@ -169,7 +169,7 @@ def test_no_claim_of_gaussian_noise_at_delta_0():
         Claim(1.0, 0.0, gaussian=True)
 
 
-def test_a_game_of_other_people_says_that_its_bound_does_not_hold():
+def test_a_game_with_dependent_members_reports_that_its_bound_does_not_hold():
     apart = epsilon.find(drawn({"name": "clusters"}, Claim(1.0)))
     mixed = epsilon.find(drawn({"name": "clusters", "iid": True}, Claim(1.0)))
     assert (apart.not_exchangeable, mixed.not_exchangeable) == (True, False)
@@ -179,7 +179,7 @@ def test_a_game_of_other_people_says_that_its_bound_does_not_hold():
 
 @pytest.mark.parametrize("evidence", ["quantiles", "white_box"])
 def test_attacks_that_know_some_membership_prove_nothing(case, evidence):
-    """Of those whose side they were not told, more than half may be members, whatever the model does."""
+    """Of the records with hidden membership, more than half may be members, whatever the model does."""
     taught = replace(case.attacks["loss"], evidence=evidence)
     with pytest.raises(gl.InputError, match="records of known membership"):
         gl.epsilon_bound(replace(case, attacks={**case.attacks, "taught": taught}).scored(), attack="taught")
@@ -200,7 +200,7 @@ def test_only_attacks_that_do_not_know_the_truth(case):
 
 
 def test_guesses_that_know_the_other_members_prove_nothing(case):
-    """Parity of all members, told but for a coin: who knows the others is right about all of them, or about none."""
+    """Parity of all members, revealed with a random flip: an attacker who knows the others is right about all or about none."""
     others = replace(case.attacks["loss"], evidence="left_out")
     with pytest.raises(gl.InputError, match="trained on the true members"):
         gl.epsilon_bound(replace(case, attacks={**case.attacks, "others": others}).scored(), attack="others")
@@ -208,23 +208,23 @@ def test_guesses_that_know_the_other_members_prove_nothing(case):
     assert (alone.bound, alone.refused) == (None, "attack")
 
 
-def test_sides_of_fixed_size_prove_less(case, snapshot):
+def test_sets_of_fixed_size_give_a_smaller_bound(case, snapshot):
     fixed = gl.epsilon_bound(drawn({"name": "sides", "members": 200, "nonmembers": 200}))
     assert fixed.fixed_size
     assert 0 < fixed.bound.provable < epsilon.find(case).bound.provable
     snapshot(epsilon_verdict(fixed))
 
 
-def test_tosses_that_were_repeated_are_paid_for():
+def test_the_claim_accounts_for_repeated_draws():
     labels = np.repeat(["a", "b", "c"], [100, 3, 1])
     # Of the hundred at least five, of the three at least one; a single record may be missing.
     assert no_redraw_probability(labels, 0.5) == pytest.approx(binom.sf(4, 100, 0.5) * 7 / 8)
-    made = drawn(COINS)
+    made = drawn(BERNOULLI)
     rare = made.records.assign(label=np.where(np.arange(400) < 2, "rare", "other"))
     assert epsilon.membership_of(replace(made, records=rare)).condition == pytest.approx(0.75)
 
 
-def test_the_probability_is_that_of_the_coins():
+def test_the_probability_is_that_of_the_inclusion():
     rng, labels = np.random.default_rng(0), np.repeat([0, 1], [4, 9])
     tossed = rng.random((40_000, 13)) < 0.5
     first = (tossed[:, :4].sum(1) >= 2) & (tossed[:, 4:].sum(1) >= 4)
@@ -272,7 +272,7 @@ def test_the_command_reads_the_claim_from_the_folder(folder):
     assert "--claimed EPSILON" in CliRunner().invoke(main, ["epsilon", str(folder), "--gaussian-noise"]).output
 
 
-def test_the_command_refuses_sides_of_the_users_own(tmp_path, blobs, tree):
+def test_the_command_refuses_user_defined_sets(tmp_path, blobs, tree):
     gl.audit(tree, *blobs, references=0, folder=tmp_path / "own", engine=gl.Here(), attacks=["loss"], baseline=False)
     result = CliRunner().invoke(main, ["epsilon", str(tmp_path / "own"), "--claimed", "2"])
     assert result.exit_code == 2

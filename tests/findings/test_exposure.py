@@ -47,7 +47,7 @@ def test_where_nothing_leaks_hardly_anyone_is_listed():
     listed = [
         exposure.find_exposure(case_of(noise_simulation(records=200, models=17, seed=k))).flagged for k in range(20)
     ]
-    assert np.mean(np.array(listed) > 0) < 0.3  # at most q, and twenty worlds
+    assert np.mean(np.array(listed) > 0) < 0.3  # at most q, and twenty simulations
     result = exposure.find_exposure(case_of(noise_simulation(records=200, models=17, seed=3)))
     assert result.flagged or result.rate_in_models is None
 

@@ -40,7 +40,7 @@ def test_the_pool_keeps_its_rate_over_all_and_for_no_one():
     assert calls.per_record_fpr[400:].mean() == pytest.approx(hard, abs=0.003)
 
 
-def test_one_threshold_calls_the_same_easy_records_under_all_models(judged):
+def test_one_threshold_flags_the_same_easy_records_under_all_models(judged):
     case, results = judged
     at_level = {row.fpr: row for row in hypothesis_tests.find_per_record_fpr(case)}[0.05]
     hard, easy = POOL.rates(0.05)
@@ -56,7 +56,7 @@ def test_one_threshold_calls_the_same_easy_records_under_all_models(judged):
     assert records["per_record_tpr"][POOL.is_easy].mean() > records["per_record_fpr"][POOL.is_easy].mean() + 0.2
 
 
-def test_an_attack_that_compares_a_record_with_itself_spreads_its_false_alarms():
+def test_an_attack_that_compares_a_record_with_itself_has_even_false_positive_rates():
     at_level = {row.fpr: row for row in hypothesis_tests.find_per_record_fpr(pool_case("lira_bayes"))}[0.05]
     assert at_level.far <= 1
     assert at_level.std < 0.02

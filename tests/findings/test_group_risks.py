@@ -1,4 +1,4 @@
-"""Risk by group and class: figures as they would be alone, no difference by luck, and small groups that are named."""
+"""Risk by group and class: metrics of a separate computation, no difference by chance, and small groups that are named."""
 
 from dataclasses import replace
 from itertools import permutations
@@ -56,7 +56,7 @@ def test_groups_pairs_and_classes_are_all_there_and_small_ones_are_named(case, r
     assert not any(group.values.get("rare") == "t" for group in reported_risks.judged)
 
 
-def test_figures_are_those_of_the_records_in_the_group(case, reported_risks):
+def test_metrics_are_those_of_the_records_in_the_group(case, reported_risks):
     part = next(group for group in reported_risks.judged if dict(group.values) == {"half": "first", "sex": "f"})
     here = ((case.records["group_half"] == "first") & (case.records["group_sex"] == "f")).to_numpy()
     member, scores = case.truth.member, case.scores[reported_risks.attack]
@@ -75,7 +75,7 @@ def test_figures_are_those_of_the_records_in_the_group(case, reported_risks):
     assert mu.p_value >= alone.p_value
 
 
-def test_of_two_groups_that_are_each_others_rest_one_is_paid_for(case):
+def test_two_complementary_groups_count_as_one_test(case):
     computed = groups.by_groups(case, ["sex"], ["mu", "memorisation"])
     f, m = ([risk.p_value for risk in part.risks] for part in computed.judged)
     assert f == m
@@ -129,7 +129,7 @@ def test_rates_at_the_common_threshold_hold_the_truth():
 
 
 def by_class(gaps: np.ndarray):
-    """As many classes as there are gaps: models are right about members the more often, the larger their class's gap."""
+    """One class for each gap: models are right about members more often, the larger the gap of their class is."""
     classes, records = len(gaps), 120 * len(gaps)
     rng, labels = np.random.default_rng(3), np.arange(120 * len(gaps)) % classes
     member = rng.random((9, records)) < 0.5
@@ -253,7 +253,7 @@ def test_a_risk_with_one_mean_in_all_classes_is_not_spoken_of():
     assert "the mean of loss_tail" not in made
 
 
-def test_a_target_that_answers_with_a_number_has_no_classes_and_no_gap():
+def test_a_regression_target_has_no_classes_and_no_gap():
     case = regression_case()
     group_risks = groups.find_group_risks(replace(case, records=case.records.assign(group_half=np.arange(200) % 2)))
     assert {group.kind for group in group_risks.judged} == {"group"}

@@ -1,4 +1,4 @@
-"""Groups: by luck one of many does well, and one does better than the rest; neither is claimed."""
+"""Groups: by chance one of many has a high AUC, and one a higher AUC than the others; neither is claimed."""
 
 from dataclasses import replace
 
@@ -25,7 +25,7 @@ def test_random_groups_are_not_named(quick):
 
 
 @pytest.mark.slow
-def test_an_exposed_group_is_named_and_differs_from_the_rest(quick):
+def test_an_exposed_group_is_named_and_differs_from_the_other_records(quick):
     groups = random_groups(10, number=30, records=1800, exposed=2.5)
     assert groups["names the first"] >= 0.9
     assert groups["more than the rest"] >= 0.5
@@ -49,10 +49,10 @@ def test_a_group_is_compared_with_records_outside_it():
         assert group.auc == estimate
         assert group.beyond_rest.value == pytest.approx(estimate.value - computed.value)
         plain = np.hypot(estimate.value - estimate.low, computed.high - computed.value)
-        assert plain < group.beyond_rest.value - group.beyond_rest.low < 2 * plain  # it pays for three groups
+        assert plain < group.beyond_rest.value - group.beyond_rest.low < 2 * plain  # it is corrected for three groups
 
 
-def test_the_only_group_has_no_rest_and_values_that_lack_are_no_group():
+def test_the_only_group_has_no_comparison_and_missing_values_are_no_group():
     simulation = gaussian_simulation(1.0, records=200, models=1)
     case = case_of(simulation, ("loss",), np.zeros(200, int))
     (only,) = groups.find(case)

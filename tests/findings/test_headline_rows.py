@@ -45,7 +45,7 @@ def test_there_is_one_row_where_no_attack_takes_the_file_or_none_does_without():
 
 
 @pytest.mark.slow
-def test_a_forest_has_both_rows_with_figures_of_their_own():
+def test_a_forest_has_both_rows_with_separate_metrics():
     rng = np.random.default_rng(0)
     x = rng.normal(size=(300, 4))
     y = (x[:, 0] + rng.normal(size=300) > 0).astype(int)

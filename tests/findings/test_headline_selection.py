@@ -46,7 +46,7 @@ def test_the_target_plays_no_part_in_the_choice():
     assert choose(stand_in_targets(changed), SOME) == choose(stand_in_targets(simulation), SOME)
 
 
-def test_only_asked_records_count():
+def test_only_evaluated_records_count():
     simulation = gaussian_simulation(2.0, records=600, models=9)
     evaluated = np.arange(600) < 300
     values = {
@@ -84,8 +84,8 @@ def test_rates_equal_those_of_the_evaluation():
     assert mean_auc(np.full((1, 4), np.nan), np.array([[True, False, True, False]])) == 0.5
 
 
-def standing(simulation):
-    """Where the target of a world stands among its stand-in targets, by the loss; and its own AUC."""
+def target_rank(simulation):
+    """Rank of the target among its stand-in targets by the loss, and its AUC."""
     stand_ins, score = stand_in_targets(simulation), ATTACKS["loss"].score
     scores = score(simulation.facing(0))
     return same_recipe(score(stand_ins), stand_ins.member, scores, simulation.member[0]), auc(
@@ -97,7 +97,7 @@ def test_an_exposed_target_ranks_above_its_stand_in_targets():
     simulation = gaussian_simulation(1.0, records=1000, models=21)
     shift = np.where(simulation.member, 2.0, 0.0) * (np.arange(21) == 0)[:, None]
     shifted = replace(simulation, values={"loss": simulation.values["loss"] - shift})
-    where, auc = standing(shifted)
+    where, auc = target_rank(shifted)
     assert where.share_larger == 0
     assert auc > max(where.aucs)
     assert len(where.aucs) == 20
@@ -105,7 +105,7 @@ def test_an_exposed_target_ranks_above_its_stand_in_targets():
 
 @pytest.mark.slow
 def test_a_target_like_the_others_has_any_rank_among_them():
-    places = [standing(noise_simulation(records=100, models=9, seed=seed))[0].share_larger for seed in range(200)]
+    places = [target_rank(noise_simulation(records=100, models=9, seed=seed))[0].share_larger for seed in range(200)]
     assert np.mean(places) == pytest.approx(0.5, abs=0.1)
     assert min(places) == 0
     assert max(places) == 1
@@ -165,7 +165,7 @@ def test_halves_that_are_too_small_take_the_first_attack():
 
 
 @pytest.mark.slow
-def test_the_recipe_of_a_world_without_a_leak_is_at_chance():
+def test_the_recipe_of_a_simulation_without_a_leak_is_at_chance():
     """Chosen and reported on the same stand-in targets, the mean would be .51 and more."""
     searched = recipe(50, records=60, models=8)
     assert searched["mean"] == pytest.approx(0.5, abs=0.01)

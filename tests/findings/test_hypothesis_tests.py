@@ -1,4 +1,4 @@
-"""Tests are held to the levels that they can reach, and the audit tells what they realised."""
+"""Hypothesis tests are evaluated at attainable levels, and the audit reports the realised rates."""
 
 import json
 from dataclasses import replace
@@ -19,7 +19,7 @@ TESTS = {name: attack for name, attack in ATTACKS.items() if attack.p_value}
 
 
 def with_population(signals: Signals, share: float = 0.25):
-    """The signals with the first records as a population, and which are asked about."""
+    """The signals with the first records as a population, and a mask of the evaluated records."""
     evaluated = np.arange(len(signals.labels)) >= share * len(signals.labels)
     return replace(signals, population=~evaluated), evaluated
 
@@ -45,7 +45,7 @@ def test_levels_are_counted_one_by_one(name, simulated):
 
 
 @pytest.mark.parametrize("name", TESTS)
-def test_honest_tests_keep_their_promise_in_a_world_of_their_own(name, simulated):
+def test_valid_tests_have_their_nominal_level_in_simulations(name, simulated):
     signals, evaluated, member = simulated
     levels = levels_of(TESTS[name], TESTS[name].p_value(signals), signals, evaluated, member[evaluated])
     assert levels
@@ -74,7 +74,7 @@ def test_a_share_of_eight_models_reaches_one_ninth():
     assert [v.alpha for v in levels_of(smooth, smooth.p_value(signals), signals, everyone, member)] == list(ALPHAS)
 
 
-def test_a_level_that_faultless_answers_to_nonmembers_exceed_is_out_of_reach():
+def test_a_level_below_the_share_of_nonmembers_with_zero_loss_is_unreachable():
     signals, member = target_of(gaussian_simulation(1.0, records=400, models=9))
     signals, evaluated = with_population(signals)
     loss = signals.values["loss"].copy()
@@ -100,7 +100,7 @@ def audited(tree, blobs, tmp_path_factory):
     return gl.audit(tree, *blobs, population, references=8, jobs=1, attacks=names, folder=folder), folder
 
 
-def test_an_audit_tells_levels_agreement_and_p_values(audited):
+def test_an_audit_reports_levels_agreement_and_p_values(audited):
     results, folder = audited
     again = gl.read_results(folder)
     assert again.agreement == results.agreement
@@ -120,7 +120,7 @@ def test_an_audit_tells_levels_agreement_and_p_values(audited):
     assert np.isnan(table.loc["entropy", "realised_fpr@0.05"])
 
 
-def test_calls_by_p_value_are_compared_with_calls_at_a_threshold(audited):
+def test_decisions_by_p_value_are_compared_with_decisions_at_a_threshold(audited):
     results, _ = audited
     agreement, records = results.agreement, results.records
     assert agreement.names == ("truth", "loss", "entropy", "shadow", "reference_empirical")
@@ -142,7 +142,7 @@ def test_one_attack_has_no_agreement(tree, blobs):
     assert "p_loss" not in results.records
 
 
-def test_results_of_another_format_say_what_to_do(audited, tmp_path):
+def test_results_of_another_format_are_reported_with_advice(audited, tmp_path):
     results, _ = audited
     (tmp_path / "results.json").write_text(json.dumps({**results.document(), "format": 1}))
     with pytest.raises(FolderError, match=rf"has format 1; .* reads format {FORMAT}. Run the audit again in the same"):

@@ -1,4 +1,4 @@
-"""A target trained as its references are is seldom called unlike them, another recipe's often is."""
+"""A target trained by the recipe of its references is seldom reported as different; another recipe often is."""
 
 from dataclasses import replace
 
@@ -27,12 +27,12 @@ def test_models_of_one_recipe_are_not_distinguished(name):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["C = 1, references' 0.01", "5 neighbours, references' 15"])
-def test_another_recipe_is_seen(name):
+def test_a_different_recipe_is_detected(name):
     assert recipes.power(*recipes.OTHER[name], pools=4, references=16) >= 0.75
 
 
-def test_places_equal_a_slow_count():
-    """The figures, model by model and record by record."""
+def test_ranks_equal_a_slow_count():
+    """The statistics, model by model and record by record."""
     simulation = noise_simulation(records=60, models=7, seed=2)
     margin, member = simulation.values["margin"], simulation.member
     result = training_set.likeness(margin, member)
@@ -73,6 +73,6 @@ def test_a_target_beyond_all_references_is_distinguished():
     assert changed.margin_shift > 0.3
 
 
-def test_few_references_or_records_say_nothing():
+def test_few_references_or_records_give_no_result():
     assert training_set.find_likeness(case_of(noise_simulation(records=200, models=4), ("loss",))) is None
     assert training_set.find_likeness(case_of(noise_simulation(records=30, models=9), ("loss",))) is None

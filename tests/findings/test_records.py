@@ -1,4 +1,4 @@
-"""Who stands out: a record is compared with itself, and a person by all records together."""
+"""Exposed records: a record is compared with itself under other models, and a person by all records together."""
 
 from dataclasses import replace
 
@@ -25,14 +25,14 @@ def test_p_values_among_models_count_models_that_did_not_train_on_the_record():
 
 
 @pytest.mark.slow
-def test_listed_records_are_rarely_called_where_a_model_did_not_train_on_them():
+def test_listed_records_are_rarely_flagged_by_models_not_trained_on_them():
     """Under the loss, easy records have high scores under any model."""
     exposed = exposed_records(worlds=4, records=200, models=45)
     assert 0.01 < exposed["calls"] <= 0.07
     assert exposed["calls by score"] > 0.1
 
 
-def test_an_easy_record_does_not_stand_out_and_a_remembered_one_does():
+def test_an_easy_record_is_not_exposed_and_a_memorised_one_is():
     simulation = gaussian_simulation(0.0, records=200, models=25, seed=3)
     easy, remembered = np.flatnonzero(simulation.member[0])[:2]
     margin = simulation.values["margin"].copy()
@@ -74,7 +74,9 @@ def test_of_many_ties_none_is_named_and_they_are_counted():
     assert case.of(records.record_table)["p_value"].min() < 0.05
     assert records.find(case) == ()
     assert records.exposure_summary(case) == records.ExposureSummary(0.05, int(member.sum()), 500, 500, "p_value")
-    common = with_signals(case, loss=-1.0 * (np.arange(3000) % 3 == 0))  # as many non-members: no small p-value
+    common = with_signals(
+        case, loss=-1.0 * (np.arange(3000) % 3 == 0)
+    )  # the same number of non-members: no small p-value
     assert records.find(common) == ()
     assert records.exposure_summary(common).left_out == 0
 
@@ -131,7 +133,7 @@ def test_without_margins_students_tail_orders_the_list():
 
 
 @given(st.lists(st.integers(0, 3), max_size=30), st.integers(1, 8), st.integers(0, 8))
-def test_first_places_are_whole_places(values, room, extra):
+def test_ties_for_the_first_ranks_are_kept_together(values, room, extra):
     """Against counting: a place is named as a whole or not at all, and the first that does not fit ends the list."""
     ties = top_k_ties([np.array(values)], [f"r{at}" for at in range(len(values))], room, room + extra)
     wanted, left_out = [], 0
@@ -155,7 +157,7 @@ def with_persons(case, each=5):
 
 
 @pytest.mark.slow
-def test_a_persons_p_value_pays_for_the_number_of_records():
+def test_a_persons_p_value_is_corrected_for_the_number_of_records():
     """A model that trained on no record, for any number of records and any similarity between them."""
     rng = np.random.default_rng(0)
     for number, shared in ((1, 0.0), (10, 0.0), (10, 2.0)):
@@ -167,7 +169,7 @@ def test_a_persons_p_value_pays_for_the_number_of_records():
             p_values.append(p_value)
             best.append(out_model_stats(scores[0], scores[1:], np.zeros((39, number), bool)).p_values.min())
         assert np.mean(np.array(p_values) <= 0.05) == pytest.approx(0.05, abs=0.02)
-        assert number == 1 or np.mean(np.array(best) <= 0.05) > 0.1  # what the luckiest record would claim
+        assert number == 1 or np.mean(np.array(best) <= 0.05) > 0.1  # the claim from the maximum of all records
 
 
 def test_models_that_trained_on_one_of_a_persons_records_are_no_comparison():
@@ -198,10 +200,10 @@ def test_persons_are_listed_where_they_are_known():
 def test_persons_are_compared_with_themselves_under_other_models():
     simulation = noise_simulation(records=120, models=41, seed=5)
     person = np.arange(120) // 3
-    coins = np.random.default_rng(1).random((41, 40)) < 0.5
-    simulation = replace(simulation, member=coins[:, person])
+    included = np.random.default_rng(1).random((41, 40)) < 0.5
+    simulation = replace(simulation, member=included[:, person])
     case = with_persons(case_of(simulation, ("loss",)), each=3)
-    known = np.isin(person, np.flatnonzero(coins[0])[:4])
+    known = np.isin(person, np.flatnonzero(included[0])[:4])
     case = with_signals(case, loss=np.where(known, 0.0, case.view.target("loss")))
     persons = exposure.find_persons(case)
     assert all(10 < person.models < 31 for person in persons)

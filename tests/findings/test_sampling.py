@@ -1,4 +1,4 @@
-"""Very many records: stand-in targets are looked at a sample of them, and nothing that is claimed becomes wrong."""
+"""Very many records: stand-in targets are evaluated on a sample, and no claim becomes wrong."""
 
 from dataclasses import replace
 
@@ -27,7 +27,7 @@ def simulation(shift=2.0, **options):
     return gaussian_simulation(shift, records=400, models=11, **options)
 
 
-def test_few_records_are_looked_at_all_of_them():
+def test_few_records_are_not_sampled():
     case = case_of(simulation(), NAMES)
     assert case.of(headline.find_sampling) is None
     assert case.of(sample) is None
@@ -67,7 +67,7 @@ def test_the_basis_of_mu_and_its_digits_are_reported(monkeypatch):
     assert "seven digits" in digits
 
 
-def test_who_was_a_member_plays_no_part_in_the_sample(few_cells):
+def test_membership_has_no_effect_on_the_sample(few_cells):
     case = case_of(simulation(), NAMES)
     other = replace(case, truth=Truth(~case.truth.member, case.truth.evaluated))
     assert np.array_equal(case.of(sample), other.of(sample))
@@ -75,7 +75,7 @@ def test_who_was_a_member_plays_no_part_in_the_sample(few_cells):
 
 
 def test_each_part_is_scored_as_a_pool_of_its_own(few_cells):
-    """Against the attack on a world that has no other records."""
+    """Against the attack on a simulation that has no other records."""
     case = case_of(simulation(), NAMES, population=40)
     parts = scores_part_by_part(case, ATTACKS["lira_bayes"])
     assert parts.shape == (10, 360)
@@ -91,7 +91,7 @@ def test_each_part_is_scored_as_a_pool_of_its_own(few_cells):
         np.testing.assert_allclose(parts[:, part[evaluated]], expected, rtol=1e-6)
 
 
-def test_an_attack_that_takes_one_target_at_a_time_is_tried_on_the_sample_alone(few_cells):
+def test_an_attack_that_takes_one_target_at_a_time_runs_only_on_the_sample(few_cells):
     case = case_of(simulation(), NAMES)
     parts = scores_part_by_part(case, replace(ATTACKS["loss"], rotates=False))
     assert (~np.isnan(parts)).all(axis=0).nonzero()[0].tolist() == case.of(sample).tolist()

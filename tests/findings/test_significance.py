@@ -1,4 +1,4 @@
-"""A claim pays for everything that was looked at: rarely made where there is nothing, still made where there is something."""
+"""Significance after correction for multiple testing: claims are rare where nothing leaks, and made where something does."""
 
 import numpy as np
 import pytest
@@ -29,7 +29,7 @@ def several(rng, records, common=0.5, attacks=12, shift=0.0, member=None):
 
 
 def judged(scores, member, rng, persons=None, file_holder=None):
-    """Every figure is asked for, whether its own interval lies beyond guessing or not."""
+    """Every metric is tested, whether its own interval excludes chance or not."""
     every = frozenset((name, fpr) for name in scores for fpr in (None, *RATES))
     family = significance.TestFamily(
         scores, dict.fromkeys(scores, RATES), "a0", every, below=True, file_holder=file_holder
@@ -66,13 +66,13 @@ def test_two_headline_rows_divide_the_error_of_the_headline():
 def test_where_nothing_leaks_hardly_anything_is_claimed(monkeypatch, file_holder):
     monkeypatch.setattr(significance, "DRAWS", 399)
     rng, member = np.random.default_rng(0), np.arange(120) < 60
-    worlds, claims, apart = 150, 0, 0
-    for _ in range(worlds):
+    simulations, claims, apart = 150, 0, 0
+    for _ in range(simulations):
         scores = several(rng, 120)
         claims += claimed(judged(scores, member, rng, file_holder=file_holder))
         apart += any(not e.low <= 0.5 <= e.high for e in (auc(values, member) for values in scores.values()))
-    assert apart / worlds > 0.2  # each attack by its own interval
-    assert claims / worlds <= 0.08  # at most 5 %, and the error of 150 worlds
+    assert apart / simulations > 0.2  # each attack by its own interval
+    assert claims / simulations <= 0.08  # at most 5 %, and the error of 150 simulations
 
 
 def test_a_strong_attack_among_many_is_significant():
@@ -87,7 +87,7 @@ def test_a_strong_attack_among_many_is_significant():
 
 
 def test_an_attack_is_judged_among_all_but_the_headline():
-    """The same AUC is worth less beside many others, and the headline's does not hang on how many there are."""
+    """The same AUC is less significant among many others, and the headline's does not depend on their number."""
     member = np.arange(200) < 100
     scores = several(np.random.default_rng(2), 200, attacks=20)
     scores["a0"] = scores["a19"] = np.random.default_rng(7).normal(size=200) + 0.5 * member
@@ -106,7 +106,7 @@ def test_without_other_attacks_or_rates():
 
 
 def test_significance_is_computed_only_for_possible_claims():
-    """And then about all figures that it is the best of."""
+    """And then about all metrics of which it is the best."""
     rng, member = np.random.default_rng(6), np.arange(100) < 50
     scores = several(rng, 100, attacks=5)
     rates = dict.fromkeys(scores, RATES)
@@ -150,7 +150,7 @@ def test_a_few_memorised_records_are_claimed(monkeypatch):
 
 
 @pytest.mark.slow
-def test_persons_change_sides_as_a_whole(monkeypatch):
+def test_persons_are_permuted_as_a_whole(monkeypatch):
     """Ten records of each person that resemble each other: taken one by one, they would look like a leak."""
     monkeypatch.setattr(significance, "DRAWS", 399)
     rng, persons = np.random.default_rng(4), np.repeat(np.arange(40), 10)

@@ -191,7 +191,7 @@ def test_the_table_of_attacks_does_not_change_the_page_of_fixed_results(empty_ta
 
 
 @pytest.mark.slow
-def test_who_can_run_an_attack_is_in_the_results(tree, blobs):
+def test_the_access_that_an_attack_needs_is_in_the_results(tree, blobs):
     results = gl.audit(tree, *blobs, references=0, attacks=["loss", "leaf_shares", "optimal_threshold"])
     assert results.attack("leaf_shares").attacker_needs == "has the model file"
     assert results.attack("loss").attacker_needs == ""
@@ -203,7 +203,7 @@ def test_who_can_run_an_attack_is_in_the_results(tree, blobs):
 
 @pytest.mark.slow
 def test_results_hold_no_sentence():
-    """Codes, names and figures: a text in results.json has no full stop at its end, and few words."""
+    """Codes, names and numbers: a text in results.json has no full stop at its end, and few words."""
     document = evaluate_case(leaking_case(checks=table.of_duplicates(Duplicates(3, 9, dropped=False)))).document()
     names = {
         text for outcome in document["outcomes"] for text in (outcome["summary"], outcome["paper"], outcome["title"])

@@ -1,4 +1,4 @@
-"""How the target was trained: kept as it was said, and with what one such training promises."""
+"""Training of the target: its description as given, and the privacy guarantee of one such training."""
 
 from dataclasses import replace
 

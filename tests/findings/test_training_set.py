@@ -81,7 +81,7 @@ def test_a_target_that_varies_more_than_its_references_has_larger_p_values():
     assert exposure.inflation(np.array([0.9, np.nan])) == 1
 
 
-def test_the_committed_figures_keep_the_rates_that_the_docs_name():
+def test_the_committed_results_keep_the_documented_rates():
     settings = json.loads(Path(honesty.__file__).with_suffix(".json").read_text())["settings"]
     assert {"forest", "tree", "logistic regression", "ridge regression"} <= set(settings)
     audits = np.array([setting_rates["audits"] for setting_rates in settings.values()])

@@ -32,7 +32,7 @@ def test_what_was_drawn_before_is_never_drawn_again():
 def test_cells_are_drawn_at_the_rate_independently():
     member = draw(Bernoulli(0.3), people(4000), 101, seed=0).member[1:]
     assert member.mean() == pytest.approx(0.3, abs=0.003)
-    # Binomial spread of the count per record: an exact-half design would have none, and give membership away.
+    # The count per record has binomial variance: an exact-half design would have none, and reveal membership.
     assert member.sum(axis=0).var() == pytest.approx(100 * 0.3 * 0.7, rel=0.1)
 
 
@@ -45,7 +45,7 @@ def test_references_train_on_as_many_records_as_the_target_where_they_can(member
 
 
 @pytest.mark.slow
-def test_the_rate_leaves_records_references_on_both_sides():
+def test_the_inclusion_rate_gives_records_in_and_out_references():
     rate = inclusion_rate(990, 1000, references=32)
     member = draw(Bernoulli(rate), people(20_000), 33, seed=0).member[1:]
     short = ((~member).sum(axis=0) < 2).mean()
@@ -59,7 +59,7 @@ def test_a_rate_is_a_share(rate):
         Bernoulli(rate)
 
 
-def test_sides_have_their_sizes_and_the_rest_is_population():
+def test_sets_have_their_sizes_and_the_other_records_are_population():
     split = draw(Sides(30, 20), people(100), 9, seed=0)
     assert split.members.sum() == 30
     assert split.nonmembers.sum() == 20
@@ -71,7 +71,7 @@ def test_sides_have_their_sizes_and_the_rest_is_population():
     assert (other.members != split.members).any()
 
 
-def test_sides_must_fit_into_the_pool():
+def test_sets_must_fit_into_the_pool():
     with pytest.raises(ValueError, match="more than the 100 records"):
         draw(Sides(60, 50), people(100), 1, seed=0)
     with pytest.raises(ValueError, match="Expected members=0"):
@@ -130,7 +130,7 @@ def test_references_are_as_large_as_the_target_however_large_the_population_is(m
 
 
 def test_too_many_nonmembers_make_references_larger_than_the_target():
-    """All are asked about, so none may be left aside; the check for sizes then says so."""
+    """All records are evaluated, so none may be omitted; the check for sizes then reports it."""
     game = matching_sides(50, 3000, 4000, 32)
     assert game.population == 0
     assert game.rate * 3050 > 100

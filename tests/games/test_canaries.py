@@ -60,7 +60,7 @@ def test_wrong_labels_are_drawn_from_all_others(people):
     assert (share[~np.eye(3, dtype=bool)] > 0.3).all()
 
 
-def test_coins_are_fair_and_independent_and_the_others_always_train(people):
+def test_inclusion_is_bernoulli_0_5_and_the_other_records_always_train(people):
     made = Canaries(60, candidates=60).prepared(people, train_none, seed=0)
     split = draw(GAME, made, 401, seed=5)
     assert (split.evaluated == made.marked).all()
@@ -75,7 +75,7 @@ def test_coins_are_fair_and_independent_and_the_others_always_train(people):
 
 
 @pytest.mark.slow
-def test_neither_the_choice_nor_the_labels_tell_the_coins(people):
+def test_neither_the_selection_nor_the_labels_reveal_the_inclusion(people):
     """Over seeds, members are neither harder nor differently labelled than non-members."""
     harder, label = [], []
     for seed in range(200):
@@ -130,14 +130,14 @@ def test_a_tree_that_knows_its_canaries_contradicts_a_claim(played, people):
     assert (results.subject.canaries, results.subject.always_members, results.subject.population) == ("wrong", 260, 0)
     assert results.epsilon.contradicted
     assert gl.epsilon_bound(folder, claimed=0.5).bound.epsilon > 0.5
-    assert results.subject.accuracy_members > 0.95  # it learnt the wrong labels
+    assert results.subject.accuracy_members > 0.95  # it memorised the wrong labels
     text = " ".join(results.summary(verbose=True).split())
     assert "canaries: records with a wrong label" in text
     assert "the other 260 records always train" in text
     assert "GL103 no better" not in text
 
 
-def test_records_that_always_train_teach_no_attack_anything(played):
+def test_records_that_always_train_are_not_used_by_attacks(played):
     view = gl.read_case(played[1]).view
     hidden = ~open_store(played[1]).split.evaluated[0]
     for name in ("loss", "margin"):

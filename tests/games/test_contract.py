@@ -1,4 +1,4 @@
-"""What every game of ``GAMES`` must keep to: a row that hangs on nothing but the model's number, the data and the seed."""
+"""The contract of every game of ``GAMES``: a row depends only on the model's number, the data and the seed."""
 
 import json
 from dataclasses import fields, replace
@@ -69,7 +69,7 @@ def test_a_game_is_the_one_that_its_row_names_and_survives_a_manifest(name):
 
 
 @pytest.mark.parametrize("name", gl.games.GAMES)
-def test_a_row_hangs_on_model_data_and_seed_alone(name):
+def test_a_row_depends_only_on_model_data_and_seed(name):
     game = SMALL[name]
     data = records_of(game, 3)
     forwards = rows_of(game, data, range(MODELS))
@@ -108,8 +108,8 @@ def test_membership_and_evaluation_are_boolean_for_each_record(name):
 
 
 @pytest.mark.parametrize("name", gl.games.GAMES)
-def test_a_game_of_other_people_says_so(name):
-    """What draws from parts, hides a column or has a counterpart is dependent: without ``alike`` it would count as IID."""
+def test_games_with_dependent_members_declare_it(name):
+    """A game with parts, a hidden column or an i.i.d. control is dependent: without ``alike`` it would count as i.i.d."""
     game = SMALL[name]
     options = {field.name for field in fields(game)}
     if hasattr(game, "parts") or isinstance(game, Hiding) or "iid" in options:
@@ -132,7 +132,7 @@ def test_a_dependent_game_has_a_counterpart_of_the_same_sizes(name):
 
 @pytest.mark.parametrize("name", gl.games.GAMES)
 def test_i_i_d_members_are_drawn_from_the_same_people(name):
-    """Over many draws: who is a member, of those asked about, does not go with where they come from; else it must be said."""
+    """Over many draws, membership of the evaluated records is independent of their source, unless the game declares otherwise."""
     shares = np.zeros((2, 2))  # east or west, non-member or member
     game = replace(SMALL[name], iid=True) if name in DEPENDENT else SMALL[name]
     for seed in range(40):

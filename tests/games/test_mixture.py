@@ -1,4 +1,4 @@
-"""Games in which members may be other people than non-members: who is drawn, from where, and what its counterpart mixes."""
+"""Games in which members and non-members may have different distributions, and their i.i.d. controls."""
 
 import numpy as np
 import pandas as pd
@@ -13,7 +13,7 @@ RECORDS = 400
 
 @pytest.fixture(scope="module")
 def people():
-    """Two far-apart clusters in each class, and a column that says which; another that is a coin."""
+    """Two far-apart clusters in each class, a column that names the cluster, and a random one."""
     rng = np.random.default_rng(0)
     y = np.arange(RECORDS) % 2
     side = rng.random(RECORDS) < 0.5
@@ -45,7 +45,7 @@ def test_sets_have_their_sizes_and_no_record_is_in_both(name, people):
 
 
 @pytest.mark.parametrize("name", GAMES)
-def test_the_counterpart_mixes_those_who_were_drawn(name, people):
+def test_the_control_mixes_the_drawn_records(name, people):
     from dataclasses import replace
 
     game = GAMES[name]

@@ -5,7 +5,7 @@ from guestlist import InputError
 from guestlist.games import GAMES, Bernoulli, Sides, Split, game_of, options_of, single_target_split
 
 
-def test_the_sides_of_the_target():
+def test_members_and_nonmembers_of_the_target():
     split = single_target_split(np.array([True, False, False]), np.array([True, True, False]))
     assert split.members.tolist() == [True, False, False]
     assert split.nonmembers.tolist() == [False, True, False]
@@ -14,7 +14,7 @@ def test_the_sides_of_the_target():
 
 
 @pytest.mark.parametrize("evaluated", [np.ones((1, 4), bool), np.ones(3, bool), np.ones((1, 3))])
-def test_member_and_asked_have_one_shape_and_are_masks(evaluated):
+def test_member_and_evaluated_are_masks_of_one_shape(evaluated):
     with pytest.raises(ValueError, match="Expected evaluated to be Boolean"):
         Split(np.ones((1, 3), bool), evaluated)
 

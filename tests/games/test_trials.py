@@ -33,7 +33,7 @@ def train_none(train, about, models):
 
 
 @pytest.mark.parametrize("against", ["another", "nothing"])
-def test_the_others_are_always_the_same_and_a_coin_decides_about_the_rest(people, against):
+def test_other_records_always_train_and_the_queried_record_is_drawn(people, against):
     game = Strong(20, against)
     pool = game.prepared(people, train_none, seed=0)
     split = draw(game, pool, 400, seed=3)
@@ -135,7 +135,7 @@ def test_many_runs_contradict_a_claim_and_more_of_them_prove_more(runs, people):
 
 
 @pytest.mark.slow
-def test_the_folder_says_the_same_by_the_methods_for_many_runs(runs):
+def test_the_folder_gives_the_same_bound_by_the_methods_for_many_runs(runs):
     folder = runs[1]
     result = CliRunner().invoke(main, ["epsilon", str(folder)])
     assert result.exit_code == 0, result.output
@@ -178,7 +178,7 @@ def test_a_claim_about_one_record_more_or_less_allows_twice_as_much_of_one_repla
     assert "It allows ε = 2 at δ = 0.00372 under replace-one adjacency" in epsilon_verdict(results)
 
 
-def test_a_model_that_looks_at_nothing_proves_nothing(people):
+def test_a_model_that_ignores_its_input_gives_no_bound(people):
     constant = DummyClassifier(strategy="constant", constant=1)
     results = gl.play_many(Exchangeable(20), constant, people, runs=12, engine=gl.Here())
     assert results.bound.epsilon == 0

@@ -30,7 +30,7 @@ def test_the_order_is_computed_once_and_dropped_with_the_scores(counted):
     assert len(counted) == 3
 
 
-def test_settled_scores_cannot_be_changed_and_change_nothing():
+def test_frozen_scores_cannot_be_changed():
     values = np.arange(5.0)
     some = frozen_take(values, values > 2)
     assert some.tolist() == [3, 4]
@@ -40,7 +40,7 @@ def test_settled_scores_cannot_be_changed_and_change_nothing():
         some[0] = 1
 
 
-def test_figures_are_the_same_and_sort_once(counted):
+def test_metrics_are_the_same_and_sort_once(counted):
     rng = np.random.default_rng(0)
     member, other = rng.random(200) < 0.5, rng.normal(size=200)
     for values in (rng.normal(size=200), np.round(rng.normal(size=200), 1), (rng.random(200) < 0.3) * 1.0):

@@ -22,6 +22,6 @@ def test_all_of_them_are_not_copied():
 
 
 @pytest.mark.parametrize("records", [[8, 9, 10], [2, 11], np.ones(9, dtype=bool), np.ones(11, dtype=bool)])
-def test_records_that_are_not_there_are_refused(records):
+def test_missing_records_are_refused(records):
     with pytest.raises(IndexError):
         take_columns(MATRIX, np.array(records))

@@ -19,7 +19,7 @@ def test_unscored_is_nan_and_not_counted():
 
 
 @pytest.mark.parametrize("step", [0.0, 0.5])
-def test_non_members_get_small_p_values_no_more_often_than_they_say(step):
+def test_p_values_of_nonmembers_are_valid(step):
     scores = np.random.default_rng(1).normal(size=(4000, 20))
     scores = step * np.round(scores / step) if step else scores
     p = np.array([conformal_p_values(row[:1], row[1:])[0] for row in scores])

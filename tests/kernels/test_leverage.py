@@ -74,7 +74,7 @@ def test_weights_are_copies(data):
     np.testing.assert_allclose(leverage(x, penalty=1.0, weight=weight)[:10], 3 * copied[:10])
 
 
-def classes_world(classes):
+def classification_data(classes):
     rng = np.random.default_rng(3)
     x = rng.normal(size=(60, 3))
     return x, (x @ rng.normal(size=(3, classes)) + rng.gumbel(size=(60, classes))).argmax(axis=1)
@@ -85,9 +85,9 @@ def log_p(model, x):
 
 
 @pytest.mark.slow
-def test_with_classes_it_is_how_the_answer_follows_the_label():
+def test_with_classes_it_is_the_derivative_of_the_output_by_the_label():
     """The derivative of probabilities by the own label, from fits to labels that were moved a little."""
-    x, y = classes_world(3)
+    x, y = classification_data(3)
     soft, step = np.eye(3)[y] * 0.9 + 0.1 / 3, 1e-3
     everyone, ones = np.ones(60, dtype=bool), np.ones(60)
 
@@ -109,7 +109,7 @@ def test_with_classes_it_is_how_the_answer_follows_the_label():
 
 
 def test_two_classes_are_the_weighted_form():
-    x, y = classes_world(2)
+    x, y = classification_data(2)
     model = LogisticRegression(C=0.5, tol=1e-10).fit(x, y)
     p, everyone = model.predict_proba(x), np.ones(60, dtype=bool)
     ones = leverage(x, penalty=2.0, weight=p[:, 0] * p[:, 1])
@@ -119,7 +119,7 @@ def test_two_classes_are_the_weighted_form():
 
 
 def test_a_nonmember_of_a_softmax_has_what_it_would_have():
-    x, y = classes_world(3)
+    x, y = classification_data(3)
     at = log_p(LogisticRegression().fit(x, y), x)
     member, ones = np.arange(60) < 50, np.ones(60)
     leverages = softmax_leverage(x, at, member=member, penalty=1.0, weight=ones)

@@ -68,7 +68,7 @@ def test_a_single_model_has_no_others():
     assert np.isnan(alone.pooled_variance).all()
 
 
-def test_pooled_variance_leaves_out_the_spread_between_records():
+def test_pooled_variance_excludes_the_variance_between_records():
     rng = np.random.default_rng(1)
     values = rng.normal(size=(40, 500)) + 100 * rng.normal(size=500)
     mask = np.ones(values.shape, bool)

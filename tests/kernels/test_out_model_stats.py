@@ -1,4 +1,4 @@
-"""What models that did not train on a record say of it, against a loop over records."""
+"""Statistics of models that did not train on a record, against a loop over records."""
 
 import numpy as np
 import pytest
@@ -37,7 +37,7 @@ def test_against_a_loop(kind, records):
     np.testing.assert_allclose(statistics.gap[many], gap[many], rtol=1e-5, atol=1e-6)
 
 
-def test_equal_scores_have_no_spread_of_rounding():
+def test_equal_scores_have_no_variance_from_rounding():
     scores = np.full((7, 2), 0.1)
     statistics = out_model_stats(np.array([0.1, 0.2]), scores, np.zeros((7, 2), dtype=bool))
     assert statistics.mean.tolist() == [0.1, 0.1]
@@ -45,7 +45,7 @@ def test_equal_scores_have_no_spread_of_rounding():
     assert statistics.gap.tolist() == [0, np.inf]
 
 
-def test_infinite_scores_leave_the_others_alone():
+def test_infinite_scores_do_not_change_the_others():
     scores = np.array([[np.inf, 1.0], [0.0, 2.0], [1.0, 4.0]])
     statistics = out_model_stats(np.array([np.inf, 3.0]), scores, np.zeros((3, 2), dtype=bool))
     assert statistics.p_values.tolist() == [2 / 4, 2 / 4]

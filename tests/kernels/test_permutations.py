@@ -1,4 +1,4 @@
-"""Deals of membership: what they keep, and figures of many deals at once against one deal at a time."""
+"""Permutations of membership: what stays fixed, and statistics of many permutations against one at a time."""
 
 from itertools import combinations
 
@@ -10,7 +10,7 @@ from guestlist._kernels.permutations import permutations
 from guestlist.metrics import tpr_at_fpr
 
 
-def dealt(member, draws=200, **options):
+def permuted_masks(member, draws=200, **options):
     return np.concatenate([block.member for block in permutations(member, draws, np.random.default_rng(0), **options)])
 
 
@@ -21,17 +21,17 @@ def scores_with_everything(rng, records):
     return scores
 
 
-def test_as_many_on_either_side_and_nothing_else_is_kept():
+def test_a_permutation_keeps_only_the_number_of_members():
     member = np.arange(30) < 10
-    masks = dealt(member, 3000)
+    masks = permuted_masks(member, 3000)
     assert masks.shape == (3000, 30)
     assert set(masks.sum(axis=1)) == {10}
     assert masks.mean(axis=0) == pytest.approx(np.full(30, 1 / 3), abs=0.05)
 
 
 @pytest.mark.parametrize("members", [2, 3])  # the smaller side is that of members, or that of the others
-def test_every_deal_is_as_likely(members):
-    masks = dealt(np.arange(5) < members, 20_000)
+def test_every_permutation_is_equally_likely(members):
+    masks = permuted_masks(np.arange(5) < members, 20_000)
     numbers = np.bincount(masks @ 2 ** np.arange(5))
     assert (numbers > 0).sum() == 10
     assert numbers[numbers > 0] == pytest.approx(np.full(10, 2000), abs=200)  # 4.7 standard deviations
@@ -45,16 +45,16 @@ def test_blocks_give_every_draw(monkeypatch):
 
 def test_within_strata_each_keeps_its_members():
     member, strata = np.arange(30) % 3 == 0, np.arange(30) // 10
-    masks = dealt(member, strata=strata)
+    masks = permuted_masks(member, strata=strata)
     for layer in range(3):
         assert set(masks[:, strata == layer].sum(axis=1)) == {member[strata == layer].sum()}
 
 
-def test_what_a_person_has_on_one_side_changes_sides_together():
+def test_records_of_a_person_in_one_set_are_permuted_together():
     persons = np.repeat(np.arange(12), np.arange(1, 13))
     member = persons % 2 == 0
-    member[-1] = True  # the last person has records on both sides
-    masks = dealt(member, clusters=persons)
+    member[-1] = True  # the last person has records in both sets
+    masks = permuted_masks(member, clusters=persons)
     for person in range(11):
         records = masks[:, persons == person]
         assert (records == records[:, :1]).all()
@@ -63,32 +63,32 @@ def test_what_a_person_has_on_one_side_changes_sides_together():
     assert (records[:, -1] != records[:, 0]).any()
 
 
-def test_figures_of_many_deals_are_those_of_one_at_a_time():
+def test_statistics_of_many_permutations_are_those_of_one_at_a_time():
     rng = np.random.default_rng(1)
     scores = scores_with_everything(rng, 150)
-    deals = dealt(rng.random(150) < 0.4, 50)
-    (gaps,) = rank_sum_z_scores(scores[None], DensePermutations(deals))
-    one_by_one = aucs(np.broadcast_to(scores, deals.shape), deals)
+    masks = permuted_masks(rng.random(150) < 0.4, 50)
+    (gaps,) = rank_sum_z_scores(scores[None], DensePermutations(masks))
+    one_by_one = aucs(np.broadcast_to(scores, masks.shape), masks)
     scored = ~np.isnan(scores)
-    for deal, gap, auc in zip(deals, gaps, one_by_one, strict=True):
-        inside = deal[scored].sum()
+    for mask, gap, auc in zip(masks, gaps, one_by_one, strict=True):
+        inside = mask[scored].sum()
         outside = scored.sum() - inside
         _, ties = np.unique(scores[scored], return_counts=True)
         total = scored.sum()
         variance = ((total + 1) - (ties**3 - ties).sum() / (total * (total - 1))) / (12 * inside * outside)
         assert gap == pytest.approx((auc - 0.5) / np.sqrt(variance))  # the textbook's formula with ties
     for fprs in ((0.02,), (0.02, 0.05), (0.05, 0.3, 0.97)):
-        expected = [[tpr_at_fpr(scores, deal, fpr).value for deal in deals] for fpr in fprs]
-        assert permuted_tprs(scores, DensePermutations(deals), fprs) == pytest.approx(np.array(expected))
+        expected = [[tpr_at_fpr(scores, mask, fpr).value for mask in masks] for fpr in fprs]
+        assert permuted_tprs(scores, DensePermutations(masks), fprs) == pytest.approx(np.array(expected))
 
 
-def test_figures_of_several_attacks_are_those_of_each():
+def test_statistics_of_several_attacks_are_those_of_each():
     rng = np.random.default_rng(4)
     scores = np.stack([scores_with_everything(rng, 80) for _ in range(3)])
-    deals = dealt(rng.random(80) < 0.5, 20)
-    for row, z_scores in zip(scores, rank_sum_z_scores(scores, DensePermutations(deals)), strict=True):
+    masks = permuted_masks(rng.random(80) < 0.5, 20)
+    for row, z_scores in zip(scores, rank_sum_z_scores(scores, DensePermutations(masks)), strict=True):
         known = ~np.isnan(row)
-        assert z_scores == pytest.approx(rank_sum_z_scores(row[None, known], DensePermutations(deals).within(known))[0])
+        assert z_scores == pytest.approx(rank_sum_z_scores(row[None, known], DensePermutations(masks).within(known))[0])
 
 
 @pytest.mark.parametrize("largest", [2**24, 2**24 + 1], ids=["in single precision", "beyond it"])
@@ -96,40 +96,40 @@ def test_sums_of_whole_numbers_are_exact(largest):
     rng = np.random.default_rng(0)
     weights = rng.integers(0, 1000, size=(3, 50))
     weights[0, 0] += largest - 1 - weights[0].sum()
-    deals = DensePermutations(rng.random((20, 50)) < 0.5)
-    deals.member[0] = True
-    expected = [[sum(int(weight) for weight in row[draw]) for draw in deals.member] for row in weights]
+    permuted = DensePermutations(rng.random((20, 50)) < 0.5)
+    permuted.member[0] = True
+    expected = [[sum(int(weight) for weight in row[draw]) for draw in permuted.member] for row in weights]
     assert expected[0][0] == largest - 1
-    assert deals.sums(weights.astype(float)).tolist() == expected
+    assert permuted.sums(weights.astype(float)).tolist() == expected
 
 
 def test_equally_good_permutations_count_as_equal():
-    """Of 0/1 scores many deals are: a sum that is off by rounding would call them worse."""
+    """0/1 scores have many ties: a sum that is off by rounding would rank them lower."""
     rng = np.random.default_rng(2)
     scores = (rng.random(101) < 0.3).astype(float)
-    deals = dealt(np.arange(101) < 50, 500)
-    assert len(np.unique(rank_sum_z_scores(scores[None], DensePermutations(deals)))) == len(np.unique(deals @ scores))
+    masks = permuted_masks(np.arange(101) < 50, 500)
+    assert len(np.unique(rank_sum_z_scores(scores[None], DensePermutations(masks)))) == len(np.unique(masks @ scores))
 
 
-def test_nothing_to_tell_is_no_gap():
-    deals = np.array([[True, True, False], [False, False, False]])
+def test_equal_scores_or_no_members_have_z_score_zero():
+    masks = np.array([[True, True, False], [False, False, False]])
     scores = np.array([[1.0, 1.0, 1.0], [1.0, 2.0, 3.0], [np.nan, np.nan, np.nan]])
     assert (
-        rank_sum_z_scores(scores, DensePermutations(deals)) == [[0, 0], [pytest.approx(-np.sqrt(1.5)), 0], [0, 0]]
+        rank_sum_z_scores(scores, DensePermutations(masks)) == [[0, 0], [pytest.approx(-np.sqrt(1.5)), 0], [0, 0]]
     ).all()
-    assert permuted_tprs(np.array([3.0, 2.0, 1.0]), DensePermutations(deals), (0.5,)).tolist() == [[1, 0]]
+    assert permuted_tprs(np.array([3.0, 2.0, 1.0]), DensePermutations(masks), (0.5,)).tolist() == [[1, 0]]
 
 
-def test_p_values_are_those_of_all_deals():
-    """Against the list of all deals of a small sample: Fisher's own test."""
+def test_p_values_are_those_of_all_permutations():
+    """Against the list of all permutations of a small sample: Fisher's exact test."""
     rng = np.random.default_rng(3)
     scores = rng.normal(size=(1, 9))
-    member = scores[0] >= np.sort(scores[0])[-3]  # the three highest: only 1 of 84 deals is as good
+    member = scores[0] >= np.sort(scores[0])[-3]  # the three highest: only 1 of 84 permutations is as good
     every = np.array([np.isin(np.arange(9), chosen) for chosen in combinations(range(9), 3)])
     z_scores = rank_sum_z_scores(scores, DensePermutations(member[None]))[:, 0]
     exact = (rank_sum_z_scores(scores, DensePermutations(every)) >= z_scores).mean()
     assert exact == pytest.approx(1 / 84)
-    assert max_t_p_values(z_scores, rank_sum_z_scores(scores, DensePermutations(dealt(member, 20_000))))[
+    assert max_t_p_values(z_scores, rank_sum_z_scores(scores, DensePermutations(permuted_masks(member, 20_000))))[
         0
     ] == pytest.approx(exact, abs=0.003)
 
@@ -150,8 +150,8 @@ def shifts(member, draws=200, seed=0, **options):
     return permuted
 
 
-def written_down(permuted):
-    """The same deals as masks, by rolling the sides of every layer."""
+def dense_permutations(permuted):
+    """The same permutations as masks, by rolling the labels of every layer."""
     rolled = [
         np.stack([np.roll(side, -by) for by in each])
         for side, each in zip(permuted.labels, permuted.shifts, strict=True)
@@ -161,12 +161,12 @@ def written_down(permuted):
 
 
 @pytest.mark.parametrize("design", ["plain", "persons", "strata"])
-def test_shifts_are_deals(many, design):
+def test_shifts_are_permutations(many, design):
     rng = np.random.default_rng(5)
     member, records = rng.random(90) < 0.4, np.arange(90)
     options = {"plain": {}, "persons": {"clusters": records // 3}, "strata": {"strata": records % 4}}[design]
     permuted = shifts(member, 60, **options)
-    masks = written_down(permuted).member
+    masks = dense_permutations(permuted).member
     if design == "strata":
         for layer in range(4):
             assert set(masks[:, records % 4 == layer].sum(axis=1)) == {member[records % 4 == layer].sum()}
@@ -179,13 +179,13 @@ def test_shifts_are_deals(many, design):
 
 
 @pytest.mark.parametrize("design", ["plain", "persons", "strata"])
-def test_figures_of_shifts_are_those_of_the_same_deals_written_down(many, design):
+def test_statistics_of_shifts_are_those_of_the_same_dense_permutations(many, design):
     rng = np.random.default_rng(6)
     member, records = rng.random(120) < 0.5, np.arange(120)
     options = {"plain": {}, "persons": {"clusters": records // 4}, "strata": {"strata": records % 3}}[design]
     permuted = shifts(member, 40, **options)
     scores = np.stack([scores_with_everything(rng, 120) for _ in range(3)])
-    masks, some = written_down(permuted), records % 3 == 1
+    masks, some = dense_permutations(permuted), records % 3 == 1
     assert (rank_sum_z_scores(scores, permuted) == rank_sum_z_scores(scores, masks)).all()
     assert (
         rank_sum_z_scores(scores[:, some], permuted.within(some))
@@ -197,8 +197,8 @@ def test_figures_of_shifts_are_those_of_the_same_deals_written_down(many, design
 
 
 @pytest.mark.slow
-def test_p_values_from_shifts_keep_their_promise(many):
-    """Where nothing leaks, the best of two attacks that resemble each other has a p-value of at most 10 % in 10 % of worlds."""
+def test_p_values_from_shifts_are_valid(many):
+    """Where nothing leaks, the best of two correlated attacks has a p-value of at most 10 % in 10 % of simulations."""
     rng, small = np.random.default_rng(7), 0
     for seed in range(600):
         scores = rng.normal(size=(2, 40))
@@ -210,8 +210,8 @@ def test_p_values_from_shifts_keep_their_promise(many):
     assert 0.06 <= small / 600 <= 0.14  # three standard errors
 
 
-def test_shifts_find_what_dealing_out_finds(many):
-    """On a few thousand records the two have one distribution: mean 0 and spread 1, as ranks of chance have."""
+def test_shifts_and_permutations_have_the_same_null_distribution(many):
+    """On a few thousand records the two have one distribution: mean 0 and standard deviation 1, as random ranks have."""
     rng = np.random.default_rng(8)
     scores, member = rng.normal(size=(1, 5000)), rng.random(5000) < 0.5
     (gaps,) = rank_sum_z_scores(scores, shifts(member, 1999))
@@ -221,7 +221,7 @@ def test_shifts_find_what_dealing_out_finds(many):
 
 
 @pytest.mark.parametrize("design", ["plain", "persons"])
-def test_a_walk_that_begins_half_way_ends_at_the_same_place(many, monkeypatch, design):
+def test_a_scan_that_starts_half_way_gives_the_same_tprs(many, monkeypatch, design):
     rng = np.random.default_rng(8)
     member, records = rng.random(3000) < 0.4, np.arange(3000)
     permuted = shifts(member, 50, **({"clusters": records // 3} if design == "persons" else {}))
@@ -236,7 +236,7 @@ def test_a_walk_that_begins_half_way_ends_at_the_same_place(many, monkeypatch, d
                 assert (permuted_tprs(scores, permuted, fprs) == tprs).all()
 
 
-def test_several_deals_are_judged_as_each_alone():
+def test_several_permutation_blocks_equal_each_block():
     rng = np.random.default_rng(5)
     scores, member = rng.integers(0, 9, (3, 40)).astype(float), rng.random(40) < 0.5
     scores[1, :4] = np.nan

@@ -17,7 +17,7 @@ def test_each_row_equals_a_loop_over_pairs():
     np.testing.assert_allclose(aucs(scores, member), [auc(*pair).value for pair in zip(scores, member, strict=True)])
 
 
-def test_one_kind_only_gives_nan_and_a_constant_score_one_half():
+def test_one_class_gives_nan_and_a_constant_score_0_5():
     member = np.array([[True, True], [True, False], [True, False]])
     scores = np.array([[1.0, 2.0], [3.0, 3.0], [np.nan, 1.0]])
     np.testing.assert_array_equal(aucs(scores, member), [np.nan, 0.5, np.nan])

@@ -1,4 +1,4 @@
-"""Six digits: the numbers that a text of so many digits is read as."""
+"""Rounding to six digits: the numbers that a text of six digits is read as."""
 
 import numpy as np
 

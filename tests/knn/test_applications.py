@@ -1,4 +1,4 @@
-"""Uses of the values, in worlds where it is known what should happen."""
+"""Uses of the values, in simulations with known results."""
 
 import numpy as np
 import pytest
@@ -8,7 +8,7 @@ from sklearn.neighbors import KNeighborsClassifier
 from guestlist.knn import Knn, knn_shapley, minimisation_curve, neighbour_lists, onion_effect, self_waka, waka_influence
 
 
-def noisy_world(n=400, tests=300, flipped=0.3, seed=0):
+def noisy_data(n=400, tests=300, flipped=0.3, seed=0):
     """Two clouds; a share of the training labels is wrong, and known to be."""
     rng = np.random.default_rng(seed)
     y, y_test = rng.integers(0, 2, n), rng.integers(0, 2, tests)
@@ -18,7 +18,7 @@ def noisy_world(n=400, tests=300, flipped=0.3, seed=0):
 
 
 def test_removing_the_least_valuable_first_removes_the_wrong_labels():
-    x, y, x_test, y_test, wrong = noisy_world()
+    x, y, x_test, y_test, wrong = noisy_data()
     values = knn_shapley(x, y, x_test, y_test)
     assert wrong[np.argsort(values)[:60]].mean() > 0.9
     rng = np.random.default_rng(0)
@@ -31,7 +31,7 @@ def test_removing_the_least_valuable_first_removes_the_wrong_labels():
 
 
 def test_the_curve_is_that_of_the_classifier_it_was_given():
-    x, y, x_test, y_test, _ = noisy_world()
+    x, y, x_test, y_test, _ = noisy_data()
     values = np.arange(len(x), dtype=float)
     for model, same in (
         (Knn(3), KNeighborsClassifier(3)),
@@ -48,7 +48,7 @@ def test_the_curve_is_that_of_the_classifier_it_was_given():
 
 
 def test_equal_values_are_removed_in_random_order():
-    x, y, x_test, y_test, _ = noisy_world()
+    x, y, x_test, y_test, _ = noisy_data()
     same = np.zeros(len(x))
     curves = [
         minimisation_curve(
@@ -79,7 +79,7 @@ def test_with_nothing_removed_all_orders_give_one_accuracy(model):
 @pytest.mark.slow
 def test_onion_effect_agrees_with_the_stored_lists():
     """Two roads: values computed again, and influences from lists."""
-    x, y, _, _, _ = noisy_world()
+    x, y, _, _, _ = noisy_data()
     onion = onion_effect(x, y, self_waka, share=0.1)
     assert onion.removed.sum() == 40
     assert onion.before[onion.removed].min() >= onion.before[~onion.removed].max()
@@ -89,7 +89,7 @@ def test_onion_effect_agrees_with_the_stored_lists():
 
 
 def test_wrong_arguments_are_refused():
-    x, y, x_test, y_test, _ = noisy_world()
+    x, y, x_test, y_test, _ = noisy_data()
     rng = np.random.default_rng(0)
     values = np.zeros(len(x))
     with pytest.raises(ValueError, match=r"values shaped \(400,\).* \(399,\)"):

@@ -58,7 +58,7 @@ def test_distances_on_a_grid_are_exact(features):
     assert (from_the_first(computed(x, tests)) == from_the_first(plainly(x, tests))).all()
 
 
-def test_canonical_order_depends_on_contents_alone():
+def test_canonical_order_depends_only_on_contents():
     rng = np.random.default_rng(0)
     x = rng.integers(-1, 2, (200, 3)) * 1.0
     x[x == 0] *= rng.choice([-1, 1], (x == 0).sum())  # zeros of both signs are equal

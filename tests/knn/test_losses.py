@@ -1,4 +1,4 @@
-"""Laws of the loss and the attacks made of them, against enumeration and against shadow models."""
+"""Distributions of the loss and the attacks that use them, against enumeration and against shadow models."""
 
 import numpy as np
 import pytest
@@ -20,7 +20,7 @@ SHAPES = [
 ]
 
 
-def small_world(n, classes, grid):
+def grid_data(n, classes, grid):
     rng = np.random.default_rng([n, classes, grid])
     return rng.integers(0, grid, size=(n, 1)).astype(float), rng.integers(0, classes, n)
 
@@ -33,8 +33,8 @@ def enumerated(x, y, k, p):
 @pytest.mark.parametrize("k", [1, 2, 3, 5, 7])
 @pytest.mark.parametrize("p", [0.5, 0.2, 1.0])
 @pytest.mark.parametrize("shape", SHAPES)
-def test_laws_equal_enumeration(shape, k, p):
-    x, y = small_world(*shape)
+def test_distributions_equal_enumeration(shape, k, p):
+    x, y = grid_data(*shape)
     np.testing.assert_allclose(
         knn_loss_distributions(x, y, Knn(k), p=p), enumerated(x, y, k, p), rtol=1e-11, atol=1e-16
     )
@@ -43,7 +43,7 @@ def test_laws_equal_enumeration(shape, k, p):
 @pytest.mark.parametrize("k", [1, 2, 4])
 @pytest.mark.parametrize("shape", SHAPES)
 def test_scores_equal_enumeration(shape, k):
-    x, y = small_world(*shape)
+    x, y = grid_data(*shape)
     inside, outside = enumerated(x, y, k, 0.5)
     rows = np.arange(len(x))
     for index in range(k + 1):
@@ -65,8 +65,8 @@ def clouds(n, features=5, seed=0, apart=0.5):
 @pytest.mark.slow
 @pytest.mark.parametrize("features", [5, 40])
 @pytest.mark.parametrize("k", [1, 5, 12])
-def test_area_between_the_laws_is_self_waka(k, features):
-    """Two roads to one number: the whole laws here, the Banzhaf weights there."""
+def test_area_between_the_distributions_is_self_waka(k, features):
+    """Two ways to one number: the whole distributions here, the Banzhaf weights there."""
     x, y = clouds(1500, features)
     x = np.concatenate([np.round(x, 1), np.round(x[:50], 1)])
     y = np.concatenate([y, y[:25], (y[25:50] + 1) % 3])
@@ -82,7 +82,7 @@ def test_area_between_the_laws_is_self_waka(k, features):
 
 @pytest.mark.parametrize("features", [3, 40])
 @pytest.mark.parametrize("k", [1, 5])
-def test_the_asked_alone_get_what_all_get(features, k, monkeypatch):
+def test_evaluating_some_records_gives_the_values_of_evaluating_all(features, k, monkeypatch):
     """Rows in any order, repeated, or as a mask; with ties, copies, and rare losses that are walked to the end."""
     x, y = clouds(700, features, apart=1.0)
     x, y = np.concatenate([np.round(x, 1), np.round(x[:40], 1)]), np.concatenate([y, (y[:40] + 1) % 3])
@@ -106,7 +106,7 @@ def test_the_asked_alone_get_what_all_get(features, k, monkeypatch):
         assert of_some([]).shape == (0, *of_all.shape[1:])
 
 
-def test_only_the_asked_cost_time(monkeypatch):
+def test_only_evaluated_records_cost_time(monkeypatch):
     x, y = clouds(300)
     of_all = knn_likelihood_ratio(x, y, np.full(300, 0.2)), t_waka(x, y, np.full(300, 0.2))
     walked = []
@@ -121,10 +121,10 @@ def test_only_the_asked_cost_time(monkeypatch):
         np.testing.assert_array_equal(function(x, y, [0.2, 0.2, np.nan], evaluated=few), [*expected[[4, 8]], np.nan])
         np.testing.assert_array_equal(function(x, y, np.where(known, 0.2, np.nan)), np.where(known, expected, np.nan))
         assert np.isnan(function(x, y, np.full(300, np.nan))).all()
-    assert sum(walked) == 8  # two records in each of four calls: a loss that is not known is not asked for
+    assert sum(walked) == 8  # two records in each of four calls: an unknown loss is not evaluated
 
 
-def test_rare_losses_are_walked_to_the_end(monkeypatch):
+def test_rare_losses_are_not_truncated(monkeypatch):
     """A record deep in its class: a loss of 1 needs every near record to be left out, and is not 0 / 0."""
     rng = np.random.default_rng(0)
     x, y = np.sort(rng.normal(size=600))[:, None], np.repeat([0, 1], 300)
@@ -152,7 +152,7 @@ def test_equal_records_with_other_labels_can_push_a_member_out():
     assert got == pytest.approx(np.log(inside[0, 2] / outside[0, 2]), rel=1e-12)
 
 
-def test_losses_that_locked_world_can_give():
+def test_impossible_losses_are_infinite_or_nan():
     x, y = np.arange(6.0)[:, None], np.array([0, 1, 1, 1, 1, 1])
     got = knn_likelihood_ratio(x, y, [0, 1, np.nan, 0, 0, 1], Knn(1))
     assert got[0] == np.inf  # no other record has its label
@@ -170,7 +170,7 @@ def test_losses_that_locked_world_can_give():
 
 
 @pytest.mark.slow
-def test_a_loss_with_no_chance_in_either_world_is_nan():
+def test_a_loss_with_probability_zero_with_and_without_the_record_is_nan():
     x, y = np.arange(3000.0)[:, None], np.zeros(3000)
     assert np.isnan(knn_likelihood_ratio(x, y, np.full(3000, 0.4))).all()
 
@@ -187,7 +187,7 @@ def shadow_losses(x, y, k, models, rng):
 
 @pytest.mark.slow
 def test_shadow_models_converge_to_the_exact_score():
-    """LiRA with counted laws: its error falls with the square root of the number of shadow models."""
+    """LiRA with exact distributions: its error falls with the square root of the number of shadow models."""
     x, y = clouds(60, features=2)
     k, rng = 3, np.random.default_rng(1)
     _, (target,) = shadow_losses(x, y, k, 1, rng)

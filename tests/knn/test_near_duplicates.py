@@ -1,4 +1,4 @@
-"""Near twins are found where there are some, and seldom where both sides are drawn alike."""
+"""Near-duplicates are found where there are some, and seldom where both sets have one distribution."""
 
 import numpy as np
 import pandas as pd
@@ -20,11 +20,11 @@ def test_two_sets_of_one_source_raise_no_alarm(name):
 
 
 @pytest.mark.parametrize("share", [0.2, 0.5])
-def test_changed_copies_of_members_among_nonmembers_are_seen(share):
+def test_changed_copies_of_members_among_nonmembers_are_detected(share):
     assert alarms(with_twins(share), members=300, nonmembers=200, repeats=20) >= 0.95
 
 
-def test_twins_on_one_side_alone_are_not_near_twins():
+def test_duplicates_within_one_set_are_not_near_duplicates():
     rng = np.random.default_rng(0)
     members, nonmembers = rng.normal(size=(200, 8)), rng.normal(size=(200, 8))
     doubled = np.concatenate([members, members + 0.01 * rng.normal(size=members.shape)])
@@ -32,7 +32,7 @@ def test_twins_on_one_side_alone_are_not_near_twins():
     assert duplicates(members, np.concatenate([nonmembers, nonmembers + 0.01])).p_value > 0.02
 
 
-def test_nearest_and_second_nearest_equal_all_distances_and_exact_copies_are_left_out():
+def test_nearest_and_second_nearest_equal_all_distances_without_exact_copies():
     rng = np.random.default_rng(0)
     among = np.unique(rng.normal(1e4, 1, size=(300, 3)), axis=0)  # far from 0, where squares lose their digits
     queries = np.concatenate([rng.normal(1e4, 1, size=(250, 3)), among[:5]])
@@ -54,14 +54,14 @@ def test_tables_of_words_and_missing_numbers_are_read():
     members.loc[:10, "a"] = np.nan
     assert duplicates(members, nonmembers).p_value > 0.02
     changed = members.iloc[:100].assign(b=lambda t: t["b"] + 0.01)
-    twins = duplicates(members, pd.concat([nonmembers[:100], changed], ignore_index=True))
-    assert twins.p_value <= 0.01
-    assert twins.share > 0.2
+    result = duplicates(members, pd.concat([nonmembers[:100], changed], ignore_index=True))
+    assert result.p_value <= 0.01
+    assert result.share > 0.2
     words = members.astype(object).to_numpy()
     assert duplicates(words[:250], words[250:]).p_value > 0.02
 
 
-def test_too_few_records_say_nothing():
+def test_too_few_records_give_no_result():
     rng = np.random.default_rng(0)
     assert duplicates(rng.normal(size=(30, 3)), rng.normal(size=(100, 3))) is None
     assert duplicates(rng.normal(size=(100, 3)), rng.normal(size=(5, 3))) is None

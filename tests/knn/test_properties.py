@@ -21,7 +21,7 @@ BLOCKS = [knn_shapley_blocks, knn_banzhaf_blocks, knn_loo_blocks]
 
 
 @st.composite
-def worlds(draw):
+def grid_data(draw):
     """Records on a small grid, so that ties and repeats are common; from one feature to a matrix product."""
     n, tests = draw(st.integers(1, 40)), draw(st.integers(1, 4))
     features, classes = draw(st.sampled_from([1, 2, 40])), draw(st.integers(1, 5))
@@ -45,15 +45,15 @@ def expected_worth(x, y, x_test, y_test, k):
 
 @pytest.mark.slow
 @settings(max_examples=60)
-@given(worlds(), st.integers(1, 12))
-def test_shapley_values_add_up_to_the_worth_of_all(records, k):
+@given(grid_data(), st.integers(1, 12))
+def test_shapley_values_add_up_to_the_value_of_all_records(records, k):
     assert knn_shapley(*records, Knn(k)).sum() == pytest.approx(expected_worth(*records, k), abs=1e-12)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("value", VALUES)
 @settings(max_examples=30)
-@given(worlds(), st.integers(1, 8), st.integers(0, 2**32))
+@given(grid_data(), st.integers(1, 8), st.integers(0, 2**32))
 def test_rows_may_come_in_any_order_and_equal_records_get_equal_values(value, records, k, seed):
     x, y, x_test, y_test = records
     x, y = np.concatenate([x, x[:3]]), np.concatenate([y, y[:3]])
@@ -65,7 +65,7 @@ def test_rows_may_come_in_any_order_and_equal_records_get_equal_values(value, re
 
 @pytest.mark.parametrize("blocks", BLOCKS)
 @settings(max_examples=30)
-@given(worlds(), st.integers(1, 8))
+@given(grid_data(), st.integers(1, 8))
 def test_a_right_label_never_hurts_and_a_wrong_one_never_helps(blocks, records, k):
     _, y, _, y_test = records
     got = stack_blocks(blocks(*records, Knn(k)))
@@ -76,8 +76,8 @@ def test_a_right_label_never_hurts_and_a_wrong_one_never_helps(blocks, records, 
 
 @pytest.mark.parametrize("blocks", BLOCKS)
 @settings(max_examples=30)
-@given(worlds(), st.integers(1, 8))
-def test_among_right_labels_the_nearer_is_worth_more(blocks, records, k):
+@given(grid_data(), st.integers(1, 8))
+def test_among_right_labels_the_nearer_has_the_larger_value(blocks, records, k):
     x, y, x_test, y_test = records
     got = stack_blocks(blocks(*records, Knn(k)))
     for t in range(len(x_test)):

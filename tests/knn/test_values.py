@@ -33,7 +33,7 @@ VALUES = {
 }
 
 
-def small_world(n, classes, grid, seed, tests=2):
+def grid_data(n, classes, grid, seed, tests=2):
     """Few records on a line; ``grid`` numbers them coarsely, so that distances tie and records repeat."""
     rng = np.random.default_rng([n, classes, grid, seed])
     x = rng.integers(0, grid, size=(n, 1)).astype(float)
@@ -42,17 +42,17 @@ def small_world(n, classes, grid, seed, tests=2):
 
 
 @pytest.fixture(scope="module")
-def worlds():
-    """Small worlds with, per test record, distances and matches."""
+def data_sets():
+    """Small data sets with, per test record, distances and matches."""
     shapes = [(1, 2, 5), (2, 2, 1), (3, 2, 2), (4, 3, 50), (5, 5, 3), (6, 2, 100), (7, 4, 3), (8, 2, 4)]
-    return [small_world(*shape, seed) for shape in shapes for seed in (0, 1)] + [small_world(10, 3, 5, 0, tests=1)]
+    return [grid_data(*shape, seed) for shape in shapes for seed in (0, 1)] + [grid_data(10, 3, 5, 0, tests=1)]
 
 
 @pytest.mark.parametrize("k", range(1, 8))
 @pytest.mark.parametrize("name", GAMES)
-def test_values_equal_enumeration(worlds, name, k):
+def test_values_equal_enumeration(data_sets, name, k):
     function, options, chance = GAMES[name]
-    for x, y, x_test, y_test in worlds:
+    for x, y, x_test, y_test in data_sets:
         got = stack_blocks(function(x, y, x_test, y_test, Knn(k), **options))
         for t in range(len(x_test)):
             distances = np.abs(x - x_test[t])[:, 0]
@@ -62,8 +62,8 @@ def test_values_equal_enumeration(worlds, name, k):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("k", [1, 2, 4, 7])
-def test_own_values_equal_enumeration(worlds, k):
-    for x, y, _, _ in worlds[:-1]:
+def test_self_values_equal_enumeration(data_sets, k):
+    for x, y, _, _ in data_sets[:-1]:
         for function, chance in (
             (self_shapley, oracles.shapley_chance),
             (self_waka, oracles.banzhaf_chance(0.5)),
@@ -74,8 +74,8 @@ def test_own_values_equal_enumeration(worlds, k):
                 assert got[i] == pytest.approx(expected, abs=1e-12)
 
 
-def test_waka_is_the_distance_between_the_laws_of_the_loss(worlds):
-    for x, y, x_test, y_test in worlds[:-1]:
+def test_waka_is_the_distance_between_the_distributions_of_the_loss(data_sets):
+    for x, y, x_test, y_test in data_sets[:-1]:
         got = stack_blocks(knn_banzhaf_blocks(x, y, x_test, y_test, Knn(3)))
         for t in range(len(x_test)):
             distances, match = np.abs(x - x_test[t])[:, 0], y == y_test[t]

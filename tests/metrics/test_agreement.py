@@ -11,14 +11,14 @@ calls = st.sampled_from([0.0, 1.0, np.nan])
 
 
 @st.composite
-def worlds(draw):
+def decisions_and_members(draw):
     records, attacks = draw(st.integers(1, 30)), draw(st.integers(0, 4))
     decisions = {f"a{i}": np.array(draw(st.lists(calls, min_size=records, max_size=records))) for i in range(attacks)}
     return decisions, np.array(draw(st.lists(st.booleans(), min_size=records, max_size=records)))
 
 
 @pytest.mark.slow
-@given(worlds())
+@given(decisions_and_members())
 def test_agreement_is_counted_record_by_record(simulated):
     decisions, member = simulated
     result = agreement(decisions, member)
@@ -47,7 +47,7 @@ def test_attacks_that_have_nothing_in_common_agree_by_chance():
     assert np.isnan(result.members).all()
 
 
-def test_calls_at_an_fpr_are_those_of_tpr_at_fpr():
+def test_decisions_at_an_fpr_are_those_of_tpr_at_fpr():
     rng = np.random.default_rng(1)
     member = rng.random(400) < 0.5
     scores = np.round(rng.normal(size=400) + member, 1)
@@ -63,7 +63,7 @@ def test_a_level_is_reached_by_equality_and_nan_stays_nan():
     np.testing.assert_array_equal(flags_at_level([0.05, 0.0501, np.nan, 0.0], 0.05), [1, 0, np.nan, 1])
 
 
-def test_calls_that_are_none_are_refused():
+def test_invalid_decisions_are_refused():
     member = np.array([True, False])
     with pytest.raises(ValueError, match=r"Expected flags of 'a' shaped \(2,\), found \(3,\)"):
         agreement({"a": np.zeros(3)}, member)

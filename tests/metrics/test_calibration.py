@@ -13,7 +13,7 @@ def truth(sureness, chance, estimate):
     return sum(abs((sureness - chance)[bins == b].sum()) for b in np.unique(bins)) / len(bins)
 
 
-# Confidences, and how often answers that are so sure are right.
+# Confidences, and how often predictions of that confidence are right.
 MODELS = {
     "calibrated": lambda rng, n: (s := rng.uniform(0.5, 1, n), s),
     "too sure": lambda rng, n: (s := rng.uniform(0.5, 1, n), 0.4 + 0.4 * (s - 0.5)),
@@ -34,7 +34,7 @@ def test_intervals_hold_the_truth(model, records):
 
 
 def test_of_persons():
-    """Ten records of a person are right together: as so many records the interval would be too short."""
+    """Ten records of a person are right together: counted as independent the interval would be too short."""
     rng, held = np.random.default_rng(1), [[], []]
     for _ in range(150):
         sureness, person = np.full(300, 0.9), np.repeat(np.arange(30), 10)

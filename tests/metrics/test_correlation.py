@@ -40,7 +40,7 @@ def test_persons_count_once():
     assert of_ten.high - of_ten.low > 1.5 * (alone.high - alone.low)
 
 
-def test_what_differs_by_rounding_alone_is_withheld():
+def test_differences_by_rounding_are_withheld():
     rng = np.random.default_rng(0)
     a, b = 0.5 + 1e-15 * rng.normal(size=20), rng.normal(size=20)
     assert np.isnan(pearson(a, b).value)

@@ -71,7 +71,7 @@ def test_stairs_are_what_tpr_at_fpr_computes(step, weighted):
         assert height(curve, fpr + 1e-12) == tpr_at_fpr(scores, member, fpr, weights=weights).value
     slanted = roc(scores, member, weights=weights)
     below = np.interp(curve.fpr, slanted.fpr, slanted.tpr) - curve.tpr
-    assert (below >= -1e-12).all() or step == 0  # a coin about equal scores finds some of them
+    assert (below >= -1e-12).all() or step == 0  # randomised decisions on equal scores flag some of them
 
 
 def test_thinned_stairs_are_exact_where_they_are_wanted():

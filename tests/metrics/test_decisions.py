@@ -34,7 +34,7 @@ def test_best_threshold_is_the_best_of_all(scores, random):
         assert advantage(scores, member, fewer).value < estimate.value - 1e-12
 
 
-def test_a_call_is_at_or_above_the_threshold():
+def test_a_record_at_or_above_the_threshold_is_flagged():
     scores, member = np.array([0.0, 1.0, 2.0, np.nan]), np.array([False, True, True, True])
     assert flag_members(scores, member, 1.0).tolist() == [False, True, True, False]
     assert advantage(scores, member, 1.0).value == 1
@@ -42,7 +42,7 @@ def test_a_call_is_at_or_above_the_threshold():
     assert balanced_accuracy(scores, member, 1.5).value == 0.75
 
 
-def test_cross_fit_calls_each_half_with_the_threshold_of_the_other():
+def test_cross_fit_flags_each_half_with_the_threshold_of_the_other():
     scores, member = ScoreSimulation(1.0).draw(np.random.default_rng(0), 31, 50)
     scores[::9] = np.nan
     called = flag_members(scores, member, CrossFit(seed=4))
@@ -64,14 +64,14 @@ def test_cross_fit_finds_no_advantage_where_there_is_none():
     draws = [ScoreSimulation(0.0).draw(np.random.default_rng(k), 30, 30) for k in range(400)]
     advantages = np.array([advantage(*draw).value for draw in draws])
     assert abs(advantages.mean()) < 4 * advantages.std() / np.sqrt(len(advantages))
-    # The best threshold on all records would find some in almost every one of these worlds.
+    # The best threshold on all records would find some in almost every one of these simulations.
     assert np.mean([oracle.best_advantage(*draw) for draw in draws[:50]]) > 0.1
 
 
 def test_withheld_without_both_kinds():
     scores, member = np.arange(4.0), np.array([True, False, False, False])
     assert np.isnan(advantage(scores, ~member | member, 1.0)).all()
-    assert np.isnan(advantage(scores, member)).all()  # one member cannot be both learnt from and judged
+    assert np.isnan(advantage(scores, member)).all()  # one member cannot be used both to fit and to evaluate
     assert not np.isnan(advantage(scores, member, 1.0)).any()
     assert np.isnan(proportion(0, 0)).all()
     with pytest.raises(ValueError, match="found only one"):

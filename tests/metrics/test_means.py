@@ -1,4 +1,4 @@
-"""Means of groups: bounds that hold for lumpy values, a p-value that agrees with its interval, and Holm by hand."""
+"""Means of groups: bounds that hold for discrete values, a p-value that agrees with its interval, and Holm by hand."""
 
 import numpy as np
 import pytest
@@ -57,7 +57,7 @@ def test_what_has_no_value_has_no_mean():
     assert np.isnan(nothing.mean.value)
 
 
-def test_values_that_are_all_equal_say_little():
+def test_constant_values_have_no_mean_without_bounds():
     """Nothing at all, unless it is known which others there can be."""
     values, group = np.zeros(40), np.arange(40) < 20
     assert np.isnan(group_means(values, [group])[0].mean.value)

@@ -53,7 +53,7 @@ def test_sums_are_added_up_person_by_person(persons, random):
 
 @pytest.mark.slow
 @given(owners)
-def test_sums_of_any_number_of_calls_are_those_of_the_first_records(persons):
+def test_sums_of_any_number_of_flags_are_those_of_the_first_records(persons):
     persons = np.unique(persons, return_inverse=True)[1]
     sums = ClusterSums.from_ranking(persons)
     for count in range(len(persons) + 1):
@@ -68,7 +68,7 @@ def test_sums_of_any_number_of_calls_are_those_of_the_first_records(persons):
 
 
 @pytest.mark.parametrize("size", [1, 7])
-def test_bounds_are_clopper_pearsons_where_persons_are_called_wholly(size):
+def test_bounds_are_clopper_pearsons_where_all_records_of_a_person_are_flagged(size):
     for called in range(13):
         wholly = np.repeat(np.arange(12) < called, size)
         estimate = clustered_proportion(wholly, clusters=np.repeat(np.arange(12), size))
@@ -92,7 +92,7 @@ def test_bounds_are_quantiles_of_a_mean_with_random_weights():
         assert bound == pytest.approx(drawn, abs=0.01)  # the beta distribution has two of its moments, not all
 
 
-def test_a_side_bounds_the_share_above_any_score():
+def test_each_set_bounds_the_share_above_any_score():
     scores, _, persons = Visits(persons=10, uneven=True).draw(np.random.default_rng(1))
     side = SortedScores.from_scores(scores, persons)
     for threshold in (-1.0, 0.3, 5.0):
@@ -127,7 +127,7 @@ def test_persons_with_one_record_each_are_records(step):
         np.testing.assert_allclose(metric, alone, rtol=1e-7, atol=1e-9)
 
 
-def test_records_that_repeat_are_worth_one():
+def test_repeated_records_of_a_person_count_as_one():
     # Four copies of each record: all that may differ is how ranks and quantiles round.
     scores, member = ScoreSimulation(1.0).draw(np.random.default_rng(3), 100, 100)
     persons = np.repeat(np.arange(200), 4)
@@ -144,7 +144,7 @@ def test_records_that_repeat_are_worth_one():
 def test_the_variance_of_an_auc_is_that_of_a_bootstrap_over_persons():
     rng = np.random.default_rng(4)
     scores, member, persons = Visits(shift=0.7, persons=30, records=3, uneven=True).draw(rng)
-    flipped = rng.random(len(member)) < 0.3  # some have records on both sides
+    flipped = rng.random(len(member)) < 0.3  # some have records in both sets
     for truth in (member, member ^ flipped):
         variance = auc_variance(placements(scores, truth), ClusterCodes.split(persons, truth))
         drawn = [auc(scores[rows], truth[rows]).value for rows in resampled(persons, 500, rng)]
@@ -152,7 +152,7 @@ def test_the_variance_of_an_auc_is_that_of_a_bootstrap_over_persons():
 
 
 def resampled(persons, draws, rng):
-    """Records of as many persons, drawn with replacement."""
+    """Records of the same number of persons, drawn with replacement."""
     records = [np.flatnonzero(persons == person) for person in np.unique(persons)]
     for _ in range(draws):
         yield np.concatenate([records[index] for index in rng.integers(len(records), size=len(records))])
@@ -167,7 +167,7 @@ def test_a_person_stays_in_one_half():
     assert advantage(scores, member, CrossFit(seed=1), clusters=persons).value == pytest.approx(
         called[member].mean() - called[~member].mean()
     )
-    shared = np.where(member, 0, persons)  # a single member cannot be both learnt from and judged
+    shared = np.where(member, 0, persons)  # a single member cannot be used both to fit and to evaluate
     assert np.isnan(advantage(scores, member, clusters=shared)).all()
 
 
@@ -180,7 +180,7 @@ def test_rates_are_resolved_by_persons():
 
 
 @pytest.mark.slow
-def test_what_could_be_seen_follows_from_effective_sizes():
+def test_detection_limits_follow_from_effective_sizes():
     simulation = Visits(persons=400)
     sizes = effective_sizes(
         *simulation.draw(np.random.default_rng(7))[:2], clusters=simulation.draw(np.random.default_rng(7))[2]

@@ -9,7 +9,7 @@ from guestlist.metrics.pooled import _checked, _Tails
 from guestlist.testing import interval_coverage
 
 
-def targets_world(rng, targets=8, records=400, shift=0.5, target_sd=0.3, record_sd=0.5, size=1):
+def simulated_targets(rng, targets=8, records=400, shift=0.5, target_sd=0.3, record_sd=0.5, size=1):
     """Scores (targets, records): each target lifts its members by an amount of its own.
 
     Records have an effect that all targets see. Over fresh targets and records, a member's score is normal
@@ -32,14 +32,14 @@ def true_tpr(fpr, shift=0.5, target_sd=0.3, record_sd=0.5):
 
 
 def test_value_is_the_mean_of_pairwise_aucs_under_ties_and_holes():
-    scores, member = targets_world(np.random.default_rng(0), targets=3, records=30)
+    scores, member = simulated_targets(np.random.default_rng(0), targets=3, records=30)
     scores = np.round(scores)
     scores[:, ::7] = np.nan
     assert pooled_auc(scores, member).value == pytest.approx(oracle.pooled_auc(scores, member), abs=1e-12)
 
 
 def test_tpr_is_that_of_one_threshold_for_all_pairs():
-    scores, member = targets_world(np.random.default_rng(0), targets=4, records=100)
+    scores, member = simulated_targets(np.random.default_rng(0), targets=4, records=100)
     for step in (0.01, 1.0):
         rounded = step * np.round(scores / step)
         rounded[1, 5:9] = np.nan
@@ -52,7 +52,7 @@ def test_tpr_is_that_of_one_threshold_for_all_pairs():
 @pytest.mark.parametrize("fpr", [0.02, 0.6])
 def test_weighted_tpr_is_that_of_repeated_records(fpr):
     rng = np.random.default_rng(3)
-    scores, member = targets_world(rng, targets=3, records=300)
+    scores, member = simulated_targets(rng, targets=3, records=300)
     scores = np.round(scores, 1)
     weights = rng.integers(0, 4, size=(20, 300))
     tails = _Tails.from_pairs(_checked(scores, member, None), fpr)
@@ -66,7 +66,7 @@ def test_weighted_tpr_is_that_of_repeated_records(fpr):
 def test_variance_due_to_records_is_that_of_a_bootstrap(size):
     rng = np.random.default_rng(1)
     # Two copies of one target: nothing is due to targets or to single pairs, all of it to records.
-    scores, member = targets_world(rng, targets=1, records=90, record_sd=1.0, size=size)
+    scores, member = simulated_targets(rng, targets=1, records=90, record_sd=1.0, size=size)
     scores, member = np.repeat(scores, 2, axis=0), np.repeat(member, 2, axis=0)
     persons = np.repeat(np.arange(90 // size), size)
     estimate = pooled_auc(scores, member, clusters=persons)
@@ -76,7 +76,7 @@ def test_variance_due_to_records_is_that_of_a_bootstrap(size):
 
 
 def test_persons_widen_the_interval_when_records_repeat():
-    scores, member = targets_world(np.random.default_rng(2), records=200)
+    scores, member = simulated_targets(np.random.default_rng(2), records=200)
     scores, member = np.repeat(scores, 4, axis=1), np.repeat(member, 4, axis=1)
     persons = np.repeat(np.arange(200), 4)
     for figure in (pooled_auc, lambda *a, **k: pooled_tpr_at_fpr(*a, 0.05, **k)):
@@ -99,7 +99,7 @@ def test_unanimous_targets_do_not_collapse():
 
 
 def test_refuses_and_withholds():
-    scores, member = targets_world(np.random.default_rng(0), targets=2, records=20)
+    scores, member = simulated_targets(np.random.default_rng(0), targets=2, records=20)
     with pytest.raises(ValueError, match="at least 2 targets"):
         pooled_auc(scores[:1], member[:1])
     with pytest.raises(ValueError, match="targets, records"):
@@ -110,7 +110,7 @@ def test_refuses_and_withholds():
     assert np.isnan(pooled_tpr_at_fpr(scores, member, 0.001)).all()
 
 
-WORLDS = [
+SETTINGS = [
     {},
     {"shift": 2.5, "record_sd": 0.0},
     {"shift": 0.0, "target_sd": 0.0},
@@ -124,11 +124,11 @@ def effects(options):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("options", WORLDS)
+@pytest.mark.parametrize("options", SETTINGS)
 @pytest.mark.every_third
 def test_pooled_auc_covers(options):
     def estimate(rng):
-        return pooled_auc(*targets_world(rng, **options)), true_auc(**effects(options))
+        return pooled_auc(*simulated_targets(rng, **options)), true_auc(**effects(options))
 
     assert 0.93 <= interval_coverage(estimate, simulations=1000) <= 0.999
 
@@ -152,7 +152,7 @@ def test_pooled_auc_covers_records_of_persons_only_with_clusters():
 @pytest.mark.slow
 def test_delong_on_pooled_pairs_would_not_cover():
     def estimate(rng):
-        scores, member = targets_world(rng)
+        scores, member = simulated_targets(rng)
         return auc(scores.ravel(), member.ravel()), true_auc()
 
     assert interval_coverage(estimate, simulations=500) < 0.7
@@ -165,7 +165,7 @@ def test_delong_on_pooled_pairs_would_not_cover():
 @pytest.mark.every_third
 def test_pooled_tpr_covers(options, fpr):
     def estimate(rng):
-        interval = pooled_tpr_at_fpr(*targets_world(rng, **options), fpr, draws=100)
+        interval = pooled_tpr_at_fpr(*simulated_targets(rng, **options), fpr, draws=100)
         return interval, true_tpr(fpr, **effects(options))
 
     assert 0.93 <= interval_coverage(estimate, simulations=300) <= 0.999

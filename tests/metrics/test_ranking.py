@@ -26,7 +26,7 @@ def test_auc_is_mann_whitney_pair_by_pair_under_heavy_ties(scores, random):
     assert (1 - reverse.high, 1 - reverse.low) == pytest.approx((estimate.low, estimate.high), abs=1e-9)
 
 
-def test_a_constant_score_is_exactly_one_half_and_claims_little():
+def test_a_constant_score_has_auc_0_5_and_a_wide_interval():
     estimate = auc(np.full(200, 3.0), np.arange(200) < 70)
     assert estimate.value == 0.5
     assert estimate.low < 0.5 < estimate.high
@@ -70,7 +70,7 @@ def test_perfect_separation_leaves_what_disjoint_pairs_leave():
     assert auc_difference(scores, -scores, member).value == 1
 
 
-def test_unscored_records_are_left_out_and_one_kind_alone_is_withheld():
+def test_unscored_records_are_omitted_and_one_class_is_withheld():
     rng = np.random.default_rng(0)
     scores, member = ScoreSimulation(1.0).draw(rng, 30, 30)
     holes, partner = scores.copy(), scores + rng.normal(size=60)
@@ -100,7 +100,7 @@ def test_auc_interval_covers(members, nonmembers, level, step):
 
 
 @pytest.mark.slow
-def test_auc_interval_covers_when_members_spread_more():
+def test_auc_interval_covers_when_member_scores_have_a_larger_variance():
     simulation = ScoreSimulation.of_auc(0.9, stretch=3.0)
     share = interval_coverage(lambda rng: (auc(*simulation.draw(rng, 200, 200)), simulation.auc), simulations=2000)
     assert 0.93 <= share <= 0.999

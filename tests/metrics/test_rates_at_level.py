@@ -26,7 +26,7 @@ def test_withheld_without_p_values_of_a_kind():
 @pytest.mark.slow
 @pytest.mark.parametrize(("alpha", "power"), [(0.01, 1.0), (0.05, 1.0), (0.05, 1.3), (0.3, 0.8)])
 def test_the_interval_of_the_realised_rate_covers(alpha, power):
-    """p = U ** power: P(p <= alpha) is alpha ** (1 / power), which is alpha for a test that keeps its promise."""
+    """p = U ** power: P(p <= alpha) is alpha ** (1 / power), which is alpha for a valid test."""
 
     def estimate(rng):
         p_values = rng.random(400) ** power

@@ -1,4 +1,4 @@
-"""Scores that are equal in lumps."""
+"""Scores with many ties."""
 
 import numpy as np
 import pytest
@@ -23,7 +23,7 @@ def outcome(right, members, right_outside, nonmembers):
     return scores.astype(np.float64), np.arange(members + nonmembers) < members
 
 
-def test_an_auc_of_two_values_is_half_of_one_plus_the_advantage_interval_included():
+def test_an_auc_of_binary_scores_is_a_function_of_the_advantage():
     for right, outside in ((0, 3), (5, 3), (59, 30), (60, 7)):
         estimate, wanted = auc(*outcome(right, 60, outside, 30)), proportion_difference(right, 60, outside, 30)
         assert estimate.value == pytest.approx((1 + wanted.value) / 2)
@@ -53,7 +53,7 @@ def test_an_auc_of_two_values_covers_exactly_summed(members, nonmembers):
 def test_delongs_interval_would_not_cover_two_values():
     simulation = ties.Levels(
         np.array([0.001, 0.999]), np.array([0.25, 0.75])
-    )  # answers that are right: of an overfitted model
+    )  # correct predictions of an overfitted model
 
     def delong(rng):
         scores, member = simulation.draw(rng, 300, 20)
@@ -106,7 +106,7 @@ def test_a_lookup_table_has_the_false_alarms_that_it_has():
 
 
 def test_no_flagged_record_has_no_predictive_value():
-    scores, member = outcome(400, 400, 100, 400)  # a quarter of the non-members are in the highest lump
+    scores, member = outcome(400, 400, 100, 400)  # a quarter of the non-members are in the highest group of ties
     tpr, ppv = tpr_and_ppv_at_fpr(scores, member, 0.05, 0.5)
     assert tpr == tpr_at_fpr(scores, member, 0.05)
     assert tpr.value == 0

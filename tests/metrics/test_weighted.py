@@ -1,4 +1,4 @@
-"""Non-members that count by weights: against slow sums over pairs, and in worlds whose weights and answer are known."""
+"""Weighted non-members: against slow sums over pairs, and in simulations with known weights and results."""
 
 import numpy as np
 import pytest
@@ -10,7 +10,7 @@ from oracles_metrics import ordered
 
 @pytest.fixture
 def some():
-    """Scores with ties, who is a member, weights, and persons of one to three records on one side each."""
+    """Scores with ties, membership, weights, and persons of one to three records in one set each."""
     rng = np.random.default_rng(0)
     member = np.arange(60) < 25
     return rng.integers(12, size=60) + 2.0 * member, member, rng.exponential(size=60), np.arange(60) // 5 * 2 + ~member
@@ -114,14 +114,14 @@ def test_intervals_hold_the_truth_where_weights_are_known():
 
 
 def test_rates_hold_where_those_with_the_highest_scores_have_most_of_the_weight():
-    """Non-members stand for people of another kind, with higher scores: by chance, one of the few that decide is missing."""
-    rng, worlds, shift = np.random.default_rng(5), 400, 1.0
+    """Non-members represent people with higher scores: by chance, one of the few influential records is missing."""
+    rng, simulations, shift = np.random.default_rng(5), 400, 1.0
     member, truth = np.arange(400) < 200, ndtr(ndtri(0.05) + 0.5)
     below = above = 0
-    for _ in range(worlds):
+    for _ in range(simulations):
         kind = rng.normal(size=400) + shift * member
         scores = 0.5 * np.sqrt(2) * member + kind + rng.normal(size=400)
         estimate = tpr_at_fpr(scores, member, 0.05, weights=np.exp(shift * kind - shift**2 / 2))
         below, above = below + (truth < estimate.low), above + (truth > estimate.high)
     # Each end may fail in 2.5 %; were the unseen one of average weight, the lower end would fail in 5 %.
-    assert max(below, above) <= worlds * 0.025 + 3 * np.sqrt(worlds * 0.025 * 0.975)
+    assert max(below, above) <= simulations * 0.025 + 3 * np.sqrt(simulations * 0.025 * 0.975)

@@ -33,7 +33,7 @@ def test_one_fold_is_a_paired_difference(data):
         assert auc_gain_within_folds(scores, fitted, member, whole, clusters=known) == pytest.approx(plain)
 
 
-def test_the_spread_of_exchanges_widens_it_and_never_narrows_it(data):
+def test_the_permutation_variance_widens_it_and_never_narrows_it(data):
     alone, narrow, wide = (auc_gain_within_folds(*data, baseline_sd=spread) for spread in (0.0, 0.01, 0.3))
     assert alone == narrow
     assert wide.low < alone.low < alone.high < wide.high
@@ -52,7 +52,7 @@ def test_what_has_no_partner_is_left_out(data):
     assert np.isnan(auc_gain_within_folds(scores, fitted, np.ones(60, bool), fold).value)
 
 
-def test_a_baseline_below_one_half_counts_as_guessing(data):
+def test_a_baseline_auc_below_0_5_counts_as_chance(data):
     scores, _, member, fold = data
     against = -(member + np.arange(60) % 2 / 2)  # ranks every member below every non-member
     guessing = np.zeros(60)

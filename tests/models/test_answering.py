@@ -1,4 +1,4 @@
-"""A target that answers in another way: so do its references, unless the attacker knows nothing of it."""
+"""A target with an output defence: its references have it too, unless the attacker knows nothing of it."""
 
 import numpy as np
 import pandas as pd
@@ -47,7 +47,7 @@ def test_an_audit_sees_only_the_outputs(model, sides):
     assert plain.attack("correctness").auc.value == pytest.approx(label.attack("correctness").auc.value)
 
 
-def test_two_ways_to_answer_never_share_a_folder(model):
+def test_two_output_defences_never_share_a_folder(model):
     recipes = [
         gl.models.answering(model, defence).recipe
         for defence in (gl.defences.Rounded(1), gl.defences.Rounded(2), gl.defences.LabelOnly())
@@ -73,7 +73,7 @@ def test_logits_become_probabilities(sides):
 
 
 @pytest.mark.slow
-def test_a_way_that_learns_is_given_the_members(sides):
+def test_an_output_defence_that_is_fitted_receives_the_members(sides):
     pytest.importorskip("torch")
     model = RandomForestClassifier(10, random_state=0).fit(*sides[0])  # much surer of its members
     rng = np.random.default_rng(5)
@@ -92,7 +92,7 @@ def test_a_way_that_learns_is_given_the_members(sides):
 
 
 @pytest.mark.slow
-def test_nothing_looks_past_the_answers(model, sides):
+def test_nothing_reads_more_than_the_defended_outputs(model, sides):
     results = gl.audit(gl.models.answering(model, gl.defences.LabelOnly()), *sides, **{**OPTIONS, "attacks": None})
     assert not {"leaf_shares", "white_box"} & {outcome.name for outcome in results.outcomes}
     assert {"leaves", "neighbours", "checkpoints"}.isdisjoint(gl.models.answering(model, gl.defences.LabelOnly()).can)

@@ -1,4 +1,4 @@
-"""XGBoost, LightGBM and CatBoost: what was told to ``fit`` is told to references too."""
+"""XGBoost, LightGBM and CatBoost: arguments of ``fit`` are passed to references too."""
 
 import os
 
@@ -115,7 +115,7 @@ STOPPED = ["xgboost", "lightgbm", "lightgbm callback", "catboost"]
 
 
 @pytest.mark.parametrize("library", STOPPED)
-def test_references_are_trained_for_as_many_rounds_as_the_target_kept(library):
+def test_references_are_trained_for_the_rounds_that_the_target_kept(library):
     model = stopped(library)
     start = untrained_model(model)
     assert 1 <= start.rounds < 60
@@ -128,7 +128,7 @@ def test_references_are_trained_for_as_many_rounds_as_the_target_kept(library):
         "catboost": lambda model: model.tree_count_,
     }
     assert rounds[library.partition(" ")[0]](trained) == start.rounds
-    # The same records and the same rounds: the answers are the target's, but for CatBoost's seed.
+    # The same records and the same rounds: the outputs are the target's, but for CatBoost's seed.
     ours, theirs = (model_.predict_proba(x[["age"]].to_numpy())[:, 1] for model_ in (trained, model))
     assert np.corrcoef(ours, theirs)[0, 1] > (0.9 if library == "catboost" else 0.9999)
     assert untrained_model(trained).rounds is None
@@ -136,7 +136,7 @@ def test_references_are_trained_for_as_many_rounds_as_the_target_kept(library):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("library", ["xgboost", "catboost"])
-def test_an_audit_of_a_model_that_stopped_early_says_how_references_are_trained(library):
+def test_an_audit_of_a_model_that_stopped_early_reports_the_training_of_references(library):
     sides = [(x[["age"]].to_numpy(), y == "yes") for x, y in (people(60, 1), people(60, 2))]
     rounds = untrained_model(stopped(library)).rounds
     with pytest.warns(gl.AuditWarning, match=f"Every reference model is trained for {rounds} rounds"):

@@ -57,7 +57,7 @@ def test_boosting_libraries_are_audited(package, blobs):
 
 
 @pytest.mark.slow
-def test_a_reference_that_misses_a_class_still_answers_for_all(blobs):
+def test_a_reference_without_a_class_still_outputs_all_classes(blobs):
     xgboost = pytest.importorskip("xgboost")
     x, y = blobs[0]
     for model in (xgboost.XGBClassifier(n_estimators=3).fit(x, y), RandomForestClassifier(5).fit(x, y)):
@@ -125,7 +125,7 @@ def test_columns_the_model_was_not_fitted_on_are_left_out_and_missing_ones_named
         (lambda x, y: lambda z: z, "function_target"),
     ],
 )
-def test_what_cannot_be_audited_says_why(make, message, blobs):
+def test_targets_that_cannot_be_audited_explain_why(make, message, blobs):
     with pytest.raises(InputError, match=message):
         gl.audit(make(*blobs[0]), *blobs)
 

@@ -73,7 +73,7 @@ def test_a_pickle_is_opened_only_when_allowed(tree, tmp_path):
     assert load_model(tmp_path / "tree.joblib", allow_pickle=True).n_estimators == 10
 
 
-def test_what_is_no_model_says_so(tmp_path):
+def test_objects_that_are_no_models_are_refused(tmp_path):
     (tmp_path / "m.skops").write_bytes(b"not a model")
     (tmp_path / "m.pt").write_bytes(b"")
     with pytest.raises(InputError, match="as skops"):

@@ -176,7 +176,7 @@ class Needing(ClassifierMixin, BaseEstimator):
         return self.classes_[self.predict_proba(x).argmax(axis=1)]
 
 
-def test_a_fit_that_needs_more_says_how_to_give_it(tmp_path):
+def test_a_fit_that_needs_arguments_explains_how_to_pass_them(tmp_path):
     model = Needing().fit(*MEMBERS, prior=[0.5, 0.5])
     with pytest.raises(gl.InputError, match=r"'prior'.*fit_params="):
         gl.audit(model, MEMBERS, NONMEMBERS, folder=tmp_path / "none", references=2)
@@ -213,7 +213,7 @@ KEEP_TRACES = [
 
 
 @pytest.mark.parametrize("model", KEEP_TRACES, ids=lambda model: type(model).__name__)
-def test_weights_leave_traces(model):
+def test_weights_are_detected_in_fitted_models(model):
     assert saw_weights(clone(model).fit(*MEMBERS, sample_weight=weight(X[:80])))
     assert not saw_weights(clone(model).fit(*MEMBERS))
 
@@ -229,7 +229,7 @@ def test_weights_leave_traces(model):
     ],
     ids=str,
 )
-def test_no_weights_are_seen_where_there_were_none(model):
+def test_no_weights_are_detected_where_there_were_none(model):
     assert not saw_weights(model.fit(*MEMBERS))
 
 
@@ -243,7 +243,7 @@ def test_forests_without_weights_are_never_taken_for_weighted_ones():
     assert not any(map(saw_weights, reports))
 
 
-def test_weights_are_seen_in_a_pipeline_and_in_a_search():
+def test_weights_are_detected_in_a_pipeline_and_in_a_search():
     tree = make_pipeline(StandardScaler(), DecisionTreeClassifier())
     assert saw_weights(tree.fit(*MEMBERS, decisiontreeclassifier__sample_weight=weight(X[:80])))
     search = GridSearchCV(DecisionTreeClassifier(), {"max_depth": [2]}, cv=2)

@@ -95,7 +95,7 @@ def test_two_models_of_the_same_structure_have_the_same_identity():
     assert describe_keras(trained()) != describe_keras(trained(1, "sigmoid", "binary_crossentropy"))
 
 
-def test_labels_are_named_and_own_training_is_used():
+def test_labels_are_named_and_user_defined_training_is_used():
     model = trained()
     names = np.array(["no", "yes"])[Y]
     target = keras_target(model, classes=["no", "yes"], train=lambda data, rng: constant)

@@ -1,4 +1,4 @@
-"""Models that tell labels alone: correctness and ``label_only`` run, and the others say why they do not."""
+"""Models that output only labels: correctness and ``label_only`` run, and the others explain why they do not."""
 
 import numpy as np
 import pandas as pd
@@ -40,12 +40,12 @@ def test_a_hard_vote_is_audited_by_its_labels(voting, sides):
 
 
 @pytest.mark.slow
-def test_copies_are_asked_about_unasked(voting, sides):
+def test_perturbed_copies_are_queried_by_default(voting, sides):
     results = gl.audit(voting, *[(x[:40], y[:40]) for x, y in sides], references=0, baseline=False)
     assert set(results.attacks["attack"]) == {"correctness", "label_only"}
 
 
-def test_other_attacks_say_why_not(voting, sides):
+def test_other_attacks_explain_why_they_do_not_run(voting, sides):
     with pytest.raises(InputError, match="'lira' reads 'margin', and the target gives only 'correct'"):
         gl.audit(voting, *sides, references=4, attacks=["lira"])
     with pytest.raises(InputError, match="labels"):
@@ -54,7 +54,7 @@ def test_other_attacks_say_why_not(voting, sides):
         leave_one_out(voting, sides[0], rows=[0])
 
 
-def test_answers_are_one_column_per_class(voting, sides):
+def test_outputs_have_one_column_per_class(voting, sides):
     target = as_target(voting)
     outputs = answers(target.predict, sides[1][0], 3, target.scale)
     assert target.scale == Labels()
@@ -65,11 +65,11 @@ def test_answers_are_one_column_per_class(voting, sides):
         Labels().hinge(outputs, np.zeros(len(outputs), dtype=int))
 
 
-def test_a_reference_that_misses_a_class_answers_with_the_others(sides):
+def test_a_reference_without_a_class_predicts_the_others(sides):
     from sklearn.svm import LinearSVC
 
     class Silent(LinearSVC):
-        """Tells nothing but labels."""
+        """Outputs only labels."""
 
         decision_function = property()
 
@@ -84,7 +84,7 @@ def test_a_reference_that_misses_a_class_answers_with_the_others(sides):
     assert not outputs[:, 1].any()
 
 
-def test_a_function_tells_labels(voting, sides):
+def test_a_function_may_return_labels(voting, sides):
     def train(data, rng):
         return type(voting)(voting.estimators).fit(data.x, data.y).predict
 
@@ -98,7 +98,7 @@ def test_a_function_tells_labels(voting, sides):
 
 
 def test_copies_that_cannot_be_read_are_reported_before_the_long_work(sides):
-    """A label-only model of whole numbers that stand for categories: what was not asked for does not stop the audit."""
+    """A label-only model of integers that encode categories: evidence that was not requested does not stop the audit."""
 
     class Strict:
         classes_ = np.array([0, 1])

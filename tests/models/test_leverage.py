@@ -83,7 +83,7 @@ def test_many_classes(monkeypatch):
     assert np.corrcoef(apart, values[MEMBER])[0, 1] > 0.9
 
 
-def test_no_penalty_is_known_too():
+def test_models_without_a_penalty_are_supported():
     model = LogisticRegression(C=np.inf, max_iter=5000)
     y = RNG.integers(2, size=50)
     values = leverage_of(model, y)[MEMBER]

@@ -1,4 +1,4 @@
-"""A naive attacker trains references without the defence: by every recipe's plain(), and all else says so."""
+"""A naive attacker trains references without the defence: by every recipe's plain(), and other targets refuse it."""
 
 from dataclasses import replace
 

@@ -1,4 +1,4 @@
-"""Torch modules with one output for two classes, and modules that answer with probabilities."""
+"""Torch modules with one output for two classes, and modules that output probabilities."""
 
 import numpy as np
 import pytest
@@ -60,7 +60,7 @@ def test_the_two_logits_have_the_gradients_of_the_one():
 
 
 @pytest.mark.slow
-def test_a_module_with_one_output_is_audited_with_all_that_looks_into_it():
+def test_a_module_with_one_output_is_audited_with_all_white_box_attacks():
     target = gl.torch_target(trained(), train=FIT)
     results = gl.audit(
         target,

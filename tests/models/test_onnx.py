@@ -1,4 +1,4 @@
-"""Models in ONNX files: the same answers as the model that was written, and no recipe."""
+"""Models in ONNX files: the same outputs as the model that was written, and no recipe."""
 
 import locale
 
@@ -35,7 +35,7 @@ def forest(sides):
 
 
 @pytest.mark.parametrize("zipmap", [True, False])
-def test_a_file_answers_as_the_model_does(sides, tmp_path, zipmap):
+def test_a_file_predicts_as_the_model_does(sides, tmp_path, zipmap):
     model = forest(sides)
     path = written(model, sides[0][0], tmp_path / "forest.onnx", **({} if zipmap else {"zipmap": False}))
     target = gl.onnx_target(path)
@@ -44,7 +44,7 @@ def test_a_file_answers_as_the_model_does(sides, tmp_path, zipmap):
     np.testing.assert_allclose(target.predict(sides[1][0]), model.predict_proba(sides[1][0]), atol=1e-5)
 
 
-def test_an_audit_of_a_file_trains_nothing_and_says_so(sides, tmp_path):
+def test_an_audit_of_a_file_trains_nothing_and_reports_it(sides, tmp_path):
     path = written(forest(sides), sides[0][0], tmp_path / "forest.onnx")
     with pytest.warns(
         gl.AuditWarning, match=r"no training recipe .*ONNX file does not say how.*Pass train=.*to gl.audit"

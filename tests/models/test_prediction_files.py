@@ -1,4 +1,4 @@
-"""Files of predictions: columns that only look like answers, and tables as R and pandas write them."""
+"""Files of predictions: columns that only resemble predictions, and tables as R and pandas write them."""
 
 import numpy as np
 import pandas as pd
@@ -37,7 +37,7 @@ def said_of(labels=("bad", "good"), prefix="p_", rows=12):
     )
 
 
-def test_a_text_that_fits_the_pattern_is_no_answer(tmp_path):
+def test_a_text_that_matches_the_pattern_is_no_prediction(tmp_path):
     table = said_of(("<=50K", ">50K"), ".pred_").assign(**{".pred_class": ">50K"})
     for labelled in (True, False):
         predictions = read_predictions(written(table, tmp_path / "a.csv"), answer=".pred_{}", labelled=labelled)

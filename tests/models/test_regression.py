@@ -1,4 +1,4 @@
-"""Regression, end to end: a world with a closed form, no leak where there is none, and what overfitted models give away."""
+"""Regression, end to end: a simulation with a closed form, no leak where there is none, and leaks of overfitted models."""
 
 import warnings
 
@@ -251,7 +251,7 @@ def test_evidence_of_a_regressor(forest, diabetes, tmp_path):
     assert results.attack("distillation").auc.value > 0.5
 
 
-def test_distilled_regressors_learn_what_the_target_says(forest, diabetes):
+def test_distilled_regressors_fit_the_outputs_of_the_target(forest, diabetes):
     x, _ = diabetes[0]
     target = as_target(forest)
     taught = target.needs("distil")(gl.Data(*diabetes[0]), np.zeros((len(x), 1)), np.random.default_rng(0))
@@ -291,7 +291,7 @@ def test_a_function_may_predict_values(diabetes):
 
 
 @pytest.mark.slow
-def test_a_users_own_attack_sees_residuals(forest, diabetes):
+def test_a_user_defined_attack_reads_residuals(forest, diabetes):
     def custom(signals):
         assert not signals.labels.any()
         return -np.abs(signals.target("residual"))
@@ -306,7 +306,7 @@ def test_a_users_own_attack_sees_residuals(forest, diabetes):
 
 
 @pytest.mark.parametrize("name", NEED_CLASSES)
-def test_attacks_that_need_classes_say_so(name, forest, diabetes):
+def test_attacks_that_need_classes_report_it(name, forest, diabetes):
     with pytest.raises(InputError, match=f"'{name}' needs classes"):
         quiet(forest, *diabetes, references=4, attacks=[name])
 
@@ -319,7 +319,7 @@ def test_attacks_that_need_classes_say_so(name, forest, diabetes):
         (gl.evidence.WhiteBox(), "torch target"),
     ],
 )
-def test_evidence_that_needs_classes_says_so(plan, message, forest, diabetes):
+def test_evidence_that_needs_classes_reports_it(plan, message, forest, diabetes):
     with pytest.raises(InputError, match=message):
         quiet(forest, *diabetes, references=4, evidence=[plan])
 
@@ -354,7 +354,7 @@ def test_models_that_cannot_be_audited_are_reported(diabetes):
         quiet(gl.function_target(lambda x: np.zeros((len(x), 2)), scale="values"), *diabetes, references=0)
 
 
-def test_a_loss_that_does_not_suit_the_answers_is_refused():
+def test_a_loss_that_does_not_suit_the_outputs_is_refused():
     pytest.importorskip("torch")
     with pytest.raises(InputError, match="Pass loss='squared'"):
         gl.torch_target(gl.defences.mlp(10, 1), train=gl.defences.Fit(), scale="values")

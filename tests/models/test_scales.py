@@ -1,4 +1,4 @@
-"""What a scale says of answers, and what it refuses."""
+"""Scales of outputs: the signals that they define, and the outputs that they refuse."""
 
 import numpy as np
 import pytest
@@ -42,7 +42,7 @@ def test_a_hinge_is_that_of_logits_or_of_logarithms_or_the_margin():
     np.testing.assert_array_equal(scale.hinge(PREDICTED, TRUE), scale.signals(PREDICTED, TRUE)["margin"])
 
 
-def test_what_is_taught_sums_to_one_or_is_the_value():
+def test_soft_labels_sum_to_one_or_are_the_value():
     np.testing.assert_allclose(gl.models.Logits().soft(LOGITS).sum(axis=1), 1)
     np.testing.assert_allclose(gl.models.Probabilities().soft(P * 1.0005).sum(axis=1), 1)
     np.testing.assert_array_equal(gl.models.Values().soft(PREDICTED), PREDICTED)
@@ -97,7 +97,7 @@ def test_a_scale_is_its_name_or_itself():
         (gl.models.Values(), [[np.inf]], "infinite values"),
     ],
 )
-def test_answers_that_cannot_be_are_refused(scale, answers, message):
+def test_impossible_outputs_are_refused(scale, answers, message):
     with pytest.raises(InputError, match=message):
         scale.check(np.array(answers))
 
@@ -144,7 +144,7 @@ def test_layers_of_a_module(blobs):
 
 @pytest.mark.parametrize("name", ["probabilities", "logits"])
 def test_signals_of_many_classes_are_computed_in_blocks_and_are_the_same(monkeypatch, name):
-    """Block by block against each signal's own function on all answers at once."""
+    """Block by block against each signal's own function on all outputs at once."""
     rng = np.random.default_rng(0)
     logits, labels = rng.normal(size=(50, 7)) * 3, rng.integers(0, 7, 50)
     scale = as_scale(name)

@@ -1,4 +1,4 @@
-"""Forged trees: what would end the process, or never end, is refused when the file is read."""
+"""Forged trees: files that would end the process, or never end, are refused when they are read."""
 
 import numpy as np
 import pytest
@@ -49,7 +49,7 @@ def forged(tree, column, node, value):
 
 
 @pytest.mark.parametrize("name", MODELS)
-def test_honest_models_are_sound(name, tmp_path):
+def test_unmodified_models_are_accepted(name, tmp_path):
     model = fitted(name)
     check_trees(model)
     skops.io.dump(model, tmp_path / "m.skops")
@@ -80,7 +80,7 @@ def test_a_forged_node_is_refused(name, column, value, words, tmp_path):
         load_model(tmp_path / "m.skops", trust=skops.io.get_untrusted_types(file=tmp_path / "m.skops"))
 
 
-def test_a_tree_that_says_it_reads_more_than_its_forest_is_refused():
+def test_a_tree_with_more_features_than_its_forest_is_refused():
     model = fitted("forest")
     model.estimators_[1].n_features_in_ = 10**7
     forged(model.estimators_[1].tree_, "feature", 0, 10**6)

@@ -23,7 +23,7 @@ def leaves_of(model, x):
 
 
 def walked(tree, x):
-    """The leaf of each record, by the path that scikit-learn tells."""
+    """The leaf of each record, by the path that scikit-learn reports."""
     path = tree.decision_path(x.astype(np.float32)).toarray()
     return np.array([next(n for n in np.flatnonzero(row) if tree.children_left[n] == -1) for row in path])
 
@@ -81,7 +81,7 @@ def test_histogram_boosting_with_categories_and_missing_values(blobs):
     model.fit(table, y)
     leaves = leaves_of(model, table)
     counts_are_those_of_members(leaves)
-    # The leaves are the right ones if what stands in them adds up to what the model says.
+    # The leaves are right if their values add up to the output of the model.
     values = [tree.nodes["value"] for round_ in model._predictors for tree in round_]
     outputs = np.stack([value[leaves.leaf[:, t]] for t, value in enumerate(values)], axis=1)
     total = outputs.reshape(len(y), -1, 3).sum(axis=1) + model._baseline_prediction
@@ -124,7 +124,7 @@ def test_covers_that_are_no_such_sums_are_not_read(blobs):
     assert leaves.held is None
 
 
-def test_a_pipeline_is_asked_as_its_last_step(blobs):
+def test_a_pipeline_is_queried_as_its_last_step(blobs):
     x, y = blobs[0]
     table = pd.DataFrame(x, columns=list("abcde")).assign(town=np.where(x[:, 0] > 0, "n", "s"))
     before = make_column_transformer((OneHotEncoder(), ["town"]), remainder="passthrough")

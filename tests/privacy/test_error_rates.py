@@ -44,7 +44,7 @@ def test_private_training_is_not_contradicted_and_training_without_noise_is():
     assert row("noise off", 0.0, 2, 200).contradicted == 1
 
 
-def test_promises_that_are_kept_are_rarely_contradicted_by_the_public_path():
+def test_valid_claims_are_rarely_contradicted_through_the_public_api():
     """Through ``gl.play_many``: a few audits here, more in benchmarks/honesty; the second claim is false, and seen to be."""
     from benchmarks.honesty.many_runs import WORLDS, Mechanism, World, rows
 

@@ -38,7 +38,7 @@ THRESHOLDS = (Bonferroni(), HoldOut(), Median(splits=5))
         (5000, 1000, 950, 1e-5, 2.6965),
     ],
 )
-def test_one_run_meets_published_figures(records, guessed, right, delta, epsilon):
+def test_one_run_reproduces_published_results(records, guessed, right, delta, epsilon):
     assert one_run_epsilon(records, guessed, right, delta) == pytest.approx(epsilon, abs=1e-4)
 
 
@@ -131,7 +131,7 @@ def test_fixed_sizes_pay_for_their_number():
 @pytest.mark.parametrize(
     "bound_method", METHODS, ids=lambda method: f"{type(method).__name__}{getattr(method, 'curve', '')}"
 )
-def test_the_order_of_equal_scores_says_nothing(bound_method):
+def test_the_order_of_equal_scores_has_no_effect(bound_method):
     """Members first, and all scores equal: a method that breaks ties by the order of records would separate them."""
     member = np.arange(400) < 200
     assert epsilon_lower_bound(np.zeros(400), member, method=bound_method).epsilon < 0.2

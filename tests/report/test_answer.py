@@ -1,4 +1,4 @@
-"""The answer is graded by what intervals support; what changes it stands beside it, and what to do next behind."""
+"""The verdict follows the intervals; caveats are next to it, and next steps after it."""
 
 import html
 import re
@@ -57,7 +57,7 @@ def test_a_leak_is_reported_in_people(snapshot):
         (with_rate(Estimate(0.08, 0.06, 0.1), 0.05, auc=Estimate(0.5, 0.49, 0.51)), "slight"),
     ],
 )
-def test_the_answer_is_graded_by_what_the_interval_supports(results, expected):
+def test_the_verdict_follows_the_interval(results, expected):
     assert state(answer.verdict_text(results)) == expected
 
 
@@ -102,7 +102,7 @@ def test_an_attack_that_identifies_clearly_more_people_is_in_the_answer(snapshot
 
 
 @pytest.mark.slow
-def test_caveats_are_next_to_the_answer_in_every_form():
+def test_caveats_are_next_to_the_verdict_in_every_form():
     results = leaking()  # 37 of 2,400 non-members are equal to a member
     (row,) = diagnostics.caveats(results)
     assert row.code == "GL101"
@@ -133,7 +133,7 @@ def test_flipped_labels_are_reported_before_interchanged_sets(snapshot):
         base, Check("GL112", "issue", {**figures, "members": 0.8, "nonmembers": 0.95, "guessing": 0.76})
     )
     assert "probably swapped" in answer.verdict_text(turned)
-    assert diagnostics.caveats(turned) == ()  # the answer tells it
+    assert diagnostics.caveats(turned) == ()  # the verdict reports it
     values = {"attack": "loss", "auc": 0.4, "low": 0.35, "high": 0.45, "r2_members": -3.0, "r2_nonmembers": -2.0}
     snapshot(diagnostics.sentence(Check("GL112", "issue", values)))
 

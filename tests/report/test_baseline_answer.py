@@ -1,4 +1,4 @@
-"""The answer where members can be told without the model: what the model adds to that, if it is shown."""
+"""The verdict where members can be distinguished without the model: the gain of the model, if it is significant."""
 
 from dataclasses import replace
 
@@ -15,7 +15,7 @@ from guestlist.metrics import WITHHELD
 
 
 def two_kinds(gain, weighted_auc, refused=""):
-    """An audit in which members are told without the model, with a clear leak as the attacks see it."""
+    """An audit in which members are distinguished without the model, and the attacks find a clear leak."""
     base = leaking()
     baseline = Baseline(0.52, 0.0475, 399, 0.52, 500, 500, 1000, 5, ("features", "label"), permutation_std=0.01)
     name = base.headline.name
@@ -41,7 +41,7 @@ def two_kinds(gain, weighted_auc, refused=""):
         (Estimate(0.22, 0.18, 0.26), WITHHELD, "unclear"),
     ],
 )
-def test_the_answer_is_graded_by_the_least_that_both_ways_show(gain, weighted_auc, expected, snapshot):
+def test_the_verdict_follows_the_smaller_of_both_estimates(gain, weighted_auc, expected, snapshot):
     result = two_kinds(gain, weighted_auc)
     assert state(verdict_text(result)) == expected
     snapshot(verdict_text(result))
@@ -49,11 +49,11 @@ def test_the_answer_is_graded_by_the_least_that_both_ways_show(gain, weighted_au
     assert (defence_step(result, "FOLDER") in next_steps(result)) == expected.startswith("likely")
 
 
-def test_refused_weights_withhold_the_answer():
+def test_refused_weights_withhold_the_verdict():
     assert state(verdict_text(two_kinds(Estimate(0.22, 0.18, 0.26), None, FEW))) == "unclear"
 
 
-def test_a_game_that_draws_sides_apart_is_named_and_what_hides_it(snapshot):
+def test_a_game_with_separate_distributions_is_named(snapshot):
     result = two_kinds(WITHHELD, WITHHELD)
     snapshot(verdict_text(result))
     text = verdict_text(replace(result, baseline=replace(result.baseline, game="sources")))

@@ -1,4 +1,4 @@
-"""The page in a real browser: nothing is asked of the network, tables sort, filter and save, and it fits a narrow screen."""
+"""The page in a real browser: no network request, tables sort, filter and save, and it fits a narrow screen."""
 
 import csv
 import math
@@ -82,7 +82,7 @@ def test_a_click_sorts_and_another_turns_round(tab):
     head.click()
     numbers = [float(cell) for cell in column(tab, "exposure")]
     assert numbers == sorted(numbers)
-    assert len(set(numbers)) > 9  # as text, 10 would stand before 2
+    assert len(set(numbers)) > 9  # as text, 10 would come before 2
     head.click()
     assert [float(cell) for cell in column(tab, "exposure")] == numbers[::-1]
     assert tab.locator("table[data-name=exposed] th[aria-sort]").get_attribute("aria-sort") == "descending"
@@ -119,14 +119,14 @@ def test_rows_are_filtered_and_saved(tab):
     assert len(column(tab, "Record")) == every
 
 
-def test_a_cell_is_kept_from_computing_by_the_rule_of_other_tables(tab):
+def test_cells_are_escaped_for_spreadsheets_by_the_same_rule(tab):
     assert tab.evaluate("(cells) => cells.map(plain)", FORMULAS + NO_FORMULAS) == [
         *(f"'{formula}" for formula in FORMULAS),
         *NO_FORMULAS,
     ]
 
 
-def test_the_figures_of_a_chart_are_saved_and_stand_under_the_pointer(tab):
+def test_the_values_of_a_chart_are_saved_and_appear_under_the_pointer(tab):
     (curve,) = (line for line in page_charts(with_risks())["roc-log"].series if line.name == "lira" and line.line)
     with tab.expect_download() as download:
         tab.locator("figure:has(#roc-log) button").click()
@@ -260,7 +260,7 @@ def test_severities_differ_in_lightness_and_in_their_mark(opened, dark):
 
 
 def test_flagged_others_have_no_colour_of_a_set(opened):
-    """Blue stands for non-members in charts, and wrongly flagged records are errors."""
+    """Blue is the colour of non-members in charts, and wrongly flagged records are errors."""
     tab = opened(leaking())
     fill = "getComputedStyle(document.querySelector('.icons.nonmember .full')).fill"
     assert tab.evaluate(fill) == tab.evaluate("getComputedStyle(document.body).color")

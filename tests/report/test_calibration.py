@@ -28,7 +28,7 @@ def test_the_chart_holds_every_bin_with_its_interval(results):
     assert len(points.x) > 3
 
 
-def test_the_page_says_how_far_a_score_is_off(results, snapshot):
+def test_the_page_reports_the_calibration_error(results, snapshot):
     (calibrated,) = results.calibrated
     made = report_page(results)
     assert risks.calibration_sentence(calibrated) in made

@@ -1,4 +1,4 @@
-"""Charts as SVG: every figure stands where its axis says, and what users wrote is text."""
+"""Charts as SVG: every value is drawn at its position on the axis, and what users wrote is text."""
 
 import math
 import re
@@ -99,7 +99,7 @@ def test_an_interval_reaches_from_end_to_end():
     assert f"M{canvas.across(0.4):.1f} {canvas.up(0.5):.1f}H{canvas.across(0.7):.1f}" in bars
 
 
-def test_axes_reach_as_far_as_the_figures():
+def test_axes_cover_the_values():
     chart = Chart(
         Axis("x"), Axis("y", log=True), (Series("a", (1.0, 3.0), (0.0, 0.1), y_ends=((0.0, 0.1), (0.05, 0.4))),)
     )
@@ -140,6 +140,6 @@ def test_what_users_wrote_is_text():
     assert "<img" not in swatch(chart.series[0])
 
 
-def test_figures_that_do_not_match_are_refused():
+def test_arrays_that_do_not_match_are_refused():
     with pytest.raises(ValueError, match="Expected y_ends of 'a' to have 2 numbers"):
         Series("a", (0.0, 1.0), (0.0, 1.0), y_ends=((0.0, 1.0),))

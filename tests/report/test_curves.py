@@ -13,9 +13,9 @@ from guestlist.testing import case_of, evaluate_case, gaussian_simulation
 @pytest.mark.slow
 @pytest.mark.parametrize("digits", [0, 1, 6])
 @pytest.mark.parametrize("which", ["roc-linear", "roc-log"])
-def test_the_chart_shows_the_figures_of_the_table_under_ties(which, digits):
+def test_the_chart_shows_the_metrics_of_the_table_under_ties(which, digits):
     """At each FPR of the table the curve has the table's TPR, and between them it does not leave its own band."""
-    case = case_of(rounded_world(digits), ("loss", "lira_bayes"))
+    case = case_of(rounded_simulation(digits), ("loss", "lira_bayes"))
     results = evaluate_case(case)
     attack, series = wording.headline_attack(results), page_charts(results)[which].series
     band, line_ = series[0], next(drawn for drawn in series if drawn.line and drawn.name == attack.name)
@@ -31,7 +31,7 @@ def test_the_chart_shows_the_figures_of_the_table_under_ties(which, digits):
     assert (stairs(line_.x, line_.y, inside) <= stairs(band.x, high, inside, early=True)).all()
 
 
-def rounded_world(digits):
+def rounded_simulation(digits):
     simulation = gaussian_simulation(1.5, records=600, models=9, seed=1)
     margin = np.round(simulation.values["margin"], digits)
     return replace(

@@ -44,7 +44,7 @@ def with_file_holder(results, significant: bool = True):
     )
 
 
-def test_each_attacker_has_an_answer_of_their_own():
+def test_each_attacker_has_a_separate_verdict():
     first, second = verdict_texts(with_file_holder(leaking()))
     assert first == f"{wording.QUERIER}: {verdict_text(leaking())}"
     assert second.startswith(f"{wording.FILE_HOLDER}: Yes, ")
@@ -53,14 +53,14 @@ def test_each_attacker_has_an_answer_of_their_own():
     assert verdict_texts(leaking()) == (verdict_text(leaking()),)
 
 
-def test_a_file_that_reveals_nothing_leaves_the_first_answer_as_it_is():
+def test_a_file_that_reveals_nothing_keeps_the_first_verdict():
     first, second = verdict_texts(with_file_holder(leaking(), significant=False))
     assert first == f"{wording.QUERIER}: {verdict_text(leaking())}"
     assert "No evidence" in second
 
 
 def test_the_file_holders_attack_is_no_sign_in_the_other_row():
-    """It has its own part of the error, and its own answer."""
+    """It has a separate part of the error, and a separate verdict."""
     results = with_file_holder(quiet())
     assert "leaf_shares" not in [attack.name for attack in other_successes(results)]
     assert verdict_text(results).startswith("No evidence")

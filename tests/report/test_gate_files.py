@@ -52,7 +52,7 @@ def test_sarif_has_a_result_for_each_line_that_fails_and_a_rule_for_all(gated):
     )
 
 
-def test_sarif_of_what_passes_has_no_alert_and_says_what_was_looked_at():
+def test_sarif_of_a_passed_gate_has_no_alert_and_lists_the_limits():
     sound = replace(leaking(), checks=())
     (run,) = json.loads(sarif(evaluate_policy(sound, Policy(max_tpr=("1.0@0.01", "1.0@0.001"))), "r.json"))["runs"]
     assert run["results"] == []
@@ -87,7 +87,7 @@ def test_a_name_cannot_end_an_annotation_or_start_a_workflow_command(gated):
         (Path("x y").absolute() / "r.json", (Path("x y").absolute() / "r.json").as_uri()),
     ],
 )
-def test_the_place_of_a_result_is_a_uri(gated, path, uri):
+def test_the_location_of_a_result_is_a_uri(gated, path, uri):
     (run,) = json.loads(sarif(gated, path))["runs"]
     uris = {result["locations"][0]["physicalLocation"]["artifactLocation"]["uri"] for result in run["results"]}
     assert uris == {uri}
@@ -106,7 +106,7 @@ def test_no_record_is_named_and_markup_is_text(gated):
 
 
 @pytest.mark.slow
-def test_assert_private_says_what_fails():
+def test_assert_private_reports_the_failed_limit():
     gl.assert_private(quiet(), max_auc=0.99, without_references=True)
     with pytest.raises(AssertionError, match=r"AUC at most 0\.6") as raised:
         gl.assert_private(leaking(), max_auc=0.6, max_tpr="0.05@0.01")
@@ -164,7 +164,7 @@ def test_mistyped_folder():
         ({"max_auc": 0.6, "attacks": "lita"}, "Attack 'lita' was not run"),
     ],
 )
-def test_assert_private_tells_the_form_of_what_it_takes(limits, message):
+def test_assert_private_explains_the_form_of_its_arguments(limits, message):
     with pytest.raises(gl.AuditError, match=message):
         gl.assert_private(leaking(), **limits)
 
@@ -188,7 +188,7 @@ def test_assert_private_reports_open_checks():
         gl.assert_private(few, max_auc=1.0, ignore="GL999")
 
 
-def test_markdown_has_the_lines_of_a_gate_that_was_kept(gated):
+def test_markdown_has_the_lines_of_a_saved_gate(gated):
     text = EXPORTS["markdown"].text(replace(leaking(), gate=gated))
     assert "## Gate: failed" in text
     assert "FAIL  GL101" in text

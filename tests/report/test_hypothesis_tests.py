@@ -21,7 +21,7 @@ UNSEEN = re.compile(r"<(script|style)\b.*?</\1>|<[^>]*>", re.DOTALL)
 
 
 def visible_text(results) -> str:
-    """What the page lets a person read."""
+    """The visible text of the page."""
     return " ".join(html.unescape(UNSEEN.sub("", report_page(results))).split())
 
 
@@ -30,7 +30,7 @@ def level(low, high, alpha=0.05):
 
 
 def only(*levels):
-    """The leaking world in which loss is the only test."""
+    """The leaking results in which loss is the only test."""
     return with_levels(with_levels(leaking(), "reference"), "loss", *levels)
 
 
@@ -66,7 +66,7 @@ def test_the_page_shows_every_realised_rate_and_what_cannot_be_reached(snapshot)
 
 
 @pytest.mark.slow
-def test_the_terminal_names_the_tests_that_call_too_many_and_no_others(snapshot):
+def test_the_terminal_names_only_the_miscalibrated_tests(snapshot):
     sentence = hypothesis_tests.exceeded_levels_sentence(leaking())
     snapshot(sentence, "reference 10%", "5%")
     assert "loss" not in sentence

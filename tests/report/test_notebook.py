@@ -1,4 +1,4 @@
-"""The fragment holds the answer and the table, and nothing that runs or loads."""
+"""The fragment contains the verdict and the table, and nothing that runs or loads."""
 
 from html.parser import HTMLParser
 
@@ -29,7 +29,7 @@ class Reader(HTMLParser):
 
 
 @pytest.mark.parametrize("case", [leaking, quiet, predictions_only])
-def test_holds_the_answer_and_every_attack(case):
+def test_contains_the_verdict_and_every_attack(case):
     results = case()
     text = " ".join("".join(Reader(fragment(results)).text).split())
     assert answer.verdict_text(results) in text

@@ -90,7 +90,7 @@ def test_loads_nothing(case):
     loads = ("src", "href", "srcset", "action", "data", "poster")
     assert all(value.startswith("#") for _, name, value in reader.attributes if name in loads)
     assert not {"link", "iframe", "img", "object", "embed", "base", "form", "audio", "video"} & set(reader.elements)
-    # User text that looks like these is no load, but there is none in these worlds.
+    # User text that looks like these is no load, but there is none in these results.
     assert not re.search(r"https?://|@import|url\((?!#)", page)
 
 
@@ -127,7 +127,7 @@ def test_hostile_text_is_shown_as_text():
     assert "\u202e" not in report_page(hostile())
 
 
-def test_figures_of_users_names_are_data():
+def test_user_chosen_names_in_metrics_are_data():
     data = read(hostile).scripts[0]
     assert not set("<>&") & set(data)
     assert "alert" in data
@@ -163,7 +163,7 @@ def test_every_colour_of_a_chart_is_defined_by_the_page():
 
 
 @pytest.mark.slow
-def test_withheld_figures_are_marked_and_not_drawn():
+def test_withheld_metrics_are_marked_and_not_drawn():
     assert whisker(WITHHELD) == {}
     text = Reader(report_page(with_headline(quiet(), auc=WITHHELD, advantage=WITHHELD))).visible_text
     assert "nan" not in text.lower().split()
@@ -176,7 +176,7 @@ def test_a_finding_without_any_score_can_be_shown():
 
 
 @pytest.mark.parametrize("case", CASES)
-def test_the_contents_link_every_section_and_follow_the_answer(case):
+def test_the_contents_link_every_section_and_follow_the_verdict(case):
     source, page = report_page(case()), read(case)
     every = [value.removeprefix("#") for tag, name, value in page.attributes if (tag, name) == ("a", "href")]
     assert set(every) <= set(page.ids)

@@ -14,7 +14,7 @@ from guestlist.testing import case_of, evaluate_case, gaussian_simulation, leaki
 
 
 @pytest.mark.slow
-def test_the_page_says_what_risks_are_worth(snapshot):
+def test_the_page_reports_predictive_values(snapshot):
     results = evaluate_case(leaking_case(records=2000))
     risks, *others = results.risks
     assert {row.attack for row in results.risks} == {results.headline.name}

@@ -54,7 +54,7 @@ def test_first_sentences(text, n, first):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("case", [leaking, quiet, predictions_only])
-def test_every_attack_has_a_row_with_its_figures(case):
+def test_every_attack_has_a_row_with_its_metrics(case):
     results = case()
     rows = summary(results, verbose=True, width=96).splitlines()
     for finding in results.outcomes:

@@ -1,4 +1,4 @@
-"""Words follow from intervals: each case says what it must, and nothing says more than was measured."""
+"""Wording follows the intervals: each case states its conclusion, and none states more than was measured."""
 
 import math
 import re
@@ -101,7 +101,7 @@ def test_sizes_and_the_lower_bound_are_always_reported(case):
         (on_average_only, "on average"),
     ],
 )
-def test_the_answer_begins_with_what_was_shown(case, expected, snapshot):
+def test_the_verdict_begins_with_the_evidence(case, expected, snapshot):
     verdict = answer.verdict_text(case())
     assert state(verdict) == expected
     snapshot(verdict)
@@ -150,7 +150,7 @@ def test_another_attack_that_succeeds_is_named_with_its_interval_and_the_doubt(s
     assert "by chance" in text
 
 
-def test_another_attack_that_succeeds_at_a_low_fpr_alone_is_named(snapshot):
+def test_another_attack_that_succeeds_only_at_a_low_fpr_is_named(snapshot):
     base = quiet()
     rates = tuple(replace(r, tpr=Estimate(0.12, 0.07, 0.2)) if r.fpr == 0.05 else r for r in base.attack("loss").rates)
     text = answer.verdict_text(with_finding(base, "loss", rates=rates))
@@ -206,7 +206,7 @@ def test_a_group_that_chance_explains_is_not_named(snapshot):
 
 @pytest.mark.slow
 def test_a_difference_that_chance_explains_is_not_claimed(snapshot):
-    """Intervals that lie beyond guessing, of figures that do not pay for all that was looked at."""
+    """Intervals that exclude chance, of metrics that are not significant after correction."""
     base = quiet()
     insignificant = {"auc": Estimate(0.6, 0.55, 0.65), "p_value": 0.2}
     text = answer.verdict_text(with_headline(base, **insignificant))
@@ -237,7 +237,7 @@ def test_the_attack_on_the_recipe_is_the_one_that_was_run(snapshot):
 
 
 @pytest.mark.parametrize(("references", "expected"), [(1, "1 reference model"), (7, "7 reference models")])
-def test_with_few_references_the_report_says_that_the_comparison_needs_more(references, expected):
+def test_with_few_references_the_report_states_that_the_comparison_needs_more(references, expected):
     base = leaking()
     alone = replace(base.headline, same_recipe=None)
     few = replace(base, headline=alone, references=replace(base.references, count=references))
@@ -268,7 +268,7 @@ def test_people_never_claim_more_than_the_interval(value, fpr):
 
 @given(st.integers(0, 10**5), st.integers(0, 10**5), st.sampled_from([100, 1000]))
 def test_people_and_per_cent_are_rounded_the_same_way(first, other, people):
-    """The ends in people are those of the interval beside them, rounded outwards once more."""
+    """The interval in people is the one next to it, rounded outwards once more."""
     estimate = Estimate((first + other) / 2e5, min(first, other) / 1e5, max(first, other) / 1e5)
     low, high = (float(end.rstrip("%")) * people / 100 for end in interval(estimate, percent).split(" to "))
     assert low <= estimate.low * people + 1e-6
@@ -301,7 +301,7 @@ def test_an_attack_clearly_better_than_the_headline_is_reported(snapshot):
         assert ("does better:" in answer.verdict_text(compared)) == message
 
 
-def test_a_better_attack_that_takes_more_than_answers_says_what_it_takes(snapshot):
+def test_a_better_attack_that_needs_more_than_outputs_states_its_access(snapshot):
     results = leaking()
     best = replace(
         results.outcomes[1], name="leaf_shares", attacker_needs="has the model file", auc=Estimate(0.95, 0.93, 0.97)
@@ -312,13 +312,13 @@ def test_a_better_attack_that_takes_more_than_answers_says_what_it_takes(snapsho
 
 
 @pytest.mark.slow
-def test_p_values_are_not_promised_where_they_cannot_occur(snapshot):
+def test_unattainable_p_values_are_not_reported(snapshot):
     few = quiet(subject=replace(quiet().subject, members=1000, nonmembers=49))
     snapshot(exposed.nonmember_p_value_explanation(few.subject), "20", "0.02")
     snapshot(exposed.nonmember_p_value_explanation(quiet().subject), "3", "0.01")
 
 
-def test_a_list_of_records_is_called_what_it_is(snapshot):
+def test_a_list_of_records_is_named_as_such(snapshot):
     base = leaking()
     snapshot(exposed.exposed_title(base))
     snapshot(exposed.p_value_explanation(base))
@@ -333,7 +333,7 @@ def test_a_list_of_records_is_called_what_it_is(snapshot):
     assert exposed.exposed_title(replace(compared, exposure=Exposure(0.1, 400, 0))).endswith("none flagged")
 
 
-def test_the_table_states_how_many_records_chance_alone_would_give(snapshot):
+def test_the_table_states_the_number_of_records_expected_by_chance(snapshot):
     base = leaking()
     exposure_summary = ExposureSummary(alpha=0.05, members=2000, small=140, left_out=0, column="p_exposure")
     text = exposed.small_p_values_sentence(replace(base, exposure_summary=exposure_summary))
@@ -373,7 +373,7 @@ def test_persons_are_listed_next_to_records():
     assert "evaluated by all their records together" not in report_page(base)
 
 
-def test_the_exposure_list_says_what_it_promises_and_what_not(snapshot):
+def test_the_exposure_list_states_its_guarantee(snapshot):
     base = quiet()
     assert exposed.flag_guarantee(replace(base, exposure=None)) == ""
     text = exposed.flag_guarantee(

@@ -1,4 +1,4 @@
-"""Calibration: counted by hand, intervals that hold the truth, and the published answers."""
+"""Calibration: counted by hand, intervals that cover the truth, and the published outputs."""
 
 import numpy as np
 import pytest
@@ -52,7 +52,7 @@ def test_without_both_kinds_it_is_withheld():
     ("slope", "records"), [(1.0, 100), (1.0, 2000), (0.7, 300), (0.4, 2000)], ids=["right", "many", "off", "far off"]
 )
 def test_the_interval_holds_the_true_distance(slope, records):
-    """Of ten risks, each with a chance of membership that is ``slope`` times as far from one half."""
+    """Ten risks, each with a membership probability that is ``slope`` times as far from 0.5."""
     rng = np.random.default_rng(records)
     risk = np.linspace(0.05, 0.95, 10)
     chance = 0.5 + slope * (risk - 0.5)
@@ -69,7 +69,7 @@ def test_the_interval_holds_the_true_distance(slope, records):
 
 @pytest.mark.parametrize("prior", [0.1, 0.5, 0.9])
 def test_at_any_prior_the_interval_holds_the_distance_that_thinning_would_tend_to(prior):
-    """Of five risks; members are spread over them as 1, 2, 3, 4, 5 and non-members the other way round."""
+    """Five risks; members are distributed over them as 1, 2, 3, 4, 5 and non-members the other way round."""
     rng, risk = np.random.default_rng(8), np.array([0.1, 0.3, 0.5, 0.7, 0.9])
     inside = np.arange(1, 6) / 15
     masses = prior * inside, (1 - prior) * inside[::-1]
@@ -105,7 +105,7 @@ def test_another_prior_gives_what_the_score_would_have_been_made_for():
 
 @pytest.mark.slow
 def test_of_persons_the_interval_holds_the_truth_too():
-    """Four records of each, all alike: told of it, the interval is twice as wide."""
+    """Four equal records of each person: with clusters, the interval is twice as wide."""
     rng, held, bare = np.random.default_rng(10), [], []
     risk = np.linspace(0.05, 0.95, 10)
     for _ in range(200):
@@ -141,7 +141,7 @@ def test_a_score_from_references_like_the_target_passes():
 
 
 @pytest.mark.slow
-def test_the_report_says_that_the_published_shadow_teaches_no_probabilities(real_data):
+def test_the_report_warns_that_the_published_shadow_gives_no_calibrated_probabilities(real_data):
     published = np.load(real_data("location30_predictions.npz"))
     target, shadow = (
         gl.Predictions(
@@ -161,8 +161,8 @@ def test_the_report_says_that_the_published_shadow_teaches_no_probabilities(real
 
 
 @pytest.mark.parametrize("defended", ["", "defended_"])
-def test_a_shadow_of_half_the_records_does_not_teach_probabilities(defended, real_data):
-    """Published Location30 answers: the score is .24 off (Song & Mittal's own targets: .05 to .09)."""
+def test_a_shadow_of_half_the_records_gives_no_calibrated_probabilities(defended, real_data):
+    """Published Location30 outputs: the score is .24 off (Song & Mittal's own targets: .05 to .09)."""
     arrays = np.load(real_data("location30_predictions.npz"))
     outputs, labels, member = {}, {}, {}
     for name in ("target", "shadow"):

@@ -8,7 +8,7 @@ from guestlist.risks.influence import membership_influence, privacy_influence
 from guestlist.testing import bernoulli
 
 
-def some_world(models=14, records=12, seed=0):
+def simulated_models(models=14, records=12, seed=0):
     rng = np.random.default_rng(seed)
     values, member = rng.normal(5, 1, (models, records)), bernoulli(models, records, rng)[0]
     values[rng.random(values.shape) < 0.1] = np.nan
@@ -18,7 +18,7 @@ def some_world(models=14, records=12, seed=0):
 
 
 def test_equal_to_plain_loops():
-    values, member = some_world()
+    values, member = simulated_models()
     chosen = np.array([3, 0, 7])
     influences = membership_influence(values, member, chosen)
     for i in range(12):
@@ -39,7 +39,7 @@ def test_equal_to_plain_loops():
 
 
 def test_privacy_influence_is_that_on_right_calls():
-    values, member = some_world()
+    values, member = simulated_models()
     called = np.where(np.isnan(values), np.nan, values > 5)
     influences = privacy_influence(called, member, np.arange(12))
     right = np.array([[called[k, i] == member[k, i] for i in range(12)] for k in range(14)], dtype=float)

@@ -1,4 +1,4 @@
-"""SHAPr and its like: from a case as by hand, and what its page says of it."""
+"""SHAPr and other K-NN risks: from a case as by hand, and the text on the page."""
 
 import numpy as np
 import pytest
@@ -23,7 +23,7 @@ def predictions():
 
 @pytest.fixture(scope="module")
 def case(predictions, tmp_path_factory):
-    """Beside it stands a shadow with records of its own, about which the target is not asked."""
+    """The case also has a shadow model with separate records, on which the target is not queried."""
     folder = tmp_path_factory.mktemp("audits") / "a"
     shadow = gl.Predictions(predictions.answers[::-1], predictions.labels[::-1], predictions.member)
     gl.audit_predictions(predictions, shadow=shadow, attacks=["loss"], folder=folder, baseline=False)
@@ -31,7 +31,7 @@ def case(predictions, tmp_path_factory):
 
 
 def placed(case, values, predictions):
-    """Values of the members as given, where they stand in the case; NaN elsewhere."""
+    """Values of the members in the rows of the case; NaN elsewhere."""
     of_members = np.full(len(predictions.member), np.nan)
     of_members[predictions.member] = values
     rows, evaluated = case.records["row"].to_numpy(), case.truth.evaluated
@@ -71,7 +71,7 @@ def test_values_of_a_record_for_itself(name, value, case, predictions):
     np.testing.assert_allclose(risks_of(case, [name])[name], placed(case, expected, predictions), atol=1e-9)
 
 
-def test_they_are_computed_by_name_alone(case):
+def test_they_are_computed_only_on_request(case):
     by_name = {name for name, row in RISKS.items() if not row.default}
     assert by_name == {"shapr", "self_waka", "self_shapley"}
     assert not by_name & set(risks_of(case))

@@ -21,7 +21,7 @@ from guestlist.risks import RECOMMENDED, members_by_risk, risks_of
 from guestlist.testing import case_of, gaussian_simulation, leaking_case
 
 
-def test_members_alone_are_listed_the_most_exposed_first():
+def test_only_members_are_listed_the_most_exposed_first():
     case = leaking_case()
     table = members_by_risk(case, ["risk_score", "mu"])
     member = case.truth.member & case.truth.evaluated

@@ -1,4 +1,4 @@
-"""Leaving one record out: closed forms of ridge and K-NN, and what is told of wrong input."""
+"""Leave-one-out: closed forms of ridge and K-NN, and errors for wrong input."""
 
 import numpy as np
 import pytest

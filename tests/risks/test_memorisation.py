@@ -1,4 +1,4 @@
-"""Memorisation: equal to the interval of one record, and zero where nothing is remembered."""
+"""Memorisation: equal to the interval of one record, and zero where nothing is memorised."""
 
 import numpy as np
 import pytest
@@ -9,7 +9,7 @@ from guestlist.risks.memorisation import difference_of_shares, memorisation
 from guestlist.testing import awkward_simulation, case_of, gaussian_simulation
 
 
-def test_every_record_is_as_it_would_be_alone():
+def test_each_record_has_the_interval_of_a_separate_computation():
     rng = np.random.default_rng(0)
     n, n_outside = rng.integers(1, 30, 200), rng.integers(1, 30, 200)
     right, outside = rng.integers(0, n + 1), rng.integers(0, n_outside + 1)
@@ -19,7 +19,7 @@ def test_every_record_is_as_it_would_be_alone():
         assert [part[i] for part in estimate] == pytest.approx(wanted, abs=1e-12)
 
 
-def test_counted_by_hand_in_an_awkward_world():
+def test_counted_by_hand_in_an_awkward_simulation():
     case = case_of(awkward_simulation(records=60, models=12))
     scores = memorisation(case)
     correct, member = case.view.reference("correct"), case.view.reference_member
@@ -39,7 +39,7 @@ def test_counted_by_hand_in_an_awkward_world():
 def test_intervals_hold_the_truth(shift):
     simulation = gaussian_simulation(shift, records=3000, models=33, seed=4)
     mean = np.where(simulation.member, simulation.values["margin"] - shift, simulation.values["margin"]).mean(axis=0)
-    # What a record's difficulty is, the world keeps to itself; the mean over all its models is close.
+    # The simulation does not return the difficulty of a record; the mean over all its models is close.
     truth = ndtr(mean + shift) - ndtr(mean)
     scores = memorisation(case_of(simulation))
     held = (scores.low <= truth) & (truth <= scores.high)

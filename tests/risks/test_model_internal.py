@@ -1,4 +1,4 @@
-"""Risks that need no references: leverage, the spread of the loss in training, the tail of the loss, SHAPr in other spaces."""
+"""Risks that need no references: leverage, deviation of the loss in training, tail of the loss, SHAPr in other spaces."""
 
 import numpy as np
 import pytest
@@ -18,7 +18,7 @@ FREE = ("leverage", "loss_trace", "loss_tail")
 
 @pytest.fixture(scope="module")
 def sides():
-    """60 members and 40 others; the first member stands far out, with a label that its place does not suit."""
+    """60 members and 40 others; the first member is an outlier with a wrong label."""
     rng = np.random.default_rng(0)
     x, y = rng.normal(size=(100, 4)), rng.integers(2, size=100)
     x[:, 0] += 3 * y
@@ -69,7 +69,7 @@ def test_all_are_there_by_default_and_rise_with_exposure(network):
         assert not np.isnan(others).any()
 
 
-def test_the_spread_of_the_loss_is_counted_by_hand(network, sides):
+def test_the_deviation_of_the_loss_is_computed_by_hand(network, sides):
     _, course, _, case = network
     torch = pytest.importorskip("torch")
     x, y = (torch.as_tensor(part) for part in sides[0])
@@ -132,7 +132,7 @@ def test_they_are_read_from_the_folder_and_hold_no_features(network):
     assert printed.exit_code == 0, printed.output
 
 
-def test_what_was_kept_is_not_computed_again(network, sides, tmp_path):
+def test_saved_results_are_not_computed_again(network, sides, tmp_path):
     target, course, folder, case = network
     content = {path: path.read_bytes() for path in (folder / "evidence").glob("*/*")}
     again = collected(gl.torch_target(course[-1], train=gl.defences.Fit(epochs=40, learning_rate=0.02)), sides, folder)
@@ -199,7 +199,7 @@ def test_a_game_keeps_the_course_of_training(sides):
     np.testing.assert_array_equal(traced["risk_loss_tail"], plain["risk_loss_tail"])  # the same target, to the bit
 
 
-def test_every_row_free_of_references_is_in_the_table_of_worth(network):
+def test_every_risk_without_references_is_in_the_table_of_predictive_values(network):
     *_, case = network
     assert {row.risk for row in gl.risks.predictive_values(case, attacks=["loss"])} >= {
         *FREE,

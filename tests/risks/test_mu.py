@@ -34,14 +34,14 @@ def test_estimates_are_differences_over_standard_deviations():
 
 
 @pytest.mark.parametrize("shift", [0.0, 1.5])
-def test_in_the_normal_world_it_is_the_shift(shift):
+def test_in_the_gaussian_simulation_it_is_the_shift(shift):
     effects = mu(case_of(gaussian_simulation(shift, records=2000, models=65)))
     assert np.mean(effects.value) == pytest.approx(shift, abs=0.03)
     assert np.std(effects.value) < 0.1  # the estimates alone have a standard deviation of 0.25
     assert ((effects.low <= shift) & (shift <= effects.high)).mean() > 0.98
 
 
-def test_part_of_very_many_records_teaches_how_it_is_spread(monkeypatch):
+def test_a_part_of_very_many_records_estimates_the_distribution(monkeypatch):
     case = case_of(gaussian_simulation(1.0, records=1200, models=65, log_deviation_sd=0.7))
     effects = mu(case)
     monkeypatch.setattr("guestlist.risks.memorisation.AT_ONCE", 500)
@@ -70,7 +70,7 @@ def test_the_tpr_is_that_of_the_best_test():
     assert tpr_of_mu(np.zeros(3), 0.001) == pytest.approx(0.001)
 
 
-def test_records_without_both_sides_have_none_and_agreement_is_finite():
+def test_records_without_in_and_out_models_have_none_and_agreement_is_finite():
     case = case_of(awkward_simulation(records=60, models=12))
     effects = mu(case)
     one_sided = (case.view.inside("margin").count == 0) | (case.view.outside("margin").count == 0)
@@ -114,7 +114,7 @@ def test_intervals_hold_the_truth_for_the_largest_under_heavy_tails():
     assert held_rates.largest >= 0.9
 
 
-def test_heavy_tails_are_seen_and_different_variances_are_not_taken_for_them():
+def test_heavy_tails_are_detected_and_unequal_variances_are_not_mistaken_for_them():
     rng = np.random.default_rng(0)
     member = rng.random((32, 2000)) < 0.5
     scale = np.exp(rng.normal(size=2000))

@@ -1,4 +1,4 @@
-"""What a risk is worth: counted by hand, intervals that hold, and "all_members" as a row."""
+"""Predictive value of risks: counted by hand, intervals that cover, and "all_members" as a row."""
 
 import numpy as np
 import pytest
@@ -59,7 +59,7 @@ def test_flagging_every_record_has_full_recall_and_no_information():
         assert {row.risk for row in others} == {*BY_DEFAULT} <= set(RISKS)
 
 
-def test_a_risk_that_follows_the_attack_is_worth_more():
+def test_a_risk_that_follows_the_attack_has_a_higher_predictive_value():
     rows = {
         (row.risk, row.attack): row for row in predictive_values(leaking_case(records=2000), ["risk_score"], ["loss"])
     }

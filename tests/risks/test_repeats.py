@@ -1,4 +1,4 @@
-"""What risks are worth over repeats: counted by hand, and a paired test that errs as often as it says, ties included."""
+"""Predictive values over repeats: counted by hand, and a paired test with its nominal error rate, ties included."""
 
 from dataclasses import replace
 from itertools import product
@@ -32,7 +32,7 @@ def rows(case):
 
 
 def repeats_with(rows, **aucs):
-    """As many repeats as values were given, in which risks have these AUCs."""
+    """One repeat for each value, in which risks have these AUCs."""
     count = len(next(iter(aucs.values())))
     return [
         [replace(row, auc=Estimate(aucs[row.risk][at], 0, 1)) if row.risk in aucs else row for row in rows]
@@ -130,7 +130,7 @@ def test_equal_risks_are_seldom_distinguished_in_one_audit(step, case):
     assert np.mean(wrong) <= 0.08  # 5 %, and what 150 leave open
 
 
-def test_own_scores_come_as_an_array_or_by_id(case, tmp_path):
+def test_user_defined_scores_are_an_array_or_by_id(case, tmp_path):
     values = np.random.default_rng(2).normal(size=len(case.records))
     table = pd.DataFrame({"id": case.records["id"], "mine": values, "text": "x"}).sample(frac=1, random_state=0)
     table.to_csv(tmp_path / "own.csv", index=False)
@@ -154,7 +154,7 @@ def test_own_scores_come_as_an_array_or_by_id(case, tmp_path):
         read_custom(tmp_path / "own.txt")
 
 
-def test_scores_of_ones_own_are_numbers_under_a_name_of_their_own(tmp_path):
+def test_user_defined_scores_are_numbers_under_a_new_name(tmp_path):
     case = leaking_case(records=60)
     ids = case.records["id"]
     pd.DataFrame({"id": ids, "good": 1.0, "bad": ["n/k"] + ["1"] * 59}).to_csv(tmp_path / "bad.csv", index=False)

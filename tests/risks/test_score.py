@@ -1,4 +1,4 @@
-"""The privacy risk score: equal to a plain transcription, and where the answer is known."""
+"""The privacy risk score: equal to a plain transcription, and where the value is known."""
 
 from dataclasses import replace
 
@@ -15,7 +15,7 @@ from oracles_risks import modified_entropy, risk_scores
 
 @pytest.fixture(scope="module", params=["", "defended_"], ids=["undefended", "defended"])
 def published(request, real_data):
-    """Answers, labels and members of the published target and shadow, and modified entropies by hand."""
+    """Outputs, labels and members of the published target and shadow, and modified entropies by hand."""
     arrays = np.load(real_data("location30_predictions.npz"))
     parts = {}
     for name in ("target", "shadow"):
@@ -28,7 +28,7 @@ def published(request, real_data):
 @pytest.mark.slow
 @pytest.mark.parametrize("prior", [0.5, 0.1])
 @pytest.mark.every_third
-def test_published_answers_give_the_scores_of_a_plain_transcription(published, prior):
+def test_published_outputs_give_the_scores_of_a_plain_transcription(published, prior):
     (target, outputs), (shadow, known) = published["target"], published["shadow"]
     records = gl.audit_predictions(target, shadow=shadow, attacks=["mentr"], prior=prior, baseline=False).records
     expected = risk_scores(outputs, target.labels, known, shadow.labels, shadow.member, prior=prior)
@@ -65,7 +65,7 @@ def test_rounding_omits_no_record():
     assert risk_score(*query, **known, histogram=LogHistogram(every=False)) == 1  # 10 ** log10(0.3) is less than 0.3
 
 
-def test_several_references_and_records_that_were_not_asked():
+def test_several_references_and_records_that_were_not_evaluated():
     case = case_of(gaussian_simulation(1.0, records=80, models=4, seed=2), ("loss",), population=10, prior=0.3)
     silent = np.random.default_rng(3).random((4, 80)) < 0.1
     values = {name: np.where(silent, np.nan, matrix) for name, matrix in case.view.values.items()}

@@ -21,7 +21,7 @@ def test_what_a_case_lacks_is_left_out(blobs, tmp_path):
 
 
 @pytest.mark.slow
-def test_alone_in_leaves(tree, blobs, tmp_path):
+def test_members_alone_in_leaves(tree, blobs, tmp_path):
     case = case_of(tree, blobs, tmp_path)
     alone = risks_of(case)["alone_in_leaves"]
     direct = gl.risks.leaf_risk(tree, blobs[0])["alone"]
@@ -32,7 +32,7 @@ def test_alone_in_leaves(tree, blobs, tmp_path):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("references", [3, 4])
-def test_a_risk_says_how_many_references_it_takes(references, tree, blobs, tmp_path, monkeypatch):
+def test_a_risk_reports_the_references_it_needs(references, tree, blobs, tmp_path, monkeypatch):
     row = Risk(risk=lambda case: case.view.target("loss"), summary="", paper="", cost="", references=references)
     monkeypatch.setitem(RISKS, "toy", row)
     assert ("toy" in risks_of(case_of(tree, blobs, tmp_path))) == (references <= 3)

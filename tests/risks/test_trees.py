@@ -1,4 +1,4 @@
-"""Members alone in their leaves: counted by hand, and where the answer is known."""
+"""Members alone in their leaves: counted by hand, and where the value is known."""
 
 import json
 
@@ -28,7 +28,7 @@ def test_counted_by_hand(blobs, tree):
         assert risks.alone[i] == pytest.approx(np.mean(np.array(others) == 0))
 
 
-def test_where_every_neighbour_is_of_another_class_all_are_alone():
+def test_where_every_neighbour_has_another_class_all_are_alone_in_leaves():
     x, y = np.arange(50.0)[:, None], np.arange(50) % 2
     risks = gl.risks.leaf_risk(DecisionTreeClassifier().fit(x, y), (x, y))
     assert (risks["alone"] == 1).all()
@@ -36,7 +36,7 @@ def test_where_every_neighbour_is_of_another_class_all_are_alone():
 
 
 @pytest.mark.slow
-def test_large_leaves_leave_no_one_alone(blobs):
+def test_members_of_large_leaves_are_not_alone(blobs):
     model = ExtraTreesClassifier(10, min_samples_leaf=20, random_state=0).fit(*blobs[0])
     risks = gl.risks.leaf_risk(model, blobs[0])
     assert (risks["alone"] == 0).all()

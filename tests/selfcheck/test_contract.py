@@ -104,7 +104,7 @@ def caught():
 
 
 @pytest.mark.slow
-def test_an_honest_function_of_a_user_is_calibrated(caught):
+def test_a_valid_user_defined_attack_is_calibrated(caught):
     assert caught["honest"] == ()
 
 
@@ -122,7 +122,7 @@ def test_an_attack_that_fails_in_some_simulations_is_caught_for_its_reason(attac
 
 @pytest.fixture(scope="module")
 def checks():
-    """Checks of four built-in attacks at once: :func:`test_the_company_of_other_attacks_changes_no_figure`."""
+    """Checks of four built-in attacks at once: :func:`test_other_attacks_change_no_metric`."""
     attacks = {name: ATTACKS[name] for name in ("loss", "entropy", "class_entropy", "lira")}
     return {check.name: check for check in check_attacks(attacks, 8)}
 
@@ -162,7 +162,7 @@ COMPARED = ("loss", "difficulty", "lira", "lira_record", "lira_offline", "lira_b
         (bad_attacks.constant_where_log_odds_are_infinite, True),
     ],
 )
-def test_a_score_that_forgets_references_where_saturated_is_seen(attack, ignores):
+def test_a_score_that_ignores_saturated_references_is_detected(attack, ignores):
     row = ATTACKS[attack] if isinstance(attack, str) else Attack(score=attack, summary="", custom=True)
     assert ignores_references_where_saturated(row, small_scene("exact", 0)) == ignores
 
@@ -182,13 +182,13 @@ def test_an_attack_must_reach_most_of_the_auc_of_plain_loss():
 
 
 @pytest.mark.slow
-def test_every_figure_has_its_judge(checks):
+def test_every_metric_has_one_criterion(checks):
     judged = [problem for trial in TRIALS.values() for problem in trial.problems]
     assert len(judged) == len(set(judged))
     assert {*checks["lira"].others, *COMMON_METRICS} == set(judged)
 
 
-def test_doubt_grows_where_worlds_are_few():
+def test_uncertainty_grows_with_few_simulations():
     """Four standard errors of a normal, and more of Student's where the error itself is a guess."""
     assert Mean(0.5, 0.01, 10_000).doubt == pytest.approx(0.04, rel=0.01)
     assert Mean(0.5, 0.01, 8).doubt > 0.08
@@ -241,7 +241,7 @@ def test_every_interval_is_calibrated():
 
 
 @pytest.mark.slow
-def test_the_same_seed_gives_the_same_figures(checks):
+def test_the_same_seed_gives_the_same_metrics(checks):
     (again,) = check_attacks({"loss": ATTACKS["loss"]}, 8)
     assert again == checks["loss"]
     (other,) = check_attacks({"loss": ATTACKS["loss"]}, 8, seed=4)
@@ -249,7 +249,7 @@ def test_the_same_seed_gives_the_same_figures(checks):
 
 
 @pytest.mark.slow
-def test_the_company_of_other_attacks_changes_no_figure(checks):
+def test_other_attacks_change_no_metric(checks):
     """One simulation serves all attacks, and one that works in place spoils it for none."""
 
     def rude(signals):
@@ -279,7 +279,7 @@ def narrow(estimate, scores, member):
     return estimate(value, (value + low) / 2, (value + high) / 2)
 
 
-def test_committed_figures_are_of_all_broken_attacks_and_none_of_them_passes():
+def test_committed_results_cover_all_broken_attacks_and_none_of_them_passes():
     document = json.loads((Path(bad_attacks.__file__).parent / "selftest.json").read_text("utf-8"))
     assert set(document["bad attacks"]) == {attack.__name__ for attack in BAD_ATTACKS}
     assert all(value["fails for its reason"] == 1 for value in document["bad attacks"].values())
@@ -317,7 +317,7 @@ def test_the_command_takes_a_function_and_exits_with_1_where_it_is_broken(tmp_pa
     assert "sign of the score" in check["problems"][0]
 
 
-def test_the_command_says_what_it_cannot_load():
+def test_the_command_names_the_file_that_it_cannot_load():
     result = CliRunner().invoke(main, ["selftest", "--custom", "no_such_module:f"])
     assert result.exit_code == 2
     assert "no_such_module" in result.output

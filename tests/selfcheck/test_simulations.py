@@ -29,7 +29,7 @@ def test_every_signal_is_that_of_a_model_with_two_classes():
 
 
 @pytest.mark.parametrize("classes", [3, 10])
-def test_every_signal_and_answer_is_that_of_a_model_with_more_classes(classes):
+def test_every_signal_and_output_is_that_of_a_model_with_more_classes(classes):
     margin, labels = np.array([-30.0, -1.5, -0.1, 0.3, 2.0, 20.0]), np.array([0, 1, 2, 1, 0, 2])
     logits = np.full((6, classes), -np.log(classes - 1))
     logits[np.arange(6), labels] = margin
@@ -41,7 +41,7 @@ def test_every_signal_and_answer_is_that_of_a_model_with_more_classes(classes):
 
 
 @pytest.mark.parametrize("name", SCENE_VARIANTS)
-def test_members_stand_first_in_every_situation_and_have_references_of_both_kinds(name):
+def test_members_are_first_in_every_scenario_and_have_in_and_out_references(name):
     simulation = scene(name, 1.0, records=300, models=33, seed=0)
     assert 100 < simulation.member.sum() < 200
     assert simulation.member[: simulation.member.sum()].all()
@@ -54,7 +54,7 @@ def test_members_stand_first_in_every_situation_and_have_references_of_both_kind
         assert simulation.view.population.sum() > 20
 
 
-def test_situations_are_what_they_are_called():
+def test_scenarios_match_their_names():
     def values(name, signal="margin"):
         return scene(name, 0.0, records=2000, models=5, seed=0).view.target(signal)
 
@@ -101,7 +101,7 @@ def test_pairs_are_never_references_of_each_other():
 
 
 @pytest.mark.parametrize("references", [7, 32])
-def test_few_references_of_one_kind_are_frequent_and_say_nothing_about_the_target(references):
+def test_unbalanced_references_are_common_and_uninformative_about_the_target(references):
     member, together = unbalanced_references(references + 1, 40_000, np.random.default_rng(0))
     count = member[1:].sum(axis=0)
     assert together is None
@@ -135,9 +135,9 @@ def test_classes_keep_their_frequencies_where_they_shift_with_membership():
     assert (labels[member] == 0).mean() < 0.1 < 0.5 < (labels[~member] == 0).mean()
 
 
-def _in_count_auc(design, worlds: int = 20) -> float:
+def _in_count_auc(design, simulations: int = 20) -> float:
     mean_aucs = []
-    for seed in range(worlds):
+    for seed in range(simulations):
         simulation = noise_simulation(records=500, models=8, seed=seed, design=design)
         mean_aucs.append(aucs(_in_count(simulation), simulation.member).mean())
     return float(np.mean(mean_aucs))
@@ -148,10 +148,10 @@ def _in_count(simulation: Rotation) -> np.ndarray:
 
 
 @pytest.mark.parametrize("design", DESIGNS)
-def test_the_count_of_in_references_alone_says_nothing(design):
+def test_the_number_of_in_references_has_auc_0_5(design):
     assert _in_count_auc(DESIGNS[design]) == pytest.approx(0.5, abs=0.006)
 
 
-def test_where_every_record_is_in_exactly_half_of_the_models_the_count_gives_the_answer_away():
+def test_exactly_half_inclusion_lets_the_count_reveal_membership():
     """The remaining count is one less for members: an attack that rises with the count is wrong every time."""
     assert _in_count_auc(exactly_half) == 0.0

@@ -1,4 +1,4 @@
-"""Npz files that lie about themselves: told in a sentence, before their claims are believed."""
+"""Npz files with false headers: reported in a sentence, before their claims are used."""
 
 import io
 import re

@@ -59,7 +59,7 @@ def test_the_adversarys_view_holds_no_membership_of_its_target(store):
     assert (signals.reference_member == member[[0, 2]]).all()
 
 
-def test_the_first_references_can_be_taken_alone(store):
+def test_the_first_references_can_be_used_separately(store):
     assert store.facing(0, references=1).references == 1
 
 
@@ -126,7 +126,7 @@ def test_a_damaged_split_is_named(store):
         open_store(store.folder).split  # noqa: B018
 
 
-def test_signals_are_read_when_they_are_looked_at(store, monkeypatch):
+def test_signals_are_read_on_first_access(store, monkeypatch):
     for k in range(3):
         store.write_model(k, {"loss": np.zeros(3), "margin": np.ones(3)})
     (view := store.facing(0)).target("loss")
@@ -145,7 +145,7 @@ def test_a_file_is_checked_once_as_long_as_it_stays_as_it_is(store, monkeypatch)
     assert store.check(path) == ["loss", "margin"]
     assert looked == []  # it wrote them itself
     store = open_store(store.folder)
-    store.split  # noqa: B018  # it is looked at as well, and before
+    store.split  # noqa: B018  # it is read as well, and before
     looked.clear()
     assert store.check(path) == store.check(path) == ["loss", "margin"]
     store.rotation()

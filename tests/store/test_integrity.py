@@ -1,4 +1,4 @@
-"""Files that stand in the wrong place, or were changed: refused in words, and never a changed answer."""
+"""Files in the wrong folder, or changed: refused with a message, and never a changed result."""
 
 import json
 import shutil
@@ -155,7 +155,7 @@ def test_a_record_that_was_not_chosen_is_no_evidence(audits, folder):
     assert all(np.array_equal(restored[name], before[name], equal_nan=True) for name in before)
 
 
-def test_a_seal_says_what_differs(tmp_path):
+def test_the_integrity_error_names_the_difference(tmp_path):
     path = tmp_path / "a.npz"
     write_checked_npz(path, SEAL, {"x": np.arange(3)})
     assert read_checked_npz(path, SEAL)["x"].tolist() == [0, 1, 2]
@@ -183,7 +183,7 @@ def test_one_wrong_bit_is_found(tmp_path):
         read_checked_npz(path, SEAL)
 
 
-def test_json_is_sealed_too(tmp_path):
+def test_json_has_a_checksum_too(tmp_path):
     path = tmp_path / "a.json"
     write_checked_json(path, {"file": "a.json"}, {"rate": 0.5})
     assert read_checked_json(path, {"file": "a.json"})[0] == {"rate": 0.5}

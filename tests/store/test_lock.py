@@ -109,7 +109,7 @@ def test_a_folder_that_cannot_be_locked_is_named(tmp_path, monkeypatch, number):
 
 
 class WindowsApi:
-    """As Windows answers about one process that runs, one that has exited, and no other."""
+    """The reply of Windows for one process that runs, one that has exited, and no other."""
 
     STILL_ACTIVE = 259
 
@@ -129,7 +129,7 @@ class WindowsApi:
         self.open.remove(handle)
 
 
-def test_on_windows_a_process_is_looked_at_and_never_signalled(monkeypatch):
+def test_on_windows_a_process_is_checked_and_never_signalled(monkeypatch):
     system = WindowsApi()
     monkeypatch.setitem(sys.modules, "_winapi", system)
     monkeypatch.setattr(sys, "platform", "win32")

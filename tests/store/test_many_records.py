@@ -1,4 +1,4 @@
-"""The signals of very many records: kept in single precision, read in part where a part does, and hardly other figures."""
+"""Signals of very many records: saved in single precision, read in parts, and with hardly different metrics."""
 
 import numpy as np
 import pytest
@@ -20,7 +20,7 @@ def audit(audit_folder):
 
 
 @pytest.mark.slow
-def test_single_precision_changes_hardly_a_figure(monkeypatch, tmp_path):
+def test_single_precision_hardly_changes_a_metric(monkeypatch, tmp_path):
     exact = audit(tmp_path / "exact")
     monkeypatch.setattr("guestlist._store.folder.MANY_RECORDS", 50)
     monkeypatch.setattr("guestlist._store.folder.MANY_CELLS", 50)
@@ -37,7 +37,7 @@ def test_single_precision_changes_hardly_a_figure(monkeypatch, tmp_path):
 
 
 @pytest.mark.slow
-def test_signals_of_some_records_are_read_without_the_rest(monkeypatch, tmp_path):
+def test_signals_of_some_records_are_read_without_the_others(monkeypatch, tmp_path):
     monkeypatch.setattr("guestlist._store.folder.MANY_RECORDS", 50)
     monkeypatch.setattr("guestlist._store.folder.MANY_CELLS", 50)
     audit(tmp_path)

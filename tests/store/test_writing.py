@@ -42,7 +42,7 @@ def test_why_a_file_cannot_be_written(call, number, message, tmp_path, monkeypat
     assert (tmp_path / "a.txt").read_text() == "before"
 
 
-def test_what_ends_with_the_process_is_not_flushed_to_the_disk_and_what_is_kept_is(tmp_path, monkeypatch):
+def test_temporary_files_are_not_flushed_to_the_disk_and_saved_files_are(tmp_path, monkeypatch):
     flushed = []
     monkeypatch.setattr(files.os, "fsync", lambda number: flushed.append(number))
     with audit_folder(None) as folder:
@@ -80,7 +80,7 @@ def test_a_file_instead_of_a_folder_is_reported(tmp_path):
         write_text(tmp_path / "file" / "a.txt", "x")
 
 
-def test_a_command_says_it_in_one_line(tree, blobs, tmp_path):
+def test_a_command_reports_it_in_one_line(tree, blobs, tmp_path):
     from click.testing import CliRunner
 
     gl.audit(tree, *blobs, references=0, attacks=["loss"], folder=tmp_path / "a", baseline=False)
@@ -93,14 +93,14 @@ def test_a_command_says_it_in_one_line(tree, blobs, tmp_path):
 
 
 def test_records_that_do_not_fit_on_the_disk_end_the_work_with_a_sentence(tmp_path, monkeypatch):
-    from engine_tasks import check_nothing_is_left, errand, run
+    from engine_tasks import check_nothing_is_left, make_task, run
 
     def full(*_):
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
     monkeypatch.setattr("guestlist._collect.engines.local.joblib.dump", full)
     with pytest.raises(WriteError, match="the disk is full"):
-        run(errand(tmp_path), tmp_path, Local(2), numbers=[1, 2])
+        run(make_task(tmp_path), tmp_path, Local(2), numbers=[1, 2])
     check_nothing_is_left(tmp_path)
 
 
@@ -151,8 +151,8 @@ def test_a_pipe_is_written_to_and_stays_one(through_a_link, tmp_path):
     assert sorted(path.name for path in tmp_path.iterdir()) == ["link", "pipe"]
 
 
-def test_what_we_print_to_is_not_replaced_but_gone_on_with(tmp_path):
-    """As /dev/stdout is, where a shell sends it to a file; here a link of our own stands for it."""
+def test_an_output_stream_is_appended_to_and_not_replaced(tmp_path):
+    """Like /dev/stdout, if a shell redirects it to a file; here a link represents it."""
     (tmp_path / "stdout").symlink_to("said.txt")
     write = (
         "import sys; from pathlib import Path; from guestlist._store.files import write_text; print('one', flush=True); "

@@ -1,4 +1,4 @@
-"""Very many records: what is common to a class is learnt from some of them, and hardly differs."""
+"""Very many records: parameters of a class are estimated from a sample, and hardly differ."""
 
 from dataclasses import replace
 
@@ -24,7 +24,7 @@ def simulated(records=2000, models=9, **options):
     return replace(signals, labels=labels), member
 
 
-def test_few_records_teach_all_of_them():
+def test_few_records_are_all_used_for_estimation():
     signals, _ = simulated()
     assert signals.estimation_rows is None
 
@@ -49,7 +49,7 @@ def slowly(signals, rows):
 
 
 def test_a_threshold_is_that_of_the_chosen_records(few):
-    """Against the slow way on the same records, whichever is asked for first."""
+    """Against the slow way on the same records, whichever is computed first."""
     signals, _ = simulated()
     rows, labels = signals.estimation_rows, signals.labels
     every = subsample_by_label(np.zeros(2000, int), np.full(2000, 8), 300)
@@ -76,7 +76,7 @@ def test_samples_of_one_size_are_not_taken_for_each_other(few):
 
 
 def test_records_that_were_not_evaluated_are_not_fitted_on(few):
-    """Canaries: all others are told, and of these few all are needed."""
+    """Canaries: membership of all other records is known, and of these few all are needed."""
     signals, _ = simulated(records=1000)
     silent = np.arange(1000) >= 30
     values = {name: np.where(silent, np.nan, matrix) for name, matrix in signals.values.items()}
@@ -89,8 +89,8 @@ def test_records_that_were_not_evaluated_are_not_fitted_on(few):
     assert 8 * len(half.estimation_rows) >= 300
 
 
-def test_shadows_are_looked_at_where_they_were_asked(few):
-    """One model was asked about the first half of the records, and trained on a few of them."""
+def test_shadow_models_are_evaluated_on_their_queried_records(few):
+    """One model was queried on the first half of the records, and trained on a few of them."""
     signals, _ = target_of(gaussian_simulation(1.0, records=2000, models=2))
     member = np.zeros((1, 2000), dtype=bool)
     member[0, :1000:2] = True
@@ -105,14 +105,14 @@ def test_shadows_are_looked_at_where_they_were_asked(few):
 
 
 def test_an_order_with_a_period_does_no_harm(few):
-    """Every second record is of another kind, as where copies stand beside their originals."""
+    """Every second record has another distribution, as where copies follow their originals."""
     signals, _ = simulated(records=4000)
     kind = np.arange(4000) % 2 == 0
     rows = signals.estimation_rows
     assert 0.35 < kind[rows].mean() < 0.65
 
 
-def test_a_standing_is_that_among_the_chosen_records(few):
+def test_a_rank_is_that_among_the_selected_records(few):
     signals, _ = simulated(records=900)
     rows, ecdf = signals.estimation_rows, signals.class_ecdf("loss")
     losses, reference_losses = signals.target("loss"), signals.reference("loss")
@@ -123,7 +123,7 @@ def test_a_standing_is_that_among_the_chosen_records(few):
         assert (ecdf.below[i], ecdf.up_to[i], ecdf.count[i]) == counts
 
 
-def test_a_class_of_which_the_chosen_are_of_one_kind_is_learnt_from_all(few):
+def test_a_class_with_only_members_or_nonmembers_in_the_sample_uses_all_records(few):
     signals, _ = simulated()
     member = signals.reference_member.copy()
     member[:, signals.labels == 1] = True

@@ -77,7 +77,7 @@ def test_an_exact_zero_is_half_of_the_smallest_output():
     np.testing.assert_allclose(margins, [np.log(1 / 0.005), np.log(0.99 / 0.01)])
 
 
-def test_smallest_answer_of_hard_labels_and_of_smooth_models():
+def test_smallest_output_of_hard_labels_and_of_smooth_models():
     assert smallest_answer(np.array([[1.0, 0.0]])) == 0.1
     assert smallest_answer(np.array([[1 - 1e-200, 1e-200]])) == 1e-30
 
@@ -123,7 +123,7 @@ def test_shared_arrays_are_read_only():
             array[...] = 0
 
 
-def test_what_references_say_is_summed_up_once(monkeypatch):
+def test_warnings_of_references_are_summarised_once(monkeypatch):
     calls = []
     monkeypatch.setattr(
         views, "in_out_moments", lambda *arguments: calls.append(arguments) or in_out_moments(*arguments)

@@ -1,4 +1,4 @@
-"""Engines: the same bits on each, and nothing is left behind, however the work ends."""
+"""Engines: identical results on each, and no process or file stays behind, however the work ends."""
 
 import json
 import os
@@ -14,7 +14,18 @@ import numpy as np
 import pytest
 
 import guestlist as gl
-from engine_tasks import NUMBERS, POOL, alive, check_nothing_is_left, contents, errand, interrupted, run, start, workers
+from engine_tasks import (
+    NUMBERS,
+    POOL,
+    alive,
+    check_nothing_is_left,
+    contents,
+    interrupted,
+    make_task,
+    run,
+    start,
+    workers,
+)
 from guestlist import AuditError, Here, InputError, Local
 from guestlist._collect.engines.engine import WORK
 from guestlist._collect.engines.local import TRIES
@@ -54,7 +65,7 @@ def three_processes(tmp_path_factory):
             calls.append((len(contents(folder)), total))
             yield item
 
-    run(errand(folder, look=look), folder, Local(3), progress=progress)
+    run(make_task(folder, look=look), folder, Local(3), progress=progress)
     notes = [json.loads((folder / f"process-{k}.json").read_text()) for k in NUMBERS]
     return Run(folder, calls, notes)
 
@@ -81,7 +92,7 @@ def test_a_process_works_with_one_thread_and_keeps_its_pipes_to_itself(three_pro
 
 
 def test_one_job_works_in_this_process(expected, tmp_path):
-    run(errand(tmp_path), tmp_path, Local(1))
+    run(make_task(tmp_path), tmp_path, Local(1))
     assert contents(tmp_path) == expected
     assert workers(tmp_path) == set()
 
@@ -96,7 +107,7 @@ def test_a_task_is_repeated_on_the_same_device_after_its_process_was_killed(expe
             (tmp_path / "killed").touch()
             os.kill(os.getpid(), signal.SIGKILL)
 
-    run(errand(tmp_path, before), tmp_path, Local(devices=["cuda:0", "cuda:1"]))
+    run(make_task(tmp_path, before), tmp_path, Local(devices=["cuda:0", "cuda:1"]))
     assert contents(tmp_path) == expected
     assert len(workers(tmp_path)) == 3
     names = sorted(path.name.partition("-")[0] for path in folder.iterdir())
@@ -107,20 +118,20 @@ def test_a_task_is_repeated_on_the_same_device_after_its_process_was_killed(expe
 
 
 def test_one_number_is_done_here(tmp_path):
-    run(errand(tmp_path), tmp_path, Local(2), numbers=[1])
+    run(make_task(tmp_path), tmp_path, Local(2), numbers=[1])
     assert workers(tmp_path) == set()
-    run(errand(tmp_path), tmp_path / "none", Local(2), numbers=[])
+    run(make_task(tmp_path), tmp_path / "none", Local(2), numbers=[])
     assert not (tmp_path / "none").exists()
 
 
 @pytest.mark.parametrize("engine", [Here(), Local(2)], ids=repr)
-def test_an_error_says_which_number_it_was_and_keeps_the_others(engine, tmp_path):
+def test_an_error_names_the_failed_number_and_keeps_the_others(engine, tmp_path):
     def before(k):
         if k == 5:
             raise KeyError("out of luck")
 
     with pytest.raises(KeyError, match="out of luck") as caught:
-        run(errand(tmp_path, before), tmp_path, engine)
+        run(make_task(tmp_path, before), tmp_path, engine)
     assert any("number 5 of Errand" in note for note in caught.value.__notes__)
     assert engine == Here() or any("in before" in note for note in caught.value.__notes__)  # where in the code
     names = set(contents(tmp_path))
@@ -134,7 +145,7 @@ def test_an_error_about_the_input_travels_as_it_is(tmp_path):
         raise InputError(f"Reference {k} has no records.")
 
     with pytest.raises(InputError) as caught:
-        run(errand(tmp_path, before), tmp_path, Local(2))
+        run(make_task(tmp_path, before), tmp_path, Local(2))
     assert str(caught.value) in {f"Reference {k} has no records." for k in NUMBERS}
 
 
@@ -147,7 +158,7 @@ def test_an_error_that_cannot_be_pickled_is_reported(tmp_path):
         raise OddError("out of", "luck")
 
     with pytest.raises(AuditError, match=r"Task \d failed \(OddError: out of luck\)"):
-        run(errand(tmp_path, before), tmp_path, Local(2))
+        run(make_task(tmp_path, before), tmp_path, Local(2))
     check_nothing_is_left(tmp_path)
 
 
@@ -159,7 +170,7 @@ def test_a_number_that_kills_every_process_is_named(tmp_path):
     with pytest.raises(
         AuditError, match=r"number 5 was killed by signal 9.*Number 5 is lost, what was collected is kept"
     ):
-        run(errand(tmp_path, before), tmp_path, Local(2))
+        run(make_task(tmp_path, before), tmp_path, Local(2))
     assert len(list(tmp_path.glob("done_by/5-*"))) == TRIES
     assert len(contents(tmp_path)) >= 3
     check_nothing_is_left(tmp_path)
@@ -167,7 +178,7 @@ def test_a_number_that_kills_every_process_is_named(tmp_path):
 
 def test_an_exit_is_distinguished_from_a_kill(tmp_path):
     with pytest.raises(AuditError, match="ended with status 7"):
-        run(errand(tmp_path, lambda k: os._exit(7)), tmp_path, Local(2))
+        run(make_task(tmp_path, lambda k: os._exit(7)), tmp_path, Local(2))
 
 
 def test_what_was_to_be_done_at_the_end_is_done(tmp_path, capfd):
@@ -178,7 +189,7 @@ def test_what_was_to_be_done_at_the_end_is_done(tmp_path, capfd):
             atexit.register((tmp_path / f"end-{os.getpid()}").touch)
             print(f"said by {os.getpid()}", end="")  # not flushed
 
-    run(errand(tmp_path, before), tmp_path, Local(2))
+    run(make_task(tmp_path, before), tmp_path, Local(2))
     ended = {int(path.name.split("-")[1]) for path in tmp_path.glob("end-*")}
     assert ended
     errors = capfd.readouterr().err
@@ -197,7 +208,7 @@ def test_what_a_dead_process_had_started_does_not_hold_anyone_up(tmp_path):
             os.kill(os.getpid(), signal.SIGKILL)
 
     with pytest.raises(AuditError, match="number 2"):
-        run(errand(tmp_path, before), tmp_path, Local(2))
+        run(make_task(tmp_path, before), tmp_path, Local(2))
     assert len(list(tmp_path.glob("done_by/child-*"))) == TRIES
     while alive(workers(tmp_path)):  # the process that adopts orphans reaps them later
         time.sleep(0.01)
@@ -205,7 +216,7 @@ def test_what_a_dead_process_had_started_does_not_hold_anyone_up(tmp_path):
 
 @pytest.mark.parametrize("engine", [Here(), Local(2)], ids=repr)
 def test_closed_early_it_leaves_nothing_behind(engine, tmp_path):
-    result = engine.run(errand(tmp_path), NUMBERS, POOL, tmp_path / WORK)
+    result = engine.run(make_task(tmp_path), NUMBERS, POOL, tmp_path / WORK)
     next(result)
     result.close()
     check_nothing_is_left(tmp_path)
@@ -218,7 +229,7 @@ def test_progress_that_fails_ends_the_processes_though_its_traceback_lives_on(tm
             raise RuntimeError("no terminal")
 
     with pytest.raises(RuntimeError, match="no terminal") as caught:
-        run(errand(tmp_path), tmp_path, Local(2), progress=progress)
+        run(make_task(tmp_path), tmp_path, Local(2), progress=progress)
     assert caught.tb
     assert len(contents(tmp_path)) == 1
     check_nothing_is_left(tmp_path)
@@ -227,7 +238,7 @@ def test_progress_that_fails_ends_the_processes_though_its_traceback_lives_on(tm
 def test_unpicklable_tasks_are_reported_before_anything_starts(tmp_path):
     lock = threading.Lock()
     with pytest.raises(AuditError, match=r"to other processes \(.*lock.*Here\(\)"):
-        run(errand(tmp_path, lambda k: lock), tmp_path, Local(2))
+        run(make_task(tmp_path, lambda k: lock), tmp_path, Local(2))
     assert not (tmp_path / WORK).exists()
 
 

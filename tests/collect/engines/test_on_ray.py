@@ -1,4 +1,4 @@
-"""The same errands on a real Ray cluster: two nodes on this machine, one of which is killed."""
+"""The same tasks on a real Ray cluster: two nodes on this machine, one of which is killed."""
 
 import os
 import shutil
@@ -19,7 +19,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import PowerTransformer
 
 import guestlist as gl
-from engine_tasks import NUMBERS, POOL, contents, errand, interrupted, run
+from engine_tasks import NUMBERS, POOL, contents, interrupted, make_task, run
 from guestlist import AuditError, Here, Ray
 from guestlist._collect.engines.engine import WORK
 from guestlist.cli import main
@@ -70,7 +70,7 @@ def test_a_node_that_is_killed_costs_only_its_own_numbers(ray, cluster, expected
                     time.sleep(0.05)
                 cluster.remove_node(node, allow_graceful=False)
 
-    run(errand(tmp_path, before), tmp_path, Ray(cluster.address), progress=progress)
+    run(make_task(tmp_path, before), tmp_path, Ray(cluster.address), progress=progress)
     assert contents(tmp_path) == expected
     begun = {path.name.partition("-")[0] for path in tmp_path.glob(f"*-on-{lost}")}
     assert begun
@@ -109,13 +109,13 @@ def connected(ray, cluster):
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("connected")
-def test_the_same_bits_and_a_worker_that_is_killed_costs_only_its_own_number(expected, tmp_path):
+def test_a_killed_worker_repeats_only_its_number_with_identical_results(expected, tmp_path):
     def before(k):
         if k == 3 and not (tmp_path / "killed").exists():
             (tmp_path / "killed").touch()
             os.kill(os.getpid(), signal.SIGKILL)
 
-    run(errand(tmp_path, before), tmp_path, Ray())
+    run(make_task(tmp_path, before), tmp_path, Ray())
     assert contents(tmp_path) == expected
     assert (tmp_path / "killed").exists()
     assert len(list(tmp_path.glob("done_by/*"))) == len(NUMBERS) + 1
@@ -148,7 +148,7 @@ def test_a_number_that_cannot_be_done_is_named_and_the_users_own_connection_stay
             raise KeyError("out of luck")
 
     with pytest.raises(KeyError, match="out of luck") as caught:
-        run(errand(tmp_path / "a", fail), tmp_path / "a", Ray())
+        run(make_task(tmp_path / "a", fail), tmp_path / "a", Ray())
     assert any("number 5 of Errand" in note for note in caught.value.__notes__)
 
     def die(k):
@@ -156,15 +156,15 @@ def test_a_number_that_cannot_be_done_is_named_and_the_users_own_connection_stay
             os.kill(os.getpid(), signal.SIGKILL)
 
     with pytest.raises(AuditError, match=r"Task 5 failed on Ray .*results are kept"):
-        run(errand(tmp_path / "b", die), tmp_path / "b", Ray(retries=0))
+        run(make_task(tmp_path / "b", die), tmp_path / "b", Ray(retries=0))
 
-    result = Ray().run(errand(tmp_path), NUMBERS, POOL, tmp_path / WORK)
+    result = Ray().run(make_task(tmp_path), NUMBERS, POOL, tmp_path / WORK)
     next(result)
     result.close()
     assert ray.is_initialized()
     assert ray.get(ray.remote(lambda: os.environ.get("MKL_NUM_THREADS")).remote()) is None
     with pytest.raises(AuditError, match="already connected to a Ray cluster"):
-        run(errand(tmp_path), tmp_path, Ray("elsewhere:1"))
+        run(make_task(tmp_path), tmp_path, Ray("elsewhere:1"))
 
 
 @pytest.mark.slow
@@ -182,7 +182,7 @@ import os, signal, sys, time
 from pathlib import Path
 sys.path.insert(0, {tests!r})
 from ray.cluster_utils import Cluster
-from engine_tasks import POOL, errand
+from engine_tasks import POOL, make_task
 from guestlist._collect.engines import on_ray
 from guestlist._collect.engines.engine import run_all
 from guestlist.errors import AuditError
@@ -203,7 +203,7 @@ def before(k):
         time.sleep(1000)
 
 try:
-    run_all(errand(folder, before), range(1, 4), POOL, folder, engine=on_ray.Ray(cluster.address), progress=progress)
+    run_all(make_task(folder, before), range(1, 4), POOL, folder, engine=on_ray.Ray(cluster.address), progress=progress)
 except AuditError as error:
     print(error)
 """
@@ -230,7 +230,7 @@ def test_a_head_that_dies_is_reported_and_the_process_lives(ray, tmp_path):
 
 def test_a_missing_cluster_is_reported(ray, tmp_path):
     with pytest.raises(AuditError, match=r"No Ray cluster answers at '127.0.0.1:1' .*ray start --head"):
-        run(errand(tmp_path), tmp_path, Ray("127.0.0.1:1"))
+        run(make_task(tmp_path), tmp_path, Ray("127.0.0.1:1"))
 
 
 def test_a_failed_start_is_reported(ray, tmp_path, monkeypatch):
@@ -242,13 +242,13 @@ def test_a_failed_start_is_reported(ray, tmp_path, monkeypatch):
     monkeypatch.setattr(ray, "shutdown", lambda: None)
     monkeypatch.delenv("RAY_ADDRESS", raising=False)
     with pytest.raises(AuditError, match=r"could not start on this machine .*timed out"):
-        run(errand(tmp_path), tmp_path, Ray())
+        run(make_task(tmp_path), tmp_path, Ray())
 
 
 def test_without_ray_the_error_names_the_package(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "ray", None)
     with pytest.raises(AuditError, match=r'pip install "\.\[ray\]"'):
-        run(errand(tmp_path), tmp_path, Ray())
+        run(make_task(tmp_path), tmp_path, Ray())
 
 
 @pytest.mark.slow
