@@ -555,11 +555,11 @@ def several_outputs(model: str = "model", scale: str = "probabilities") -> str:
         scale: Scale of the outputs.
     """
     outputs = '[*range(y.shape[1]), "all"]'
-    advice = "Audit each output, and all together"
+    advice = "In Python, audit each output, and all together"
     options = ""
     if scale == "values":
         outputs = "range(y.shape[1])"
-        advice = "Audit each output"
+        advice = "In Python, audit each output"
     if scale == "values" and model != "model":
         options = ', scale="values"'
     return (
