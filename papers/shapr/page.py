@@ -48,7 +48,6 @@ NOT_RUN = (
         size="not possible",
         detail="the data are not available here",
     ),
-    Row(where="Section X-B", what="backdoors", size="not run", detail="the committed results do not include it yet"),
 )
 QUERY_LABELS = {
     TRAINED: "attacker queries noisy records",
@@ -594,17 +593,19 @@ def _backdoors(result: dict) -> Part:
         backdoor: [row["poisoned"]["shapr"]["mean"] for row in rows if row["backdoor"] == backdoor]
         for backdoor in (TRIGGER, LABEL)
     }
-    names = " and ".join(dict.fromkeys(SOURCES[row["dataset"]].paper for row in rows))
+    sizes = ", ".join(
+        f"{SOURCES[name].paper} with {size['members']:,} members" for name, size in result["sizes"].items()
+    )
     row = Row(
         where="Section X-B",
         what="SHAPr of members with a backdoor",
-        size="full",
-        detail=f"{names}, {result['repeats']['count']} targets; the paper states it without an experiment",
+        size="reduced",
+        detail=f"{sizes}; {result['repeats']['count']} targets; the paper states it without an experiment",
         agrees=verdict(len(lower), len(rows)),
         finding=(
             f"SHAPr of poisoned members is lower in {len(lower)} of {len(rows)} settings: {_range(means[TRIGGER])} with "
             f"a trigger (success {_range(success)}), {_range(means[LABEL])} with a wrong label ({_range(labels)} "
-            "memorised)."
+            f"memorised); others {_range([row['clean']['shapr']['mean'] for row in rows])}."
         ),
         results=("backdoors",),
     )
@@ -619,8 +620,7 @@ def _backdoors(result: dict) -> Part:
         panels.append(Panel(f"Section X-B: {title}", series, Axes(names=settings)))
     name = "shapr_backdoors.svg"
     alternative = (
-        "SHAPr and attack accuracy of members with a backdoor and of other members, for two datasets and two types of "
-        "backdoor."
+        "SHAPr and attack accuracy of members with a backdoor and of other members, by dataset and type of backdoor."
     )
     text = image(name, alternative, "5% of the members are poisoned. Bars: one standard deviation over targets.")
     return Part(
@@ -632,7 +632,8 @@ def _backdoors(result: dict) -> Part:
 
 
 def _range(values: Sequence[float]) -> str:
-    return f"{min(values):.2f} to {max(values):.2f}"
+    """Return the smallest and the largest value, or one number where they are equal after rounding."""
+    return " to ".join(dict.fromkeys((f"{min(values):.2f}", f"{max(values):.2f}")))
 
 
 def _points(name: str, x: Sequence[float], metrics: Sequence[dict], factor: float = 1.0) -> Series:

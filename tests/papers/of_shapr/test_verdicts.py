@@ -113,7 +113,9 @@ def test_backdoors_agree_where_shapr_of_poisoned_members_is_lower(side, agrees):
         {"dataset": "usps", "backdoor": backdoor, "poisoned": metrics, "clean": metrics, "success": _metric(0)}
         for backdoor in (backdoors.TRIGGER, backdoors.LABEL)
     ]
-    [row] = page.ALONE["backdoors"]({"backdoors": rows, "repeats": {"count": 5}}).rows
+    [row] = page.ALONE["backdoors"](
+        {"backdoors": rows, "repeats": {"count": 5}, "sizes": {"usps": {"members": 3000}}}
+    ).rows
     assert row.agrees == agrees
     assert f"in {len(rows) * (side < 0)} of {len(rows)} settings" in row.finding
 
