@@ -143,6 +143,19 @@ def test_other_networks_are_trained_one_by_one(make):
     assert not FIT.can_stack(make(), records())
 
 
+def test_a_training_that_fails_is_not_stacked():
+    """Training one by one then names the reference in its error."""
+    data = gl.Data(records().x, np.full(RECORDS, CLASSES))
+    assert not FIT.can_stack(NETWORKS["mlp"](), data)
+
+
+def test_the_trial_leaves_the_random_state_of_torch():
+    module = NETWORKS["mlp"]()
+    state = torch.get_rng_state()
+    assert FIT.can_stack(module, records())
+    assert torch.equal(torch.get_rng_state(), state)
+
+
 def test_objectives_and_images_are_trained_one_by_one():
     smoothed = gl.defences.Fit(objective=gl.defences.LabelSmoothing(0.1))
     assert not smoothed.can_stack(NETWORKS["mlp"](), records())

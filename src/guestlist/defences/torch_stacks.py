@@ -6,6 +6,7 @@ network's parameters do not depend on its slot or on the other networks: a resum
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import repeat
@@ -336,8 +337,12 @@ def _independent(fit: Fit, module: Any, data: Data) -> bool:
 
     state = torch.get_rng_state()
     try:
-        first = train(list(range(SLOTS)))
-        second = train([7, 3, 12, 1, 14])
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            first = train(list(range(SLOTS)))
+            second = train([7, 3, 12, 1, 14])
+    except Exception:  # Training one by one raises the same error, with the name of the reference.
+        return False
     finally:
         torch.set_rng_state(state)
     return all(torch.equal(p, q) for k in second for p, q in zip(first[k], second[k], strict=True))
