@@ -202,7 +202,8 @@ def main() -> None:
     document = {"command": "python -m benchmarks.training", **sizes, "torch": torch.__version__, **results}
     path = HERE / "results.json"
     if set(options.parts) != set(PARTS):
-        document = {**json.loads(path.read_text("utf-8")), "images": options.images, **results}
+        repeats = {f"repeats of {part}": options.repeats for part in options.parts}
+        document = {**json.loads(path.read_text("utf-8")), "images": options.images, **results, **repeats}
     path.write_text(json.dumps(document, indent=1) + "\n")
 
 
