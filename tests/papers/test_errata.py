@@ -44,9 +44,9 @@ def test_one_recall_was_copied_from_the_wrong_column():
 
 def test_the_text_is_not_the_table():
     rows = hypothesis_tests.errata()
-    assert "0.874 and 0.948" in rows[0].found
-    assert "0.968 and 0.822" in rows[1].found
-    assert "at most 0.672" in rows[2].found
+    assert "0.874 and 0.948" in rows[0].correction
+    assert "0.968 and 0.822" in rows[1].correction
+    assert "at most 0.672" in rows[2].correction
 
 
 def test_one_row_does_not_fit_its_accuracies():
