@@ -97,7 +97,7 @@ def newcomer_table() -> str:
     """SACRO-ML and guestlist on the same targets: medians over the seeds."""
     runs = _measured("newcomer")
     rows = [
-        "| | references | AUC | TPR at 1 % FPR | time | disk | lines |",
+        "| | references | AUC | TPR at 1 % FPR | CPU time | disk | lines |",
         "| --- | --- | --- | --- | --- | --- | --- |",
     ]
     peers = [run["sacroml"] for run in runs]
@@ -111,7 +111,7 @@ def newcomer_table() -> str:
 
 
 def _newcomer_row(who: str, references, runs: list[dict], reached: list[dict], peers: list[dict]) -> str:
-    time = _middle([run["seconds"] / peer["seconds"] for run, peer in zip(runs, peers, strict=True)])
+    time = _middle([run["CPU seconds"] / peer["CPU seconds"] for run, peer in zip(runs, peers, strict=True)])
     figures = " | ".join(f"{_middle([one[name] for one in reached]):.3f}" for name in ("auc", "tpr@0.01"))
     disk = _middle([run["megabytes"] for run in runs])
     return f"| {who} | {references} | {figures} | {time:.2f} | {disk:.1f} MB | {runs[0]['lines']} |"

@@ -40,17 +40,18 @@ def best(results: dict, metric: str) -> float:
     return max(attack[metric] for attack in results["attacks"].values())
 
 
-def compared(seed: int, our_bound: list[int], their_bounds: int) -> dict:
+def compared(seed: int, our_references: list[int], their_references: int) -> dict:
     """Run both tools on one target; ours with several numbers of references."""
-    peer = measured(python_of("sacroml", SACROML), "sacroml", seed, their_bounds)
-    runs = {count: measured(Path(sys.executable), "guestlist", seed, count) for count in our_bound}
-    return {"seed": seed, "sacroml": {"references": their_bounds, **peer}, "guestlist": runs}
+    peer = measured(python_of("sacroml", SACROML), "sacroml", seed, their_references)
+    runs = {count: measured(Path(sys.executable), "guestlist", seed, count) for count in our_references}
+    return {"seed": seed, "sacroml": {"references": their_references, **peer}, "guestlist": runs}
 
 
 def line(run: dict, reached: dict[str, float], peer: dict) -> str:
+    shares = [run[name] / peer[name] for name in ("seconds", "CPU seconds")]
     return (
         f"AUC {reached['auc']:.3f}, TPR at 1 % {reached['tpr@0.01']:.3f}, {run['seconds']:.0f} s "
-        f"({run['seconds'] / peer['seconds']:.2f} of theirs), {run['megabytes']:.1f} MB, {run['lines']} lines"
+        f"({shares[0]:.2f} of theirs, CPU {shares[1]:.2f}), {run['megabytes']:.1f} MB, {run['lines']} lines"
     )
 
 
@@ -67,10 +68,10 @@ def main() -> None:
         peer = outcomes["sacroml"]
         best_of_peer = {metric: best(peer, metric) for metric in ("auc", "tpr@0.01")}
         print(f"seed {seed}: SACRO-ML, {options.theirs} references, best mode: {line(peer, best_of_peer, peer)}")
-        for count, our_bound in outcomes["guestlist"].items():
-            reached = our_bound["attacks"][our_bound["headline"]]
+        for count, ours in outcomes["guestlist"].items():
+            reached = ours["attacks"][ours["headline"]]
             print(
-                f"        guestlist, {count} references, {our_bound['headline']}: {line(our_bound, reached, peer)}",
+                f"        guestlist, {count} references, {ours['headline']}: {line(ours, reached, peer)}",
                 flush=True,
             )
     (HERE / "results.json").write_text(json.dumps(results, indent=1) + "\n")
