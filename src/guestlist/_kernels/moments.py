@@ -9,6 +9,13 @@ import numpy as np
 from guestlist._kernels.samples import MANY_CELLS
 
 
+def _compiled():
+    """Return the module of compiled loops."""
+    from guestlist._kernels import compiled_moments  # imports numba
+
+    return compiled_moments
+
+
 @dataclass(frozen=True)
 class Moments:
     """Moments over models: arrays shaped (records,), or (targets, records) where each target has its own.
@@ -71,12 +78,10 @@ def in_out_moments(values: np.ndarray, member: np.ndarray, models: slice = slice
         member = member[models]
         known = ~np.isnan(values)
         return InOutMoments(moments(values, member & known), moments(values, ~member & known))
-    from guestlist._kernels.compiled_moments import fill_in_out_moments  # imports numba
-
     chosen = np.arange(len(values))[models]
     records = values.shape[1]
     parts = np.zeros((2, records), dtype=np.int64), *np.zeros((2, 2, records))
-    fill_in_out_moments(values, member, chosen, *parts)
+    _compiled().fill_in_out_moments(values, member, chosen, *parts)
     outside, inside = (Moments(*(part[side] for part in parts)) for side in (0, 1))
     return InOutMoments(inside, outside)
 
@@ -103,10 +108,8 @@ def leave_block_out_moments(values: np.ndarray, mask: np.ndarray, together: np.n
     order = np.argsort(blocks, kind="stable")
     if values.size <= MANY_CELLS:
         return _leave_block_out_moments(values, mask, order, blocks)
-    from guestlist._kernels.compiled_moments import fill_leave_block_out_moments  # imports numba
-
     result = Moments(*(np.empty(values.shape) for _ in range(3)))
-    fill_leave_block_out_moments(values, mask, order, blocks, result.count, result.mean, result.squares)
+    _compiled().fill_leave_block_out_moments(values, mask, order, blocks, result.count, result.mean, result.squares)
     return result
 
 
@@ -221,11 +224,9 @@ def out_model_stats(target: np.ndarray, scores: np.ndarray, member: np.ndarray) 
     """
     if scores.size <= MANY_CELLS:
         return _out_model_stats(target, scores, member)
-    from guestlist._kernels.compiled_moments import fill_out_model_stats  # imports numba
-
     count, n_at_least = np.zeros((2, len(target)), dtype=np.int64)
     mean, squares = np.zeros((2, len(target)))
-    fill_out_model_stats(
+    _compiled().fill_out_model_stats(
         target, np.ascontiguousarray(scores), np.ascontiguousarray(member), count, n_at_least, mean, squares
     )
     return OutModelStats(target=target, count=count, n_at_least=n_at_least, mean=mean, squares=squares)
@@ -269,10 +270,8 @@ def flag_counts(scores: np.ndarray, member: np.ndarray, thresholds: np.ndarray) 
             flagged = scores >= thresholds[:, None]  # false for NaN
         sides = (~member & known, member & known)
         return np.stack([part.sum(axis=0) for side in sides for part in (flagged & side, side)])
-    from guestlist._kernels.compiled_moments import add_flag_counts  # imports numba
-
     counts = np.zeros((4, scores.shape[1]), dtype=np.int64)
-    add_flag_counts(scores, member, np.ascontiguousarray(thresholds), *counts)
+    _compiled().add_flag_counts(scores, member, np.ascontiguousarray(thresholds), *counts)
     return counts
 
 
@@ -292,10 +291,8 @@ def count_and_range(values: np.ndarray, member: np.ndarray, records: np.ndarray)
         if known.any():
             ends[:] = np.nanmin(chosen), np.nanmax(chosen)
         return np.array([n_members, known.sum() - n_members]), ends
-    from guestlist._kernels.compiled_moments import add_count_and_range  # imports numba
-
     sizes = np.zeros(2, dtype=np.int64)
-    add_count_and_range(values, member, records, sizes, ends)
+    _compiled().add_count_and_range(values, member, records, sizes, ends)
     return sizes, ends
 
 
@@ -320,9 +317,7 @@ def count_in_bins(
         for side, in_bin in zip((inside, ~inside), counts, strict=True):
             in_bin += np.histogram(raised[side], edges)[0]
         return counts
-    from guestlist._kernels.compiled_moments import add_counts_in_bins  # imports numba
-
-    add_counts_in_bins(values, member, records, edges, smallest, counts)
+    _compiled().add_counts_in_bins(values, member, records, edges, smallest, counts)
     return counts
 
 

@@ -30,6 +30,13 @@ LONG = 2**22  # steps of all draws together, above which a scan may begin furthe
 FAR = 6.0  # standard deviations before the rank at which a scan is expected to end
 
 
+def _compiled():
+    """Return the module of compiled loops."""
+    from guestlist._kernels import compiled_ranks  # imports numba
+
+    return compiled_ranks
+
+
 class Permutations(Protocol):
     """Membership labels in several permutations."""
 
@@ -169,9 +176,7 @@ def permute_labels(labels: np.ndarray, positions: np.ndarray, out: np.ndarray, r
     if len(positions) <= FEW_POSITIONS:
         _partial_shuffle(uniforms, positions, out, bool(rarer))
         return
-    from guestlist._kernels.compiled_ranks import partial_shuffle  # imports numba
-
-    partial_shuffle(uniforms, positions.astype(np.int64), out, bool(rarer))
+    _compiled().partial_shuffle(uniforms, positions.astype(np.int64), out, bool(rarer))
 
 
 def _partial_shuffle(uniforms: np.ndarray, positions: np.ndarray, out: np.ndarray, label: bool) -> None:
@@ -310,11 +315,11 @@ def _scanned_true_positives(
     block: Permutations, order: np.ndarray, ties: np.ndarray, members: np.ndarray, allowed: np.ndarray
 ) -> np.ndarray:
     """Count the same for many records, with a compiled loop."""
-    from guestlist._kernels.compiled_ranks import true_positives_at  # imports numba
-
     labels, starts, positions = block.lookup()
     begin, false, before = _scan_starts(order, ties, block, members, allowed)
-    return true_positives_at(labels.view(np.uint8), starts, positions[order], ties, allowed, begin, false, before)
+    return _compiled().true_positives_at(
+        labels.view(np.uint8), starts, positions[order], ties, allowed, begin, false, before
+    )
 
 
 def _scan_starts(
@@ -411,7 +416,5 @@ def _doubled_ranks(scores: np.ndarray) -> np.ndarray:
         (first,), (last,) = tie_ends(scores[order][None])
         ranks[order] = first + last + 2  # ranks from 1
         return ranks
-    from guestlist._kernels.compiled_ranks import fill_doubled_ranks  # imports numba
-
-    fill_doubled_ranks(scores, order, ranks)
+    _compiled().fill_doubled_ranks(scores, order, ranks)
     return ranks

@@ -42,6 +42,13 @@ from guestlist.models.torch_data import input_parts, load_weights
 from guestlist.models.white_box import TorchLayers, TorchWhiteBox
 
 
+def _layers():
+    """Return the module of layers."""
+    from guestlist.defences import torch_layers  # imports torch
+
+    return torch_layers
+
+
 def torch_target(
     module,
     *,
@@ -104,8 +111,6 @@ def torch_target(
         4
     """
     torch = extra("torch", "gl.torch_target")
-    from guestlist.defences.torch_layers import two_logits
-
     if not isinstance(module, torch.nn.Module):
         raise InputError(f"Expected a torch.nn.Module, found {type(module).__name__}.")
     display_name = name or _name(module)
@@ -139,9 +144,9 @@ def torch_target(
     if device != AUTO and torch_device(device) != device_of(module):
         module = on_device(module, torch_device(device))
     if scale.has_classes and len(labels) == 2:
-        module = two_logits(module)
-        untrained = two_logits(untrained)
-        checkpoints = [two_logits(checkpoint) for checkpoint in checkpoints]
+        module = _layers().two_logits(module)
+        untrained = _layers().two_logits(untrained)
+        checkpoints = [_layers().two_logits(checkpoint) for checkpoint in checkpoints]
     trainer = None
     if reference_recipe is not None:
         trainer = _Train(
@@ -441,38 +446,30 @@ class _Distil:
 
 def _reading(parts: tuple[Any, ...] | None, module) -> Any:
     """Return the module, in a form that reads its several inputs from one array."""
-    from guestlist.defences.torch_layers import SeveralInputs, TwoLogits
-
-    if parts is None or isinstance(module, SeveralInputs | TwoLogits):
+    if parts is None or isinstance(module, _layers().SeveralInputs | _layers().TwoLogits):
         return module
-    return SeveralInputs(module, parts)
+    return _layers().SeveralInputs(module, parts)
 
 
 def _predict_function(trained, classes: np.ndarray | None, batch_size: int, parts: tuple[Any, ...] | None) -> Predict:
     """Return the function that queries a trained module; any other object is such a function itself."""
-    from guestlist.defences.torch_layers import two_logits
-
     if not hasattr(trained, "state_dict"):
         return trained
     trained = _reading(parts, trained)
     if classes is not None and len(classes) == 2:  # a user's function may return a module with one output
-        trained = two_logits(trained)
+        trained = _layers().two_logits(trained)
     return _Outputs(trained, batch_size)
 
 
 def _name(module) -> str:
-    from guestlist.defences.torch_layers import unwrapped
-
-    return type(unwrapped(module)).__name__
+    return type(_layers().unwrapped(module)).__name__
 
 
 def _labels(module, classes) -> np.ndarray:
 
-    from guestlist.defences.torch_layers import outputs_of
-
     if classes is not None:
         return np.asarray(classes)
-    outputs = outputs_of(module)
+    outputs = _layers().outputs_of(module)
     if outputs is None:
         raise InputError("The number of classes of the module is unknown. Pass classes=[...].")
     return np.arange(max(outputs, 2))  # one output is the logit of the second of two classes
