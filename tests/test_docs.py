@@ -18,7 +18,7 @@ import pytest
 from click.testing import CliRunner
 from docs.pictures import PICTURES, path_of
 from docs.tables import PAGES as PAGES_WITH_TABLES
-from docs.tables import updated
+from docs.tables import newcomer_table, updated
 
 import guestlist as gl
 from guestlist.attacks import ATTACKS
@@ -148,6 +148,16 @@ def test_the_story_of_a_model_that_leaks_runs(real_data, tmp_path, monkeypatch):
 def test_the_tables_are_made_from_the_code(name):
     page = (ROOT / name).read_text("utf-8")
     assert updated(page) == page, "run: python -m docs.tables"
+
+
+def test_the_readme_has_the_figures_of_the_benchmark_of_first_audits():
+    readme = (ROOT / "README.md").read_text("utf-8")
+    (auc, share, best) = re.search(r"reaches AUC ([\d.]+) .* in (\d+)% of SACRO.* reaches ([\d.]+)", readme).groups()
+    rows = [row.split(" | ") for row in newcomer_table().splitlines()]
+    (sacro,) = (row for row in rows if row[1] == "100" and "SACRO" in row[0])
+    (ours,) = (row for row in rows if row[1] == "16")
+    assert (auc, best) == (ours[2], sacro[2])
+    assert int(share) == round(100 * float(ours[4]))
 
 
 @pytest.mark.parametrize("name", PICTURES)
