@@ -15,7 +15,7 @@ import numpy as np
 
 import guestlist as gl
 from papers.shapr.alone import Averages, averages, owner_view
-from papers.shapr.models import Setting, World, load_or_train, query, trained_by
+from papers.shapr.models import Setting, World, query, train_changed, trained_by
 from papers.shapr.summaries import Summary, summarise
 
 DATASETS = ("usps", "mnist")
@@ -76,15 +76,9 @@ def trained(world: World, setting: Setting) -> tuple[Networks, float]:
     networks: dict[str, Sequence[Any]] = {}
     seconds = 0.0
     for backdoor in (TRIGGER, LABEL):
-        modules = []
-        for k in range(setting.repeats):
-            network, _, rng = trained_by(world.pool, world.member[k], setting, k)
-            inputs = network, poisoned(world, setting, k, backdoor)[0], rng
-            path = world.folder / f"backdoor-{backdoor}-{k}.pt"
-            module, took = load_or_train(path, network, lambda inputs=inputs: setting.fit(*inputs))
-            modules.append(module)
-            seconds += took
-        networks[backdoor] = modules
+        records = [poisoned(world, setting, k, backdoor)[0] for k in range(setting.repeats)]
+        networks[backdoor], took = train_changed(world, setting, f"backdoor-{backdoor}", records)
+        seconds += took
     return networks, seconds
 
 

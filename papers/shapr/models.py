@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from hashlib import sha256
@@ -136,6 +136,20 @@ def load_or_train(path: Path, network: Any, train: Callable[[], Any]) -> tuple[A
     torch.save({"state": module.state_dict(), "seconds": seconds}, aside := path.with_suffix(f".{os.getpid()}.part"))
     aside.rename(path)  # an existing file is complete
     return module, seconds
+
+
+def train_changed(world: World, setting: Setting, name: str, records: Sequence[gl.Data]) -> tuple[list[Any], float]:
+    """Return a network per target that is trained on changed records, and the seconds of training."""
+    modules = []
+    seconds = 0.0
+    for k, data in enumerate(records):
+        network, _, rng = trained_by(world.pool, world.member[k], setting, k)
+        inputs = network, data, rng
+        path = world.folder / f"{name}-{k}.pt"
+        module, took = load_or_train(path, network, lambda inputs=inputs: setting.fit(*inputs))
+        modules.append(module)
+        seconds += took
+    return modules, seconds
 
 
 def _begun(setting: Setting, pool: Pool) -> str:

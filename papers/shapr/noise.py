@@ -15,7 +15,7 @@ from scipy.stats import pearsonr
 
 import guestlist as gl
 from papers.shapr.alone import Averages, Part, averages, each, owner_view, with_queries
-from papers.shapr.models import Setting, World, load_or_train, trained_by
+from papers.shapr.models import Setting, World, train_changed, trained_by
 from papers.shapr.summaries import Summary, summarise
 
 DATASETS = ("location30", "flowers", "meps", "credit", "census", "mnist", "fashion_mnist", "usps")  # quickest first
@@ -80,15 +80,9 @@ def trained(world: World, setting: Setting, sizes: Sequence[int] = SIZES) -> tup
     networks: dict[int, Sequence[Any]] = {0: world.targets}
     seconds = 0.0
     for size in sizes[1:]:
-        modules = []
-        for k in range(setting.repeats):
-            network, _, rng = trained_by(world.pool, world.member[k], setting, k)
-            inputs = network, perturbed(world, setting, k, size)[0], rng
-            path = world.folder / f"noise-{size}-{k}.pt"
-            module, took = load_or_train(path, network, lambda inputs=inputs: setting.fit(*inputs))
-            modules.append(module)
-            seconds += took
-        networks[size] = modules
+        records = [perturbed(world, setting, k, size)[0] for k in range(setting.repeats)]
+        networks[size], took = train_changed(world, setting, f"noise-{size}", records)
+        seconds += took
     return networks, seconds
 
 

@@ -64,7 +64,7 @@ class SignalExtractor:
         """Train several models together and return the outputs of each; see :meth:`train_and_query`."""
         with ExitStack() as stack:
             stack.enter_context(one_thread())
-            for rng in rngs:
+            for rng in rngs:  # Each draws seeds as if its model were trained alone.
                 stack.enter_context(global_generators(rng))
             # The recipe already issued its warnings when the target was trained.
             stack.enter_context(warnings.catch_warnings())
