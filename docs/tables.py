@@ -118,7 +118,7 @@ def _newcomer_row(who: str, references, runs: list[dict], reached: list[dict], p
 
 
 def collection_table() -> str:
-    """What collection costs beside the training itself."""
+    """Return the cost of collection relative to the training itself."""
     found = _measured("collection")["rows"]
     ratios = [name for name in found[0] if " / " in name]
     rows = [f"| models | references | {' | '.join(ratios)} |", "| --- " * (2 + len(ratios)) + "|"]
@@ -205,7 +205,7 @@ def check_table() -> str:
 
 
 def load_table() -> str:
-    """What an audit takes as records, references and classes grow."""
+    """Return the duration of an audit as records, references and classes grow."""
     rows = ["| records | references | classes | CPU seconds | of that asking | most memory |", "| --- " * 6 + "|"]
     measured = [row for part in _measured("load").values() if isinstance(part, list) for row in part]
     for row in measured:
@@ -216,7 +216,7 @@ def load_table() -> str:
 
 
 def private_table(part: str = "private") -> str:
-    """What private training costs beside plain training."""
+    """Return the cost of private training relative to plain training."""
     found = _measured("training")
     named = {name.rpartition(" ")[2]: row for name, row in found.items() if name.startswith(f"{part},")}
     ways = list(next(iter(named.values())))
@@ -226,7 +226,7 @@ def private_table(part: str = "private") -> str:
 
 
 def references_table() -> str:
-    """What many references cost beside a plain loop."""
+    """Return the cost of many references relative to a plain loop."""
     found = _measured("training")
     named = {"446-256-128-30": "references", "64-64-10": "small references"}
     ways = list(found["references"])

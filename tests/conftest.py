@@ -1,4 +1,4 @@
-"""What several tests share: data that may or may not be there, and small models."""
+"""Shared fixtures: real data where available, and small models."""
 
 import gc
 import os

@@ -107,7 +107,7 @@ def start(folder: Path, engine: str) -> subprocess.Popen:
 
 
 def interrupted(folder: Path, engine: str) -> dict[str, bytes]:
-    """What there is after Ctrl-C in the middle, as a terminal sends it, to the whole group, and then the rest."""
+    """Return the files of a task that was interrupted by Ctrl-C, sent to the whole process group, and then resumed."""
     process = start(folder, engine)
     os.killpg(process.pid, signal.SIGINT)
     _, errors = process.communicate()

@@ -129,7 +129,7 @@ def reference_empirical_p_value(signals):
 
 
 def losses_of_nonmembers(signals, i):
-    """What the references' losses are on the records of the class of ``i`` that they did not train on; else on any."""
+    """Return the references' losses on records of the class of ``i`` that they did not train on; if none, on any."""
     records = range(len(signals.labels))
     for known in ([j for j in records if signals.labels[j] == signals.labels[i]], records):
         losses = [x for j in known for x in sides(signals, "loss", j)[2]]

@@ -84,7 +84,7 @@ def marginal_offline(reference, inside, a) -> np.ndarray:
 
 
 def rmia_counts(observed, marginal, population, gamma) -> np.ndarray:
-    """How many z have (Pr(x | theta) / Pr(x)) / (Pr(z | theta) / Pr(z)) >= gamma, for every record x.
+    """Count the z with (Pr(x | theta) / Pr(x)) / (Pr(z | theta) / Pr(z)) >= gamma, for every record x.
 
     Args:
         population: indices of the records z.

@@ -47,7 +47,7 @@ def approximate_tangents(epsilon: float, delta: float) -> list[tuple[float, floa
 
 
 def gaussian_tangents(mu: float, points: int = 150) -> list[tuple[float, float]]:
-    """Of the curve Φ(Φ⁻¹(x) + μ), at many points."""
+    """Evaluate the curve Φ(Φ⁻¹(x) + μ) at many points."""
     values = []
     for z in np.linspace(-7, 7 - mu, points):
         slope = float(np.exp(norm.logpdf(z + mu) - norm.logpdf(z)))

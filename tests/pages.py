@@ -20,7 +20,7 @@ NO_FORMULAS = ["-0.5", "+1", "-1,234.5", "-3%", "-1e-7", "-.5", "Ada", "a=1", "5
 
 
 class Reader(HTMLParser):
-    """What a browser would see; scripts and styles apart from text."""
+    """Text that a browser shows, separate from scripts and styles."""
 
     def __init__(self, source: str):
         super().__init__()

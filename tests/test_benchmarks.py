@@ -81,7 +81,7 @@ def test_the_learned_combination_has_no_advantage_on_null_data():
 
 @pytest.mark.slow
 def test_the_learned_combination_fits_nothing_to_the_target():
-    """What the target outputs for one record changes the score of that record alone."""
+    """A target's output for one record changes the score of that record only."""
     view, _ = target_of(gaussian_simulation(1.0, records=200, models=7))
     values = {name: matrix.copy() for name, matrix in view.values.items()}
     for matrix in values.values():

@@ -1,4 +1,4 @@
-"""What a user gets: a light import, and a wheel that works alone."""
+"""Test the import time and the wheel: a light import, and a wheel that works on its own."""
 
 import ast
 import json

@@ -101,7 +101,7 @@ def test_the_order_of_records_and_references_is_irrelevant(rule):
 @pytest.mark.slow
 @pytest.mark.parametrize("rule", RULES)
 def test_the_false_positive_rate_is_that_of_the_combination(rule):
-    """Where nothing leaks, a level of 5 % calls 5 %; the levels of the attacks taken as they are do not."""
+    """If nothing leaks, a level of 5 % flags 5 %; the uncorrected levels of the attacks do not."""
     alpha, joint, raw = 0.05, [], []
     for seed in range(40):
         signals = noise_simulation(records=500, models=17, seed=seed).facing(0)

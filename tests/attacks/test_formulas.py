@@ -79,7 +79,7 @@ def _tpr(name: str, simulation, fpr: float = 0.001, targets: int = 25) -> float:
 @pytest.mark.parametrize("references", [4, 8, 16, 32, 64, 128])
 @pytest.mark.every_third
 def test_bayesian_variances_are_at_least_as_good_as_either_variance(references):
-    """Where records' standard deviations are log-normal, at a false-positive rate of 0.1 %."""
+    """If records' standard deviations are log-normal, at a false-positive rate of 0.1 %."""
     records = min(100_000, 2_000_000 // (references + 1))
     simulation = gaussian_simulation(2.0, records=records, models=references + 1, seed=references, log_deviation_sd=0.5)
     pooled, record, bayes = (_tpr(name, simulation) for name in ("lira_pooled", "lira_record", "lira_bayes"))

@@ -157,7 +157,7 @@ def test_an_empirical_p_value_follows_from_the_score_where_there_are_no_ties(nam
 
 @pytest.mark.parametrize("name", TESTS)
 def test_a_smaller_loss_never_has_a_larger_p_value(name):
-    """Of one record, ties included: the target's margin rises step by step, and everything else stays."""
+    """One record, ties included: the target's margin rises step by step, and everything else stays."""
     signals = awkward_signals(3)
     population = signals.population & ~np.isin(np.arange(60), range(20, 40))  # P's others stay, too
     signals = replace(signals, population=population)

@@ -33,7 +33,7 @@ def test_p_values_of_nonmembers_are_valid_in_simulations():
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::guestlist.AuditWarning")
 def test_p_values_of_nonmembers_hold_on_trained_models(tmp_path):
-    """Of non-members that were not known, a share of alpha has a p-value of at most alpha; of members, more."""
+    """A share of alpha of the unknown non-members has a p-value of at most alpha; of members, more."""
     rng = np.random.default_rng(0)
     inside, outside, learnt = [], [], 0
     for seed in range(8):

@@ -86,7 +86,7 @@ def test_shuffled_records_give_shuffled_scores(name):
 
 
 def test_the_score_is_the_likelihood_ratio_of_the_counts():
-    """By enumeration: a record's leaf holds n of the sample, whose members are drawn one by one."""
+    """Enumerate the outcomes: a record's leaf holds n of the sample, whose members are drawn one by one."""
     rng = np.random.default_rng(0)
     records, trees, rate = 60, 7, 0.6
     leaf, labels = rng.integers(4, size=(records, trees)), rng.integers(2, size=records)

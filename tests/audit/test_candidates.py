@@ -1,4 +1,4 @@
-"""Which defences fit which targets, and with which options."""
+"""Test which defences are compatible with which targets, and with which options."""
 
 import numpy as np
 import pytest

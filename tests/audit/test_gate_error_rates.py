@@ -1,4 +1,4 @@
-"""What a gate lets through: the simulation of ``benchmarks.honesty.gate`` at a small size."""
+"""Test the error rates of a gate: the simulation of ``benchmarks.honesty.gate`` at a small size."""
 
 import pytest
 from benchmarks.honesty.gate import simulate

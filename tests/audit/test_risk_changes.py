@@ -1,4 +1,4 @@
-"""Whose risk rose: those who are named did, and the columns that it rests on are what the references say."""
+"""Test that the risk of each listed record increased, and that its columns equal those of the references."""
 
 import numpy as np
 import pytest

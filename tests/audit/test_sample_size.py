@@ -1,4 +1,4 @@
-"""How many records would settle it, against the intervals themselves on larger samples of the same distribution."""
+"""Compare the estimated sample size with the intervals themselves on larger samples of the same distribution."""
 
 import numpy as np
 import pytest

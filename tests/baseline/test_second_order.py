@@ -78,7 +78,7 @@ def test_terms_are_finite_bounded_in_number_and_leave_out_levels_of_one_category
 
 
 def test_products_are_drawn_evenly_from_every_pair_of_columns(monkeypatch):
-    """Of a category with many levels and two numbers, the product of the numbers is drawn first."""
+    """With a category of many levels and two numbers, the product of the numbers is drawn first."""
     monkeypatch.setattr(module, "PER_RECORD", 1)
     rng = np.random.default_rng(0)
     values = np.hstack([np.eye(16)[rng.integers(16, size=60)] - 1 / 16, rng.normal(size=(60, 2))])

@@ -36,7 +36,7 @@ def named(case):
 
 
 def fits(kind, text: str) -> bool:
-    """Whether the declared limits admit a text."""
+    """Return whether the declared limits admit a text."""
     try:
         number = int(text) if isinstance(kind, (WholeNumber, JobCount)) else float(text)
     except ValueError:

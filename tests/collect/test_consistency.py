@@ -56,7 +56,7 @@ def broken_end(x):
 
 
 def rounding(x):
-    """As sums of a different number of terms: one part in ten million depends on the number of records."""
+    """Like sums of a different number of terms: one part in ten million depends on the number of records."""
     p = np.clip(probability(x)[:, 1] * (1 + 1e-7 * np.sin(len(x) * x[:, 1])), 0, 1)
     return np.column_stack([1 - p, p])
 

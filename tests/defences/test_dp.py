@@ -251,7 +251,7 @@ def start_and_end(recipe, data, seed=0):
 
 
 def test_noise_has_the_size_that_the_accountant_counts(data):
-    """Where nothing else moves a parameter, one step is normal with deviation noise x clip / expected size of a batch."""
+    """If nothing else moves a parameter, one step is normal with deviation noise x clip / expected size of a batch."""
     recipe = gl.defences.DpSgd(noise=2.0, clip=0.5, rate=1e-9, epochs=1e-9, learning_rate=1.0)
     assert recipe.steps == 1
     begun, ended = start_and_end(recipe, data)

@@ -1,4 +1,4 @@
-"""Who leaves: the members with the largest risk, whole persons, and never more than the share."""
+"""Test which members are removed: those with the largest risk, whole persons, and never more than the share."""
 
 import numpy as np
 import pandas as pd

@@ -51,7 +51,7 @@ def smooth(easy):
 
 
 def regressed(records: int, level: float, seed: int = 0):
-    """How far predictions are from the true conditional quantiles, on average over records that are not known."""
+    """Return the mean distance of predictions from the true conditional quantiles, over records that are not known."""
     rng = np.random.default_rng(seed)
     x, labels = rng.normal(size=(records + 1000, 3)), rng.integers(3, size=records + 1000)
     mean, deviation = 2 * x[:, 0] + labels, np.exp(0.3 * x[:, 1])

@@ -179,7 +179,7 @@ def test_a_game_with_dependent_members_reports_that_its_bound_does_not_hold():
 
 @pytest.mark.parametrize("evidence", ["quantiles", "white_box"])
 def test_attacks_that_know_some_membership_prove_nothing(case, evidence):
-    """Of the records with hidden membership, more than half may be members, whatever the model does."""
+    """More than half of the records with hidden membership may be members, independently of the model."""
     taught = replace(case.attacks["loss"], evidence=evidence)
     with pytest.raises(gl.InputError, match="records of known membership"):
         gl.epsilon_bound(replace(case, attacks={**case.attacks, "taught": taught}).scored(), attack="taught")

@@ -94,7 +94,7 @@ def test_a_finding_is_computed_once(monkeypatch):
 
 @dataclass(frozen=True)
 class Sureness:
-    """How sure the target is of its members, on average."""
+    """Return the target's mean confidence on its members."""
 
     mean: float
 

@@ -91,7 +91,7 @@ def test_no_row_misses_a_class_of_several_records(records, rate, least):
 
 @pytest.mark.slow
 def test_a_row_without_too_few_is_drawn_as_if_there_were_no_classes():
-    """By rejection: what is expected of a class of four of which two must come up, given that they do."""
+    """Estimate by rejection sampling: the expectation for a class of four, given that two are included."""
     rows = np.array([draw_inclusion_by_class(classes(np.repeat([0, 1], [40, 4])), 0.5, 3, k) for k in range(4000)])
     counts = np.bincount(rows[:, 40:].sum(axis=1), minlength=5) / 4000
     np.testing.assert_allclose(counts, np.array([0, 0, 6, 4, 1]) / 11, atol=0.03)

@@ -9,7 +9,7 @@ from guestlist.metrics import auc, auc_difference, balanced_accuracy, roc_steps,
 
 @pytest.fixture
 def counted(monkeypatch):
-    """How often something is sorted, where any number of scores is many."""
+    """Count the sorts, with a limit under which any number of scores counts as large."""
     monkeypatch.setattr(ranks, "MANY", 0)
     sorts, plain = [], np.argsort
     monkeypatch.setattr(

@@ -198,7 +198,7 @@ def test_statistics_of_shifts_are_those_of_the_same_dense_permutations(many, des
 
 @pytest.mark.slow
 def test_p_values_from_shifts_are_valid(many):
-    """Where nothing leaks, the best of two correlated attacks has a p-value of at most 10 % in 10 % of simulations."""
+    """If nothing leaks, the best of two correlated attacks has a p-value of at most 10 % in 10 % of simulations."""
     rng, small = np.random.default_rng(7), 0
     for seed in range(600):
         scores = rng.normal(size=(2, 40))

@@ -53,7 +53,7 @@ def test_removing_each_neighbour_equals_computing_again(n, grid, k):
 
 @pytest.mark.slow
 def test_single_influences_do_not_add_up():
-    """What a published sum of single influences assumes, and is not so."""
+    """A published sum of single influences assumes additivity, which does not hold."""
     x, y = grid_records(200, 1000)
     lists = neighbour_lists(x, y, Knn(3))
     gone = np.random.default_rng(0).random(200) < 0.3

@@ -1,4 +1,4 @@
-"""What every K-NN value owes its axioms, on arbitrary records with ties, repeats and few classes."""
+"""Test the axioms of every K-NN value on arbitrary records with ties, repeats and few classes."""
 
 import hypothesis.strategies as st
 import numpy as np

@@ -55,7 +55,7 @@ def test_without_both_kinds_only_the_ends_remain():
 
 
 def height(curve, fpr):
-    """Of stairs: from a point to the right, and at the next one up."""
+    """Return the points of a step function: from each point to the right, then up at the next."""
     return curve.tpr[np.searchsorted(curve.fpr, fpr, "right") - 1]
 
 

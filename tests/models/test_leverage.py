@@ -33,7 +33,7 @@ def leverage_of(model, y):
 
 
 def diagonal(x, weight, ridge):
-    """Of the hat matrix of weighted least squares, by hand, for members."""
+    """Compute the hat matrix of weighted least squares by hand, for members."""
     rows = np.sqrt(weight)[:, None] * x
     return np.diag(rows @ np.linalg.inv(rows.T @ rows + ridge) @ rows.T)
 

@@ -61,7 +61,7 @@ def test_every_recipe_of_the_table_does():
 
 
 def test_private_training_without_noise_and_clipping_is_plain_descent(data):
-    """By hand: the mean gradient over Poisson batches, divided by their expected size."""
+    """Compute by hand the mean gradient over Poisson batches, divided by their expected size."""
     recipe = gl.defences.DpSgd(noise=2.0, clip=0.1, rate=0.5, epochs=2, learning_rate=0.3)
     start = network()
     trained = recipe.plain()(start, data, np.random.default_rng(5))

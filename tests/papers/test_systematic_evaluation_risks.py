@@ -74,7 +74,7 @@ def small(name: str = "clusters") -> pairs.Study:
 
 @pytest.fixture(scope="module")
 def place(tmp_path_factory):
-    """Where all tests keep what was trained."""
+    """Folder in which all tests store trained models."""
     return tmp_path_factory.mktemp("pairs")
 
 
@@ -105,7 +105,7 @@ def test_what_was_trained_is_not_trained_again(pair, place, monkeypatch):
 
 
 def test_steps_are_those_of_one_training(pair, place):
-    """What is kept on the way is what a training that ends there gives."""
+    """A model stored during training equals the result of a training that ends there."""
     records, rows = clusters(), pairs.side(small(), clusters(), 0, 0)
     module = pairs.fitted(small(), records, rows[:MEMBERS], [0, 0], epochs=4)
     trained = pairs.trained(small(), records, place, seed=0, epochs=4)

@@ -52,7 +52,7 @@ def clusters(records=700, seed=0, dimensions=3):
 
 @pytest.fixture(autouse=True, scope="module")
 def _one_thread():
-    """As in the commands: threads of BLAS wait for each other where cores are shared."""
+    """Use one thread, as the commands do: threads of BLAS wait for each other where cores are shared."""
     with threadpool_limits(1):
         yield
 

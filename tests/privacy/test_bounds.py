@@ -1,4 +1,4 @@
-"""What differential privacy allows at most."""
+"""Upper bounds on attacks under differential privacy."""
 
 from math import exp, log, sqrt
 

@@ -1,4 +1,4 @@
-"""What scores show at least."""
+"""Lower confidence bounds on epsilon from scores."""
 
 import numpy as np
 import pytest

@@ -46,7 +46,7 @@ def with_both_attackers():
 
 
 def experiment():
-    """What three repeats of a game might come to."""
+    """Return an example experiment with three repeats of a game."""
     rng = np.random.default_rng(0)
     setting = ExperimentSetting(epsilons=(1.0, math.inf), repeats=3)
     figures = (*ATTACKS, *ACCURACIES)

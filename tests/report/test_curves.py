@@ -40,5 +40,5 @@ def rounded_simulation(digits):
 
 
 def stairs(x, y, at, *, early=False):
-    """How high stairs are: each height holds until the next point, or from the last one on if ``early``."""
+    """Return the heights of a step function: each height holds until the next point, or from the last one on if ``early``."""
     return np.array(y)[np.searchsorted(x, at, "left" if early else "right") - (not early)]

@@ -12,7 +12,7 @@ from guestlist._util import interval, single_line
 
 
 class Reader(HTMLParser):
-    """What a browser would see: elements, attributes, text."""
+    """Elements, attributes and text that a browser shows."""
 
     def __init__(self, source: str):
         super().__init__()

@@ -171,7 +171,7 @@ def test_parameters_may_be_frozen(data):
 
 @pytest.mark.filterwarnings("ignore")  # captum's own
 def test_two_ways_to_the_same_average(data):
-    """Of few members on few tests, each pair by itself as captum has it."""
+    """Compute each pair of a member and a test record separately, as captum does."""
     from captum.influence import NaiveInfluenceFunction
     from torch.utils.data import TensorDataset
 

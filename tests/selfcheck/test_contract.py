@@ -139,7 +139,7 @@ def test_an_attack_that_cannot_know_right_from_wrong_may_fall_where_models_are_w
 
 
 def test_an_attack_is_compared_with_one_that_reads_the_same():
-    """By what changes its scores, so that it works for functions of users too."""
+    """The evidence is inferred from changes of the scores, so that it works for user-defined functions."""
     comparators = {
         name: attack_traits(ATTACKS[name], 0).comparator for name in ("loss", "rmia", "label_only", "class_entropy")
     }
