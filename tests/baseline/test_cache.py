@@ -162,7 +162,9 @@ def test_a_case_made_by_hand_has_none():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["women against men", "age <= 30 against others, column left out"])
+@pytest.mark.parametrize(
+    "name", ["women against men", pytest.param("age <= 30 against others, column left out", marks=pytest.mark.long)]
+)
 def test_a_model_that_saw_neither_sex_nor_age_group_does_not_leak(name, real_data, monkeypatch):
     monkeypatch.setenv("GUESTLIST_DATA", str(real_data("adult.parquet").parent))
     result = baseline_simulations.two_kinds(name, repeats=4, each=100)

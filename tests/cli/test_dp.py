@@ -36,6 +36,7 @@ def options(people, out):
 
 
 @pytest.mark.slow
+@pytest.mark.long  # tests/privacy/test_error_rates.py trains without noise in Python
 def test_training_without_noise_is_caught(people, tmp_path):
     arguments = [*options(people, tmp_path / "off"), "--epsilon", 1, "--noise", 0, "--epochs", 80]
     result = run(*arguments)

@@ -223,11 +223,11 @@ def test_all_outputs_together_leak_more_than_each():
     members, nonmembers = (x[:400], y[:400]), (x[400:], y[400:])
     model = RandomForestClassifier(20, min_samples_leaf=5, random_state=0).fit(*members)
     aucs = {}
-    for output in (0, 1, 2, 3, "all"):
+    for output in (0, 3, "all"):
         target, *records = select_output(model, output, members, nonmembers)
         results = gl.audit(target, *records, references=4, jobs=1, progress=False, baseline=False)
         aucs[output] = results.attack("lira_bayes").auc.value
-    assert aucs["all"] > max(aucs[output] for output in range(4)) + 0.02
+    assert aucs["all"] > max(aucs[0], aucs[3]) + 0.02
 
 
 @pytest.mark.parametrize("kind", [tuple, lambda part: gl.Data(*part)])
