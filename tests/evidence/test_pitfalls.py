@@ -41,10 +41,11 @@ def guessing(seed=0):
 def test_growing_what_is_left_out_leaves_every_record_as_many_models(tmp_path):
     """With fewer models for members than for non-members, their number alone would tell them apart."""
     audit = {"references": 0, "attacks": ["leave_one_out_empirical"], "folder": tmp_path, "jobs": 1}
-    gl.audit(guessing(), MEMBERS, NONMEMBERS, evidence=[gl.evidence.LeftOut(records=60, models=2)], **audit)
+    gl.audit(guessing(), MEMBERS, NONMEMBERS, evidence=[gl.evidence.LeftOut(records=12, models=2)], **audit)
     gl.audit(guessing(), MEMBERS, NONMEMBERS, evidence=[gl.evidence.LeftOut(records=1, models=6)], **audit)
     models = gl.evidence.LeftOut.read(open_store(tmp_path))
-    assert (np.isfinite(models.values["loss"]).sum(axis=0) == 6).all()
+    models_per_record = np.isfinite(models.values["loss"]).sum(axis=0)
+    assert sorted(models_per_record[models_per_record > 0]) == [6] * 24
     path = next((tmp_path / "evidence" / "left_out").glob("record-*.npz"))
     path.unlink()  # as after a kill: what there is, is cut to what all have
     store, other = open_store(tmp_path), path.with_name(sorted(_records(path))[0])

@@ -53,6 +53,7 @@ def test_an_audit_that_has_something_to_find_finds_it():
 
 
 @pytest.mark.slow
+@pytest.mark.long  # tests/baseline/test_baseline.py has the same people, without an audit
 def test_visits_of_few_people_are_not_claimed_to_be_many():
     """A model that saw none of these people: audits that know the owner of each record claim nothing about it.
 
