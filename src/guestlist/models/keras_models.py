@@ -86,11 +86,6 @@ def keras_target(
     )
 
 
-def query_keras(model, train: Recipe | Callable | None) -> Target:
-    """Wrap a trained Keras model with the recipe of its references."""
-    return keras_target(model, train=train)
-
-
 def retrain_keras(
     model, recipe: Recipe, data: Data, members: np.ndarray, fit: Callable, *, classes=None, **_options: Any
 ) -> Target:

@@ -452,7 +452,7 @@ def as_target(model, train: Recipe | Callable | None = None, name: str | None = 
         )
     if framework.query is None:
         raise InputError(framework.advice)
-    return framework.query(model, train)
+    return framework.query(model, train=train)
 
 
 def function_target(
