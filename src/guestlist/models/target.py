@@ -73,16 +73,6 @@ def query(predict: Callable[[Any], Any], x) -> Any:
         return predict(x if getattr(predict, "leaves_input", False) else copied(x))
 
 
-@dataclass(frozen=True)
-class OnCopies:
-    """A model's function that is called with copies of the records."""
-
-    predict: Callable[[Any], Any]
-
-    def __call__(self, x) -> Any:
-        return query(self.predict, x)
-
-
 @contextmanager
 def unchanged(pool: Data, who: str) -> Iterator[None]:
     """Check that the records are the same afterwards: otherwise later models would be trained on other records.
@@ -235,10 +225,6 @@ def _documents(data: Data, side: str) -> np.ndarray:
     return x
 
 
-def _none() -> np.ndarray:
-    return np.array([])
-
-
 @dataclass(frozen=True)
 class Target:
     """A model that can be queried, and the recipe that trains its references.
@@ -272,7 +258,7 @@ class Target:
     """
 
     predict: Predict
-    classes: np.ndarray = field(default_factory=_none)
+    classes: np.ndarray = field(default_factory=lambda: np.array([]))
     scale: Scale = field(default_factory=Probabilities)
     recipe: str = ""
     name: str = "model"
@@ -505,27 +491,28 @@ def function_target(
     if distil is not None:
         can["distil"] = distil
     display_name = name or _function_name(predict)
-    if params is not None or batch_size is not None:
-        if batch_size is not None:
-            batch_size = integer("batch_size", batch_size, low=1)
-        bind = _Bind(None if params is None else predict, batch_size)
-        can = {capability: _BoundTrainer(train_one, bind) for capability, train_one in can.items()}
-        predict = bind(predict if params is None else params)
+    if batch_size is not None:
+        batch_size = integer("batch_size", batch_size, low=1)
+    wrappers: list[Callable[[Any], Predict]] = []  # from what the user's functions return to a function of the features
+    model: Any = predict
+    if params is not None:
+        model = params
+        wrappers.append(functools.partial(_BatchedPredict, predict, batch_size=batch_size))
+    elif batch_size is not None:
+        wrappers.append(functools.partial(_BatchedPredict, params=None, batch_size=batch_size))
+    if np.ndim(classes) == 1 and len(classes) and scale.name == "labels":
+        wrappers.append(functools.partial(LabelPredict, classes=np.asarray(classes)))
+    elif np.ndim(classes) == 1 and len(classes):
+        wrappers.append(functools.partial(ColumnOrderPredict, classes=np.asarray(classes), scale=scale.name))
+    for wrapper in wrappers:
+        model = wrapper(model)
+        can = {capability: _WrappedTrainer(train_one, wrapper) for capability, train_one in can.items()}
     if distil is None and train is not None and not scale.has_classes:
         can["distil"] = SoftValueTrainer(can["train"])
-    query_function: Predict = predict
-    if np.ndim(classes) == 1 and len(classes):
-        form: Callable[..., Predict] = functools.partial(ColumnOrderPredict, scale=scale.name)
-        if scale.name == "labels":
-            form = LabelPredict
-        can = {
-            capability: WrappedTrainer(train_one, form, np.asarray(classes)) for capability, train_one in can.items()
-        }
-        query_function = form(predict, np.asarray(classes))
     if recipe is None:
         recipe = describe([train, distil] if distil else train)
     target = Target(
-        predict=query_function,
+        predict=model,
         classes=np.array([] if classes is None else classes),
         scale=scale,
         recipe=recipe,
@@ -587,22 +574,20 @@ def by_class(outputs: Any, classes: np.ndarray) -> Any:
     names = list(outputs.columns)
     if names == list(range(len(names))) and set(names) != set(classes.tolist()):
         return outputs  # pandas counts the columns of a table that got no names
-    positions = [[index for index, name in enumerate(names) if _names(name, label)] for label in classes.tolist()]
-    if any(len(index) != 1 for index in positions):
-        exact = [[index for index, name in enumerate(names) if str(name) == str(label)] for label in classes.tolist()]
-        positions = [equal or ending for equal, ending in zip(exact, positions, strict=True)]
-    order = [index[0] for index in positions if len(index) == 1]
-    if sorted(order) != list(range(len(names))):
+    positions = [_positions_of(label, names) for label in classes.tolist()]
+    if sorted(positions) != [[index] for index in range(len(names))]:
         raise InputError(
             f"The model's outputs have columns named {short_repr(names)}, and its classes are {short_repr(classes.tolist())}: "
             "guestlist cannot match them. Name the columns after the classes, or return an array in the order of the classes."
         )
-    return np.asarray(outputs.to_numpy())[:, order]
+    return np.asarray(outputs.to_numpy())[:, [index for (index,) in positions]]
 
 
-def _names(name: Any, label: Any) -> bool:
-    """Return whether a column of outputs is named after a class."""
-    return name == label or str(name) == str(label) or bool(re.search(rf"[\W_]{re.escape(str(label))}$", str(name)))
+def _positions_of(label: Any, names: list[Any]) -> list[int]:
+    """Return the columns that are named after a class; if there are none, those with a name that ends with it."""
+    ending = re.compile(rf"[\W_]{re.escape(str(label))}$")
+    exact = [index for index, name in enumerate(names) if name == label or str(name) == str(label)]
+    return exact or [index for index, name in enumerate(names) if ending.search(str(name))]
 
 
 def both_classes(outputs: np.ndarray, scale: str) -> np.ndarray:
@@ -657,20 +642,19 @@ class LabelPredict:
 
 
 @dataclass(frozen=True)
-class WrappedTrainer:
-    """Train one model and wrap its function in ``form``."""
+class _WrappedTrainer:
+    """Train one model, and return the function that queries it."""
 
     train: Callable
-    form: Callable[..., Predict]
-    classes: np.ndarray
+    wrapper: Callable[[Any], Predict]
 
     def __call__(self, *arguments) -> Predict:
-        return self.form(self.train(*arguments), self.classes)
+        return self.wrapper(self.train(*arguments))
 
 
 @dataclass(frozen=True)
 class _BatchedPredict:
-    """Function of parameters and features, called with at most ``batch_size`` records."""
+    """Function of features, or of parameters and features, called with at most ``batch_size`` records."""
 
     predict: Callable[..., Any]
     params: Any
@@ -678,38 +662,13 @@ class _BatchedPredict:
 
     def __call__(self, x) -> np.ndarray:
         size = self.batch_size or max(len(x), 1)
-        batches = [x[start : start + size] for start in range(0, len(x), size)]
-        if self.params is None:
-            parts = [self.predict(batch) for batch in batches]
-        else:
-            parts = [self.predict(self.params, batch) for batch in batches]
+        predict = self.predict
+        if self.params is not None:
+            predict = functools.partial(predict, self.params)
+        parts = [predict(x[start : start + size]) for start in range(0, len(x), size)]
         if all(isinstance(part, pd.DataFrame) for part in parts):
             return pd.concat(parts, ignore_index=True)
         return np.concatenate([np.asarray(part) for part in parts])
-
-
-@dataclass(frozen=True)
-class _Bind:
-    """Make a function that queries a model from its parameters; without ``apply``, from its own function."""
-
-    apply: Callable[..., Any] | None
-    batch_size: int | None
-
-    def __call__(self, model: Any) -> _BatchedPredict:
-        if self.apply is None:
-            return _BatchedPredict(model, None, self.batch_size)
-        return _BatchedPredict(self.apply, model, self.batch_size)
-
-
-@dataclass(frozen=True)
-class _BoundTrainer:
-    """Train one model, and return the function that queries it."""
-
-    train: Callable[..., Any]
-    bind: _Bind
-
-    def __call__(self, *arguments: Any) -> Predict:
-        return self.bind(self.train(*arguments))
 
 
 @dataclass(frozen=True)
