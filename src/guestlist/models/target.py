@@ -506,7 +506,7 @@ def function_target(
         wrappers.append(functools.partial(ColumnOrderPredict, classes=np.asarray(classes), scale=scale.name))
     for wrapper in wrappers:
         model = wrapper(model)
-        can = {capability: _WrappedTrainer(train_one, wrapper) for capability, train_one in can.items()}
+        can = {capability: WrappedTrainer(train_one, wrapper) for capability, train_one in can.items()}
     if distil is None and train is not None and not scale.has_classes:
         can["distil"] = SoftValueTrainer(can["train"])
     if recipe is None:
@@ -642,7 +642,7 @@ class LabelPredict:
 
 
 @dataclass(frozen=True)
-class _WrappedTrainer:
+class WrappedTrainer:
     """Train one model, and return the function that queries it."""
 
     train: Callable
