@@ -53,14 +53,14 @@ def test_a_changed_pool_is_refused_by_its_writer(store):
 
 
 def test_the_adversarys_view_holds_no_membership_of_its_target(store):
-    signals = store.facing(1)
+    signals = store.rotation().facing(1)
     member = store.rotation().member
     assert signals.target("loss").tolist() == [1, 2, 3]
     assert (signals.reference_member == member[[0, 2]]).all()
 
 
 def test_the_first_references_can_be_used_separately(store):
-    assert store.facing(0, references=1).references == 1
+    assert store.rotation(1).facing(0).references == 1
 
 
 @pytest.mark.parametrize(
@@ -129,7 +129,7 @@ def test_a_damaged_split_is_named(store):
 def test_signals_are_read_on_first_access(store, monkeypatch):
     for k in range(3):
         store.write_model(k, {"loss": np.zeros(3), "margin": np.ones(3)})
-    (view := store.facing(0)).target("loss")
+    (view := store.rotation().facing(0)).target("loss")
     for k in range(3):
         store.write_model(k, {"loss": np.zeros(3)})
     with pytest.raises(FolderError, match="margin"):

@@ -43,7 +43,7 @@ from guestlist._store.integrity import (
     write_checked_npz,
 )
 from guestlist._util import as_path, lazy_matrices, path_exists, read_parquet
-from guestlist._views import Rotation, Signals
+from guestlist._views import Rotation
 from guestlist.errors import FolderError
 from guestlist.games import Game, Split, game_of
 
@@ -266,14 +266,15 @@ class Store:
 
     def check(self, path: Path) -> list[str]:
         """Check a file unless it was checked and has not changed since; return the names of its arrays."""
-        return list(read_or_explain(path, self._array_names))
 
-    def _array_names(self, path: Path) -> list[str]:
-        provenance = self._provenance(path)
-        if self._unchanged_file(path, provenance) is None:
-            state = _state(path, provenance)
-            self._checked_files[path] = _CheckedFile(state, check_npz(path, provenance), set())
-        return self._checked_files[path].names
+        def array_names(path: Path) -> list[str]:
+            provenance = self._provenance(path)
+            if self._unchanged_file(path, provenance) is None:
+                state = _state(path, provenance)
+                self._checked_files[path] = _CheckedFile(state, check_npz(path, provenance), set())
+            return list(self._checked_files[path].names)
+
+        return read_or_explain(path, array_names)
 
     def _unchanged_file(self, path: Path, provenance: dict[str, str]) -> "_CheckedFile | None":
         """Return the result of the last check of a file, or None if the file has changed since."""
@@ -345,12 +346,8 @@ class Store:
             "recipe": manifest.recipe,
             "seed": str(manifest.seed),
             "scale": manifest.scale,
-            "classes": self._classes_digest,
+            "classes": digest(*manifest.classes),
         }
-
-    @cached_property
-    def _classes_digest(self) -> str:
-        return digest(*self.manifest.classes)
 
     def _rows_digest(self, k: int) -> str:
         """Return a digest of the training set and the evaluated records of model ``k``."""
@@ -370,18 +367,15 @@ class Store:
         known = set(devices.get(what, ()))
         if not known.issuperset(names):
             devices = {**devices, what: sorted(known.union(names))}
-            self._change_manifest(about={**self.manifest.about, "devices": dict(sorted(devices.items()))})
-
-    def train_in_stacks(self) -> None:
-        """Note in the manifest that references are trained in stacks."""
-        self._change_manifest(stacked=True)
+            self.change_manifest(about={**self.manifest.about, "devices": dict(sorted(devices.items()))})
 
     def _write_digest(self, name: str, content: str) -> None:
         """Write the digest of a file into the manifest."""
         if self.manifest.files.get(name) != content:
-            self._change_manifest(files={**self.manifest.files, name: content})
+            self.change_manifest(files={**self.manifest.files, name: content})
 
-    def _change_manifest(self, **changes: Any) -> None:
+    def change_manifest(self, **changes: Any) -> None:
+        """Change fields of the manifest, and write it."""
         self.manifest = replace(self.manifest, **changes)
         write_manifest(self.folder / "manifest.json", self.manifest)
 
@@ -410,10 +404,9 @@ class Store:
 
         def load(name: str) -> np.ndarray:
             if name not in loaded:
+                names = [name]
                 if name in preloaded and not many:
                     names = preloaded
-                else:
-                    names = [name]
                 loaded.update(_stack((self._signals(k, *names) for k in models), names, len(models)))
             # With many cells, single precision stays: computations make it double block by block.
             return loaded.pop(name).astype(np.float32 if many else np.float64, copy=False)
@@ -427,17 +420,13 @@ class Store:
         values = lazy_matrices(signal_names, load, AT_ONCE if many else None, load_records)
         return Rotation(values, member, self.pool["class"].to_numpy())
 
-    def facing(self, k: int = 0, references: int | None = None) -> Signals:
-        """Return the adversary's view with model ``k`` as the target, without its membership."""
-        return self.rotation(references).facing(k)
-
     def _signals(self, k: int, *names: str) -> dict[str, np.ndarray]:
         """Read signals of one model, all or those named; raise if an evaluated record has none."""
         path = model_path(self.folder, k)
         evaluated = self.split.evaluated[k]
         signals = self.read(path, *names)
         for name, values in signals.items():
-            if values.shape != evaluated.shape or _any_missing(values, evaluated):
+            if values.shape != evaluated.shape or np.isnan(values[evaluated]).any():
                 raise FolderError(
                     f"{path} is damaged ({name!r} lacks a number for some queried records). Delete this file and run the "
                     "audit again."
@@ -508,22 +497,12 @@ def _state(path: Path, provenance: dict[str, str]) -> tuple:
     return status.st_ino, status.st_mtime_ns, status.st_size, provenance
 
 
-def _any_missing(values: np.ndarray, evaluated: np.ndarray) -> bool:
-    """Return whether an evaluated record has no value."""
-    missing = np.isnan(values) if values.dtype.kind == "f" else np.zeros(1, dtype=bool)
-    return bool(missing.any() and (missing & evaluated).any())
-
-
 def _compact(values: np.ndarray) -> np.ndarray:
     """Return signals of many records in single precision, or as booleans if all are 0 or 1."""
     if len(values) <= MANY_RECORDS:
         return values
-    return values.astype(bool if _is_binary(values) else np.float32)
-
-
-def _is_binary(values: np.ndarray, first: int = 1000) -> bool:
-    """Return whether all values are 0 or 1; a check of the first values is usually enough."""
-    return all(bool(((part == 0) | (part == 1)).all()) for part in (values[:first], values[first:]))
+    is_binary = ((values == 0) | (values == 1)).all()
+    return values.astype(bool if is_binary else np.float32)
 
 
 def _stack(parts: Iterable[Mapping[str, np.ndarray]], names: Sequence[str], models: int) -> dict[str, np.ndarray]:
