@@ -360,4 +360,4 @@ def test_the_fingerprint_depends_on_every_feature(blobs):
     prepared = prepare(LogisticRegression().fit(*blobs[0]), *blobs)
     changed = prepared.pool.x.copy()
     changed[17, 3] += 1e-9
-    assert fingerprint(prepared.pool.with_x(changed)) != fingerprint(prepared.pool)
+    assert fingerprint(prepared.pool.changed(x=changed)) != fingerprint(prepared.pool)

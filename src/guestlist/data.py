@@ -7,6 +7,7 @@ and converts labels, groups and ids to plain arrays. This module does not depend
 import copy
 import datetime
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, fields
 from functools import cached_property
 from pathlib import Path
@@ -116,8 +117,9 @@ class Data:
     def copied(self, records: np.ndarray | None = None) -> "Data":
         """Copy all records, or some of them, for a model that may write on its input."""
         if records is None:
-            return self.with_x(copied(self.x))
-        return _with_own_objects(self.take(records))
+            return self.changed(x=copied(self.x))
+        some = self.take(records)
+        return some.changed(x=_own_objects(some.x))
 
     @cached_property
     def kinds(self) -> np.ndarray:
@@ -126,10 +128,6 @@ class Data:
 
     def __getstate__(self) -> dict[str, Any]:
         return {name: value for name, value in (vars(self) | {"ids": self.ids}).items() if name != "kinds"}
-
-    def with_x(self, x: np.ndarray | pd.DataFrame) -> Self:
-        """Return the same records with other features."""
-        return self.changed(x=x)
 
     def changed(self, **changes: Any) -> Self:
         """Return a copy with some fields changed; unlike ``dataclasses.replace``, without reading the ids."""
@@ -171,23 +169,18 @@ def _in_usual_forms(data: Data, side: str) -> Data:
             f"The label of record {first} of {side} is not valid Unicode (an incomplete surrogate pair). Rename the class "
             "in the records and in the model."
         )
-    changes: dict[str, Any] = {}
-    if y is not data.y:
-        changes["y"] = y
-    x = _native(data.x)
-    if x is not data.x:
-        changes["x"] = x
-    ids = vars(data)["ids"]
-    if isinstance(ids, np.ndarray) and ids.dtype.kind in "OU" and is_text(ids):
-        changes["ids"] = as_unicode(ids)
-    changes["groups"] = {name: _escaped(values) for name, values in data.groups.items()}
-    if data.persons is not None:
-        changes["persons"] = _escaped(data.persons)
-    return data.changed(**changes)
+    return data.changed(
+        x=_native(data.x),
+        y=y,
+        ids=_escaped(vars(data)["ids"]),
+        groups={name: _escaped(values) for name, values in data.groups.items()},
+        persons=_escaped(data.persons),
+    )
 
 
-def _escaped(values: np.ndarray) -> np.ndarray:
-    if values.dtype.kind in "OU" and is_text(values):
+def _escaped(values: Any) -> Any:
+    """Return texts with lone surrogates escaped; other arrays, ids that are made later, and None unchanged."""
+    if isinstance(values, np.ndarray) and values.dtype.kind in "OU" and is_text(values):
         return as_unicode(values)
     return values
 
@@ -199,13 +192,10 @@ def _typed(y: np.ndarray) -> np.ndarray:
     """
     if not isinstance(y, np.ndarray) or y.dtype != object:
         return y
-    kind = {"boolean": bool, "integer": np.int64}.get(pd.api.types.infer_dtype(y, skipna=False))
-    try:
-        if kind is None:
-            return y
-        return y.astype(kind)
-    except OverflowError:
-        return y
+    kind = {"boolean": bool, "integer": np.int64}.get(pd.api.types.infer_dtype(y, skipna=False), object)
+    with suppress(OverflowError):
+        return y.astype(kind, copy=False)
+    return y
 
 
 def _native(values: Any) -> Any:
@@ -254,18 +244,14 @@ def _check_one_label(y: Any, side: str) -> None:
 
 def _check_real(data: Data, side: str) -> None:
     """Refuse complex numbers here, because models would print records in their error messages."""
-    x = data.x
-    if isinstance(x, pd.DataFrame):
-        names = [str(name) for name, kind in x.dtypes.items() if pd.api.types.is_complex_dtype(kind)]
-        is_complex = bool(names)
-        where = f" in {', '.join(names)}"
-    else:
-        kind = getattr(x, "dtype", np.dtype(float))
-        is_complex = kind.kind == "c"
-        where = f" ({kind})"
-    if is_complex:
+    kinds: Any = {"the array": getattr(data.x, "dtype", None)}
+    if isinstance(data.x, pd.DataFrame):
+        kinds = data.x.dtypes
+    where = [str(name) for name, kind in kinds.items() if pd.api.types.is_complex_dtype(kind)]
+    if where:
         raise InputError(
-            f"{side} has complex numbers as features{where}. Pass their real and imaginary parts as separate features."
+            f"{side} has complex numbers as features in {', '.join(where)}. Pass their real and imaginary parts as separate "
+            "features."
         )
 
 
@@ -290,7 +276,7 @@ def without_groups(data: Data, columns: Sequence[str]) -> Data:
     """Return the records without some columns of a table; groups keep their values."""
     if not isinstance(data.x, pd.DataFrame):
         return data
-    return data.with_x(data.x.drop(columns=[name for name in columns if name in data.x.columns]))
+    return data.changed(x=data.x.drop(columns=[name for name in columns if name in data.x.columns]))
 
 
 def concatenate(parts: Sequence[Data]) -> Data:
@@ -300,36 +286,18 @@ def concatenate(parts: Sequence[Data]) -> Data:
         x = pd.concat(_common_categories([part.x for part in parts]), ignore_index=True)
     else:
         x = np.concatenate([part.x for part in parts])
-    groups = {name: np.concatenate([part.groups[name] for part in parts]) for name in first.groups}
-    y, ids = (np.concatenate([getattr(part, name) for part in parts]) for name in ("y", "ids"))
-    return Data(
-        x=x,
-        y=y,
-        ids=ids,
-        groups=groups,
-        persons=_all_persons(parts),
-        fit_params=_all_fit_params(parts),
-    )
-
-
-def _all_fit_params(parts: Sequence[Data]) -> FitParams | None:
-    """Return the arguments for the records of several parts, in order."""
-    known = [part.fit_params for part in parts if part.fit_params is not None]
-    if len(known) not in (0, len(parts)):
-        raise InputError("Only some of the records have fit_params. Pass them for all records, or for none.")
-    if not known:
-        return None
-    names = known[0].values
-    return FitParams(known[0].options, {name: np.concatenate([part.values[name] for part in known]) for name in names})
-
-
-def _all_persons(parts: Sequence[Data]) -> np.ndarray | None:
-    known = [part.persons for part in parts if part.persons is not None]
-    if len(known) not in (0, len(parts)):
-        raise InputError("Only some of the records have persons. Pass persons for all records, or for none.")
-    if known:
-        return np.concatenate(known)
-    return None
+    joined: dict[str, Any] = {name: np.concatenate([getattr(part, name) for part in parts]) for name in ("y", "ids")}
+    joined["groups"] = {name: np.concatenate([part.groups[name] for part in parts]) for name in first.groups}
+    for name in ("persons", "fit_params"):
+        known = [getattr(part, name) for part in parts if getattr(part, name) is not None]
+        if len(known) not in (0, len(parts)):
+            raise InputError(f"Only some of the records have {name}. Pass {name} for all records, or for none.")
+        if known and name == "persons":
+            joined[name] = np.concatenate(known)
+        elif known:
+            values = {value: np.concatenate([part.values[value] for part in known]) for value in known[0].values}
+            joined[name] = FitParams(known[0].options, values)
+    return Data(x=x, **joined)
 
 
 def ordered_like(data: Data, first: Data) -> Data:
@@ -337,7 +305,7 @@ def ordered_like(data: Data, first: Data) -> Data:
     if not isinstance(data.x, pd.DataFrame) or not isinstance(first.x, pd.DataFrame):
         return data
     if set(data.x.columns) == set(first.x.columns):
-        return data.with_x(data.x[first.x.columns])
+        return data.changed(x=data.x[first.x.columns])
     return data
 
 
@@ -376,7 +344,7 @@ def _from_arrays(x, y, *, side: str, group: Sequence[str], id: str | None, perso
         if isinstance(x, pd.Series):
             named = _own_index(x)
         x = _array(x, side)
-    y = _labels(_to_pandas(y, side)) if _is_frame(y) else _plain(y, f"the labels of {side}")
+    y = _labels(_to_pandas(y, side)) if _is_frame(y) else plain_array(y, f"the labels of {side}")
     y = _hashable_labels(y, side)
     if y.ndim == 2 and y.shape[1] == 1:
         y = y[:, 0]
@@ -449,7 +417,7 @@ def _array(x, side: str) -> np.ndarray:
         raise InputError(f"{side} has texts, but record {stray} has none ({what}). Pass one text for each record.")
     if isinstance(x, list | tuple | pd.Series) and is_text(x):
         return pd.Series(x, dtype=object).to_numpy()
-    values = _plain(x, side)
+    values = plain_array(x, side)
     if values.ndim > 1:
         return values
     if values.ndim == 0 or not is_text(values):
@@ -459,7 +427,8 @@ def _array(x, side: str) -> np.ndarray:
     return values.astype(object)
 
 
-def _plain(values, name: str) -> np.ndarray:
+def plain_array(values: Any, name: str) -> np.ndarray:
+    """Return an array of the values in their order; the index of a Series is ignored."""
     try:
         return array(name, values)
     except ValueError as error:
@@ -536,14 +505,9 @@ def _to_pandas(value, side: str):
 
 def _positions(records: np.ndarray | slice, length: int) -> np.ndarray:
     """Return positions of records given by mask, position or slice, as a copy: ids are taken later."""
-    if isinstance(records, slice):
-        return np.arange(length)[records]
-    positions = np.array(records)
-    if positions.dtype == bool:
-        return np.flatnonzero(positions)
-    if positions.size:
-        return positions
-    return positions.astype(np.intp)
+    if np.size(records) == 0:  # an empty list or array may have any type
+        return np.array([], dtype=np.intp)
+    return np.arange(length)[records]
 
 
 def _rows(x: np.ndarray | pd.DataFrame, records: np.ndarray) -> np.ndarray | pd.DataFrame:
@@ -591,10 +555,3 @@ def _own_objects(x: np.ndarray | pd.DataFrame) -> np.ndarray | pd.DataFrame:
 
 def _changeable(values: np.ndarray) -> bool:
     return pd.api.types.infer_dtype(values, skipna=True) not in CONSTANTS
-
-
-def _with_own_objects(data: Data) -> Data:
-    x = _own_objects(data.x)
-    if x is data.x:
-        return data
-    return data.with_x(x)

@@ -140,11 +140,9 @@ def stop_message(stop: BaseException) -> str:
 @contextmanager
 def preserve_handlers() -> Iterator[None]:
     """Restore signal handlers that other code replaces."""
-    main = threading.current_thread() is threading.main_thread()
-    if main:
+    before = {}
+    if threading.current_thread() is threading.main_thread():
         before = {number: signal.getsignal(number) for number in SIGNALS}
-    else:
-        before = {}
     try:
         yield
     finally:

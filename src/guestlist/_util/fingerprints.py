@@ -51,7 +51,13 @@ def describe(value) -> str:
         return described(value)
     if inspect.isfunction(getattr(value, "__wrapped__", None)):  # for example compiled by jax.jit
         return f"{_class(type(value))}({_function(value.__wrapped__)})"
-    return _anything(value)
+    try:
+        return f"{_class(type(value))}#{joblib.hash(value)}"
+    except Exception as error:  # pickling may raise any exception
+        raise InputError(
+            f"The training recipe holds a {type(value).__name__} that guestlist cannot identify across runs ({error}). "
+            "Pass recipe='…', a text that you change whenever the training changes."
+        ) from error
 
 
 def described(recipe) -> str:
@@ -98,8 +104,8 @@ def _estimator(value) -> str:
 
 def _class(cls: type) -> str:
     """Return module, name and version; for a class outside installed packages, which has no version, also its source."""
-    sources = "".join(_class_source(part) for part in cls.__mro__ if _version(part) is None)
-    return f"{_qualified(cls)}=={_version(cls) or '?'}{sources}"
+    sources = "".join(_class_source(part) for part in cls.__mro__ if _version_of(part.__module__) is None)
+    return f"{_qualified(cls)}=={_version_of(cls.__module__) or '?'}{sources}"
 
 
 def _class_source(cls: type) -> str:
@@ -124,20 +130,16 @@ def _methods(cls: type) -> Iterator:
 
 def _function(value) -> str:
     """Return source, defaults and closure: functions of one factory with different settings are different recipes."""
-    source = _code(value)
+    source = _bytes(value.__code__)
     if value.__name__ != "<lambda>":  # the source of a lambda is its whole line, which may contain others
         with contextlib.suppress(OSError, TypeError, SyntaxError, tokenize.TokenError):  # or the file has changed since
             source = inspect.getsource(value)
-    return f"{source}{_held(value)}"
-
-
-def _held(function) -> str:
-    """Describe the defaults and the closure of a function; a method's own class (for ``super()``) by its name."""
-    cells = zip(function.__code__.co_freevars, function.__closure__ or (), strict=True)
+    cells = zip(value.__code__.co_freevars, value.__closure__ or (), strict=True)
+    # A method's own class (for ``super()``) is described by its name.
     closed = [
         _qualified(cell.cell_contents) if name == "__class__" else _once(cell.cell_contents) for name, cell in cells
     ]
-    return f"{describe(function.__defaults__)}{describe(function.__kwdefaults__)}[{', '.join(closed)}]"
+    return f"{source}{describe(value.__defaults__)}{describe(value.__kwdefaults__)}[{', '.join(closed)}]"
 
 
 def _once(value) -> str:
@@ -155,32 +157,14 @@ def _once(value) -> str:
 _OPEN: set[int] = set()
 
 
-def _code(value) -> str:
-    return _bytes(value.__code__)
-
-
 def _bytes(code: types.CodeType) -> str:
     """Return the bytecode of a function without source, including inner functions."""
     constants = [_bytes(part) if inspect.iscode(part) else repr(part) for part in code.co_consts]
     return f"{code.co_code.hex()} {constants!r} {code.co_names!r}"
 
 
-def _anything(value) -> str:
-    try:
-        return f"{_class(type(value))}#{joblib.hash(value)}"
-    except Exception as error:  # pickling may raise any exception
-        raise InputError(
-            f"The training recipe holds a {type(value).__name__} that guestlist cannot identify across runs ({error}). "
-            "Pass recipe='…', a text that you change whenever the training changes."
-        ) from error
-
-
 def _qualified(cls: type) -> str:
     return f"{cls.__module__}.{cls.__qualname__}"
-
-
-def _version(cls: type) -> str | None:
-    return _version_of(cls.__module__)
 
 
 @functools.cache

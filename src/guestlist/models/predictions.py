@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from guestlist._util import array, flag, numbers, short_repr, without_index
-from guestlist.data import as_text
+from guestlist._util import flag, numbers, short_repr, without_index
+from guestlist.data import as_text, plain_array
 from guestlist.errors import InputError
 from guestlist.models.scales import Probabilities, Scale, as_scale
 
@@ -84,7 +84,7 @@ class Predictions:
                     f"{name!r} must have {len(answers)} values, one per record; found shape {values.shape}."
                 )
         features = _features(self.features, len(answers))
-        classes = None if self.classes is None else _plain(self.classes, "classes")
+        classes = None if self.classes is None else plain_array(self.classes, "'classes'")
         if classes is not None and classes.shape != (answers.shape[1],):
             raise InputError(f"classes must have {answers.shape[1]} entries, one per column of answers.")
         for side, absent in (("members", member.all()), ("non-members", not member.any())):
@@ -155,16 +155,8 @@ class Predictions:
         return np.zeros(len(self.labels), dtype=np.int64)
 
 
-def _plain(values: Any, name: str) -> np.ndarray:
-    """Return an array of the values in their order; the index of a Series is ignored."""
-    try:
-        return array(repr(name), values)
-    except ValueError as error:
-        raise InputError(str(error)) from error
-
-
 def _numbers(values: Any, name: str) -> np.ndarray:
-    array = _plain(values, name)
+    array = plain_array(values, repr(name))
     if array.dtype.kind == "b":  # booleans are neither outputs nor positions of classes
         raise InputError(f"{name!r} must be numbers; found {array.dtype}.")
     try:
@@ -175,7 +167,7 @@ def _numbers(values: Any, name: str) -> np.ndarray:
 
 def _truth(values: Any) -> np.ndarray:
     """Return booleans from true and false, or 1 and 0; missing values are refused."""
-    array = _plain(values, "member")
+    array = plain_array(values, "'member'")
     if array.dtype.kind == "b":
         return array
     known = [
@@ -193,7 +185,7 @@ def _texts(values: Any, name: str) -> np.ndarray | None:
     """Return names or groups as text, with a text for missing values."""
     if values is None:
         return None
-    array = _plain(values, name)
+    array = plain_array(values, repr(name))
     if array.dtype.names is not None:
         raise InputError(f"{name!r} must hold one value per record; found {array.dtype}.")
     if array.ndim != 1:
@@ -212,7 +204,7 @@ def _features(features: Any, records: int) -> np.ndarray | pd.DataFrame | None:
     if isinstance(features, pd.Series):
         features = features.to_frame()
     if not isinstance(features, pd.DataFrame):
-        features = _plain(features, "features")
+        features = plain_array(features, "'features'")
     if not features.ndim or len(features) != records:
         raise InputError(f"features must have {records} rows, one per record; found shape {features.shape}.")
     return features

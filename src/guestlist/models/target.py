@@ -206,7 +206,7 @@ class Reads:
                     f"The model was fitted on an array, but {side} has columns that are not numbers ({reason(error)}). "
                     "Audit the full pipeline including its encoder, or pass the encoded array."
                 ) from error
-        return data.with_x(x)
+        return data.changed(x=x)
 
 
 def _documents(data: Data, side: str) -> np.ndarray:
