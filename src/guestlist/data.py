@@ -105,7 +105,7 @@ class Data:
         ids: Any = lazy_take(vars(self)["ids"], records)
         fit_params = None if self.fit_params is None else self.fit_params.take(records)
         return Data(
-            x=_rows(self.x, records),
+            x=take_rows(self.x, records),
             y=self.y[records],
             ids=ids,
             groups=groups,
@@ -510,7 +510,8 @@ def _positions(records: np.ndarray | slice, length: int) -> np.ndarray:
     return np.arange(length)[records]
 
 
-def _rows(x: np.ndarray | pd.DataFrame, records: np.ndarray) -> np.ndarray | pd.DataFrame:
+def take_rows(x: Any, records: np.ndarray | slice) -> Any:
+    """Return some rows of an array or a table."""
     if not isinstance(x, pd.DataFrame):
         return x[records]
     rows = x.iloc[records]

@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 
 from guestlist._util import as_path, extra, path_exists, reason
+from guestlist.data import take_rows
 from guestlist.errors import InputError
 from guestlist.models.frameworks import FRAMEWORKS
 from guestlist.models.scales import Scale, as_scale
@@ -153,14 +154,14 @@ class OnnxPredict:
         fixed = self.graph.fixed_records
         step = fixed or BATCH_SIZE
         columns = 1 if self.classes is None else len(self.classes)
-        parts = [self._some(_take(x, slice(start, start + step)), fixed) for start in range(0, len(x), step)]
+        parts = [self._some(take_rows(x, slice(start, start + step)), fixed) for start in range(0, len(x), step)]
         return np.concatenate([*parts] or [np.empty((0, columns))])
 
     def _some(self, x, fixed: int | None) -> np.ndarray:
         """Return the outputs of one batch; some files need a fixed number of records."""
         count = len(x)
         if fixed is not None and count < fixed:
-            x = _take(x, np.minimum(np.arange(fixed), count - 1))
+            x = take_rows(x, np.minimum(np.arange(fixed), count - 1))
         outputs, label = self.graph.run(x)
         if self.classes is None:
             return np.asarray(outputs, dtype=np.float64).reshape(len(x), -1)[:count]
@@ -218,7 +219,7 @@ def _session(path: Path) -> tuple[Any, bytes]:
                 "Install it (Debian: apt install locales-all), or export a model with lowercase=False."
             ) from error
         raise InputError(
-            f"Cannot read {path} as ONNX: {_line(error)}. Check that the file is complete and in this format."
+            f"Cannot read {path} as ONNX: {reason(error)}. Check that the file is complete and in this format."
         ) from error
     return session, path.read_bytes()
 
@@ -270,7 +271,7 @@ def _named(path: Path, content: bytes, columns: int | None) -> list | None:
         nodes = onnx.load_from_string(content).graph.node
     except Exception as error:
         raise InputError(
-            f"Cannot read {path} as ONNX: {_line(error)}. Check that the file is complete and in this format."
+            f"Cannot read {path} as ONNX: {reason(error)}. Check that the file is complete and in this format."
         ) from error
     attributes = [
         attribute for node in nodes for attribute in node.attribute if attribute.name.startswith("classlabels")
@@ -319,16 +320,6 @@ def _column(values, node) -> np.ndarray:
     if array.ndim == 1 and len(node.shape) == 2:
         return array[:, None]
     return array
-
-
-def _take(x, rows):
-    if isinstance(x, pd.DataFrame):
-        return x.iloc[rows]
-    return x[rows]
-
-
-def _line(error: Exception) -> str:
-    return " ".join(str(error).split())[:200]
 
 
 # Losses and links of boosted trees and generalised linear models; only some versions of skops trust them.

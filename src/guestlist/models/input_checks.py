@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from guestlist._util import WIDTH, grams, is_free, one_thread, reason
-from guestlist.data import Data, concatenate, encode
+from guestlist.data import Data, concatenate, encode, take_rows
 from guestlist.errors import AuditError, InputError
 from guestlist.models import query
 
@@ -50,8 +50,8 @@ def near_duplicates(members, nonmembers, rng: np.random.Generator) -> NearDuplic
     queries = min(QUERIES, len(members) // 3)
     size = int(np.clip(WORK / (2 * QUERIES * _features(members)), FEWEST, MOST_MEMBERS))
     # Records are drawn before they are encoded, because there may be many records with long texts.
-    inside = _rows(members, rng.permutation(len(members))[: queries + size])
-    points, chosen = _points(inside, _rows(nonmembers, rng.permutation(len(nonmembers))[:QUERIES]))
+    inside = take_rows(members, rng.permutation(len(members))[: queries + size])
+    points, chosen = _points(inside, take_rows(nonmembers, rng.permutation(len(nonmembers))[:QUERIES]))
     references = np.unique(points[queries:], axis=0)
     if len(references) < FEWEST:
         return None
@@ -62,12 +62,6 @@ def near_duplicates(members, nonmembers, rng: np.random.Generator) -> NearDuplic
         return None
     near = float((nonmember_ratios < np.quantile(member_ratios, USUAL)).mean())
     return NearDuplicates(near, len(nonmember_ratios), _p_value(nonmember_ratios, member_ratios, rng))
-
-
-def _rows(x, records: np.ndarray):
-    if isinstance(x, pd.DataFrame):
-        return x.iloc[records]
-    return x[records]
 
 
 def _features(x) -> int:

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from numpy.lib import recfunctions
 from scipy import sparse
 
 from guestlist._util import extra, path_exists, reason
@@ -141,8 +142,8 @@ def _content(value: Any) -> Any:
         value = _array(value)
     if not isinstance(value, np.ndarray):
         return None
-    if value.dtype.names:
-        return _unstructured(value)
+    if value.dtype.names and all(value.dtype[name].kind in "biuf" for name in value.dtype.names):
+        return recfunctions.structured_to_unstructured(value)
     if value.dtype.kind in "biuf":
         return value
     if value.dtype.kind in "OU" and value.size:
@@ -170,14 +171,6 @@ def _array(values: Iterable) -> np.ndarray | None:
         return None
     if array.dtype.kind in "biuf":
         return array
-    return None
-
-
-def _unstructured(value: np.ndarray) -> np.ndarray | None:
-    from numpy.lib.recfunctions import structured_to_unstructured
-
-    if all(value.dtype[name].kind in "biuf" for name in value.dtype.names or ()):
-        return structured_to_unstructured(value)
     return None
 
 

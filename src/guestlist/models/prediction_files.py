@@ -111,21 +111,19 @@ def read_predictions(
         person=person,
         labelled=labelled,
     )
-    predictions = _read(as_path("path", path), scale, columns)
-    if features is None:
-        return predictions
-    return replace(predictions, features=_features(as_path("features", features), predictions, id, person))
-
-
-def _read(path: Path, scale: Scale | str | None, columns: PredictionColumns) -> Predictions:
+    path = as_path("path", path)
     if path.suffix.lower() != ".npz":
-        names = [name for name in (columns.id, columns.person) if name is not None]
-        return _from_table(path, read_table(path, text=names), scale, columns)
-    if columns != PredictionColumns(labelled=columns.labelled):
+        names = [name for name in (id, person) if name is not None]
+        predictions = _from_table(path, read_table(path, text=names), scale, columns)
+    elif columns != PredictionColumns(labelled=labelled):
         raise InputError(
             f"{path} has no columns to read groups, ids, persons or outputs from. Use a .csv or .parquet file."
         )
-    return _from_npz(path, scale, columns.labelled)
+    else:
+        predictions = _from_npz(path, scale, labelled)
+    if features is None:
+        return predictions
+    return replace(predictions, features=_features(as_path("features", features), predictions, id, person))
 
 
 def _from_npz(path: Path, scale: Scale | str | None, labelled: bool) -> Predictions:
@@ -248,7 +246,11 @@ def _answers(
     patterns = {f"{prefix}{{}}": scale for prefix, scale in PREFIXES.items()}
     if columns.answer is not None:
         patterns = {columns.answer: "probabilities"}
-    labels = None if label is None else _label_spellings(path, table[label])
+    labels = None
+    if label is not None:
+        labels = set(_label_texts(path, table[label]))
+        if pd.api.types.is_bool_dtype(table[label]):
+            labels |= {"TRUE", "FALSE", "true", "false", "1", "0"}
     matches = {pattern: _pattern_columns(table, pattern, wanted, labels) for pattern in patterns}
     pattern = next((candidate for candidate, classes in matches.items() if classes), None)
     if pattern is None:
@@ -352,11 +354,10 @@ def _binary_answers(
 def _positive(answer: str, labels: Sequence[str]) -> str | None:
     """Return the class at the end of a column's name, or else the class 1 or true."""
     ends = [name for name in labels if answer.endswith(name) and not answer[: -len(name)][-1:].isalnum()]
-    yes = [name for name in labels if name in YES]
-    others = [name for name in labels if name not in YES]
     if len(ends) == 1:
         return ends[0]
-    if len(yes) == 1 and all(name in NO for name in others):
+    yes = [name for name in labels if name in YES]
+    if len(yes) == 1 and set(labels) <= {*yes, *NO}:
         return yes[0]
     return None
 
@@ -378,24 +379,13 @@ def _label_texts(path: Path, labels: pd.Series) -> np.ndarray:
     return labels.astype(str).to_numpy(dtype=object)
 
 
-def _label_spellings(path: Path, labels: pd.Series) -> set[str]:
-    """Return all names that columns of the labels' classes may have: true and false have several spellings."""
-    texts = set(_label_texts(path, labels))
-    if pd.api.types.is_bool_dtype(labels):
-        texts |= {"TRUE", "FALSE", "true", "false", "1", "0"}
-    return texts
-
-
 def _positions(path: Path, labels: pd.Series, classes: np.ndarray) -> np.ndarray:
     """Return (records,) the position of each label among the classes. True and false may be 1 and 0, or in capitals."""
     words = _label_texts(path, labels)
-    position = {str(name): index for index, name in enumerate(classes)}
-    if pd.api.types.is_bool_dtype(labels) and not set(words) <= set(position):
-        spelt = {name.capitalize(): index for name, index in position.items()}
-        numbers = {"False": position.get("0"), "True": position.get("1")}
-        position = {name: index for name, index in numbers.items() if index is not None}
-        if {"True", "False"} <= set(spelt):
-            position = spelt
+    names = [str(name) for name in classes]
+    if pd.api.types.is_bool_dtype(labels):
+        names = [{"0": "False", "1": "True"}.get(name, name.capitalize()) for name in names]
+    position = {name: index for index, name in enumerate(names)}
     unknown = sorted({name for name in words if name not in position})
     if unknown:
         examples = ", ".join(unknown[:5])

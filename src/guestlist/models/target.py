@@ -108,7 +108,7 @@ CAPABILITIES = {
     "neighbours": "is not a K-NN model with known distances",  # (x) -> KnnSpace
     "leaves": "is not a tree, forest or boosted trees",  # (x) -> Trees
     "white_box": "is not a torch target, which gradients need",  # (x, labels) -> WhiteBoxFeatures
-    "leverage": "is neither a linear, ridge or logistic regression nor a torch target",  # Finder
+    "leverage": "is neither a linear, ridge or logistic regression nor a torch target",  # (data, member) -> leverages
     "checkpoints": "has no checkpoints of its training",  # (x) -> outputs of each checkpoint, in order
     "layers": "is not a torch target, which layers need",  # (x) -> layer name to (records, width)
 }
@@ -354,6 +354,13 @@ def _values(y: np.ndarray, side: str) -> np.ndarray:
             "drop these records."
         )
     return values
+
+
+def with_positions(data: Data, classes: np.ndarray | None, recipe: Any) -> Data:
+    """Return the records with positions of classes as labels, unless it is a regression or the recipe reads the user's labels."""
+    if classes is None or getattr(recipe, "given_labels", False):
+        return data
+    return data.changed(y=encode(data.y, classes))
 
 
 @dataclass(frozen=True)

@@ -136,16 +136,12 @@ def load_weights(module: Any, path: str | Path) -> Any:
     try:
         loaded.load_state_dict(state)
     except (RuntimeError, TypeError, AttributeError) as error:
+        first = str(error).partition(":\n")[2] or str(error)  # torch lists the differences below a heading
         raise InputError(
-            f"The weights in {path} do not fit {type(module).__name__} ({_mismatch(error)}). Pass the module with the structure "
-            "that was saved."
+            f"The weights in {path} do not fit {type(module).__name__} ({reason(type(error)(first))}). Pass the module with the "
+            "structure that was saved."
         ) from error
     return loaded
-
-
-def _mismatch(error: Exception) -> str:
-    """Return the first difference between weights and a module, which torch lists below a heading."""
-    return reason(type(error)(str(error).partition(":\n")[2] or str(error)))
 
 
 def _batches(source: Any) -> tuple[int, Iterator[Any]]:
@@ -163,12 +159,8 @@ def _batches(source: Any) -> tuple[int, Iterator[Any]]:
             f"Cannot read records from a {type(source).__name__}. Pass a Dataset with __getitem__ and __len__, or (x, y)."
         )
     starts = range(0, len(source), READ_AT_ONCE)
-    items = ([_item(source[row]) for row in range(start, min(start + READ_AT_ONCE, len(source)))] for start in starts)
+    items = ([source[row] for row in range(start, min(start + READ_AT_ONCE, len(source)))] for start in starts)
     return len(source), (_collated(batch, collate) for batch in items)
-
-
-def _item(item: Any) -> Any:
-    return tuple(item) if isinstance(item, list) else item
 
 
 def _stacked(items: list[Any]) -> Any:
@@ -183,7 +175,7 @@ def _stacked(items: list[Any]) -> Any:
 
 def _collated(items: list[Any], collate: Any) -> Any:
     try:
-        return collate(items)
+        return collate([tuple(item) if isinstance(item, list) else item for item in items])
     except (RuntimeError, TypeError, ValueError, KeyError) as error:
         raise InputError(
             f"Cannot combine items of the dataset into a batch ({reason(error)}). Items need tensors, arrays or numbers of one "

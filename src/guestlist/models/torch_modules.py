@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar
@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from guestlist._util import describe, extra, torch
-from guestlist.data import Data, encode
+from guestlist.data import Data
 from guestlist.defences import (
     AUTO,
     Batches,
@@ -38,7 +38,15 @@ from guestlist.models.frameworks import FRAMEWORKS
 from guestlist.models.input_checks import check_sides
 from guestlist.models.leverage import LastLayer
 from guestlist.models.scales import Scale, as_scale
-from guestlist.models.target import Predict, Reads, SoftValueTrainer, Target, WrappedTrainer, retrained_text
+from guestlist.models.target import (
+    Predict,
+    Reads,
+    SoftValueTrainer,
+    Target,
+    WrappedTrainer,
+    retrained_text,
+    with_positions,
+)
 from guestlist.models.torch_data import input_parts, load_weights
 from guestlist.models.white_box import TorchLayers, TorchWhiteBox
 
@@ -207,9 +215,8 @@ def retrain_module(
     untrained = torch_target(module, train=recipe, classes=classes, scale=scale)
     pool = untrained.fitting(data, "data")
     check_sides({"members": pool}, untrained.classes)
-    if untrained.scale.has_classes and not getattr(recipe, "given_labels", False):
-        pool = replace(pool, y=untrained.classes_of(pool.y))
-    records = pool.copied(members)
+    labels = untrained.classes if untrained.scale.has_classes else None
+    records = with_positions(pool, labels, recipe).copied(members)
     if checkpoints and hasattr(recipe, "checkpoints"):
         modules = fit(recipe.checkpoints, module, records)
         trained = modules[-1]
@@ -334,25 +341,22 @@ class _Train:
 
     def __call__(self, data: Data, rng: np.random.Generator) -> Predict:
         with prefer_device(self.device):
-            return self.predict_function(self.recipe(self.module, self._encoded(data), rng))
+            return self.predict_function(self.recipe(self.module, self._records(data), rng))
 
     def can_stack(self, pool: Data) -> bool:
         """Return whether :meth:`train_together` trains these references."""
         with prefer_device(self.device):
-            return hasattr(self.recipe, "can_stack") and self.recipe.can_stack(self.module, self._encoded(pool))
+            return hasattr(self.recipe, "can_stack") and self.recipe.can_stack(self.module, self._records(pool))
 
     def train_together(
         self, pool: Data, training_sets: Sequence[np.ndarray], rngs: Sequence[np.random.Generator]
     ) -> list[Predict]:
         """Train at most ``slots`` references, each on some records of the pool."""
-        trained = self.recipe.train_together(self.module, self._encoded(pool), training_sets, rngs)
+        trained = self.recipe.train_together(self.module, self._records(pool), training_sets, rngs)
         return [self.predict_function(module) for module in trained]
 
-    def _encoded(self, data: Data) -> Data:
-        """Return records with the labels that the recipe reads."""
-        if self.classes is None or getattr(self.recipe, "given_labels", False):
-            return data
-        return data.changed(y=encode(data.y, self.classes))
+    def _records(self, data: Data) -> Data:
+        return with_positions(data, self.classes, self.recipe)
 
     def distil(self, data: Data, soft: np.ndarray, rng: np.random.Generator) -> Predict:
         """Train one model on soft labels, with a recipe that supports them."""
@@ -383,10 +387,8 @@ class RetrainModule:
 
     def __call__(self, recipe, members: Data, rng: np.random.Generator) -> Target:
         chosen = recipe or self.recipe
-        if self.classes is not None and not getattr(chosen, "given_labels", False):
-            members = replace(members, y=encode(members.y, self.classes))
         with prefer_device(self.device):
-            trained = chosen(self.model, members, rng)
+            trained = chosen(self.model, with_positions(members, self.classes, chosen), rng)
         # The user's function ``distil`` belongs to the user's training.
         distil = self.distil if recipe is None else None
         return self.wrap(trained, train=chosen, distil=distil, recipe=retrained_text(self.text, recipe))

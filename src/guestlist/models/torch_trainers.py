@@ -8,6 +8,7 @@ import warnings
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from tempfile import TemporaryDirectory
 from typing import Any
 
@@ -80,7 +81,7 @@ class LightningFit:
                 batch_size=self.batch_size,
                 shuffle=True,
                 generator=generator,
-                collate_fn=_Collate(self.batch),
+                collate_fn=partial(_collate, self.batch),
             )
             trainer = lightning.Trainer(
                 **{
@@ -169,7 +170,7 @@ class HuggingFaceFit:
                 model=model,
                 args=transformers.TrainingArguments(**options),
                 train_dataset=_Records(module, data),
-                data_collator=_Collate(_with_labels),
+                data_collator=partial(_collate, _with_labels),
             )
             trainer.remove_callback(transformers.PrinterCallback)
             trainer.train()
@@ -189,15 +190,10 @@ def _with_labels(inputs: Any, labels: Any) -> dict[str, Any]:
     return {**inputs, "labels": labels}
 
 
-@dataclass(frozen=True)
-class _Collate:
+def _collate(batch: Callable[[Any, Any], Any], items: list) -> Any:
     """Form a batch from the inputs and labels that ``_Records`` returns for some rows."""
-
-    batch: Callable[[Any, Any], Any]
-
-    def __call__(self, items: list) -> Any:
-        ((inputs, labels),) = items
-        return self.batch(inputs, labels)
+    ((inputs, labels),) = items
+    return batch(inputs, labels)
 
 
 class _Records:
@@ -247,9 +243,8 @@ def _lightning_device(device: Any) -> dict[str, Any]:
     note_device(device)
     if device.type not in ACCELERATORS:
         raise InputError(f"Lightning does not train on the device {device}. Use LightningFit(device='cpu').")
-    if device.type == "cuda":
-        return {"accelerator": "gpu", "devices": [device.index or 0]}
-    return {"accelerator": ACCELERATORS[device.type], "devices": 1}
+    devices = [device.index or 0] if device.type == "cuda" else 1
+    return {"accelerator": ACCELERATORS[device.type], "devices": devices}
 
 
 @contextmanager

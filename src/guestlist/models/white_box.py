@@ -4,7 +4,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import pandas as pd
 
 from guestlist._util import reason, torch
 from guestlist.defences import evaluation_mode, tensor
@@ -201,10 +200,7 @@ _NO_LAYERS = "The space {space!r} needs a torch target, and {{name}} is not one{
 
 def _numbers(target: Target, x) -> np.ndarray:
     try:
-        if isinstance(x, pd.DataFrame):
-            dense = x.to_numpy(dtype=np.float64)
-        else:
-            dense = np.asarray(x, dtype=np.float64)
+        dense = np.asarray(x, dtype=np.float64)
     except (TypeError, ValueError) as error:
         raise InputError(
             f"Some features of {target.name} are not numbers ({reason(error)}), so distances are undefined. Use "
