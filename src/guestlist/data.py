@@ -162,7 +162,7 @@ def as_data(
 
 def _in_usual_forms(data: Data, side: str) -> Data:
     """Convert to this machine's byte order, typed labels, and names in Unicode."""
-    y = _native(_typed(data.y))
+    y = native_byte_order(_typed(data.y))
     if y.dtype.kind in "OU" and not is_unicode([label for label in y if isinstance(label, str)]):
         first = next(row for row, label in enumerate(y) if isinstance(label, str) and not is_unicode([label]))
         raise InputError(
@@ -170,7 +170,7 @@ def _in_usual_forms(data: Data, side: str) -> Data:
             "in the records and in the model."
         )
     return data.changed(
-        x=_native(data.x),
+        x=native_byte_order(data.x),
         y=y,
         ids=_escaped(vars(data)["ids"]),
         groups={name: _escaped(values) for name, values in data.groups.items()},
@@ -198,7 +198,7 @@ def _typed(y: np.ndarray) -> np.ndarray:
     return y
 
 
-def _native(values: Any) -> Any:
+def native_byte_order(values: Any) -> Any:
     """Convert values to the byte order of this machine: pandas and torch read no other."""
     if isinstance(values, pd.DataFrame):
         foreign = {
@@ -226,8 +226,8 @@ def _data_of(source, *, side: str, label: str | None, group: Sequence[str], id: 
         if len(source) != 2:
             raise InputError(f"{side} must be a tuple (x, y); found a tuple of {len(source)}.")
         return _from_arrays(*source, side=side, group=group, id=id, person=person)
-    if _is_frame(source) and not isinstance(_to_pandas(source, side), pd.Series):
-        return _from_table(_to_pandas(source, side), side=side, label=label, group=group, id=id, person=person)
+    if is_frame(source) and not isinstance(to_pandas(source, side), pd.Series):
+        return _from_table(to_pandas(source, side), side=side, label=label, group=group, id=id, person=person)
     raise InputError(
         f"Cannot read {side} from an object of type {type(source).__name__}. Pass {side}=(x, y), a path, or a DataFrame with "
         "label='column'."
@@ -327,8 +327,8 @@ def _common_categories(tables: list[pd.DataFrame]) -> list[pd.DataFrame]:
 
 def encode(y: np.ndarray, classes: np.ndarray) -> np.ndarray:
     """Return (records,) the position of each label in ``classes``; -1 for an unknown label."""
-    y = _native(np.asarray(y))
-    classes = _native(np.asarray(classes))
+    y = native_byte_order(np.asarray(y))
+    classes = native_byte_order(np.asarray(classes))
     if y.dtype == bool and classes.dtype.kind in "iuf":
         y = y.astype(classes.dtype)  # scikit-learn's conversion of booleans in nullable columns
     return pd.Index(classes).get_indexer(pd.Index(y))
@@ -338,13 +338,13 @@ def _from_arrays(x, y, *, side: str, group: Sequence[str], id: str | None, perso
     named: np.ndarray | None = None
     if hasattr(x, "toarray"):
         raise InputError(SPARSE.format(side=side))
-    if _is_frame(x):
-        x = _to_pandas(x, side)
+    if is_frame(x):
+        x = to_pandas(x, side)
     if not isinstance(x, pd.DataFrame):
         if isinstance(x, pd.Series):
             named = _own_index(x)
         x = _array(x, side)
-    y = _labels(_to_pandas(y, side)) if _is_frame(y) else plain_array(y, f"the labels of {side}")
+    y = _labels(to_pandas(y, side)) if is_frame(y) else plain_array(y, f"the labels of {side}")
     y = _hashable_labels(y, side)
     if y.ndim == 2 and y.shape[1] == 1:
         y = y[:, 0]
@@ -488,11 +488,13 @@ def _made_up_ids(side: str, records: int) -> Any:
     return LazyArray(lambda: np.array([f"{side}:{row}" for row in range(records)], dtype=object), records)
 
 
-def _is_frame(value) -> bool:
+def is_frame(value) -> bool:
+    """Return whether a value is a table or a column of pandas or polars."""
     return isinstance(value, (pd.DataFrame, pd.Series)) or type(value).__module__.startswith("polars")
 
 
-def _to_pandas(value, side: str):
+def to_pandas(value, side: str) -> Any:
+    """Return a table or a column of pandas or polars as that of pandas."""
     if isinstance(value, (pd.DataFrame, pd.Series)):
         return value
     if not hasattr(value, "to_pandas"):

@@ -313,14 +313,9 @@ class Store:
         return self._read_plan(path)[0]
 
     def _read_plan(self, path: Path) -> tuple[dict[str, Any], Mapping[str, str]]:
-        try:
-            return read_checked_json(path, self._audit_provenance(self._name(path)))
-        except IntegrityError as error:
-            raise FolderError(
-                f"{path} does not belong to this audit: {error}. Delete {path.parent}, then collect this evidence again."
-            ) from error
-        except (OSError, ValueError) as error:
-            raise FolderError(f"{path} is damaged ({error}). Delete {path.parent} and collect it again.") from error
+        provenance = self._audit_provenance(self._name(path))
+        remedy = f"Delete {path.parent}, then collect this evidence again"
+        return read_or_explain(path, lambda path: read_checked_json(path, provenance), remedy)
 
     def _provenance(self, path: Path) -> dict[str, str]:
         """Return the digests of everything that a file of signals or evidence depends on."""
@@ -524,16 +519,16 @@ def file_numbers(folder: Path, prefix: str, width: int = 4) -> list[int]:
     return sorted(numbers)
 
 
-def read_or_explain(path: Path, reader: Callable[[Path], T]) -> T:
+def read_or_explain(
+    path: Path, reader: Callable[[Path], T], remedy: str = "Delete this file and run the audit again"
+) -> T:
     """Return the result of ``reader`` on a file of the folder; if it is damaged, raise an error with a remedy."""
     try:
         return reader(path)
     except IntegrityError as error:
-        raise FolderError(
-            f"{path} does not belong to this audit: {error}. Delete this file and run the audit again."
-        ) from error
+        raise FolderError(f"{path} does not belong to this audit: {error}. {remedy}.") from error
     except (OSError, ValueError, KeyError) as error:
-        raise FolderError(f"{path} is damaged ({error}). Delete this file and run the audit again.") from error
+        raise FolderError(f"{path} is damaged ({error}). {remedy}.") from error
 
 
 def model_path(folder: Path, k: int) -> Path:

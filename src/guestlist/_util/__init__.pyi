@@ -1,5 +1,6 @@
 from .environment import EXTRAS as EXTRAS
 from .environment import Stopped as Stopped
+from .environment import check_exists as check_exists
 from .environment import extra as extra
 from .environment import missing as missing
 from .environment import path_error as path_error

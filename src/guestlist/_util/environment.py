@@ -27,6 +27,12 @@ def path_exists(path: Path) -> bool:
     return True
 
 
+def check_exists(path: Path) -> None:
+    """Raise if there is no file or folder at a path."""
+    if not path_exists(path):
+        raise InputError(f"There is no file {path}. Check the path.")
+
+
 def path_error(path: str | Path, error: OSError) -> PathError:
     """Return the error for a ``path`` that the system refuses."""
     code = error.errno or 0

@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from guestlist._util.environment import path_error, path_exists
+from guestlist._util.environment import check_exists, path_error
 from guestlist._util.text import MAX_CHOICES, close_matches, format_bytes
 from guestlist.errors import InputError
 
@@ -96,8 +96,7 @@ def read_table(path: str | Path, *, text: Sequence[str] = ()) -> pd.DataFrame:
         raise InputError(
             f"Cannot read {path}: expected a .csv, .tsv or .parquet file. Convert it to one of these formats."
         )
-    if not path_exists(path):
-        raise InputError(f"There is no file {path}. Check the path.")
+    check_exists(path)
     try:
         return without_index(readers[path.suffix.lower()](path))
     except UnicodeDecodeError as error:

@@ -4,6 +4,7 @@ import math
 import operator
 import os
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -33,10 +34,9 @@ def integer(name: str, value: Any, low: int = 0, high: int | None = None) -> int
     >>> integer("k", np.int64(3), 1)
     3
     """
-    try:
+    result = None
+    with suppress(TypeError):
         result = operator.index(value)
-    except TypeError:
-        result = None
     if result is None or isinstance(value, bool | np.bool_) or result < low or (high is not None and result > high):
         end = "" if high is None else f" and at most {high:,}"
         raise ValueError(f"Expected {name}={short_repr(value)} to be an integer, {low} or more{end}.")
@@ -49,13 +49,10 @@ def number(name: str, value: Any, low: float = -math.inf, high: float = math.inf
     >>> number("share", 0.1, 0, 1)
     0.1
     """
-    try:
-        if isinstance(value, str | bytes) or np.ndim(value):
-            result = math.nan
-        else:
+    result = math.nan
+    with suppress(Exception):  # a user's class can raise anything
+        if not isinstance(value, str | bytes) and not np.ndim(value):
             result = float(value)
-    except Exception:  # a user's class can raise anything
-        result = math.nan
     above = result > low if ends[0] == "(" else result >= low
     below = result < high if ends[1] == ")" else result <= high
     if not (above and below):

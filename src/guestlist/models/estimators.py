@@ -2,12 +2,13 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, NamedTuple
+from functools import partial
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from guestlist._util import FitParams, describe, names_ending
-from guestlist.data import Data, encode
+from guestlist.data import Data, encode, native_byte_order
 from guestlist.defences import (
     Recipe,
     Refit,
@@ -28,11 +29,11 @@ from guestlist.models.target import (
     Predict,
     Reads,
     RetrainFunction,
+    Retraining,
     SoftValueTrainer,
     Target,
     by_class,
     one_hot_labels,
-    retrained_text,
     several_outputs,
 )
 from guestlist.models.trees import input_of_last_step, last_of, tree_leaves
@@ -167,7 +168,9 @@ def estimator_target(
         untrainable = _untrainable(model)
     cannot = {"train": untrainable, "distil": untrainable}
     if not untrainable:
-        can |= {"train": trainer, "retrain": RetrainEstimator(start.model, training_recipe, recipe)}
+        wrap = partial(estimator_target, untrained=start.model)
+        retraining = Retraining("estimator", start.model, training_recipe, wrap, text=recipe)
+        can |= {"train": trainer, "retrain": retraining}
         if not scale.has_classes:
             can["distil"] = SoftValueTrainer(trainer)
         elif not hasattr(training_recipe, "weighted"):
@@ -431,26 +434,6 @@ class Train:
         return _predict_function(train(self.model, data), lambda model: EstimatorPredict(model, self.classes))
 
 
-@dataclass(frozen=True)
-class RetrainEstimator:
-    """Train the target again with its own recipe or a different one.
-
-    Args:
-        model: Unfitted estimator.
-        text: Text with which the user identifies the recipe, if any.
-    """
-
-    model: Any
-    recipe: Any
-    text: str | None = None
-    trains: ClassVar[str] = "estimator"
-
-    def __call__(self, recipe, members: Data, rng: np.random.Generator) -> Target:
-        chosen = self.recipe if recipe is None else recipe
-        text = retrained_text(self.text, recipe)
-        return estimator_target(chosen(self.model, members, rng), train=chosen, untrained=self.model, recipe=text)
-
-
 def _predict_function(trained, reader: Callable[[object], Predict]) -> Predict:
     """Return the function that queries a trained model; a model without ``predict`` is such a function itself."""
     if hasattr(trained, "predict"):
@@ -518,10 +501,7 @@ def _classes(model) -> np.ndarray:
             f"{type(model).__name__} has no classes_: it is not fitted, or it is neither a classifier nor a regressor. "
             "Fit it on the members first."
         )
-    array = np.asarray(classes)
-    if array.dtype.byteorder == ">":
-        return array.astype(array.dtype.newbyteorder("="))
-    return array
+    return native_byte_order(np.asarray(classes))
 
 
 def classes_per_output(model) -> list[np.ndarray] | None:

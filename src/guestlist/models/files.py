@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from guestlist._util import as_path, extra, path_exists, reason
+from guestlist._util import as_path, check_exists, extra, reason
 from guestlist.data import take_rows
 from guestlist.errors import InputError
 from guestlist.models.frameworks import FRAMEWORKS
@@ -204,8 +204,7 @@ class OnnxPredict:
 
 def _session(path: Path) -> tuple[Any, bytes]:
     onnxruntime = extra("onnxruntime", "A model in an ONNX file")
-    if not path_exists(path) or not path.is_file():
-        raise InputError(f"There is no file {path}. Check the path.")
+    check_exists(path)
     options = onnxruntime.SessionOptions()
     # One thread, so that results do not depend on the number of cores.
     options.intra_op_num_threads = options.inter_op_num_threads = 1
@@ -369,8 +368,7 @@ def load_model(
         InputError: If the file is missing, damaged, of an unknown type, or a pickle that is not allowed.
     """
     path = Path(path)
-    if not path_exists(path):
-        raise InputError(f"There is no file {path}. Check the path.")
+    check_exists(path)
     for framework in FRAMEWORKS.values():
         if framework.load is not None and path.suffix in framework.suffixes:
             return framework.load(path, trust=trust, allow_pickle=allow_pickle, scale=scale, classes=classes)

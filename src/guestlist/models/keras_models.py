@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
@@ -18,6 +18,7 @@ from guestlist.models.scales import Scale, as_scale
 from guestlist.models.target import (
     Predict,
     Reads,
+    Retraining,
     SoftValueTrainer,
     Target,
     both_classes,
@@ -81,7 +82,7 @@ def keras_target(
         clone = _clone(model)
         trainer = _Train(model=clone, classes=labels, scale=scale, recipe=recipe, batch_size=batch_size)
         wrap = partial(keras_target, classes=labels, scale=scale, batch_size=batch_size, name=name)
-        can = {"train": trainer, "retrain": RetrainKeras(clone, recipe, labels, wrap)}
+        can = {"train": trainer, "retrain": Retraining("Keras model", clone, recipe, wrap, classes=labels)}
         if labels is None:
             can["distil"] = SoftValueTrainer(trainer)
     return Target(
@@ -307,19 +308,3 @@ class _Train:
         """Raise if the recipe needs other arguments of ``fit``."""
         if isinstance(self.recipe, KerasFit):
             self.recipe.check_fit_params(params)
-
-
-@dataclass(frozen=True)
-class RetrainKeras:
-    """Train the target again with its own recipe or a different one."""
-
-    model: Any
-    recipe: Any
-    classes: np.ndarray | None
-    wrap: Callable[..., Target]
-    trains: ClassVar[str] = "Keras model"
-
-    def __call__(self, recipe, members: Data, rng: np.random.Generator) -> Target:
-        chosen = recipe or self.recipe
-        trained = chosen(self.model, with_positions(members, self.classes, chosen), rng)
-        return self.wrap(trained, train=chosen)

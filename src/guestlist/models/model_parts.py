@@ -13,7 +13,7 @@ import pandas as pd
 from numpy.lib import recfunctions
 from scipy import sparse
 
-from guestlist._util import extra, path_exists, reason
+from guestlist._util import check_exists, extra, reason
 from guestlist.data import copied
 from guestlist.errors import InputError
 from guestlist.models.estimators import reads_of
@@ -62,8 +62,7 @@ def parts_of_file(path: str | Path, x: Any, *, trust: Sequence[str], allow_pickl
         trust, allow_pickle: As for :func:`guestlist.models.files.load_model`.
     """
     path = Path(path)
-    if not path_exists(path) or not path.is_file():
-        raise InputError(f"There is no file {path}. Check the path.")
+    check_exists(path)
     suffix = path.suffix.lower()
     if suffix == ".onnx":
         content = _onnx_content(path)

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from guestlist._store import read_npz
-from guestlist._util import as_path, check_roles, names_of, path_exists, read_table
+from guestlist._util import as_path, check_exists, check_roles, names_of, read_table
 from guestlist.data import as_text, persons_of
 from guestlist.errors import InputError
 from guestlist.models.predictions import Predictions
@@ -127,8 +127,7 @@ def read_predictions(
 
 
 def _from_npz(path: Path, scale: Scale | str | None, labelled: bool) -> Predictions:
-    if not path_exists(path):
-        raise InputError(f"There is no file {path}. Check the path.")
+    check_exists(path)
     try:
         arrays = read_npz(path)
     except (OSError, ValueError) as error:

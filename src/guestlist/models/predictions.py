@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from guestlist._util import flag, numbers, short_repr, without_index
-from guestlist.data import as_text, plain_array
+from guestlist._util import flag, numbers, short_repr
+from guestlist.data import as_text, is_frame, plain_array, to_pandas
 from guestlist.errors import InputError
 from guestlist.models.scales import Probabilities, Scale, as_scale
 
@@ -98,9 +98,11 @@ class Predictions:
             "labels": labels,
             "member": member,
             "groups": texts,
+            "features": features,
+            "classes": classes,
+            "labelled": labelled,
             **known,
         }
-        fields |= {"features": features, "classes": classes, "labelled": labelled}
         for name, value in fields.items():
             object.__setattr__(self, name, value)
 
@@ -170,12 +172,12 @@ def _truth(values: Any) -> np.ndarray:
     array = plain_array(values, "'member'")
     if array.dtype.kind == "b":
         return array
-    known = [
-        isinstance(value, (bool, np.bool_, int, float, np.number)) and value in (0, 1)
+    others = [
+        str(value)
         for value in array.ravel().tolist()
+        if not isinstance(value, (bool, np.bool_, int, float, np.number)) or value not in (0, 1)
     ]
-    if not all(known):
-        others = [str(value) for value, fine in zip(array.ravel().tolist(), known, strict=True) if not fine]
+    if others:
         examples = ", ".join(sorted(set(others))[:5])
         raise InputError(f"'member' must hold true/false or 1/0; found {examples} in {len(others)} records.")
     return array.astype(bool)
@@ -197,13 +199,9 @@ def _features(features: Any, records: int) -> np.ndarray | pd.DataFrame | None:
     """Return features as a table, or as an array (records, …)."""
     if features is None:
         return None
-    if type(features).__module__.startswith("polars") and hasattr(features, "to_pandas"):
-        features = features.to_pandas()
-        if isinstance(features, pd.DataFrame):
-            features = without_index(features)
-    if isinstance(features, pd.Series):
-        features = features.to_frame()
-    if not isinstance(features, pd.DataFrame):
+    if is_frame(features):
+        features = pd.DataFrame(to_pandas(features, "features"))
+    else:
         features = plain_array(features, "'features'")
     if not features.ndim or len(features) != records:
         raise InputError(f"features must have {records} rows, one per record; found shape {features.shape}.")

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, ClassVar, NamedTuple, Protocol
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -15,7 +15,7 @@ import pandas as pd
 from guestlist._store import spot_digest
 from guestlist._util import Stopped, describe, global_generators, integer, one_thread, reason, short_repr
 from guestlist.data import Data, as_data, copied, encode
-from guestlist.defences import Recipe, Training, as_function
+from guestlist.defences import AUTO, Recipe, Training, as_function, prefer_device
 from guestlist.errors import AuditError, InputError
 from guestlist.models.frameworks import framework_of
 from guestlist.models.scales import Probabilities, Scale, as_scale
@@ -114,20 +114,29 @@ CAPABILITIES = {
 }
 
 
-class Retraining(Protocol):
+@dataclass(frozen=True)
+class Retraining:
     """Training of a new target with the target's own recipe or a different one.
 
-    Recipes train copies of ``model``; ``recipe`` is the target's own. Both are None for a function that needs no model.
-    ``trains`` is the ``model_type`` of a row of ``FRAMEWORKS``.
+    Args:
+        trains: The ``model_type`` of a row of ``FRAMEWORKS``.
+        model: Untrained model, of which recipes train copies.
+        recipe: The target's own recipe.
+        wrap: ``(trained model, *, train, **options) -> Target``.
+        classes: Classes whose positions the recipe reads as labels; None if it reads the labels themselves.
+        device: Device that trains a torch module.
+        text: Text with which the user identifies the own recipe, if any.
+        distil: The user's function that trains on soft labels, if any; it belongs to the own recipe.
     """
 
-    trains: ClassVar[str]
-
-    @property
-    def model(self) -> Any: ...
-
-    @property
-    def recipe(self) -> Any: ...
+    trains: str
+    model: Any
+    recipe: Any
+    wrap: Callable[..., "Target"]
+    classes: np.ndarray | None = None
+    device: str = AUTO
+    text: str | None = None
+    distil: Callable | None = None
 
     def __call__(self, recipe: Any, members: Data, rng: np.random.Generator) -> "Target":
         """Train a target on members, with a recipe that also trains its references.
@@ -136,6 +145,13 @@ class Retraining(Protocol):
             recipe: None for the target's own.
             members: Records in the form that the target reads.
         """
+        chosen = recipe or self.recipe
+        with prefer_device(self.device):
+            trained = chosen(self.model, with_positions(members, self.classes, chosen), rng)
+        own: dict[str, Any] = {"recipe": self.text, "distil": self.distil}
+        if recipe is not None:
+            own = {"recipe": self.text and f"{self.text}\n{describe(recipe)}"}
+        return self.wrap(trained, train=chosen, **{name: value for name, value in own.items() if value is not None})
 
 
 class KnnSpace(NamedTuple):
@@ -507,9 +523,7 @@ def function_target(
         wrappers.append(functools.partial(_BatchedPredict, predict, batch_size=batch_size))
     elif batch_size is not None:
         wrappers.append(functools.partial(_BatchedPredict, params=None, batch_size=batch_size))
-    if np.ndim(classes) == 1 and len(classes) and scale.name == "labels":
-        wrappers.append(functools.partial(LabelPredict, classes=np.asarray(classes)))
-    elif np.ndim(classes) == 1 and len(classes):
+    if np.ndim(classes) == 1 and len(classes):
         wrappers.append(functools.partial(ColumnOrderPredict, classes=np.asarray(classes), scale=scale.name))
     for wrapper in wrappers:
         model = wrapper(model)
@@ -564,13 +578,6 @@ def several_outputs(model: str = "model", scale: str = "probabilities") -> str:
     )
 
 
-def retrained_text(text: str | None, recipe: Any) -> str | None:
-    """Return the user's text that identifies a recipe, with a different recipe added if the target is trained with one."""
-    if recipe is None or text is None:
-        return text
-    return f"{text}\n{describe(recipe)}"
-
-
 def by_class(outputs: Any, classes: np.ndarray) -> Any:
     """Return outputs with columns in the order of the classes, if they are a table with named columns.
 
@@ -606,20 +613,20 @@ def both_classes(outputs: np.ndarray, scale: str) -> np.ndarray:
 
 @dataclass(frozen=True)
 class ColumnOrderPredict:
-    """Function whose outputs may be a table with a column per class, or numbers of the second of two classes."""
+    """Function that outputs labels, a table with a column per class, or numbers of the second of two classes."""
 
     predict: Predict
     classes: np.ndarray
     scale: str
 
     def __call__(self, x) -> np.ndarray:
-        outputs = by_class(self.predict(x), self.classes)
-        shape = np.shape(outputs)
-        # Whole numbers are predicted labels.
-        if len(self.classes) == 2 and len(shape) in (1, 2) and shape[1:] in ((), (1,)):
-            numbers = np.asarray(outputs)
-            if numbers.dtype.kind == "f":
-                return both_classes(numbers, self.scale)
+        outputs = np.asarray(by_class(self.predict(x), self.classes))
+        if outputs.ndim not in (1, 2) or outputs.shape[1:] not in ((), (1,)):
+            return outputs
+        if self.scale == "labels":
+            return one_hot_labels(outputs, self.classes)
+        if len(self.classes) == 2 and outputs.dtype.kind == "f":  # whole numbers are predicted labels
+            return both_classes(outputs, self.scale)
         return outputs
 
 
@@ -632,20 +639,6 @@ def one_hot_labels(labels: np.ndarray, classes: np.ndarray) -> np.ndarray:
             "(--class)."
         )
     return np.eye(len(classes))[positions]
-
-
-@dataclass(frozen=True)
-class LabelPredict:
-    """Function that outputs labels; outputs with a column per class are returned unchanged."""
-
-    predict: Predict
-    classes: np.ndarray
-
-    def __call__(self, x) -> np.ndarray:
-        outputs = np.asarray(self.predict(x))
-        if outputs.ndim == 2 and outputs.shape[1] == len(self.classes):
-            return outputs
-        return one_hot_labels(outputs, self.classes)
 
 
 @dataclass(frozen=True)
@@ -680,7 +673,7 @@ class _BatchedPredict:
 
 @dataclass(frozen=True)
 class RetrainFunction:
-    """Training of a function's target: it accepts no other recipe."""
+    """Training of a function's target: it has no model and accepts no other recipe; see :class:`Retraining`."""
 
     target: Target
     trains: ClassVar[str] = "function"

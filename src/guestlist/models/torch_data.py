@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from guestlist._util import as_path, extra, path_exists, reason, torch
+from guestlist._util import as_path, check_exists, extra, reason, torch
 from guestlist.errors import InputError
 from guestlist.models.model_parts import torch_content
 
@@ -127,8 +127,7 @@ def load_weights(module: Any, path: str | Path) -> Any:
         InputError: If the file is missing, holds more than weights, or does not fit the module.
     """
     path = as_path("weights", path)
-    if not path_exists(path):
-        raise InputError(f"There is no file {path}. Check the path.")
+    check_exists(path)
     state = torch_content(path)
     if isinstance(state, Mapping):
         state = next((state[name] for name in STATES if isinstance(state.get(name), Mapping)), state)

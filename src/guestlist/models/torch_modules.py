@@ -41,10 +41,10 @@ from guestlist.models.scales import Scale, as_scale
 from guestlist.models.target import (
     Predict,
     Reads,
+    Retraining,
     SoftValueTrainer,
     Target,
     WrappedTrainer,
-    retrained_text,
     with_positions,
 )
 from guestlist.models.torch_data import input_parts, load_weights
@@ -161,7 +161,8 @@ def torch_target(
     if checkpoints:
         can["checkpoints"] = partial(_checkpoint_outputs, checkpoints, batch_size)
     if target_recipe is not None:
-        can["retrain"] = RetrainModule(
+        can["retrain"] = Retraining(
+            trains="torch module",
             model=untrained,
             recipe=target_recipe,
             classes=labels,
@@ -289,9 +290,7 @@ def _capabilities(
 def _check_loss(recipe: Recipe | None, scale: Scale) -> None:
     """Raise if a recipe minimises a loss that does not suit the outputs."""
     loss = getattr(recipe, "loss", None)
-    suits = "squared"
-    if scale.has_classes:
-        suits = "cross_entropy"
+    suits = {"logits": "cross_entropy", "values": "squared"}[scale.name]
     if loss in ("cross_entropy", "squared") and loss != suits:
         raise InputError(
             f"{type(recipe).__name__} minimises loss={loss!r}, but the module outputs {scale.name}. Pass loss={suits!r}, "
@@ -367,31 +366,6 @@ class _Train:
     def uses_accelerator(self) -> bool:
         """True if references may be trained on an accelerator of this machine, so that few of them fit at once."""
         return self.device != "cpu" and bool(accelerators())
-
-
-@dataclass(frozen=True)
-class RetrainModule:
-    """Train the target again with its own recipe or a different one; fields as in :func:`torch_target`.
-
-    ``wrap`` is that function with the other options of the target.
-    """
-
-    model: Any
-    recipe: Recipe
-    classes: np.ndarray | None
-    device: str
-    distil: Callable | None
-    text: str | None
-    wrap: Callable[..., Target]
-    trains: ClassVar[str] = "torch module"
-
-    def __call__(self, recipe, members: Data, rng: np.random.Generator) -> Target:
-        chosen = recipe or self.recipe
-        with prefer_device(self.device):
-            trained = chosen(self.model, with_positions(members, self.classes, chosen), rng)
-        # The user's function ``distil`` belongs to the user's training.
-        distil = self.distil if recipe is None else None
-        return self.wrap(trained, train=chosen, distil=distil, recipe=retrained_text(self.text, recipe))
 
 
 def _adapted(module, classes: np.ndarray | None, parts: tuple[Any, ...] | None) -> Any:
