@@ -326,7 +326,10 @@ def test_a_group_column_that_is_no_feature_of_a_model_of_arrays_is_left_out(blob
     [
         (lambda x, y: SVC(decision_function_shape="ovo").fit(np.r_[x, x], np.r_[y, y + 3]), "decision_function_shape"),
         (lambda x, y: gl.function_target(lambda z: z, classes=[0, 0]), "each with its own name; found 0, 0"),
-        (lambda x, y: gl.function_target(lambda z: 1 / 0, classes=[0, 1, 2]), "cannot read members .ZeroDivisionError"),
+        (
+            lambda x, y: gl.function_target(lambda z: 1 / 0, classes=[0, 1, 2]),
+            "cannot read members, neither .*ZeroDivisionError",
+        ),
     ],
 )
 def test_odd_models_are_refused_in_words(make, message, blobs):

@@ -105,7 +105,7 @@ class Data:
         ids: Any = lazy_take(vars(self)["ids"], records)
         fit_params = None if self.fit_params is None else self.fit_params.take(records)
         return Data(
-            x=take_rows(self.x, records),
+            x=select_rows(self.x, records),
             y=self.y[records],
             ids=ids,
             groups=groups,
@@ -507,12 +507,12 @@ def to_pandas(value, side: str) -> Any:
 
 def _positions(records: np.ndarray | slice, length: int) -> np.ndarray:
     """Return positions of records given by mask, position or slice, as a copy: ids are taken later."""
-    if np.size(records) == 0:  # an empty list or array may have any type
+    if not isinstance(records, slice) and not len(records):  # an empty list or array may have any type
         return np.array([], dtype=np.intp)
     return np.arange(length)[records]
 
 
-def take_rows(x: Any, records: np.ndarray | slice) -> Any:
+def select_rows(x: Any, records: np.ndarray | slice) -> Any:
     """Return some rows of an array or a table."""
     if not isinstance(x, pd.DataFrame):
         return x[records]

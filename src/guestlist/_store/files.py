@@ -5,7 +5,6 @@ import io
 import json
 import math
 import os
-import re
 import shutil
 import sys
 import tempfile
@@ -149,12 +148,6 @@ MAX_COMPRESSION = 100
 # Archives below this size, in bytes, fit into memory at any compression rate.
 HARMLESS = 1 << 28
 MAX_HEADER = 10_000  # same limit as NumPy
-# Header of an array of numbers as NumPy writes it. NumPy's slower parser reads other headers.
-PLAIN_HEADER = re.compile(
-    rb"\{'descr': '[<>|](?:b|i|u|f|c)(?P<width>(?<=b)1|(?<=[iu])[1248]|(?<=f)[248]|(?<=c)(?:8|16))', "
-    rb"'fortran_order': (?:True|False), "
-    rb"'shape': \((?P<shape>|(?:0|[1-9]\d{0,17}),|(?:0|[1-9]\d{0,17})(?:, (?:0|[1-9]\d{0,17}))+)\), \} *\n"
-)
 
 
 def checked_archive(file: BinaryIO) -> np.lib.npyio.NpzFile:
@@ -197,12 +190,6 @@ def opened_archive(file: BinaryIO) -> np.lib.npyio.NpzFile:
 
 def _claimed_size(part: zipfile.ZipInfo, file: IO[bytes]) -> int | None:
     """Read the header of an array, and return the bytes that it claims; None for objects."""
-    start = file.read(10)
-    if start.startswith(b"\x93NUMPY\x01\x00") and len(start) == 10:
-        plain = PLAIN_HEADER.fullmatch(file.read(int.from_bytes(start[8:], "little")))
-        if plain:
-            return int(plain["width"]) * math.prod(int(size) for size in plain["shape"].split(b",") if size.strip())
-    file.seek(0)
     version = np.lib.format.read_magic(file)
     readers = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0}
     if version not in readers:  # 3.0 is for field names in Unicode; arrays here have no fields

@@ -248,19 +248,14 @@ class Store:
             arrays = {name: _compact(values) for name, values in arrays.items()}
         provenance = self._provenance(path)
         write_checked_npz(path, provenance, arrays)
-        self._checked_files[path] = _CheckedFile(_state(path, provenance), list(arrays), set(arrays))
+        self._checked_files[path] = _CheckedFile(_state(path, provenance), list(arrays))
 
     def read(self, path: Path, *names: str) -> dict[str, np.ndarray]:
         """Read arrays of a file, all or those named; raise if it was written for a different path, audit or plan."""
 
         def read_arrays(path: Path) -> dict[str, np.ndarray]:
             provenance = self._provenance(path)
-            checked = self._unchanged_file(path, provenance)
-            if checked is None:
-                return read_checked_npz(path, provenance, *names)
-            arrays = read_checked_npz(path, provenance, *names, known=True, compared=checked.compared)
-            checked.compared.update(arrays)
-            return arrays
+            return read_checked_npz(path, provenance, *names, known=self._is_unchanged(path, provenance))
 
         return read_or_explain(self._existing(self._name(path)), read_arrays)
 
@@ -269,19 +264,16 @@ class Store:
 
         def array_names(path: Path) -> list[str]:
             provenance = self._provenance(path)
-            if self._unchanged_file(path, provenance) is None:
+            if not self._is_unchanged(path, provenance):
                 state = _state(path, provenance)
-                self._checked_files[path] = _CheckedFile(state, check_npz(path, provenance), set())
+                self._checked_files[path] = _CheckedFile(state, check_npz(path, provenance))
             return list(self._checked_files[path].names)
 
         return read_or_explain(path, array_names)
 
-    def _unchanged_file(self, path: Path, provenance: dict[str, str]) -> "_CheckedFile | None":
-        """Return the result of the last check of a file, or None if the file has changed since."""
-        checked = self._checked_files.get(path)
-        if checked is not None and checked.state == _state(path, provenance):
-            return checked
-        return None
+    def _is_unchanged(self, path: Path, provenance: dict[str, str]) -> bool:
+        """Return whether a file was checked, and has not changed since."""
+        return path in self._checked_files and self._checked_files[path].state == _state(path, provenance)
 
     def check_files(self, paths: Mapping[int, Path]) -> set[int]:
         """Check files by number and return the numbers; call it before the long work."""
@@ -479,11 +471,10 @@ def today() -> str:
 
 
 class _CheckedFile(NamedTuple):
-    """State of a file when it was checked, names of its arrays, and arrays with compared checksums."""
+    """State of a file when it was checked, and the names of its arrays."""
 
     state: tuple
     names: list[str]
-    compared: set[str]
 
 
 def _state(path: Path, provenance: dict[str, str]) -> tuple:

@@ -2,10 +2,9 @@
 
 import hashlib
 import json
-import struct
 import zipfile
 import zlib
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -171,14 +170,11 @@ def write_checked_npz(path: Path, provenance: Provenance, arrays: Mapping[str, n
     return content
 
 
-def read_checked_npz(
-    path: Path, provenance: Provenance, *names: str, known: bool = False, compared: Collection[str] = ()
-) -> dict[str, np.ndarray]:
+def read_checked_npz(path: Path, provenance: Provenance, *names: str, known: bool = False) -> dict[str, np.ndarray]:
     """Read arrays of a file, all or those named, and check its metadata.
 
     Args:
         known: Whether the same file was checked before.
-        compared: Arrays with checksums that were compared then.
 
     Raises:
         IntegrityError: The file was written for a different path or audit.
@@ -186,33 +182,9 @@ def read_checked_npz(
 
     def read(archive: np.lib.npyio.NpzFile) -> dict[str, np.ndarray]:
         _check_archive(archive.zip, provenance)
-        arrays = {}
-        for name in names or archive.files:
-            if name in compared:
-                arrays[name] = stored_array(archive, name)
-            else:
-                arrays[name] = archive[name]
-        return arrays
+        return {name: archive[name] for name in names or archive.files}
 
     return with_npz(path, read, known=known)
-
-
-# Offset, in the header of a part of an archive, of the lengths of its name and of the field after it.
-NAME_LENGTH = 26
-
-
-def stored_array(npz: np.lib.npyio.NpzFile, name: str) -> np.ndarray:
-    """Read an array whose checksum was compared before, in half the time that a comparison takes."""
-    archive = npz.zip
-    assert archive is not None
-    part = archive.getinfo(f"{name}.npy")
-    file = archive.fp
-    if part.compress_type != zipfile.ZIP_STORED or file is None:
-        return npz[name]
-    file.seek(part.header_offset + NAME_LENGTH)
-    name_length, extra_length = struct.unpack("<HH", file.read(4))
-    file.seek(name_length + extra_length, 1)
-    return np.lib.format.read_array(file, allow_pickle=False)
 
 
 def check_npz(path: Path, provenance: Provenance) -> list[str]:

@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 
 from guestlist._util import as_path, check_exists, extra, reason
-from guestlist.data import take_rows
+from guestlist.data import select_rows
 from guestlist.errors import InputError
 from guestlist.models.frameworks import FRAMEWORKS
 from guestlist.models.scales import Scale, as_scale
@@ -154,14 +154,14 @@ class OnnxPredict:
         fixed = self.graph.fixed_records
         step = fixed or BATCH_SIZE
         columns = 1 if self.classes is None else len(self.classes)
-        parts = [self._some(take_rows(x, slice(start, start + step)), fixed) for start in range(0, len(x), step)]
+        parts = [self._some(select_rows(x, slice(start, start + step)), fixed) for start in range(0, len(x), step)]
         return np.concatenate([*parts] or [np.empty((0, columns))])
 
     def _some(self, x, fixed: int | None) -> np.ndarray:
         """Return the outputs of one batch; some files need a fixed number of records."""
         count = len(x)
         if fixed is not None and count < fixed:
-            x = take_rows(x, np.minimum(np.arange(fixed), count - 1))
+            x = select_rows(x, np.minimum(np.arange(fixed), count - 1))
         outputs, label = self.graph.run(x)
         if self.classes is None:
             return np.asarray(outputs, dtype=np.float64).reshape(len(x), -1)[:count]

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from guestlist._util import WIDTH, grams, is_free, one_thread, reason
-from guestlist.data import Data, encode, take_rows
+from guestlist.data import Data, encode, select_rows
 from guestlist.errors import AuditError, InputError
 from guestlist.models import query
 
@@ -50,8 +50,8 @@ def near_duplicates(members, nonmembers, rng: np.random.Generator) -> NearDuplic
     queries = min(QUERIES, len(members) // 3)
     size = int(np.clip(WORK / (2 * QUERIES * _features(members)), FEWEST, MOST_MEMBERS))
     # Records are drawn before they are encoded, because there may be many records with long texts.
-    inside = take_rows(members, rng.permutation(len(members))[: queries + size])
-    points, chosen = _points(inside, take_rows(nonmembers, rng.permutation(len(nonmembers))[:QUERIES]))
+    inside = select_rows(members, rng.permutation(len(members))[: queries + size])
+    points, chosen = _points(inside, select_rows(nonmembers, rng.permutation(len(nonmembers))[:QUERIES]))
     references = np.unique(points[queries:], axis=0)
     if len(references) < FEWEST:
         return None

@@ -148,10 +148,11 @@ class Retraining:
         chosen = recipe or self.recipe
         with prefer_device(self.device):
             trained = chosen(self.model, with_positions(members, self.classes, chosen), rng)
-        own: dict[str, Any] = {"recipe": self.text, "distil": self.distil}
+        options: dict[str, Any] = {"recipe": self.text, "distil": self.distil}
         if recipe is not None:
-            own = {"recipe": self.text and f"{self.text}\n{describe(recipe)}"}
-        return self.wrap(trained, train=chosen, **{name: value for name, value in own.items() if value is not None})
+            options = {"recipe": self.text and f"{self.text}\n{describe(recipe)}"}
+        options = {name: value for name, value in options.items() if value is not None}
+        return self.wrap(trained, train=chosen, **options)
 
 
 class KnnSpace(NamedTuple):
