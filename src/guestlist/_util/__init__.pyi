@@ -1,4 +1,5 @@
 from .environment import EXTRAS as EXTRAS
+from .environment import LazyModule as LazyModule
 from .environment import Stopped as Stopped
 from .environment import check_exists as check_exists
 from .environment import extra as extra

@@ -566,8 +566,7 @@ def saw_weights(model) -> bool:
     """Return whether a fitted estimator, or the last step of a pipeline, was certainly fitted with ``sample_weight``."""
     while hasattr(model, "best_estimator_"):
         model = model.best_estimator_
-    if getattr(model, "steps", None):
-        model = model[-1]
+    model = last_of(model)
     if type(model).__module__.partition(".")[0] != "sklearn" or getattr(model, "class_weight", None) is not None:
         return False
     if getattr(model, "_fitted_with_sw", False):  # histogram-based boosting

@@ -129,8 +129,6 @@ class Predictions:
         if not self.labelled:
             return answers.argmax(axis=1)
         labels = _numbers(self.labels, "labels")
-        if labels.shape != (len(answers),):
-            raise InputError(f"'labels' must have {len(answers)} values, one per record; found shape {labels.shape}.")
         broken = ~np.isfinite(labels)
         if broken.any():
             what = "labels" if scale.has_classes else "true values"

@@ -5,17 +5,15 @@ from __future__ import annotations
 import copy
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
-from guestlist._util import as_path, check_exists, extra, reason, torch
+from guestlist._util import LazyModule, as_path, check_exists, extra, reason, torch
 from guestlist.errors import InputError
 from guestlist.models.model_parts import torch_content
 
-if TYPE_CHECKING:  # importing it imports torch
-    from guestlist.defences.torch_layers import InputPart
-
+torch_layers: Any = LazyModule("guestlist.defences.torch_layers")  # importing it imports torch
 LABELS = ("labels", "label", "target", "y")  # names of the label in items that are dictionaries
 STATES = ("state_dict", "model_state_dict", "model")  # names of the weights in checkpoints of training loops
 READ_AT_ONCE = 1024  # items
@@ -79,19 +77,17 @@ def split_item(item: Any, label: str | None = None) -> tuple[Any, Any]:
     )
 
 
-def input_parts(example: Any) -> tuple[InputPart, ...]:
+def input_parts(example: Any) -> tuple[Any, ...]:
     """Return the inputs of a module, as an item of a dataset shows them.
 
     Args:
         example: Item ``(inputs, label)``, ``(input, …, label)``, or a dictionary with a label.
     """
-    from guestlist.defences.torch_layers import InputPart
-
     parts = []
     for name, value in _parts(split_item(example)[0]).items():
         values = torch.as_tensor(value)
         dtype = None if values.is_floating_point() else values.dtype
-        parts.append(InputPart(name if isinstance(name, str) else None, tuple(values.shape), dtype))
+        parts.append(torch_layers.InputPart(name if isinstance(name, str) else None, tuple(values.shape), dtype))
     return tuple(parts)
 
 
@@ -111,9 +107,7 @@ def unpack_inputs(x: np.ndarray, example: Any) -> Any:
         {'ids': tensor([[3, 4]]), 'age': tensor([30.])}
     """
     torch = extra("torch", "gl.models.unpack_inputs")
-    from guestlist.defences.torch_layers import split_inputs
-
-    return split_inputs(torch.as_tensor(np.array(x)), input_parts(example), torch.float32)
+    return torch_layers.split_inputs(torch.as_tensor(np.array(x)), input_parts(example), torch.float32)
 
 
 def load_weights(module: Any, path: str | Path) -> Any:

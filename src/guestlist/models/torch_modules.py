@@ -47,15 +47,8 @@ from guestlist.models.target import (
     WrappedTrainer,
     with_positions,
 )
-from guestlist.models.torch_data import input_parts, load_weights
+from guestlist.models.torch_data import input_parts, load_weights, torch_layers
 from guestlist.models.white_box import TorchLayers, TorchWhiteBox
-
-
-def _layers():
-    """Return the module of layers."""
-    from guestlist.defences import torch_layers  # imports torch
-
-    return torch_layers
 
 
 def torch_target(
@@ -122,7 +115,7 @@ def torch_target(
     torch = extra("torch", "gl.torch_target")
     if not isinstance(module, torch.nn.Module):
         raise InputError(f"Expected a torch.nn.Module, found {type(module).__name__}.")
-    display_name = name or type(_layers().unwrapped(module)).__name__
+    display_name = name or type(torch_layers.unwrapped(module)).__name__
     checkpoints = [
         load_weights(module, checkpoint) if isinstance(checkpoint, str | Path) else checkpoint
         for checkpoint in checkpoints
@@ -370,11 +363,10 @@ class _Train:
 
 def _adapted(module, classes: np.ndarray | None, parts: tuple[Any, ...] | None) -> Any:
     """Return a module that reads its several inputs from one array, and outputs one logit for each of two classes."""
-    layers = _layers()
-    if parts is not None and not isinstance(module, layers.SeveralInputs | layers.TwoLogits):
-        module = layers.SeveralInputs(module, parts)
+    if parts is not None and not isinstance(module, torch_layers.SeveralInputs | torch_layers.TwoLogits):
+        module = torch_layers.SeveralInputs(module, parts)
     if classes is not None and len(classes) == 2:
-        module = layers.two_logits(module)
+        module = torch_layers.two_logits(module)
     return module
 
 
@@ -388,7 +380,7 @@ def _predict_function(trained, classes: np.ndarray | None, batch_size: int, part
 def _labels(module, classes) -> np.ndarray:
     if classes is not None:
         return np.asarray(classes)
-    outputs = _layers().outputs_of(module)
+    outputs = torch_layers.outputs_of(module)
     if outputs is None:
         raise InputError("The number of classes of the module is unknown. Pass classes=[...].")
     return np.arange(max(outputs, 2))  # one output is the logit of the second of two classes

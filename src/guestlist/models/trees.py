@@ -41,18 +41,14 @@ def tree_leaves(model) -> Callable[[object], Trees] | None:
 
 def last_of(model):
     """Return the last step of a pipeline, or the model itself."""
-    from sklearn.pipeline import Pipeline
-
-    if not isinstance(model, Pipeline):
-        return model
-    return model[-1]
+    if getattr(model, "steps", None):
+        return model.steps[-1][1]
+    return model
 
 
 def input_of_last_step(model, x):
     """Return the records as the last step of a pipeline reads them; unchanged without a pipeline."""
-    from sklearn.pipeline import Pipeline
-
-    if isinstance(model, Pipeline) and len(model) > 1:
+    if len(getattr(model, "steps", ())) > 1:
         return model[:-1].transform(x)
     return x
 
