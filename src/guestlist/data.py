@@ -21,10 +21,9 @@ from guestlist._util import (
     LazyArray,
     LazyField,
     array,
-    as_unicode,
     check_roles,
+    check_unicode,
     is_text,
-    is_unicode,
     lazy_take,
     names_of,
     not_a_text,
@@ -161,28 +160,11 @@ def as_data(
 
 
 def _in_usual_forms(data: Data, side: str) -> Data:
-    """Convert to this machine's byte order, typed labels, and names in Unicode."""
-    y = native_byte_order(_typed(data.y))
-    if y.dtype.kind in "OU" and not is_unicode([label for label in y if isinstance(label, str)]):
-        first = next(row for row, label in enumerate(y) if isinstance(label, str) and not is_unicode([label]))
-        raise InputError(
-            f"The label of record {first} of {side} is not valid Unicode (an incomplete surrogate pair). Rename the class "
-            "in the records and in the model."
-        )
-    return data.changed(
-        x=native_byte_order(data.x),
-        y=y,
-        ids=_escaped(vars(data)["ids"]),
-        groups={name: _escaped(values) for name, values in data.groups.items()},
-        persons=_escaped(data.persons),
-    )
-
-
-def _escaped(values: Any) -> Any:
-    """Return texts with lone surrogates escaped; other arrays, ids that are made later, and None unchanged."""
-    if isinstance(values, np.ndarray) and values.dtype.kind in "OU" and is_text(values):
-        return as_unicode(values)
-    return values
+    """Convert to this machine's byte order and typed labels; check that names are Unicode."""
+    names = [("label", data.y), ("id", vars(data)["ids"]), ("person", data.persons), *data.groups.items()]
+    for name, values in names:
+        check_unicode(values, f"{name!r} of {side}")
+    return data.changed(x=native_byte_order(data.x), y=native_byte_order(_typed(data.y)))
 
 
 def _typed(y: np.ndarray) -> np.ndarray:
@@ -405,7 +387,7 @@ def _own_index(x: pd.DataFrame | pd.Series) -> np.ndarray | None:
     if isinstance(x.index, pd.RangeIndex):
         return None
     parts = ("/".join(map(str, value)) if isinstance(x.index, pd.MultiIndex) else str(value) for value in x.index)
-    return as_unicode(np.fromiter(parts, dtype=object, count=len(x)))
+    return np.fromiter(parts, dtype=object, count=len(x))
 
 
 def _array(x, side: str) -> np.ndarray:
@@ -479,9 +461,11 @@ def _labels(column: pd.Series | pd.DataFrame) -> np.ndarray:
 
 
 def as_text(column: pd.Series) -> np.ndarray:
-    """Values as text, with a word for those that are missing; lone surrogates are escaped."""
+    """Values as text, with a word for those that are missing."""
     texts = map(str, column.astype(object).where(column.notna(), MISSING).to_numpy(dtype=object))
-    return as_unicode(np.fromiter(texts, dtype=object, count=len(column)))
+    values = np.fromiter(texts, dtype=object, count=len(column))
+    check_unicode(values, f"Column {column.name!r}")
+    return values
 
 
 def _made_up_ids(side: str, records: int) -> Any:

@@ -130,12 +130,6 @@ def temporary_folder(prefix: str, parent: str | None = None) -> Iterator[Path]:
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def is_temporary(path: Path) -> bool:
-    """Return whether a file is, or would be, in a temporary folder of this process."""
-    prefix = f"{PREFIX}{os.getpid()}-"
-    return any(folder.name.startswith(prefix) for folder in path.absolute().parents)
-
-
 def _is_own_folder(path: Path) -> bool:
     try:
         return not path.is_symlink() and path.is_dir() and (os.name != "posix" or path.stat().st_uid == os.getuid())
@@ -256,7 +250,8 @@ def _replacing(path: Path, private: bool) -> Iterator[BinaryIO]:
         with open(partial, "w+b", opener=lambda name, flags: os.open(name, flags, mode)) as file:
             yield file
             file.flush()
-            if not is_temporary(path):
+            # A file in a temporary folder of this process ends with it.
+            if not any(folder.name.startswith(f"{PREFIX}{os.getpid()}-") for folder in path.absolute().parents):
                 os.fsync(file.fileno())
         os.replace(partial, path)
     finally:

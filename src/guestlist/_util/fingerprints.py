@@ -8,7 +8,7 @@ import inspect
 import sys
 import tokenize
 import types
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import fields, is_dataclass
 from pathlib import Path
 
@@ -30,9 +30,14 @@ def describe(value) -> str:
     if isinstance(value, type):
         return _class(value)
     if callable(value) and callable(getattr(type(value), "describe", None)):
-        return _recipe(value)
+        description = str(value.describe())
+        if description.startswith(_qualified(type(value))):
+            return description
+        return f"{_class(type(value))}: {description}"
     if hasattr(value, "get_params"):
-        return _estimator(value)
+        parameters = value.get_params(deep=False)
+        names = sorted(set(parameters).difference(names_ending(parameters, SEEDS + THREADS)))
+        return f"{_class(type(value))}({', '.join(f'{name}={describe(parameters[name])}' for name in names)})"
     if value is None or isinstance(value, (bool, int, float, str)):
         return repr(value)
     if isinstance(value, (list, tuple)):
@@ -81,25 +86,9 @@ def _is_remembered(value, name: str) -> bool:
     return in_package and isinstance(vars(owner).get(name), functools.cached_property)
 
 
-def _recipe(value) -> str:
-    """Return the description that a recipe gives, with its class if that is missing."""
-    description = str(value.describe())
-    name = _qualified(type(value))
-    if description.startswith(name):
-        return description
-    return f"{_class(type(value))}: {description}"
-
-
 def names_ending(parameters: Iterable[str], endings: Sequence[str]) -> list[str]:
     """Return the parameters whose name, without the steps of a pipeline before it, is one of ``endings``."""
     return [name for name in parameters if name.rpartition("__")[2] in endings]
-
-
-def _estimator(value) -> str:
-    parameters = value.get_params(deep=False)
-    names = sorted(set(parameters).difference(names_ending(parameters, SEEDS + THREADS)))
-    inside = ", ".join(f"{name}={describe(parameters[name])}" for name in names)
-    return f"{_class(type(value))}({inside})"
 
 
 def _class(cls: type) -> str:
@@ -117,15 +106,12 @@ def _class_source(cls: type) -> str:
     # A class typed into an interpreter has no file; a file that was changed since may end inside a statement.
     with contextlib.suppress(OSError, TypeError, SyntaxError, tokenize.TokenError):
         source = inspect.getsource(cls)
-    return f"\n{_qualified(cls)}:\n{source}{''.join(map(_function, _methods(cls)))}"
-
-
-def _methods(cls: type) -> Iterator:
-    """Yield the functions of a class, sorted by name, without those that dataclasses generate."""
     for _, value in sorted(vars(cls).items()):
-        value = getattr(value, "__func__", getattr(value, "fget", value))  # static and class methods, properties
-        if inspect.isfunction(value) and not (is_dataclass(cls) and value.__code__.co_filename == "<string>"):
-            yield value
+        method = getattr(value, "__func__", getattr(value, "fget", value))  # static and class methods, properties
+        generated = is_dataclass(cls) and inspect.isfunction(method) and method.__code__.co_filename == "<string>"
+        if inspect.isfunction(method) and not generated:
+            source += _function(method)
+    return f"\n{_qualified(cls)}:\n{source}"
 
 
 def _function(value) -> str:

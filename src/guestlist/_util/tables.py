@@ -7,6 +7,7 @@ from contextlib import suppress
 from functools import partial
 from itertools import islice
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -255,21 +256,17 @@ def not_a_text(values) -> int | None:
     return next((at for at, value in enumerate(values) if not isinstance(value, str) and not _missing(value)), None)
 
 
-def is_unicode(values: Iterable[str]) -> bool:
-    """Return whether texts can be encoded in UTF-8; lone surrogates, as in file names, cannot."""
+def check_unicode(values: Any, name: str) -> None:
+    """Raise if a text in an array cannot be encoded in UTF-8: lone surrogates, as in file names, cannot."""
+    if getattr(values, "dtype", np.dtype(float)).kind not in "OU":
+        return
     try:
-        "".join(values).encode()
-    except UnicodeEncodeError:
-        return False
-    return True
-
-
-def as_unicode(values: np.ndarray) -> np.ndarray:
-    """Return (records,) the same texts, with lone surrogates escaped, as in ``\\ud800``."""
-    if is_unicode(values):
-        return values
-    escaped = (text.encode("utf-8", "backslashreplace").decode() for text in values)
-    return np.fromiter(escaped, dtype=object, count=len(values))
+        "".join(value for value in values if isinstance(value, str)).encode()
+    except UnicodeEncodeError as error:
+        raise InputError(
+            f"{name} has text that is not valid Unicode (an incomplete surrogate pair). Replace it, for example with "
+            "text.encode('utf-8', 'replace').decode()."
+        ) from error
 
 
 def is_free(column: pd.Series) -> bool:

@@ -174,9 +174,16 @@ def split_by_side(fit_params: Mapping[str, Any], sizes: Mapping[str, int]) -> di
         if isinstance(value, tuple):
             for side, part in _by_side(name, value, sizes).items():
                 values[side][name] = part
-        else:
-            _check_not_per_record(name, value, sizes)
-            options[name] = value
+            continue
+        # DataFrames, Series and arrays; a list with one value per member counts as one too.
+        per_record = (hasattr(value, "shape") and np.ndim(value) > 0) or isinstance(value, list)
+        if per_record and len(value) in (sizes["members"], sum(sizes.values())):
+            parts = ", ".join(f"{side}_values" for side in sizes)
+            raise InputError(
+                f"fit_params[{name!r}] has {len(value)} values. Reference models train on members and non-members, so pass a "
+                f"tuple with one array for each of {', '.join(sizes)}: fit_params={{{name!r}: ({parts})}}."
+            )
+        options[name] = value
     return {side: FitParams(options, values[side]) for side in sizes}
 
 
@@ -197,15 +204,3 @@ def _by_side(name: str, value: tuple, sizes: Mapping[str, int]) -> dict[str, np.
             )
         parts[side] = array
     return parts
-
-
-def _check_not_per_record(name: str, value: Any, sizes: Mapping[str, int]) -> None:
-    """Raise for an array with one value per member: references train on non-members too."""
-    # DataFrames, Series and arrays; a list with one value per member counts as one too.
-    per_record = (hasattr(value, "shape") and np.ndim(value) > 0) or isinstance(value, list)
-    if per_record and len(value) in (sizes["members"], sum(sizes.values())):
-        parts = ", ".join(f"{side}_values" for side in sizes)
-        raise InputError(
-            f"fit_params[{name!r}] has {len(value)} values. Reference models train on members and non-members, so pass a "
-            f"tuple with one array for each of {', '.join(sizes)}: fit_params={{{name!r}: ({parts})}}."
-        )

@@ -202,10 +202,7 @@ def estimator_target(
 
 def with_estimator_interface(model) -> Any:
     """Return a native booster as an estimator; other models unchanged."""
-    package = package_of(model)
-    if not package or hasattr(model, "predict_proba") or (package != "catboost" and hasattr(model, "get_params")):
-        return model
-    if package == "catboost" and type(model).__name__ != "CatBoost":  # regressors and rankers
+    if not package_of(model) or type(model).__name__ not in ("Booster", "CatBoost"):
         return model
     from guestlist.models.native_boosters import as_estimator
 

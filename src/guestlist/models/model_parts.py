@@ -107,8 +107,8 @@ def _visit(value: Any, path: str, records: tuple[Any, ...], depth: int, visited:
     if (content := _content(value)) is not None:
         yield ModelPart(path, content, records)
         return
-    values_of = _values_of(value)
-    if values_of and _is_learnt(value, values_of):
+    values_of, learnt = _encoder_values(value)
+    if learnt:
         yield ModelPart(f"{path}.{values_of}_".lstrip("."), value, records, values_of)
     text_parameters = _text_parameters(value)
     for name, child, child_records in _children(value, records):
@@ -160,22 +160,16 @@ def _array(values: Iterable) -> np.ndarray | None:
     return None
 
 
-def _values_of(value: Any) -> str:
-    """Return the name of the values that a fitted encoder has taken from the records; empty for other objects."""
-    if not hasattr(value, "transform"):
-        return ""
-    if isinstance(getattr(value, "vocabulary_", None), dict):
-        return "vocabulary"
-    if isinstance(getattr(value, "categories_", None), list):
-        return "categories"
-    return ""
+def _encoder_values(value: Any) -> tuple[str, bool]:
+    """Return the name of a fitted encoder's values, and whether they come from the records or the developer listed them.
 
-
-def _is_learnt(encoder: Any, values_of: str) -> bool:
-    """Return whether the values come from the records; otherwise the developer listed them."""
-    if values_of == "vocabulary":
-        return not getattr(encoder, "fixed_vocabulary_", False)
-    return isinstance(getattr(encoder, "categories", "auto"), str)
+    The name is empty for other objects.
+    """
+    if hasattr(value, "transform") and isinstance(getattr(value, "vocabulary_", None), dict):
+        return "vocabulary", not getattr(value, "fixed_vocabulary_", False)
+    if hasattr(value, "transform") and isinstance(getattr(value, "categories_", None), list):
+        return "categories", isinstance(getattr(value, "categories", "auto"), str)
+    return "", False
 
 
 def _text_parameters(value: Any) -> set[str]:

@@ -1,7 +1,7 @@
 """Predictions from files, with default or user-defined column names."""
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -245,7 +245,7 @@ def _answers(
     patterns = {f"{prefix}{{}}": scale for prefix, scale in PREFIXES.items()}
     if columns.answer is not None:
         patterns = {columns.answer: "probabilities"}
-    labels = None
+    labels: set[str] = set()
     if label is not None:
         labels = set(_label_texts(path, table[label]))
         if pd.api.types.is_bool_dtype(table[label]):
@@ -269,51 +269,32 @@ def _answers(
             f"{path} has only one output column, {names[0]!r}, for two or more classes. If it is the output for one of "
             f"two classes, pass answer={names[0]!r} (--probability {names[0]}){_LOGITS_HINT.get(scale, '')}."
         )
-    if columns.answer is None:
-        _check_unnamed(path, names, classes, _known_classes(classes, labels), pattern, scale)
+    # A column like ``z_score`` next to ``z_0`` and ``z_1`` may not be an output. A class without records is accepted if its
+    # name is a whole number.
+    unnamed = [str(name) for name, label in matches[pattern].items() if label not in labels and not label.isdigit()]
+    if columns.answer is None and unnamed and len(unnamed) < len(names):
+        raise InputError(
+            f"{path} has columns that look like outputs, but match no label: {', '.join(unnamed)}. Rename them, or select "
+            f'all of them with answer={pattern!r} (--probability "{pattern}"){_LOGITS_HINT.get(scale, "")}.'
+        )
     return table[names].to_numpy(dtype=np.float64, na_value=np.nan), classes, scale
 
 
-def _pattern_columns(
-    table: pd.DataFrame, pattern: str, wanted: Sequence[str], labels: set[str] | None
-) -> dict[str, str]:
+def _pattern_columns(table: pd.DataFrame, pattern: str, wanted: Sequence[str], labels: set[str]) -> dict[str, str]:
     """Return the columns that match a pattern, each with the class at the position of the braces.
 
     A column of text, such as tidymodels' ``.pred_class``, is not an answer. It is kept, and refused later, if it is named after
-    a label.
+    a label, or its class is a whole number.
     """
     start, _, end = pattern.partition("{}")
     fits = re.compile(f"{re.escape(start)}(.+){re.escape(end)}", re.DOTALL)
     matches = {name: fits.fullmatch(str(name)) for name in table.columns if name not in wanted}
     classes = {name: match[1] for name, match in matches.items() if match}
-    named = _known_classes(classes.values(), labels)
     return {
-        name: label for name, label in classes.items() if label in named or pd.api.types.is_numeric_dtype(table[name])
+        name: label
+        for name, label in classes.items()
+        if label in labels or label.isdigit() or pd.api.types.is_numeric_dtype(table[name])
     } or classes
-
-
-def _known_classes(classes: Iterable[str], labels: set[str] | None) -> set[str]:
-    """Return the labels; if there are none, the classes that are whole numbers."""
-    if labels is None:
-        return {label for label in classes if label.isdigit()}
-    return labels
-
-
-def _check_unnamed(
-    path: Path, names: Sequence[str], classes: np.ndarray, labels: set[str], pattern: str, scale: str
-) -> None:
-    """Refuse a column like ``z_score`` next to ``z_0`` and ``z_1``: it may not be an answer.
-
-    A class without records is accepted if its name is a whole number.
-    """
-    unnamed = [
-        str(name) for name, label in zip(names, classes, strict=True) if label not in labels and not label.isdigit()
-    ]
-    if unnamed and any(label in labels for label in classes):
-        raise InputError(
-            f"{path} has columns that look like outputs, but match no label: {', '.join(unnamed)}. Rename them, or select "
-            f'all of them with answer={pattern!r} (--probability "{pattern}"){_LOGITS_HINT.get(scale, "")}.'
-        )
 
 
 def _binary_answers(

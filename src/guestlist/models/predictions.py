@@ -190,7 +190,7 @@ def _texts(values: Any, name: str) -> np.ndarray | None:
         raise InputError(f"{name!r} must hold one value per record; found {array.dtype}.")
     if array.ndim != 1:
         return array
-    return as_text(pd.Series(array, dtype=object if array.dtype.kind in "OU" else None))
+    return as_text(pd.Series(array, dtype=object if array.dtype.kind in "OU" else None, name=name))
 
 
 def _features(features: Any, records: int) -> np.ndarray | pd.DataFrame | None:
