@@ -342,7 +342,7 @@ def test_repeated_columns_are_named(blobs):
     doubled = pd.concat([members, members[["a"]]], axis=1)
     with pytest.raises(InputError, match="several columns named 'a'"):
         gl.audit(LogisticRegression().fit(*blobs[0]), doubled, nonmembers, label="y")
-    with pytest.raises(InputError, match="Rename all but the label"):
+    with pytest.raises(InputError, match="several columns named 'y'"):
         as_data(pd.concat([members, members[["y"]]], axis=1), side="members", label="y")
 
 

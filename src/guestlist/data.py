@@ -208,8 +208,10 @@ def _data_of(source, *, side: str, label: str | None, group: Sequence[str], id: 
         if len(source) != 2:
             raise InputError(f"{side} must be a tuple (x, y); found a tuple of {len(source)}.")
         return _from_arrays(*source, side=side, group=group, id=id, person=person)
-    if is_frame(source) and not isinstance(to_pandas(source, side), pd.Series):
-        return _from_table(to_pandas(source, side), side=side, label=label, group=group, id=id, person=person)
+    if is_frame(source):
+        source = to_pandas(source, side)
+    if isinstance(source, pd.DataFrame):
+        return _from_table(source, side=side, label=label, group=group, id=id, person=person)
     raise InputError(
         f"Cannot read {side} from an object of type {type(source).__name__}. Pass {side}=(x, y), a path, or a DataFrame with "
         "label='column'."
@@ -317,14 +319,13 @@ def encode(y: np.ndarray, classes: np.ndarray) -> np.ndarray:
 
 
 def _from_arrays(x, y, *, side: str, group: Sequence[str], id: str | None, person: str | None) -> Data:
-    named: np.ndarray | None = None
     if hasattr(x, "toarray"):
         raise InputError(SPARSE.format(side=side))
+    ids: Any = None
     if is_frame(x):
         x = to_pandas(x, side)
+        ids = _own_index(x)
     if not isinstance(x, pd.DataFrame):
-        if isinstance(x, pd.Series):
-            named = _own_index(x)
         x = _array(x, side)
     y = _labels(to_pandas(y, side)) if is_frame(y) else plain_array(y, f"the labels of {side}")
     y = _hashable_labels(y, side)
@@ -340,14 +341,13 @@ def _from_arrays(x, y, *, side: str, group: Sequence[str], id: str | None, perso
                 f"Columns are named ({columns}), but {side} is an array without column names. Pass a table, or gl.Data(x, "
                 "y, ids=…, persons=…)."
             )
-        return Data(x, y, _made_up_ids(side, len(x)) if named is None else named)
+        return Data(x, y, _made_up_ids(side, len(x)) if ids is None else ids)
     return _features(x, y, side=side, group=group, id=id, person=person)
 
 
 def _from_table(
     table: pd.DataFrame, *, side: str, label: str | None, group: Sequence[str], id: str | None, person: str | None
 ) -> Data:
-    _check_levels(table, side)
     if label is None:
         raise InputError(
             f"{side} is a table, and its label column is not named. Name it with label= (--label). Its columns are "
@@ -355,24 +355,14 @@ def _from_table(
         )
     require(table, [label], side)
     check_roles({"label": label}, id=id, person=person, group=group)
-    if (table.columns == label).sum() > 1:
-        raise InputError(f"{side} has several columns named {label!r}. Rename all but the label.")
-    features = table.drop(columns=label)
-    return _features(
-        features, _hashable_labels(_labels(table[label]), side), side=side, group=group, id=id, person=person
-    )
+    y = _hashable_labels(_labels(table[label]), side)
+    return _features(table.drop(columns=label), y, side=side, group=group, id=id, person=person)
 
 
 def _features(
     x: pd.DataFrame, y: np.ndarray, *, side: str, group: Sequence[str], id: str | None, person: str | None
 ) -> Data:
-    _check_levels(x, side)
     require(x, [*group, *(name for name in (id, person) if name is not None)], side)
-    repeated = x.columns[x.columns.duplicated()]
-    if len(repeated):
-        raise InputError(
-            f"{side} has several columns named {', '.join(map(repr, sorted(set(map(str, repeated)))))}. Rename them."
-        )
     groups = {str(name): as_text(x[name]) for name in group}
     persons = None if person is None else persons_of(x[person], side)
     ids = as_text(x[id]) if id is not None else _own_index(x)
@@ -428,12 +418,6 @@ def _hashable_labels(y: np.ndarray, side: str) -> np.ndarray:
     return y
 
 
-def _check_levels(table: pd.DataFrame, side: str) -> None:
-    if isinstance(table.columns, pd.MultiIndex):
-        first = short_repr(tuple(table.columns[0])) if len(table.columns) else "none"
-        raise InputError(f"{side} has column names with several levels ({first}). Rename the columns to single names.")
-
-
 def persons_of(column: pd.Series, side: str) -> np.ndarray:
     """Return the person of each record as text; raise if one is missing."""
     if column.isna().any():
@@ -479,14 +463,21 @@ def is_frame(value) -> bool:
 
 def to_pandas(value, side: str) -> Any:
     """Return a table or a column of pandas or polars as that of pandas."""
-    if isinstance(value, (pd.DataFrame, pd.Series)):
+    if not isinstance(value, (pd.DataFrame, pd.Series)):
+        if not hasattr(value, "to_pandas"):
+            raise InputError(f"{side} is a {type(value).__name__}, which is lazy. Pass its .collect().")
+        value = value.to_pandas()
+    if isinstance(value, pd.Series):
         return value
-    if not hasattr(value, "to_pandas"):
-        raise InputError(f"{side} is a {type(value).__name__}, which is lazy. Pass its .collect().")
-    table = value.to_pandas()
-    if isinstance(table, pd.DataFrame):
-        return without_index(table)
-    return table
+    if isinstance(value.columns, pd.MultiIndex):
+        first = short_repr(tuple(value.columns[0])) if len(value.columns) else "none"
+        raise InputError(f"{side} has column names with several levels ({first}). Rename the columns to single names.")
+    repeated = value.columns[value.columns.duplicated()]
+    if len(repeated):
+        raise InputError(
+            f"{side} has several columns named {', '.join(map(repr, sorted(set(map(str, repeated)))))}. Rename them."
+        )
+    return without_index(value)
 
 
 def _positions(records: np.ndarray | slice, length: int) -> np.ndarray:

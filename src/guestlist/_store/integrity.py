@@ -211,8 +211,7 @@ def read_checked_json(path: Path, provenance: Provenance) -> tuple[dict[str, Any
 
 
 def _check_archive(archive: zipfile.ZipFile | None, provenance: Provenance) -> None:
-    if archive is None:
-        raise ValueError("it is not an archive")
+    assert archive is not None  # None only after it is closed
     content = _archive_digest(archive)
     try:
         metadata = json.loads(archive.comment)

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from guestlist._util import LazyModule, as_path, check_exists, extra, reason, torch
+from guestlist.data import plain_array
 from guestlist.errors import InputError
 from guestlist.models.model_parts import torch_content
 
@@ -36,13 +37,13 @@ def read_dataset(source: Any, label: str | None = None) -> tuple[np.ndarray, np.
     """
     tensors: Sequence[Any] = getattr(source, "tensors", ())
     if len(tensors) == 2:  # no copy: the arrays share the memory of the tensors
-        return _array(tensors[0]), _array(tensors[1])
+        return plain_array(tensors[0], "x"), plain_array(tensors[1], "y")
     count, batches = _batches(source)
     parts: list[np.ndarray] = []
     filled = 0
     for batch in batches:
         inputs, labels = split_item(batch, label)
-        arrays = [_array(part) for part in (*_parts(inputs).values(), labels)]
+        arrays = [plain_array(part, "an item of the dataset") for part in (*_parts(inputs).values(), labels)]
         if not parts:
             parts = [np.empty((count, *array.shape[1:]), dtype=array.dtype) for array in arrays]
         for part, array in zip(parts, arrays, strict=True):
@@ -163,7 +164,7 @@ def _stacked(items: list[Any]) -> Any:
         return {name: _stacked([item[name] for item in items]) for name in first}
     if isinstance(first, tuple):
         return tuple(_stacked(list(part)) for part in zip(*items, strict=True))
-    return np.stack([_array(item) for item in items])
+    return np.stack([plain_array(item, "an item of the dataset") for item in items])
 
 
 def _collated(items: list[Any], collate: Any) -> Any:
@@ -202,12 +203,6 @@ def _parts(inputs: Any) -> dict[Any, Any]:
     if isinstance(inputs, tuple | list):
         return dict(enumerate(inputs))
     return {0: inputs}
-
-
-def _array(values: Any) -> np.ndarray:
-    if hasattr(values, "detach"):
-        values = values.detach().cpu()
-    return np.asarray(values)
 
 
 def _packed(parts: list[np.ndarray]) -> np.ndarray:
