@@ -327,8 +327,7 @@ def _from_arrays(x, y, *, side: str, group: Sequence[str], id: str | None, perso
         ids = _own_index(x)
     if not isinstance(x, pd.DataFrame):
         x = _array(x, side)
-    y = _labels(to_pandas(y, side)) if is_frame(y) else plain_array(y, f"the labels of {side}")
-    y = _hashable_labels(y, side)
+    y = _hashable_labels(plain_array(y, f"the labels of {side}"), side)
     if y.ndim == 2 and y.shape[1] == 1:
         y = y[:, 0]
     _check_one_label(y, side)
@@ -355,7 +354,7 @@ def _from_table(
         )
     require(table, [label], side)
     check_roles({"label": label}, id=id, person=person, group=group)
-    y = _hashable_labels(_labels(table[label]), side)
+    y = _hashable_labels(np.asarray(table[label]), side)
     return _features(table.drop(columns=label), y, side=side, group=group, id=id, person=person)
 
 
@@ -426,22 +425,6 @@ def persons_of(column: pd.Series, side: str) -> np.ndarray:
             "without an id, guestlist cannot tell whether they belong to the same person."
         )
     return as_text(column)
-
-
-def _labels(column: pd.Series | pd.DataFrame) -> np.ndarray:
-    """Return a label column as plain numpy values: nullable integers and booleans become plain ones."""
-    if isinstance(column, pd.DataFrame) and column.shape[1] == 1:
-        column = column.squeeze(axis=1)
-    if (
-        isinstance(column, pd.Series)
-        and pd.api.types.is_extension_array_dtype(column.dtype)
-        and not column.isna().any()
-    ):
-        if pd.api.types.is_bool_dtype(column):
-            return column.to_numpy(dtype=bool)
-        if pd.api.types.is_integer_dtype(column):
-            return column.to_numpy(dtype=np.int64)
-    return np.asarray(column)
 
 
 def as_text(column: pd.Series) -> np.ndarray:

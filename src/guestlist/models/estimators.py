@@ -271,8 +271,9 @@ def check_fit(target: Target, params: FitParams | None) -> None:
     trainer: Any = target.can.get("train")
     if isinstance(trainer, Train) and isinstance(trainer.recipe, Refit):
         check_arguments(trainer.model, params.arguments if params else {})
-    if hasattr(trainer, "check_fit_params"):
-        trainer.check_fit_params(params)
+    for part in (trainer, getattr(trainer, "recipe", None)):
+        if hasattr(part, "check_fit_params"):
+            part.check_fit_params(params)
 
 
 def with_fit_params(target: Target, params: FitParams) -> Target:

@@ -229,21 +229,14 @@ def query_records(data: Data, ask: Callable[[Data], T], side: str = "these recor
 
 def _first_unreadable(data: Data, ask: Callable[[Data], T], error: Exception) -> tuple[int | None, Exception]:
     """Return the position and error of the first record that fails, by binary search; None if only several together fail."""
-    start = 0
-    stop = len(data)
-    while stop - start > 1:
-        middle = (start + stop) // 2
-        first = _fails(data.take(np.arange(start, middle)), ask)
-        if first is not None:
-            stop = middle
-            error = first
-            continue
-        second = _fails(data.take(np.arange(middle, stop)), ask)
-        if second is None:
+    positions = np.arange(len(data))
+    while len(positions) > 1:
+        halves = ((half, _fails(data.take(half), ask)) for half in np.array_split(positions, 2))
+        failed = next(((half, cause) for half, cause in halves if cause is not None), None)
+        if failed is None:
             return None, error
-        start = middle
-        error = second
-    return start, error
+        positions, error = failed
+    return int(positions[0]), error
 
 
 def _fails(data: Data, ask: Callable[[Data], T]) -> Exception | None:

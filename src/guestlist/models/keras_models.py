@@ -303,8 +303,3 @@ class _Train:
         if not hasattr(trained, "predict"):
             return trained
         return _Outputs(trained, self.scale, self.batch_size)
-
-    def check_fit_params(self, params: FitParams | None) -> None:
-        """Raise if the recipe needs other arguments of ``fit``."""
-        if isinstance(self.recipe, KerasFit):
-            self.recipe.check_fit_params(params)

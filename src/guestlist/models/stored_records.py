@@ -120,23 +120,22 @@ class Scan:
 
     def document(self, *, ids: bool = False) -> dict[str, Any]:
         """Return the scan for JSON; ids of members only on request."""
-        parts: list[dict[str, Any]] = [
-            {
-                "path": part.path,
-                "holds": part.holds,
-                "stored": part.stored,
-                "matched": part.matched,
-                "members": len(part.ids),
-                **({"ids": list(part.ids)} if ids else {}),
-            }
-            for part in self.parts
-        ]
         return {
             "model": self.name,
             "members": self.n_members,
             "members_stored": len(self.ids),
             "rows_stored": len(self.row_ids),
-            "parts": parts,
+            "parts": [
+                {
+                    "path": part.path,
+                    "holds": part.holds,
+                    "stored": part.stored,
+                    "matched": part.matched,
+                    "members": len(part.ids),
+                    **({"ids": list(part.ids)} if ids else {}),
+                }
+                for part in self.parts
+            ],
         }
 
     def __str__(self) -> str:

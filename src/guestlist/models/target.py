@@ -31,10 +31,9 @@ def model_code() -> Iterator[None]:
     Raises:
         RuntimeError: If the model's code calls ``sys.exit``.
     """
-    try:
+    before = None
+    with suppress(OSError):  # the directory was removed: there is nothing to return to
         before = os.getcwd()
-    except OSError:  # the directory was removed: there is nothing to return to
-        before = None
     try:
         with numpy_defaults():
             yield

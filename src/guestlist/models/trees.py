@@ -123,20 +123,21 @@ def _xgboost_leaves(model, x) -> Trees:
     booster = model.get_booster()
     nodes = booster.trees_to_dataframe()
     nodes = nodes[nodes["Feature"] == "Leaf"]
-    cover: list[np.ndarray] = []
-    value: list[np.ndarray] = []
-    for tree in range(leaf.shape[1]):
+
+    def by_leaf(tree: int, column: str) -> np.ndarray:
         leaves = nodes[nodes["Tree"] == tree]
-        for column, into in (("Cover", cover), ("Gain", value)):  # a leaf's "gain" is its value
-            table = np.zeros(leaves["Node"].max() + 1)
-            table[leaves["Node"]] = leaves[column]
-            into.append(table)
+        table = np.zeros(leaves["Node"].max() + 1)
+        table[leaves["Node"]] = leaves[column]
+        return table
+
+    trees = range(leaf.shape[1])
+    cover = tuple(by_leaf(tree, "Cover") for tree in trees)
     if squared:
-        return Trees(leaf, tuple(cover))
-    outputs = np.stack([table[leaf[:, tree]] for tree, table in enumerate(value)], axis=1)
+        return Trees(leaf, cover)
+    outputs = np.stack([by_leaf(tree, "Gain")[leaf[:, tree]] for tree in trees], axis=1)  # a leaf's "gain" is its value
     margin = np.asarray(model.predict(x, output_margin=True), dtype=np.float64).reshape(len(leaf), -1)
     settings = json.loads(booster.save_config())["learner"]["gradient_booster"]["gbtree_model_param"]
-    return Trees(leaf, tuple(cover), _curvature(outputs, margin, int(settings["num_parallel_tree"])))
+    return Trees(leaf, cover, _curvature(outputs, margin, int(settings["num_parallel_tree"])))
 
 
 def _curvature(outputs: np.ndarray, margin: np.ndarray, side_by_side: int) -> np.ndarray:
