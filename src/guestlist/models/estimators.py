@@ -271,7 +271,8 @@ def check_fit(target: Target, params: FitParams | None) -> None:
     trainer: Any = target.can.get("train")
     if isinstance(trainer, Train) and isinstance(trainer.recipe, Refit):
         check_arguments(trainer.model, params.arguments if params else {})
-    for part in (trainer, getattr(trainer, "recipe", None)):
+    parts: list[Any] = [trainer, getattr(trainer, "recipe", None)]
+    for part in parts:
         if hasattr(part, "check_fit_params"):
             part.check_fit_params(params)
 
@@ -457,16 +458,10 @@ def _neighbours(model) -> Callable[[object], KnnSpace] | None:
     last = last_of(model)
     if not isinstance(last, KNeighborsClassifier) or last.weights != "uniform":
         return None
-    metric = last.metric
-    if (metric, last.p) == ("minkowski", 2):
-        metric = "euclidean"
+    metric = last.effective_metric_  # "euclidean" for "minkowski" with p=2
     if metric not in ("euclidean", "cosine"):
         return None
-
-    def space(x) -> KnnSpace:
-        return KnnSpace(dense(input_of_last_step(model, x)), last.n_neighbors, metric)
-
-    return space
+    return lambda x: KnnSpace(dense(input_of_last_step(model, x)), last.n_neighbors, metric)
 
 
 def _scale(model) -> Scale:

@@ -81,11 +81,7 @@ class NativeBooster(BaseEstimator):
 
     def set_params(self, **params: Any) -> "NativeBooster":
         """Change parameters of the training."""
-        for name, value in params.items():
-            if name in ("n_estimators", "random_state", "n_jobs"):
-                setattr(self, name, value)
-            else:
-                self.params = {**self.params, name: value}
+        NativeBooster.__init__(self, **{**self.get_params(), **params})
         return self
 
     def __repr__(self, N_CHAR_MAX: int = 700) -> str:

@@ -147,7 +147,13 @@ def torch_target(
     predict_function = partial(_predict_function, classes=labels, batch_size=batch_size, parts=parts)
     trainer = None
     if reference_recipe is not None:
-        trainer = _Train(untrained, labels, reference_recipe, device, predict_function)
+        trainer = _Train(
+            module=untrained,
+            classes=labels,
+            recipe=reference_recipe,
+            device=device,
+            predict_function=predict_function,
+        )
     can, cannot = _capabilities(module, trainer, labels, batch_size)
     if distil is not None:
         can["distil"] = WrappedTrainer(distil, predict_function)
