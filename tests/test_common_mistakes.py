@@ -88,7 +88,7 @@ def test_features_for_a_page_are_data(tmp_path):
 def test_complex_features_are_refused_without_their_values():
     features = X[:40] + 0j
     columns = pd.DataFrame(X[:40], columns=["a", "b", "c"]).assign(b=features[:, 1])
-    for x, where in ((features, r"\(complex128\)"), (columns, "in b")):
+    for x, where in ((features, "in the array"), (columns, "in b")):
         for data in ((x, Y[:40]), gl.Data(x, Y[:40])):
             with pytest.raises(InputError, match=rf"members has complex numbers as features {where}") as caught:
                 gl.audit(MODEL, data, OTHERS)

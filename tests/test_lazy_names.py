@@ -46,7 +46,7 @@ def test_a_change_of_something_else_does_not_read_them():
 
     data = gl.Data(np.zeros((3, 1)), np.zeros(3), LazyArray(fail, 3))
     assert data.changed(y=np.ones(3)).y.tolist() == [1, 1, 1]
-    assert data.with_x(np.ones((3, 2))).x.shape == (3, 2)
+    assert data.changed(x=np.ones((3, 2))).x.shape == (3, 2)
 
 
 def test_every_reader_gets_the_same_object():
@@ -96,7 +96,7 @@ class Weighted(gl.Data):
 
 
 @pytest.mark.parametrize(
-    "again", [lambda data: data.with_x(data.x), lambda data: pickle.loads(pickle.dumps(data)), copy.copy, replace]
+    "again", [lambda data: data.changed(x=data.x), lambda data: pickle.loads(pickle.dumps(data)), copy.copy, replace]
 )
 def test_a_user_defined_class_keeps_its_type(again):
     copied = again(Weighted(np.zeros((2, 1)), np.zeros(2), weight=7.0))

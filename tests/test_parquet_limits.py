@@ -41,18 +41,6 @@ def test_one_number_many_times(tmp_path, small):
     assert not (tmp_path / "out").exists()
 
 
-def test_one_long_text_many_times(tmp_path, small):
-    """It is in the file once: neither its size nor the number of rows reveals it."""
-    path = written(tmp_path / "texts.parquet", x=pa.array(["a" * 5000] * 1000).dictionary_encode())
-    assert path.stat().st_size < 10_000
-    with pytest.raises(ValueError, match=r"1,000 rows of 1 columns unpack from .* to 4.78 MiB"):
-        read_parquet(path)
-    several = [f"{i} " + "a" * 500 for i in range(100)] * 2 + [None]
-    table_path = written(tmp_path / "kept.parquet", x=pa.array(several))
-    assert read_parquet(table_path)["x"].tolist()[:200] == several[:200]
-    assert tables._written_out(table_path, ["x"]) == sum(len(part) for part in several if part)
-
-
 def test_a_file_that_claims_more_rows_than_it_has(tmp_path):
     """The count of rows in the footer, encoded as a varint: seven bits at a time, doubled."""
     path = written(tmp_path / "claims.parquet", **{f"x{i}": np.zeros(70_000, dtype=np.int64) for i in range(50)})

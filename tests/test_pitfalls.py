@@ -326,7 +326,10 @@ def test_a_group_column_that_is_no_feature_of_a_model_of_arrays_is_left_out(blob
     [
         (lambda x, y: SVC(decision_function_shape="ovo").fit(np.r_[x, x], np.r_[y, y + 3]), "decision_function_shape"),
         (lambda x, y: gl.function_target(lambda z: z, classes=[0, 0]), "each with its own name; found 0, 0"),
-        (lambda x, y: gl.function_target(lambda z: 1 / 0, classes=[0, 1, 2]), "cannot read members .ZeroDivisionError"),
+        (
+            lambda x, y: gl.function_target(lambda z: 1 / 0, classes=[0, 1, 2]),
+            "cannot read members, neither .*ZeroDivisionError",
+        ),
     ],
 )
 def test_odd_models_are_refused_in_words(make, message, blobs):
@@ -339,7 +342,7 @@ def test_repeated_columns_are_named(blobs):
     doubled = pd.concat([members, members[["a"]]], axis=1)
     with pytest.raises(InputError, match="several columns named 'a'"):
         gl.audit(LogisticRegression().fit(*blobs[0]), doubled, nonmembers, label="y")
-    with pytest.raises(InputError, match="Rename all but the label"):
+    with pytest.raises(InputError, match="several columns named 'y'"):
         as_data(pd.concat([members, members[["y"]]], axis=1), side="members", label="y")
 
 
@@ -360,4 +363,4 @@ def test_the_fingerprint_depends_on_every_feature(blobs):
     prepared = prepare(LogisticRegression().fit(*blobs[0]), *blobs)
     changed = prepared.pool.x.copy()
     changed[17, 3] += 1e-9
-    assert fingerprint(prepared.pool.with_x(changed)) != fingerprint(prepared.pool)
+    assert fingerprint(prepared.pool.changed(x=changed)) != fingerprint(prepared.pool)

@@ -7,6 +7,7 @@ and converts labels, groups and ids to plain arrays. This module does not depend
 import copy
 import datetime
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, fields
 from functools import cached_property
 from pathlib import Path
@@ -20,10 +21,9 @@ from guestlist._util import (
     LazyArray,
     LazyField,
     array,
-    as_unicode,
     check_roles,
+    check_unicode,
     is_text,
-    is_unicode,
     lazy_take,
     names_of,
     not_a_text,
@@ -104,7 +104,7 @@ class Data:
         ids: Any = lazy_take(vars(self)["ids"], records)
         fit_params = None if self.fit_params is None else self.fit_params.take(records)
         return Data(
-            x=_rows(self.x, records),
+            x=select_rows(self.x, records),
             y=self.y[records],
             ids=ids,
             groups=groups,
@@ -116,8 +116,9 @@ class Data:
     def copied(self, records: np.ndarray | None = None) -> "Data":
         """Copy all records, or some of them, for a model that may write on its input."""
         if records is None:
-            return self.with_x(copied(self.x))
-        return _with_own_objects(self.take(records))
+            return self.changed(x=copied(self.x))
+        some = self.take(records)
+        return some.changed(x=_own_objects(some.x))
 
     @cached_property
     def kinds(self) -> np.ndarray:
@@ -126,10 +127,6 @@ class Data:
 
     def __getstate__(self) -> dict[str, Any]:
         return {name: value for name, value in (vars(self) | {"ids": self.ids}).items() if name != "kinds"}
-
-    def with_x(self, x: np.ndarray | pd.DataFrame) -> Self:
-        """Return the same records with other features."""
-        return self.changed(x=x)
 
     def changed(self, **changes: Any) -> Self:
         """Return a copy with some fields changed; unlike ``dataclasses.replace``, without reading the ids."""
@@ -163,33 +160,11 @@ def as_data(
 
 
 def _in_usual_forms(data: Data, side: str) -> Data:
-    """Convert to this machine's byte order, typed labels, and names in Unicode."""
-    y = _native(_typed(data.y))
-    if y.dtype.kind in "OU" and not is_unicode([label for label in y if isinstance(label, str)]):
-        first = next(row for row, label in enumerate(y) if isinstance(label, str) and not is_unicode([label]))
-        raise InputError(
-            f"The label of record {first} of {side} is not valid Unicode (an incomplete surrogate pair). Rename the class "
-            "in the records and in the model."
-        )
-    changes: dict[str, Any] = {}
-    if y is not data.y:
-        changes["y"] = y
-    x = _native(data.x)
-    if x is not data.x:
-        changes["x"] = x
-    ids = vars(data)["ids"]
-    if isinstance(ids, np.ndarray) and ids.dtype.kind in "OU" and is_text(ids):
-        changes["ids"] = as_unicode(ids)
-    changes["groups"] = {name: _escaped(values) for name, values in data.groups.items()}
-    if data.persons is not None:
-        changes["persons"] = _escaped(data.persons)
-    return data.changed(**changes)
-
-
-def _escaped(values: np.ndarray) -> np.ndarray:
-    if values.dtype.kind in "OU" and is_text(values):
-        return as_unicode(values)
-    return values
+    """Convert to this machine's byte order and typed labels; check that names are Unicode."""
+    names = [("label", data.y), ("id", vars(data)["ids"]), ("person", data.persons), *data.groups.items()]
+    for name, values in names:
+        check_unicode(values, f"{name!r} of {side}")
+    return data.changed(x=native_byte_order(data.x), y=native_byte_order(_typed(data.y)))
 
 
 def _typed(y: np.ndarray) -> np.ndarray:
@@ -199,16 +174,13 @@ def _typed(y: np.ndarray) -> np.ndarray:
     """
     if not isinstance(y, np.ndarray) or y.dtype != object:
         return y
-    kind = {"boolean": bool, "integer": np.int64}.get(pd.api.types.infer_dtype(y, skipna=False))
-    try:
-        if kind is None:
-            return y
-        return y.astype(kind)
-    except OverflowError:
-        return y
+    kind = {"boolean": bool, "integer": np.int64}.get(pd.api.types.infer_dtype(y, skipna=False), object)
+    with suppress(OverflowError):
+        return y.astype(kind, copy=False)
+    return y
 
 
-def _native(values: Any) -> Any:
+def native_byte_order(values: Any) -> Any:
     """Convert values to the byte order of this machine: pandas and torch read no other."""
     if isinstance(values, pd.DataFrame):
         foreign = {
@@ -236,8 +208,10 @@ def _data_of(source, *, side: str, label: str | None, group: Sequence[str], id: 
         if len(source) != 2:
             raise InputError(f"{side} must be a tuple (x, y); found a tuple of {len(source)}.")
         return _from_arrays(*source, side=side, group=group, id=id, person=person)
-    if _is_frame(source) and not isinstance(_to_pandas(source, side), pd.Series):
-        return _from_table(_to_pandas(source, side), side=side, label=label, group=group, id=id, person=person)
+    if is_frame(source):
+        source = to_pandas(source, side)
+    if isinstance(source, pd.DataFrame):
+        return _from_table(source, side=side, label=label, group=group, id=id, person=person)
     raise InputError(
         f"Cannot read {side} from an object of type {type(source).__name__}. Pass {side}=(x, y), a path, or a DataFrame with "
         "label='column'."
@@ -254,18 +228,14 @@ def _check_one_label(y: Any, side: str) -> None:
 
 def _check_real(data: Data, side: str) -> None:
     """Refuse complex numbers here, because models would print records in their error messages."""
-    x = data.x
-    if isinstance(x, pd.DataFrame):
-        names = [str(name) for name, kind in x.dtypes.items() if pd.api.types.is_complex_dtype(kind)]
-        is_complex = bool(names)
-        where = f" in {', '.join(names)}"
-    else:
-        kind = getattr(x, "dtype", np.dtype(float))
-        is_complex = kind.kind == "c"
-        where = f" ({kind})"
-    if is_complex:
+    kinds: Any = {"the array": getattr(data.x, "dtype", None)}
+    if isinstance(data.x, pd.DataFrame):
+        kinds = data.x.dtypes
+    where = [str(name) for name, kind in kinds.items() if pd.api.types.is_complex_dtype(kind)]
+    if where:
         raise InputError(
-            f"{side} has complex numbers as features{where}. Pass their real and imaginary parts as separate features."
+            f"{side} has complex numbers as features in {', '.join(where)}. Pass their real and imaginary parts as separate "
+            "features."
         )
 
 
@@ -290,7 +260,7 @@ def without_groups(data: Data, columns: Sequence[str]) -> Data:
     """Return the records without some columns of a table; groups keep their values."""
     if not isinstance(data.x, pd.DataFrame):
         return data
-    return data.with_x(data.x.drop(columns=[name for name in columns if name in data.x.columns]))
+    return data.changed(x=data.x.drop(columns=[name for name in columns if name in data.x.columns]))
 
 
 def concatenate(parts: Sequence[Data]) -> Data:
@@ -300,36 +270,18 @@ def concatenate(parts: Sequence[Data]) -> Data:
         x = pd.concat(_common_categories([part.x for part in parts]), ignore_index=True)
     else:
         x = np.concatenate([part.x for part in parts])
-    groups = {name: np.concatenate([part.groups[name] for part in parts]) for name in first.groups}
-    y, ids = (np.concatenate([getattr(part, name) for part in parts]) for name in ("y", "ids"))
-    return Data(
-        x=x,
-        y=y,
-        ids=ids,
-        groups=groups,
-        persons=_all_persons(parts),
-        fit_params=_all_fit_params(parts),
-    )
-
-
-def _all_fit_params(parts: Sequence[Data]) -> FitParams | None:
-    """Return the arguments for the records of several parts, in order."""
-    known = [part.fit_params for part in parts if part.fit_params is not None]
-    if len(known) not in (0, len(parts)):
-        raise InputError("Only some of the records have fit_params. Pass them for all records, or for none.")
-    if not known:
-        return None
-    names = known[0].values
-    return FitParams(known[0].options, {name: np.concatenate([part.values[name] for part in known]) for name in names})
-
-
-def _all_persons(parts: Sequence[Data]) -> np.ndarray | None:
-    known = [part.persons for part in parts if part.persons is not None]
-    if len(known) not in (0, len(parts)):
-        raise InputError("Only some of the records have persons. Pass persons for all records, or for none.")
-    if known:
-        return np.concatenate(known)
-    return None
+    joined: dict[str, Any] = {name: np.concatenate([getattr(part, name) for part in parts]) for name in ("y", "ids")}
+    joined["groups"] = {name: np.concatenate([part.groups[name] for part in parts]) for name in first.groups}
+    for name in ("persons", "fit_params"):
+        known = [getattr(part, name) for part in parts if getattr(part, name) is not None]
+        if len(known) not in (0, len(parts)):
+            raise InputError(f"Only some of the records have {name}. Pass {name} for all records, or for none.")
+        if known and name == "persons":
+            joined[name] = np.concatenate(known)
+        elif known:
+            values = {value: np.concatenate([part.values[value] for part in known]) for value in known[0].values}
+            joined[name] = FitParams(known[0].options, values)
+    return Data(x=x, **joined)
 
 
 def ordered_like(data: Data, first: Data) -> Data:
@@ -337,7 +289,7 @@ def ordered_like(data: Data, first: Data) -> Data:
     if not isinstance(data.x, pd.DataFrame) or not isinstance(first.x, pd.DataFrame):
         return data
     if set(data.x.columns) == set(first.x.columns):
-        return data.with_x(data.x[first.x.columns])
+        return data.changed(x=data.x[first.x.columns])
     return data
 
 
@@ -359,25 +311,23 @@ def _common_categories(tables: list[pd.DataFrame]) -> list[pd.DataFrame]:
 
 def encode(y: np.ndarray, classes: np.ndarray) -> np.ndarray:
     """Return (records,) the position of each label in ``classes``; -1 for an unknown label."""
-    y = _native(np.asarray(y))
-    classes = _native(np.asarray(classes))
+    y = native_byte_order(np.asarray(y))
+    classes = native_byte_order(np.asarray(classes))
     if y.dtype == bool and classes.dtype.kind in "iuf":
         y = y.astype(classes.dtype)  # scikit-learn's conversion of booleans in nullable columns
     return pd.Index(classes).get_indexer(pd.Index(y))
 
 
 def _from_arrays(x, y, *, side: str, group: Sequence[str], id: str | None, person: str | None) -> Data:
-    named: np.ndarray | None = None
     if hasattr(x, "toarray"):
         raise InputError(SPARSE.format(side=side))
-    if _is_frame(x):
-        x = _to_pandas(x, side)
+    ids: Any = None
+    if is_frame(x):
+        x = to_pandas(x, side)
+        ids = _own_index(x)
     if not isinstance(x, pd.DataFrame):
-        if isinstance(x, pd.Series):
-            named = _own_index(x)
         x = _array(x, side)
-    y = _labels(_to_pandas(y, side)) if _is_frame(y) else _plain(y, f"the labels of {side}")
-    y = _hashable_labels(y, side)
+    y = _hashable_labels(plain_array(y, f"the labels of {side}"), side)
     if y.ndim == 2 and y.shape[1] == 1:
         y = y[:, 0]
     _check_one_label(y, side)
@@ -390,14 +340,13 @@ def _from_arrays(x, y, *, side: str, group: Sequence[str], id: str | None, perso
                 f"Columns are named ({columns}), but {side} is an array without column names. Pass a table, or gl.Data(x, "
                 "y, ids=…, persons=…)."
             )
-        return Data(x, y, _made_up_ids(side, len(x)) if named is None else named)
+        return Data(x, y, _made_up_ids(side, len(x)) if ids is None else ids)
     return _features(x, y, side=side, group=group, id=id, person=person)
 
 
 def _from_table(
     table: pd.DataFrame, *, side: str, label: str | None, group: Sequence[str], id: str | None, person: str | None
 ) -> Data:
-    _check_levels(table, side)
     if label is None:
         raise InputError(
             f"{side} is a table, and its label column is not named. Name it with label= (--label). Its columns are "
@@ -405,24 +354,14 @@ def _from_table(
         )
     require(table, [label], side)
     check_roles({"label": label}, id=id, person=person, group=group)
-    if (table.columns == label).sum() > 1:
-        raise InputError(f"{side} has several columns named {label!r}. Rename all but the label.")
-    features = table.drop(columns=label)
-    return _features(
-        features, _hashable_labels(_labels(table[label]), side), side=side, group=group, id=id, person=person
-    )
+    y = _hashable_labels(np.asarray(table[label]), side)
+    return _features(table.drop(columns=label), y, side=side, group=group, id=id, person=person)
 
 
 def _features(
     x: pd.DataFrame, y: np.ndarray, *, side: str, group: Sequence[str], id: str | None, person: str | None
 ) -> Data:
-    _check_levels(x, side)
     require(x, [*group, *(name for name in (id, person) if name is not None)], side)
-    repeated = x.columns[x.columns.duplicated()]
-    if len(repeated):
-        raise InputError(
-            f"{side} has several columns named {', '.join(map(repr, sorted(set(map(str, repeated)))))}. Rename them."
-        )
     groups = {str(name): as_text(x[name]) for name in group}
     persons = None if person is None else persons_of(x[person], side)
     ids = as_text(x[id]) if id is not None else _own_index(x)
@@ -437,7 +376,7 @@ def _own_index(x: pd.DataFrame | pd.Series) -> np.ndarray | None:
     if isinstance(x.index, pd.RangeIndex):
         return None
     parts = ("/".join(map(str, value)) if isinstance(x.index, pd.MultiIndex) else str(value) for value in x.index)
-    return as_unicode(np.fromiter(parts, dtype=object, count=len(x)))
+    return np.fromiter(parts, dtype=object, count=len(x))
 
 
 def _array(x, side: str) -> np.ndarray:
@@ -449,7 +388,7 @@ def _array(x, side: str) -> np.ndarray:
         raise InputError(f"{side} has texts, but record {stray} has none ({what}). Pass one text for each record.")
     if isinstance(x, list | tuple | pd.Series) and is_text(x):
         return pd.Series(x, dtype=object).to_numpy()
-    values = _plain(x, side)
+    values = plain_array(x, side)
     if values.ndim > 1:
         return values
     if values.ndim == 0 or not is_text(values):
@@ -459,7 +398,8 @@ def _array(x, side: str) -> np.ndarray:
     return values.astype(object)
 
 
-def _plain(values, name: str) -> np.ndarray:
+def plain_array(values: Any, name: str) -> np.ndarray:
+    """Return an array of the values in their order; the index of a Series is ignored."""
     try:
         return array(name, values)
     except ValueError as error:
@@ -477,12 +417,6 @@ def _hashable_labels(y: np.ndarray, side: str) -> np.ndarray:
     return y
 
 
-def _check_levels(table: pd.DataFrame, side: str) -> None:
-    if isinstance(table.columns, pd.MultiIndex):
-        first = short_repr(tuple(table.columns[0])) if len(table.columns) else "none"
-        raise InputError(f"{side} has column names with several levels ({first}). Rename the columns to single names.")
-
-
 def persons_of(column: pd.Series, side: str) -> np.ndarray:
     """Return the person of each record as text; raise if one is missing."""
     if column.isna().any():
@@ -493,60 +427,51 @@ def persons_of(column: pd.Series, side: str) -> np.ndarray:
     return as_text(column)
 
 
-def _labels(column: pd.Series | pd.DataFrame) -> np.ndarray:
-    """Return a label column as plain numpy values: nullable integers and booleans become plain ones."""
-    if isinstance(column, pd.DataFrame) and column.shape[1] == 1:
-        column = column.squeeze(axis=1)
-    if (
-        isinstance(column, pd.Series)
-        and pd.api.types.is_extension_array_dtype(column.dtype)
-        and not column.isna().any()
-    ):
-        if pd.api.types.is_bool_dtype(column):
-            return column.to_numpy(dtype=bool)
-        if pd.api.types.is_integer_dtype(column):
-            return column.to_numpy(dtype=np.int64)
-    return np.asarray(column)
-
-
 def as_text(column: pd.Series) -> np.ndarray:
-    """Values as text, with a word for those that are missing; lone surrogates are escaped."""
+    """Values as text, with a word for those that are missing."""
     texts = map(str, column.astype(object).where(column.notna(), MISSING).to_numpy(dtype=object))
-    return as_unicode(np.fromiter(texts, dtype=object, count=len(column)))
+    values = np.fromiter(texts, dtype=object, count=len(column))
+    check_unicode(values, f"Column {column.name!r}")
+    return values
 
 
 def _made_up_ids(side: str, records: int) -> Any:
     return LazyArray(lambda: np.array([f"{side}:{row}" for row in range(records)], dtype=object), records)
 
 
-def _is_frame(value) -> bool:
+def is_frame(value) -> bool:
+    """Return whether a value is a table or a column of pandas or polars."""
     return isinstance(value, (pd.DataFrame, pd.Series)) or type(value).__module__.startswith("polars")
 
 
-def _to_pandas(value, side: str):
-    if isinstance(value, (pd.DataFrame, pd.Series)):
+def to_pandas(value, side: str) -> Any:
+    """Return a table or a column of pandas or polars as that of pandas."""
+    if not isinstance(value, (pd.DataFrame, pd.Series)):
+        if not hasattr(value, "to_pandas"):
+            raise InputError(f"{side} is a {type(value).__name__}, which is lazy. Pass its .collect().")
+        value = value.to_pandas()
+    if isinstance(value, pd.Series):
         return value
-    if not hasattr(value, "to_pandas"):
-        raise InputError(f"{side} is a {type(value).__name__}, which is lazy. Pass its .collect().")
-    table = value.to_pandas()
-    if isinstance(table, pd.DataFrame):
-        return without_index(table)
-    return table
+    if isinstance(value.columns, pd.MultiIndex):
+        first = short_repr(tuple(value.columns[0])) if len(value.columns) else "none"
+        raise InputError(f"{side} has column names with several levels ({first}). Rename the columns to single names.")
+    repeated = value.columns[value.columns.duplicated()]
+    if len(repeated):
+        raise InputError(
+            f"{side} has several columns named {', '.join(map(repr, sorted(set(map(str, repeated)))))}. Rename them."
+        )
+    return without_index(value)
 
 
 def _positions(records: np.ndarray | slice, length: int) -> np.ndarray:
     """Return positions of records given by mask, position or slice, as a copy: ids are taken later."""
-    if isinstance(records, slice):
-        return np.arange(length)[records]
-    positions = np.array(records)
-    if positions.dtype == bool:
-        return np.flatnonzero(positions)
-    if positions.size:
-        return positions
-    return positions.astype(np.intp)
+    if not isinstance(records, slice) and not len(records):  # an empty list or array may have any type
+        return np.array([], dtype=np.intp)
+    return np.arange(length)[records]
 
 
-def _rows(x: np.ndarray | pd.DataFrame, records: np.ndarray) -> np.ndarray | pd.DataFrame:
+def select_rows(x: Any, records: np.ndarray | slice) -> Any:
+    """Return some rows of an array or a table."""
     if not isinstance(x, pd.DataFrame):
         return x[records]
     rows = x.iloc[records]
@@ -591,10 +516,3 @@ def _own_objects(x: np.ndarray | pd.DataFrame) -> np.ndarray | pd.DataFrame:
 
 def _changeable(values: np.ndarray) -> bool:
     return pd.api.types.infer_dtype(values, skipna=True) not in CONSTANTS
-
-
-def _with_own_objects(data: Data) -> Data:
-    x = _own_objects(data.x)
-    if x is data.x:
-        return data
-    return data.with_x(x)

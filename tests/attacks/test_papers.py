@@ -74,7 +74,7 @@ def trained(folder) -> Run:
     parts = [(x[a : a + 300], y[a : a + 300]) for a in (0, 300, 600)]
     results = gl.audit(model, *parts, references=32, attacks=names, folder=folder, jobs=1)
     store = open_store(folder)
-    return Run(store.facing(0), store.split.evaluated[0], np.arange(600) < 300, results)
+    return Run(store.rotation().facing(0), store.split.evaluated[0], np.arange(600) < 300, results)
 
 
 @pytest.fixture(scope="module", params=["gaussian", "trained"])

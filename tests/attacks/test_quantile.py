@@ -52,7 +52,7 @@ def test_p_values_of_nonmembers_hold_on_trained_models(tmp_path):
             baseline=False,
         )
         store = open_store(folder)
-        signals, view = store.facing(), gl.evidence.Quantiles.read(store)
+        signals, view = store.rotation().facing(0), gl.evidence.Quantiles.read(store)
         p_values = quantile_p_value(replace(signals, evidence=Evidence({"quantiles": view})))
         learnt += not view.degenerate
         inside.append(p_values[:200])

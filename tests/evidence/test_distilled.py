@@ -114,7 +114,7 @@ def test_a_record_is_compared_only_with_models_that_did_not_train_on_it(tmp_path
     _, models = collect(tmp_path, population=0)
     member = models.member
     assert member.any(axis=0).any()
-    signals = open_store(tmp_path).facing(0)
+    signals = open_store(tmp_path).rotation().facing(0)
     altered = {name: np.where(member, 99.0, values) for name, values in models.values.items()}
     for name in ("distillation", "distillation_empirical"):
         score = ATTACKS[name].score

@@ -105,7 +105,7 @@ class Simulation:
             warnings.simplefilter("ignore", gl.AuditWarning)
             gl.audit(target, *sides, references=0, evidence=[plan], folder=folder, jobs=1)
         store = open_store(folder)
-        return type(plan).read(store), store.facing(0)
+        return type(plan).read(store), store.rotation().facing(0)
 
 
 @pytest.fixture(scope="module")

@@ -162,7 +162,7 @@ def test_the_split_is_there_before_any_model(tmp_path, monkeypatch):
     monkeypatch.setattr("guestlist._audit.flow.train_references", _interrupted)
     with pytest.raises(KeyboardInterrupt):
         gl.audit(model, MEMBERS, NONMEMBERS, references=4, evidence=[gl.evidence.FullAnswers()], **audit)
-    assert open_store(tmp_path).facing().references == 4
+    assert open_store(tmp_path).rotation().facing(0).references == 4
 
 
 def _interrupted(*arguments, **options):

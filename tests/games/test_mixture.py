@@ -112,7 +112,7 @@ def test_wrong_games_are_reported(people):
     with pytest.raises(InputError, match=r"No record has side = north\. Available values: east, west"):
         draw(Sources("side", "north"), people, 1, 0)
     with pytest.raises(InputError, match="numeric features"):
-        draw(Clusters(2, 2), people.with_x(pd.DataFrame({"a": ["x"] * RECORDS})), 1, 0)
+        draw(Clusters(2, 2), people.changed(x=pd.DataFrame({"a": ["x"] * RECORDS})), 1, 0)
     for wrong in (
         lambda: Clusters(2, 2, cluster=2),
         lambda: Bias("sex", "m", 1.5, 2, 2),

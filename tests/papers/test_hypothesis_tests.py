@@ -62,7 +62,7 @@ def test_every_target_has_its_own_members_and_all_share_the_references(run):
 def test_a_second_run_trains_nothing(run, monkeypatch):
     cases, _, options = run
     monkeypatch.setattr("guestlist.models.torch_modules._Train.__call__", None)
-    monkeypatch.setattr("guestlist.models.torch_modules._Distil.__call__", None)
+    monkeypatch.setattr("guestlist.models.target.WrappedTrainer.__call__", None)
     again = audits.collect("small", SMALL, **options)
     np.testing.assert_array_equal(again[1].view.target("loss"), cases[1].view.target("loss"))
 

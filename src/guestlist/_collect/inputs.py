@@ -183,7 +183,7 @@ def shuffle_rows(rows: np.ndarray, seed: int) -> np.ndarray:
 def reset_rows(pool: Data) -> Data:
     """Number the rows of a table from 0, as before they were shuffled."""
     if isinstance(pool.x, pd.DataFrame):
-        return pool.with_x(pool.x.reset_index(drop=True))
+        return pool.changed(x=pool.x.reset_index(drop=True))
     return pool
 
 

@@ -420,7 +420,7 @@ def _in_stacks(context: CollectContext, train: Trainer) -> bool:
         with one_thread():
             stacked = train.can_stack(context.pool)  # type: ignore[attr-defined]
         if stacked:
-            store.train_in_stacks()
+            store.change_manifest(stacked=True)  # references are trained in stacks
     return store.manifest.stacked
 
 

@@ -5,9 +5,7 @@ import io
 import json
 import math
 import os
-import re
 import shutil
-import stat
 import sys
 import tempfile
 import types
@@ -15,7 +13,7 @@ import warnings
 import zipfile
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
-from dataclasses import MISSING, Field, fields, is_dataclass
+from dataclasses import MISSING, fields, is_dataclass
 from pathlib import Path
 from typing import IO, Any, BinaryIO, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
 
@@ -82,9 +80,9 @@ def check_not_a_file(folder: Path) -> None:
 
 
 def is_running(process: int) -> bool:
-    """Return whether a process with this number runs."""
+    """Return whether a process with this number runs; on Windows always true, so that its files stay."""
     if sys.platform == "win32":  # There, a signal of 0 would end the process.
-        return _is_running_on_windows(process)
+        return True
     try:
         os.kill(process, 0)
     except PermissionError:
@@ -92,20 +90,6 @@ def is_running(process: int) -> bool:
     except (ProcessLookupError, OverflowError):
         return False
     return True
-
-
-def _is_running_on_windows(process: int) -> bool:
-    import _winapi as api
-
-    query_limited_information = 0x1000
-    try:
-        handle = api.OpenProcess(query_limited_information, False, process)  # type: ignore[attr-defined]
-    except OSError:
-        return False
-    try:
-        return api.GetExitCodeProcess(handle) == api.STILL_ACTIVE  # type: ignore[attr-defined]
-    finally:
-        api.CloseHandle(handle)  # type: ignore[attr-defined]
 
 
 PREFIX = "guestlist-"
@@ -146,12 +130,6 @@ def temporary_folder(prefix: str, parent: str | None = None) -> Iterator[Path]:
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def is_temporary(path: Path) -> bool:
-    """Return whether a file is, or would be, in a temporary folder of this process."""
-    prefix = f"{PREFIX}{os.getpid()}-"
-    return any(folder.name.startswith(prefix) for folder in path.absolute().parents)
-
-
 def _is_own_folder(path: Path) -> bool:
     try:
         return not path.is_symlink() and path.is_dir() and (os.name != "posix" or path.stat().st_uid == os.getuid())
@@ -164,12 +142,6 @@ MAX_COMPRESSION = 100
 # Archives below this size, in bytes, fit into memory at any compression rate.
 HARMLESS = 1 << 28
 MAX_HEADER = 10_000  # same limit as NumPy
-# Header of an array of numbers as NumPy writes it. NumPy's slower parser reads other headers.
-PLAIN_HEADER = re.compile(
-    rb"\{'descr': '[<>|](?:b|i|u|f|c)(?P<width>(?<=b)1|(?<=[iu])[1248]|(?<=f)[248]|(?<=c)(?:8|16))', "
-    rb"'fortran_order': (?:True|False), "
-    rb"'shape': \((?P<shape>|(?:0|[1-9]\d{0,17}),|(?:0|[1-9]\d{0,17})(?:, (?:0|[1-9]\d{0,17}))+)\), \} *\n"
-)
 
 
 def checked_archive(file: BinaryIO) -> np.lib.npyio.NpzFile:
@@ -190,8 +162,15 @@ def checked_archive(file: BinaryIO) -> np.lib.npyio.NpzFile:
             "which does not compress"
         )
     for part in archive.infolist():
-        if part.filename.endswith(".npy"):
-            _check_array(archive, part)
+        if not part.filename.endswith(".npy"):
+            continue
+        with archive.open(part) as content:
+            claimed = _claimed_size(part, content)
+            held = part.file_size - content.tell()
+        if claimed is not None and claimed != held:
+            raise ValueError(
+                f"{part.filename} declares {format_bytes(claimed)} of numbers but holds {format_bytes(held)}"
+            )
     return npz
 
 
@@ -203,24 +182,8 @@ def opened_archive(file: BinaryIO) -> np.lib.npyio.NpzFile:
         raise ValueError("it is not a complete npz archive") from error
 
 
-def _check_array(archive: zipfile.ZipFile, part: zipfile.ZipInfo) -> None:
-    with archive.open(part) as file:
-        claimed = _claimed_size(part, file)
-        held = part.file_size - file.tell()
-        if claimed is not None and claimed != held:
-            raise ValueError(
-                f"{part.filename} declares {format_bytes(claimed)} of numbers but holds {format_bytes(held)}"
-            )
-
-
 def _claimed_size(part: zipfile.ZipInfo, file: IO[bytes]) -> int | None:
     """Read the header of an array, and return the bytes that it claims; None for objects."""
-    start = file.read(10)
-    if start.startswith(b"\x93NUMPY\x01\x00") and len(start) == 10:
-        plain = PLAIN_HEADER.fullmatch(file.read(int.from_bytes(start[8:], "little")))
-        if plain:
-            return int(plain["width"]) * math.prod(int(size) for size in plain["shape"].split(b",") if size.strip())
-    file.seek(0)
     version = np.lib.format.read_magic(file)
     readers = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0}
     if version not in readers:  # 3.0 is for field names in Unicode; arrays here have no fields
@@ -228,12 +191,11 @@ def _claimed_size(part: zipfile.ZipInfo, file: IO[bytes]) -> int | None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # warnings about headers written by Python 2
         shape, _, dtype = readers[version](file, max_header_size=MAX_HEADER)
-    claimed = math.prod(shape) * dtype.itemsize
     if min(shape, default=0) < 0:
         raise ValueError(f"{part.filename} has a negative array size in its header; the file is corrupt")
     if dtype.hasobject:
         return None
-    return claimed
+    return math.prod(shape) * dtype.itemsize
 
 
 T = TypeVar("T")
@@ -261,11 +223,13 @@ def atomic_file(path: Path) -> Iterator[BinaryIO]:
     """
     try:
         private = is_private(path)
-        status = None if private else _status(path)
-        if status is not None and not _is_replaceable(status):
+        if not private and _is_stream_or_device(path):
             buffer = io.BytesIO()
             yield buffer
-            _write_through(path, status, buffer.getvalue())
+            # A stream is not opened by its name, /dev/stdout: a file would be overwritten from its beginning.
+            stream = _standard_stream(path)
+            with os.fdopen(os.open(path, os.O_WRONLY) if stream is None else os.dup(stream), "wb") as file:
+                file.write(buffer.getvalue())
             return
         if path.is_symlink() and not private:
             path = Path(os.path.realpath(path))
@@ -286,7 +250,8 @@ def _replacing(path: Path, private: bool) -> Iterator[BinaryIO]:
         with open(partial, "w+b", opener=lambda name, flags: os.open(name, flags, mode)) as file:
             yield file
             file.flush()
-            if not is_temporary(path):
+            # A file in a temporary folder of this process ends with it.
+            if not any(folder.name.startswith(f"{PREFIX}{os.getpid()}-") for folder in path.absolute().parents):
                 os.fsync(file.fileno())
         os.replace(partial, path)
     finally:
@@ -294,34 +259,19 @@ def _replacing(path: Path, private: bool) -> Iterator[BinaryIO]:
             partial.unlink(missing_ok=True)
 
 
-def _status(path: Path) -> os.stat_result | None:
-    """Return the status of the file at a path, links followed; None if there is none."""
-    try:
-        return path.stat()
-    except (FileNotFoundError, NotADirectoryError):
-        return None
+def _is_stream_or_device(path: Path) -> bool:
+    """Return whether a path is a pipe, a device or a standard stream, links followed: it cannot be replaced.
 
-
-def _is_replaceable(status: os.stat_result) -> bool:
-    """Return whether a file may be replaced: not a pipe, a device or a standard stream.
-
-    For a folder it is true, so that the attempt raises an error that names it.
+    For a folder it is false, so that the attempt to replace it raises an error that names it.
     """
-    return stat.S_ISDIR(status.st_mode) or (stat.S_ISREG(status.st_mode) and _standard_stream(status) is None)
+    return path.exists() and not path.is_dir() and (not path.is_file() or _standard_stream(path) is not None)
 
 
-def _write_through(path: Path, status: os.stat_result, content: bytes) -> None:
-    # A stream is not opened by its name, /dev/stdout: a file would be overwritten from its beginning.
-    stream = _standard_stream(status)
-    with os.fdopen(os.open(path, os.O_WRONLY) if stream is None else os.dup(stream), "wb") as file:
-        file.write(content)
-
-
-def _standard_stream(status: os.stat_result) -> int | None:
+def _standard_stream(path: Path) -> int | None:
     """Return the number of the standard stream that a file is, if it is one."""
     for number in STREAMS:
         with suppress(OSError):  # The stream is closed.
-            if os.path.samestat(os.fstat(number), status):
+            if os.path.samestat(os.fstat(number), path.stat()):
                 return number
     return None
 
@@ -389,16 +339,14 @@ def with_npz(path: Path, read: Callable[[np.lib.npyio.NpzFile], T], *, known: bo
 
 def write_npz(path: Path, **arrays: np.ndarray) -> None:
     """Write arrays by name to an npz file."""
-    buffer = io.BytesIO()
-    np.savez(buffer, **arrays)  # type: ignore[arg-type]  # the stubs type every keyword as an option
-    write_bytes(path, buffer.getvalue())
+    with atomic_file(path) as file:
+        np.savez(file, **arrays)  # type: ignore[arg-type]  # the stubs type every keyword as an option
 
 
 def write_npy(path: Path, array: np.ndarray) -> None:
     """Write one array to an npy file."""
-    buffer = io.BytesIO()
-    np.save(buffer, array)
-    write_bytes(path, buffer.getvalue())
+    with atomic_file(path) as file:
+        np.save(file, array)
 
 
 def write_parquet(path: Path, table) -> None:
@@ -412,9 +360,9 @@ def write_parquet(path: Path, table) -> None:
 
 def to_json(value) -> Any:
     """Convert a value to lists, dicts, numbers and text. NaN and infinities become null."""
-    if type(value) is float:
-        if math.isfinite(value):
-            return value
+    if isinstance(value, np.generic):
+        value = value.item()
+    if isinstance(value, float) and not math.isfinite(value):
         return None
     if is_dataclass(value):
         return {f.name: to_json(getattr(value, f.name)) for f in fields(value)}
@@ -423,14 +371,6 @@ def to_json(value) -> Any:
     if isinstance(value, (list, tuple, np.ndarray)):
         # Most lists are curves: finite numbers, which need no conversion.
         return [v if type(v) is float and math.isfinite(v) else to_json(v) for v in value]
-    if isinstance(value, (bool, np.bool_)):
-        return bool(value)
-    if isinstance(value, (int, np.integer)):
-        return int(value)
-    if isinstance(value, (float, np.floating)):
-        if not np.isfinite(value):
-            return None
-        return float(value)
     return value
 
 
@@ -458,11 +398,15 @@ def from_json(hint, value) -> Any:
     if isinstance(hint, type) and is_dataclass(hint):
         hints = get_type_hints(hint)
         content = _checked(value, dict)
-        names = [f.name for f in fields(hint) if f.name in content or not _has_default(f)]
+        required = {f.name for f in fields(hint) if f.default is MISSING and f.default_factory is MISSING}
+        names = [f.name for f in fields(hint) if f.name in required or f.name in content]
         return hint(**{name: from_json(hints[name], content[name]) for name in names})
     if origin is tuple:
-        item_hints = _hints_of_items(inner, _checked(value, list))
-        return tuple(from_json(item_hint, item) for item_hint, item in zip(item_hints, value, strict=True))
+        items = _checked(value, list)
+        item_hints = inner
+        if inner[-1] is ...:
+            item_hints = inner[:1] * len(items)
+        return tuple(from_json(item_hint, item) for item_hint, item in zip(item_hints, items, strict=True))
     if origin in (dict, Mapping, collections.abc.Mapping):
         return {k: from_json(inner[1], v) for k, v in _checked(value, dict).items()}
     if isinstance(hint, type) and issubclass(hint, tuple) and hasattr(hint, "_fields"):  # NamedTuple of floats
@@ -490,14 +434,3 @@ def _from_union(hints, value) -> Any:
         except (ValueError, KeyError):
             continue
     return from_json(known[-1], value)
-
-
-def _hints_of_items(inner, items: list) -> tuple:
-    """Return one type per item of a tuple; with an ellipsis all have the first."""
-    if len(inner) == 2 and inner[1] is ...:
-        return (inner[0],) * len(items)
-    return inner
-
-
-def _has_default(field: Field) -> bool:
-    return field.default is not MISSING or field.default_factory is not MISSING

@@ -43,7 +43,7 @@ from guestlist._store.integrity import (
     write_checked_npz,
 )
 from guestlist._util import as_path, lazy_matrices, path_exists, read_parquet
-from guestlist._views import Rotation, Signals
+from guestlist._views import Rotation
 from guestlist.errors import FolderError
 from guestlist.games import Game, Split, game_of
 
@@ -248,39 +248,32 @@ class Store:
             arrays = {name: _compact(values) for name, values in arrays.items()}
         provenance = self._provenance(path)
         write_checked_npz(path, provenance, arrays)
-        self._checked_files[path] = _CheckedFile(_state(path, provenance), list(arrays), set(arrays))
+        self._checked_files[path] = _CheckedFile(_state(path, provenance), list(arrays))
 
     def read(self, path: Path, *names: str) -> dict[str, np.ndarray]:
         """Read arrays of a file, all or those named; raise if it was written for a different path, audit or plan."""
 
         def read_arrays(path: Path) -> dict[str, np.ndarray]:
             provenance = self._provenance(path)
-            checked = self._unchanged_file(path, provenance)
-            if checked is None:
-                return read_checked_npz(path, provenance, *names)
-            arrays = read_checked_npz(path, provenance, *names, known=True, compared=checked.compared)
-            checked.compared.update(arrays)
-            return arrays
+            return read_checked_npz(path, provenance, *names, known=self._is_unchanged(path, provenance))
 
         return read_or_explain(self._existing(self._name(path)), read_arrays)
 
     def check(self, path: Path) -> list[str]:
         """Check a file unless it was checked and has not changed since; return the names of its arrays."""
-        return list(read_or_explain(path, self._array_names))
 
-    def _array_names(self, path: Path) -> list[str]:
-        provenance = self._provenance(path)
-        if self._unchanged_file(path, provenance) is None:
-            state = _state(path, provenance)
-            self._checked_files[path] = _CheckedFile(state, check_npz(path, provenance), set())
-        return self._checked_files[path].names
+        def array_names(path: Path) -> list[str]:
+            provenance = self._provenance(path)
+            if not self._is_unchanged(path, provenance):
+                state = _state(path, provenance)
+                self._checked_files[path] = _CheckedFile(state, check_npz(path, provenance))
+            return list(self._checked_files[path].names)
 
-    def _unchanged_file(self, path: Path, provenance: dict[str, str]) -> "_CheckedFile | None":
-        """Return the result of the last check of a file, or None if the file has changed since."""
-        checked = self._checked_files.get(path)
-        if checked is not None and checked.state == _state(path, provenance):
-            return checked
-        return None
+        return read_or_explain(path, array_names)
+
+    def _is_unchanged(self, path: Path, provenance: dict[str, str]) -> bool:
+        """Return whether a file was checked, and has not changed since."""
+        return path in self._checked_files and self._checked_files[path].state == _state(path, provenance)
 
     def check_files(self, paths: Mapping[int, Path]) -> set[int]:
         """Check files by number and return the numbers; call it before the long work."""
@@ -312,14 +305,9 @@ class Store:
         return self._read_plan(path)[0]
 
     def _read_plan(self, path: Path) -> tuple[dict[str, Any], Mapping[str, str]]:
-        try:
-            return read_checked_json(path, self._audit_provenance(self._name(path)))
-        except IntegrityError as error:
-            raise FolderError(
-                f"{path} does not belong to this audit: {error}. Delete {path.parent}, then collect this evidence again."
-            ) from error
-        except (OSError, ValueError) as error:
-            raise FolderError(f"{path} is damaged ({error}). Delete {path.parent} and collect it again.") from error
+        provenance = self._audit_provenance(self._name(path))
+        remedy = f"Delete {path.parent}, then collect this evidence again"
+        return read_or_explain(path, lambda path: read_checked_json(path, provenance), remedy)
 
     def _provenance(self, path: Path) -> dict[str, str]:
         """Return the digests of everything that a file of signals or evidence depends on."""
@@ -345,12 +333,8 @@ class Store:
             "recipe": manifest.recipe,
             "seed": str(manifest.seed),
             "scale": manifest.scale,
-            "classes": self._classes_digest,
+            "classes": digest(*manifest.classes),
         }
-
-    @cached_property
-    def _classes_digest(self) -> str:
-        return digest(*self.manifest.classes)
 
     def _rows_digest(self, k: int) -> str:
         """Return a digest of the training set and the evaluated records of model ``k``."""
@@ -370,18 +354,15 @@ class Store:
         known = set(devices.get(what, ()))
         if not known.issuperset(names):
             devices = {**devices, what: sorted(known.union(names))}
-            self._change_manifest(about={**self.manifest.about, "devices": dict(sorted(devices.items()))})
-
-    def train_in_stacks(self) -> None:
-        """Note in the manifest that references are trained in stacks."""
-        self._change_manifest(stacked=True)
+            self.change_manifest(about={**self.manifest.about, "devices": dict(sorted(devices.items()))})
 
     def _write_digest(self, name: str, content: str) -> None:
         """Write the digest of a file into the manifest."""
         if self.manifest.files.get(name) != content:
-            self._change_manifest(files={**self.manifest.files, name: content})
+            self.change_manifest(files={**self.manifest.files, name: content})
 
-    def _change_manifest(self, **changes: Any) -> None:
+    def change_manifest(self, **changes: Any) -> None:
+        """Change fields of the manifest, and write it."""
         self.manifest = replace(self.manifest, **changes)
         write_manifest(self.folder / "manifest.json", self.manifest)
 
@@ -410,10 +391,9 @@ class Store:
 
         def load(name: str) -> np.ndarray:
             if name not in loaded:
+                names = [name]
                 if name in preloaded and not many:
                     names = preloaded
-                else:
-                    names = [name]
                 loaded.update(_stack((self._signals(k, *names) for k in models), names, len(models)))
             # With many cells, single precision stays: computations make it double block by block.
             return loaded.pop(name).astype(np.float32 if many else np.float64, copy=False)
@@ -427,17 +407,13 @@ class Store:
         values = lazy_matrices(signal_names, load, AT_ONCE if many else None, load_records)
         return Rotation(values, member, self.pool["class"].to_numpy())
 
-    def facing(self, k: int = 0, references: int | None = None) -> Signals:
-        """Return the adversary's view with model ``k`` as the target, without its membership."""
-        return self.rotation(references).facing(k)
-
     def _signals(self, k: int, *names: str) -> dict[str, np.ndarray]:
         """Read signals of one model, all or those named; raise if an evaluated record has none."""
         path = model_path(self.folder, k)
         evaluated = self.split.evaluated[k]
         signals = self.read(path, *names)
         for name, values in signals.items():
-            if values.shape != evaluated.shape or _any_missing(values, evaluated):
+            if values.shape != evaluated.shape or np.isnan(values[evaluated]).any():
                 raise FolderError(
                     f"{path} is damaged ({name!r} lacks a number for some queried records). Delete this file and run the "
                     "audit again."
@@ -495,11 +471,10 @@ def today() -> str:
 
 
 class _CheckedFile(NamedTuple):
-    """State of a file when it was checked, names of its arrays, and arrays with compared checksums."""
+    """State of a file when it was checked, and the names of its arrays."""
 
     state: tuple
     names: list[str]
-    compared: set[str]
 
 
 def _state(path: Path, provenance: dict[str, str]) -> tuple:
@@ -508,22 +483,12 @@ def _state(path: Path, provenance: dict[str, str]) -> tuple:
     return status.st_ino, status.st_mtime_ns, status.st_size, provenance
 
 
-def _any_missing(values: np.ndarray, evaluated: np.ndarray) -> bool:
-    """Return whether an evaluated record has no value."""
-    missing = np.isnan(values) if values.dtype.kind == "f" else np.zeros(1, dtype=bool)
-    return bool(missing.any() and (missing & evaluated).any())
-
-
 def _compact(values: np.ndarray) -> np.ndarray:
     """Return signals of many records in single precision, or as booleans if all are 0 or 1."""
     if len(values) <= MANY_RECORDS:
         return values
-    return values.astype(bool if _is_binary(values) else np.float32)
-
-
-def _is_binary(values: np.ndarray, first: int = 1000) -> bool:
-    """Return whether all values are 0 or 1; a check of the first values is usually enough."""
-    return all(bool(((part == 0) | (part == 1)).all()) for part in (values[:first], values[first:]))
+    is_binary = ((values == 0) | (values == 1)).all()
+    return values.astype(bool if is_binary else np.float32)
 
 
 def _stack(parts: Iterable[Mapping[str, np.ndarray]], names: Sequence[str], models: int) -> dict[str, np.ndarray]:
@@ -545,16 +510,16 @@ def file_numbers(folder: Path, prefix: str, width: int = 4) -> list[int]:
     return sorted(numbers)
 
 
-def read_or_explain(path: Path, reader: Callable[[Path], T]) -> T:
+def read_or_explain(
+    path: Path, reader: Callable[[Path], T], remedy: str = "Delete this file and run the audit again"
+) -> T:
     """Return the result of ``reader`` on a file of the folder; if it is damaged, raise an error with a remedy."""
     try:
         return reader(path)
     except IntegrityError as error:
-        raise FolderError(
-            f"{path} does not belong to this audit: {error}. Delete this file and run the audit again."
-        ) from error
+        raise FolderError(f"{path} does not belong to this audit: {error}. {remedy}.") from error
     except (OSError, ValueError, KeyError) as error:
-        raise FolderError(f"{path} is damaged ({error}). Delete this file and run the audit again.") from error
+        raise FolderError(f"{path} is damaged ({error}). {remedy}.") from error
 
 
 def model_path(folder: Path, k: int) -> Path:

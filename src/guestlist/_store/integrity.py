@@ -2,10 +2,9 @@
 
 import hashlib
 import json
-import struct
 import zipfile
 import zlib
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +22,14 @@ def row_hashes(data: Data) -> np.ndarray:
     Numbers are compared as float64, so that 1 equals 1.0, and 0.0 equals -0.0.
     """
     try:
-        return _row_hashes(data)
+        if isinstance(data.x, pd.DataFrame):
+            rows = pd.util.hash_pandas_object(_hashable(data.x), index=False).to_numpy()
+        elif data.x.dtype.hasobject:
+            table = pd.DataFrame(data.x.astype(object).reshape(len(data), -1))
+            rows = pd.util.hash_pandas_object(_hashable(table), index=False).to_numpy()
+        else:
+            rows = np.frombuffer(b"".join(_digests(data.x.reshape(len(data), -1))), dtype=np.uint64)
+        return rows ^ (_label_hashes(data.y) * np.uint64(0x9E3779B97F4A7C15))
     except UnicodeEncodeError as error:
         raise InputError(
             "The records hold text that is not valid Unicode (an incomplete surrogate pair). Replace it, for example "
@@ -31,26 +37,12 @@ def row_hashes(data: Data) -> np.ndarray:
         ) from error
 
 
-def _row_hashes(data: Data) -> np.ndarray:
-    if not isinstance(data.x, pd.DataFrame) and not data.x.dtype.hasobject:
-        numbers = data.x.dtype.kind in "iufb"
-        flat = data.x.reshape(len(data), -1)
-        rows = np.frombuffer(b"".join(_digests(flat, np.float64 if numbers else None)), dtype=np.uint64)
-    else:
-        if isinstance(data.x, pd.DataFrame):
-            table = data.x
-        else:
-            table = pd.DataFrame(data.x.astype(object).reshape(len(data), -1))
-        rows = pd.util.hash_pandas_object(_hashable(table), index=False).to_numpy()
-    return rows ^ (_label_hashes(data.y) * np.uint64(0x9E3779B97F4A7C15))
-
-
-def _digests(flat: np.ndarray, number: type | None, at_once: int = 4096) -> Iterator[bytes]:
-    """Hash rows of numbers, with -0.0 as 0.0; many rows at once, which is faster."""
+def _digests(flat: np.ndarray, at_once: int = 4096) -> Iterator[bytes]:
+    """Hash rows, with numbers as float64 and -0.0 as 0.0; many rows at once, which is faster."""
     for start in range(0, len(flat), at_once):
-        block = np.ascontiguousarray(flat[start : start + at_once], dtype=number)
-        if number is not None:
-            block = block + 0.0
+        block = np.ascontiguousarray(flat[start : start + at_once])
+        if flat.dtype.kind in "iufb":
+            block = block.astype(np.float64) + 0.0
         width = block.itemsize * block.shape[1]
         rows = block.view(f"V{width}")[:, 0].tolist() if width else [b""] * len(block)
         for row in rows:
@@ -62,7 +54,9 @@ def _label_hashes(y: np.ndarray) -> np.ndarray:
     if y.dtype != object:
         y, which = np.unique(y, return_inverse=True)
         return _label_hashes(y.astype(object))[which]
-    return pd.util.hash_array(np.array([str(label) for label in _plain_labels(y)], dtype=object))
+    # Integral numbers as integers, so that 1 and 1.0 are one label.
+    plain = (int(v) if isinstance(v, (float, np.floating)) and float(v).is_integer() else v for v in y)
+    return pd.util.hash_array(np.array([str(label) for label in plain], dtype=object))
 
 
 def _hashable(table: pd.DataFrame) -> pd.DataFrame:
@@ -76,11 +70,6 @@ def _hashable(table: pd.DataFrame) -> pd.DataFrame:
             column = column.astype(object).map(str)
         columns.append(column.rename(position))
     return pd.concat(columns, axis=1)
-
-
-def _plain_labels(y: np.ndarray):
-    """Return labels with integral numbers as integers, so that 1 and 1.0 are one label."""
-    return (int(v) if isinstance(v, (float, np.floating)) and float(v).is_integer() else v for v in y)
 
 
 # A checksum of a large pool reads this number of bytes, from evenly spaced rows: code that rewrites records rewrites
@@ -181,14 +170,11 @@ def write_checked_npz(path: Path, provenance: Provenance, arrays: Mapping[str, n
     return content
 
 
-def read_checked_npz(
-    path: Path, provenance: Provenance, *names: str, known: bool = False, compared: Collection[str] = ()
-) -> dict[str, np.ndarray]:
+def read_checked_npz(path: Path, provenance: Provenance, *names: str, known: bool = False) -> dict[str, np.ndarray]:
     """Read arrays of a file, all or those named, and check its metadata.
 
     Args:
         known: Whether the same file was checked before.
-        compared: Arrays with checksums that were compared then.
 
     Raises:
         IntegrityError: The file was written for a different path or audit.
@@ -196,33 +182,9 @@ def read_checked_npz(
 
     def read(archive: np.lib.npyio.NpzFile) -> dict[str, np.ndarray]:
         _check_archive(archive.zip, provenance)
-        arrays = {}
-        for name in names or archive.files:
-            if name in compared:
-                arrays[name] = stored_array(archive, name)
-            else:
-                arrays[name] = archive[name]
-        return arrays
+        return {name: archive[name] for name in names or archive.files}
 
     return with_npz(path, read, known=known)
-
-
-# Offset, in the header of a part of an archive, of the lengths of its name and of the field after it.
-NAME_LENGTH = 26
-
-
-def stored_array(npz: np.lib.npyio.NpzFile, name: str) -> np.ndarray:
-    """Read an array whose checksum was compared before, in half the time that a comparison takes."""
-    archive = npz.zip
-    assert archive is not None
-    part = archive.getinfo(f"{name}.npy")
-    file = archive.fp
-    if part.compress_type != zipfile.ZIP_STORED or file is None:
-        return npz[name]
-    file.seek(part.header_offset + NAME_LENGTH)
-    name_length, extra_length = struct.unpack("<HH", file.read(4))
-    file.seek(name_length + extra_length, 1)
-    return np.lib.format.read_array(file, allow_pickle=False)
 
 
 def check_npz(path: Path, provenance: Provenance) -> list[str]:
@@ -249,8 +211,7 @@ def read_checked_json(path: Path, provenance: Provenance) -> tuple[dict[str, Any
 
 
 def _check_archive(archive: zipfile.ZipFile | None, provenance: Provenance) -> None:
-    if archive is None:
-        raise ValueError("it is not an archive")
+    assert archive is not None  # None only after it is closed
     content = _archive_digest(archive)
     try:
         metadata = json.loads(archive.comment)

@@ -1,5 +1,7 @@
 from .environment import EXTRAS as EXTRAS
+from .environment import LazyModule as LazyModule
 from .environment import Stopped as Stopped
+from .environment import check_exists as check_exists
 from .environment import extra as extra
 from .environment import missing as missing
 from .environment import path_error as path_error
@@ -33,14 +35,13 @@ from .reproducibility import note as note
 from .reproducibility import one_thread as one_thread
 from .reproducibility import stream as stream
 from .tables import WIDTH as WIDTH
-from .tables import as_unicode as as_unicode
 from .tables import check_columns as check_columns
 from .tables import check_roles as check_roles
+from .tables import check_unicode as check_unicode
 from .tables import encode_tables as encode_tables
 from .tables import grams as grams
 from .tables import is_free as is_free
 from .tables import is_text as is_text
-from .tables import is_unicode as is_unicode
 from .tables import names_of as names_of
 from .tables import not_a_text as not_a_text
 from .tables import read_parquet as read_parquet

@@ -27,6 +27,12 @@ def path_exists(path: Path) -> bool:
     return True
 
 
+def check_exists(path: Path) -> None:
+    """Raise if there is no file or folder at a path."""
+    if not path_exists(path):
+        raise InputError(f"There is no file {path}. Check the path.")
+
+
 def path_error(path: str | Path, error: OSError) -> PathError:
     """Return the error for a ``path`` that the system refuses."""
     code = error.errno or 0
@@ -140,11 +146,9 @@ def stop_message(stop: BaseException) -> str:
 @contextmanager
 def preserve_handlers() -> Iterator[None]:
     """Restore signal handlers that other code replaces."""
-    main = threading.current_thread() is threading.main_thread()
-    if main:
+    before = {}
+    if threading.current_thread() is threading.main_thread():
         before = {number: signal.getsignal(number) for number in SIGNALS}
-    else:
-        before = {}
     try:
         yield
     finally:

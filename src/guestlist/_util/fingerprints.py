@@ -8,7 +8,7 @@ import inspect
 import sys
 import tokenize
 import types
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import fields, is_dataclass
 from pathlib import Path
 
@@ -30,9 +30,14 @@ def describe(value) -> str:
     if isinstance(value, type):
         return _class(value)
     if callable(value) and callable(getattr(type(value), "describe", None)):
-        return _recipe(value)
+        description = str(value.describe())
+        if description.startswith(_qualified(type(value))):
+            return description
+        return f"{_class(type(value))}: {description}"
     if hasattr(value, "get_params"):
-        return _estimator(value)
+        parameters = value.get_params(deep=False)
+        names = sorted(set(parameters).difference(names_ending(parameters, SEEDS + THREADS)))
+        return f"{_class(type(value))}({', '.join(f'{name}={describe(parameters[name])}' for name in names)})"
     if value is None or isinstance(value, (bool, int, float, str)):
         return repr(value)
     if isinstance(value, (list, tuple)):
@@ -51,7 +56,13 @@ def describe(value) -> str:
         return described(value)
     if inspect.isfunction(getattr(value, "__wrapped__", None)):  # for example compiled by jax.jit
         return f"{_class(type(value))}({_function(value.__wrapped__)})"
-    return _anything(value)
+    try:
+        return f"{_class(type(value))}#{joblib.hash(value)}"
+    except Exception as error:  # pickling may raise any exception
+        raise InputError(
+            f"The training recipe holds a {type(value).__name__} that guestlist cannot identify across runs ({error}). "
+            "Pass recipe='…', a text that you change whenever the training changes."
+        ) from error
 
 
 def described(recipe) -> str:
@@ -75,31 +86,15 @@ def _is_remembered(value, name: str) -> bool:
     return in_package and isinstance(vars(owner).get(name), functools.cached_property)
 
 
-def _recipe(value) -> str:
-    """Return the description that a recipe gives, with its class if that is missing."""
-    description = str(value.describe())
-    name = _qualified(type(value))
-    if description.startswith(name):
-        return description
-    return f"{_class(type(value))}: {description}"
-
-
 def names_ending(parameters: Iterable[str], endings: Sequence[str]) -> list[str]:
     """Return the parameters whose name, without the steps of a pipeline before it, is one of ``endings``."""
     return [name for name in parameters if name.rpartition("__")[2] in endings]
 
 
-def _estimator(value) -> str:
-    parameters = value.get_params(deep=False)
-    names = sorted(set(parameters).difference(names_ending(parameters, SEEDS + THREADS)))
-    inside = ", ".join(f"{name}={describe(parameters[name])}" for name in names)
-    return f"{_class(type(value))}({inside})"
-
-
 def _class(cls: type) -> str:
     """Return module, name and version; for a class outside installed packages, which has no version, also its source."""
-    sources = "".join(_class_source(part) for part in cls.__mro__ if _version(part) is None)
-    return f"{_qualified(cls)}=={_version(cls) or '?'}{sources}"
+    sources = "".join(_class_source(part) for part in cls.__mro__ if _version_of(part.__module__) is None)
+    return f"{_qualified(cls)}=={_version_of(cls.__module__) or '?'}{sources}"
 
 
 def _class_source(cls: type) -> str:
@@ -111,33 +106,26 @@ def _class_source(cls: type) -> str:
     # A class typed into an interpreter has no file; a file that was changed since may end inside a statement.
     with contextlib.suppress(OSError, TypeError, SyntaxError, tokenize.TokenError):
         source = inspect.getsource(cls)
-    return f"\n{_qualified(cls)}:\n{source}{''.join(map(_function, _methods(cls)))}"
-
-
-def _methods(cls: type) -> Iterator:
-    """Yield the functions of a class, sorted by name, without those that dataclasses generate."""
     for _, value in sorted(vars(cls).items()):
-        value = getattr(value, "__func__", getattr(value, "fget", value))  # static and class methods, properties
-        if inspect.isfunction(value) and not (is_dataclass(cls) and value.__code__.co_filename == "<string>"):
-            yield value
+        method = getattr(value, "__func__", getattr(value, "fget", value))  # static and class methods, properties
+        generated = is_dataclass(cls) and inspect.isfunction(method) and method.__code__.co_filename == "<string>"
+        if inspect.isfunction(method) and not generated:
+            source += _function(method)
+    return f"\n{_qualified(cls)}:\n{source}"
 
 
 def _function(value) -> str:
     """Return source, defaults and closure: functions of one factory with different settings are different recipes."""
-    source = _code(value)
+    source = _bytes(value.__code__)
     if value.__name__ != "<lambda>":  # the source of a lambda is its whole line, which may contain others
         with contextlib.suppress(OSError, TypeError, SyntaxError, tokenize.TokenError):  # or the file has changed since
             source = inspect.getsource(value)
-    return f"{source}{_held(value)}"
-
-
-def _held(function) -> str:
-    """Describe the defaults and the closure of a function; a method's own class (for ``super()``) by its name."""
-    cells = zip(function.__code__.co_freevars, function.__closure__ or (), strict=True)
+    cells = zip(value.__code__.co_freevars, value.__closure__ or (), strict=True)
+    # A method's own class (for ``super()``) is described by its name.
     closed = [
         _qualified(cell.cell_contents) if name == "__class__" else _once(cell.cell_contents) for name, cell in cells
     ]
-    return f"{describe(function.__defaults__)}{describe(function.__kwdefaults__)}[{', '.join(closed)}]"
+    return f"{source}{describe(value.__defaults__)}{describe(value.__kwdefaults__)}[{', '.join(closed)}]"
 
 
 def _once(value) -> str:
@@ -155,32 +143,14 @@ def _once(value) -> str:
 _OPEN: set[int] = set()
 
 
-def _code(value) -> str:
-    return _bytes(value.__code__)
-
-
 def _bytes(code: types.CodeType) -> str:
     """Return the bytecode of a function without source, including inner functions."""
     constants = [_bytes(part) if inspect.iscode(part) else repr(part) for part in code.co_consts]
     return f"{code.co_code.hex()} {constants!r} {code.co_names!r}"
 
 
-def _anything(value) -> str:
-    try:
-        return f"{_class(type(value))}#{joblib.hash(value)}"
-    except Exception as error:  # pickling may raise any exception
-        raise InputError(
-            f"The training recipe holds a {type(value).__name__} that guestlist cannot identify across runs ({error}). "
-            "Pass recipe='…', a text that you change whenever the training changes."
-        ) from error
-
-
 def _qualified(cls: type) -> str:
     return f"{cls.__module__}.{cls.__qualname__}"
-
-
-def _version(cls: type) -> str | None:
-    return _version_of(cls.__module__)
 
 
 @functools.cache

@@ -77,9 +77,8 @@ class LazyMapping(Mapping[str, T]):
         self._names = dict.fromkeys(names)
         self._make = make
         self._make_part = make_part
-        if capacity is None:
-            self._capacity = len(self._names)
-        else:
+        self._capacity = len(self._names)
+        if capacity is not None:
             self._capacity = capacity
         self._made: dict[str, T] = {}
 

@@ -7,11 +7,12 @@ from contextlib import suppress
 from functools import partial
 from itertools import islice
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from guestlist._util.environment import path_error, path_exists
+from guestlist._util.environment import check_exists, path_error
 from guestlist._util.text import MAX_CHOICES, close_matches, format_bytes
 from guestlist.errors import InputError
 
@@ -33,10 +34,11 @@ def read_parquet(path: str | Path) -> pd.DataFrame:
 
     with pyarrow.parquet.ParquetFile(path) as file:
         metadata = file.metadata
+    groups = [metadata.row_group(group) for group in range(metadata.num_row_groups)]
+    chunks = [group.column(column) for group in groups for column in range(group.num_columns)]
+    widths = sum(chunk.num_values * WIDTHS.get(chunk.physical_type, MAX_WIDTH) for chunk in chunks)
+    claimed = max(widths, sum(chunk.total_uncompressed_size for chunk in chunks), metadata.num_rows)
     limit = available_memory()
-    claimed = _claimed(metadata)
-    if claimed <= limit:
-        claimed += _written_out(path, _long_texts(metadata, limit))
     if claimed > limit:
         raise ValueError(
             f"its {metadata.num_rows:,} rows of {metadata.num_columns:,} columns unpack from "
@@ -44,46 +46,6 @@ def read_parquet(path: str | Path) -> pd.DataFrame:
             "memory; save fewer rows or columns"
         )
     return pd.read_parquet(path)
-
-
-def _chunks(metadata):
-    """Yield every column of every row group."""
-    for group in range(metadata.num_row_groups):
-        part = metadata.row_group(group)
-        yield from (part.column(column) for column in range(part.num_columns))
-
-
-def _claimed(metadata) -> int:
-    """Return the minimum number of bytes of the table, from the metadata of the file."""
-    widths = (chunk.num_values * WIDTHS.get(chunk.physical_type, MAX_WIDTH) for chunk in _chunks(metadata))
-    return max(sum(widths), sum(chunk.total_uncompressed_size for chunk in _chunks(metadata)), metadata.num_rows)
-
-
-def _long_texts(metadata, limit: int) -> list[str]:
-    """Return the text columns that might exceed the limit if every value were as long as all stored texts together."""
-    texts = (chunk for chunk in _chunks(metadata) if chunk.physical_type == "BYTE_ARRAY")
-    names = (chunk.path_in_schema for chunk in texts if chunk.num_values * chunk.total_uncompressed_size > limit)
-    return list(dict.fromkeys(names))
-
-
-def _written_out(path: str | Path, columns: list[str]) -> int:
-    """Return the bytes of the texts in some columns: the file stores a repeated text once, the table every time."""
-    if not columns:
-        return 0
-    import pyarrow.compute
-    import pyarrow.parquet
-
-    total = 0
-    with pyarrow.parquet.ParquetFile(path, read_dictionary=columns) as file:
-        for batch in file.iter_batches(columns=columns):
-            for values in batch.columns:
-                if not pyarrow.types.is_dictionary(values.type):  # part of a list, which tables here do not contain
-                    total += values.nbytes
-                    continue
-                lengths = pyarrow.compute.binary_length(values.dictionary).to_numpy(zero_copy_only=False)
-                times = np.bincount(values.indices.drop_null().to_numpy(), minlength=len(lengths))
-                total += int(times @ lengths.astype(np.float64))
-    return total
 
 
 def available_memory() -> int:
@@ -135,8 +97,7 @@ def read_table(path: str | Path, *, text: Sequence[str] = ()) -> pd.DataFrame:
         raise InputError(
             f"Cannot read {path}: expected a .csv, .tsv or .parquet file. Convert it to one of these formats."
         )
-    if not path_exists(path):
-        raise InputError(f"There is no file {path}. Check the path.")
+    check_exists(path)
     try:
         return without_index(readers[path.suffix.lower()](path))
     except UnicodeDecodeError as error:
@@ -154,19 +115,18 @@ def read_table(path: str | Path, *, text: Sequence[str] = ()) -> pd.DataFrame:
 
 def without_index(table: pd.DataFrame) -> pd.DataFrame:
     """Return the table without the columns in which pandas stores an index; other libraries read them from Parquet files."""
-    names = [name for name in table.columns if not INDEX.fullmatch(str(name))]
-    if len(names) == len(table.columns):
-        return table
-    return table[names]
+    stored = [name for name in table.columns if INDEX.fullmatch(str(name))]
+    if stored:  # otherwise no copy
+        return table.drop(columns=stored)
+    return table
 
 
 def _read_csv(path: Path, text: Sequence[str]) -> pd.DataFrame:
     table = pd.read_csv(path, dtype=dict.fromkeys(text, str), **_form_of(path))
     # R writes row names as a column without a name. Row numbers are not ids.
-    counts = table.index.equals(pd.RangeIndex(1, len(table) + 1))
-    if not counts:
-        return table
-    return table.reset_index(drop=True)
+    if table.index.equals(pd.RangeIndex(1, len(table) + 1)):
+        return table.reset_index(drop=True)
+    return table
 
 
 def _form_of(path: Path) -> dict[str, str]:
@@ -291,28 +251,22 @@ def not_a_text(values) -> int | None:
     """Return the position of the first value that is neither text nor missing, if others are text; None if there is none."""
     if getattr(values, "ndim", 1) != 1:
         return None
-    others = (at for at, value in enumerate(values) if not isinstance(value, str) and not _missing(value))
-    first = next(others, None)
-    if first is not None and any(isinstance(value, str) for value in values):
-        return first
-    return None
+    if not any(isinstance(value, str) for value in values):
+        return None
+    return next((at for at, value in enumerate(values) if not isinstance(value, str) and not _missing(value)), None)
 
 
-def is_unicode(values: Iterable[str]) -> bool:
-    """Return whether texts can be encoded in UTF-8; lone surrogates, as in file names, cannot."""
+def check_unicode(values: Any, name: str) -> None:
+    """Raise if a text in an array cannot be encoded in UTF-8: lone surrogates, as in file names, cannot."""
+    if getattr(values, "dtype", np.dtype(float)).kind not in "OU":
+        return
     try:
-        "".join(values).encode()
-    except UnicodeEncodeError:
-        return False
-    return True
-
-
-def as_unicode(values: np.ndarray) -> np.ndarray:
-    """Return (records,) the same texts, with lone surrogates escaped, as in ``\\ud800``."""
-    if is_unicode(values):
-        return values
-    escaped = (text.encode("utf-8", "backslashreplace").decode() for text in values)
-    return np.fromiter(escaped, dtype=object, count=len(values))
+        "".join(value for value in values if isinstance(value, str)).encode()
+    except UnicodeEncodeError as error:
+        raise InputError(
+            f"{name} has text that is not valid Unicode (an incomplete surrogate pair). Replace it, for example with "
+            "text.encode('utf-8', 'replace').decode()."
+        ) from error
 
 
 def is_free(column: pd.Series) -> bool:

@@ -44,7 +44,10 @@ def single_line(text: str) -> str:
     >>> single_line("red\\x1b[31m\\nblue")
     'red\N{REPLACEMENT CHARACTER}[31m blue'
     """
-    return "".join("\N{REPLACEMENT CHARACTER}" if _disturbs(c) else c for c in " ".join(text.split()))
+    return "".join(
+        "\N{REPLACEMENT CHARACTER}" if c in TURNING or unicodedata.category(c) in ("Cc", "Cs") else c
+        for c in " ".join(text.split())
+    )
 
 
 def reason(error: BaseException) -> str:
@@ -61,10 +64,6 @@ def reason(error: BaseException) -> str:
     if words:
         return f"{type(error).__name__}: {words}"
     return type(error).__name__
-
-
-def _disturbs(character: str) -> bool:
-    return character in TURNING or unicodedata.category(character) in ("Cc", "Cs")
 
 
 def for_spreadsheets(table):

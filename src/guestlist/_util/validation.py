@@ -4,6 +4,7 @@ import math
 import operator
 import os
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -33,10 +34,9 @@ def integer(name: str, value: Any, low: int = 0, high: int | None = None) -> int
     >>> integer("k", np.int64(3), 1)
     3
     """
-    try:
+    result = None
+    with suppress(TypeError):
         result = operator.index(value)
-    except TypeError:
-        result = None
     if result is None or isinstance(value, bool | np.bool_) or result < low or (high is not None and result > high):
         end = "" if high is None else f" and at most {high:,}"
         raise ValueError(f"Expected {name}={short_repr(value)} to be an integer, {low} or more{end}.")
@@ -49,13 +49,10 @@ def number(name: str, value: Any, low: float = -math.inf, high: float = math.inf
     >>> number("share", 0.1, 0, 1)
     0.1
     """
-    try:
-        if isinstance(value, str | bytes) or np.ndim(value):
-            result = math.nan
-        else:
+    result = math.nan
+    with suppress(Exception):  # a user's class can raise anything
+        if not isinstance(value, str | bytes) and not np.ndim(value):
             result = float(value)
-    except Exception:  # a user's class can raise anything
-        result = math.nan
     above = result > low if ends[0] == "(" else result >= low
     below = result < high if ends[1] == ")" else result <= high
     if not (above and below):
@@ -177,9 +174,16 @@ def split_by_side(fit_params: Mapping[str, Any], sizes: Mapping[str, int]) -> di
         if isinstance(value, tuple):
             for side, part in _by_side(name, value, sizes).items():
                 values[side][name] = part
-        else:
-            _check_not_per_record(name, value, sizes)
-            options[name] = value
+            continue
+        # DataFrames, Series and arrays; a list with one value per member counts as one too.
+        per_record = (hasattr(value, "shape") and np.ndim(value) > 0) or isinstance(value, list)
+        if per_record and len(value) in (sizes["members"], sum(sizes.values())):
+            parts = ", ".join(f"{side}_values" for side in sizes)
+            raise InputError(
+                f"fit_params[{name!r}] has {len(value)} values. Reference models train on members and non-members, so pass a "
+                f"tuple with one array for each of {', '.join(sizes)}: fit_params={{{name!r}: ({parts})}}."
+            )
+        options[name] = value
     return {side: FitParams(options, values[side]) for side in sizes}
 
 
@@ -200,15 +204,3 @@ def _by_side(name: str, value: tuple, sizes: Mapping[str, int]) -> dict[str, np.
             )
         parts[side] = array
     return parts
-
-
-def _check_not_per_record(name: str, value: Any, sizes: Mapping[str, int]) -> None:
-    """Raise for an array with one value per member: references train on non-members too."""
-    # DataFrames, Series and arrays; a list with one value per member counts as one too.
-    per_record = (hasattr(value, "shape") and np.ndim(value) > 0) or isinstance(value, list)
-    if per_record and len(value) in (sizes["members"], sum(sizes.values())):
-        parts = ", ".join(f"{side}_values" for side in sizes)
-        raise InputError(
-            f"fit_params[{name!r}] has {len(value)} values. Reference models train on members and non-members, so pass a "
-            f"tuple with one array for each of {', '.join(sizes)}: fit_params={{{name!r}: ({parts})}}."
-        )

@@ -210,7 +210,7 @@ def _read(table: Path, test: Path | None, label: str, id_: str | None):
 
     data = as_data(table, side="table", label=label, id=id_)
     if test is None:
-        return _validated(table, data.with_x(encode_tables(data.x)[0])), None
+        return _validated(table, data.changed(x=encode_tables(data.x)[0])), None
     tests = as_data(test, side="test", label=label)
     features: pd.DataFrame = data.x  # files hold tables
     test_features: pd.DataFrame = tests.x
@@ -220,7 +220,7 @@ def _read(table: Path, test: Path | None, label: str, id_: str | None):
             f"{test} lacks the columns {', '.join(absent)} of {table}. Add them, or remove them from {table}."
         )
     x, x_test = encode_tables(features, test_features[list(features.columns)])
-    return _validated(table, data.with_x(x)), _validated(test, tests.with_x(x_test))
+    return _validated(table, data.changed(x=x)), _validated(test, tests.changed(x=x_test))
 
 
 def _validated(path: Path, data):

@@ -61,12 +61,11 @@ def _attacks() -> list[dict]:
 
 
 def _signals() -> list[dict]:
-
     tables = {"classes": models.SIGNALS, "values": models.VALUE_SIGNALS}
     return [
-        {"signal": name, "description": _first_line(function.__doc__), "outputs": outputs}
+        {"signal": name, "description": description, "outputs": outputs}
         for outputs, table in tables.items()
-        for name, function in table.items()
+        for name, description in table.items()
     ]
 
 

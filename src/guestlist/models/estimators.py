@@ -1,13 +1,14 @@
 """Fitted scikit-learn-style estimators as targets: ``clone(model).fit`` trains references."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, NamedTuple
+from functools import partial
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from guestlist._util import FitParams, describe, names_ending
-from guestlist.data import Data, encode
+from guestlist.data import Data, encode, native_byte_order
 from guestlist.defences import (
     Recipe,
     Refit,
@@ -28,11 +29,11 @@ from guestlist.models.target import (
     Predict,
     Reads,
     RetrainFunction,
+    Retraining,
     SoftValueTrainer,
     Target,
     by_class,
     one_hot_labels,
-    retrained_text,
     several_outputs,
 )
 from guestlist.models.trees import input_of_last_step, last_of, tree_leaves
@@ -66,8 +67,6 @@ class UntrainedModel(NamedTuple):
 
 def untrained_model(model) -> UntrainedModel:
     """Return a fitted model before its fit, with the rounds it kept and the columns that were passed to ``fit``."""
-    from sklearn.pipeline import Pipeline
-
     start = unfitted(model)
     last = last_of(model)
     package = package_of(last)
@@ -78,23 +77,25 @@ def untrained_model(model) -> UntrainedModel:
     parameters = last.get_params()
     changed = dict(parameters)
     if package == "catboost":
-        changed |= _columns(last, parameters)
+        columns = {name: list(getattr(last, find)()) for name, find in COLUMNS.items() if parameters.get(name) is None}
+        changed |= {name: positions for name, positions in columns.items() if positions}
     rounds = _rounds(package, last)
-    counted = next((name for name in ROUNDS[package] if parameters.get(name) is not None), ROUNDS[package][0])
+    max_rounds = None
     if rounds is not None:
+        counted = next((name for name in ROUNDS[package] if parameters.get(name) is not None), ROUNDS[package][0])
+        max_rounds = parameters.get(counted) or DEFAULT_ROUNDS[package]
         changed = {name: value for name, value in changed.items() if name not in STOPPING[package]}
-        changed |= {counted: rounds, **_without_stopping(parameters.get("callbacks"))}
+        changed[counted] = rounds
+        if changed.get("callbacks"):
+            others = [callback for callback in changed["callbacks"] if type(callback).__name__ != "EarlyStopping"]
+            changed["callbacks"] = others or None
         if package == "catboost":
             changed["learning_rate"] = last.learning_rate_  # by default it depends on the number of rounds
-    if changed != parameters:
-        rebuilt = type(last)(**changed)
-        if isinstance(model, Pipeline):
-            start = start.set_params(**{start.steps[-1][0]: rebuilt})
-        else:
-            start = rebuilt
-    if rounds is None:
-        return UntrainedModel(start)
-    return UntrainedModel(start, rounds, parameters.get(counted) or DEFAULT_ROUNDS[package])
+    if changed != parameters and last is model:
+        start = type(last)(**changed)
+    elif changed != parameters:
+        start.set_params(**{start.steps[-1][0]: type(last)(**changed)})
+    return UntrainedModel(start, rounds, max_rounds)
 
 
 def _rounds(package: str, model) -> int | None:
@@ -108,19 +109,6 @@ def _rounds(package: str, model) -> int | None:
     if package == "catboost" and model.best_iteration_ is not None:
         return int(model.tree_count_)
     return None
-
-
-def _columns(model, parameters: dict[str, Any]) -> dict[str, Any]:
-    """Return the categorical and text columns, if they were passed only to ``fit``."""
-    columns = {name: list(getattr(model, find)()) for name, find in COLUMNS.items() if parameters.get(name) is None}
-    return {name: positions for name, positions in columns.items() if positions}
-
-
-def _without_stopping(callbacks) -> dict[str, Any]:
-    others = [callback for callback in callbacks or () if type(callback).__name__ != "EarlyStopping"]
-    if not callbacks:
-        return {}
-    return {"callbacks": others or None}
 
 
 def estimator_target(
@@ -169,24 +157,33 @@ def estimator_target(
         classes = _classes(model)
         predict = EstimatorPredict(model, classes)
     trainer = Train(start.model, classes, training_recipe)
-    can: dict[str, Callable] = {}
-    untrainable = default and _untrainable(model)
-    cannot = {"train": untrainable or ""}
+    capabilities = {
+        "neighbours": _neighbours(model),
+        "leaves": tree_leaves(model),
+        "leverage": linear_leverage(model),
+    }
+    can: dict[str, Callable] = {name: function for name, function in capabilities.items() if function}
+    untrainable = ""
+    if default:
+        untrainable = _untrainable(model)
+    cannot = {"train": untrainable, "distil": untrainable}
     if not untrainable:
-        can = {"train": trainer, "retrain": RetrainEstimator(start.model, training_recipe, recipe)}
-    if scale.has_classes:
-        cannot["distil"] = untrainable or _unweighted(model, training_recipe)
-        if not cannot["distil"]:
-            can["distil"] = SoftTrain(trainer)
-    elif not untrainable:
-        can["distil"] = SoftValueTrainer(trainer)
-    inspectors: dict[str, Callable[..., Callable | None]]
-    inspectors = {"neighbours": _neighbours, "leaves": tree_leaves, "leverage": linear_leverage}
-    for name, inspect in inspectors.items():  # at most one applies to a model
-        inspector = inspect(model)
-        if inspector:
-            can[name] = inspector
-            break
+        wrap = partial(estimator_target, untrained=start.model)
+        retraining = Retraining("estimator", start.model, training_recipe, wrap, text=recipe)
+        can |= {"train": trainer, "retrain": retraining}
+        if not scale.has_classes:
+            can["distil"] = SoftValueTrainer(trainer)
+        elif not hasattr(training_recipe, "weighted"):
+            cannot["distil"] = f"its recipe, {type(training_recipe).__name__}, takes no weights of records"
+        elif not weight_parameter(model):
+            cannot["distil"] = f"{name_of(model)} takes no sample_weight in fit"
+        else:
+            can["distil"] = trainer.distil
+    notes: dict[str, dict[str, int | float | str]] = {}
+    if start.rounds is not None:
+        notes["GL126"] = {"rounds": start.rounds, "most": start.max_rounds or 0}
+    if default and saw_weights(model):
+        notes[WEIGHTS] = {}
     if recipe is None:
         recipe = f"{FRAMEWORKS['scikit-learn'].describe(start.model)}\n{describe(training_recipe)}"
     return Target(
@@ -199,25 +196,17 @@ def estimator_target(
         can=can,
         cannot=cannot,
         training=training_of(training_recipe, model=" ".join(repr(start.model).split()) if default else ""),
-        notes=_notes(model, start, trained_otherwise=not default),
+        notes=notes,
     )
 
 
 def with_estimator_interface(model) -> Any:
     """Return a native booster as an estimator; other models unchanged."""
-    package = package_of(model)
-    if not package or hasattr(model, "predict_proba") or (package != "catboost" and hasattr(model, "get_params")):
-        return model
-    if package == "catboost" and type(model).__name__ != "CatBoost":  # regressors and rankers
+    if not package_of(model) or type(model).__name__ not in ("Booster", "CatBoost"):
         return model
     from guestlist.models.native_boosters import as_estimator
 
     return as_estimator(model)
-
-
-def query_estimator(model, train: Recipe | Callable | None) -> Target:
-    """Wrap a fitted estimator with the recipe of its references."""
-    return estimator_target(model, train=train)
 
 
 def retrain_estimator(model, recipe: Recipe, data: Data, members: np.ndarray, fit: Callable, **_options: Any) -> Target:
@@ -282,8 +271,10 @@ def check_fit(target: Target, params: FitParams | None) -> None:
     trainer: Any = target.can.get("train")
     if isinstance(trainer, Train) and isinstance(trainer.recipe, Refit):
         check_arguments(trainer.model, params.arguments if params else {})
-    if hasattr(trainer, "check_fit_params"):
-        trainer.check_fit_params(params)
+    parts: list[Any] = [trainer, getattr(trainer, "recipe", None)]
+    for part in parts:
+        if hasattr(part, "check_fit_params"):
+            part.check_fit_params(params)
 
 
 def with_fit_params(target: Target, params: FitParams) -> Target:
@@ -316,15 +307,6 @@ def with_fit_params(target: Target, params: FitParams) -> Target:
     notes = {code: values for code, values in target.notes.items() if code != WEIGHTS or not weighted}
     identity = f"{target.recipe}\nfit {describe(dict(params.options))} {sorted(params.values)}"
     return replace(target, recipe=identity, training=training, notes=notes)
-
-
-def _notes(model, start: UntrainedModel, trained_otherwise: bool) -> dict[str, dict[str, int | float | str]]:
-    notes: dict[str, dict[str, int | float | str]] = {}
-    if start.rounds is not None:
-        notes["GL126"] = {"rounds": start.rounds, "most": start.max_rounds or 0}
-    if not trained_otherwise and saw_weights(model):
-        notes[WEIGHTS] = {}
-    return notes
 
 
 def reads_of(model) -> Reads:
@@ -394,14 +376,6 @@ class RegressorPredict:
         return values.reshape(len(values))
 
 
-def _is_only_sklearn(model: Any) -> bool:
-    """Return whether a model and its parts are classes of scikit-learn, without functions of the user."""
-    parts = [model, *model.get_params().values()]
-    return all(
-        type(part).__module__.startswith("sklearn.") or not (callable(part) or hasattr(part, "fit")) for part in parts
-    )
-
-
 @dataclass(frozen=True)
 class Train:
     """Train one reference with a recipe.
@@ -423,10 +397,23 @@ class Train:
         """Train one reference with a weight per record."""
         return self._trained(data, lambda model, records: self.recipe.weighted(model, records, weight, rng))
 
+    def distil(self, data: Data, soft: np.ndarray, rng: np.random.Generator) -> Predict:
+        """Train on probabilities instead of labels: one copy of each record per class, weighted by its probability.
+
+        A loss that is a weighted sum over records is then the expected loss under the soft labels. Steps that count records
+        instead of weights (the scaler of a pipeline, a smallest leaf) see each record once per class.
+        """
+        copies = data.take(np.repeat(np.arange(len(data)), len(self.classes)))
+        labelled = replace(copies, y=np.tile(self.classes, len(data)))
+        return self.weighted(labelled, soft.ravel(), rng)
+
     @property
     def is_robust(self) -> bool:
         """True if only scikit-learn's own code trains, so that a crash of the process is not to be expected."""
-        return type(self.recipe) is Refit and _is_only_sklearn(self.model)
+        return type(self.recipe) is Refit and all(
+            type(part).__module__.startswith("sklearn.") or not (callable(part) or hasattr(part, "fit"))
+            for part in (self.model, *self.model.get_params().values())
+        )
 
     def _trained(self, data: Data, train: Callable) -> Predict:
         if not len(self.classes):
@@ -446,57 +433,11 @@ class Train:
         return _predict_function(train(self.model, data), lambda model: EstimatorPredict(model, self.classes))
 
 
-@dataclass(frozen=True)
-class RetrainEstimator:
-    """Train the target again with its own recipe or a different one.
-
-    Args:
-        model: Unfitted estimator.
-        text: Text with which the user identifies the recipe, if any.
-    """
-
-    model: Any
-    recipe: Any
-    text: str | None = None
-    trains: ClassVar[str] = "estimator"
-
-    def __call__(self, recipe, members: Data, rng: np.random.Generator) -> Target:
-        chosen = self.recipe if recipe is None else recipe
-        text = retrained_text(self.text, recipe)
-        return estimator_target(chosen(self.model, members, rng), train=chosen, untrained=self.model, recipe=text)
-
-
-@dataclass(frozen=True)
-class SoftTrain:
-    """Train on probabilities instead of labels: one copy of each record per class, weighted by its probability.
-
-    A loss that is a weighted sum over records is then the expected loss under the soft labels. Steps that count records
-    instead of weights (the scaler of a pipeline, a smallest leaf) see each record once per class.
-    """
-
-    train: Train
-
-    def __call__(self, data: Data, soft: np.ndarray, rng: np.random.Generator) -> Predict:
-        classes = self.train.classes
-        copies = data.take(np.repeat(np.arange(len(data)), len(classes)))
-        labelled = replace(copies, y=np.tile(classes, len(data)))
-        return self.train.weighted(labelled, soft.ravel(), rng)
-
-
 def _predict_function(trained, reader: Callable[[object], Predict]) -> Predict:
     """Return the function that queries a trained model; a model without ``predict`` is such a function itself."""
     if hasattr(trained, "predict"):
         return reader(with_estimator_interface(trained))
     return trained
-
-
-def _unweighted(model, recipe: Recipe) -> str:
-    """Return the reason why the model cannot be trained on soft labels; "" if it can."""
-    if not hasattr(recipe, "weighted"):
-        return f"its recipe, {type(recipe).__name__}, takes no weights of records"
-    if not weight_parameter(model):
-        return f"{name_of(model)} takes no sample_weight in fit"
-    return ""
 
 
 def _untrainable(model) -> str:
@@ -517,16 +458,10 @@ def _neighbours(model) -> Callable[[object], KnnSpace] | None:
     last = last_of(model)
     if not isinstance(last, KNeighborsClassifier) or last.weights != "uniform":
         return None
-    metric = last.metric
-    if (metric, last.p) == ("minkowski", 2):
-        metric = "euclidean"
+    metric = last.effective_metric_  # "euclidean" for "minkowski" with p=2
     if metric not in ("euclidean", "cosine"):
         return None
-
-    def space(x) -> KnnSpace:
-        return KnnSpace(dense(input_of_last_step(model, x)), last.n_neighbors, metric)
-
-    return space
+    return lambda x: KnnSpace(dense(input_of_last_step(model, x)), last.n_neighbors, metric)
 
 
 def _scale(model) -> Scale:
@@ -559,10 +494,7 @@ def _classes(model) -> np.ndarray:
             f"{type(model).__name__} has no classes_: it is not fitted, or it is neither a classifier nor a regressor. "
             "Fit it on the members first."
         )
-    array = np.asarray(classes)
-    if array.dtype.byteorder == ">":
-        return array.astype(array.dtype.newbyteorder("="))
-    return array
+    return native_byte_order(np.asarray(classes))
 
 
 def classes_per_output(model) -> list[np.ndarray] | None:
@@ -627,8 +559,7 @@ def saw_weights(model) -> bool:
     """Return whether a fitted estimator, or the last step of a pipeline, was certainly fitted with ``sample_weight``."""
     while hasattr(model, "best_estimator_"):
         model = model.best_estimator_
-    if getattr(model, "steps", None):
-        model = model[-1]
+    model = last_of(model)
     if type(model).__module__.partition(".")[0] != "sklearn" or getattr(model, "class_weight", None) is not None:
         return False
     if getattr(model, "_fitted_with_sw", False):  # histogram-based boosting
@@ -638,21 +569,18 @@ def saw_weights(model) -> bool:
         return True
     if getattr(model, "bootstrap", False):
         return _unequal_bootstrap(model)
-    return any(
-        not np.array_equal(tree.weighted_n_node_samples, tree.n_node_samples)
-        for tree in _trees(model)
-        if tree is not None
-    )
+    return any(not np.array_equal(tree.weighted_n_node_samples, tree.n_node_samples) for tree in _trees(model))
 
 
-def _trees(model) -> Iterator[Any]:
+def _trees(model) -> list[Any]:
     """Return trees that get exactly the weights of ``fit``: not those of AdaBoost or bagging."""
     name = type(model).__name__
+    parts: Any = []
     if name.startswith(("DecisionTree", "ExtraTreeC", "ExtraTreeR")):
-        yield getattr(model, "tree_", None)
+        parts = [model]
     elif name.startswith(("ExtraTrees", "RandomForest", "GradientBoosting")):
-        for tree in np.ravel(getattr(model, "estimators_", [])):
-            yield getattr(tree, "tree_", None)
+        parts = np.ravel(getattr(model, "estimators_", []))
+    return [part.tree_ for part in parts if hasattr(part, "tree_")]
 
 
 def _unequal_bootstrap(model) -> bool:
@@ -660,7 +588,7 @@ def _unequal_bootstrap(model) -> bool:
 
     Older versions of scikit-learn multiply by weights; newer ones draw by them, which gives fewer distinct records.
     """
-    trees = [tree for tree in _trees(model) if tree is not None]
+    trees = _trees(model)
     n = getattr(model, "_n_samples", None)
     drawn = getattr(model, "_n_samples_bootstrap", None)
     if not trees or not n or not drawn:

@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from guestlist._util import as_path, extra, path_exists, reason
+from guestlist._util import as_path, check_exists, extra, reason
+from guestlist.data import select_rows
 from guestlist.errors import InputError
 from guestlist.models.frameworks import FRAMEWORKS
 from guestlist.models.scales import Scale, as_scale
@@ -153,14 +154,14 @@ class OnnxPredict:
         fixed = self.graph.fixed_records
         step = fixed or BATCH_SIZE
         columns = 1 if self.classes is None else len(self.classes)
-        parts = [self._some(_take(x, slice(start, start + step)), fixed) for start in range(0, len(x), step)]
+        parts = [self._some(select_rows(x, slice(start, start + step)), fixed) for start in range(0, len(x), step)]
         return np.concatenate([*parts] or [np.empty((0, columns))])
 
     def _some(self, x, fixed: int | None) -> np.ndarray:
         """Return the outputs of one batch; some files need a fixed number of records."""
         count = len(x)
         if fixed is not None and count < fixed:
-            x = _take(x, np.minimum(np.arange(fixed), count - 1))
+            x = select_rows(x, np.minimum(np.arange(fixed), count - 1))
         outputs, label = self.graph.run(x)
         if self.classes is None:
             return np.asarray(outputs, dtype=np.float64).reshape(len(x), -1)[:count]
@@ -203,8 +204,7 @@ class OnnxPredict:
 
 def _session(path: Path) -> tuple[Any, bytes]:
     onnxruntime = extra("onnxruntime", "A model in an ONNX file")
-    if not path_exists(path) or not path.is_file():
-        raise InputError(f"There is no file {path}. Check the path.")
+    check_exists(path)
     options = onnxruntime.SessionOptions()
     # One thread, so that results do not depend on the number of cores.
     options.intra_op_num_threads = options.inter_op_num_threads = 1
@@ -218,7 +218,7 @@ def _session(path: Path) -> tuple[Any, bytes]:
                 "Install it (Debian: apt install locales-all), or export a model with lowercase=False."
             ) from error
         raise InputError(
-            f"Cannot read {path} as ONNX: {_line(error)}. Check that the file is complete and in this format."
+            f"Cannot read {path} as ONNX: {reason(error)}. Check that the file is complete and in this format."
         ) from error
     return session, path.read_bytes()
 
@@ -270,7 +270,7 @@ def _named(path: Path, content: bytes, columns: int | None) -> list | None:
         nodes = onnx.load_from_string(content).graph.node
     except Exception as error:
         raise InputError(
-            f"Cannot read {path} as ONNX: {_line(error)}. Check that the file is complete and in this format."
+            f"Cannot read {path} as ONNX: {reason(error)}. Check that the file is complete and in this format."
         ) from error
     attributes = [
         attribute for node in nodes for attribute in node.attribute if attribute.name.startswith("classlabels")
@@ -321,16 +321,6 @@ def _column(values, node) -> np.ndarray:
     return array
 
 
-def _take(x, rows):
-    if isinstance(x, pd.DataFrame):
-        return x.iloc[rows]
-    return x[rows]
-
-
-def _line(error: Exception) -> str:
-    return " ".join(str(error).split())[:200]
-
-
 # Losses and links of boosted trees and generalised linear models; only some versions of skops trust them.
 LINKS = ("HalfLogitLink", "IdentityLink", "Interval", "LogLink", "LogitLink", "MultinomialLogit")
 LOSSES = (
@@ -378,8 +368,7 @@ def load_model(
         InputError: If the file is missing, damaged, of an unknown type, or a pickle that is not allowed.
     """
     path = Path(path)
-    if not path_exists(path):
-        raise InputError(f"There is no file {path}. Check the path.")
+    check_exists(path)
     for framework in FRAMEWORKS.values():
         if framework.load is not None and path.suffix in framework.suffixes:
             return framework.load(path, trust=trust, allow_pickle=allow_pickle, scale=scale, classes=classes)

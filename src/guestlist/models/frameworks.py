@@ -35,7 +35,7 @@ class Framework:
         model_type: Noun for its models. A row of ``DEFENCES`` with this noun in ``trains`` can train them.
         packages: Top-level packages, one of which defines a class that the model's type inherits from. Empty for any.
         methods: Methods that the model must have.
-        query: ``(model, train) -> Target`` that wraps a fitted model. None if more has to be known about the model.
+        query: ``(model, *, train) -> Target`` that wraps a fitted model. None if more has to be known about the model.
         models: Models of the framework, for the docs.
         references: How references are trained, for the docs.
         first_audit: Python code of the first audit after ``import guestlist as gl``, which the docs count and the tests run.
@@ -87,7 +87,7 @@ FRAMEWORKS: dict[str, Framework] = {
         models="`XGBClassifier`, `LGBMClassifier`, `CatBoostClassifier` and regressors",
         packages=("catboost", "lightgbm", "xgboost"),
         methods=("get_params", "fit"),
-        query=Lazy("guestlist.models.estimators:query_estimator"),
+        query=Lazy("guestlist.models.estimators:estimator_target"),
     ),
     "native boosters": Framework(
         model_type="estimator",
@@ -95,13 +95,13 @@ FRAMEWORKS: dict[str, Framework] = {
         references="library's `train` with stored parameters",
         packages=("lightgbm", "xgboost"),
         methods=("predict", "save_model"),
-        query=Lazy("guestlist.models.estimators:query_estimator"),
+        query=Lazy("guestlist.models.estimators:estimator_target"),
     ),
     "scikit-learn": Framework(
         model_type="estimator",
         models="any estimator or pipeline",
         methods=("get_params", "fit"),
-        query=Lazy("guestlist.models.estimators:query_estimator"),
+        query=Lazy("guestlist.models.estimators:estimator_target"),
         suffixes=(".skops", ".pkl", ".pickle", ".joblib"),
         load=Lazy("guestlist.models.files:load_estimator"),
     ),
@@ -112,7 +112,7 @@ FRAMEWORKS: dict[str, Framework] = {
         devices="those of its backend",
         packages=("keras",),
         methods=("fit", "predict", "get_layer"),
-        query=Lazy("guestlist.models.keras_models:query_keras"),
+        query=Lazy("guestlist.models.keras_models:keras_target"),
         retrain=Lazy("guestlist.models.keras_models:retrain_keras"),
         describe=Lazy("guestlist.models.keras_models:describe_keras"),
         seed=Lazy("guestlist.models.keras_models:seed_keras"),

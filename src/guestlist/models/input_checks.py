@@ -2,7 +2,6 @@
 
 from collections import Counter
 from collections.abc import Callable, Mapping
-from contextlib import suppress
 from dataclasses import dataclass
 from typing import TypeVar
 
@@ -10,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from guestlist._util import WIDTH, grams, is_free, one_thread, reason
-from guestlist.data import Data, concatenate, encode
+from guestlist.data import Data, encode, select_rows
 from guestlist.errors import AuditError, InputError
 from guestlist.models import query
 
@@ -20,6 +19,7 @@ MOST_MEMBERS = 10_000  # members that are searched …
 WORK = 5e9  # … and fewer if they have many features: multiplications
 USUAL = 0.05  # share of members that count as near to another member
 SHUFFLES = 999
+DATES = "mM"  # NumPy's types of durations and dates
 MOST_WORDS = 100  # maximum number of categories of a column; rarer ones are equally far from all others
 
 
@@ -50,8 +50,8 @@ def near_duplicates(members, nonmembers, rng: np.random.Generator) -> NearDuplic
     queries = min(QUERIES, len(members) // 3)
     size = int(np.clip(WORK / (2 * QUERIES * _features(members)), FEWEST, MOST_MEMBERS))
     # Records are drawn before they are encoded, because there may be many records with long texts.
-    inside = _rows(members, rng.permutation(len(members))[: queries + size])
-    points, chosen = _points(inside, _rows(nonmembers, rng.permutation(len(nonmembers))[:QUERIES]))
+    inside = select_rows(members, rng.permutation(len(members))[: queries + size])
+    points, chosen = _points(inside, select_rows(nonmembers, rng.permutation(len(nonmembers))[:QUERIES]))
     references = np.unique(points[queries:], axis=0)
     if len(references) < FEWEST:
         return None
@@ -62,12 +62,6 @@ def near_duplicates(members, nonmembers, rng: np.random.Generator) -> NearDuplic
         return None
     near = float((nonmember_ratios < np.quantile(member_ratios, USUAL)).mean())
     return NearDuplicates(near, len(nonmember_ratios), _p_value(nonmember_ratios, member_ratios, rng))
-
-
-def _rows(x, records: np.ndarray):
-    if isinstance(x, pd.DataFrame):
-        return x.iloc[records]
-    return x[records]
 
 
 def _features(x) -> int:
@@ -137,6 +131,7 @@ def _p_value(nonmember_ratios: np.ndarray, member_ratios: np.ndarray, rng: np.ra
 
 
 T = TypeVar("T")
+COLUMNS = "Pass the columns that it was trained on, with the same types."
 # Share of non-members that are also members from which the two sets are not separate.
 MOSTLY_DUPLICATES = 0.5
 # Share of members or non-members that may be in the population by chance, for any distribution of records.
@@ -198,31 +193,22 @@ def check_readable(sides: Mapping[str, Data], predict) -> None:
     Raises:
         InputError: If it cannot read a record, which the message names.
     """
+    remedy = getattr(predict, "unreadable", COLUMNS)
     for side, data in sides.items():
-        query_records(data, lambda some: query(predict, some.x), side)
+        query_records(data, lambda some: query(predict, some.x), side, remedy)
 
 
 def check_first_records(sides: Mapping[str, Data], predict) -> None:
     """Check that the model can read a few records of each set, if all are queried later, before a folder is created."""
-    few = {side: data.take(np.arange(min(5, len(data)))) for side, data in sides.items()}
-    with suppress(Exception):
-        query(predict, concatenate(list(few.values())).x)  # one call, because some models start slowly
-        return
-    for side, data in few.items():
-        try:
-            query(predict, data.x)
-        except InputError:
-            raise
-        except Exception as error:
-            remedy = getattr(predict, "unreadable", "Pass the columns that it was trained on, with the same types.")
-            raise InputError(f"The model cannot read {side} ({reason(error)}). {remedy}") from error
+    check_readable({side: data.take(np.arange(min(5, len(data)))) for side, data in sides.items()}, predict)
 
 
-def query_records(data: Data, ask: Callable[[Data], T], side: str = "these records") -> T:
+def query_records(data: Data, ask: Callable[[Data], T], side: str = "these records", remedy: str = COLUMNS) -> T:
     """Return ``ask(data)``; an InputError names the first record that it cannot read.
 
     Args:
         side: name of the records, for errors that no single record causes.
+        remedy: advice if it can read no record.
     """
     try:
         return ask(data)
@@ -233,8 +219,7 @@ def query_records(data: Data, ask: Callable[[Data], T], side: str = "these recor
         which = side if record is None else f"record {data.ids[record]}"
         if record == 0 and len(data) > 1 and _fails(data.take(np.array([len(data) - 1])), ask):
             raise InputError(
-                f"The model cannot read {side}, neither the first record nor the last ({reason(cause)}). Pass the columns "
-                "that it was trained on, with the same types."
+                f"The model cannot read {side}, neither the first record nor the last ({reason(cause)}). {remedy}"
             ) from error
         raise InputError(
             f"The model cannot read {which} ({reason(cause)}). Fix the value, drop the record, or audit the full pipeline "
@@ -244,21 +229,14 @@ def query_records(data: Data, ask: Callable[[Data], T], side: str = "these recor
 
 def _first_unreadable(data: Data, ask: Callable[[Data], T], error: Exception) -> tuple[int | None, Exception]:
     """Return the position and error of the first record that fails, by binary search; None if only several together fail."""
-    start = 0
-    stop = len(data)
-    while stop - start > 1:
-        middle = (start + stop) // 2
-        first = _fails(data.take(np.arange(start, middle)), ask)
-        if first is not None:
-            stop = middle
-            error = first
-            continue
-        second = _fails(data.take(np.arange(middle, stop)), ask)
-        if second is None:
+    positions = np.arange(len(data))
+    while len(positions) > 1:
+        halves = ((half, _fails(data.take(half), ask)) for half in np.array_split(positions, 2))
+        failed = next(((half, cause) for half, cause in halves if cause is not None), None)
+        if failed is None:
             return None, error
-        start = middle
-        error = second
-    return start, error
+        positions, error = failed
+    return int(positions[0]), error
 
 
 def _fails(data: Data, ask: Callable[[Data], T]) -> Exception | None:
@@ -311,23 +289,17 @@ def repeated_in_population(hashes: np.ndarray, member: np.ndarray, outside: np.n
         return population
     by_nature = _are_among(hashes[outside], hashes[member]).mean()
     expected = 1 - (1 - by_nature) ** (population.sum() / member.sum())
-    given_again = [
-        side for side in (member, outside) if _exceeds_chance(_are_among(hashes[side], hashes[population]), expected)
-    ]
-    if not given_again:
-        return np.zeros(len(hashes), dtype=bool)
+    given_again = np.zeros(len(hashes), dtype=bool)
+    for side in (member, outside):
+        share = _are_among(hashes[side], hashes[population]).mean()
+        without = 1 - expected
+        if share > 2 * expected + A_FEW or (without * side.sum() >= ENOUGH and 1 - share < without / 4):
+            given_again |= side
     population_hashes = pd.Series(hashes[population])
-    times = population_hashes.map(pd.Series(hashes[np.logical_or.reduce(given_again)]).value_counts()).fillna(0)
+    times = population_hashes.map(pd.Series(hashes[given_again]).value_counts()).fillna(0)
     repeated = np.zeros(len(hashes), dtype=bool)
     repeated[population] = population_hashes.groupby(population_hashes).cumcount() < times
     return repeated
-
-
-def _exceeds_chance(equal: np.ndarray, expected: float) -> bool:
-    """Return whether more records have an equal in the population than chance explains."""
-    share = equal.mean()
-    without = 1 - expected
-    return share > 2 * expected + A_FEW or (without * len(equal) >= ENOUGH and 1 - share < without / 4)
 
 
 @dataclass(frozen=True)
@@ -420,7 +392,7 @@ def _check_same_features(side: str, data: Data, members: Data) -> None:
                 f"members and {side} differ in the columns {', '.join(sorted(map(str, differ)))}. Pass the same columns in "
                 "both."
             )
-    elif not _can_concatenate(data.x, members.x):
+    elif (data.x.dtype.kind in DATES) != (members.x.dtype.kind in DATES):  # NumPy does not join them
         raise InputError(
             f"members have features of type {members.x.dtype}, but {side} of type {data.x.dtype}. Pass both in the same "
             "form."
@@ -429,15 +401,6 @@ def _check_same_features(side: str, data: Data, members: Data) -> None:
         raise InputError(
             f"members have features shaped {members.x.shape[1:]}, but {side} {data.x.shape[1:]}. Pass both in the same form."
         )
-
-
-def _can_concatenate(first: np.ndarray, second: np.ndarray) -> bool:
-    """Return whether two arrays can be concatenated: dates and numbers cannot."""
-    try:
-        np.result_type(first, second)
-    except TypeError:
-        return False
-    return True
 
 
 def _not_finite(x) -> np.ndarray:

@@ -5,16 +5,26 @@ import warnings
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from functools import partial
+from typing import Any
 
 import numpy as np
 
 from guestlist._util import FitParams, describe, described, extra
-from guestlist.data import Data, encode
+from guestlist.data import Data
 from guestlist.defences import Recipe, as_recipe, training_of
 from guestlist.errors import InputError
 from guestlist.models.scales import Scale, as_scale
-from guestlist.models.target import Predict, Reads, SoftValueTrainer, Target, several_outputs
+from guestlist.models.target import (
+    Predict,
+    Reads,
+    Retraining,
+    SoftValueTrainer,
+    Target,
+    both_classes,
+    several_outputs,
+    with_positions,
+)
 
 PREDICT = "lambda x: model.predict(x, verbose=0)"  # in the advice about several outputs
 EPOCHS = 'Pass the arguments of its training: fit_params={"epochs": 20, "batch_size": 32}.'
@@ -69,8 +79,10 @@ def keras_target(
     if train is None and not getattr(model, "compiled", False):
         cannot["train"] = "it is not compiled, so its loss and optimiser are not known"
     else:
-        trainer = _Train(model=_clone(model), classes=labels, scale=scale, recipe=recipe, batch_size=batch_size)
-        can = {"train": trainer, "retrain": RetrainKeras(trainer, name)}
+        clone = _clone(model)
+        trainer = _Train(model=clone, classes=labels, scale=scale, recipe=recipe, batch_size=batch_size)
+        wrap = partial(keras_target, classes=labels, scale=scale, batch_size=batch_size, name=name)
+        can = {"train": trainer, "retrain": Retraining("Keras model", clone, recipe, wrap, classes=labels)}
         if labels is None:
             can["distil"] = SoftValueTrainer(trainer)
     return Target(
@@ -86,18 +98,13 @@ def keras_target(
     )
 
 
-def query_keras(model, train: Recipe | Callable | None) -> Target:
-    """Wrap a trained Keras model with the recipe of its references."""
-    return keras_target(model, train=train)
-
-
 def retrain_keras(
     model, recipe: Recipe, data: Data, members: np.ndarray, fit: Callable, *, classes=None, **_options: Any
 ) -> Target:
     """Train a target on the members among some records; see :class:`guestlist.models.frameworks.Framework`."""
     target = keras_target(model, classes=classes, train=recipe)
-    trainer: Any = target.can["train"]
-    records = trainer.encoded(target.fitting(data, "data").copied(members))
+    labels = target.classes if target.scale.has_classes else None
+    records = with_positions(target.fitting(data, "data").copied(members), labels, recipe)
     return keras_target(fit(recipe, model, records), classes=classes, train=recipe)
 
 
@@ -278,9 +285,7 @@ class _Outputs:
             return outputs.reshape(len(outputs))
         if outputs.shape[1] > 1:
             return outputs
-        if self.scale.name == "logits":
-            return np.column_stack([np.zeros(len(outputs)), outputs])
-        return np.column_stack([1 - outputs, outputs])
+        return both_classes(outputs, self.scale.name)
 
 
 @dataclass(frozen=True)
@@ -293,48 +298,8 @@ class _Train:
     recipe: Any
     batch_size: int
 
-    def encoded(self, data: Data) -> Data:
-        """Return the records with positions of classes as labels, unless the recipe reads the user's labels."""
-        if self.classes is None or getattr(self.recipe, "given_labels", False):
-            return data
-        return data.changed(y=encode(data.y, self.classes))
-
     def __call__(self, data: Data, rng: np.random.Generator) -> Predict:
-        trained = self.recipe(self.model, self.encoded(data), rng)
+        trained = self.recipe(self.model, with_positions(data, self.classes, self.recipe), rng)
         if not hasattr(trained, "predict"):
             return trained
         return _Outputs(trained, self.scale, self.batch_size)
-
-    def check_fit_params(self, params: FitParams | None) -> None:
-        """Raise if the recipe needs other arguments of ``fit``."""
-        if isinstance(self.recipe, KerasFit):
-            self.recipe.check_fit_params(params)
-
-
-@dataclass(frozen=True)
-class RetrainKeras:
-    """Train the target again with its own recipe or a different one."""
-
-    trainer: _Train
-    name: str | None = None
-    trains: ClassVar[str] = "Keras model"
-
-    @property
-    def model(self) -> Any:
-        return self.trainer.model
-
-    @property
-    def recipe(self) -> Any:
-        return self.trainer.recipe
-
-    def __call__(self, recipe, members: Data, rng: np.random.Generator) -> Target:
-        chosen = self.recipe if recipe is None else recipe
-        trained = chosen(self.model, self.trainer.encoded(members), rng)
-        return keras_target(
-            trained,
-            classes=self.trainer.classes,
-            train=chosen,
-            scale=self.trainer.scale,
-            batch_size=self.trainer.batch_size,
-            name=self.name,
-        )

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from scipy.special import log_expit, log_softmax
@@ -16,18 +16,12 @@ from guestlist.models.white_box import TorchLayers
 MAX_HESSIAN_PARAMETERS = 1000
 
 
-class Finder(Protocol):
-    """Computes leverages in one model."""
+def linear_leverage(model) -> "LeastSquares | Logistic | None":
+    """Return the leverages of an estimator, also as the last step of a pipeline; None for other models.
 
-    def __call__(self, data: Data, member: np.ndarray) -> np.ndarray:
-        """Return (records,) leverages."""
-
-    def takes(self, data: Data) -> float:
-        """Return the approximate number of multiplications."""
-
-
-def linear_leverage(model) -> Finder | None:
-    """Return the leverages of an estimator, also as the last step of a pipeline; None for other models."""
+    The result is a function ``(data, member) -> (records,)`` leverages. Its method ``takes(data)`` returns the approximate
+    number of multiplications.
+    """
     from sklearn import linear_model
 
     last = last_of(model)
@@ -76,23 +70,19 @@ class Logistic:
         x = dense(input_of_last_step(self.model, data.x))
         weight = self._weight(encode(data.y, last.classes_), member)
         logits = x @ last.coef_.T + last.intercept_
-        if len(last.classes_) == 2:
-            p_times_1_minus_p = np.exp(log_expit(logits[:, 0]) + log_expit(-logits[:, 0]))
-            return self._of_two_classes(x, weight * p_times_1_minus_p, member)
         intercept = last.fit_intercept
-        return multinomial_leverage(
-            x, log_softmax(logits, axis=1), member, weight, penalty=self.penalty, intercept=intercept
-        )
+        if len(last.classes_) > 2:
+            log_p = log_softmax(logits, axis=1)
+            return multinomial_leverage(x, log_p, member, weight, penalty=self.penalty, intercept=intercept)
+        p_times_1_minus_p = np.exp(log_expit(logits[:, 0]) + log_expit(-logits[:, 0]))
+        if last.solver == "liblinear" and intercept:
+            # liblinear also penalises the intercept, as a constant feature.
+            x = np.column_stack([x, np.full(len(x), float(last.intercept_scaling))])
+            intercept = False
+        return leverage(x, member=member, penalty=self.penalty, intercept=intercept, weight=weight * p_times_1_minus_p)
 
     def takes(self, data: Data) -> float:
         return _takes(len(data), self.last.coef_.shape[1], len(self.last.coef_))
-
-    def _of_two_classes(self, x, weight: np.ndarray, member: np.ndarray) -> np.ndarray:
-        if self.last.solver == "liblinear" and self.last.fit_intercept:
-            # liblinear also penalises the intercept, as a constant feature.
-            x = np.column_stack([x, np.full(len(x), float(self.last.intercept_scaling))])
-            return leverage(x, member=member, penalty=self.penalty, intercept=False, weight=weight)
-        return leverage(x, member=member, penalty=self.penalty, intercept=self.last.fit_intercept, weight=weight)
 
     def _weight(self, labels: np.ndarray, member: np.ndarray) -> np.ndarray:
         """Return (records,) the weight of each record's class."""

@@ -4,15 +4,17 @@ import copy
 import json
 import types
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
+from numpy.lib import recfunctions
 from scipy import sparse
 
-from guestlist._util import extra, path_exists, reason
+from guestlist._util import check_exists, extra, reason
 from guestlist.data import copied
 from guestlist.errors import InputError
 from guestlist.models.estimators import reads_of
@@ -32,7 +34,6 @@ ATOMS = (
     types.BuiltinFunctionType,
 )
 MAX_DEPTH = 60  # nested parts; deeper ones are the links of a long chain, such as the nodes of a Python tree
-TORCH_SUFFIXES = (".pt", ".pth")
 
 
 @dataclass(frozen=True)
@@ -61,15 +62,11 @@ def parts_of_file(path: str | Path, x: Any, *, trust: Sequence[str], allow_pickl
         trust, allow_pickle: As for :func:`guestlist.models.files.load_model`.
     """
     path = Path(path)
-    if not path_exists(path) or not path.is_file():
-        raise InputError(f"There is no file {path}. Check the path.")
+    check_exists(path)
     suffix = path.suffix.lower()
-    if suffix == ".onnx":
-        content = _onnx_content(path)
-    elif suffix in TORCH_SUFFIXES:
-        content = torch_content(path)
-    elif suffix == ".json":
-        content = _json_content(path)
+    readers = {".onnx": _onnx_content, ".pt": torch_content, ".pth": torch_content, ".json": _json_content}
+    if suffix in readers:
+        content = readers[suffix](path)
     elif suffix in (".skops", ".pkl", ".pickle", ".joblib"):
         content = load_model(path, trust=trust, allow_pickle=allow_pickle)
     else:
@@ -87,7 +84,7 @@ def parts_of(model: Any, x: Any) -> Iterator[ModelPart]:
         model: Object to traverse: attributes, items, and the state that pickle would store of compiled objects.
         x: Records as the model reads them.
     """
-    yield from _Walk().visit(model, "", (_read_columns(model, x),), 0)
+    yield from _visit(model, "", (_read_columns(model, x),), 0, {})
 
 
 def _read_columns(model: Any, x: Any) -> Any:
@@ -102,29 +99,23 @@ def _read_columns(model: Any, x: Any) -> Any:
     return x
 
 
-class _Walk:
-    """Traversal that visits each object once."""
-
-    def __init__(self):
-        self.visited: dict[int, Any] = {}  # keeps the objects, so that no address is reused
-
-    def visit(self, value: Any, path: str, records: tuple[Any, ...], depth: int) -> Iterator[ModelPart]:
-        """Yield the parts of one object."""
-        if isinstance(value, ATOMS) or depth > MAX_DEPTH or id(value) in self.visited:
-            return
-        self.visited[id(value)] = value
-        if (content := _content(value)) is not None:
-            yield ModelPart(path, content, records)
-            return
-        values_of = _values_of(value)
-        if values_of and _is_learnt(value, values_of):
-            yield ModelPart(f"{path}.{values_of}_".lstrip("."), value, records, values_of)
-        text_parameters = _text_parameters(value)
-        for name, child, child_records in _children(value, records):
-            if name in text_parameters or (values_of and name.removesuffix("_") == values_of):
-                continue
-            separator = "" if not path or name.startswith("[") else "."
-            yield from self.visit(child, f"{path}{separator}{name}", child_records, depth + 1)
+def _visit(value: Any, path: str, records: tuple[Any, ...], depth: int, visited: dict[int, Any]) -> Iterator[ModelPart]:
+    """Yield the parts of one object; ``visited`` keeps the objects, so that no address is reused."""
+    if isinstance(value, ATOMS) or depth > MAX_DEPTH or id(value) in visited:
+        return
+    visited[id(value)] = value
+    if (content := _content(value)) is not None:
+        yield ModelPart(path, content, records)
+        return
+    values_of, learnt = _encoder_values(value)
+    if learnt:
+        yield ModelPart(f"{path}.{values_of}_".lstrip("."), value, records, values_of)
+    text_parameters = _text_parameters(value)
+    for name, child, child_records in _children(value, records):
+        if name in text_parameters or (values_of and name.removesuffix("_") == values_of):
+            continue
+        separator = "" if not path or name.startswith("[") else "."
+        yield from _visit(child, f"{path}{separator}{name}", child_records, depth + 1, visited)
 
 
 def _content(value: Any) -> Any:
@@ -141,8 +132,8 @@ def _content(value: Any) -> Any:
         value = _array(value)
     if not isinstance(value, np.ndarray):
         return None
-    if value.dtype.names:
-        return _unstructured(value)
+    if value.dtype.names and all(value.dtype[name].kind in "biuf" for name in value.dtype.names):
+        return recfunctions.structured_to_unstructured(value)
     if value.dtype.kind in "biuf":
         return value
     if value.dtype.kind in "OU" and value.size:
@@ -162,41 +153,23 @@ def _array(values: Iterable) -> np.ndarray | None:
     is_row = isinstance(first, list | tuple) or (isinstance(first, np.ndarray) and first.ndim == 1)
     if not is_row and not isinstance(first, int | float | np.number):
         return None
-    if is_row and len({len(item) for item in items if hasattr(item, "__len__")}) != 1:
-        return None
-    try:
+    with suppress(ValueError, TypeError, OverflowError):  # rows of different lengths
         array = np.asarray(items)
-    except (ValueError, TypeError, OverflowError):
-        return None
-    if array.dtype.kind in "biuf":
-        return array
+        if array.dtype.kind in "biuf":
+            return array
     return None
 
 
-def _unstructured(value: np.ndarray) -> np.ndarray | None:
-    from numpy.lib.recfunctions import structured_to_unstructured
+def _encoder_values(value: Any) -> tuple[str, bool]:
+    """Return the name of a fitted encoder's values, and whether they come from the records or the developer listed them.
 
-    if all(value.dtype[name].kind in "biuf" for name in value.dtype.names or ()):
-        return structured_to_unstructured(value)
-    return None
-
-
-def _values_of(value: Any) -> str:
-    """Return the name of the values that a fitted encoder has taken from the records; empty for other objects."""
-    if not hasattr(value, "transform"):
-        return ""
-    if isinstance(getattr(value, "vocabulary_", None), dict):
-        return "vocabulary"
-    if isinstance(getattr(value, "categories_", None), list):
-        return "categories"
-    return ""
-
-
-def _is_learnt(encoder: Any, values_of: str) -> bool:
-    """Return whether the values come from the records; otherwise the developer listed them."""
-    if values_of == "vocabulary":
-        return not getattr(encoder, "fixed_vocabulary_", False)
-    return isinstance(getattr(encoder, "categories", "auto"), str)
+    The name is empty for other objects.
+    """
+    if hasattr(value, "transform") and isinstance(getattr(value, "vocabulary_", None), dict):
+        return "vocabulary", not getattr(value, "fixed_vocabulary_", False)
+    if hasattr(value, "transform") and isinstance(getattr(value, "categories_", None), list):
+        return "categories", isinstance(getattr(value, "categories", "auto"), str)
+    return "", False
 
 
 def _text_parameters(value: Any) -> set[str]:

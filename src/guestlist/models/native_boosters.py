@@ -15,6 +15,7 @@ from guestlist.errors import InputError
 from guestlist.models.frameworks import packages_of
 from guestlist.models.target import several_outputs
 
+CATBOOST_CLASSIFIERS = ("Logloss", "CrossEntropy", "MultiClass", "MultiClassOneVsAll")
 WRAP = "To audit it anyway, wrap it with gl.function_target(predict, classes=…, train=…)."
 
 
@@ -35,7 +36,19 @@ def as_estimator(model) -> Any:
         return XgboostBooster.from_booster(model)
     if "lightgbm" in packages:
         return LightgbmBooster.from_booster(model)
-    return _catboost_estimator(model)
+    import catboost
+
+    if not model.is_fitted():
+        raise InputError("CatBoost is not fitted. Fit it on the members first.")
+    loss = str(model.get_all_params()["loss_function"]).partition(":")[0]
+    if loss in CATBOOST_CLASSIFIERS:
+        return catboost.to_classifier(model)
+    try:
+        return catboost.to_regressor(model)
+    except catboost.CatBoostError as error:
+        raise InputError(
+            f"CatBoost was trained with loss_function={loss!r}, which is neither a classification nor a regression. {WRAP}"
+        ) from error
 
 
 class NativeBooster(BaseEstimator):
@@ -68,19 +81,13 @@ class NativeBooster(BaseEstimator):
 
     def set_params(self, **params: Any) -> "NativeBooster":
         """Change parameters of the training."""
-        for name, value in params.items():
-            if name in ("n_estimators", "random_state", "n_jobs"):
-                setattr(self, name, value)
-            else:
-                self.params = {**self.params, name: value}
+        NativeBooster.__init__(self, **{**self.get_params(), **params})
         return self
 
     def __repr__(self, N_CHAR_MAX: int = 700) -> str:
-        settings = [f"n_estimators={self.n_estimators}"]
-        for name in ("objective", "learning_rate", "max_depth", "num_leaves"):
-            if name in self.params:
-                settings.append(f"{name}={self.params[name]!r}")
-        return f"{self.library}.train({', '.join(settings)})"
+        names = [name for name in ("objective", "learning_rate", "max_depth", "num_leaves") if name in self.params]
+        settings = "".join(f", {name}={self.params[name]!r}" for name in names)
+        return f"{self.library}.train(n_estimators={self.n_estimators}{settings})"
 
     @property
     def display_name(self) -> str:
@@ -218,14 +225,13 @@ class XgboostBooster(NativeBooster):
 def _xgboost_lost(learner: dict[str, Any]) -> str:
     """Return the reason why a booster does not know its training parameters; "" if it does."""
     train_param = learner["learner_train_param"]
+    reason = ""
     # XGBoost reports its defaults after a booster was loaded. Training always sets a metric, unless this is disabled.
     if not learner["metrics"] and train_param["disable_default_eval_metric"] == "0":
         reason = "it was loaded from a file, and files of XGBoost do not store training parameters"
     elif train_param["booster"] == "gblinear":
         reason = "XGBoost does not report the penalties of booster='gblinear'"
-    else:
-        return ""
-    return (
+    return reason and (
         f"{reason}; for example, pass train=lambda data, rng: xgboost.train({{**params, 'seed': int(rng.integers(2**31))}}, "
         "xgboost.DMatrix(data.x, data.y), rounds)"
     )
@@ -291,9 +297,10 @@ class LightgbmBooster(NativeBooster):
         max_rounds = params.pop("num_iterations", 0)
         stopped = bool(booster.best_iteration > 0 and params.pop("early_stopping_round", 0))
         settings = {
-            LIGHTGBM_NAMES.get(name, name): value for name, value in params.items() if name not in LIGHTGBM_DROPPED
+            LIGHTGBM_NAMES.get(name, name): value
+            for name, value in params.items()
+            if name not in LIGHTGBM_DROPPED and not name.endswith("_seed")
         }
-        settings = {name: value for name, value in settings.items() if not name.endswith("_seed")}
         if not booster.dump_model(num_iteration=1).get("objective"):
             settings.pop("objective", None)
         rounds = booster.best_iteration if booster.best_iteration > 0 else booster.current_iteration()
@@ -325,23 +332,3 @@ class LightgbmBooster(NativeBooster):
 LIGHTGBM_NAMES = {"min_data_in_leaf": "min_child_samples", "lambda_l2": "reg_lambda"}
 # Parameters that do not belong to the training of a reference: seeds, threads, validation and files.
 LIGHTGBM_DROPPED = ("seed", "num_threads", "verbosity", "metric", "early_stopping_round", "early_stopping_min_delta")
-
-
-CATBOOST_CLASSIFIERS = ("Logloss", "CrossEntropy", "MultiClass", "MultiClassOneVsAll")
-
-
-def _catboost_estimator(model) -> Any:
-    """Return a ``catboost.CatBoost`` as a ``CatBoostClassifier`` or ``CatBoostRegressor``."""
-    import catboost
-
-    if not model.is_fitted():
-        raise InputError("CatBoost is not fitted. Fit it on the members first.")
-    loss = str(model.get_all_params()["loss_function"]).partition(":")[0]
-    if loss in CATBOOST_CLASSIFIERS:
-        return catboost.to_classifier(model)
-    try:
-        return catboost.to_regressor(model)
-    except catboost.CatBoostError as error:
-        raise InputError(
-            f"CatBoost was trained with loss_function={loss!r}, which is neither a classification nor a regression. {WRAP}"
-        ) from error

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,7 @@ from guestlist.data import Data, as_data, encode
 from guestlist.defences import Answering, Say, Training, check_attacker, written
 from guestlist.errors import InputError
 from guestlist.models.scales import Probabilities, Scale
-from guestlist.models.target import OnCopies, Predict, Target, as_target
+from guestlist.models.target import Predict, Target, as_target, query
 
 
 def answering(
@@ -52,29 +53,24 @@ def answering(
             )
         records = target.fitting(as_data(members, side="members", label=label), "members")
         data = replace(records, y=encode(records.y, target.classes))
-    ask = ProbabilityPredict(target.predict, target.scale)
+    training = target.training or Training(target.name)
+    if training.attacker == "naive":
+        attacker = "naive"
+    predict = DefendedPredict(target.predict, target.scale)
     can = dict(target.can)
     for name in ("train", "distil"):
         if name in can:
             can[name] = DefendedTrainer(can[name], how if adaptive else None, target.scale, target.classes)
     return replace(
         target,
-        predict=DefendedPredict(ask, how.begin(OnCopies(ask), data, np.random.default_rng(seed))),
+        predict=replace(predict, say=how.begin(partial(query, predict), data, np.random.default_rng(seed))),
         scale=Probabilities(),
         can={name: function for name, function in can.items() if name not in UNDEFENDED},
         cannot={**target.cannot, **dict.fromkeys(UNDEFENDED, "its answers are not its own")},
         recipe=f"{target.recipe}\n{how.describe() if adaptive else 'as probabilities'}",
         name=f"{target.name}, {type(how).__name__}",
-        training=_training(target, how, attacker),
+        training=replace(training, recipe=f"{training.recipe}, {written(how)}", attacker=attacker),
     )
-
-
-def _training(target: Target, defence: Answering, attacker: str) -> Training:
-    """Describe the training and the output defence."""
-    training = target.training or Training(target.name)
-    if training.attacker == "naive":
-        attacker = "naive"
-    return replace(training, recipe=f"{training.recipe}, {written(defence)}", attacker=attacker)
 
 
 # Capabilities that read the model instead of its outputs: no output defence protects them. Retraining would lose the defence.
@@ -82,25 +78,18 @@ UNDEFENDED = ("white_box", "leaves", "neighbours", "checkpoints", "retrain")
 
 
 @dataclass(frozen=True)
-class ProbabilityPredict:
-    """Probabilities of a model on any scale with classes."""
+class DefendedPredict:
+    """Probabilities of a model on any scale with classes, as a defence changes them; None does not change them."""
 
     predict: Predict
     scale: Scale
+    say: Say | None = None
 
     def __call__(self, x) -> np.ndarray:
-        return np.asarray(self.scale.soft(np.asarray(self.predict(x), dtype=np.float64)))
-
-
-@dataclass(frozen=True)
-class DefendedPredict:
-    """Defended outputs of a model."""
-
-    ask: ProbabilityPredict
-    say: Say
-
-    def __call__(self, x) -> np.ndarray:
-        return self.say(self.ask(x))
+        probabilities = np.asarray(self.scale.soft(np.asarray(self.predict(x), dtype=np.float64)))
+        if self.say is None:
+            return probabilities
+        return self.say(probabilities)
 
 
 @dataclass(frozen=True)
@@ -113,12 +102,11 @@ class DefendedTrainer:
     classes: np.ndarray
 
     def __call__(self, data: Data, *arguments) -> Predict:
-        if self.defence is None:
-            return ProbabilityPredict(self.train(data, *arguments), self.scale)
         known = None
-        if self.defence.learns:
+        if self.defence is not None and self.defence.learns:
             known = data.changed(y=encode(data.y, self.classes))
             data = data.copied()  # a model may write on its training records, which the defence reads afterwards
-        predict = ProbabilityPredict(self.train(data, *arguments), self.scale)
-        rng = arguments[-1]
-        return DefendedPredict(predict, self.defence.begin(OnCopies(predict), known, rng))
+        predict = DefendedPredict(self.train(data, *arguments), self.scale)
+        if self.defence is None:
+            return predict
+        return replace(predict, say=self.defence.begin(partial(query, predict), known, arguments[-1]))

@@ -1,7 +1,7 @@
 """Predictions from files, with default or user-defined column names."""
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from guestlist._store import read_npz
-from guestlist._util import as_path, check_roles, names_of, path_exists, read_table
+from guestlist._util import as_path, check_exists, check_roles, names_of, read_table
 from guestlist.data import as_text, persons_of
 from guestlist.errors import InputError
 from guestlist.models.predictions import Predictions
@@ -111,26 +111,23 @@ def read_predictions(
         person=person,
         labelled=labelled,
     )
-    predictions = _read(as_path("path", path), scale, columns)
+    path = as_path("path", path)
+    if path.suffix.lower() != ".npz":
+        names = [name for name in (id, person) if name is not None]
+        predictions = _from_table(path, read_table(path, text=names), scale, columns)
+    elif columns != PredictionColumns(labelled=labelled):
+        raise InputError(
+            f"{path} has no columns to read groups, ids, persons or outputs from. Use a .csv or .parquet file."
+        )
+    else:
+        predictions = _from_npz(path, scale, labelled)
     if features is None:
         return predictions
     return replace(predictions, features=_features(as_path("features", features), predictions, id, person))
 
 
-def _read(path: Path, scale: Scale | str | None, columns: PredictionColumns) -> Predictions:
-    if path.suffix.lower() != ".npz":
-        names = [name for name in (columns.id, columns.person) if name is not None]
-        return _from_table(path, read_table(path, text=names), scale, columns)
-    if columns != PredictionColumns(labelled=columns.labelled):
-        raise InputError(
-            f"{path} has no columns to read groups, ids, persons or outputs from. Use a .csv or .parquet file."
-        )
-    return _from_npz(path, scale, columns.labelled)
-
-
 def _from_npz(path: Path, scale: Scale | str | None, labelled: bool) -> Predictions:
-    if not path_exists(path):
-        raise InputError(f"There is no file {path}. Check the path.")
+    check_exists(path)
     try:
         arrays = read_npz(path)
     except (OSError, ValueError) as error:
@@ -248,7 +245,11 @@ def _answers(
     patterns = {f"{prefix}{{}}": scale for prefix, scale in PREFIXES.items()}
     if columns.answer is not None:
         patterns = {columns.answer: "probabilities"}
-    labels = None if label is None else _label_spellings(path, table[label])
+    labels: set[str] = set()
+    if label is not None:
+        labels = set(_label_texts(path, table[label]))
+        if pd.api.types.is_bool_dtype(table[label]):
+            labels |= {"TRUE", "FALSE", "true", "false", "1", "0"}
     matches = {pattern: _pattern_columns(table, pattern, wanted, labels) for pattern in patterns}
     pattern = next((candidate for candidate, classes in matches.items() if classes), None)
     if pattern is None:
@@ -268,51 +269,32 @@ def _answers(
             f"{path} has only one output column, {names[0]!r}, for two or more classes. If it is the output for one of "
             f"two classes, pass answer={names[0]!r} (--probability {names[0]}){_LOGITS_HINT.get(scale, '')}."
         )
-    if columns.answer is None:
-        _check_unnamed(path, names, classes, _known_classes(classes, labels), pattern, scale)
+    # A column like ``z_score`` next to ``z_0`` and ``z_1`` may not be an output. A class without records is accepted if its
+    # name is a whole number.
+    unnamed = [str(name) for name, label in matches[pattern].items() if label not in labels and not label.isdigit()]
+    if columns.answer is None and unnamed and len(unnamed) < len(names):
+        raise InputError(
+            f"{path} has columns that look like outputs, but match no label: {', '.join(unnamed)}. Rename them, or select "
+            f'all of them with answer={pattern!r} (--probability "{pattern}"){_LOGITS_HINT.get(scale, "")}.'
+        )
     return table[names].to_numpy(dtype=np.float64, na_value=np.nan), classes, scale
 
 
-def _pattern_columns(
-    table: pd.DataFrame, pattern: str, wanted: Sequence[str], labels: set[str] | None
-) -> dict[str, str]:
+def _pattern_columns(table: pd.DataFrame, pattern: str, wanted: Sequence[str], labels: set[str]) -> dict[str, str]:
     """Return the columns that match a pattern, each with the class at the position of the braces.
 
     A column of text, such as tidymodels' ``.pred_class``, is not an answer. It is kept, and refused later, if it is named after
-    a label.
+    a label, or its class is a whole number.
     """
     start, _, end = pattern.partition("{}")
     fits = re.compile(f"{re.escape(start)}(.+){re.escape(end)}", re.DOTALL)
     matches = {name: fits.fullmatch(str(name)) for name in table.columns if name not in wanted}
     classes = {name: match[1] for name, match in matches.items() if match}
-    named = _known_classes(classes.values(), labels)
     return {
-        name: label for name, label in classes.items() if label in named or pd.api.types.is_numeric_dtype(table[name])
+        name: label
+        for name, label in classes.items()
+        if label in labels or label.isdigit() or pd.api.types.is_numeric_dtype(table[name])
     } or classes
-
-
-def _known_classes(classes: Iterable[str], labels: set[str] | None) -> set[str]:
-    """Return the labels; if there are none, the classes that are whole numbers."""
-    if labels is None:
-        return {label for label in classes if label.isdigit()}
-    return labels
-
-
-def _check_unnamed(
-    path: Path, names: Sequence[str], classes: np.ndarray, labels: set[str], pattern: str, scale: str
-) -> None:
-    """Refuse a column like ``z_score`` next to ``z_0`` and ``z_1``: it may not be an answer.
-
-    A class without records is accepted if its name is a whole number.
-    """
-    unnamed = [
-        str(name) for name, label in zip(names, classes, strict=True) if label not in labels and not label.isdigit()
-    ]
-    if unnamed and any(label in labels for label in classes):
-        raise InputError(
-            f"{path} has columns that look like outputs, but match no label: {', '.join(unnamed)}. Rename them, or select "
-            f'all of them with answer={pattern!r} (--probability "{pattern}"){_LOGITS_HINT.get(scale, "")}.'
-        )
 
 
 def _binary_answers(
@@ -352,11 +334,10 @@ def _binary_answers(
 def _positive(answer: str, labels: Sequence[str]) -> str | None:
     """Return the class at the end of a column's name, or else the class 1 or true."""
     ends = [name for name in labels if answer.endswith(name) and not answer[: -len(name)][-1:].isalnum()]
-    yes = [name for name in labels if name in YES]
-    others = [name for name in labels if name not in YES]
     if len(ends) == 1:
         return ends[0]
-    if len(yes) == 1 and all(name in NO for name in others):
+    yes = [name for name in labels if name in YES]
+    if len(yes) == 1 and set(labels) <= {*yes, *NO}:
         return yes[0]
     return None
 
@@ -378,24 +359,13 @@ def _label_texts(path: Path, labels: pd.Series) -> np.ndarray:
     return labels.astype(str).to_numpy(dtype=object)
 
 
-def _label_spellings(path: Path, labels: pd.Series) -> set[str]:
-    """Return all names that columns of the labels' classes may have: true and false have several spellings."""
-    texts = set(_label_texts(path, labels))
-    if pd.api.types.is_bool_dtype(labels):
-        texts |= {"TRUE", "FALSE", "true", "false", "1", "0"}
-    return texts
-
-
 def _positions(path: Path, labels: pd.Series, classes: np.ndarray) -> np.ndarray:
     """Return (records,) the position of each label among the classes. True and false may be 1 and 0, or in capitals."""
     words = _label_texts(path, labels)
-    position = {str(name): index for index, name in enumerate(classes)}
-    if pd.api.types.is_bool_dtype(labels) and not set(words) <= set(position):
-        spelt = {name.capitalize(): index for name, index in position.items()}
-        numbers = {"False": position.get("0"), "True": position.get("1")}
-        position = {name: index for name, index in numbers.items() if index is not None}
-        if {"True", "False"} <= set(spelt):
-            position = spelt
+    names = [str(name) for name in classes]
+    if pd.api.types.is_bool_dtype(labels):
+        names = [{"0": "False", "1": "True"}.get(name, name.capitalize()) for name in names]
+    position = {name: index for index, name in enumerate(names)}
     unknown = sorted({name for name in words if name not in position})
     if unknown:
         examples = ", ".join(unknown[:5])

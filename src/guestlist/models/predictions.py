@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from guestlist._util import array, flag, numbers, short_repr, without_index
-from guestlist.data import as_text
+from guestlist._util import flag, numbers, short_repr
+from guestlist.data import as_text, is_frame, plain_array, to_pandas
 from guestlist.errors import InputError
 from guestlist.models.scales import Probabilities, Scale, as_scale
 
@@ -84,7 +84,7 @@ class Predictions:
                     f"{name!r} must have {len(answers)} values, one per record; found shape {values.shape}."
                 )
         features = _features(self.features, len(answers))
-        classes = None if self.classes is None else _plain(self.classes, "classes")
+        classes = None if self.classes is None else plain_array(self.classes, "'classes'")
         if classes is not None and classes.shape != (answers.shape[1],):
             raise InputError(f"classes must have {answers.shape[1]} entries, one per column of answers.")
         for side, absent in (("members", member.all()), ("non-members", not member.any())):
@@ -98,9 +98,11 @@ class Predictions:
             "labels": labels,
             "member": member,
             "groups": texts,
+            "features": features,
+            "classes": classes,
+            "labelled": labelled,
             **known,
         }
-        fields |= {"features": features, "classes": classes, "labelled": labelled}
         for name, value in fields.items():
             object.__setattr__(self, name, value)
 
@@ -127,8 +129,6 @@ class Predictions:
         if not self.labelled:
             return answers.argmax(axis=1)
         labels = _numbers(self.labels, "labels")
-        if labels.shape != (len(answers),):
-            raise InputError(f"'labels' must have {len(answers)} values, one per record; found shape {labels.shape}.")
         broken = ~np.isfinite(labels)
         if broken.any():
             what = "labels" if scale.has_classes else "true values"
@@ -155,16 +155,8 @@ class Predictions:
         return np.zeros(len(self.labels), dtype=np.int64)
 
 
-def _plain(values: Any, name: str) -> np.ndarray:
-    """Return an array of the values in their order; the index of a Series is ignored."""
-    try:
-        return array(repr(name), values)
-    except ValueError as error:
-        raise InputError(str(error)) from error
-
-
 def _numbers(values: Any, name: str) -> np.ndarray:
-    array = _plain(values, name)
+    array = plain_array(values, repr(name))
     if array.dtype.kind == "b":  # booleans are neither outputs nor positions of classes
         raise InputError(f"{name!r} must be numbers; found {array.dtype}.")
     try:
@@ -175,15 +167,15 @@ def _numbers(values: Any, name: str) -> np.ndarray:
 
 def _truth(values: Any) -> np.ndarray:
     """Return booleans from true and false, or 1 and 0; missing values are refused."""
-    array = _plain(values, "member")
+    array = plain_array(values, "'member'")
     if array.dtype.kind == "b":
         return array
-    known = [
-        isinstance(value, (bool, np.bool_, int, float, np.number)) and value in (0, 1)
+    others = [
+        str(value)
         for value in array.ravel().tolist()
+        if not isinstance(value, (bool, np.bool_, int, float, np.number)) or value not in (0, 1)
     ]
-    if not all(known):
-        others = [str(value) for value, fine in zip(array.ravel().tolist(), known, strict=True) if not fine]
+    if others:
         examples = ", ".join(sorted(set(others))[:5])
         raise InputError(f"'member' must hold true/false or 1/0; found {examples} in {len(others)} records.")
     return array.astype(bool)
@@ -193,26 +185,22 @@ def _texts(values: Any, name: str) -> np.ndarray | None:
     """Return names or groups as text, with a text for missing values."""
     if values is None:
         return None
-    array = _plain(values, name)
+    array = plain_array(values, repr(name))
     if array.dtype.names is not None:
         raise InputError(f"{name!r} must hold one value per record; found {array.dtype}.")
     if array.ndim != 1:
         return array
-    return as_text(pd.Series(array, dtype=object if array.dtype.kind in "OU" else None))
+    return as_text(pd.Series(array, dtype=object if array.dtype.kind in "OU" else None, name=name))
 
 
 def _features(features: Any, records: int) -> np.ndarray | pd.DataFrame | None:
     """Return features as a table, or as an array (records, …)."""
     if features is None:
         return None
-    if type(features).__module__.startswith("polars") and hasattr(features, "to_pandas"):
-        features = features.to_pandas()
-        if isinstance(features, pd.DataFrame):
-            features = without_index(features)
-    if isinstance(features, pd.Series):
-        features = features.to_frame()
-    if not isinstance(features, pd.DataFrame):
-        features = _plain(features, "features")
+    if is_frame(features):
+        features = pd.DataFrame(to_pandas(features, "features"))
+    else:
+        features = plain_array(features, "'features'")
     if not features.ndim or len(features) != records:
         raise InputError(f"features must have {records} rows, one per record; found shape {features.shape}.")
     return features

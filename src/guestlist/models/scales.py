@@ -4,10 +4,10 @@ Outputs are (records, columns): a column per class, or one for a predicted numbe
 scale: (records,) positions of the true classes, or true values.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import ClassVar, NamedTuple, Protocol
+from typing import ClassVar, NamedTuple, Self
 
 import numpy as np
 from scipy.special import log_softmax, logsumexp, softmax
@@ -53,28 +53,14 @@ def correct(logits: np.ndarray, labels: np.ndarray) -> np.ndarray:
     return (_argmax(logits) == labels).astype(np.float64)
 
 
-def p_y(logits: np.ndarray, labels: np.ndarray) -> np.ndarray:
-    """Return the probability of the true class."""
-    return np.exp(-cross_entropy(logits, labels))
-
-
-def prediction_entropy(logits: np.ndarray, labels: np.ndarray) -> np.ndarray:
-    """Return the entropy of the output; the labels are ignored."""
-    return _probability_terms(softmax(logits, axis=1), labels).entropy
-
-
-def modified_entropy(logits: np.ndarray, labels: np.ndarray) -> np.ndarray:
-    """Return the modified entropy, small only for confident correct outputs (Song & Mittal 2021, eq. 8)."""
-    return _probability_terms(softmax(logits, axis=1), labels).mentr
-
-
-SIGNALS: dict[str, Callable[[np.ndarray, np.ndarray], np.ndarray]] = {
-    "loss": cross_entropy,
-    "margin": margin,
-    "correct": correct,
-    "entropy": prediction_entropy,
-    "mentr": modified_entropy,
-    "p_y": p_y,
+# Signals of a classifier, in the order in which they are computed, with their descriptions.
+SIGNALS = {
+    "loss": "Cross-entropy of the true class.",
+    "margin": "Log-odds of the true class against all others (Carlini et al. 2022, section V-A).",
+    "correct": "1.0 if the largest output (the first of ties) is the true class, else 0.0.",
+    "entropy": "Entropy of the output.",
+    "mentr": "Modified entropy, small only for confident correct outputs (Song & Mittal 2021, eq. 8).",
+    "p_y": "Probability of the true class.",
 }
 
 
@@ -101,17 +87,13 @@ def in_blocks(
     joined: dict[str, np.ndarray] = {}
     for block in row_blocks(answers):
         for name, values in signals(answers[block], labels[block]).items():
-            if len(values) == len(answers):
-                joined[name] = values
-            else:
-                joined.setdefault(name, np.empty(len(answers)))[block] = values
+            joined.setdefault(name, np.empty(len(answers)))[block] = values
     return joined
 
 
 def signals_of_logits(logits: np.ndarray, labels: np.ndarray) -> dict[str, np.ndarray]:
     """Return every signal of ``SIGNALS`` for one model's logits: name to (records,)."""
     logits = np.asarray(logits, dtype=np.float64)
-    # The same as each function of SIGNALS, with common terms computed once.
     margins = margin(logits, labels)
     losses = np.logaddexp(0, -margins)
     shares = _probability_terms(softmax(logits, axis=1), labels)
@@ -170,16 +152,6 @@ def smallest_answer(probabilities: np.ndarray) -> float:
     return float(np.clip(smallest / 2, SMALLEST_PROBABILITY, 0.1))
 
 
-def residual(values: np.ndarray, truth: np.ndarray) -> np.ndarray:
-    """Return the true value minus the predicted one."""
-    return truth - values
-
-
-def squared_loss(values: np.ndarray, truth: np.ndarray) -> np.ndarray:
-    """Return the squared residual."""
-    return np.square(truth - values)
-
-
 def value_margin(values: np.ndarray, truth: np.ndarray, floor: float) -> np.ndarray:
     """Return minus the logarithm of the squared residual plus a floor: larger for better predictions.
 
@@ -226,25 +198,12 @@ def residual_floor(residuals: np.ndarray) -> float:
 # Squared residuals below this share of the largest are rounding errors.
 ROUNDING = 1e-12
 
-VALUE_SIGNALS: dict[str, Callable[..., np.ndarray]] = {
-    "residual": residual,
-    "loss": squared_loss,
-    "margin": value_margin,
+# Signals of a regression model, with their descriptions.
+VALUE_SIGNALS = {
+    "residual": "True value minus the predicted one.",
+    "loss": "Squared residual.",
+    "margin": "Minus the logarithm of the squared residual plus a floor: larger for better predictions.",
 }
-
-
-def signals_of_values(values: np.ndarray, truth: np.ndarray, floor: float) -> dict[str, np.ndarray]:
-    """Return the signals of a regression model: name to (records,).
-
-    Args:
-        values, truth: (records,) predicted and true values.
-        floor: see :func:`residual_floor`.
-    """
-    return {
-        "residual": residual(values, truth),
-        "loss": squared_loss(values, truth),
-        "margin": value_margin(values, truth, floor),
-    }
 
 
 class _ProbabilityTerms(NamedTuple):
@@ -335,44 +294,57 @@ SUM_TOLERANCE = 1e-3
 ENOUGH = 10  # logits of this many records do not all sum to 1 by chance
 
 
-class Scale(Protocol):
-    """Interpretation of outputs."""
+class Scale:
+    """Interpretation of outputs; each method has the default that fits most scales."""
 
     name: ClassVar[str]
-    signal_names: ClassVar[tuple[str, ...]]  # keys of ``signals``
-    has_classes: ClassVar[bool]
-    hides_logits: ClassVar[bool]  # True if the model computes more than it outputs
+    signal_names: ClassVar[tuple[str, ...]] = tuple(SIGNALS)  # keys of ``signals``
+    has_classes: ClassVar[bool] = True
+    hides_logits: ClassVar[bool] = False  # True if the model computes more than it outputs
 
     def check(self, answers: np.ndarray) -> None:
         """Raise if outputs cannot be on this scale."""
+        if np.isnan(answers).any():
+            broken = np.isnan(answers).any(axis=1)
+            raise InputError(
+                f"The model outputs NaN for {broken.sum()} of {len(answers)} records, first in row {broken.argmax()}. Check "
+                "the model and these records."
+            )
 
-    def resolved(self, answers: np.ndarray, labels: np.ndarray) -> "Scale":
+    def resolved(self, answers: np.ndarray, labels: np.ndarray) -> Self:
         """Return the scale with parameters estimated from the target's outputs, for all models."""
+        return self
 
     def signals(self, answers: np.ndarray, labels: np.ndarray) -> dict[str, np.ndarray]:
         """Return the name and (records,) values of every signal."""
+        raise NotImplementedError
 
     def hinge(self, answers: np.ndarray, labels: np.ndarray) -> np.ndarray:
         """Return (records,) the confidence in the label minus that in the next best class."""
+        raise NotImplementedError
 
     def soft(self, answers: np.ndarray) -> np.ndarray:
         """Return soft labels for distillation from these outputs."""
+        return answers
 
     def log_probabilities(self, answers: np.ndarray) -> np.ndarray:
         """Return (records, classes) logarithms of probabilities; raise if there are no classes.
 
         Single precision suffices to learn from, and halves the size on disk.
         """
+        raise NotImplementedError
 
     def correct(self, answers: np.ndarray, labels: np.ndarray) -> np.ndarray:
         """Return (records,) 1.0 if the prediction is the true class; raise if there are no classes."""
+        return correct(answers, labels)
 
     def saturated(self, answers: np.ndarray) -> float:
         """Return the share of records whose output is at the end of the scale."""
+        return 0.0
 
 
 @dataclass(frozen=True)
-class Probabilities:
+class Probabilities(Scale):
     """Rows that sum to 1.
 
     Args:
@@ -382,12 +354,10 @@ class Probabilities:
     smallest: float = SMALLEST_PROBABILITY
 
     name: ClassVar[str] = "probabilities"
-    signal_names: ClassVar[tuple[str, ...]] = tuple(SIGNALS)
-    has_classes: ClassVar[bool] = True
     hides_logits: ClassVar[bool] = True
 
     def check(self, answers: np.ndarray) -> None:
-        _check_numbers(answers)
+        super().check(answers)
         away = np.abs(row_sums(answers) - 1) > SUM_TOLERANCE
         if answers.size and not away.any() and answers.min() >= 0 and answers.max() <= 1 + SUM_TOLERANCE:
             return  # a check of each row takes ten times as long
@@ -421,24 +391,18 @@ class Probabilities:
             result[block] = np.log(np.maximum(answers[block], self.smallest))
         return result
 
-    def correct(self, answers: np.ndarray, labels: np.ndarray) -> np.ndarray:
-        return correct(answers, labels)
-
     def saturated(self, answers: np.ndarray) -> float:
         return float((answers.max(axis=1) >= 1.0).mean())
 
 
 @dataclass(frozen=True)
-class Logits:
+class Logits(Scale):
     """Logarithms of probabilities, up to a constant per record. They never saturate."""
 
     name: ClassVar[str] = "logits"
-    signal_names: ClassVar[tuple[str, ...]] = tuple(SIGNALS)
-    has_classes: ClassVar[bool] = True
-    hides_logits: ClassVar[bool] = False
 
     def check(self, answers: np.ndarray) -> None:
-        _check_numbers(answers)
+        super().check(answers)
         if np.isinf(answers).any():
             raise InputError("The model outputs infinite logits. If these are logarithms of probabilities, clip them.")
         if len(answers) >= ENOUGH and (answers >= 0).all() and np.abs(answers.sum(axis=1) - 1).max() < SUM_TOLERANCE:
@@ -447,9 +411,6 @@ class Logits:
                 "the softmax from the module (a log_softmax may stay). For a function or predictions, pass "
                 "scale='probabilities' (--scale probabilities)."
             )
-
-    def resolved(self, answers: np.ndarray, labels: np.ndarray) -> "Logits":
-        return self
 
     def signals(self, answers: np.ndarray, labels: np.ndarray) -> dict[str, np.ndarray]:
         return in_blocks(signals_of_logits, answers, labels)
@@ -466,20 +427,13 @@ class Logits:
             result[block] = log_softmax(answers[block], axis=1)
         return result
 
-    def correct(self, answers: np.ndarray, labels: np.ndarray) -> np.ndarray:
-        return correct(answers, labels)
-
-    def saturated(self, answers: np.ndarray) -> float:
-        return 0.0
-
 
 @dataclass(frozen=True)
-class Labels:
+class Labels(Scale):
     """Predicted class only: 1 for it and 0 for the others."""
 
     name: ClassVar[str] = "labels"
     signal_names: ClassVar[tuple[str, ...]] = ("correct",)
-    has_classes: ClassVar[bool] = True
     hides_logits: ClassVar[bool] = True
 
     def check(self, answers: np.ndarray) -> None:
@@ -492,9 +446,6 @@ class Labels:
                 "scale='probabilities'."
             )
 
-    def resolved(self, answers: np.ndarray, labels: np.ndarray) -> "Labels":
-        return self
-
     def signals(self, answers: np.ndarray, labels: np.ndarray) -> dict[str, np.ndarray]:
         return {"correct": correct(answers, labels)}
 
@@ -503,21 +454,12 @@ class Labels:
             "The model predicts only labels, but probabilities or logits are needed here. Audit a model that outputs them."
         )
 
-    def soft(self, answers: np.ndarray) -> np.ndarray:
-        return answers
-
     def log_probabilities(self, answers: np.ndarray) -> np.ndarray:
         return Probabilities(smallest_answer(answers)).log_probabilities(answers)
 
-    def correct(self, answers: np.ndarray, labels: np.ndarray) -> np.ndarray:
-        return correct(answers, labels)
-
-    def saturated(self, answers: np.ndarray) -> float:
-        return 0.0
-
 
 @dataclass(frozen=True)
-class Values:
+class Values(Scale):
     """Predicted numbers: regression.
 
     Args:
@@ -529,10 +471,9 @@ class Values:
     name: ClassVar[str] = "values"
     signal_names: ClassVar[tuple[str, ...]] = tuple(VALUE_SIGNALS)
     has_classes: ClassVar[bool] = False
-    hides_logits: ClassVar[bool] = False
 
     def check(self, answers: np.ndarray) -> None:
-        _check_numbers(answers)
+        super().check(answers)
         if np.isinf(answers).any():
             raise InputError("The model predicts infinite values. Check the model and its records.")
 
@@ -540,13 +481,14 @@ class Values:
         return replace(self, floor=residual_floor(labels - answers[:, 0]))
 
     def signals(self, answers: np.ndarray, labels: np.ndarray) -> dict[str, np.ndarray]:
-        return signals_of_values(answers[:, 0], labels, self.floor)
+        return {
+            "residual": labels - answers[:, 0],
+            "loss": np.square(labels - answers[:, 0]),
+            "margin": value_margin(answers[:, 0], labels, self.floor),
+        }
 
     def hinge(self, answers: np.ndarray, labels: np.ndarray) -> np.ndarray:
         return self.signals(answers, labels)["margin"]
-
-    def soft(self, answers: np.ndarray) -> np.ndarray:
-        return answers
 
     def log_probabilities(self, answers: np.ndarray) -> np.ndarray:
         raise InputError("The model predicts values, which have no probabilities. Use a classifier.")
@@ -554,13 +496,8 @@ class Values:
     def correct(self, answers: np.ndarray, labels: np.ndarray) -> np.ndarray:
         raise InputError("The model predicts values, which are neither correct nor wrong. Use a classifier.")
 
-    def saturated(self, answers: np.ndarray) -> float:
-        return 0.0
 
-
-SCALES: Mapping[str, type[Probabilities] | type[Logits] | type[Values] | type[Labels]] = {
-    scale.name: scale for scale in (Probabilities, Logits, Values, Labels)
-}
+SCALES: dict[str, type[Scale]] = {scale.name: scale for scale in (Probabilities, Logits, Values, Labels)}
 
 
 def as_scale(scale: str | Scale) -> Scale:
@@ -575,20 +512,9 @@ def as_scale(scale: str | Scale) -> Scale:
     Raises:
         ValueError: If it is something else.
     """
-    if isinstance(scale, Probabilities | Logits | Values | Labels):
+    if isinstance(scale, Scale):
         return scale
     if not isinstance(scale, str) or scale not in SCALES:
         *names, final = map(repr, SCALES)
         raise ValueError(f"Expected scale={short_repr(scale)} to be {', '.join(names)} or {final}.")
     return SCALES[scale]()
-
-
-def _check_numbers(answers: np.ndarray) -> None:
-    if answers.size and not np.isnan(answers.min()):
-        return
-    broken = np.isnan(answers).any(axis=1)
-    if broken.any():
-        raise InputError(
-            f"The model outputs NaN for {broken.sum()} of {len(answers)} records, first in row {broken.argmax()}. Check "
-            "the model and these records."
-        )

@@ -84,11 +84,12 @@ def select_output(
         selection: OneOutput | AllOutputs = _combined(reader, labels)
     else:
         selection = OneOutput(reader, int(output))
-    selected = [selection.labels_of(part) for part in labels]
-    sets = [
-        _with_label(source, y, all_labels, side)
-        for source, y, all_labels, side in zip(records, selected, labels, SIDES, strict=False)
-    ]
+    sets = []
+    for source, all_labels, side in zip(records, labels, SIDES, strict=False):
+        y = selection.labels_of(all_labels)
+        data = source.changed(y=y) if isinstance(source, Data) else as_data((source[0], y), side=side)
+        # Reference models train on the labels of all outputs.
+        sets.append(data.changed(fit_params=FitParams(values={LABELS: all_labels})))
     return (_target(model, selection, labels, train), *sets)
 
 
@@ -108,14 +109,6 @@ def _labels(source: Any, side: str) -> np.ndarray:
             "gl.audit if it has one output."
         )
     return labels
-
-
-def _with_label(source: Any, y: np.ndarray, labels: np.ndarray, side: str) -> Data:
-    """Return the records with the label of the audit, and the labels of all outputs for training."""
-    params = FitParams(values={LABELS: labels})
-    if isinstance(source, Data):
-        return source.changed(y=y, fit_params=params)
-    return as_data((source[0], y), side=side).changed(fit_params=params)
 
 
 @dataclass(frozen=True)
@@ -289,7 +282,7 @@ def _combined(reader: OutputReader, labels: Sequence[np.ndarray]) -> AllOutputs:
 class OutputPredict:
     """The selected outputs of a fitted model."""
 
-    model: Any
+    model: Any  # searched for stored records
     selection: OneOutput | AllOutputs
 
     def __call__(self, x) -> np.ndarray:

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -120,23 +120,22 @@ class Scan:
 
     def document(self, *, ids: bool = False) -> dict[str, Any]:
         """Return the scan for JSON; ids of members only on request."""
-        parts: list[dict[str, Any]] = [
-            {
-                "path": part.path,
-                "holds": part.holds,
-                "stored": part.stored,
-                "matched": part.matched,
-                "members": len(part.ids),
-                **({"ids": list(part.ids)} if ids else {}),
-            }
-            for part in self.parts
-        ]
         return {
             "model": self.name,
             "members": self.n_members,
             "members_stored": len(self.ids),
             "rows_stored": len(self.row_ids),
-            "parts": parts,
+            "parts": [
+                {
+                    "path": part.path,
+                    "holds": part.holds,
+                    "stored": part.stored,
+                    "matched": part.matched,
+                    "members": len(part.ids),
+                    **({"ids": list(part.ids)} if ids else {}),
+                }
+                for part in self.parts
+            ],
         }
 
     def __str__(self) -> str:
@@ -241,19 +240,23 @@ class _Search:
     def part(self, part: ModelPart) -> StoredPart | None:
         """Return the members in one part; None if there are none."""
         if part.values_of == "categories":
-            stored, matched, member = _in_categories(part, len(self.data))
+            stored, owners = _in_categories(part)
         elif part.values_of == "vocabulary":
-            stored, matched, member = _in_vocabulary(part, len(self.data))
+            stored, owners = _in_vocabulary(part, len(self.data))
         elif isinstance(part.value, list):
-            stored, matched, member = self._in_texts(part.value)
+            texts = set(part.value)
+            stored = len(texts)
+            owners = [self._owners[text] for text in texts if text in self._owners]
         else:
             return self._in_rows(part)
-        return self._stored(part, VALUES, stored, matched, member)
+        return self._stored(part, VALUES, stored, len(owners), np.unique(np.array(owners, dtype=np.intp)))
 
     def _in_rows(self, part: ModelPart) -> StoredPart | None:
         best = None
         for x in part.records:
-            form = self._form(x)
+            if id(x) not in self.forms:
+                self.forms[id(x)] = (x, _form_of(x))
+            form = self.forms[id(x)][1]
             if form is None:
                 continue
             for rows in form.readings(part.value):
@@ -263,21 +266,11 @@ class _Search:
                     best = candidate
         return best
 
-    def _form(self, x: Any) -> "_Form | None":
-        if id(x) not in self.forms:
-            self.forms[id(x)] = (x, _form_of(x))
-        return self.forms[id(x)][1]
-
     def _stored(self, part: ModelPart, holds: str, stored: int, matched: int, member: np.ndarray) -> StoredPart | None:
         if not matched:
             return None
         ids = tuple(str(name) for name in np.asarray(self.data.ids)[member])
         return StoredPart(path=part.path, holds=holds, stored=stored, matched=matched, ids=ids)
-
-    def _in_texts(self, texts: list[str]) -> tuple[int, int, np.ndarray]:
-        distinct = set(texts)
-        owners = [self._owners[text] for text in distinct if text in self._owners]
-        return len(distinct), len(owners), np.unique(np.array(owners, dtype=np.intp))
 
     @cached_property
     def _owners(self) -> dict[str, int]:
@@ -297,35 +290,33 @@ class _Search:
         return {value: position for value, position in owners.items() if position >= 0}
 
 
-def _in_categories(part: ModelPart, records: int) -> tuple[int, int, np.ndarray]:
-    """Search the categories of an encoder, column by column, for values that one member has."""
+def _in_categories(part: ModelPart) -> tuple[int, list[int]]:
+    """Count the categories of an encoder; return the only owner of each that one member has, column by column."""
     categories = part.value.categories_
-    stored = sum(map(len, categories))
     owners: list[int] = []
     for x in reversed(part.records):
         if getattr(x, "ndim", 0) != 2 or x.shape[1] != len(categories) or sparse.issparse(x):
             continue
+        table = pd.DataFrame(x)
         for column, known in enumerate(categories):
-            values = pd.Series(x.iloc[:, column].to_numpy() if isinstance(x, pd.DataFrame) else x[:, column])
+            values = table.iloc[:, column]
             owners += np.flatnonzero(
                 ~values.duplicated(keep=False) & values.notna() & values.isin(list(known))
             ).tolist()
         break
-    return stored, len(owners), np.unique(np.array(owners, dtype=np.intp))
+    return sum(map(len, categories)), owners
 
 
-def _in_vocabulary(part: ModelPart, records: int) -> tuple[int, int, np.ndarray]:
-    """Search a vocabulary for words that occur in the text of one member only."""
-    stored = len(part.value.vocabulary_)
+def _in_vocabulary(part: ModelPart, records: int) -> tuple[int, list[int]]:
+    """Count the words of a vocabulary; return the only owner of each that occurs in the text of one member."""
     for x in reversed(part.records):
         try:
-            occurs = sparse.csc_matrix(part.value.transform(x)) != 0
+            occurs = sparse.csc_matrix(part.value.transform(x) != 0)
         except Exception:  # a vectoriser can raise anything about records that are no texts
             continue
         if occurs.shape[0] == records:
-            rare = np.diff(sparse.csc_matrix(occurs).indptr) == 1
-            return stored, int(rare.sum()), np.unique(sparse.csc_matrix(occurs)[:, rare].indices)
-    return stored, 0, np.array([], dtype=np.intp)
+            return len(part.value.vocabulary_), occurs[:, np.diff(occurs.indptr) == 1].indices.tolist()
+    return len(part.value.vocabulary_), []
 
 
 def _form_of(x: Any) -> "_Form | None":
@@ -361,6 +352,15 @@ def _numbers(table: pd.DataFrame, codes: Sequence[pd.Index | None]) -> np.ndarra
     return np.column_stack(columns)
 
 
+class _Index(NamedTuple):
+    """Distinct records, the position of each record among them, and their order and values along a random direction."""
+
+    members: Any
+    position: np.ndarray
+    order: np.ndarray
+    keys: np.ndarray
+
+
 class _Form:
     """Records as rows of numbers, dense or sparse, in which equal rows are found."""
 
@@ -368,6 +368,7 @@ class _Form:
         self.rows = rows
         self.codes = codes
         self.width = rows.shape[1]
+        self.direction = np.random.default_rng(0).normal(size=self.width)
 
     def readings(self, value: Any) -> Iterator[Any]:
         """Yield the stored value as rows as wide as the records, in every way that fits."""
@@ -395,19 +396,17 @@ class _Form:
 
     def find(self, stored: Any) -> tuple[int, np.ndarray]:
         """Return the number of stored rows that equal records, and the positions of these records."""
-        nothing = 0, np.array([], dtype=np.intp)
         distinct, copies = _distinct(self._scaled(stored))
         match = self._equal(distinct)
-        matches = match >= 0
-        if not matches.any():
-            return nothing
-        informative = matches.copy()
-        informative[matches] = self._informative[match[matches]]
-        if not informative.any():
-            return nothing
-        if binom.sf(informative.sum() - 1, len(match), self._chance) > MAX_CHANCE:
-            return nothing
-        positions = np.flatnonzero(np.isin(self._distinct_index, match[informative]))
+        if (match < 0).all():
+            return 0, np.array([], dtype=np.intp)
+        log_shares, rare_values = self._log_shares
+        informative = match >= 0
+        informative[informative] = rare_values[match[informative]] >= MIN_INFORMATIVE
+        chance = min(1.0, float(np.exp(log_shares).sum()))  # that a row of independent values equals a record
+        if binom.sf(informative.sum() - 1, len(match), chance) > MAX_CHANCE:
+            informative[:] = False
+        positions = np.flatnonzero(np.isin(self._index.position, match[informative]))
         return int(informative[copies].sum()), positions
 
     def _equal(self, stored: Any) -> np.ndarray:
@@ -415,16 +414,17 @@ class _Form:
 
         Equal rows have equal projections on a random direction, up to rounding, so few pairs are compared.
         """
-        key = _dot(stored, self._direction)
-        reach = 4 * TOLERANCE * (_dot(abs(stored), abs(self._direction)) + abs(self._direction).sum())
-        first = np.searchsorted(self._keys, key - reach, side="left")
-        last = np.searchsorted(self._keys, key + reach, side="right")
+        index = self._index
+        key = _dot(stored, self.direction)
+        reach = 4 * TOLERANCE * (_dot(abs(stored), abs(self.direction)) + abs(self.direction).sum())
+        first = np.searchsorted(index.keys, key - reach, side="left")
+        last = np.searchsorted(index.keys, key + reach, side="right")
         match = np.full(stored.shape[0], -1)
         open_rows = np.flatnonzero(first < last)
         offset = 0
         while open_rows.size:
-            candidates = self._order[first[open_rows] + offset]
-            same = _same(stored[open_rows], self._members[candidates])
+            candidates = index.order[first[open_rows] + offset]
+            same = _same(stored[open_rows], index.members[candidates])
             match[open_rows[same]] = candidates[same]
             offset += 1
             open_rows = open_rows[~same]
@@ -452,34 +452,17 @@ class _Form:
         return np.where(scale > 0, scale, 1.0)
 
     @cached_property
-    def _direction(self) -> np.ndarray:
-        return np.random.default_rng(0).normal(size=self.width)
-
-    @cached_property
-    def _distinct_members(self) -> tuple[Any, np.ndarray]:
-        return _distinct(self._scaled(self.rows))
-
-    @property
-    def _members(self) -> Any:
-        return self._distinct_members[0]
-
-    @property
-    def _distinct_index(self) -> np.ndarray:
-        return self._distinct_members[1]
-
-    @cached_property
-    def _order(self) -> np.ndarray:
-        return np.argsort(_dot(self._members, self._direction), kind="stable")
-
-    @cached_property
-    def _keys(self) -> np.ndarray:
-        return _dot(self._members, self._direction)[self._order]
+    def _index(self) -> "_Index":
+        members, position = _distinct(self._scaled(self.rows))
+        keys = _dot(members, self.direction)
+        order = np.argsort(keys, kind="stable")
+        return _Index(members, position, order, keys[order])
 
     @cached_property
     def _log_shares(self) -> tuple[np.ndarray, np.ndarray]:
         """Return, for each distinct record, the log of the product of its values' shares, and how many values are rare."""
         records = self.rows.shape[0]
-        rows = self._members
+        rows = self._index.members
         total = np.zeros(rows.shape[0])
         rare = np.zeros(rows.shape[0], dtype=int)
         if sparse.issparse(rows):  # a zero is uninformative; any other value counts only as non-zero
@@ -489,19 +472,10 @@ class _Form:
             return total, _dot(present, (share <= MAX_SHARE).astype(float))
         for column in range(self.width):
             values, value = np.unique(rows[:, column].astype(np.float32), return_inverse=True)
-            share = np.bincount(value[self._distinct_index], minlength=len(values)) / records
+            share = np.bincount(value[self._index.position], minlength=len(values)) / records
             total += np.log(share[value])
             rare += share[value] <= MAX_SHARE
         return total, rare
-
-    @property
-    def _informative(self) -> np.ndarray:
-        return self._log_shares[1] >= MIN_INFORMATIVE
-
-    @cached_property
-    def _chance(self) -> float:
-        """Return the probability that a row of independent values equals a record."""
-        return min(1.0, float(np.exp(self._log_shares[0]).sum()))
 
 
 MISSING = 12345.678  # replaces a missing value; in standard deviations, so that hardly any value is equal

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, ClassVar, NamedTuple, Protocol
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -15,7 +15,7 @@ import pandas as pd
 from guestlist._store import spot_digest
 from guestlist._util import Stopped, describe, global_generators, integer, one_thread, reason, short_repr
 from guestlist.data import Data, as_data, copied, encode
-from guestlist.defences import Recipe, Training, as_function
+from guestlist.defences import AUTO, Recipe, Training, as_function, prefer_device
 from guestlist.errors import AuditError, InputError
 from guestlist.models.frameworks import framework_of
 from guestlist.models.scales import Probabilities, Scale, as_scale
@@ -31,10 +31,9 @@ def model_code() -> Iterator[None]:
     Raises:
         RuntimeError: If the model's code calls ``sys.exit``.
     """
-    try:
+    before = None
+    with suppress(OSError):  # the directory was removed: there is nothing to return to
         before = os.getcwd()
-    except OSError:  # the directory was removed: there is nothing to return to
-        before = None
     try:
         with numpy_defaults():
             yield
@@ -73,16 +72,6 @@ def query(predict: Callable[[Any], Any], x) -> Any:
         return predict(x if getattr(predict, "leaves_input", False) else copied(x))
 
 
-@dataclass(frozen=True)
-class OnCopies:
-    """A model's function that is called with copies of the records."""
-
-    predict: Callable[[Any], Any]
-
-    def __call__(self, x) -> Any:
-        return query(self.predict, x)
-
-
 @contextmanager
 def unchanged(pool: Data, who: str) -> Iterator[None]:
     """Check that the records are the same afterwards: otherwise later models would be trained on other records.
@@ -118,26 +107,35 @@ CAPABILITIES = {
     "neighbours": "is not a K-NN model with known distances",  # (x) -> KnnSpace
     "leaves": "is not a tree, forest or boosted trees",  # (x) -> Trees
     "white_box": "is not a torch target, which gradients need",  # (x, labels) -> WhiteBoxFeatures
-    "leverage": "is neither a linear, ridge or logistic regression nor a torch target",  # Finder
+    "leverage": "is neither a linear, ridge or logistic regression nor a torch target",  # (data, member) -> leverages
     "checkpoints": "has no checkpoints of its training",  # (x) -> outputs of each checkpoint, in order
     "layers": "is not a torch target, which layers need",  # (x) -> layer name to (records, width)
 }
 
 
-class Retraining(Protocol):
+@dataclass(frozen=True)
+class Retraining:
     """Training of a new target with the target's own recipe or a different one.
 
-    Recipes train copies of ``model``; ``recipe`` is the target's own. Both are None for a function that needs no model.
-    ``trains`` is the ``model_type`` of a row of ``FRAMEWORKS``.
+    Args:
+        trains: The ``model_type`` of a row of ``FRAMEWORKS``.
+        model: Untrained model, of which recipes train copies.
+        recipe: The target's own recipe.
+        wrap: ``(trained model, *, train, **options) -> Target``.
+        classes: Classes whose positions the recipe reads as labels; None if it reads the labels themselves.
+        device: Device that trains a torch module.
+        text: Text with which the user identifies the own recipe, if any.
+        distil: The user's function that trains on soft labels, if any; it belongs to the own recipe.
     """
 
-    trains: ClassVar[str]
-
-    @property
-    def model(self) -> Any: ...
-
-    @property
-    def recipe(self) -> Any: ...
+    trains: str
+    model: Any
+    recipe: Any
+    wrap: Callable[..., "Target"]
+    classes: np.ndarray | None = None
+    device: str = AUTO
+    text: str | None = None
+    distil: Callable | None = None
 
     def __call__(self, recipe: Any, members: Data, rng: np.random.Generator) -> "Target":
         """Train a target on members, with a recipe that also trains its references.
@@ -146,6 +144,14 @@ class Retraining(Protocol):
             recipe: None for the target's own.
             members: Records in the form that the target reads.
         """
+        chosen = recipe or self.recipe
+        with prefer_device(self.device):
+            trained = chosen(self.model, with_positions(members, self.classes, chosen), rng)
+        options: dict[str, Any] = {"recipe": self.text, "distil": self.distil}
+        if recipe is not None:
+            options = {"recipe": self.text and f"{self.text}\n{describe(recipe)}"}
+        options = {name: value for name, value in options.items() if value is not None}
+        return self.wrap(trained, train=chosen, **options)
 
 
 class KnnSpace(NamedTuple):
@@ -216,7 +222,7 @@ class Reads:
                     f"The model was fitted on an array, but {side} has columns that are not numbers ({reason(error)}). "
                     "Audit the full pipeline including its encoder, or pass the encoded array."
                 ) from error
-        return data.with_x(x)
+        return data.changed(x=x)
 
 
 def _documents(data: Data, side: str) -> np.ndarray:
@@ -233,10 +239,6 @@ def _documents(data: Data, side: str) -> np.ndarray:
     if x.ndim == 2 and x.shape[1] == 1:
         return x[:, 0].astype(object)
     return x
-
-
-def _none() -> np.ndarray:
-    return np.array([])
 
 
 @dataclass(frozen=True)
@@ -272,7 +274,7 @@ class Target:
     """
 
     predict: Predict
-    classes: np.ndarray = field(default_factory=_none)
+    classes: np.ndarray = field(default_factory=lambda: np.array([]))
     scale: Scale = field(default_factory=Probabilities)
     recipe: str = ""
     name: str = "model"
@@ -370,6 +372,13 @@ def _values(y: np.ndarray, side: str) -> np.ndarray:
     return values
 
 
+def with_positions(data: Data, classes: np.ndarray | None, recipe: Any) -> Data:
+    """Return the records with positions of classes as labels, unless it is a regression or the recipe reads the user's labels."""
+    if classes is None or getattr(recipe, "given_labels", False):
+        return data
+    return data.changed(y=encode(data.y, classes))
+
+
 @dataclass(frozen=True)
 class SoftValueTrainer:
     """Train on predicted values instead of true ones: soft labels of a regression."""
@@ -452,7 +461,7 @@ def as_target(model, train: Recipe | Callable | None = None, name: str | None = 
         )
     if framework.query is None:
         raise InputError(framework.advice)
-    return framework.query(model, train)
+    return framework.query(model, train=train)
 
 
 def function_target(
@@ -505,27 +514,26 @@ def function_target(
     if distil is not None:
         can["distil"] = distil
     display_name = name or _function_name(predict)
-    if params is not None or batch_size is not None:
-        if batch_size is not None:
-            batch_size = integer("batch_size", batch_size, low=1)
-        bind = _Bind(None if params is None else predict, batch_size)
-        can = {capability: _BoundTrainer(train_one, bind) for capability, train_one in can.items()}
-        predict = bind(predict if params is None else params)
+    if batch_size is not None:
+        batch_size = integer("batch_size", batch_size, low=1)
+    wrappers: list[Callable[[Any], Predict]] = []  # from what the user's functions return to a function of the features
+    model: Any = predict
+    if params is not None:
+        model = params
+        wrappers.append(functools.partial(_BatchedPredict, predict, batch_size=batch_size))
+    elif batch_size is not None:
+        wrappers.append(functools.partial(_BatchedPredict, params=None, batch_size=batch_size))
+    if np.ndim(classes) == 1 and len(classes):
+        wrappers.append(functools.partial(ColumnOrderPredict, classes=np.asarray(classes), scale=scale.name))
+    for wrapper in wrappers:
+        model = wrapper(model)
+        can = {capability: WrappedTrainer(train_one, wrapper) for capability, train_one in can.items()}
     if distil is None and train is not None and not scale.has_classes:
         can["distil"] = SoftValueTrainer(can["train"])
-    query_function: Predict = predict
-    if np.ndim(classes) == 1 and len(classes):
-        form: Callable[..., Predict] = functools.partial(ColumnOrderPredict, scale=scale.name)
-        if scale.name == "labels":
-            form = LabelPredict
-        can = {
-            capability: WrappedTrainer(train_one, form, np.asarray(classes)) for capability, train_one in can.items()
-        }
-        query_function = form(predict, np.asarray(classes))
     if recipe is None:
         recipe = describe([train, distil] if distil else train)
     target = Target(
-        predict=query_function,
+        predict=model,
         classes=np.array([] if classes is None else classes),
         scale=scale,
         recipe=recipe,
@@ -570,13 +578,6 @@ def several_outputs(model: str = "model", scale: str = "probabilities") -> str:
     )
 
 
-def retrained_text(text: str | None, recipe: Any) -> str | None:
-    """Return the user's text that identifies a recipe, with a different recipe added if the target is trained with one."""
-    if recipe is None or text is None:
-        return text
-    return f"{text}\n{describe(recipe)}"
-
-
 def by_class(outputs: Any, classes: np.ndarray) -> Any:
     """Return outputs with columns in the order of the classes, if they are a table with named columns.
 
@@ -587,22 +588,20 @@ def by_class(outputs: Any, classes: np.ndarray) -> Any:
     names = list(outputs.columns)
     if names == list(range(len(names))) and set(names) != set(classes.tolist()):
         return outputs  # pandas counts the columns of a table that got no names
-    positions = [[index for index, name in enumerate(names) if _names(name, label)] for label in classes.tolist()]
-    if any(len(index) != 1 for index in positions):
-        exact = [[index for index, name in enumerate(names) if str(name) == str(label)] for label in classes.tolist()]
-        positions = [equal or ending for equal, ending in zip(exact, positions, strict=True)]
-    order = [index[0] for index in positions if len(index) == 1]
-    if sorted(order) != list(range(len(names))):
+    positions = [_positions_of(label, names) for label in classes.tolist()]
+    if sorted(positions) != [[index] for index in range(len(names))]:
         raise InputError(
             f"The model's outputs have columns named {short_repr(names)}, and its classes are {short_repr(classes.tolist())}: "
             "guestlist cannot match them. Name the columns after the classes, or return an array in the order of the classes."
         )
-    return np.asarray(outputs.to_numpy())[:, order]
+    return np.asarray(outputs.to_numpy())[:, [index for (index,) in positions]]
 
 
-def _names(name: Any, label: Any) -> bool:
-    """Return whether a column of outputs is named after a class."""
-    return name == label or str(name) == str(label) or bool(re.search(rf"[\W_]{re.escape(str(label))}$", str(name)))
+def _positions_of(label: Any, names: list[Any]) -> list[int]:
+    """Return the columns that are named after a class; if there are none, those with a name that ends with it."""
+    ending = re.compile(rf"[\W_]{re.escape(str(label))}$")
+    exact = [index for index, name in enumerate(names) if name == label or str(name) == str(label)]
+    return exact or [index for index, name in enumerate(names) if ending.search(str(name))]
 
 
 def both_classes(outputs: np.ndarray, scale: str) -> np.ndarray:
@@ -614,20 +613,20 @@ def both_classes(outputs: np.ndarray, scale: str) -> np.ndarray:
 
 @dataclass(frozen=True)
 class ColumnOrderPredict:
-    """Function whose outputs may be a table with a column per class, or numbers of the second of two classes."""
+    """Function that outputs labels, a table with a column per class, or numbers of the second of two classes."""
 
     predict: Predict
     classes: np.ndarray
     scale: str
 
     def __call__(self, x) -> np.ndarray:
-        outputs = by_class(self.predict(x), self.classes)
-        shape = np.shape(outputs)
-        # Whole numbers are predicted labels.
-        if len(self.classes) == 2 and len(shape) in (1, 2) and shape[1:] in ((), (1,)):
-            numbers = np.asarray(outputs)
-            if numbers.dtype.kind == "f":
-                return both_classes(numbers, self.scale)
+        outputs = np.asarray(by_class(self.predict(x), self.classes))
+        if outputs.ndim not in (1, 2) or outputs.shape[1:] not in ((), (1,)):
+            return outputs
+        if self.scale == "labels":
+            return one_hot_labels(outputs, self.classes)
+        if len(self.classes) == 2 and outputs.dtype.kind == "f":  # whole numbers are predicted labels
+            return both_classes(outputs, self.scale)
         return outputs
 
 
@@ -643,34 +642,19 @@ def one_hot_labels(labels: np.ndarray, classes: np.ndarray) -> np.ndarray:
 
 
 @dataclass(frozen=True)
-class LabelPredict:
-    """Function that outputs labels; outputs with a column per class are returned unchanged."""
-
-    predict: Predict
-    classes: np.ndarray
-
-    def __call__(self, x) -> np.ndarray:
-        outputs = np.asarray(self.predict(x))
-        if outputs.ndim == 2 and outputs.shape[1] == len(self.classes):
-            return outputs
-        return one_hot_labels(outputs, self.classes)
-
-
-@dataclass(frozen=True)
 class WrappedTrainer:
-    """Train one model and wrap its function in ``form``."""
+    """Train one model, and return the function that queries it."""
 
     train: Callable
-    form: Callable[..., Predict]
-    classes: np.ndarray
+    wrapper: Callable[[Any], Predict]
 
     def __call__(self, *arguments) -> Predict:
-        return self.form(self.train(*arguments), self.classes)
+        return self.wrapper(self.train(*arguments))
 
 
 @dataclass(frozen=True)
 class _BatchedPredict:
-    """Function of parameters and features, called with at most ``batch_size`` records."""
+    """Function of features, or of parameters and features, called with at most ``batch_size`` records."""
 
     predict: Callable[..., Any]
     params: Any
@@ -678,43 +662,18 @@ class _BatchedPredict:
 
     def __call__(self, x) -> np.ndarray:
         size = self.batch_size or max(len(x), 1)
-        batches = [x[start : start + size] for start in range(0, len(x), size)]
-        if self.params is None:
-            parts = [self.predict(batch) for batch in batches]
-        else:
-            parts = [self.predict(self.params, batch) for batch in batches]
+        predict = self.predict
+        if self.params is not None:
+            predict = functools.partial(predict, self.params)
+        parts = [predict(x[start : start + size]) for start in range(0, len(x), size)]
         if all(isinstance(part, pd.DataFrame) for part in parts):
             return pd.concat(parts, ignore_index=True)
         return np.concatenate([np.asarray(part) for part in parts])
 
 
 @dataclass(frozen=True)
-class _Bind:
-    """Make a function that queries a model from its parameters; without ``apply``, from its own function."""
-
-    apply: Callable[..., Any] | None
-    batch_size: int | None
-
-    def __call__(self, model: Any) -> _BatchedPredict:
-        if self.apply is None:
-            return _BatchedPredict(model, None, self.batch_size)
-        return _BatchedPredict(self.apply, model, self.batch_size)
-
-
-@dataclass(frozen=True)
-class _BoundTrainer:
-    """Train one model, and return the function that queries it."""
-
-    train: Callable[..., Any]
-    bind: _Bind
-
-    def __call__(self, *arguments: Any) -> Predict:
-        return self.bind(self.train(*arguments))
-
-
-@dataclass(frozen=True)
 class RetrainFunction:
-    """Training of a function's target: it accepts no other recipe."""
+    """Training of a function's target: it has no model and accepts no other recipe; see :class:`Retraining`."""
 
     target: Target
     trains: ClassVar[str] = "function"

@@ -5,17 +5,16 @@ from __future__ import annotations
 import copy
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
-from guestlist._util import as_path, extra, path_exists, reason, torch
+from guestlist._util import LazyModule, as_path, check_exists, extra, reason, torch
+from guestlist.data import plain_array
 from guestlist.errors import InputError
 from guestlist.models.model_parts import torch_content
 
-if TYPE_CHECKING:  # importing it imports torch
-    from guestlist.defences.torch_layers import InputPart
-
+torch_layers: Any = LazyModule("guestlist.defences.torch_layers")  # importing it imports torch
 LABELS = ("labels", "label", "target", "y")  # names of the label in items that are dictionaries
 STATES = ("state_dict", "model_state_dict", "model")  # names of the weights in checkpoints of training loops
 READ_AT_ONCE = 1024  # items
@@ -38,13 +37,13 @@ def read_dataset(source: Any, label: str | None = None) -> tuple[np.ndarray, np.
     """
     tensors: Sequence[Any] = getattr(source, "tensors", ())
     if len(tensors) == 2:  # no copy: the arrays share the memory of the tensors
-        return _array(tensors[0]), _array(tensors[1])
+        return plain_array(tensors[0], "x"), plain_array(tensors[1], "y")
     count, batches = _batches(source)
     parts: list[np.ndarray] = []
     filled = 0
     for batch in batches:
         inputs, labels = split_item(batch, label)
-        arrays = [_array(part) for part in (*_parts(inputs).values(), labels)]
+        arrays = [plain_array(part, "an item of the dataset") for part in (*_parts(inputs).values(), labels)]
         if not parts:
             parts = [np.empty((count, *array.shape[1:]), dtype=array.dtype) for array in arrays]
         for part, array in zip(parts, arrays, strict=True):
@@ -79,19 +78,17 @@ def split_item(item: Any, label: str | None = None) -> tuple[Any, Any]:
     )
 
 
-def input_parts(example: Any) -> tuple[InputPart, ...]:
+def input_parts(example: Any) -> tuple[Any, ...]:
     """Return the inputs of a module, as an item of a dataset shows them.
 
     Args:
         example: Item ``(inputs, label)``, ``(input, …, label)``, or a dictionary with a label.
     """
-    from guestlist.defences.torch_layers import InputPart
-
     parts = []
     for name, value in _parts(split_item(example)[0]).items():
         values = torch.as_tensor(value)
         dtype = None if values.is_floating_point() else values.dtype
-        parts.append(InputPart(name if isinstance(name, str) else None, tuple(values.shape), dtype))
+        parts.append(torch_layers.InputPart(name if isinstance(name, str) else None, tuple(values.shape), dtype))
     return tuple(parts)
 
 
@@ -111,9 +108,7 @@ def unpack_inputs(x: np.ndarray, example: Any) -> Any:
         {'ids': tensor([[3, 4]]), 'age': tensor([30.])}
     """
     torch = extra("torch", "gl.models.unpack_inputs")
-    from guestlist.defences.torch_layers import split_inputs
-
-    return split_inputs(torch.as_tensor(np.array(x)), input_parts(example), torch.float32)
+    return torch_layers.split_inputs(torch.as_tensor(np.array(x)), input_parts(example), torch.float32)
 
 
 def load_weights(module: Any, path: str | Path) -> Any:
@@ -127,8 +122,7 @@ def load_weights(module: Any, path: str | Path) -> Any:
         InputError: If the file is missing, holds more than weights, or does not fit the module.
     """
     path = as_path("weights", path)
-    if not path_exists(path):
-        raise InputError(f"There is no file {path}. Check the path.")
+    check_exists(path)
     state = torch_content(path)
     if isinstance(state, Mapping):
         state = next((state[name] for name in STATES if isinstance(state.get(name), Mapping)), state)
@@ -136,16 +130,12 @@ def load_weights(module: Any, path: str | Path) -> Any:
     try:
         loaded.load_state_dict(state)
     except (RuntimeError, TypeError, AttributeError) as error:
+        first = str(error).partition(":\n")[2] or str(error)  # torch lists the differences below a heading
         raise InputError(
-            f"The weights in {path} do not fit {type(module).__name__} ({_mismatch(error)}). Pass the module with the structure "
-            "that was saved."
+            f"The weights in {path} do not fit {type(module).__name__} ({reason(type(error)(first))}). Pass the module with the "
+            "structure that was saved."
         ) from error
     return loaded
-
-
-def _mismatch(error: Exception) -> str:
-    """Return the first difference between weights and a module, which torch lists below a heading."""
-    return reason(type(error)(str(error).partition(":\n")[2] or str(error)))
 
 
 def _batches(source: Any) -> tuple[int, Iterator[Any]]:
@@ -163,12 +153,8 @@ def _batches(source: Any) -> tuple[int, Iterator[Any]]:
             f"Cannot read records from a {type(source).__name__}. Pass a Dataset with __getitem__ and __len__, or (x, y)."
         )
     starts = range(0, len(source), READ_AT_ONCE)
-    items = ([_item(source[row]) for row in range(start, min(start + READ_AT_ONCE, len(source)))] for start in starts)
+    items = ([source[row] for row in range(start, min(start + READ_AT_ONCE, len(source)))] for start in starts)
     return len(source), (_collated(batch, collate) for batch in items)
-
-
-def _item(item: Any) -> Any:
-    return tuple(item) if isinstance(item, list) else item
 
 
 def _stacked(items: list[Any]) -> Any:
@@ -178,12 +164,12 @@ def _stacked(items: list[Any]) -> Any:
         return {name: _stacked([item[name] for item in items]) for name in first}
     if isinstance(first, tuple):
         return tuple(_stacked(list(part)) for part in zip(*items, strict=True))
-    return np.stack([_array(item) for item in items])
+    return np.stack([plain_array(item, "an item of the dataset") for item in items])
 
 
 def _collated(items: list[Any], collate: Any) -> Any:
     try:
-        return collate(items)
+        return collate([tuple(item) if isinstance(item, list) else item for item in items])
     except (RuntimeError, TypeError, ValueError, KeyError) as error:
         raise InputError(
             f"Cannot combine items of the dataset into a batch ({reason(error)}). Items need tensors, arrays or numbers of one "
@@ -217,12 +203,6 @@ def _parts(inputs: Any) -> dict[Any, Any]:
     if isinstance(inputs, tuple | list):
         return dict(enumerate(inputs))
     return {0: inputs}
-
-
-def _array(values: Any) -> np.ndarray:
-    if hasattr(values, "detach"):
-        values = values.detach().cpu()
-    return np.asarray(values)
 
 
 def _packed(parts: list[np.ndarray]) -> np.ndarray:

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
 
 from guestlist._util import describe, extra, torch
-from guestlist.data import Data, encode
+from guestlist.data import Data
 from guestlist.defences import (
     AUTO,
     Batches,
@@ -37,16 +38,17 @@ from guestlist.models.frameworks import FRAMEWORKS
 from guestlist.models.input_checks import check_sides
 from guestlist.models.leverage import LastLayer
 from guestlist.models.scales import Scale, as_scale
-from guestlist.models.target import Predict, Reads, SoftValueTrainer, Target, retrained_text
-from guestlist.models.torch_data import input_parts, load_weights
+from guestlist.models.target import (
+    Predict,
+    Reads,
+    Retraining,
+    SoftValueTrainer,
+    Target,
+    WrappedTrainer,
+    with_positions,
+)
+from guestlist.models.torch_data import input_parts, load_weights, torch_layers
 from guestlist.models.white_box import TorchLayers, TorchWhiteBox
-
-
-def _layers():
-    """Return the module of layers."""
-    from guestlist.defences import torch_layers  # imports torch
-
-    return torch_layers
 
 
 def torch_target(
@@ -113,11 +115,14 @@ def torch_target(
     torch = extra("torch", "gl.torch_target")
     if not isinstance(module, torch.nn.Module):
         raise InputError(f"Expected a torch.nn.Module, found {type(module).__name__}.")
-    display_name = name or _name(module)
+    display_name = name or type(torch_layers.unwrapped(module)).__name__
     checkpoints = [
         load_weights(module, checkpoint) if isinstance(checkpoint, str | Path) else checkpoint
         for checkpoint in checkpoints
     ]
+    if len(checkpoints) == 1 or not all(hasattr(checkpoint, "state_dict") for checkpoint in checkpoints):
+        types = ", ".join(type(checkpoint).__name__ for checkpoint in checkpoints)
+        raise InputError(f"checkpoints must be at least two modules; found {types}.")
     if weights is not None:
         module = load_weights(module, weights)
     scale = as_scale(scale)
@@ -130,51 +135,56 @@ def torch_target(
         target_recipe = as_recipe(train)
     _check_loss(target_recipe, scale)
     reference_recipe = _reference_recipe(attacker, target_recipe)
+    labels = classes
     if scale.has_classes:
         labels = _labels(module, classes)
-    else:
-        labels = classes
-    if len(checkpoints):
-        _check_checkpoints(checkpoints)
-    if untrained is None:
-        untrained = module
-    untrained = on_cpu(untrained)
     parts = None if example is None else input_parts(example)
-    module, untrained, *checkpoints = [_reading(parts, part) for part in (module, untrained, *checkpoints)]
+    # References are trained from a copy on the CPU, which is sent to every worker.
+    originals = [module, on_cpu(module if untrained is None else untrained), *checkpoints]
+    module, untrained, *checkpoints = [_adapted(original, labels, parts) for original in originals]
     if device != AUTO and torch_device(device) != device_of(module):
         module = on_device(module, torch_device(device))
-    if scale.has_classes and len(labels) == 2:
-        module = _layers().two_logits(module)
-        untrained = _layers().two_logits(untrained)
-        checkpoints = [_layers().two_logits(checkpoint) for checkpoint in checkpoints]
+    predict_function = partial(_predict_function, classes=labels, batch_size=batch_size, parts=parts)
     trainer = None
     if reference_recipe is not None:
         trainer = _Train(
             module=untrained,
             classes=labels,
             recipe=reference_recipe,
-            batch_size=batch_size,
             device=device,
-            parts=parts,
+            predict_function=predict_function,
         )
-    can, cannot = _capabilities(module, trainer, labels, distil, batch_size, parts)
-    if len(checkpoints):
-        can["checkpoints"] = _CheckpointOutputs(tuple(checkpoints), batch_size)
+    can, cannot = _capabilities(module, trainer, labels, batch_size)
+    if distil is not None:
+        can["distil"] = WrappedTrainer(distil, predict_function)
+    if checkpoints:
+        can["checkpoints"] = partial(_checkpoint_outputs, checkpoints, batch_size)
     if target_recipe is not None:
-        can["retrain"] = RetrainModule(
+        can["retrain"] = Retraining(
+            trains="torch module",
             model=untrained,
             recipe=target_recipe,
             classes=labels,
-            scale=scale,
-            batch_size=batch_size,
+            device=device,
             distil=distil,
             text=recipe,
-            name=name,
-            device=device,
-            example=example,
+            wrap=partial(
+                torch_target,
+                classes=labels,
+                scale=scale,
+                untrained=untrained,
+                batch_size=batch_size,
+                name=name,
+                device=device,
+                example=example,
+            ),
         )
-    if recipe is None:
-        recipe = _recipe(untrained, reference_recipe, distil)
+    if recipe is None and reference_recipe is None and distil is None:
+        recipe = str(untrained)  # no references are trained
+    elif recipe is None:
+        recipe = f"{FRAMEWORKS['torch'].describe(untrained)}\n{describe(reference_recipe)}"
+        if distil:
+            recipe += f"\n{describe(distil)}"
     if attacker == "naive":
         recipe += "\nnaive"
     return Target(
@@ -205,9 +215,8 @@ def retrain_module(
     untrained = torch_target(module, train=recipe, classes=classes, scale=scale)
     pool = untrained.fitting(data, "data")
     check_sides({"members": pool}, untrained.classes)
-    if untrained.scale.has_classes and not getattr(recipe, "given_labels", False):
-        pool = replace(pool, y=untrained.classes_of(pool.y))
-    records = pool.copied(members)
+    labels = untrained.classes if untrained.scale.has_classes else None
+    records = with_positions(pool, labels, recipe).copied(members)
     if checkpoints and hasattr(recipe, "checkpoints"):
         modules = fit(recipe.checkpoints, module, records)
         trained = modules[-1]
@@ -256,7 +265,7 @@ def _reference_recipe(attacker: str, recipe: Recipe | None) -> Recipe | None:
 
 
 def _capabilities(
-    module, trainer: _Train | None, labels, distil: Callable | None, batch_size: int, parts: tuple[Any, ...] | None
+    module, trainer: _Train | None, labels, batch_size: int
 ) -> tuple[dict[str, Callable], dict[str, str]]:
     """Return the capabilities of a target, and the reasons for those that it lacks."""
     last_layer = LastLayer(module, _Outputs(module, batch_size), batch_size, labels is not None)
@@ -264,16 +273,12 @@ def _capabilities(
     cannot: dict[str, str] = {}
     if trainer is not None:
         can["train"] = trainer
-    if distil is not None:
-        can["distil"] = _Distil(distil, labels, batch_size, parts)
-    elif trainer is None:
-        pass
-    elif labels is None:
-        can["distil"] = SoftValueTrainer(trainer)
-    elif hasattr(trainer.recipe, "distil"):
-        can["distil"] = trainer.distil
-    else:
-        cannot["distil"] = "its training does not take any"
+        if labels is None:
+            can["distil"] = SoftValueTrainer(trainer)
+        elif hasattr(trainer.recipe, "distil"):
+            can["distil"] = trainer.distil
+        else:
+            cannot["distil"] = "its training does not take any"
     if labels is None:
         cannot["white_box"] = "it predicts values, and the white box looks at losses of classes"
     else:
@@ -281,25 +286,10 @@ def _capabilities(
     return can, cannot
 
 
-def _check_checkpoints(checkpoints: Sequence[Any]) -> None:
-    """Raise unless the checkpoints are at least two modules."""
-    problems = [
-        f"a {type(checkpoint).__name__} among them"
-        for checkpoint in checkpoints
-        if not hasattr(checkpoint, "state_dict")
-    ]
-    if len(checkpoints) < 2:
-        problems.append("one")
-    if problems:
-        raise InputError(f"checkpoints must be at least two modules; found {problems[0]}.")
-
-
 def _check_loss(recipe: Recipe | None, scale: Scale) -> None:
     """Raise if a recipe minimises a loss that does not suit the outputs."""
     loss = getattr(recipe, "loss", None)
-    suits = "squared"
-    if scale.has_classes:
-        suits = "cross_entropy"
+    suits = {"logits": "cross_entropy", "values": "squared"}[scale.name]
     if loss in ("cross_entropy", "squared") and loss != suits:
         raise InputError(
             f"{type(recipe).__name__} minimises loss={loss!r}, but the module outputs {scale.name}. Pass loss={suits!r}, "
@@ -331,15 +321,9 @@ class _Outputs:
         return torch.cat(parts).to(torch.float64).numpy()
 
 
-@dataclass(frozen=True)
-class _CheckpointOutputs:
-    """Outputs of the checkpoints of a module, in the order of training."""
-
-    checkpoints: tuple[Any, ...]
-    batch_size: int
-
-    def __call__(self, x) -> Iterator[np.ndarray]:
-        return (_Outputs(module, self.batch_size)(x) for module in self.checkpoints)
+def _checkpoint_outputs(checkpoints: Sequence[Any], batch_size: int, x) -> Iterator[np.ndarray]:
+    """Yield the outputs of the checkpoints of a module, in the order of training."""
+    return (_Outputs(module, batch_size)(x) for module in checkpoints)
 
 
 @dataclass(frozen=True)
@@ -348,42 +332,34 @@ class _Train:
 
     module: Any
     classes: np.ndarray | None
-    recipe: Recipe
-    batch_size: int
+    recipe: Any
     device: str
-    parts: tuple[Any, ...] | None
+    predict_function: Callable[[Any], Predict]
     slots: ClassVar[int] = SLOTS
 
     def __call__(self, data: Data, rng: np.random.Generator) -> Predict:
         with prefer_device(self.device):
-            trained = self.recipe(self.module, self._encoded(data), rng)
-        return _predict_function(trained, self.classes, self.batch_size, self.parts)
+            return self.predict_function(self.recipe(self.module, self._records(data), rng))
 
     def can_stack(self, pool: Data) -> bool:
         """Return whether :meth:`train_together` trains these references."""
         with prefer_device(self.device):
-            return hasattr(self.recipe, "can_stack") and self.recipe.can_stack(self.module, self._encoded(pool))
+            return hasattr(self.recipe, "can_stack") and self.recipe.can_stack(self.module, self._records(pool))
 
     def train_together(
         self, pool: Data, training_sets: Sequence[np.ndarray], rngs: Sequence[np.random.Generator]
     ) -> list[Predict]:
         """Train at most ``slots`` references, each on some records of the pool."""
-        recipe: Any = self.recipe
-        trained = recipe.train_together(self.module, self._encoded(pool), training_sets, rngs)
-        return [_predict_function(module, self.classes, self.batch_size, self.parts) for module in trained]
+        trained = self.recipe.train_together(self.module, self._records(pool), training_sets, rngs)
+        return [self.predict_function(module) for module in trained]
 
-    def _encoded(self, data: Data) -> Data:
-        """Return records with the labels that the recipe reads."""
-        if self.classes is None or getattr(self.recipe, "given_labels", False):
-            return data
-        return data.changed(y=encode(data.y, self.classes))
+    def _records(self, data: Data) -> Data:
+        return with_positions(data, self.classes, self.recipe)
 
     def distil(self, data: Data, soft: np.ndarray, rng: np.random.Generator) -> Predict:
         """Train one model on soft labels, with a recipe that supports them."""
-        recipe: Any = self.recipe
         with prefer_device(self.device):
-            trained = recipe.distil(self.module, data, soft, rng)
-        return _predict_function(trained, None, self.batch_size, self.parts)
+            return self.predict_function(self.recipe.distil(self.module, data, soft, rng))
 
     @property
     def uses_accelerator(self) -> bool:
@@ -391,107 +367,42 @@ class _Train:
         return self.device != "cpu" and bool(accelerators())
 
 
-@dataclass(frozen=True)
-class RetrainModule:
-    """Train the target again with its own recipe or a different one; fields as in :func:`torch_target`."""
-
-    model: Any
-    recipe: Recipe
-    classes: np.ndarray | None
-    scale: Scale
-    batch_size: int
-    distil: Callable | None = None
-    text: str | None = None
-    name: str | None = None
-    device: str = AUTO
-    example: Any = None
-    trains: ClassVar[str] = "torch module"
-
-    def __call__(self, recipe, members: Data, rng: np.random.Generator) -> Target:
-        if recipe is None:
-            chosen = self.recipe
-        else:
-            chosen = recipe
-        if self.classes is not None and not getattr(chosen, "given_labels", False):
-            members = replace(members, y=encode(members.y, self.classes))
-        with prefer_device(self.device):
-            trained = chosen(self.model, members, rng)
-        return torch_target(
-            trained,
-            classes=self.classes,
-            train=chosen,
-            distil=self.distil if recipe is None else None,  # the user's function belongs to the user's training
-            scale=self.scale,
-            untrained=self.model,
-            batch_size=self.batch_size,
-            recipe=retrained_text(self.text, recipe),
-            name=self.name,
-            device=self.device,
-            example=self.example,
-        )
-
-
-@dataclass(frozen=True)
-class _Distil:
-    """Train one model on soft labels, with the user's function."""
-
-    train: Callable
-    classes: np.ndarray | None
-    batch_size: int
-    parts: tuple[Any, ...] | None
-
-    def __call__(self, data: Data, soft: np.ndarray, rng: np.random.Generator) -> Predict:
-        return _predict_function(self.train(data, soft, rng), self.classes, self.batch_size, self.parts)
-
-
-def _reading(parts: tuple[Any, ...] | None, module) -> Any:
-    """Return the module, in a form that reads its several inputs from one array."""
-    if parts is None or isinstance(module, _layers().SeveralInputs | _layers().TwoLogits):
-        return module
-    return _layers().SeveralInputs(module, parts)
+def _adapted(module, classes: np.ndarray | None, parts: tuple[Any, ...] | None) -> Any:
+    """Return a module that reads its several inputs from one array, and outputs one logit for each of two classes."""
+    if parts is not None and not isinstance(module, torch_layers.SeveralInputs | torch_layers.TwoLogits):
+        module = torch_layers.SeveralInputs(module, parts)
+    if classes is not None and len(classes) == 2:
+        module = torch_layers.two_logits(module)
+    return module
 
 
 def _predict_function(trained, classes: np.ndarray | None, batch_size: int, parts: tuple[Any, ...] | None) -> Predict:
     """Return the function that queries a trained module; any other object is such a function itself."""
     if not hasattr(trained, "state_dict"):
         return trained
-    trained = _reading(parts, trained)
-    if classes is not None and len(classes) == 2:  # a user's function may return a module with one output
-        trained = _layers().two_logits(trained)
-    return _Outputs(trained, batch_size)
-
-
-def _name(module) -> str:
-    return type(_layers().unwrapped(module)).__name__
+    return _Outputs(_adapted(trained, classes, parts), batch_size)
 
 
 def _labels(module, classes) -> np.ndarray:
-
     if classes is not None:
         return np.asarray(classes)
-    outputs = _layers().outputs_of(module)
+    outputs = torch_layers.outputs_of(module)
     if outputs is None:
         raise InputError("The number of classes of the module is unknown. Pass classes=[...].")
     return np.arange(max(outputs, 2))  # one output is the logit of the second of two classes
 
 
-def _settings(part) -> str:
-    """Return the plain attributes of a module, which ``forward`` may use and the printed text may omit."""
-    plain = {name: value for name, value in vars(part).items() if not name.startswith("_") and name != "training"}
-    return repr({name: value for name, value in sorted(plain.items()) if isinstance(value, int | float | str | tuple)})
-
-
-def _recipe(module, train, distil) -> str:
-    """Identify a module and its training."""
-    if train is None and distil is None:
-        return str(module)  # no references are trained
-    parts = [FRAMEWORKS["torch"].describe(module), describe(train)]
-    if distil:
-        parts.append(describe(distil))
-    return "\n".join(parts)
-
-
 def describe_module(module) -> str:
-    """Identify an untrained module: the text that it prints, and the classes and settings of its parts."""
-    parts = "\n".join(sorted({f"{describe(type(part))}{_settings(part)}" for part in module.modules()}))
-    return f"{module}\n{parts}"
+    """Identify an untrained module: the text that it prints, and the classes and settings of its parts.
+
+    Settings are plain attributes, which ``forward`` may use and the printed text may omit.
+    """
+    parts = set()
+    for part in module.modules():
+        settings = {
+            name: value
+            for name, value in sorted(vars(part).items())
+            if not name.startswith("_") and name != "training" and isinstance(value, int | float | str | tuple)
+        }
+        parts.add(f"{describe(type(part))}{settings!r}")
+    return f"{module}\n" + "\n".join(sorted(parts))

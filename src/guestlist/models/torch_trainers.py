@@ -8,6 +8,7 @@ import warnings
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from tempfile import TemporaryDirectory
 from typing import Any
 
@@ -18,6 +19,7 @@ from guestlist.data import Data
 from guestlist.defences import AUTO, labels_tensor, note_device, on_cpu, tensor, torch_device
 from guestlist.defences.torch_training import fresh
 from guestlist.errors import InputError
+from guestlist.models.torch_data import torch_layers
 
 ACCELERATORS = {"cpu": "cpu", "cuda": "gpu", "mps": "mps"}  # device types of torch to the names of Lightning
 
@@ -64,11 +66,9 @@ class LightningFit:
             lightning = extra("lightning", "gl.models.LightningFit")
             from torch.utils.data import DataLoader
 
-            from guestlist.defences.torch_layers import unwrapped
-
             generator = _seed_torch(rng)
             trained = fresh(on_cpu(module))
-            inside = unwrapped(trained)
+            inside = torch_layers.unwrapped(trained)
             if not hasattr(inside, "training_step"):
                 raise InputError(
                     f"LightningFit trains a LightningModule with its training_step; found {type(inside).__name__}. Use "
@@ -80,7 +80,7 @@ class LightningFit:
                 batch_size=self.batch_size,
                 shuffle=True,
                 generator=generator,
-                collate_fn=_Collate(self.batch),
+                collate_fn=partial(_collate, self.batch),
             )
             trainer = lightning.Trainer(
                 **{
@@ -138,10 +138,8 @@ class HuggingFaceFit:
     def __call__(self, module, data: Data, rng: np.random.Generator) -> Any:
         with _quietly("transformers", "accelerate"), TemporaryDirectory(prefix="guestlist-") as folder:
             transformers = extra("transformers", "gl.models.HuggingFaceFit")
-            from guestlist.defences.torch_layers import unwrapped
-
             generator = _seed_torch(rng)
-            structure = unwrapped(module)
+            structure = torch_layers.unwrapped(module)
             if not hasattr(structure, "config"):
                 raise InputError(
                     f"HuggingFaceFit builds a model from its config, and {type(structure).__name__} has none. Use "
@@ -169,7 +167,7 @@ class HuggingFaceFit:
                 model=model,
                 args=transformers.TrainingArguments(**options),
                 train_dataset=_Records(module, data),
-                data_collator=_Collate(_with_labels),
+                data_collator=partial(_collate, _with_labels),
             )
             trainer.remove_callback(transformers.PrinterCallback)
             trainer.train()
@@ -189,26 +187,19 @@ def _with_labels(inputs: Any, labels: Any) -> dict[str, Any]:
     return {**inputs, "labels": labels}
 
 
-@dataclass(frozen=True)
-class _Collate:
+def _collate(batch: Callable[[Any, Any], Any], items: list) -> Any:
     """Form a batch from the inputs and labels that ``_Records`` returns for some rows."""
-
-    batch: Callable[[Any, Any], Any]
-
-    def __call__(self, items: list) -> Any:
-        ((inputs, labels),) = items
-        return self.batch(inputs, labels)
+    ((inputs, labels),) = items
+    return batch(inputs, labels)
 
 
 class _Records:
     """Dataset of the inputs and labels of records; several rows are read at once, in one batch."""
 
     def __init__(self, module: Any, data: Data) -> None:
-        from guestlist.defences.torch_layers import SeveralInputs
-
         self.x = tensor(data.x, module)
         wrappers = [module, getattr(module, "module", None)]
-        self.split = next((part.split for part in wrappers if isinstance(part, SeveralInputs)), None)
+        self.split = next((part.split for part in wrappers if isinstance(part, torch_layers.SeveralInputs)), None)
         if np.asarray(data.y).dtype.kind in "iub":
             self.y = labels_tensor(data.y, module)
         else:
@@ -227,12 +218,10 @@ class _Records:
 
 def _rewrapped(module: Any, inside: Any) -> Any:
     """Return a new module in the same wrappers as another: those for several inputs and for one logit."""
-    from guestlist.defences.torch_layers import SeveralInputs, TwoLogits
-
-    if isinstance(module, TwoLogits):
-        return TwoLogits(_rewrapped(module.module, inside))
-    if isinstance(module, SeveralInputs):
-        return SeveralInputs(inside, module.parts)
+    if isinstance(module, torch_layers.TwoLogits):
+        return torch_layers.TwoLogits(_rewrapped(module.module, inside))
+    if isinstance(module, torch_layers.SeveralInputs):
+        return torch_layers.SeveralInputs(inside, module.parts)
     return inside
 
 
@@ -247,9 +236,8 @@ def _lightning_device(device: Any) -> dict[str, Any]:
     note_device(device)
     if device.type not in ACCELERATORS:
         raise InputError(f"Lightning does not train on the device {device}. Use LightningFit(device='cpu').")
-    if device.type == "cuda":
-        return {"accelerator": "gpu", "devices": [device.index or 0]}
-    return {"accelerator": ACCELERATORS[device.type], "devices": 1}
+    devices = [device.index or 0] if device.type == "cuda" else 1
+    return {"accelerator": ACCELERATORS[device.type], "devices": devices}
 
 
 @contextmanager

@@ -15,55 +15,47 @@ from guestlist.models.target import Trees
 
 def tree_leaves(model) -> Callable[[object], Trees] | None:
     """Return the leaves of a tree, a forest or boosted trees, also in a pipeline; None for other models."""
-    find = _finder(last_of(model))
-    return find and (lambda x: find(input_of_last_step(model, x)))
+    from sklearn import ensemble, tree
+
+    last = last_of(model)
+    classifiers = (tree.DecisionTreeClassifier, ensemble.RandomForestClassifier, ensemble.ExtraTreesClassifier)
+    regressors = (tree.DecisionTreeRegressor, ensemble.RandomForestRegressor, ensemble.ExtraTreesRegressor)
+    packages = packages_of(last)
+    leaves: Callable[..., Trees]
+    if isinstance(last, classifiers):
+        leaves = partial(_forest_leaves, counts=_by_class)
+    elif isinstance(last, regressors):
+        leaves = partial(_forest_leaves, counts=_counted)
+    elif isinstance(last, (ensemble.GradientBoostingClassifier, ensemble.GradientBoostingRegressor)):
+        leaves = _boosting_leaves
+    elif isinstance(last, (ensemble.HistGradientBoostingClassifier, ensemble.HistGradientBoostingRegressor)):
+        leaves = _histogram_leaves
+    elif "lightgbm" in packages:
+        leaves = _lightgbm_leaves
+    elif "xgboost" in packages and last.booster in (None, "gbtree"):  # dart drops trees, and gblinear has none
+        leaves = _xgboost_leaves
+    else:
+        return None
+    return lambda x: leaves(last, input_of_last_step(model, x))
 
 
 def last_of(model):
     """Return the last step of a pipeline, or the model itself."""
-    from sklearn.pipeline import Pipeline
-
-    if not isinstance(model, Pipeline):
-        return model
-    return model[-1]
+    if getattr(model, "steps", None):
+        return model.steps[-1][1]
+    return model
 
 
 def input_of_last_step(model, x):
     """Return the records as the last step of a pipeline reads them; unchanged without a pipeline."""
-    from sklearn.pipeline import Pipeline
-
-    if isinstance(model, Pipeline) and len(model) > 1:
+    if len(getattr(model, "steps", ())) > 1:
         return model[:-1].transform(x)
     return x
 
 
-def _finder(model) -> Callable[[object], Trees] | None:
-    from sklearn import ensemble, tree
-
-    if isinstance(model, (tree.DecisionTreeClassifier, ensemble.RandomForestClassifier, ensemble.ExtraTreesClassifier)):
-        return partial(_forest_leaves, model)
-    if isinstance(model, (tree.DecisionTreeRegressor, ensemble.RandomForestRegressor, ensemble.ExtraTreesRegressor)):
-        return partial(_regression_forest_leaves, model)
-    if isinstance(model, (ensemble.GradientBoostingClassifier, ensemble.GradientBoostingRegressor)):
-        return partial(_boosting_leaves, model)
-    if isinstance(model, (ensemble.HistGradientBoostingClassifier, ensemble.HistGradientBoostingRegressor)):
-        return partial(_histogram_leaves, model)
-    packages = packages_of(model)
-    if "lightgbm" in packages:
-        return partial(_lightgbm_leaves, model)
-    if "xgboost" in packages and model.booster in (None, "gbtree"):  # dart drops trees, and gblinear has none
-        return partial(_xgboost_leaves, model)
-    return None
-
-
-def _forest_leaves(model, x) -> Trees:
-    trees = [tree.tree_ for tree in getattr(model, "estimators_", [model])]
-    return Trees(_leaf_table(model.apply(x)), tuple(map(_by_class, trees)))
-
-
-def _regression_forest_leaves(model, x) -> Trees:
-    trees = [tree.tree_ for tree in getattr(model, "estimators_", [model])]
-    return Trees(_leaf_table(model.apply(x)), tuple(map(_counted, trees)))
+def _forest_leaves(model, x, counts: Callable[[Any], np.ndarray]) -> Trees:
+    trees = np.ravel(getattr(model, "estimators_", [model]))
+    return Trees(_leaf_table(model.apply(x)), tuple(counts(tree.tree_) for tree in trees))
 
 
 def _counted(tree) -> np.ndarray:
@@ -79,10 +71,9 @@ def _by_class(tree) -> np.ndarray:
 
 
 def _boosting_leaves(model, x) -> Trees:
-    trees = [tree.tree_ for tree in model.estimators_.ravel()]
     # Its trees were fitted without column names, and warn if they are given some.
     rows = x.to_numpy() if hasattr(x, "to_numpy") else x
-    return Trees(_leaf_table(model.apply(rows)), tuple(map(_counted, trees)))
+    return _forest_leaves(model, rows, _counted)
 
 
 def _histogram_leaves(model, x) -> Trees:
@@ -132,20 +123,21 @@ def _xgboost_leaves(model, x) -> Trees:
     booster = model.get_booster()
     nodes = booster.trees_to_dataframe()
     nodes = nodes[nodes["Feature"] == "Leaf"]
-    cover: list[np.ndarray] = []
-    value: list[np.ndarray] = []
-    for tree in range(leaf.shape[1]):
+
+    def by_leaf(tree: int, column: str) -> np.ndarray:
         leaves = nodes[nodes["Tree"] == tree]
-        for column, into in (("Cover", cover), ("Gain", value)):  # a leaf's "gain" is its value
-            table = np.zeros(leaves["Node"].max() + 1)
-            table[leaves["Node"]] = leaves[column]
-            into.append(table)
+        table = np.zeros(leaves["Node"].max() + 1)
+        table[leaves["Node"]] = leaves[column]
+        return table
+
+    trees = range(leaf.shape[1])
+    cover = tuple(by_leaf(tree, "Cover") for tree in trees)
     if squared:
-        return Trees(leaf, tuple(cover))
-    outputs = np.stack([table[leaf[:, tree]] for tree, table in enumerate(value)], axis=1)
+        return Trees(leaf, cover)
+    outputs = np.stack([by_leaf(tree, "Gain")[leaf[:, tree]] for tree in trees], axis=1)  # a leaf's "gain" is its value
     margin = np.asarray(model.predict(x, output_margin=True), dtype=np.float64).reshape(len(leaf), -1)
     settings = json.loads(booster.save_config())["learner"]["gradient_booster"]["gbtree_model_param"]
-    return Trees(leaf, tuple(cover), _curvature(outputs, margin, int(settings["num_parallel_tree"])))
+    return Trees(leaf, cover, _curvature(outputs, margin, int(settings["num_parallel_tree"])))
 
 
 def _curvature(outputs: np.ndarray, margin: np.ndarray, side_by_side: int) -> np.ndarray:
@@ -192,7 +184,15 @@ def check_trees(model: Any) -> None:
         if isinstance(part, Tree):
             _check(part.children_left, part.children_right, part.feature, part.children_left != -1, features)
         elif isinstance(part, TreePredictor):
-            _check_histogram_tree(part, features)
+            nodes = np.asarray(part.nodes)
+            inner = nodes["is_leaf"] == 0
+            _check(nodes["left"], nodes["right"], nodes["feature_idx"], inner, features)
+            sets = min(len(part.raw_left_cat_bitsets), len(part.binned_left_cat_bitsets))
+            if (nodes["bitset_idx"][inner & (nodes["is_categorical"] != 0)] >= sets).any():
+                raise InputError(
+                    f"A tree of the model has a set of categories beyond its {sets}: the file is damaged or was tampered "
+                    "with. Save the model again."
+                )
 
 
 def _reachable(model: Any) -> Iterator[tuple[Any, int | None]]:
@@ -212,17 +212,10 @@ def _reachable(model: Any) -> Iterator[tuple[Any, int | None]]:
             continue
         visited.add(id(part))
         yield part, features
-        width = _width(part)
-        if width is not None:
-            features = min(width, features or width) if isinstance(part, unchanged) else None
+        width = getattr(part, "__dict__", {}).get("n_features_in_")
+        if isinstance(width, int | np.integer) and width > 0:
+            features = min(int(width), features or int(width)) if isinstance(part, unchanged) else None
         pending += [(child, features) for child in _parts(part)]
-
-
-def _width(part: Any) -> int | None:
-    width = getattr(part, "__dict__", {}).get("n_features_in_")
-    if isinstance(width, int | np.integer) and width > 0:
-        return int(width)
-    return None
 
 
 def _parts(part: Any) -> list[Any]:
@@ -233,18 +226,6 @@ def _parts(part: Any) -> list[Any]:
     if isinstance(part, np.ndarray) and part.dtype == object:
         return list(part.flat)
     return list(getattr(part, "__dict__", {}).values())
-
-
-def _check_histogram_tree(tree: Any, features: int | None) -> None:
-    nodes = np.asarray(tree.nodes)
-    inner = nodes["is_leaf"] == 0
-    _check(nodes["left"], nodes["right"], nodes["feature_idx"], inner, features)
-    sets = min(len(tree.raw_left_cat_bitsets), len(tree.binned_left_cat_bitsets))
-    if (nodes["bitset_idx"][inner & (nodes["is_categorical"] != 0)] >= sets).any():
-        raise InputError(
-            f"A tree of the model has a set of categories beyond its {sets}: the file is damaged or was tampered with. "
-            "Save the model again."
-        )
 
 
 def _check(

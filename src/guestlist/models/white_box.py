@@ -4,7 +4,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import pandas as pd
 
 from guestlist._util import reason, torch
 from guestlist.defences import evaluation_mode, tensor
@@ -25,8 +24,15 @@ class TorchWhiteBox:
     module: Any
 
     def __call__(self, x, labels: np.ndarray) -> WhiteBoxFeatures:
+        numbers = sum(parameter.numel() for parameter in self.module.parameters())
+        size = int(np.clip(BATCH_NUMBERS // max(numbers, 1), 1, 1024))
+        parts: list[tuple[np.ndarray, np.ndarray, np.ndarray]] = []
         with evaluation_mode(self.module):
-            norms, hidden, logits = self._batches(x, labels)
+            for start in range(0, len(labels), size):
+                batch = tensor(x[start : start + size], self.module)
+                batch_norms = gradient_norms(self.module, batch.clone(), labels[start : start + size])
+                parts.append((batch_norms, *_hidden_and_logits(self.module, batch)))
+        norms, hidden, logits = (np.concatenate(part) for part in zip(*parts, strict=True))
         components = principal_components(hidden, WIDEST)
         ordered = -np.sort(-logits, axis=1)[:, :WIDEST]
         columns = {f"gradient of {layer}": norms[:, i] for i, layer in enumerate(layers(self.module))}
@@ -35,17 +41,6 @@ class TorchWhiteBox:
         columns |= {"loss": cross_entropy(logits, labels), "margin": margin(logits, labels)}
         columns |= {f"logit {i + 1}": ordered[:, i] for i in range(ordered.shape[1])}
         return WhiteBoxFeatures(np.column_stack(list(columns.values())), tuple(columns))
-
-    def _batches(self, x, labels: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        numbers = sum(parameter.numel() for parameter in self.module.parameters())
-        size = int(np.clip(BATCH_NUMBERS // max(numbers, 1), 1, 1024))
-        parts: list[tuple[np.ndarray, np.ndarray, np.ndarray]] = []
-        for start in range(0, len(labels), size):
-            batch = tensor(x[start : start + size], self.module)
-            batch_norms = gradient_norms(self.module, batch.clone(), labels[start : start + size])
-            parts.append((batch_norms, *_hidden_and_logits(self.module, batch)))
-        norms, hidden, logits = (np.concatenate(part) for part in zip(*parts, strict=True))
-        return norms, hidden, logits
 
 
 def layers(module) -> dict[str, list[str]]:
@@ -201,10 +196,7 @@ _NO_LAYERS = "The space {space!r} needs a torch target, and {{name}} is not one{
 
 def _numbers(target: Target, x) -> np.ndarray:
     try:
-        if isinstance(x, pd.DataFrame):
-            dense = x.to_numpy(dtype=np.float64)
-        else:
-            dense = np.asarray(x, dtype=np.float64)
+        dense = np.asarray(x, dtype=np.float64)
     except (TypeError, ValueError) as error:
         raise InputError(
             f"Some features of {target.name} are not numbers ({reason(error)}), so distances are undefined. Use "
