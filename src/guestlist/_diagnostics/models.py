@@ -248,7 +248,7 @@ def unlike_references(case: Case) -> Outcome:
     """Check whether the target's outputs on non-members differ from those of references not trained on them either."""
     if not case.view.references or case.setting.predictions or signal_of(case.view, "margin") is None:
         return NOT_APPLICABLE
-    tested = case.of(_findings.training_set.find_likeness)
+    tested = case.of(_findings.training_set.find_reference_similarity)
     if (
         tested is None or sizes(case).state == "issue"
     ):  # references with a different training size differ for that reason
