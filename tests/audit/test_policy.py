@@ -237,7 +237,7 @@ UNDERMINING = {
     "GL113": ({"members": 0.9, "nonmembers": 0.5}, None),
     "GL114": ({"records": 100, "names": 50}, None),
     "GL115": ({"copies": 40, "members": 100}, {"copies": 4, "members": 100}),
-    "GL116": ({"twins": 50, "asked": 100}, {"twins": 50, "asked": 100, "left_out": 50}),
+    "GL116": ({"duplicates": 50, "evaluated": 100}, {"duplicates": 50, "evaluated": 100, "removed": 50}),
     "GL117": (
         {"share": 0.5, "nonmembers": 100, "p_value": 0.001},
         {"share": 0.1, "nonmembers": 100, "p_value": 0.02},

@@ -57,10 +57,10 @@ from guestlist._diagnostics.table import (
     CHECKS,
     of_baseline,
     of_consistency,
+    of_duplicate_counts,
     of_duplicates,
     of_repeats,
     of_stored_members,
-    of_twins,
 )
 from guestlist._findings import Results, case_in, write_results
 from guestlist._store import Store, audit_folder, folder_lock, to_json
@@ -592,8 +592,8 @@ def _check_inputs(inputs: Inputs, config: AuditConfig) -> tuple[Check, ...]:
     if inputs.duplicates is not None:
         checks += of_duplicates(inputs.duplicates)
     checks += of_repeats(inputs.repeats)
-    if inputs.twins is not None:
-        checks += of_twins(inputs.twins)
+    if inputs.duplicate_counts is not None:
+        checks += of_duplicate_counts(inputs.duplicate_counts)
     if config.min_references:
         checks += tuple(Check(code, "issue", values) for code, values in inputs.target.notes.items())
     _warn_issues(checks, config)

@@ -20,7 +20,7 @@ from guestlist._util import compact, decimal, percent
 if TYPE_CHECKING:
     from guestlist._baseline.baseline import Baseline
     from guestlist._collect import Duplicates, Repeats
-    from guestlist.models import Twins
+    from guestlist.models import DuplicateCounts
 
 MIN_REPEATED = 0.01  # minimum share of records that also occur in another set
 MIN_HIDDEN = 0.1  # share of members with a duplicate above which the TPR may be a tenth lower than it should be
@@ -45,17 +45,19 @@ def of_repeats(repeats: "Repeats | None") -> tuple[Check, ...]:
     return (Check("GL114", *outcome(repeats.names < repeats.records, values)),)
 
 
-def of_twins(twins: "Twins") -> tuple[Check, ...]:
+def of_duplicate_counts(counts: "DuplicateCounts") -> tuple[Check, ...]:
     """Check for duplicates and near-duplicates within and between the sets of records."""
-    copies = outcome(twins.copies >= MIN_REPEATED * twins.members, {"copies": twins.copies, "members": twins.members})
+    copies = outcome(
+        counts.copies >= MIN_REPEATED * counts.members, {"copies": counts.copies, "members": counts.members}
+    )
     population = NOT_APPLICABLE
-    if twins.in_population is not None:
-        values = {"twins": twins.in_population, "asked": twins.asked, "left_out": twins.left_out}
-        population = outcome(twins.in_population >= MIN_REPEATED * twins.asked, values)
+    if counts.in_population is not None:
+        values = {"duplicates": counts.in_population, "evaluated": counts.evaluated, "removed": counts.removed}
+        population = outcome(counts.in_population >= MIN_REPEATED * counts.evaluated, values)
     near = NOT_RUN
-    if twins.near is not None:
-        tested = {"share": twins.near.share, "nonmembers": twins.near.nonmembers, "p_value": twins.near.p_value}
-        near = outcome(twins.near.p_value <= MAX_TEST_P, tested)
+    if counts.near is not None:
+        tested = {"share": counts.near.share, "nonmembers": counts.near.nonmembers, "p_value": counts.near.p_value}
+        near = outcome(counts.near.p_value <= MAX_TEST_P, tested)
     return Check("GL115", *copies), Check("GL116", *population), Check("GL117", *near)
 
 
@@ -76,7 +78,7 @@ def many_copies(values: Values) -> bool:
 
 def not_removed(values: Values) -> bool:
     """Return True unless the duplicates were removed from the population."""
-    return not values.get("left_out")
+    return not values.get("removed")
 
 
 def _duplicates(v: Values) -> str:
@@ -101,12 +103,12 @@ def _dropped(v: Values) -> str:
 
 def _in_population(v: Values) -> str:
     repeated = (
-        f"{v['twins']} of {v['asked']} members and non-members are also in the population, with the same features and "
+        f"{v['duplicates']} of {v['evaluated']} members and non-members are also in the population, with the same features and "
         "label."
     )
-    if v.get("left_out"):  # results of older versions lack this value
+    if v.get("removed"):  # results of older versions lack this value
         return (
-            f"{repeated} Chance does not explain this. {v['left_out']} records of the population were removed, because "
+            f"{repeated} Chance does not explain this. {v['removed']} records of the population were removed, because "
             "reference models trained without a record would have trained on its copy."
         )
     return (
