@@ -25,7 +25,6 @@ from .document import Limit as Limit
 from .document import OpenCheck as OpenCheck
 from .document import Sizes as Sizes
 from .document import Verdict as Verdict
-from .document import gate_input_of as gate_input_of
 from .document import read_gate_input as read_gate_input
 from .epsilon import DELTA as DELTA
 from .epsilon import REFUSED as REFUSED

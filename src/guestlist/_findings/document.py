@@ -123,7 +123,7 @@ class Demand:
     """A requirement that an audit must meet before its numbers count, and whether it does.
 
     Args:
-        code: a row of ``DEMANDS``.
+        code: as in :func:`guestlist._audit.gate.demands`.
         values: numbers and names that the message reports.
     """
 
@@ -234,14 +234,6 @@ def read_gate_input(folder: Path) -> GateInput:
     """Read the part of the results in an audit folder that a gate needs; the table of records is read on demand."""
     stored: GateInput = read_document(folder, partial(from_json, GateInput))
     return replace(stored, load_records=partial(read_records, folder))
-
-
-def gate_input_of(results: "Results | GateInput") -> GateInput:
-    """Return the part of results that a gate needs."""
-    if isinstance(results, GateInput):
-        return results
-    stored: GateInput = from_json(GateInput, results.document())
-    return replace(stored, load_records=lambda: results.records)
 
 
 class Named(Protocol):
