@@ -53,7 +53,7 @@ from .headline import FIXED as FIXED
 from .headline import Headline as Headline
 from .headline import SameRecipe as SameRecipe
 from .headline import Sampling as Sampling
-from .headline import evaluated_in_sample as evaluated_in_sample
+from .headline import sample as sample
 from .headline import sampled_stand_ins as sampled_stand_ins
 from .headline import stand_in_targets as stand_in_targets
 from .headline import tried as tried

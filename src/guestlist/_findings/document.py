@@ -18,7 +18,6 @@ from guestlist.metrics import Estimate
 if TYPE_CHECKING:
     import pandas as pd
 
-    from guestlist._findings import Results
 
 FORMAT = 3
 T = TypeVar("T")

@@ -157,7 +157,7 @@ def record_table(case: Case) -> pd.DataFrame:
         records["p_among_models"] = stats.p_values
         records["models"] = stats.count
         records["gap"] = stats.gap
-    counts = case.of(hypothesis_tests.table_counts)
+    counts = case.of(hypothesis_tests.counts_at_rates).get(hypothesis_tests.TABLE_FPR)
     if counts is not None:
         records["per_record_fpr"] = counts.per_record_fpr
         records["per_record_tpr"] = counts.per_record_tpr
