@@ -63,8 +63,7 @@ def scored(signal: np.ndarray, models: Split) -> tuple[np.ndarray, np.ndarray]:
     every = np.arange(len(signal))
     first = models.evaluated.argmax(axis=1)
     last = models.evaluated.shape[1] - 1 - models.evaluated[:, ::-1].argmax(axis=1)
-    alone = first == last
-    second = np.where(alone, 0.0, signal[every, last])
+    second = np.where(first == last, 0.0, signal[every, last])
     return signal[every, first] - second, models.member[every, first]
 
 
@@ -148,7 +147,9 @@ def find(case: Case) -> Epsilon | None:
     try:
         return epsilon_bound(case, claimed=claim)
     except NoBoundError as refusal:
-        together = _together(case)
+        together = 1  # largest number of evaluated records of one person
+        if "person" in case.records:
+            together = int(case.records["person"][case.truth.evaluated].value_counts().max())
         return Epsilon(
             claimed=claim,
             advantage=_max_advantage(_allowed(claim, together)),
@@ -156,7 +157,7 @@ def find(case: Case) -> Epsilon | None:
             bound=None,
             refused=refusal.code,
             records_per_person=together,
-            not_exchangeable=_apart(case),
+            not_exchangeable=not case.setting.predictions and not is_iid(game_of(dict(case.setting.game))),
         )
 
 
@@ -226,9 +227,14 @@ def epsilon_bound(
     scores = case.scores[name][case.truth.evaluated]
     member = case.truth.member_evaluated
     bound = epsilon_lower_bound(scores, member, delta=delta, method=method, threshold=threshold, confidence=confidence)
-    fixed = isinstance(method.membership, FixedSize)
-    gaussian = isinstance(method, OneRunCurve) and method.curve == "gaussian"
-    return Epsilon(claimed, _max_advantage(claimed), name, bound, fixed_size=fixed, gaussian=gaussian)
+    return Epsilon(
+        claimed=claimed,
+        advantage=_max_advantage(claimed),
+        attack=name,
+        bound=bound,
+        fixed_size=isinstance(method.membership, FixedSize),
+        gaussian=isinstance(method, OneRunCurve) and method.curve == "gaussian",
+    )
 
 
 def _of_runs(
@@ -242,10 +248,15 @@ def _of_runs(
     method = method or ClopperPearson()
     if isinstance(method, (OneRun, OneRunCurve)):
         raise NoBoundError("runs")
-    gaussian = isinstance(method, GaussianRuns)
-    believed = isinstance(method, BayesianRuns)
     epsilon = Epsilon(
-        claim, None, SIGNAL, None, gaussian=gaussian, runs=True, replaced=many.replaced, bayesian=believed
+        claimed=claim,
+        advantage=None,
+        attack=SIGNAL,
+        bound=None,
+        gaussian=isinstance(method, GaussianRuns),
+        runs=True,
+        replaced=many.replaced,
+        bayesian=isinstance(method, BayesianRuns),
     )
     at = delta if epsilon.allowed is None else epsilon.allowed.delta
     bound = epsilon_lower_bound(
@@ -264,17 +275,6 @@ def _max_advantage(claim: Claim | None) -> float | None:
     if claim is None:
         return None
     return allowed_advantage(claim)
-
-
-def _apart(case: Case) -> bool:
-    return not case.setting.predictions and not is_iid(game_of(dict(case.setting.game)))
-
-
-def _together(case: Case) -> int:
-    """Return the largest number of evaluated records of one person."""
-    if "person" not in case.records:
-        return 1
-    return int(case.records["person"][case.truth.evaluated].value_counts().max())
 
 
 class NoBoundError(InputError):
