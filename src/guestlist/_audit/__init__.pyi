@@ -4,7 +4,7 @@ from .comparison import AuditMetrics as AuditMetrics
 from .comparison import Comparison as Comparison
 from .comparison import Comparisons as Comparisons
 from .comparison import Difference as Difference
-from .comparison import person_codes as person_codes
+from .comparison import side_of as side_of
 from .config import REFERENCES as REFERENCES
 from .config import AuditConfig as AuditConfig
 from .config import References as References
@@ -17,7 +17,6 @@ from .defence_candidates import candidates as candidates
 from .defence_results import FPR as FPR
 from .defence_results import DefenceRunner as DefenceRunner
 from .defence_results import Defended as Defended
-from .defence_results import Plain as Plain
 from .defence_results import Row as Row
 from .defence_results import compare_defences as compare_defences
 from .defence_results import pending_candidates as pending_candidates

@@ -9,12 +9,12 @@ import numpy as np
 import pandas as pd
 
 from guestlist._case import Cover
-from guestlist._findings import Results
+from guestlist._findings import Results, interval_columns
 from guestlist._kernels import consecutive_codes
 from guestlist._store import to_json, write_json, write_text
 from guestlist.defences import Training
 from guestlist.errors import InputError
-from guestlist.metrics import Estimate
+from guestlist.metrics import WITHHELD, Estimate
 
 
 @dataclass(frozen=True)
@@ -214,8 +214,7 @@ def _row(audit: AuditMetrics) -> dict[str, object]:
     if audit.training is not None:
         row["attacker"] = audit.training.attacker
     for name in ("accuracy", "accuracy_members", "auc", "tpr", "calibration_error"):
-        estimate = getattr(audit, name) or Estimate(*[float("nan")] * 3)
-        row |= {name: estimate.value, f"{name}_low": estimate.low, f"{name}_high": estimate.high}
+        row |= interval_columns(name, getattr(audit, name) or WITHHELD)
     return row
 
 
@@ -234,7 +233,9 @@ class Side:
 
     @cached_property
     def persons(self) -> np.ndarray | None:
-        return person_codes(self.records)
+        if "person" not in self.records:
+            return None
+        return consecutive_codes(self.records["person"].to_numpy())
 
     @cached_property
     def scores(self) -> np.ndarray:
@@ -245,13 +246,6 @@ class Side:
 
     def has(self, *columns: str) -> bool:
         return all(column in self.records for column in columns)
-
-
-def person_codes(table: pd.DataFrame) -> np.ndarray | None:
-    """Return (records,) codes of the record owners; None if the table has no person identifiers."""
-    if "person" not in table:
-        return None
-    return consecutive_codes(table["person"].to_numpy())
 
 
 def side_of(name: str, results: Results) -> Side:

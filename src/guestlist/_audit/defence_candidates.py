@@ -64,14 +64,6 @@ class Candidate:
         """Name of its folder."""
         return re.sub(r"[^\w.=+-]+", "_", self.name)
 
-    @property
-    def answers(self) -> bool:
-        return isinstance(self.method, Answering)
-
-    @property
-    def removes(self) -> bool:
-        return isinstance(self.method, Removal)
-
     def describe(self) -> str:
         if self.method is None:
             return f"{self.name}: "

@@ -69,6 +69,7 @@ from .results import REPORT as REPORT
 from .results import Results as Results
 from .results import contradictions as contradictions
 from .results import disagreements as disagreements
+from .results import interval_columns as interval_columns
 from .results import members_by_exposure as members_by_exposure
 from .results import read_results as read_results
 from .results import report_table as report_table

@@ -262,19 +262,20 @@ def read_results(folder: str | Path) -> Results:
 
 def _row(outcome: AttackResult, levels: tuple[Level, ...]) -> dict[str, object]:
     row: dict[str, object] = {"attack": outcome.name}
-    row |= _interval_columns("auc", outcome.auc) | _interval_columns("advantage", outcome.advantage)
+    row |= interval_columns("auc", outcome.auc) | interval_columns("advantage", outcome.advantage)
     for rate in outcome.rates:
-        row |= _interval_columns(f"tpr@{rate.fpr:g}", rate.tpr) | _interval_columns(f"ppv@{rate.fpr:g}", rate.ppv)
-    row |= _interval_columns("balanced_accuracy", outcome.balanced_accuracy or WITHHELD)
+        row |= interval_columns(f"tpr@{rate.fpr:g}", rate.tpr) | interval_columns(f"ppv@{rate.fpr:g}", rate.ppv)
+    row |= interval_columns("balanced_accuracy", outcome.balanced_accuracy or WITHHELD)
     row |= {"unscored": outcome.unscored, "paper": outcome.paper}
     for level in levels:
-        row |= _interval_columns(f"realised_fpr@{level.alpha:g}", level.fpr) | _interval_columns(
+        row |= interval_columns(f"realised_fpr@{level.alpha:g}", level.fpr) | interval_columns(
             f"realised_tpr@{level.alpha:g}", level.tpr
         )
     return row
 
 
-def _interval_columns(name: str, estimate: Estimate) -> dict[str, float]:
+def interval_columns(name: str, estimate: Estimate) -> dict[str, float]:
+    """Return an estimate and the ends of its interval as columns of a table."""
     return {name: estimate.value, f"{name}_low": estimate.low, f"{name}_high": estimate.high}
 
 
