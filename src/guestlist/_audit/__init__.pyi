@@ -34,6 +34,7 @@ from .experiment_summary import TARGET as TARGET
 from .experiment_summary import Experiment as Experiment
 from .experiment_summary import ExperimentSetting as ExperimentSetting
 from .experiment_summary import Run as Run
+from .experiment_summary import json_values as json_values
 from .experiment_summary import log_probabilities as log_probabilities
 from .experiment_summary import measures as measures
 from .experiment_summary import summarise_runs as summarise_runs

@@ -4,7 +4,6 @@ A policy file is TOML. Its keys are the fields of :class:`Policy`, and each has 
 The results include its text and the SHA-256 of its bytes: `sha256sum release.toml` gives the same.
 """
 
-import hashlib
 import logging
 import math
 import re
@@ -30,7 +29,7 @@ from guestlist._findings import (
     Verdict,
     read_gate_input,
 )
-from guestlist._store import folder_lock, read_json, to_json, write_json
+from guestlist._store import folder_lock, joined_digest, read_json, to_json, write_json
 from guestlist._util import choice, close_matches, flag, integer, words
 from guestlist.attacks import ATTACKS, RULES
 from guestlist.errors import AuditError, AuditWarning, FolderError, InputError
@@ -145,7 +144,7 @@ def read_policy(path: str | Path) -> PolicyFile:
         policy = Policy(**keys)
     except ValueError as error:
         raise InputError(f"The policy {path} is not valid: {error}") from error
-    return PolicyFile(policy, text, hashlib.sha256(content).hexdigest())
+    return PolicyFile(policy, text, joined_digest(content))
 
 
 def _without_rate(tpr: str | float) -> str:
