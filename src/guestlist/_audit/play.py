@@ -251,20 +251,18 @@ def _losses(
     make: TargetMaker, seed: int, progress: Progress | None, train: Data, about: Data, models: int
 ) -> np.ndarray:
     """Return (models, records) losses, on some records, of models that are trained on others."""
-    every = np.ones(len(train), dtype=bool)
-
-    def losses_of(k: int) -> np.ndarray:
-        target = make(train, every, stream(seed, "canaries", 1 + k))
-        pool = target.fitting(about, "data")
-        labels = target.labels_of(pool.y)
-        outputs = answers(target.predict, pool.x, target.columns, target.scale)
-        return target.scale.resolved(outputs, labels).signals(outputs, labels)["loss"]
-
     numbers: Iterable[int] = range(models)
     show = with_description(progress, "Choosing canaries")
     if show is not None:
         numbers = show(numbers, total=models)
-    return np.stack([losses_of(k) for k in numbers])
+    losses = []
+    for k in numbers:
+        target = make(train, np.ones(len(train), dtype=bool), stream(seed, "canaries", 1 + k))
+        pool = target.fitting(about, "data")
+        labels = target.labels_of(pool.y)
+        outputs = answers(target.predict, pool.x, target.columns, target.scale)
+        losses.append(target.scale.resolved(outputs, labels).signals(outputs, labels)["loss"])
+    return np.stack(losses)
 
 
 def _train_target(rng: np.random.Generator, recipe: Callable, model, members: Data):
