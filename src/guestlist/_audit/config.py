@@ -122,6 +122,12 @@ class AuditConfig:
             return self.references
         return None
 
+    def fixed_references(self, reason: str) -> int:
+        """Return the number of reference models; raise with the reason if it is not fixed."""
+        if not isinstance(self.references, int):
+            raise ValueError(f"references={self.references} must be an integer: {reason}.")
+        return self.references
+
     @property
     def input_options(self) -> dict[str, Any]:
         """Options of :func:`~guestlist._collect.inputs.prepare`."""

@@ -15,7 +15,6 @@ from guestlist._audit import (
     Candidate,
     DefenceRunner,
     Defended,
-    References,
     Situation,
     candidates,
     compare_defences,
@@ -31,6 +30,8 @@ from guestlist.defences import Recipe
 from guestlist.errors import InputError
 from guestlist.evidence.table import AnyPlan
 from guestlist.models import Target, as_target
+
+ONE_NUMBER = "all audits of gl.defend have the same number of reference models"
 
 
 @dataclass(frozen=True)
@@ -221,7 +222,6 @@ def defend(
         >>> defended.table["defence"].tolist()
         ['trained again', 'label_only']
     """
-    _check_references(references)
     config = AuditConfig.from_options(
         label=label,
         group=group,
@@ -241,6 +241,7 @@ def defend(
         about=about,
         baseline=baseline,
     )
+    config.fixed_references(ONE_NUMBER)
     inputs = prepare(as_target(model, train), members, nonmembers, population, **config.input_options)
     situation = _situation(inputs, held_out, config)
     candidates(situation, defences)  # raises for a misspelt name before anything is trained
@@ -299,7 +300,7 @@ def estimate_runtime(
 
     The time of the evaluation is not included: no audit is made.
     """
-    references = _check_references(config.references)
+    references = config.fixed_references(ONE_NUMBER)
     inputs = prepare(as_target(model), members, nonmembers, population, **config.input_options)
     plan = [
         candidate for candidate in candidates(_situation(inputs, held_out, config), defences) if not candidate.unfit
@@ -307,16 +308,6 @@ def estimate_runtime(
     seconds, _ = time_of_training(inputs, config.seed)
     existing = 0 if plain is None else _reference_count(Path(plain))
     return forecast(plan, references, Times(seconds, None), config.engine, plain=max(0, references - existing))
-
-
-def _check_references(references: References) -> int:
-    """Return a fixed number of reference models; raise for other values."""
-    if not isinstance(references, int):
-        raise ValueError(
-            f"references={references} must be an integer: all audits of gl.defend have the same number of reference "
-            "models."
-        )
-    return references
 
 
 def _reference_count(folder: Path) -> int:

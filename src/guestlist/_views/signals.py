@@ -76,12 +76,26 @@ class View(Protocol):
         """Return the result of ``make``, cached for this view: several attacks may need it."""
 
 
+class _Cached:
+    """A view that computes a result once."""
+
+    def once(self, key: Hashable, make: Callable[[], T]) -> T:
+        """Return the result of ``make``, cached for this view: several attacks may need it."""
+        if key not in self._made:
+            self._made[key] = freeze(make())
+        return self._made[key]
+
+    @cached_property
+    def _made(self) -> dict[Hashable, Any]:
+        return {}
+
+
 # Number of references' values, per class and over all records, beyond which estimates hardly change.
 ENOUGH = 2**20
 
 
 @dataclass(frozen=True)
-class Signals:
+class Signals(_Cached):
     """The adversary's view of one target: its signals, and the signals and training sets of the references.
 
     The arrays are read-only, since all attacks share them. Statistics of the references are computed once.
@@ -287,14 +301,6 @@ class Signals:
         evidence = self.evidence.for_stand_ins()
         return Rotation(values, self.reference_member, self.labels, evidence=lambda k: evidence)
 
-    def once(self, key: Hashable, make: Callable[[], T]) -> T:
-        """Return the result of ``make``, cached for this view: several attacks may need it."""
-        return _once(self._made, key, make)
-
-    @cached_property
-    def _made(self) -> dict[Hashable, Any]:
-        return {}
-
     @cached_property
     def _source(self) -> Mapping[str, np.ndarray]:
         """Values that the references' signals are read from."""
@@ -320,7 +326,7 @@ def _no_answers(_model: int) -> np.ndarray | None:
 
 
 @dataclass(frozen=True)
-class Rotation:
+class Rotation(_Cached):
     """Every model in turn as the target, with all the others as its references.
 
     A ``View`` as :class:`Signals` is, with arrays shaped (models, records), so that an attack that uses only the
@@ -459,26 +465,12 @@ class Rotation:
             return np.arange(len(self.member))
         return self.together
 
-    def once(self, key: Hashable, make: Callable[[], T]) -> T:
-        """Return the result of ``make``, cached for this view: several attacks may need it."""
-        return _once(self._made, key, make)
-
-    @cached_property
-    def _made(self) -> dict[Hashable, Any]:
-        return {}
-
     def _moments_of_others(self, name: str, inside: bool) -> Moments:
         def make() -> Moments:
             values = self.target(name)
             return leave_block_out_moments(values, (self.member == inside) & ~np.isnan(values), self.together)
 
         return self.once((name, inside), make)
-
-
-def _once(made: dict[Hashable, Any], key: Hashable, make: Callable[[], T]) -> T:
-    if key not in made:
-        made[key] = freeze(make())
-    return made[key]
 
 
 def _lookup(values: Mapping[str, np.ndarray], name: str) -> np.ndarray:
