@@ -1,6 +1,7 @@
 """Compare audits of the same records."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 
 import numpy as np
 from scipy.stats import false_discovery_control
@@ -301,21 +302,29 @@ def _compared(first: Side, second: Side, fpr: float) -> Comparison:
     # Bonferroni correction for all metrics: two accuracies, the AUC and the TPR of each population, and the calibration.
     confidence = 1 - ERROR / (2 * has_accuracy + 2 * len(populations) + has_calibration)
     differences = []
+
+    def add(metric: str, scope: str, estimate: Callable[[Side], Estimate], difference: Estimate) -> None:
+        differences.append(
+            Difference(
+                metric=metric, scope=scope, first=estimate(first), second=estimate(second), difference=difference
+            )
+        )
+
     for scope, rows in {"non-members": ~member, "members": member}.items() if has_accuracy else ():
         gaps = second.values("correct") - first.values("correct")
         mean = mean_of_differences(gaps[rows], _clusters(first, rows), confidence)
-        differences.append(Difference("accuracy", scope, *(accuracy_of(side, rows) for side in sides), mean))
+        add("accuracy", scope, partial(accuracy_of, rows=rows), mean)
     attacks = " and ".join(dict.fromkeys(side.attack for side in sides))
     for prefix, rows in populations.items():
         scores = (second.scores[rows], first.scores[rows])
         gap = auc_difference(*scores, member[rows], clusters=_clusters(first, rows), confidence=confidence)
-        differences.append(Difference(f"{prefix}auc", attacks, *(auc_of(side, rows) for side in sides), gap))
+        add(f"{prefix}auc", attacks, partial(auc_of, rows=rows), gap)
         # Each audit has its own estimated threshold. The interval is conservative: it ignores the correlation of pairs.
         gap = newcombe_difference(*(tpr_of(side, rows, fpr, confidence) for side in (second, first)))
-        differences.append(Difference(f"{prefix}tpr", attacks, *(tpr_of(side, rows, fpr) for side in sides), gap))
+        add(f"{prefix}tpr", attacks, partial(tpr_of, rows=rows, fpr=fpr), gap)
     if has_calibration:
         gap = newcombe_difference(*(calibration_of(side, confidence) for side in (second, first)))
-        differences.append(Difference("calibration_error", "non-members", *map(calibration_of, sides), gap))
+        add("calibration_error", "non-members", calibration_of, gap)
     outside = int((~member).sum())
     most_exposed = None
     if chosen is not None:

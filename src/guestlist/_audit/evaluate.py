@@ -66,8 +66,7 @@ def evaluate(case: Case, scores: Scores, progress: Progress | None = None) -> Re
         progress: wraps an iterable and takes ``total=``, as ``tqdm`` does.
     """
     case = replace(case, scores=scores)
-    findings = find_all(case, progress=progress)
-    return Results(**findings, records=records.as_given(case.of(records.record_table)))
+    return Results(**find_all(case, progress=progress), records=records.as_given(case.of(records.record_table)))
 
 
 def find_all(

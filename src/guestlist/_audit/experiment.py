@@ -28,14 +28,13 @@ from guestlist._store import (
     audit_folder,
     folder_lock,
     from_json,
-    joined_digest,
     read_json,
     read_npz,
     remove_partial_files,
     row_hashes,
     write_json,
 )
-from guestlist._util import one_thread, stream
+from guestlist._util import joined_digest, one_thread, stream
 from guestlist.attacks import ROWS, balanced, hashes, learn, sorted_features
 from guestlist.data import Data, as_data, without_groups
 from guestlist.datasets import as_numbers

@@ -29,8 +29,8 @@ from guestlist._findings import (
     Verdict,
     read_gate_input,
 )
-from guestlist._store import folder_lock, joined_digest, read_json, to_json, write_json
-from guestlist._util import choice, close_matches, flag, integer, words
+from guestlist._store import folder_lock, read_json, to_json, write_json
+from guestlist._util import choice, close_matches, flag, integer, joined_digest, words
 from guestlist.attacks import ATTACKS, RULES
 from guestlist.errors import AuditError, AuditWarning, FolderError, InputError
 from guestlist.metrics import Estimate

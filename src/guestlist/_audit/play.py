@@ -110,8 +110,7 @@ def play(
             f"{type(game).__name__} trains many models, each a separate trial. Use gl.play_many instead of gl.play."
         )
     select_attacks(attacks, config.checked_references, EVIDENCE)  # a misspelt name is found before anything is trained
-    groups = column_names("group", group)
-    needed = tuple(dict.fromkeys((*groups, *hidden_columns(game))))
+    needed = tuple(dict.fromkeys((*column_names("group", group), *hidden_columns(game))))
     records = without_groups(
         as_data(data, side="data", label=label, group=needed, id=id, person=person), hidden_columns(game)
     )
@@ -199,9 +198,13 @@ def play_many(
     inputs = _draw_inputs(game, _target_maker(recipe, model, options), records, seed, config.progress)
 
     def bound(case: Case) -> Epsilon:
-        claim = case.setting.claimed
         return epsilon_bound(
-            case.scored(), delta=delta, claimed=claim, method=method, threshold=threshold, confidence=confidence
+            case.scored(),
+            delta=delta,
+            claimed=case.setting.claimed,
+            method=method,
+            threshold=threshold,
+            confidence=confidence,
         )
 
     return collect_case(inputs, config, bound)

@@ -26,12 +26,11 @@ from guestlist._store import (
     Store,
     audit_folder,
     folder_lock,
-    joined_digest,
     open_store,
     text_digest,
     to_json,
 )
-from guestlist._util import one_thread, short_repr, stream
+from guestlist._util import joined_digest, one_thread, short_repr, stream
 from guestlist.attacks import ATTACKS, Attack, check_attack_names, select_attacks
 from guestlist.errors import InputError
 from guestlist.evidence import FullAnswers, read_evidence, write_full_answers
@@ -137,18 +136,17 @@ def _prepare(predictions: Predictions, shadow: Predictions | None, config: Audit
 
 def _collect(inputs: PredictionInputs, config: AuditConfig, folder: Path) -> Case:
     """Write the predictions into the audit folder and return the case."""
-    origin = to_json(Origin("predictions"))
-    store = _store(inputs, folder, {"origin": origin, **claim_about(config.claimed), **config.about})
-    collected = read_evidence(store, inputs.evidence)
-    baseline = _baseline(inputs.target, store) if config.baseline else None
+    store = _store(
+        inputs, folder, {"origin": to_json(Origin("predictions")), **claim_about(config.claimed), **config.about}
+    )
     return case_in(
         store,
         inputs.attacks,
         prior=config.prior,
-        evidence=collected,
+        evidence=read_evidence(store, inputs.evidence),
         checks=inputs.checks,
         ignore=tuple(config.ignore),
-        baseline=baseline,
+        baseline=_baseline(inputs.target, store) if config.baseline else None,
     )
 
 
@@ -283,6 +281,6 @@ def _checks(target: Predictions) -> tuple[Check, ...]:
         repeats = None if target.ids is None else repeated_ids(target.ids)
         return of_repeats(repeats)
     both = np.isin(target.persons, target.persons[target.member]) & ~target.member
-    n_persons = len(set(target.persons[both]))
-    duplicates = Duplicates(int(both.sum()), int((~target.member).sum()), False, n_persons)
+    n_nonmembers = int((~target.member).sum())
+    duplicates = Duplicates(int(both.sum()), n_nonmembers, False, len(set(target.persons[both])))
     return of_duplicates(duplicates) + of_repeats(None)

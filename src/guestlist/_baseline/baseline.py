@@ -18,8 +18,8 @@ from guestlist._baseline.columns import (
 )
 from guestlist._baseline.regression import Fold, cross_fitted, folds, propensity_scores, second_order, selected_terms
 from guestlist._kernels import aucs, optional_take
-from guestlist._store import PREDICTIONS, Store, from_json, joined_digest, read_or_explain, row_hashes, to_json
-from guestlist._util import stream
+from guestlist._store import PREDICTIONS, Store, from_json, read_or_explain, row_hashes, to_json
+from guestlist._util import joined_digest, stream
 from guestlist.data import Data
 from guestlist.games import is_iid
 

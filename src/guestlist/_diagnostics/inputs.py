@@ -41,8 +41,7 @@ def of_repeats(repeats: "Repeats | None") -> tuple[Check, ...]:
     """Check for names that several records share although no person identifiers were passed."""
     if repeats is None:
         return (Check("GL114", *NOT_APPLICABLE),)
-    values = {"records": repeats.records, "names": repeats.names}
-    return (Check("GL114", *outcome(repeats.names < repeats.records, values)),)
+    return (Check("GL114", *outcome(repeats.names < repeats.records, vars(repeats))),)
 
 
 def of_duplicate_counts(counts: "DuplicateCounts") -> tuple[Check, ...]:
@@ -61,24 +60,9 @@ def of_duplicate_counts(counts: "DuplicateCounts") -> tuple[Check, ...]:
     return Check("GL115", *copies), Check("GL116", *population), Check("GL117", *near)
 
 
-def no_labels(case: Case) -> Outcome:
-    """Check for predictions without true classes, which most attacks read."""
-    return outcome(not has_labels(case), {})
-
-
 def many_duplicates(values: Values) -> bool:
     """Return True if at least 1 % of the non-members are duplicates: enough to hide the TPR at an FPR of 1 %."""
     return float(values["duplicates"]) >= MIN_REPEATED * float(values["nonmembers"])
-
-
-def many_copies(values: Values) -> bool:
-    """Return True if at least a tenth of the members have a duplicate among the members."""
-    return float(values["copies"]) >= MIN_HIDDEN * float(values["members"])
-
-
-def not_removed(values: Values) -> bool:
-    """Return True unless the duplicates were removed from the population."""
-    return not values.get("removed")
 
 
 def _duplicates(v: Values) -> str:
@@ -193,10 +177,6 @@ def _separable(v: Values) -> str:
     return " ".join(filter(None, [evidence, chance, "Attacks may detect this difference, not the model's training."]))
 
 
-def _remedy(v: Values) -> str:
-    return split_advice(str(v.get("game", "")))
-
-
 INPUTS = (
     Diagnostic(
         code="GL101",
@@ -226,7 +206,7 @@ INPUTS = (
         ),
         remedy="If the training oversamples, do this in the recipe, and pass each record once.",
         changes=always,
-        undermines=many_copies,
+        undermines=lambda v: float(v["copies"]) >= MIN_HIDDEN * float(v["members"]),
     ),
     Diagnostic(
         code="GL116",
@@ -234,7 +214,7 @@ INPUTS = (
         message=_in_population,
         remedy="Pass a population without records of the two sets.",
         changes=always,
-        undermines=not_removed,
+        undermines=lambda v: not v.get("removed"),
     ),
     Diagnostic(
         code="GL117",
@@ -252,7 +232,7 @@ INPUTS = (
             "The predictions were audited without labels, so only attacks that need no labels were run. An attacker who "
             "knows a record usually knows its label too: an audit with labels may detect a leak that this one missed."
         ),
-        rule=no_labels,
+        rule=lambda case: outcome(not has_labels(case), {}),
         changes=always,
         undermines=always,
     ),
@@ -260,7 +240,7 @@ INPUTS = (
         code="GL119",
         title="the two sets differ without the model",
         message=_separable,
-        remedy=_remedy,
+        remedy=lambda v: split_advice(str(v.get("game", ""))),
         rule=separable_sets,
         by_chance=True,
         changes=always,

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from guestlist._case import Check, CheckValue
 from guestlist._store import from_json, read_json
@@ -235,17 +235,7 @@ def read_gate_input(folder: Path) -> GateInput:
     return replace(stored, load_records=partial(read_records, folder))
 
 
-class Named(Protocol):
-    """Anything with a name."""
-
-    @property
-    def name(self) -> str: ...
-
-
-A = TypeVar("A", bound=Named)
-
-
-def attack_named(name: str, outcomes: Sequence[A]) -> A:
+def attack_named(name: str, outcomes: Sequence[Any]) -> Any:
     """Return the result of one attack, by name; the error lists similar names."""
     for outcome in outcomes:
         if outcome.name == name:

@@ -224,9 +224,14 @@ def epsilon_bound(
     name = case.of(headline.find).name if attack is None else _known(case, attack)
     if case.attacks[name].evidence in OTHERS_KNOWN:
         raise NoBoundError(OTHERS_KNOWN[case.attacks[name].evidence])
-    scores = case.scores[name][case.truth.evaluated]
-    member = case.truth.member_evaluated
-    bound = epsilon_lower_bound(scores, member, delta=delta, method=method, threshold=threshold, confidence=confidence)
+    bound = epsilon_lower_bound(
+        case.evaluated_scores[name],
+        case.truth.member_evaluated,
+        delta=delta,
+        method=method,
+        threshold=threshold,
+        confidence=confidence,
+    )
     return Epsilon(
         claimed=claimed,
         advantage=_max_advantage(claimed),

@@ -256,8 +256,7 @@ def read_results(folder: str | Path) -> Results:
         True
     """
     folder = as_path("folder", folder)
-    results = read_document(folder, Results.from_document)
-    return replace(results, records=read_records(folder), folder=folder)
+    return replace(read_document(folder, Results.from_document), records=read_records(folder), folder=folder)
 
 
 def _row(outcome: AttackResult, levels: tuple[Level, ...]) -> dict[str, object]:

@@ -24,7 +24,6 @@ from .folder import open_store as open_store
 from .folder import read_or_explain as read_or_explain
 from .folder import write_manifest as write_manifest
 from .integrity import fingerprint as fingerprint
-from .integrity import joined_digest as joined_digest
 from .integrity import row_hashes as row_hashes
 from .integrity import spot_digest as spot_digest
 from .integrity import text_digest as text_digest

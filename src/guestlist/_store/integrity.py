@@ -166,17 +166,9 @@ def digest(*parts: str | bytes) -> str:
     return sha256.hexdigest()
 
 
-def joined_digest(*parts: bytes) -> str:
-    """Return the SHA-256 digest of the parts joined together, without their lengths; for one file that of ``sha256sum``."""
-    sha256 = hashlib.sha256()
-    for part in parts:
-        sha256.update(part)
-    return sha256.hexdigest()
-
-
 def text_digest(*lines: str) -> str:
     """Return the SHA-256 digest of lines of text."""
-    return joined_digest("\n".join(lines).encode())
+    return hashlib.sha256("\n".join(lines).encode()).hexdigest()
 
 
 def write_checked_npz(path: Path, provenance: Provenance, arrays: Mapping[str, np.ndarray]) -> str:

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, Protocol, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -32,48 +32,6 @@ from guestlist._views.evidence import NO_EVIDENCE, Evidence, ModelsView
 from guestlist.errors import NotCollectedError
 
 T = TypeVar("T")
-
-
-class View(Protocol):
-    """The adversary's view; :class:`Signals` and :class:`Rotation` are the two."""
-
-    @property
-    def labels(self) -> np.ndarray:
-        """(records,) true class of each record, as an index."""
-
-    @property
-    def population(self) -> np.ndarray | None:
-        """True for records that a target did not train on and that are not evaluated; None if there are none."""
-
-    def target(self, name: str) -> np.ndarray:
-        """Return a signal of the target."""
-
-    def inside(self, name: str) -> Moments:
-        """Return moments, per record, of the references that trained on it (IN models)."""
-
-    def outside(self, name: str) -> Moments:
-        """Return moments, per record, of the references that did not train on it (OUT models)."""
-
-    def share_above(self, name: str) -> np.ndarray:
-        """Return the share of OUT models with a larger value than the target's; equal values count half."""
-
-    def class_ecdf(self, name: str) -> ClassEcdf:
-        """Rank the target's value among the references' values on all non-members of the record's class."""
-
-    def class_thresholds(self, name: str, sign: int) -> np.ndarray:
-        """Return, for each record, the threshold that best separates the references' members of its class.
-
-        The threshold is on ``sign`` times the signal. It is NaN if all are members, or none is.
-        """
-
-    def best_threshold(self, name: str, sign: int) -> np.ndarray:
-        """Return the threshold, (1,) or (models, 1), that best separates the references' members among all records.
-
-        The threshold is on ``sign`` times the signal. It is NaN if all are members, or none is.
-        """
-
-    def once(self, key: Hashable, make: Callable[[], T]) -> T:
-        """Return the result of ``make``, cached for this view: several attacks may need it."""
 
 
 class _Cached:
@@ -471,6 +429,10 @@ class Rotation(_Cached):
             return leave_block_out_moments(values, (self.member == inside) & ~np.isnan(values), self.together)
 
         return self.once((name, inside), make)
+
+
+# The adversary's view. An attack that uses only what both have scores one target, or all models in turn at once.
+View = Signals | Rotation
 
 
 def _lookup(values: Mapping[str, np.ndarray], name: str) -> np.ndarray:

@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from guestlist._store import joined_digest
-from guestlist._util import as_path, extra, path_exists, reason
+from guestlist._util import as_path, extra, joined_digest, path_exists, reason
 from guestlist.errors import InputError
 from guestlist.models.frameworks import FRAMEWORKS
 from guestlist.models.scales import Scale, as_scale
