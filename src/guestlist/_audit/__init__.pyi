@@ -19,7 +19,6 @@ from .defence_results import DefenceRunner as DefenceRunner
 from .defence_results import Defended as Defended
 from .defence_results import Row as Row
 from .defence_results import compare_defences as compare_defences
-from .defence_results import pending_candidates as pending_candidates
 from .defence_results import trained as trained
 from .defend import Forecast as Forecast
 from .defend import Times as Times

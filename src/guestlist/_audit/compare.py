@@ -155,8 +155,7 @@ def _significant_rows(far: np.ndarray, chance: np.ndarray) -> np.ndarray:
     tested = np.flatnonzero(np.isfinite(far))
     if not len(tested) or not len(chance):
         return np.array([], dtype=int)
-    p_value = conformal_p_values(far[tested], chance)
-    significant = tested[false_discovery_control(p_value) <= Q]
+    significant = tested[false_discovery_control(conformal_p_values(far[tested], chance)) <= Q]
     return significant[np.argsort(-far[significant], kind="stable")]
 
 

@@ -58,7 +58,7 @@ class AuditConfig:
     def __post_init__(self):
         if self.claimed is not None and not isinstance(self.claimed, Claim):
             raise ValueError(f"claimed={self.claimed!r} is not a claim. Pass claimed=gl.Claim(epsilon=…, delta=…).")
-        integer("references", self.max_references, high=MAX_REFERENCES)
+        integer("references", getattr(self.references, "at_most", self.references), high=MAX_REFERENCES)
         integer("seed", self.seed)
         number("prior", self.prior, 0, 1)
         flag("baseline", self.baseline)
@@ -92,13 +92,6 @@ class AuditConfig:
             return self.references.start
         if isinstance(self.references, WithinMinutes):
             return 1
-        return self.references
-
-    @property
-    def max_references(self) -> int:
-        """Largest number of reference models."""
-        if isinstance(self.references, UntilWidth | WithinMinutes):
-            return self.references.at_most
         return self.references
 
     @property

@@ -1,6 +1,7 @@
 """Run every defence as an audit in its own folder, and compare it with the plain model."""
 
 import warnings
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -9,7 +10,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from guestlist._audit import AGAIN, PLAIN, AuditConfig, Candidate, Comparison, Difference, run_audit, side_of
+from guestlist._audit import AGAIN, PLAIN, AuditConfig, Candidate, Difference, run_audit, side_of
 from guestlist._audit.compare import compare
 from guestlist._collect import Inputs, reset_rows
 from guestlist._findings import Results, interval_columns, read_case, read_results
@@ -207,11 +208,6 @@ def trained(target: Target, recipe: Any, members, seed: int) -> Target:
         return target.needs("retrain")(recipe, members, rng)
 
 
-def pending_candidates(runner: DefenceRunner, plan: Sequence[Candidate]) -> list[Candidate]:
-    """Return the candidates that are still to be tried."""
-    return [candidate for candidate in plan if not candidate.unfit and runner.finished(candidate) is None]
-
-
 ERROR = 0.05
 FPR = 0.05
 
@@ -314,11 +310,32 @@ def compare_defences(plain: Results, tried: Sequence[Tried], fpr: float) -> Defe
     for name in audits.keys() - same.keys():
         pair = {PLAIN: restricted_to(plain, audits[name]), name: audits[name]}
         comparisons |= {attempt.second: attempt for attempt in compare(pair, fpr=fpr)}
-    names = [attempt.candidate.defence for attempt in done.values()]
-    rows = tuple(
-        _row(attempt, comparisons, plain, confidence, names.count(attempt.candidate.defence)) for attempt in tried
-    )
-    return Defended(rows, plain, audits, compared)
+    options = Counter(attempt.candidate.defence for attempt in done.values())
+    rows = []
+    for attempt in tried:
+        candidate = attempt.candidate
+        if attempt.results is None:
+            rows.append(Row(candidate.name, candidate.defence, failed=attempt.failed))
+            continue
+        comparison = comparisons[candidate.name]
+        differences = {row.metric: row for row in comparison.differences if row.scope != "members"}
+        epsilon, delta = _guarantee(candidate.method, comparison.members)
+        rows.append(
+            Row(
+                candidate.name,
+                candidate.defence,
+                options=options[candidate.defence],
+                members=comparison.members,
+                accuracy=differences.get("accuracy"),
+                auc=differences["auc"],
+                tpr=differences["tpr"],
+                gap=auc_gap(plain, attempt.results, confidence),
+                epsilon=epsilon,
+                delta=delta,
+                removed=attempt.removed,
+            )
+        )
+    return Defended(tuple(rows), plain, audits, compared)
 
 
 def together(defences: int) -> float:
@@ -342,27 +359,6 @@ def auc_gap(plain: Results, other: Results, confidence: float) -> Estimate:
     first = side_of(PLAIN, restricted_to(plain, other))
     second = side_of("defended", other)
     return auc_difference(second.scores, first.scores, first.member, clusters=first.persons, confidence=confidence)
-
-
-def _row(tried: Tried, comparisons: Mapping[str, Comparison], plain: Results, confidence: float, options: int) -> Row:
-    candidate = tried.candidate
-    if tried.results is None:
-        return Row(candidate.name, candidate.defence, failed=tried.failed)
-    comparison = comparisons[candidate.name]
-    epsilon, delta = _guarantee(candidate.method, comparison.members)
-    return Row(
-        candidate.name,
-        candidate.defence,
-        options=options,
-        members=comparison.members,
-        accuracy=next((d for d in comparison.differences if d.metric == "accuracy" and d.scope == "non-members"), None),
-        auc=next(d for d in comparison.differences if d.metric == "auc"),
-        tpr=next(d for d in comparison.differences if d.metric == "tpr"),
-        gap=auc_gap(plain, tried.results, confidence),
-        epsilon=epsilon,
-        delta=delta,
-        removed=tried.removed,
-    )
 
 
 def _guarantee(method: Any, members: int) -> tuple[float | None, float | None]:

@@ -18,7 +18,6 @@ from guestlist._audit import (
     Situation,
     candidates,
     compare_defences,
-    pending_candidates,
     run_audit,
     trained,
 )
@@ -270,7 +269,7 @@ def defend(
             config=replace(config, about=notes),
             fpr=fpr,
         )
-        pending = pending_candidates(runner, plan)
+        pending = [candidate for candidate in plan if not candidate.unfit and runner.finished(candidate) is None]
         retrained_target = None
         if on_event is not None and pending:
             times, retrained_target = timed(runner, clock, lambda: run_audit(inputs, plain_config))

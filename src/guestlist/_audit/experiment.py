@@ -281,34 +281,21 @@ class ExperimentRuns:
                 trained = recipe(module, known.take(rows), stream(self.seed, "experiment", repeat, *key))
                 return log_probabilities(trained, pool.x)
 
-        def train_target_or_shadow(rows: np.ndarray, which: int) -> np.ndarray:
-            return train(rows, self.recipes[number], 2, number, ARMS.index(arm), which)
+        def train_shadow(rows: np.ndarray, which: int) -> np.ndarray:
+            if plain:
+                return train(rows, self.setting.recipe(math.inf, int(rows.sum())), 3, ARMS.index(arm), which)
+            return train(rows, self.recipes[number], 2, number, ARMS.index(arm), 1 + which)
 
-        def train_plain_shadow(rows: np.ndarray, which: int) -> np.ndarray:
-            return train(rows, self.setting.recipe(math.inf, int(rows.sum())), 3, ARMS.index(arm), which)
-
-        def shadow_models() -> Shadows | None:
-            plain = self.setting.shadow_training == PLAIN
-            if plain and arm in self.latest_shadows and self.latest_shadows[arm][0] == repeat:
-                return self.latest_shadows[arm][1]
-            unused = _unused(parts, split.evaluated[0] | unseen, int(split.members.sum()), rng)
-            if not plain:
-                return train_shadows(
-                    lambda rows, shadow: train_target_or_shadow(rows, 1 + shadow),
-                    labels,
-                    unused,
-                    self.setting.shadows,
-                    rng,
-                )
-            trained = train_shadows(train_plain_shadow, labels, unused, self.setting.shadows, rng)
-            self.latest_shadows[arm] = (repeat, trained)
-            return trained
-
-        log_probs = train_target_or_shadow(split.members, 0)
+        plain = self.setting.shadow_training == PLAIN
+        log_probs = train(split.members, self.recipes[number], 2, number, ARMS.index(arm), 0)
         calls = None
         average = None
         if self.setting.shadows:
-            shadows = shadow_models()
+            if not plain or self.latest_shadows.get(arm, (None,))[0] != repeat:
+                unused = _unused(parts, split.evaluated[0] | unseen, int(split.members.sum()), rng)
+                trained = train_shadows(train_shadow, labels, unused, self.setting.shadows, rng)
+                self.latest_shadows[arm] = (repeat, trained)
+            shadows = self.latest_shadows[arm][1]
             if self.setting.average_of == SHADOWS:
                 average = np.nan
             if shadows is not None:

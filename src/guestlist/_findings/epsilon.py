@@ -33,31 +33,6 @@ from guestlist.privacy import (
 SIGNAL = "margin"
 
 
-@dataclass(frozen=True)
-class Runs:
-    """Trials, one for each model.
-
-    Args:
-        scores: (models,) signal of the first candidate record minus that of the second, if there is one.
-        member: (models,) true if the model was trained on the first record.
-        replaced: true if the model was trained on the second record whenever it was not trained on the first.
-    """
-
-    scores: np.ndarray
-    member: np.ndarray
-    replaced: bool
-
-
-def trials_of(case: Case) -> Runs | None:
-    """Return the trials of a case; None for a game with one target and its references."""
-    if case.setting.predictions or case.truth.models is None:
-        return None
-    game = game_of(dict(case.setting.game))
-    if not isinstance(game, Trials):
-        return None
-    return Runs(*scored(case.view.values[SIGNAL], case.truth.models), game.replaces)
-
-
 def scored(signal: np.ndarray, models: Split) -> tuple[np.ndarray, np.ndarray]:
     """Return the score of each model, from (models, records) signals, and the membership of the first queried record."""
     every = np.arange(len(signal))
@@ -210,9 +185,11 @@ def epsilon_bound(
         claimed = Claim(claimed, delta)
     if claimed is not None:
         delta = claimed.delta
-    many = trials_of(case)
-    if many is not None:
-        return _of_runs(many, claimed, delta, method, threshold, confidence)
+    if not case.setting.predictions and case.truth.models is not None:
+        game = game_of(dict(case.setting.game))
+        if isinstance(game, Trials):
+            scores, member = scored(case.view.values[SIGNAL], case.truth.models)
+            return _of_runs(scores, member, game.replaces, claimed, delta, method, threshold, confidence)
     method = method or OneRun()
     if not isinstance(method, (OneRun, OneRunCurve)):
         raise InputError(
@@ -243,13 +220,16 @@ def epsilon_bound(
 
 
 def _of_runs(
-    many: Runs,
+    scores: np.ndarray,
+    member: np.ndarray,
+    replaced: bool,
     claim: Claim | None,
     delta: float,
     method: BoundMethod | None,
     threshold: Threshold | None,
     confidence: float,
 ) -> Epsilon:
+    """Compute the bound from one score of each model; ``replaced``: one record takes the place of the other."""
     method = method or ClopperPearson()
     if isinstance(method, (OneRun, OneRunCurve)):
         raise NoBoundError("runs")
@@ -260,13 +240,11 @@ def _of_runs(
         bound=None,
         gaussian=isinstance(method, GaussianRuns),
         runs=True,
-        replaced=many.replaced,
+        replaced=replaced,
         bayesian=isinstance(method, BayesianRuns),
     )
     at = delta if epsilon.allowed is None else epsilon.allowed.delta
-    bound = epsilon_lower_bound(
-        many.scores, many.member, delta=at, method=method, threshold=threshold, confidence=confidence
-    )
+    bound = epsilon_lower_bound(scores, member, delta=at, method=method, threshold=threshold, confidence=confidence)
     return replace(epsilon, advantage=_max_advantage(epsilon.allowed), bound=bound)
 
 

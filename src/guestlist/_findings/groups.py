@@ -514,6 +514,5 @@ def permutation_p_value(
     orders = rng.permuted(np.tile(np.arange(classes), (permutations, 1)), axis=1)
     observed = float((both[:, 0] * both[:, 1]).sum())
     # (classes, classes): the term of each pair of one class's gap and another class's risk.
-    together = both[:, 0].T @ both[:, 1]
-    drawn = together[orders, np.arange(classes)].sum(axis=1)
+    drawn = (both[:, 0].T @ both[:, 1])[orders, np.arange(classes)].sum(axis=1)
     return float((1 + (np.abs(drawn) >= abs(observed) - 1e-12).sum()) / (1 + permutations))

@@ -174,5 +174,4 @@ def doubted(case: Case) -> bool:
 
 def other_size(case: Case) -> bool:
     """Return whether the reference models train on clearly fewer or more records than the target."""
-    mean = float(case.view.reference_member.sum(axis=1).mean())
-    return abs(mean / int(case.truth.member.sum()) - 1) >= OTHER_SIZE
+    return bool(abs(case.view.reference_member.sum(axis=1).mean() / case.truth.member.sum() - 1) >= OTHER_SIZE)
