@@ -1,5 +1,6 @@
 """Compare audits of the same records."""
 
+from bisect import bisect_left
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 
@@ -116,18 +117,11 @@ def seen_from(members: int, nonmembers: int, fpr: float, confidence: float) -> f
         before, after = (flagged_tpr(flagged) for flagged in (members, remaining))
         return newcombe_difference(after, before).high < 0  # False where it is withheld
 
-    if not detectable(0):
+    # Binary search for the smallest number of members that stay flagged without a detectable difference.
+    remaining = bisect_left(range(members), True, key=lambda flagged: not detectable(flagged))
+    if remaining == 0:
         return None
-    # Binary search: the difference is detectable if ``low`` members stay flagged, and not if ``high`` do.
-    low = 0
-    high = members
-    while high - low > 1:
-        middle = (low + high) // 2
-        if detectable(middle):
-            low = middle
-        else:
-            high = middle
-    return (members - low) / members
+    return (members - remaining + 1) / members
 
 
 Q = 0.1

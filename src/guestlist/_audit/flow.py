@@ -23,6 +23,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import count
 from math import isfinite
 from pathlib import Path
 from time import monotonic
@@ -506,10 +507,7 @@ def _check_attacks(inputs: Inputs, config: AuditConfig, plans: Sequence[AnyPlan]
 def _trained_in_order(store: Store) -> int:
     """Return the number of reference models that were trained without a gap in their numbers."""
     trained = set(store.models())
-    count = 0
-    while count + 1 in trained:
-        count += 1
-    return count
+    return next(k for k in count() if k + 1 not in trained)
 
 
 def choose_references(target: Target, requested: References | None) -> References:
@@ -534,7 +532,7 @@ def _origin(config: AuditConfig, *, trains: bool, has_recipe: bool, population: 
     defaults = {"label": None, "group": (), "id": None, "person": None, "seed": 0, "duplicates": "warn"}
     # Invalid arguments, which are rejected later, may not be comparable, but they have a text.
     written = {name: repr(getattr(config, name)) for name in defaults}
-    arguments = [f"{name}={text}" for name, text in written.items() if text != repr(defaults[name])]
+    arguments = [f"{name}={text}" for name, text in written.items() if text not in (repr(defaults[name]), "[]")]
     if has_recipe:
         arguments.append("train=train")
     if config.fit_params is not None:

@@ -186,8 +186,7 @@ def find(case: Case) -> tuple[AttackResult, ...]:
             )
             result = replace(result, beyond_headline=difference)
         results.append(result)
-    second = case.of(headline.find_file_holder)
-    family = _test_family(results, scores, first, None if second is None else second.name)
+    family = _test_family(results, scores, headline.headline_rows(case))
     p_values = attack_p_values(family, member, stream(case.setting.seed, "permutations"), case.persons)
     return tuple(
         replace(
@@ -208,17 +207,16 @@ def _placements(scores: np.ndarray, member: np.ndarray) -> Placements | None:
 
 
 def _test_family(
-    results: Sequence[AttackResult], scores: Mapping[str, np.ndarray], first: str, file_holder: str | None
+    results: Sequence[AttackResult], scores: Mapping[str, np.ndarray], rows: tuple[str, ...]
 ) -> TestFamily:
     above: list[tuple[str, float | None]] = [(result.name, None) for result in results if result.auc.low > CHANCE]
     above += [(result.name, rate.fpr) for result in results for rate in result.rates if rate.tpr.low > rate.fpr]
     return TestFamily(
         scores=scores,
         rates={result.name: [rate.fpr for rate in result.rates if not np.isnan(rate.tpr.value)] for result in results},
-        headline=first,
+        rows=rows,
         above=frozenset(above),
-        below=any(result.name == first and result.auc.high < CHANCE for result in results),
-        file_holder=file_holder,
+        below=any(result.name == rows[0] and result.auc.high < CHANCE for result in results),
     )
 
 

@@ -65,25 +65,16 @@ class TestFamily:
     Attributes:
         scores: Attack to (records,) scores.
         rates: Attack to the false-positive rates that its records can resolve.
-        headline: The headline attack.
+        rows: The headline attack, and the attack of the second headline row, if there is one.
         above: Metrics whose interval lies above guessing; other metrics need no test.
         below: Whether the interval of the headline's AUC lies below 0.5.
-        file_holder: The attack of the second headline row, if there is one.
     """
 
     scores: Mapping[str, np.ndarray]
     rates: Mapping[str, Sequence[float]]
-    headline: str
+    rows: tuple[str, ...]
     above: frozenset[Metric]
     below: bool
-    file_holder: str | None = None
-
-    @property
-    def rows(self) -> tuple[str, ...]:
-        """Return the attacks of the headline rows."""
-        if self.file_holder is None:
-            return (self.headline,)
-        return (self.headline, self.file_holder)
 
 
 def is_significant(p_value: float | None) -> bool:
@@ -107,7 +98,7 @@ def attack_p_values(
         rng: Source of the permutations.
         persons: (records,) person of each record.
     """
-    headline_auc: Metric = family.headline, None
+    headline_auc: Metric = family.rows[0], None
     tests = [test for test in _joint_tests(family) if not family.above.isdisjoint(test.metrics)]
     needed = {statistic for test in tests for statistic in test.statistics}
     if family.below:
