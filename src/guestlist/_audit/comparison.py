@@ -267,16 +267,14 @@ def side_of(name: str, results: Results) -> Side:
 
 def check_pairs(first: Side, second: Side) -> None:
     """Raise unless both have the same records, members and labels."""
-    a = first.records
-    b = second.records
-    missing = len(a.index.symmetric_difference(b.index))
+    missing = len(first.records.index.symmetric_difference(second.records.index))
     if missing:
         raise InputError(
             f"{missing} records are in only one of the audits {first.name!r} and {second.name!r}. Audit both models on "
             "the same members and non-members."
         )
     for column in ("member", "label"):
-        unlike = int((a[column].astype(str) != b[column].astype(str)).sum())
+        unlike = int((first.records[column].astype(str) != second.records[column].astype(str)).sum())
         if unlike:
             raise InputError(
                 f"{unlike} records have a different {column} in {second.name!r} from {first.name!r}. Compare audits of "
