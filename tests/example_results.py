@@ -215,10 +215,10 @@ def _tests(nonmembers: int) -> tuple[HypothesisTest, ...]:
 
 def _checks(duplicates: int, nonmembers: int) -> tuple[Check, ...]:
     """All of them; the one for duplicates is an issue if there are some, one is ignored, one does not apply."""
-    twins = {"duplicates": duplicates, "nonmembers": nonmembers}
+    values = {"duplicates": duplicates, "nonmembers": nonmembers}
     states = {"GL102": "not applicable", "GL104": "ignored"}
     checks = [Check(code, states.get(code, "passed"), {}) for code in CHECKS]
-    return (Check("GL101", "issue" if duplicates else "passed", twins), *checks[1:])
+    return (Check("GL101", "issue" if duplicates else "passed", values), *checks[1:])
 
 
 def _agreement(names: list[str], rng) -> AgreementResult:

@@ -206,7 +206,9 @@ def claims(share: float, shift: float, repeats: int, n: int = 900, fprs: tuple[f
         scores[:n] += 6 * (rng.random(n) < share)
         excluded = {("attack", fpr) for fpr in fprs if tpr_at_fpr(scores, member, fpr).low > fpr}
         ranked = {("attack", None)} if auc(scores, member).low > 0.5 else set()
-        observed = TestFamily({"attack": scores}, {"attack": fprs}, "attack", frozenset(excluded | ranked), below=False)
+        observed = TestFamily(
+            {"attack": scores}, {"attack": fprs}, ("attack",), frozenset(excluded | ranked), below=False
+        )
         adjusted = attack_p_values(observed, member, rng)
         by_auc = bool(ranked) and adjusted.auc["attack"] <= SIGNIFICANCE_LEVEL
         by_rate = any(adjusted.rates[metric] <= SIGNIFICANCE_LEVEL for metric in excluded)

@@ -21,7 +21,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 import guestlist as gl
 from guestlist._diagnostics.core import MAX_TEST_P
-from guestlist._findings.training_set import Likeness, likeness
+from guestlist._findings.training_set import ReferenceSimilarity, reference_similarity
 from guestlist.models import Probabilities
 from guestlist.models.estimators import estimator_target
 
@@ -69,18 +69,18 @@ def margins(make: Make, x: np.ndarray, y: np.ndarray, member: np.ndarray, first:
     return np.stack([scale.signals(result, y)["margin"] for result in answers])
 
 
-def of_each(margin: np.ndarray, member: np.ndarray) -> list[Likeness]:
+def of_each(margin: np.ndarray, member: np.ndarray) -> list[ReferenceSimilarity]:
     """Compare every model in turn, as the target, with the others."""
     results = []
     for k in range(len(margin)):
         order = np.r_[k, np.delete(np.arange(len(margin)), k)]
-        result = likeness(margin[order], member[order])
+        result = reference_similarity(margin[order], member[order])
         assert result is not None
         results.append(result)
     return results
 
 
-def false_alarms(make: Make, *, pools: int, records: int = RECORDS, references: int = REFERENCES) -> float:
+def false_positive_rate(make: Make, *, pools: int, records: int = RECORDS, references: int = REFERENCES) -> float:
     """Return the share of targets with the recipe of their references that are flagged."""
     raised = []
     for number in range(pools):
@@ -99,7 +99,7 @@ def power(target: Make, other: Make, *, pools: int, records: int = RECORDS, refe
         x, y = pool(records, rng)
         member = rng.random((1 + references, records)) < 0.5
         margin = np.vstack([margins(target, x, y, member[:1]), margins(other, x, y, member[1:], first=1)])
-        results = likeness(margin, member)
+        results = reference_similarity(margin, member)
         raised += results is not None and results.p_value <= MAX_TEST_P
     return raised / pools
 
@@ -118,7 +118,7 @@ def effect_alarms(effect: float, *, repeats: int, references: int = 16, members:
         difficulty = rng.normal(size=records)
         surer, steeper = effect * rng.normal(size=(2, 1 + references, 1))
         margin = difficulty * (1 + 0.3 * steeper) + surer + member + rng.normal(size=member.shape)
-        results = likeness(margin, member)
+        results = reference_similarity(margin, member)
         raised += results is not None and results.p_value <= MAX_TEST_P
     return raised / repeats
 
@@ -139,7 +139,7 @@ def audited(fault: str, seed: int, *, records: int = 200, references: int = REFE
     model, untrained = method.fit(*members), None
     if fault == "population is members":
         population = members
-    elif fault == "near twins":
+    elif fault == "near-duplicates":
         half = records // 2
         near = members[0][:half] + 0.05 * rng.normal(size=(half, x.shape[1]))
         nonmembers = (
@@ -162,7 +162,7 @@ def audited(fault: str, seed: int, *, records: int = 200, references: int = REFE
         )
 
 
-FAULTS = ("nothing", "members oversampled", "population is members", "near twins", "another recipe")
+FAULTS = ("nothing", "members oversampled", "population is members", "near-duplicates", "another recipe")
 
 
 def issues(results: gl.Results) -> list[str]:
@@ -202,7 +202,7 @@ def main() -> None:
         effect_alarms(1.0, repeats=WORLDS, members=400, others=60),
     )
     for name, make in SAME.items():
-        record_result(content["same_recipe"], name, round(false_alarms(make, pools=POOLS), 4))
+        record_result(content["same_recipe"], name, round(false_positive_rate(make, pools=POOLS), 4))
     for name, (target, other) in OTHER.items():
         record_result(content["other_recipe"], name, power(target, other, pools=POOLS))
     for fault in FAULTS:

@@ -69,7 +69,7 @@ class Added:
             (attacks, "_beyond"),
             (groups, "group_p_values"),
             (flow, "_run_baseline"),
-            (input_checks, "twins_among"),
+            (input_checks, "count_duplicates"),
             (input_checks, "repeated_in_population"),
         ):
             setattr(module, name, self.timed(getattr(module, name), True))

@@ -62,8 +62,7 @@ class Cover:
 
     def entries(self) -> dict[str, str]:
         """Return the non-empty entries by name."""
-        texts = {field.name: getattr(self, field.name) for field in fields(self)}
-        return {name: text for name, text in texts.items() if text != ""}
+        return {name: text for name, text in vars(self).items() if text != ""}
 
     def over(self, other: "Cover | None") -> "Cover":
         """Return this cover, with empty entries taken from another cover."""
@@ -74,12 +73,10 @@ class Cover:
 
 def common_cover(covers: Iterable[Cover | None]) -> Cover | None:
     """Return the entries on which all covers agree, without the title; None if there are none."""
-    values: dict[str, set[str]] = {}
-    for cover in covers:
-        if cover is not None:
-            for name, text in cover.entries().items():
-                values.setdefault(name, set()).add(text)
-    same = {name: texts.pop() for name, texts in values.items() if len(texts) == 1 and name != "title"}
+    known = [cover for cover in covers if cover is not None]
+    names = [field.name for field in fields(Cover) if field.name != "title"]
+    values = {name: {getattr(cover, name) for cover in known} - {""} for name in names}
+    same = {name: texts.pop() for name, texts in values.items() if len(texts) == 1}
     if not same:
         return None
     return Cover(**same)
@@ -271,10 +268,7 @@ class Case:
 
     def evidence(self, name: str) -> Any:
         """Return evidence of one type, the adversary's or the owner's; None if it was not collected."""
-        part = self.view.evidence.get(name)
-        if part is None:
-            return self.owner.get(name)
-        return part
+        return self.view.evidence.get(name) or self.owner.get(name)
 
     def scored(self) -> "Case":
         """Return this case with the scores of its attacks."""
@@ -288,9 +282,8 @@ class Case:
     @cached_property
     def p_values(self) -> dict[str, np.ndarray]:
         """Attack to (records,) p-values, of the attacks that have some for the evaluated records."""
-        evaluated = self.truth.evaluated
-        tests = self.scores.p_values
-        return {name: values for name, values in tests.items() if not np.isnan(values[evaluated]).all()}
+        tests = self.scores.p_values.items()
+        return {name: values for name, values in tests if not np.isnan(values[self.truth.evaluated]).all()}
 
     @cached_property
     def persons(self) -> np.ndarray | None:

@@ -276,7 +276,7 @@ def test_records_given_more_than_once(blobs, tree, snapshot):
     with pytest.warns(gl.AuditWarning) as caught:
         results = gl.audit(tree, twice, nonmembers, population, references=0)
     assert results.check("GL115") == Check("GL115", "issue", {"copies": 60, "members": 270})
-    assert results.check("GL116") == Check("GL116", "issue", {"twins": 20, "asked": 470, "left_out": 20})
+    assert results.check("GL116") == Check("GL116", "issue", {"duplicates": 20, "evaluated": 470, "removed": 20})
     assert results.subject.population == 10
     told_of = " ".join(str(warning.message) for warning in caught)
     snapshot(told_of, "60", "270", "20", "470")

@@ -47,7 +47,7 @@ def test_one_threshold_flags_the_same_easy_records_under_all_models(judged):
     assert at_level.rate == pytest.approx(0.05, abs=0.005)
     truth = np.where(POOL.is_easy, easy, hard)
     assert at_level.std == pytest.approx(truth.std(), rel=0.1)
-    far = far_above(hypothesis_tests.table_counts(case), 0.05)
+    far = far_above(hypothesis_tests.counts_at_rates(case)[0.05], 0.05)
     assert far[POOL.is_easy].mean() > 0.8  # called every other time, by about 20 models
     assert far[~POOL.is_easy].mean() < 0.01
     assert at_level.far == far.sum()

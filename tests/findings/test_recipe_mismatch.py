@@ -22,7 +22,7 @@ def test_models_that_differ_by_chance_are_not_distinguished(effect):
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["logistic regression", "tree"])
 def test_models_of_one_recipe_are_not_distinguished(name):
-    assert recipes.false_alarms(recipes.SAME[name], pools=2, records=200, references=16) <= 0.1
+    assert recipes.false_positive_rate(recipes.SAME[name], pools=2, records=200, references=16) <= 0.1
 
 
 @pytest.mark.slow
@@ -35,7 +35,7 @@ def test_ranks_equal_a_slow_count():
     """The statistics, model by model and record by record."""
     simulation = noise_simulation(records=60, models=7, seed=2)
     margin, member = simulation.values["margin"], simulation.member
-    result = training_set.likeness(margin, member)
+    result = training_set.reference_similarity(margin, member)
 
     def places(k):
         pairs = []
@@ -66,13 +66,13 @@ def test_ranks_equal_a_slow_count():
 def test_a_target_beyond_all_references_is_distinguished():
     case = leaking_case(records=400, models=17)
     values = {name: matrix.copy() for name, matrix in case.view.values.items()}
-    assert training_set.find_likeness(case).p_value > MAX_TEST_P
+    assert training_set.find_reference_similarity(case).p_value > MAX_TEST_P
     values["margin"][0] += 2.0
-    changed = training_set.find_likeness(replace(case, view=replace(case.view, values=values)).scored())
+    changed = training_set.find_reference_similarity(replace(case, view=replace(case.view, values=values)).scored())
     assert changed.p_value < 1e-6
     assert changed.margin_shift > 0.3
 
 
 def test_few_references_or_records_give_no_result():
-    assert training_set.find_likeness(case_of(noise_simulation(records=200, models=4), ("loss",))) is None
-    assert training_set.find_likeness(case_of(noise_simulation(records=30, models=9), ("loss",))) is None
+    assert training_set.find_reference_similarity(case_of(noise_simulation(records=200, models=4), ("loss",))) is None
+    assert training_set.find_reference_similarity(case_of(noise_simulation(records=30, models=9), ("loss",))) is None

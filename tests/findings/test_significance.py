@@ -32,7 +32,7 @@ def judged(scores, member, rng, persons=None, file_holder=None):
     """Every metric is tested, whether its own interval excludes chance or not."""
     every = frozenset((name, fpr) for name in scores for fpr in (None, *RATES))
     family = significance.TestFamily(
-        scores, dict.fromkeys(scores, RATES), "a0", every, below=True, file_holder=file_holder
+        scores, dict.fromkeys(scores, RATES), ("a0", *filter(None, [file_holder])), every, below=True
     )
     return attack_p_values(family, member, rng, persons)
 
@@ -99,7 +99,7 @@ def test_an_attack_is_judged_among_all_but_the_headline():
 
 def test_without_other_attacks_or_rates():
     member = np.arange(40) < 20
-    family = significance.TestFamily({"a0": member * 1.0}, {"a0": ()}, "a0", frozenset({("a0", None)}), below=False)
+    family = significance.TestFamily({"a0": member * 1.0}, {"a0": ()}, ("a0",), frozenset({("a0", None)}), below=False)
     p_values = attack_p_values(family, member, np.random.default_rng(0))
     assert p_values.auc["a0"] == pytest.approx(1 / SHARES["headline"] / (significance.DRAWS + 1))
     assert (p_values.rates, p_values.reversed) == ({}, None)
@@ -111,9 +111,9 @@ def test_significance_is_computed_only_for_possible_claims():
     scores = several(rng, 100, attacks=5)
     rates = dict.fromkeys(scores, RATES)
     assert attack_p_values(
-        significance.TestFamily(scores, rates, "a0", frozenset(), below=False), member, rng
+        significance.TestFamily(scores, rates, ("a0",), frozenset(), below=False), member, rng
     ) == significance.AdjustedPValues({}, {}, None)
-    some = significance.TestFamily(scores, rates, "a0", frozenset({("a3", None), ("a0", 0.05)}), below=False)
+    some = significance.TestFamily(scores, rates, ("a0",), frozenset({("a3", None), ("a0", 0.05)}), below=False)
     p_values = attack_p_values(some, member, np.random.default_rng(0))
     every = judged(scores, member, np.random.default_rng(0))
     assert p_values.auc == every.auc  # the AUC and the TPRs of the headline are tested together
@@ -143,7 +143,7 @@ def test_a_few_memorised_records_are_claimed(monkeypatch):
         scores = rng.normal(size=1800)
         scores[:900][rng.random(900) < 0.02] += 6
         family = significance.TestFamily(
-            {"a0": scores}, {"a0": (0.01, 0.05)}, "a0", frozenset({("a0", 0.01)}), below=False
+            {"a0": scores}, {"a0": (0.01, 0.05)}, ("a0",), frozenset({("a0", 0.01)}), below=False
         )
         claims += attack_p_values(family, member, rng).rates["a0", 0.01] <= SIGNIFICANCE_LEVEL
     assert claims >= 32

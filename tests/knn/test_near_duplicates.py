@@ -3,7 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
-from benchmarks.honesty.twins import SAME_SOURCE, alarms, with_twins
+from benchmarks.honesty.near_duplicates import SAME_SOURCE, alarms, with_near_duplicates
 from scipy.spatial.distance import cdist
 
 from guestlist.models.input_checks import _ratios, near_duplicates
@@ -21,7 +21,7 @@ def test_two_sets_of_one_source_raise_no_alarm(name):
 
 @pytest.mark.parametrize("share", [0.2, 0.5])
 def test_changed_copies_of_members_among_nonmembers_are_detected(share):
-    assert alarms(with_twins(share), members=300, nonmembers=200, repeats=20) >= 0.95
+    assert alarms(with_near_duplicates(share), members=300, nonmembers=200, repeats=20) >= 0.95
 
 
 def test_duplicates_within_one_set_are_not_near_duplicates():

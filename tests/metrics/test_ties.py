@@ -91,7 +91,7 @@ def test_predictive_values_cover_under_ties():
         assert row["covered"] >= 0.93 - 4 * np.sqrt(0.93 * 0.07 / 60), row
 
 
-def test_a_lookup_table_has_the_false_alarms_that_it_has():
+def test_a_lookup_table_has_its_own_false_positive_rate():
     # All members score 1, and no non-member does: every flagged record is a member at any allowed rate.
     scores, member = outcome(400, 400, 0, 400)
     estimate = positive_predictive_value(scores, member, 0.05, 0.5)

@@ -4,7 +4,7 @@ from .comparison import AuditMetrics as AuditMetrics
 from .comparison import Comparison as Comparison
 from .comparison import Comparisons as Comparisons
 from .comparison import Difference as Difference
-from .comparison import person_codes as person_codes
+from .comparison import side_of as side_of
 from .config import REFERENCES as REFERENCES
 from .config import AuditConfig as AuditConfig
 from .config import References as References
@@ -17,10 +17,8 @@ from .defence_candidates import candidates as candidates
 from .defence_results import FPR as FPR
 from .defence_results import DefenceRunner as DefenceRunner
 from .defence_results import Defended as Defended
-from .defence_results import Plain as Plain
 from .defence_results import Row as Row
 from .defence_results import compare_defences as compare_defences
-from .defence_results import pending_candidates as pending_candidates
 from .defence_results import trained as trained
 from .defend import Forecast as Forecast
 from .defend import Times as Times
@@ -35,6 +33,7 @@ from .experiment_summary import TARGET as TARGET
 from .experiment_summary import Experiment as Experiment
 from .experiment_summary import ExperimentSetting as ExperimentSetting
 from .experiment_summary import Run as Run
+from .experiment_summary import json_values as json_values
 from .experiment_summary import log_probabilities as log_probabilities
 from .experiment_summary import measures as measures
 from .experiment_summary import summarise_runs as summarise_runs

@@ -1,5 +1,6 @@
 """Compare audits of the same records."""
 
+from bisect import bisect_left
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 
@@ -38,32 +39,9 @@ from guestlist.metrics import (
 from guestlist.models import numpy_defaults
 from guestlist.risks import RISKS, standardised_difference
 
-PairedMetric = Callable[[float], Difference]  # from the confidence of the interval to the difference of one metric
 
-
-def paired_metrics(first: Side, second: Side, fpr: float, exposed: np.ndarray | None) -> list[PairedMetric]:
-    """Return every metric that both audits have.
-
-    Args:
-        exposed: (records,) true for the most exposed members; None if unknown.
-    """
-    metrics: list[PairedMetric] = []
-    if first.has("correct") and second.has("correct"):
-        metrics += [partial(_accuracy, first, second, records) for records in ("non-members", "members")]
-    everyone = np.ones(len(first.member), dtype=bool)
-    metrics += [partial(_auc, first, second, everyone, "auc"), partial(_tpr, first, second, everyone, "tpr", fpr)]
-    if exposed is not None:
-        rows = exposed | ~first.member
-        metrics += [partial(_auc, first, second, rows, "exposed_auc")]
-        metrics += [partial(_tpr, first, second, rows, "exposed_tpr", fpr)]
-    if all(side.has("correct", "confidence") for side in (first, second)):
-        metrics.append(partial(_calibration, first, second))
-    return metrics
-
-
-def accuracy_of(side: Side, records: str) -> Estimate:
-    """Return the accuracy on members or on non-members."""
-    rows = side.member == (records == "members")
+def accuracy_of(side: Side, rows: np.ndarray) -> Estimate:
+    """Return the accuracy on some of the records."""
     return clustered_proportion(side.values("correct")[rows] > 0, clusters=_clusters(side, rows))
 
 
@@ -80,9 +58,10 @@ def tpr_of(side: Side, rows: np.ndarray, fpr: float, confidence: float = 0.95) -
 def calibration_of(side: Side, confidence: float = 0.95) -> Estimate:
     """Return the calibration error on non-members."""
     rows = ~side.member
-    sureness = side.values("confidence")[rows]
-    right = side.values("correct")[rows] > 0
-    return calibration_error(sureness, right, clusters=_clusters(side, rows), confidence=confidence)
+    right = side.values("correct") > 0
+    return calibration_error(
+        side.values("confidence")[rows], right[rows], clusters=_clusters(side, rows), confidence=confidence
+    )
 
 
 def mean_of_differences(values: np.ndarray, persons: np.ndarray | None, confidence: float = 0.95) -> Estimate:
@@ -91,72 +70,7 @@ def mean_of_differences(values: np.ndarray, persons: np.ndarray | None, confiden
         return WITHHELD
     error = error_of(confidence)
     sums = ClusterSums.from_values((values + 1) / 2, None if persons is None else consecutive_codes(persons))
-    low, high = (2 * float(end) - 1 for end in (sums.lower(error / 2), sums.upper(error / 2)))
-    return Estimate(float(values.mean()), low, high)
-
-
-def paired_difference(first: Estimate, second: Estimate) -> Estimate:
-    """Return the second share minus the first, each estimated separately.
-
-    The interval is conservative, because it ignores the correlation of pairs.
-    """
-    if np.isnan(first.value) or np.isnan(second.value):
-        return WITHHELD
-    value, low, high = newcombe_difference(second, first)
-    return Estimate(value, max(low, -1.0), min(high, 1.0))
-
-
-def _accuracy(first: Side, second: Side, records: str, confidence: float) -> Difference:
-    rows = first.member == (records == "members")
-    gaps = (second.values("correct") - first.values("correct"))[rows]
-    difference = mean_of_differences(gaps, _clusters(first, rows), confidence)
-    return Difference(
-        metric="accuracy",
-        scope=records,
-        first=accuracy_of(first, records),
-        second=accuracy_of(second, records),
-        difference=difference,
-    )
-
-
-def _auc(first: Side, second: Side, rows: np.ndarray, metric: str, confidence: float) -> Difference:
-    member = first.member[rows]
-    persons = _clusters(first, rows)
-    gap = auc_difference(second.scores[rows], first.scores[rows], member, clusters=persons, confidence=confidence)
-    return Difference(
-        metric=metric,
-        scope=_attacks(first, second),
-        first=auc_of(first, rows),
-        second=auc_of(second, rows),
-        difference=gap,
-    )
-
-
-def _tpr(first: Side, second: Side, rows: np.ndarray, metric: str, fpr: float, confidence: float) -> Difference:
-    """Compare the TPRs; each audit has its own estimated threshold."""
-    gap = paired_difference(*(tpr_of(side, rows, fpr, confidence) for side in (first, second)))
-    return Difference(
-        metric=metric,
-        scope=_attacks(first, second),
-        first=tpr_of(first, rows, fpr),
-        second=tpr_of(second, rows, fpr),
-        difference=gap,
-    )
-
-
-def _calibration(first: Side, second: Side, confidence: float) -> Difference:
-    gap = paired_difference(*(calibration_of(side, confidence) for side in (first, second)))
-    return Difference(
-        metric="calibration_error",
-        scope="non-members",
-        first=calibration_of(first),
-        second=calibration_of(second),
-        difference=gap,
-    )
-
-
-def _attacks(first: Side, second: Side) -> str:
-    return " and ".join(dict.fromkeys((first.attack, second.attack)))
+    return Estimate(float(values.mean()), 2 * float(sums.lower(error / 2)) - 1, 2 * float(sums.upper(error / 2)) - 1)
 
 
 def _clusters(side: Side, rows: np.ndarray) -> np.ndarray | None:
@@ -187,12 +101,6 @@ def count_of(members: int) -> int:
     return min(members, max(1, round(SHARE * members)))
 
 
-def exposed_summary(chosen: np.ndarray, nonmembers: int, fpr: float, confidence: float) -> MostExposed:
-    """Summarise the chosen members: their number and the detectable difference."""
-    members = int(chosen.sum())
-    return MostExposed(SHARE, members, seen_from(members, nonmembers, fpr, confidence))
-
-
 def seen_from(members: int, nonmembers: int, fpr: float, confidence: float) -> float | None:
     """Return the smallest detectable difference in TPR if the first attack flags all members; None: none is detectable.
 
@@ -200,30 +108,20 @@ def seen_from(members: int, nonmembers: int, fpr: float, confidence: float) -> f
     (None, 0.35)
     """
 
+    def flagged_tpr(flagged: int) -> Estimate:
+        """Return the TPR of an attack that flags some members for certain and cannot distinguish the others."""
+        scores = np.concatenate([np.arange(members) < flagged, np.linspace(0.0, 0.5, nonmembers)])
+        return tpr_at_fpr(scores.astype(float), np.arange(len(scores)) < members, fpr, confidence=confidence)
+
     def detectable(remaining: int) -> bool:
-        difference = paired_difference(
-            *(_flagged_tpr(members, flagged, nonmembers, fpr, confidence) for flagged in (members, remaining))
-        )
-        return difference.high < 0  # False where it is withheld
+        before, after = (flagged_tpr(flagged) for flagged in (members, remaining))
+        return newcombe_difference(after, before).high < 0  # False where it is withheld
 
-    if not detectable(0):
+    # Binary search for the smallest number of members that stay flagged without a detectable difference.
+    remaining = bisect_left(range(members), True, key=lambda flagged: not detectable(flagged))
+    if remaining == 0:
         return None
-    # Binary search: the difference is detectable if ``low`` members stay flagged, and not if ``high`` do.
-    low = 0
-    high = members
-    while high - low > 1:
-        middle = (low + high) // 2
-        if detectable(middle):
-            low = middle
-        else:
-            high = middle
-    return (members - low) / members
-
-
-def _flagged_tpr(members: int, flagged: int, nonmembers: int, fpr: float, confidence: float):
-    """Return the TPR of an attack that flags some members for certain and cannot distinguish the others."""
-    scores = np.concatenate([np.arange(members) < flagged, np.linspace(0.0, 0.5, nonmembers)])
-    return tpr_at_fpr(scores.astype(float), np.arange(len(scores)) < members, fpr, confidence=confidence)
+    return (members - remaining + 1) / members
 
 
 Q = 0.1
@@ -251,8 +149,7 @@ def _significant_rows(far: np.ndarray, chance: np.ndarray) -> np.ndarray:
     tested = np.flatnonzero(np.isfinite(far))
     if not len(tested) or not len(chance):
         return np.array([], dtype=int)
-    p_value = conformal_p_values(far[tested], chance)
-    significant = tested[false_discovery_control(p_value) <= Q]
+    significant = tested[false_discovery_control(conformal_p_values(far[tested], chance)) <= Q]
     return significant[np.argsort(-far[significant], kind="stable")]
 
 
@@ -359,8 +256,8 @@ def _audited(side: Side, fpr: float) -> AuditMetrics:
     everyone = np.ones(len(side.member), dtype=bool)
     accuracy = accuracy_members = calibration = None
     if side.has("correct"):
-        accuracy = accuracy_of(side, "non-members")
-        accuracy_members = accuracy_of(side, "members")
+        accuracy = accuracy_of(side, ~side.member)
+        accuracy_members = accuracy_of(side, side.member)
     if side.has("correct", "confidence"):
         calibration = calibration_of(side)
     return AuditMetrics(
@@ -377,8 +274,8 @@ def _audited(side: Side, fpr: float) -> AuditMetrics:
 
 
 def _quantiles(side: Side, risk: str) -> tuple[float, ...]:
-    values = side.values(f"risk_{risk}")[side.member]
-    known = values[~np.isnan(values)]
+    values = side.values(f"risk_{risk}")
+    known = values[side.member & ~np.isnan(values)]
     if not len(known):
         return ()
     # Quantiles are values of records: interpolation between infinite values is undefined.
@@ -386,17 +283,53 @@ def _quantiles(side: Side, risk: str) -> tuple[float, ...]:
 
 
 def _compared(first: Side, second: Side, fpr: float) -> Comparison:
+    """Compare every metric that both audits have."""
+    sides = (first, second)
+    member = first.member
+    has_accuracy = all(side.has("correct") for side in sides)
+    has_calibration = all(side.has("correct", "confidence") for side in sides)
+    populations = {"": np.ones(len(member), dtype=bool)}
     chosen = most_exposed_in_either(first, second)
-    outside = int((~first.member).sum())
-    metrics = paired_metrics(first, second, fpr, chosen)
-    confidence = 1 - ERROR / len(metrics)  # Bonferroni correction for all metrics
+    if chosen is not None:
+        populations["exposed_"] = chosen | ~member
+    # Bonferroni correction for all metrics: two accuracies, the AUC and the TPR of each population, and the calibration.
+    confidence = 1 - ERROR / (2 * has_accuracy + 2 * len(populations) + has_calibration)
+    differences = []
+
+    def add(metric: str, scope: str, estimate: Callable[[Side], Estimate], difference: Estimate) -> None:
+        differences.append(
+            Difference(
+                metric=metric, scope=scope, first=estimate(first), second=estimate(second), difference=difference
+            )
+        )
+
+    for scope, rows in {"non-members": ~member, "members": member}.items() if has_accuracy else ():
+        gaps = second.values("correct") - first.values("correct")
+        mean = mean_of_differences(gaps[rows], _clusters(first, rows), confidence)
+        add("accuracy", scope, partial(accuracy_of, rows=rows), mean)
+    attacks = " and ".join(dict.fromkeys(side.attack for side in sides))
+    for prefix, rows in populations.items():
+        scores = (second.scores[rows], first.scores[rows])
+        gap = auc_difference(*scores, member[rows], clusters=_clusters(first, rows), confidence=confidence)
+        add(f"{prefix}auc", attacks, partial(auc_of, rows=rows), gap)
+        # Each audit has its own estimated threshold. The interval is conservative: it ignores the correlation of pairs.
+        gap = newcombe_difference(*(tpr_of(side, rows, fpr, confidence) for side in (second, first)))
+        add(f"{prefix}tpr", attacks, partial(tpr_of, rows=rows, fpr=fpr), gap)
+    if has_calibration:
+        gap = newcombe_difference(*(calibration_of(side, confidence) for side in (second, first)))
+        add("calibration_error", "non-members", calibration_of, gap)
+    outside = int((~member).sum())
+    most_exposed = None
+    if chosen is not None:
+        exposed = int(chosen.sum())
+        most_exposed = MostExposed(SHARE, exposed, seen_from(exposed, outside, fpr, confidence))
     return Comparison(
         first=first.name,
         second=second.name,
-        members=int(first.member.sum()),
+        members=int(member.sum()),
         nonmembers=outside,
         fpr=fpr,
-        differences=tuple(metric(confidence) for metric in metrics),
-        most_exposed=None if chosen is None else exposed_summary(chosen, outside, fpr, confidence),
+        differences=tuple(differences),
+        most_exposed=most_exposed,
         risk_changes=risk_changes(first, second),
     )

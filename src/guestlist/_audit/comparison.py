@@ -9,12 +9,12 @@ import numpy as np
 import pandas as pd
 
 from guestlist._case import Cover
-from guestlist._findings import Results
+from guestlist._findings import Results, interval_columns
 from guestlist._kernels import consecutive_codes
 from guestlist._store import to_json, write_json, write_text
 from guestlist.defences import Training
 from guestlist.errors import InputError
-from guestlist.metrics import Estimate
+from guestlist.metrics import WITHHELD, Estimate
 
 
 @dataclass(frozen=True)
@@ -214,8 +214,7 @@ def _row(audit: AuditMetrics) -> dict[str, object]:
     if audit.training is not None:
         row["attacker"] = audit.training.attacker
     for name in ("accuracy", "accuracy_members", "auc", "tpr", "calibration_error"):
-        estimate = getattr(audit, name) or Estimate(*[float("nan")] * 3)
-        row |= {name: estimate.value, f"{name}_low": estimate.low, f"{name}_high": estimate.high}
+        row |= interval_columns(name, getattr(audit, name) or WITHHELD)
     return row
 
 
@@ -234,7 +233,9 @@ class Side:
 
     @cached_property
     def persons(self) -> np.ndarray | None:
-        return person_codes(self.records)
+        if "person" not in self.records:
+            return None
+        return consecutive_codes(self.records["person"].to_numpy())
 
     @cached_property
     def scores(self) -> np.ndarray:
@@ -245,13 +246,6 @@ class Side:
 
     def has(self, *columns: str) -> bool:
         return all(column in self.records for column in columns)
-
-
-def person_codes(table: pd.DataFrame) -> np.ndarray | None:
-    """Return (records,) codes of the record owners; None if the table has no person identifiers."""
-    if "person" not in table:
-        return None
-    return consecutive_codes(table["person"].to_numpy())
 
 
 def side_of(name: str, results: Results) -> Side:
@@ -273,16 +267,14 @@ def side_of(name: str, results: Results) -> Side:
 
 def check_pairs(first: Side, second: Side) -> None:
     """Raise unless both have the same records, members and labels."""
-    a = first.records
-    b = second.records
-    missing = len(a.index.symmetric_difference(b.index))
+    missing = len(first.records.index.symmetric_difference(second.records.index))
     if missing:
         raise InputError(
             f"{missing} records are in only one of the audits {first.name!r} and {second.name!r}. Audit both models on "
             "the same members and non-members."
         )
     for column in ("member", "label"):
-        unlike = int((a[column].astype(str) != b[column].astype(str)).sum())
+        unlike = int((first.records[column].astype(str) != second.records[column].astype(str)).sum())
         if unlike:
             raise InputError(
                 f"{unlike} records have a different {column} in {second.name!r} from {first.name!r}. Compare audits of "

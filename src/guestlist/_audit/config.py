@@ -58,7 +58,7 @@ class AuditConfig:
     def __post_init__(self):
         if self.claimed is not None and not isinstance(self.claimed, Claim):
             raise ValueError(f"claimed={self.claimed!r} is not a claim. Pass claimed=gl.Claim(epsilon=…, delta=…).")
-        integer("references", self.max_references, high=MAX_REFERENCES)
+        integer("references", getattr(self.references, "at_most", self.references), high=MAX_REFERENCES)
         integer("seed", self.seed)
         number("prior", self.prior, 0, 1)
         flag("baseline", self.baseline)
@@ -95,13 +95,6 @@ class AuditConfig:
         return self.references
 
     @property
-    def max_references(self) -> int:
-        """Largest number of reference models."""
-        if isinstance(self.references, UntilWidth | WithinMinutes):
-            return self.references.at_most
-        return self.references
-
-    @property
     def checked_references(self) -> int:
         """Number of reference models that the attacks are checked against before any is trained."""
         if isinstance(self.references, WithinMinutes):
@@ -121,6 +114,12 @@ class AuditConfig:
         if isinstance(self.references, UntilWidth):
             return self.references
         return None
+
+    def fixed_references(self, reason: str) -> int:
+        """Return the number of reference models; raise with the reason if it is not fixed."""
+        if not isinstance(self.references, int):
+            raise ValueError(f"references={self.references} must be an integer: {reason}.")
+        return self.references
 
     @property
     def input_options(self) -> dict[str, Any]:

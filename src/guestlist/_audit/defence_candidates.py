@@ -64,14 +64,6 @@ class Candidate:
         """Name of its folder."""
         return re.sub(r"[^\w.=+-]+", "_", self.name)
 
-    @property
-    def answers(self) -> bool:
-        return isinstance(self.method, Answering)
-
-    @property
-    def removes(self) -> bool:
-        return isinstance(self.method, Removal)
-
     def describe(self) -> str:
         if self.method is None:
             return f"{self.name}: "
@@ -155,27 +147,20 @@ def _objectives(make: Callable, option: str, *values: float) -> Trial:
     return Trial(options)
 
 
-def _answers(*options: tuple[str, Any]) -> Trial:
-    return Trial(lambda s: options)
-
-
 def _own_parameters(s: Situation) -> Options:
     model = s.retraining.model
-    options = [(_options_text(regularised.parameters), regularised) for regularised in grid(model, s.members)]
+    options = []
+    for regularised in grid(model, s.members):
+        texts = {
+            name: f"{value:g}" if isinstance(value, float) else value for name, value in regularised.parameters.items()
+        }
+        options.append((" ".join(f"{name}={text}" for name, text in texts.items()), regularised))
     if not options:
         raise InputError(
             f"{type(last_step(model)[1]).__name__} has no regularisation parameter that guestlist knows. Pass your own "
             "candidate: defences={'stronger': gl.defences.Regularised({'C': 0.1})}."
         )
     return options
-
-
-def _options_text(parameters: Mapping[str, Any]) -> str:
-    return " ".join(f"{name}={value:g}" if _number(value) else f"{name}={value}" for name, value in parameters.items())
-
-
-def _number(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool)
 
 
 def _fewer_classes(s: Situation) -> Options:
@@ -227,10 +212,10 @@ TRIALS: dict[str, Trial] = {
     "fgsm_noise": Trial(lambda s: [("", FgsmNoise(fit=s.fit))], times=2, default=False),
     "removal": Trial(_without_the_riskiest),
     "memguard": Trial(lambda s: [("", MemGuard(s.others(encoded=False)))], times=2),
-    "rounded": _answers(("digits=1", Rounded(1))),
+    "rounded": Trial(lambda s: [("digits=1", Rounded(1))]),
     "top_k": Trial(_fewer_classes),
-    "label_only": _answers(("", LabelOnly())),
-    "temperature": _answers(("temperature=2", Temperature(2.0))),
+    "label_only": Trial(lambda s: [("", LabelOnly())]),
+    "temperature": Trial(lambda s: [("temperature=2", Temperature(2.0))]),
 }
 
 
@@ -242,7 +227,10 @@ def candidates(situation: Situation, defences: Sequence[str] | Mapping[str, Any]
     """
     again = [Candidate(AGAIN, AGAIN)] if "retrain" in situation.target.can else []
     if isinstance(defences, Mapping):
-        user_defined = [_user_defined(name, method) for name, method in defences.items()]
+        user_defined = [
+            Candidate(name, name, method if isinstance(method, Removal | Answering) else as_recipe(method))
+            for name, method in defences.items()
+        ]
         _check_folders(user_defined)
         return again + user_defined
     if isinstance(defences, str):
@@ -271,13 +259,6 @@ def _check_folders(candidates: Sequence[Candidate]) -> None:
                 f"The name {candidate.name!r} is already used by {taken[candidate.folder]}. Rename this candidate."
             )
         taken[candidate.folder] = repr(candidate.name)
-
-
-def _user_defined(name: str, method: Any) -> Candidate:
-    """Return a user-defined defence as a candidate."""
-    if not isinstance(method, Removal | Answering):
-        method = as_recipe(method)
-    return Candidate(name, name, method)
 
 
 def _tried(name: str, situation: Situation) -> Iterator[Candidate]:

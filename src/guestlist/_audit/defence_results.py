@@ -1,6 +1,7 @@
 """Run every defence as an audit in its own folder, and compare it with the plain model."""
 
 import warnings
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -9,13 +10,14 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from guestlist._audit import AGAIN, PLAIN, AuditConfig, Candidate, Comparison, Difference, person_codes, run_audit
+from guestlist._audit import AGAIN, PLAIN, AuditConfig, Candidate, Difference, run_audit, side_of
 from guestlist._audit.compare import compare
 from guestlist._collect import Inputs, reset_rows
-from guestlist._findings import Results, read_case, read_results
+from guestlist._findings import Results, interval_columns, read_case, read_results
 from guestlist._kernels import consecutive_codes, optional_take
 from guestlist._store import from_json, open_store, read_json, text_digest, to_json, write_json
 from guestlist._util import describe, global_generators, one_thread, reason, stream
+from guestlist.defences import Answering, Removal
 from guestlist.errors import AuditError, FolderError, InputError
 from guestlist.games import single_target_split
 from guestlist.metrics import WITHHELD, Estimate, auc_difference, clustered_proportion, tpr_at_fpr
@@ -59,44 +61,35 @@ class Note:
 
 @dataclass(frozen=True)
 class Tried:
-    """Outcome of a candidate: results, or the reason why there are none."""
+    """Outcome of a candidate: results and the members that it removed, or the reason why there are none."""
 
     candidate: Candidate
     results: Results | None = None
     failed: str = ""
-    note: Note | None = None
-
-
-@dataclass(frozen=True)
-class Plain:
-    """Audit of the model without a defence, with which every defence is compared.
-
-    Args:
-        folder: its folder.
-    """
-
-    inputs: Inputs
-    results: Results
-    folder: Path
+    removed: Removed | None = None
 
 
 @dataclass(frozen=True)
 class DefenceRunner:
-    """Folder and options with which defences are tried.
+    """The audit of the model without a defence, and the folder and options with which defences are tried.
 
     Args:
+        inputs, plain, plain_folder: inputs, results and folder of that audit.
+        root: folder of the audits of all defences.
         config: options of every audit, except the folder.
         fpr: false positive rate at which members are flagged.
     """
 
-    plain: Plain
+    inputs: Inputs
+    plain: Results
+    plain_folder: Path
     root: Path
     config: AuditConfig
     fpr: float
 
     def identity(self, candidate: Candidate) -> str:
         """Return a digest of everything that decides the results of a defence's audit."""
-        manifest = open_store(self.plain.folder).manifest
+        manifest = open_store(self.plain_folder).manifest
         config = self.config
         wanted = [config.references, config.prior, list(config.ignore), self.fpr]
         attacks = None if config.attacks is None else list(config.attacks)
@@ -116,7 +109,7 @@ class DefenceRunner:
             ) from error
         if note.identity != self.identity(candidate):
             return None
-        return Tried(candidate, read_results(path), note=note)
+        return Tried(candidate, read_results(path), removed=note.removed)
 
     def attempt(self, candidate: Candidate, retrained_target: Target | None = None) -> Tried:
         """Try a candidate; a failure is reported and does not stop the others.
@@ -141,65 +134,71 @@ class DefenceRunner:
     def _tried(self, candidate: Candidate, retrained_target: Target | None) -> Tried:
         path = self.root / candidate.folder
         if candidate.method is None and retrained_target is not None:
-            inputs = replace(self.plain.inputs, target=retrained_target)
+            inputs = replace(self.inputs, target=retrained_target)
             removed_mask = np.array([])
         else:
-            inputs, removed_mask = defended(candidate, self.plain, self.config.seed)
+            inputs, removed_mask = self._defended(candidate.method)
         results = run_audit(inputs, replace(self.config, folder=path, baseline=False))
         removed = None
         if removed_mask.any():
             removed = self._removed(candidate, inputs.target, removed_mask)
-        note = Note(candidate.name, self.identity(candidate), removed)
-        write_json(path / NOTE, to_json(note))
-        return Tried(candidate, results, note=note)
+        write_json(path / NOTE, to_json(Note(candidate.name, self.identity(candidate), removed)))
+        return Tried(candidate, results, removed=removed)
+
+    def _defended(self, method: Any) -> tuple[Inputs, np.ndarray]:
+        """Return the inputs of an audit of the defended target, and the (records,) mask of removed records.
+
+        The target is trained as every reference is: in the order of the pool, with one thread and its own random stream.
+        Removed records are not evaluated, and no model trains on them.
+        """
+        inputs = self.inputs
+        pool = inputs.pool
+        split = inputs.split
+        removed = np.zeros(len(pool), dtype=bool)
+        if isinstance(method, Answering):
+            target = answering(inputs.target, method, members=pool.copied(split.members), seed=self.config.seed)
+            return replace(inputs, target=target), removed
+        if isinstance(method, Removal):
+            risks = table_of(self.plain)
+            if f"risk_{method.risk}" not in risks:  # audits do not compute the risk by default
+                case = read_case(self.plain_folder, scored=False)
+                risks = members_by_risk(case, [method.risk]).assign(member=True)
+            removed = np.isin(pool.ids.astype(str), method.leaving(risks).astype(str)) & split.members
+            method = None
+        target = trained(inputs.target, method, pool.copied(split.members & ~removed), self.config.seed)
+        if removed.any():
+            remaining = ~removed
+            inputs = replace(
+                inputs,
+                pool=reset_rows(pool.take(remaining)),
+                split=single_target_split(split.members[remaining], split.evaluated[0][remaining]),
+                rows=optional_take(inputs.rows, remaining),
+                hashes=optional_take(inputs.hashes, remaining),
+            )
+        return replace(inputs, target=target), removed
 
     def _removed(self, candidate: Candidate, target: Target, removed: np.ndarray) -> Removed:
-        inputs = self.plain.inputs
-        records = self.plain.results.records
-        assert records is not None, "removal was decided by the table of records"
-        headline = self.plain.results.headline
-        assert headline is not None, "an audit has a headline"
-        gone = records.set_index("id").loc[inputs.pool.ids[removed]]
-        score = records[f"score_{headline.name}"].to_numpy(dtype=float)
-        member = records["member"].to_numpy(dtype=bool)
-        compared = ~member | records["id"].isin(gone.index).to_numpy()
-        clusters = person_codes(records)
-        detected = tpr_at_fpr(score[compared], member[compared], self.fpr, clusters=optional_take(clusters, compared))
+        plain = side_of(PLAIN, self.plain)
+        pool = self.inputs.pool.take(removed)
+        gone = plain.records.index.isin(pool.ids)
+        compared = ~plain.member | gone
+        flagged = tpr_at_fpr(
+            plain.scores[compared],
+            plain.member[compared],
+            self.fpr,
+            clusters=optional_take(plain.persons, compared),
+        )
+        summary = Removed(len(pool), candidate.method.risk, flagged)
         if not target.scale.has_classes:
-            return Removed(int(removed.sum()), candidate.method.risk, detected)
-        pool = inputs.pool.take(removed)
+            return summary
         after = np.asarray(query(target.predict, pool.x)).argmax(axis=1) == target.classes_of(pool.y)
+        before = plain.records.loc[pool.ids, "correct"].to_numpy() > 0
         clusters = None if pool.persons is None else consecutive_codes(pool.persons)
-        right = (clustered_proportion(some, clusters=clusters) for some in (gone["correct"].to_numpy() > 0, after))
-        return Removed(int(removed.sum()), candidate.method.risk, detected, *right)
-
-
-def defended(candidate: Candidate, plain: Plain, seed: int) -> tuple[Inputs, np.ndarray]:
-    """Return the inputs of an audit of the defended target, and the (records,) mask of removed records.
-
-    The target is trained as every reference is: in the order of the pool, with one thread and its own random stream.
-    """
-    inputs = plain.inputs
-    method = candidate.method
-    pool = inputs.pool
-    members = inputs.split.members
-    removed = np.zeros(len(pool), dtype=bool)
-    if candidate.answers:
-        target = answering(inputs.target, method, members=pool.copied(members), seed=seed)
-        return replace(inputs, target=target), removed
-    if candidate.removes:
-        removed = np.isin(pool.ids.astype(str), method.leaving(_risks(plain, method.risk)).astype(str)) & members
-    target = trained(inputs.target, None if candidate.removes else method, pool.copied(members & ~removed), seed)
-    return replace(without(inputs, removed), target=target), removed
-
-
-def _risks(plain: Plain, risk: str) -> pd.DataFrame:
-    """Return the table of records with a risk; only of members if audits do not compute the risk by default."""
-    records = plain.results.records
-    assert records is not None, "an audit that was just made has its records"
-    if f"risk_{risk}" in records:
-        return records
-    return members_by_risk(read_case(plain.folder, scored=False), [risk]).assign(member=True)
+        return replace(
+            summary,
+            right_before=clustered_proportion(before, clusters=clusters),
+            right_after=clustered_proportion(after, clusters=clusters),
+        )
 
 
 def trained(target: Target, recipe: Any, members, seed: int) -> Target:
@@ -207,26 +206,6 @@ def trained(target: Target, recipe: Any, members, seed: int) -> Target:
     rng = stream(seed, "training", 0)
     with one_thread(), global_generators(rng), model_code():
         return target.needs("retrain")(recipe, members, rng)
-
-
-def without(inputs: Inputs, removed: np.ndarray) -> Inputs:
-    """Return the inputs without some records: they are not evaluated, and no model trains on them."""
-    if not removed.any():
-        return inputs
-    remaining = ~removed
-    split = inputs.split
-    return replace(
-        inputs,
-        pool=reset_rows(inputs.pool.take(remaining)),
-        split=single_target_split(split.members[remaining], split.evaluated[0][remaining]),
-        rows=optional_take(inputs.rows, remaining),
-        hashes=optional_take(inputs.hashes, remaining),
-    )
-
-
-def pending_candidates(runner: DefenceRunner, plan: Sequence[Candidate]) -> list[Candidate]:
-    """Return the candidates that are still to be tried."""
-    return [candidate for candidate in plan if not candidate.unfit and runner.finished(candidate) is None]
 
 
 ERROR = 0.05
@@ -304,8 +283,8 @@ class Defended:
     @property
     def helps(self) -> tuple[str, ...]:
         """Defences with evidence of a smaller leak, the most accurate first."""
-        helpful = [row for row in self.rows if row.leaks_less and row.name != AGAIN]
-        return tuple(row.name for row in sorted(helpful, key=lambda row: (-_accuracy(row), _auc(row))))
+        table = self.table[self.table["leaks_less"] & (self.table["defence"] != AGAIN)]
+        return tuple(table.sort_values(["accuracy", "auc"], ascending=[False, True], kind="stable")["defence"])
 
     @property
     def table(self) -> pd.DataFrame:
@@ -325,17 +304,38 @@ def compare_defences(plain: Results, tried: Sequence[Tried], fpr: float) -> Defe
     done = {attempt.candidate.name: attempt for attempt in tried if attempt.results is not None}
     confidence = together(len(done))
     audits = {name: attempt.results for name, attempt in done.items() if attempt.results is not None}
-    same = {name: results for name, results in audits.items() if _removed(done[name]) is None}
+    same = {name: results for name, results in audits.items() if done[name].removed is None}
     compared = compare({PLAIN: plain, **same}, fpr=fpr) if same else None
     comparisons = {attempt.second: attempt for attempt in compared or ()}
     for name in audits.keys() - same.keys():
         pair = {PLAIN: restricted_to(plain, audits[name]), name: audits[name]}
         comparisons |= {attempt.second: attempt for attempt in compare(pair, fpr=fpr)}
-    names = [attempt.candidate.defence for attempt in done.values()]
-    rows = tuple(
-        _row(attempt, comparisons, plain, confidence, names.count(attempt.candidate.defence)) for attempt in tried
-    )
-    return Defended(rows, plain, audits, compared)
+    options = Counter(attempt.candidate.defence for attempt in done.values())
+    rows = []
+    for attempt in tried:
+        candidate = attempt.candidate
+        if attempt.results is None:
+            rows.append(Row(candidate.name, candidate.defence, failed=attempt.failed))
+            continue
+        comparison = comparisons[candidate.name]
+        differences = {row.metric: row for row in comparison.differences if row.scope != "members"}
+        epsilon, delta = _guarantee(candidate.method, comparison.members)
+        rows.append(
+            Row(
+                candidate.name,
+                candidate.defence,
+                options=options[candidate.defence],
+                members=comparison.members,
+                accuracy=differences.get("accuracy"),
+                auc=differences["auc"],
+                tpr=differences["tpr"],
+                gap=auc_gap(plain, attempt.results, confidence),
+                epsilon=epsilon,
+                delta=delta,
+                removed=attempt.removed,
+            )
+        )
+    return Defended(tuple(rows), plain, audits, compared)
 
 
 def together(defences: int) -> float:
@@ -356,45 +356,9 @@ def table_of(results: Results) -> pd.DataFrame:
 
 def auc_gap(plain: Results, other: Results, confidence: float) -> Estimate:
     """Return the AUC of an audit's headline attack minus the plain model's, on the records of both."""
-    first, second = (_by_id(results) for results in (restricted_to(plain, other), other))
-    return auc_difference(
-        _scores(second, other),
-        _scores(first, plain),
-        first["member"].to_numpy(dtype=bool),
-        clusters=person_codes(first),
-        confidence=confidence,
-    )
-
-
-def _by_id(results: Results) -> pd.DataFrame:
-    return table_of(results).set_index("id").sort_index(kind="stable")
-
-
-def _scores(table: pd.DataFrame, results: Results) -> np.ndarray:
-    """Return the scores of the audit's headline attack."""
-    assert results.headline is not None, "an audit has a headline"
-    return table[f"score_{results.headline.name}"].to_numpy(dtype=float)
-
-
-def _row(tried: Tried, comparisons: Mapping[str, Comparison], plain: Results, confidence: float, options: int) -> Row:
-    candidate = tried.candidate
-    if tried.results is None:
-        return Row(candidate.name, candidate.defence, failed=tried.failed)
-    comparison = comparisons[candidate.name]
-    epsilon, delta = _guarantee(candidate.method, comparison.members)
-    return Row(
-        candidate.name,
-        candidate.defence,
-        options=options,
-        members=comparison.members,
-        accuracy=next((d for d in comparison.differences if d.metric == "accuracy" and d.scope == "non-members"), None),
-        auc=next(d for d in comparison.differences if d.metric == "auc"),
-        tpr=next(d for d in comparison.differences if d.metric == "tpr"),
-        gap=auc_gap(plain, tried.results, confidence),
-        epsilon=epsilon,
-        delta=delta,
-        removed=_removed(tried),
-    )
+    first = side_of(PLAIN, restricted_to(plain, other))
+    second = side_of("defended", other)
+    return auc_difference(second.scores, first.scores, first.member, clusters=first.persons, confidence=confidence)
 
 
 def _guarantee(method: Any, members: int) -> tuple[float | None, float | None]:
@@ -408,34 +372,11 @@ def _guarantee(method: Any, members: int) -> tuple[float | None, float | None]:
         return None, None
 
 
-def _removed(tried: Tried) -> Removed | None:
-    if tried.note is None:
-        return None
-    return tried.note.removed
-
-
-def _accuracy(row: Row) -> float:
-    if row.accuracy is None:
-        return 0.0
-    return row.accuracy.second.value
-
-
-def _auc(row: Row) -> float:
-    if row.auc is None:
-        return float("inf")
-    return row.auc.second.value
-
-
 def _flat(row: Row) -> dict[str, Any]:
     flat: dict[str, Any] = {"defence": row.name}
     for name, difference in (("accuracy", row.accuracy), ("auc", row.auc), ("tpr", row.tpr)):
-        value = np.nan
-        change = WITHHELD
-        if difference is not None:
-            value = difference.second.value
-            change = difference.difference
-        columns = (f"{name}_change", f"{name}_change_low", f"{name}_change_high")
-        flat |= {name: value} | dict(zip(columns, change, strict=True))
+        flat[name] = np.nan if difference is None else difference.second.value
+        flat |= interval_columns(f"{name}_change", WITHHELD if difference is None else difference.difference)
     return flat | {
         "leaks_less": row.leaks_less,
         "less_accurate": row.less_accurate,

@@ -15,18 +15,14 @@ from guestlist._audit import (
     Candidate,
     DefenceRunner,
     Defended,
-    Plain,
-    References,
     Situation,
     candidates,
     compare_defences,
-    pending_candidates,
     run_audit,
     trained,
 )
 from guestlist._case import PRIOR, About, notes_of
 from guestlist._collect import Engine, Inputs, Progress, jobs_of, prepare
-from guestlist._findings import Results
 from guestlist._store import audit_folder, folder_lock, from_json, open_store, read_json, to_json, write_json
 from guestlist.data import as_data
 from guestlist.defences import Recipe
@@ -34,7 +30,7 @@ from guestlist.errors import InputError
 from guestlist.evidence.table import AnyPlan
 from guestlist.models import Target, as_target
 
-TIMES = "times.json"
+ONE_NUMBER = "all audits of gl.defend have the same number of reference models"
 
 
 @dataclass(frozen=True)
@@ -79,10 +75,9 @@ def forecast(pending: Sequence[Candidate], references: int, times: Times, engine
         plain: number of models that the audit of the plain model still lacks.
     """
     each = 1 + references
-    trainings = plain + each * sum(candidate.times for candidate in pending)
     return Forecast(
         models=plain + each * len(pending),
-        trainings=trainings,
+        trainings=plain + each * sum(candidate.times for candidate in pending),
         audits=len(pending) + (plain > 0),
         times=times,
         jobs=jobs_of(engine),
@@ -116,14 +111,14 @@ def timed(runner: DefenceRunner, clock: Clock, evaluate_again: Callable[[], obje
         clock: times of the audit of the plain model.
         evaluate_again: evaluates that audit again; the first evaluation also loads libraries.
     """
-    path = runner.root / TIMES
-    retrained_target = None
+    path = runner.root / "times.json"
     if path.exists():
         return from_json(Times, read_json(path)), None
+    retrained_target = None
     if clock.models:
         training = clock.seconds * min(jobs_of(runner.config.engine), clock.models) / clock.models
     else:
-        training, retrained_target = time_of_training(runner.plain.inputs, runner.config.seed)
+        training, retrained_target = time_of_training(runner.inputs, runner.config.seed)
     start = time.perf_counter()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # the first run has warned already
@@ -226,7 +221,6 @@ def defend(
         >>> defended.table["defence"].tolist()
         ['trained again', 'label_only']
     """
-    _check_references(references)
     config = AuditConfig.from_options(
         label=label,
         group=group,
@@ -246,21 +240,36 @@ def defend(
         about=about,
         baseline=baseline,
     )
+    config.fixed_references(ONE_NUMBER)
     inputs = prepare(as_target(model, train), members, nonmembers, population, **config.input_options)
     situation = _situation(inputs, held_out, config)
     candidates(situation, defences)  # raises for a misspelt name before anything is trained
-    if plain is not None:
-        _check_not_fewer(Path(plain), references)
+    existing = 0 if plain is None else _reference_count(Path(plain))
+    if references < existing:
+        raise InputError(
+            f"{plain} has {existing} reference models already. Pass references={existing} (--references {existing}) or "
+            "more."
+        )
     with audit_folder(folder) as root, folder_lock(root):
         plain_folder = root / PLAIN if plain is None else Path(plain)
         clock = Clock(config.progress)
         plain_config = replace(config, folder=plain_folder)
         results = run_audit(inputs, replace(plain_config, progress=clock.progress))
-        plan = candidates(replace(situation, risks=_risks(results)), defences)
+        assert results.records is not None, "an audit that was just made has its records"
+        risks = [name.removeprefix("risk_") for name in results.records.columns.astype(str) if name.startswith("risk_")]
+        plan = candidates(replace(situation, risks=risks), defences)
+        notes = {}
+        if results.cover is not None:
+            notes = notes_of(replace(results.cover, title=""))
         runner = DefenceRunner(
-            Plain(inputs, results, plain_folder), root, replace(config, about=_notes_of_defences(results)), fpr
+            inputs=inputs,
+            plain=results,
+            plain_folder=plain_folder,
+            root=root,
+            config=replace(config, about=notes),
+            fpr=fpr,
         )
-        pending = pending_candidates(runner, plan)
+        pending = [candidate for candidate in plan if not candidate.unfit and runner.finished(candidate) is None]
         retrained_target = None
         if on_event is not None and pending:
             times, retrained_target = timed(runner, clock, lambda: run_audit(inputs, plain_config))
@@ -290,7 +299,7 @@ def estimate_runtime(
 
     The time of the evaluation is not included: no audit is made.
     """
-    references = _check_references(config.references)
+    references = config.fixed_references(ONE_NUMBER)
     inputs = prepare(as_target(model), members, nonmembers, population, **config.input_options)
     plan = [
         candidate for candidate in candidates(_situation(inputs, held_out, config), defences) if not candidate.unfit
@@ -298,33 +307,6 @@ def estimate_runtime(
     seconds, _ = time_of_training(inputs, config.seed)
     existing = 0 if plain is None else _reference_count(Path(plain))
     return forecast(plan, references, Times(seconds, None), config.engine, plain=max(0, references - existing))
-
-
-def _check_references(references: References) -> int:
-    """Return a fixed number of reference models; raise for other values."""
-    if not isinstance(references, int):
-        raise ValueError(
-            f"references={references} must be an integer: all audits of gl.defend have the same number of reference "
-            "models."
-        )
-    return references
-
-
-def _notes_of_defences(plain: Results) -> dict[str, Any]:
-    """Return the notes of every defence: the cover of the plain audit without its title."""
-    if plain.cover is None:
-        return {}
-    return notes_of(replace(plain.cover, title=""))
-
-
-def _check_not_fewer(folder: Path, references: int) -> None:
-    """Raise if the audit that found the leak has more reference models than requested."""
-    existing = _reference_count(folder)
-    if references < existing:
-        raise InputError(
-            f"{folder} has {existing} reference models already. Pass references={existing} (--references {existing}) or "
-            "more."
-        )
 
 
 def _reference_count(folder: Path) -> int:
@@ -345,8 +327,3 @@ def _situation(inputs: Inputs, held_out, config: AuditConfig) -> Situation:
         held_out = as_data(held_out, side="held_out", label=config.label, id=config.id, person=config.person)
         held_out = inputs.target.fitting(held_out, "held_out")
     return Situation(inputs.target, int(inputs.split.members.sum()), held_out)
-
-
-def _risks(results: Results) -> list[str]:
-    assert results.records is not None, "an audit that was just made has its records"
-    return [str(name).removeprefix("risk_") for name in results.records if str(name).startswith("risk_")]

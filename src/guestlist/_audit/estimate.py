@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from inspect import signature
 from typing import Any
 
-from guestlist._audit import AuditConfig, Forecast, References, Times, audit, check_plan, choose_references
+from guestlist._audit import AuditConfig, Forecast, Times, audit, check_plan, choose_references
 from guestlist._collect import Inputs, SignalExtractor, existing_store, jobs_of, planned_split, prepare, query_target
 from guestlist._util import duration, number, stream
 from guestlist.evidence import EVIDENCE, default_plans, resume_plans
@@ -142,17 +142,11 @@ def estimate(
         number("seconds_per_model", seconds_per_model, 0)
     target = as_target(model, options.pop("train", None), options.pop("name", None))
     config = AuditConfig.from_options(references=choose_references(target, references), **options)
-    n_references = _fixed_number(config.references)
+    n_references = config.fixed_references("gl.estimate reports the time of a fixed number")
     inputs = prepare(target, members, nonmembers, population, **config.input_options)
     check_plan(inputs, config)
     with numpy_defaults():
         return _measure(inputs, config, n_references, seconds_per_model)
-
-
-def _fixed_number(references: References) -> int:
-    if not isinstance(references, int):
-        raise ValueError(f"references={references} must be an integer: gl.estimate reports the time of a fixed number.")
-    return references
 
 
 def _measure(
@@ -179,7 +173,13 @@ def _measure(
     elif existing < n_references or any(part.trainings for part in work.values()):
         labels = target.labels_of(pool.y)
         extractor = SignalExtractor(labels, target.columns, target.scale.resolved(outputs, labels))
-        training = _time_reference(inputs, extractor, max(n_references, 1), config.seed)
+        # Train and query the first of the planned reference models.
+        rows = planned_split(inputs, max(n_references, 1), config.seed).member[1]
+        train = target.needs("train")
+        rng = stream(config.seed, "training", 1)
+        start = time.perf_counter()
+        extractor.train_and_query("Reference 1", lambda: train(pool.copied(rows), rng), pool.x, rng)
+        training = time.perf_counter() - start
     jobs = jobs_of(config.engine)
     return RuntimeEstimate(
         queries=queries,
@@ -193,17 +193,6 @@ def _measure(
         evaluation=evaluation_seconds(len(pool), n_references),
         jobs=jobs,
     )
-
-
-def _time_reference(inputs: Inputs, extractor: SignalExtractor, n_references: int, seed: int) -> float:
-    """Train the first of the planned reference models, query it, and return the seconds."""
-    pool = inputs.pool
-    rows = planned_split(inputs, n_references, seed).member[1]
-    train = inputs.target.needs("train")
-    rng = stream(seed, "training", 1)
-    start = time.perf_counter()
-    extractor.train_and_query("Reference 1", lambda: train(pool.copied(rows), rng), pool.x, rng)
-    return time.perf_counter() - start
 
 
 def evaluation_seconds(records: int, references: int) -> float:

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
+from operator import attrgetter
 from typing import Any
 
 from guestlist._case import Case, Scores
@@ -23,11 +24,11 @@ from guestlist._findings import (
 from guestlist._util import one_thread
 
 FINDINGS: dict[str, Callable[[Case], object]] = {
-    "cover": facts.find_cover,
+    "cover": attrgetter("setting.cover"),
     "subject": facts.find_subject,
     "references": facts.find_references,
     "training": facts.find_training,
-    "baseline": facts.find_baseline,
+    "baseline": attrgetter("baseline"),
     "gain_over_baseline": baseline.find_gain,
     "adjusted": baseline.find_adjusted,
     "headline": headline.find,
@@ -52,7 +53,7 @@ FINDINGS: dict[str, Callable[[Case], object]] = {
     "sampling": headline.find_sampling,
     "untested": facts.find_untested,
     "provenance": facts.find_provenance,
-    "origin": facts.find_origin,
+    "origin": attrgetter("setting.origin"),
 }
 
 
@@ -65,8 +66,7 @@ def evaluate(case: Case, scores: Scores, progress: Progress | None = None) -> Re
         progress: wraps an iterable and takes ``total=``, as ``tqdm`` does.
     """
     case = replace(case, scores=scores)
-    findings = find_all(case, progress=progress)
-    return Results(**findings, records=records.as_given(case.of(records.record_table)))
+    return Results(**find_all(case, progress=progress), records=records.as_given(case.of(records.record_table)))
 
 
 def find_all(

@@ -1,6 +1,5 @@
 """Run an experiment on dependent records, with and without differential privacy."""
 
-import hashlib
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
@@ -18,6 +17,7 @@ from guestlist._audit import (
     Experiment,
     ExperimentSetting,
     Run,
+    json_values,
     log_probabilities,
     measures,
     summarise_runs,
@@ -34,7 +34,7 @@ from guestlist._store import (
     row_hashes,
     write_json,
 )
-from guestlist._util import one_thread, stream
+from guestlist._util import joined_digest, one_thread, stream
 from guestlist.attacks import ROWS, balanced, hashes, learn, sorted_features
 from guestlist.data import Data, as_data, without_groups
 from guestlist.datasets import as_numbers
@@ -117,32 +117,13 @@ def shadow_predictions(shadows: Shadows, labels: np.ndarray, outputs: np.ndarray
     for label in np.unique(labels):
         in_class = shadow_labels == label
         of_class = labels == label
-        few = min((in_class & member).sum(), (in_class & ~member).sum()) < FEWEST_OF_A_CLASS
-        calls[of_class] = _calls(
-            shadow_outputs,
-            shadow_labels,
-            member,
-            np.ones_like(in_class) if few else in_class,
-            outputs[of_class],
-            labels[of_class],
-        )
+        if min((in_class & member).sum(), (in_class & ~member).sum()) < FEWEST_OF_A_CLASS:
+            in_class = np.ones_like(in_class)
+        features = shadow_outputs[in_class], shadow_labels[in_class]
+        taken = balanced(member[in_class], hashes(*features), ROWS)
+        fitted = learn(sorted_features(*(part[taken] for part in features)), member[in_class][taken])
+        calls[of_class] = fitted(sorted_features(outputs[of_class], labels[of_class])) > 0
     return calls
-
-
-def _calls(
-    shadow_outputs: np.ndarray,
-    shadow_labels: np.ndarray,
-    member: np.ndarray,
-    rows: np.ndarray,
-    outputs: np.ndarray,
-    labels,
-) -> np.ndarray:
-    shadow_outputs = shadow_outputs[rows]
-    shadow_labels = shadow_labels[rows]
-    member = member[rows]
-    taken = balanced(member, hashes(shadow_outputs, shadow_labels), ROWS)
-    fitted = learn(sorted_features(shadow_outputs[taken], shadow_labels[taken]), member[taken])
-    return fitted(sorted_features(outputs, labels)) > 0
 
 
 def unused_records(
@@ -300,34 +281,21 @@ class ExperimentRuns:
                 trained = recipe(module, known.take(rows), stream(self.seed, "experiment", repeat, *key))
                 return log_probabilities(trained, pool.x)
 
-        def train_target_or_shadow(rows: np.ndarray, which: int) -> np.ndarray:
-            return train(rows, self.recipes[number], 2, number, ARMS.index(arm), which)
+        def train_shadow(rows: np.ndarray, which: int) -> np.ndarray:
+            if plain:
+                return train(rows, self.setting.recipe(math.inf, int(rows.sum())), 3, ARMS.index(arm), which)
+            return train(rows, self.recipes[number], 2, number, ARMS.index(arm), 1 + which)
 
-        def train_plain_shadow(rows: np.ndarray, which: int) -> np.ndarray:
-            return train(rows, self.setting.recipe(math.inf, int(rows.sum())), 3, ARMS.index(arm), which)
-
-        def shadow_models() -> Shadows | None:
-            plain = self.setting.shadow_training == PLAIN
-            if plain and arm in self.latest_shadows and self.latest_shadows[arm][0] == repeat:
-                return self.latest_shadows[arm][1]
-            unused = _unused(parts, split.evaluated[0] | unseen, int(split.members.sum()), rng)
-            if not plain:
-                return train_shadows(
-                    lambda rows, shadow: train_target_or_shadow(rows, 1 + shadow),
-                    labels,
-                    unused,
-                    self.setting.shadows,
-                    rng,
-                )
-            trained = train_shadows(train_plain_shadow, labels, unused, self.setting.shadows, rng)
-            self.latest_shadows[arm] = (repeat, trained)
-            return trained
-
-        log_probs = train_target_or_shadow(split.members, 0)
+        plain = self.setting.shadow_training == PLAIN
+        log_probs = train(split.members, self.recipes[number], 2, number, ARMS.index(arm), 0)
         calls = None
         average = None
         if self.setting.shadows:
-            shadows = shadow_models()
+            if not plain or self.latest_shadows.get(arm, (None,))[0] != repeat:
+                unused = _unused(parts, split.evaluated[0] | unseen, int(split.members.sum()), rng)
+                trained = train_shadows(train_shadow, labels, unused, self.setting.shadows, rng)
+                self.latest_shadows[arm] = (repeat, trained)
+            shadows = self.latest_shadows[arm][1]
             if self.setting.average_of == SHADOWS:
                 average = np.nan
             if shadows is not None:
@@ -393,21 +361,21 @@ def _checked(game: Mixture, pool: Data, setting: ExperimentSetting, seed: int) -
 
 def _begin(folder: Path, game: Mixture, setting: ExperimentSetting, pool: Data, config: AuditConfig) -> Cover | None:
     """Write the plan of the runs, or raise for a folder with a different plan; return the cover."""
+    groups = [(name, values.tolist()) for name, values in sorted(pool.groups.items())]
     plan: dict[str, Any] = {
         "game": options_of(game),
-        "setting": {name: value for name, value in _plain(asdict(setting)).items() if name != "repeats"},
+        "setting": {name: value for name, value in json_values(asdict(setting)).items() if name != "repeats"},
         "seed": config.seed,
-        "data": _digest(pool),
+        "data": joined_digest(row_hashes(pool).tobytes(), *(repr(group).encode() for group in groups)),
     }
     path = folder / "plan.json"
     if not path.exists():
         if (folder / "manifest.json").exists():
             raise FolderError(f"{folder} holds an audit. Choose another folder.")
         write_json(path, {**config.about, **plan})
-        return _cover(config.about)
     stored = read_json(path)
     if isinstance(stored.get("setting"), Mapping):  # An option that is newer than the folder had its default there.
-        defaults = _plain(asdict(AS_HUMPHRIES))
+        defaults = json_values(asdict(AS_HUMPHRIES))
         stored = {**stored, "setting": {**{name: defaults[name] for name in plan["setting"]}, **stored["setting"]}}
     different = [name for name, value in plan.items() if stored.get(name) != value]
     if different:
@@ -417,28 +385,9 @@ def _begin(folder: Path, game: Mixture, setting: ExperimentSetting, pool: Data, 
     if "cover" in config.about:
         stored = {**stored, "cover": config.about["cover"]}
         write_json(path, stored)
-    return _cover(stored)
-
-
-def _cover(notes: Mapping[str, Any]) -> Cover | None:
-    if "cover" in notes:
-        return from_json(Cover, notes["cover"])
+    if "cover" in stored:
+        return from_json(Cover, stored["cover"])
     return None
-
-
-def _digest(pool: Data) -> str:
-    digest = hashlib.sha256(row_hashes(pool).tobytes())
-    for name, values in sorted(pool.groups.items()):
-        digest.update(repr((name, values.tolist())).encode())
-    return digest.hexdigest()
-
-
-def _plain(options: Mapping[str, Any]) -> dict[str, Any]:
-    """Convert options to JSON values: an infinite epsilon becomes text."""
-    return {
-        name: ["inf" if math.isinf(item) else item for item in value] if isinstance(value, tuple) else value
-        for name, value in options.items()
-    }
 
 
 def _seed(seed: int, repeat: int) -> int:

@@ -13,6 +13,7 @@ from scipy.stats import t
 from guestlist._case import Cover
 from guestlist._collect import Progress
 from guestlist._store import write_text
+from guestlist._util import choice, integer, number
 from guestlist.defences import L2, Fit, Recipe, answered, dp_sgd_for, tensor
 from guestlist.metrics import WITHHELD, Estimate
 from guestlist.privacy import NOISE_FOR
@@ -67,29 +68,19 @@ class ExperimentSetting:
     shadow_training: str = PRIVATE
 
     def __post_init__(self):
-        if not self.epsilons or any(not epsilon > 0 for epsilon in self.epsilons):
-            raise ValueError(
-                f"Expected epsilons={self.epsilons} above 0; math.inf trains without differential privacy."
-            )
         low, high = NOISE_FOR
-        if any(not low <= epsilon <= high for epsilon in self.epsilons if not math.isinf(epsilon)):
+        if not self.epsilons or any(not (low <= epsilon <= high or epsilon == math.inf) for epsilon in self.epsilons):
             raise ValueError(
                 f"Expected epsilons={self.epsilons} in [{low:g}, {high:g}]; math.inf trains without differential privacy."
             )
         if len(set(self.epsilons)) < len(self.epsilons):
             raise ValueError(f"Expected epsilons={self.epsilons} without repeats. List each value once.")
-        if self.repeats < 2:
-            raise ValueError(f"Expected repeats={self.repeats} to be 2 or more: confidence intervals need repeats.")
-        if not 0 < self.delta < 1:
-            raise ValueError(f"Expected delta={self.delta} in (0, 1).")
-        if self.shadows < 0 or self.validation < 0:
-            raise ValueError(f"Expected shadows={self.shadows} and validation={self.validation} to be 0 or more.")
-        if self.average_of not in AVERAGE_OF:
-            raise ValueError(f"Expected average_of={self.average_of!r} to be one of {', '.join(AVERAGE_OF)}.")
-        if self.shadow_training not in SHADOW_TRAINING:
-            raise ValueError(
-                f"Expected shadow_training={self.shadow_training!r} to be one of {', '.join(SHADOW_TRAINING)}."
-            )
+        integer("repeats", self.repeats, 2)  # confidence intervals need repeats
+        number("delta", self.delta, 0, 1)
+        integer("shadows", self.shadows)
+        integer("validation", self.validation)
+        choice("average_of", self.average_of, AVERAGE_OF)
+        choice("shadow_training", self.shadow_training, SHADOW_TRAINING)
         if self.average_of == SHADOWS and not self.shadows:
             raise ValueError(
                 f"Expected shadows={self.shadows} to be 1 or more: average_of='shadows' averages their training loss."
@@ -276,36 +267,26 @@ class Experiment:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the content of experiment.json."""
-
-        def plain(value):
-            if isinstance(value, Estimate):
-                return {name: plain(item) for name, item in value._asdict().items()}
-            if isinstance(value, Mapping):
-                return {name: plain(item) for name, item in value.items()}
-            if isinstance(value, (list, tuple)):
-                return [plain(item) for item in value]
-            if isinstance(value, float) and not math.isfinite(value):
-                if math.isnan(value):
-                    return None
-                return "inf"
-            return value
-
-        rows: dict[str, Any] = {
-            "points": [vars(point) for point in self.points],
-            "gaps": [vars(item) for item in self.gaps],
-        }
+        content = {**vars(self), "points": list(map(vars, self.points)), "gaps": list(map(vars, self.gaps))}
+        del content["cover"]
         if self.cover is not None:
-            rows["cover"] = self.cover.entries()
-        return plain(
-            {
-                "game": self.game,
-                "epsilons": self.epsilons,
-                "delta": self.delta,
-                "repeats": self.repeats,
-                "average_of": self.average_of,
-                **rows,
-            }
-        )
+            content["cover"] = self.cover.entries()
+        return json_values(content)
+
+
+def json_values(value: Any) -> Any:
+    """Convert nested values to JSON: an infinite number becomes text, and NaN null."""
+    if isinstance(value, Estimate):
+        value = value._asdict()
+    if isinstance(value, Mapping):
+        return {name: json_values(item) for name, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [json_values(item) for item in value]
+    if isinstance(value, float) and math.isnan(value):
+        return None
+    if isinstance(value, float) and math.isinf(value):
+        return "inf"
+    return value
 
 
 def summarise_runs(game: Mapping[str, Any], setting: ExperimentSetting, runs: Sequence[Run]) -> Experiment:

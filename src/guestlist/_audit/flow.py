@@ -23,6 +23,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import count
 from math import isfinite
 from pathlib import Path
 from time import monotonic
@@ -57,15 +58,15 @@ from guestlist._diagnostics.table import (
     CHECKS,
     of_baseline,
     of_consistency,
+    of_duplicate_counts,
     of_duplicates,
     of_repeats,
     of_stored_members,
-    of_twins,
 )
 from guestlist._findings import Results, case_in, write_results
 from guestlist._store import Store, audit_folder, folder_lock, to_json
 from guestlist._util import collect_notes, one_thread
-from guestlist.attacks import Attack, select_attacks
+from guestlist.attacks import select_attacks
 from guestlist.defences import Recipe
 from guestlist.errors import AuditWarning, InputError
 from guestlist.evidence import (
@@ -293,13 +294,9 @@ def collect(
 
 def run_audit(inputs: Inputs, config: AuditConfig) -> Results:
     """Collect, score, evaluate and report; work that the folder already holds is not repeated."""
-    start = monotonic()
-    input_checks = _check_inputs(inputs, config)
-    with numpy_defaults(), open_session(inputs, config, input_checks) as session:
+    with numpy_defaults(), open_session(inputs, config) as session:
         if config.until is not None:
             return grow_references(partial(_run, session), _recipe_interval_width, config.until)
-        if config.budget is not None:
-            session = session.spend(inputs, config.budget, start)
         return _run(session, session.references)
 
 
@@ -330,11 +327,7 @@ def report(results: Results, scores: Scores, folder: Path, user_folder: str | Pa
 
 def collect_case(inputs: Inputs, config: AuditConfig, use: Callable[[Case], T]) -> T:
     """Collect a case and return the result of ``use(case)``; a temporary folder exists only until then."""
-    start = monotonic()
-    input_checks = _check_inputs(inputs, config)
-    with numpy_defaults(), open_session(inputs, config, input_checks) as session:
-        if config.budget is not None:
-            session = session.spend(inputs, config.budget, start)
+    with numpy_defaults(), open_session(inputs, config) as session:
         return use(session.collect(session.references))
 
 
@@ -371,7 +364,10 @@ class AuditSession:
 
     def collect(self, n_references: int) -> Case:
         """Collect everything that is missing and return the case with this number of reference models."""
-        attacks = self.select_attacks(n_references)
+        signal_names = self.context.target.scale.signal_names
+        attacks = select_attacks(
+            self.config.attacks, n_references, self.evidence_names, missing_evidence(), signal_names
+        )
         self.train(n_references)
         return case_in(
             self.context.store,
@@ -385,11 +381,6 @@ class AuditSession:
             spent=self.spent,
             baseline=self.baseline,
         )
-
-    def select_attacks(self, n_references: int) -> dict[str, Attack]:
-        """Select the attacks that run with this number of reference models."""
-        signal_names = self.context.target.scale.signal_names
-        return select_attacks(self.config.attacks, n_references, self.evidence_names, missing_evidence(), signal_names)
 
     def train(self, n_references: int) -> int:
         """Collect missing evidence and train missing reference models; return the number of models trained."""
@@ -421,17 +412,25 @@ class AuditSession:
             elapsed=lambda: monotonic() - start,
         )
         if not spent.references:
-            _warn_too_short(budget)
+            warnings.warn(
+                f"No reference model fits into {budget.minutes:g} minutes: one takes {budget.seconds_per_model:g} s, and "
+                f"{EVALUATION_SHARE:.0%} of the time is kept for the evaluation. Only attacks that need no reference models "
+                "run. Increase minutes= (--minutes).",
+                AuditWarning,
+                stacklevel=6,
+            )
         return replace(self, spent=spent)
 
 
 @contextmanager
-def open_session(inputs: Inputs, config: AuditConfig, input_checks: tuple[Check, ...]) -> Iterator[AuditSession]:
-    """Validate the plan, query the target, and open or create the audit folder.
+def open_session(inputs: Inputs, config: AuditConfig) -> Iterator[AuditSession]:
+    """Validate the plan, query the target, and open or create the audit folder; spend a budget of minutes, if any.
 
     All validation happens before a folder is created.
     """
+    start = monotonic()
     target = inputs.target
+    input_checks = _check_inputs(inputs, config)
     check_plan(inputs, config)
     plans = default_plans(config.evidence, target, inputs.pool, inputs.split)
     _check_attacks(inputs, config, plans)
@@ -443,7 +442,6 @@ def open_session(inputs: Inputs, config: AuditConfig, input_checks: tuple[Check,
         about = {**_claimed(target, config), **config.about}
         store = store_of_inputs(inputs, path, references=config.min_references, seed=config.seed, about=about)
         store.add_devices("target", notes.get("devices", ()))
-        evidence_names = frozenset(collected_types(store) | {plan.name for plan in plans})
         context = open_context(
             store,
             target,
@@ -460,11 +458,13 @@ def open_session(inputs: Inputs, config: AuditConfig, input_checks: tuple[Check,
             config=config,
             plans=resume_plans(store, plans),
             target_evidence=evidence_from_target(plans, target, inputs.pool, inputs.split),
-            evidence_names=evidence_names,
+            evidence_names=frozenset(collected_types(store) | {plan.name for plan in plans}),
             baseline=_run_baseline(inputs, config, store),
             checks=(*input_checks, *output_checks),
         )
-        _warn_issues(output_checks, config, stacklevel=7)
+        _warn_issues(output_checks, config, stacklevel=6)
+        if config.budget is not None:
+            session = session.spend(inputs, config.budget, start)
         yield session
 
 
@@ -507,21 +507,7 @@ def _check_attacks(inputs: Inputs, config: AuditConfig, plans: Sequence[AnyPlan]
 def _trained_in_order(store: Store) -> int:
     """Return the number of reference models that were trained without a gap in their numbers."""
     trained = set(store.models())
-    count = 0
-    while count + 1 in trained:
-        count += 1
-    return count
-
-
-def _warn_too_short(budget: WithinMinutes) -> None:
-    """Warn that no reference model fits into the minutes."""
-    warnings.warn(
-        f"No reference model fits into {budget.minutes:g} minutes: one takes {budget.seconds_per_model:g} s, and "
-        f"{EVALUATION_SHARE:.0%} of the time is kept for the evaluation. Only attacks that need no reference models run. "
-        "Increase minutes= (--minutes).",
-        AuditWarning,
-        stacklevel=5,
-    )
+    return next(k for k in count() if k + 1 not in trained)
 
 
 def choose_references(target: Target, requested: References | None) -> References:
@@ -543,9 +529,10 @@ def choose_references(target: Target, requested: References | None) -> Reference
 
 def _origin(config: AuditConfig, *, trains: bool, has_recipe: bool, population: bool) -> Origin:
     """Describe the call to repeat this audit: from Python, the command line or the demo."""
-    written = ("label", "group", "id", "person", "seed", "duplicates")
-    options = [(name, getattr(config, name)) for name in written]
-    arguments = [f"{name}={value!r}" for name, value in options if not _is_default(value)]
+    defaults = {"label": None, "group": (), "id": None, "person": None, "seed": 0, "duplicates": "warn"}
+    # Invalid arguments, which are rejected later, may not be comparable, but they have a text.
+    written = {name: repr(getattr(config, name)) for name in defaults}
+    arguments = [f"{name}={text}" for name, text in written.items() if text not in (repr(defaults[name]), "[]")]
     if has_recipe:
         arguments.append("train=train")
     if config.fit_params is not None:
@@ -559,15 +546,6 @@ def _origin(config: AuditConfig, *, trains: bool, has_recipe: bool, population: 
     if str(request["model"]).endswith((".skops", ".onnx")):
         return replace(origin, source="command")
     return replace(origin, source="command", flags=("--allow-pickle",))
-
-
-def _is_default(value: Any) -> bool:
-    """Return whether an argument has its default. Invalid arguments, which are rejected later, may not be comparable."""
-    if isinstance(value, str):
-        return value == "warn"
-    if isinstance(value, list | tuple | int):
-        return not value
-    return value is None
 
 
 def _claimed(target: Target, config: AuditConfig) -> dict[str, Any]:
@@ -592,20 +570,15 @@ def _check_inputs(inputs: Inputs, config: AuditConfig) -> tuple[Check, ...]:
     if inputs.duplicates is not None:
         checks += of_duplicates(inputs.duplicates)
     checks += of_repeats(inputs.repeats)
-    if inputs.twins is not None:
-        checks += of_twins(inputs.twins)
+    if inputs.duplicate_counts is not None:
+        checks += of_duplicate_counts(inputs.duplicate_counts)
     if config.min_references:
         checks += tuple(Check(code, "issue", values) for code, values in inputs.target.notes.items())
     _warn_issues(checks, config)
-    return (*checks, *_check_stored_members(inputs))
-
-
-def _check_stored_members(inputs: Inputs) -> tuple[Check, ...]:
-    """Search an estimator for members that it stores; the report shows them, and the user gets no warning."""
     model = getattr(inputs.target.predict, "model", None)
-    if model is None:
-        return ()
-    return (of_stored_members(search_estimator(model, inputs.pool.take(inputs.split.member[0]))),)
+    if model is not None:  # the report shows members that an estimator stores, and the user gets no warning
+        checks += (of_stored_members(search_estimator(model, inputs.pool.take(inputs.split.member[0]))),)
+    return checks
 
 
 def _run_baseline(inputs: Inputs, config: AuditConfig, store: Store) -> Baseline | None:
@@ -630,25 +603,21 @@ def _run_baseline(inputs: Inputs, config: AuditConfig, store: Store) -> Baseline
             hashes=inputs.hashes,
         )
     if baseline is not None and baseline.significant:
-        _warn_issues([of_baseline(baseline)], config, stacklevel=8)
+        _warn_issues([of_baseline(baseline)], config)
     return baseline
 
 
-def _warn_issues(checks: Sequence[Check], config: AuditConfig, stacklevel: int = 6) -> None:
+def _warn_issues(checks: Sequence[Check], config: AuditConfig, stacklevel: int = 7) -> None:
     """Warn about every issue that the user does not ignore; ``stacklevel`` reaches the caller of ``audit``."""
     for check in checks:
-        if check.state == "issue" and check.code not in config.ignore:
-            _warn(check, stacklevel)
-
-
-def _warn(check: Check, stacklevel: int) -> None:
-    """Warn of an issue, with its remedy."""
-    message = CHECKS[check.code].text(check.values)
-    if CHECKS[check.code].by_chance:
-        # A log message: as a warning it would fail some valid audits where warnings are errors.
-        logger.warning("%s", message)
-    else:
-        warnings.warn(message, AuditWarning, stacklevel=stacklevel)
+        if check.state != "issue" or check.code in config.ignore:
+            continue
+        row = CHECKS[check.code]
+        if row.by_chance:
+            # A log message: as a warning it would fail some valid audits where warnings are errors.
+            logger.warning("%s", row.text(check.values))
+        else:
+            warnings.warn(row.text(check.values), AuditWarning, stacklevel=stacklevel)
 
 
 def _recipe_interval_width(results: Results) -> float | None:

@@ -4,22 +4,20 @@ A policy file is TOML. Its keys are the fields of :class:`Policy`, and each has 
 The results include its text and the SHA-256 of its bytes: `sha256sum release.toml` gives the same.
 """
 
-import hashlib
 import logging
 import math
 import re
 import tomllib
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from statistics import NormalDist
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Union
 
 import numpy as np
 
 from guestlist import _findings, metrics
-from guestlist._case import CheckValue
 from guestlist._diagnostics.table import CHECKS, undermines_verdict
 from guestlist._findings import (
     Demand,
@@ -29,12 +27,10 @@ from guestlist._findings import (
     OpenCheck,
     Sizes,
     Verdict,
-    gate_input_of,
     read_gate_input,
 )
-from guestlist._findings.document import MeasuredAttack
 from guestlist._store import folder_lock, read_json, to_json, write_json
-from guestlist._util import close_matches, words
+from guestlist._util import choice, close_matches, flag, integer, joined_digest, words
 from guestlist.attacks import ATTACKS, RULES
 from guestlist.errors import AuditError, AuditWarning, FolderError, InputError
 from guestlist.metrics import Estimate
@@ -72,40 +68,25 @@ class Policy:
     ignore: tuple[str, ...] = ()
 
     def __post_init__(self):
-        for name in ("max_tpr", "attacks", "ignore"):  # one text is a list of one
-            value = getattr(self, name)
-            if isinstance(value, str):
-                value = (value,)
-            elif isinstance(value, list):
-                value = tuple(value)
-            object.__setattr__(self, name, value)
         for name in ("max_auc", "max_advantage"):
             value = getattr(self, name)
-            _expect(value is None or _number(value), name, value, "a number")
-        tprs: Any = self.max_tpr
-        if not isinstance(tprs, tuple):
-            tprs = (tprs,)
-        numbers = [item for item in tprs if _number(item)]
-        if numbers:
-            raise ValueError(f'{_without_rate(numbers[0])} Write it as text: max_tpr = ["{numbers[0]}@0.01"].')
+            if value is not None and not _is_number(value):
+                raise ValueError(f"Expected {name}={value!r} to be a number.")
+        rates = [rate for rate in np.atleast_1d(self.max_tpr).tolist() if _is_number(rate)]
+        if rates:
+            raise ValueError(f'{_without_rate(rates[0])} Write it as text: max_tpr = ["{rates[0]}@0.01"].')
         for name, example in {"max_tpr": "0.05@0.01", "attacks": "lira", "ignore": "GL104"}.items():
-            value = getattr(self, name)
-            texts = isinstance(value, tuple) and all(isinstance(item, str) for item in value)
-            _expect(texts, name, value, f'a text or a list of texts, as in {name} = ["{example}"]')
+            try:
+                object.__setattr__(self, name, words(name, getattr(self, name)))
+            except ValueError as error:
+                raise ValueError(f'{str(error).removesuffix(".")}, as in {name} = ["{example}"].') from error
         unknown = [code for code in self.ignore if code not in CHECKS]
         if unknown:
             raise ValueError(f"There is no check {unknown[0]!r} to ignore. List all with guestlist show checks.")
-        for name in ("least_records", "least_references"):
-            value = getattr(self, name)
-            _expect(type(value) is int and value >= 0, name, value, "a whole number, 0 or more")
-        _expect(type(self.without_references) is bool, "without_references", self.without_references, "true or false")
-        known = (REQUIRED, NOT_REQUIRED)
-        _expect(
-            self.model_free_baseline in known,
-            "model_free_baseline",
-            self.model_free_baseline,
-            " or ".join(map(repr, known)),
-        )
+        integer("least_records", self.least_records)
+        integer("least_references", self.least_references)
+        flag("without_references", self.without_references)
+        choice("model_free_baseline", self.model_free_baseline, (REQUIRED, NOT_REQUIRED))
         if self.least_references and self.without_references:
             raise ValueError(
                 f"least_references={self.least_references} and without_references contradict each other. Remove one of them."
@@ -163,7 +144,7 @@ def read_policy(path: str | Path) -> PolicyFile:
         policy = Policy(**keys)
     except ValueError as error:
         raise InputError(f"The policy {path} is not valid: {error}") from error
-    return PolicyFile(policy, text, hashlib.sha256(content).hexdigest())
+    return PolicyFile(policy, text, joined_digest(content))
 
 
 def _without_rate(tpr: str | float) -> str:
@@ -173,13 +154,8 @@ def _without_rate(tpr: str | float) -> str:
     )
 
 
-def _number(value: object) -> bool:
-    return isinstance(value, (int, float)) and not isinstance(value, bool)
-
-
-def _expect(holds: bool, name: str, value: object, form: str) -> None:
-    if not holds:
-        raise ValueError(f"Expected {name}={value!r} to be {form}.")
+def _is_number(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
 
 
 def sample_size_factor(estimate: Estimate, limit: Limit) -> float:
@@ -190,32 +166,30 @@ def sample_size_factor(estimate: Estimate, limit: Limit) -> float:
     >>> round(sample_size_factor(Estimate(0.55, 0.5, 0.6), Limit(0.575)), 1)
     4.1
     """
-    value, high, limit_share = (_as_share(number, limit) for number in (estimate.value, estimate.high, limit.maximum))
+    numbers = np.array([estimate.value, estimate.high, limit.maximum])
+    if limit.measure == "advantage":  # in [-1, 1]; as a balanced accuracy it is a share
+        numbers = (1 + numbers) / 2
+    value, high, limit_share = numbers.tolist()
     if value >= limit_share:
         return np.inf
     if not high < 1:  # also true for a withheld estimate
         return np.nan
     if limit_share >= 1:
         return 0.0
-    return _looseness(value, high) / _looseness(value, limit_share)
 
+    def looseness(end: float) -> float:
+        """Return the squared half-width over the variance at the upper end; it falls as 1/n."""
+        return (end - value) ** 2 / (end * (1 - end))
 
-def _as_share(number: float, limit: Limit) -> float:
-    """Return a number as a share; an advantage in [-1, 1] becomes a balanced accuracy."""
-    if limit.measure == "advantage":
-        return (1 + number) / 2
-    return number
-
-
-def _looseness(value: float, high: float) -> float:
-    """Return the squared half-width over the variance at the upper end; it falls as 1/n."""
-    return (high - value) ** 2 / (high * (1 - high))
+    return looseness(high) / looseness(limit_share)
 
 
 MAX_DRIVERS = 10
+AuditResults = Union["Results", GateInput]  # results of an audit, or the part of them that a gate reads
+Judged = tuple[Any, ...]  # metrics of the attacks that are compared with the limits
 
 
-def limited_attacks(results: GateInput, attacks: tuple[str, ...] = ()) -> tuple[MeasuredAttack, ...]:
+def limited_attacks(results: AuditResults, attacks: tuple[str, ...] = ()) -> Judged:
     """Return the attacks to compare with the limits: those named, or all that were run."""
     outcomes = tuple(results.attack(name) for name in attacks) or (results.outcomes or ())
     if not outcomes:
@@ -226,7 +200,7 @@ def limited_attacks(results: GateInput, attacks: tuple[str, ...] = ()) -> tuple[
 
 
 def evaluate_limit(
-    results: "Results | GateInput", limit: Limit, attacks: tuple[str, ...] = (), *, name_drivers: bool = True
+    results: AuditResults, limit: Limit, attacks: tuple[str, ...] = (), *, name_drivers: bool = True
 ) -> Verdict:
     """Compare the audit's attacks (all of them, or those named) with one limit.
 
@@ -236,7 +210,6 @@ def evaluate_limit(
         attacks: names of the attacks to evaluate; by default all that were run.
         name_drivers: whether to name the members that drive the number up, which takes the table of records.
     """
-    results = gate_input_of(results)
     estimates = {outcome.name: _estimate(results, outcome, limit) for outcome in limited_attacks(results, attacks)}
     # A withheld number cannot pass, so NaN counts as the worst.
     worst = max(estimates, key=lambda name: np.nan_to_num(estimates[name].high, nan=np.inf))
@@ -245,10 +218,13 @@ def evaluate_limit(
     drivers: tuple[str, ...] = ()
     tied = 0
     sample_size_needed = None
-    if not passed and name_drivers:
-        drivers, tied = _drivers(results, worst, limit)
     if not passed:
-        sample_size_needed = _sample_size_needed(results, estimate, limit)
+        times = sample_size_factor(estimate, limit)
+        if results.subject is not None and np.isfinite(times):
+            sides = (results.subject.members, results.subject.nonmembers)
+            sample_size_needed = Sizes(*(int(np.ceil(times * side)) for side in sides))
+        if name_drivers:
+            drivers, tied = _drivers(results, worst, limit)
     return Verdict(
         limit=limit,
         attack=worst,
@@ -261,7 +237,7 @@ def evaluate_limit(
     )
 
 
-def _estimate(results: GateInput, outcome: MeasuredAttack, limit: Limit) -> Estimate:
+def _estimate(results: AuditResults, outcome: Any, limit: Limit) -> Estimate:
     if limit.fpr is None:
         if limit.measure == "auc":
             return outcome.auc
@@ -281,14 +257,7 @@ def _estimate(results: GateInput, outcome: MeasuredAttack, limit: Limit) -> Esti
     return metrics.tpr_at_fpr(scores, member, limit.fpr, clusters=persons)
 
 
-def _sample_size_needed(results: GateInput, estimate: Estimate, limit: Limit) -> Sizes | None:
-    times = sample_size_factor(estimate, limit)
-    if results.subject is None or not np.isfinite(times):
-        return None
-    return Sizes(*(int(np.ceil(times * side)) for side in (results.subject.members, results.subject.nonmembers)))
-
-
-def _drivers(results: GateInput, attack: str, limit: Limit) -> tuple[tuple[str, ...], int]:
+def _drivers(results: AuditResults, attack: str, limit: Limit) -> tuple[tuple[str, ...], int]:
     """Return the members that drive the number up, and the number of members tied for the next rank.
 
     They have the highest scores, with a small p-value among non-members; for a TPR only flagged members count.
@@ -311,25 +280,48 @@ IN_THEIR_PLACE = ("distilled", "left_out", "neighbours")
 GL112 = "GL112"  # the headline attack ranks members below non-members
 CHANCE = 0.5  # AUC of guessing
 ERROR = 0.05  # of a 95% interval
-Judged = tuple[MeasuredAttack, ...]
 
 
-def sides(results: GateInput, judged: Judged, policy: Policy) -> Demand | None:
-    """Require that no attack ranks members significantly below non-members: an AUC below 0.5 would meet every limit.
+def demands(results: AuditResults, judged: Judged, policy: Policy) -> tuple[Demand, ...]:
+    """Return the requirements of a policy on the audit itself, and whether the audit meets them.
 
-    The members and non-members may have been interchanged, or a sign inverted. With many attacks, one of them has an interval
-    below 0.5 by chance, so the upper ends hold together (Bonferroni), with the error of one side of a 95 % interval. A user who
-    ignores GL112, the same check of the headline attack, accepts that.
+    * ``sides``: no attack ranks members significantly below non-members, because an AUC below 0.5 would meet every limit. The
+      members and non-members may have been interchanged, or a sign inverted. With many attacks, one of them has an interval
+      below 0.5 by chance, so the upper ends hold together (Bonferroni), with the error of one side of a 95 % interval. A user
+      who ignores GL112, the same check of the headline attack, accepts that.
+    * ``comparison``: an attack compares models on the same record, unless the policy waives it.
+    * ``attacks``: the attacks named by the policy were run.
+    * ``records``, ``references``: there are enough evaluated members and non-members, and enough reference models.
+    * ``model_free_baseline``: the audit includes the model-free baseline.
     """
-    reversed_headline = results.check(GL112)
-    ignored_by_audit = reversed_headline is not None and reversed_headline.state == "ignored"
-    if ignored_by_audit or GL112 in policy.ignore:
-        return None
-    highs = {outcome.name: upper_end(outcome.auc, ERROR / 2 / len(judged)) for outcome in judged}
-    lowest = min(judged, key=lambda outcome: np.nan_to_num(highs[outcome.name], nan=np.inf))
-    high = highs[lowest.name]
-    values: dict[str, CheckValue] = {"attack": lowest.name, "auc": lowest.auc.value, "high": high}
-    return Demand("sides", not high < CHANCE, values)
+    demanded = []
+    references = 0
+    if results.references:
+        references = results.references.count
+    headline = results.check(GL112)
+    if GL112 not in policy.ignore and (headline is None or headline.state != "ignored"):
+        highs = {outcome.name: upper_end(outcome.auc, ERROR / 2 / len(judged)) for outcome in judged}
+        lowest = min(judged, key=lambda outcome: np.nan_to_num(highs[outcome.name], nan=np.inf))
+        high = highs[lowest.name]
+        values = {"attack": lowest.name, "auc": lowest.auc.value, "high": high}
+        demanded.append(Demand("sides", not high < CHANCE, values))
+    if not policy.without_references:
+        comparing = any(compares(outcome.name) for outcome in judged)
+        demanded.append(Demand("comparison", comparing, {"references": references, "judged": len(judged)}))
+    if policy.attacks:
+        ran = [outcome.name for outcome in results.outcomes or ()]
+        missing = [name for name in policy.attacks if name not in ran]
+        demanded.append(Demand("attacks", not missing, {"missing": ", ".join(missing), "ran": ", ".join(ran)}))
+    if policy.least_records:
+        subject = results.subject or Sizes(0, 0)
+        values = {"least": policy.least_records, "members": subject.members, "nonmembers": subject.nonmembers}
+        demanded.append(Demand("records", min(subject.members, subject.nonmembers) >= policy.least_records, values))
+    if policy.least_references:
+        values = {"least": policy.least_references, "references": references}
+        demanded.append(Demand("references", references >= policy.least_references, values))
+    if policy.model_free_baseline == REQUIRED:
+        demanded.append(Demand("model_free_baseline", results.baseline is not None, {}))
+    return tuple(demanded)
 
 
 def upper_end(estimate: Estimate, error: float) -> float:
@@ -339,70 +331,9 @@ def upper_end(estimate: Estimate, error: float) -> float:
     """
     if not 0 < estimate.value < 1 or not 0 < estimate.high < 1:  # they have no log-odds, or there is no estimate
         return estimate.high
-    value = _log_odds(estimate.value)
-    high = _log_odds(estimate.high)
+    odds = [math.log(share / (1 - share)) for share in (estimate.value, estimate.high)]
     quantile = NormalDist().inv_cdf
-    return 1 / (1 + math.exp(-value - (high - value) * quantile(error) / quantile(ERROR / 2)))
-
-
-def _log_odds(share: float) -> float:
-    return math.log(share / (1 - share))
-
-
-def comparison(results: GateInput, judged: Judged, policy: Policy) -> Demand | None:
-    """Require an attack that compares models on the same record, unless the policy waives it."""
-    if policy.without_references:
-        return None
-    comparing = [outcome.name for outcome in judged if compares(outcome.name)]
-    return Demand("comparison", bool(comparing), {"references": _references(results), "judged": len(judged)})
-
-
-def attacks(results: GateInput, judged: Judged, policy: Policy) -> Demand | None:
-    """Require that the attacks named by the policy were run."""
-    if not policy.attacks:
-        return None
-    ran = [outcome.name for outcome in results.outcomes or ()]
-    missing = [name for name in policy.attacks if name not in ran]
-    return Demand("attacks", not missing, {"missing": ", ".join(missing), "ran": ", ".join(ran)})
-
-
-def records(results: GateInput, judged: Judged, policy: Policy) -> Demand | None:
-    """Require enough evaluated members and non-members."""
-    if not policy.least_records:
-        return None
-    members = nonmembers = 0
-    if results.subject is not None:
-        members = results.subject.members
-        nonmembers = results.subject.nonmembers
-    values = {"least": policy.least_records, "members": members, "nonmembers": nonmembers}
-    return Demand("records", min(members, nonmembers) >= policy.least_records, values)
-
-
-def references(results: GateInput, judged: Judged, policy: Policy) -> Demand | None:
-    """Require enough reference models."""
-    if not policy.least_references:
-        return None
-    count = _references(results)
-    return Demand(
-        "references", count >= policy.least_references, {"least": policy.least_references, "references": count}
-    )
-
-
-def model_free_baseline(results: GateInput, judged: Judged, policy: Policy) -> Demand | None:
-    """Require the model-free baseline."""
-    if policy.model_free_baseline != REQUIRED:
-        return None
-    return Demand("model_free_baseline", results.baseline is not None, {})
-
-
-DEMANDS: dict[str, Callable[[GateInput, Judged, Policy], Demand | None]] = {
-    "sides": sides,
-    "comparison": comparison,
-    "attacks": attacks,
-    "records": records,
-    "references": references,
-    "model_free_baseline": model_free_baseline,
-}
+    return 1 / (1 + math.exp(-odds[0] - (odds[1] - odds[0]) * quantile(error) / quantile(ERROR / 2)))
 
 
 def compares(name: str) -> bool:
@@ -418,14 +349,8 @@ def compares(name: str) -> bool:
     return any(compares(part) and re.search(rf"_{part}(_|$)", name) for part in ATTACKS)
 
 
-def _references(results: GateInput) -> int:
-    if results.references:
-        return results.references.count
-    return 0
-
-
 def evaluate_policy(
-    results: "Results | GateInput", policy: Policy, attacks: tuple[str, ...] = (), *, name_drivers: bool = True
+    results: AuditResults, policy: Policy, attacks: tuple[str, ...] = (), *, name_drivers: bool = True
 ) -> Gated:
     """Compare an audit with all limits and demands of a policy.
 
@@ -435,29 +360,21 @@ def evaluate_policy(
         attacks: names of the attacks to evaluate; by default all that were run.
         name_drivers: whether to name the members that drive a number above its limit, which takes the table of records.
     """
-    results = gate_input_of(results)
     against = limited_attacks(results, attacks)
     verdicts = tuple(evaluate_limit(results, limit, attacks, name_drivers=name_drivers) for limit in policy.limits)
-    outcomes = [demand(results, against, policy) for demand in DEMANDS.values()]
-    demands = tuple(demand for demand in outcomes if demand is not None)
-    checks = open_checks(results, policy)
-    passed = all(part.passed for parts in (verdicts, demands, checks) for part in parts)
-    return Gated(passed, verdicts, demands, checks=checks)
-
-
-def open_checks(results: GateInput, policy: Policy) -> tuple[OpenCheck, ...]:
-    """Return the checks of an audit that found an issue, and those that are ignored, in their order."""
-    unresolved = []
+    demanded = demands(results, against, policy)
+    unresolved = []  # checks that found an issue, and those that are ignored
     for check in results.checks or ():
         if check.state == "ignored":
             unresolved.append(OpenCheck(check.code, check.values, undermines=False, ignored="audit"))
         elif check.state == "issue":
             ignored = "gate" if check.code in policy.ignore else ""
             unresolved.append(OpenCheck(check.code, check.values, undermines_verdict(check), ignored))
-    return tuple(unresolved)
+    passed = all(part.passed for parts in (verdicts, demanded, unresolved) for part in parts)
+    return Gated(passed, verdicts, demanded, checks=tuple(unresolved))
 
 
-def evaluate_policy_file(results: "Results | GateInput", file: PolicyFile) -> Gated:
+def evaluate_policy_file(results: AuditResults, file: PolicyFile) -> Gated:
     """Compare an audit with the policy in a file; the result includes the text of the file and its hash."""
     return replace(evaluate_policy(results, file.policy), policy=file.text, sha256=file.sha256)
 
@@ -517,24 +434,18 @@ def assert_private(
         gated = _gated(audit, policy, limits, () if attacks is None else attacks, without_references, ignore)
     except AuditError as error:
         raise error.with_traceback(None) from None  # the message describes the mistake, which is in the user's test
-    from guestlist._report import gate_texts
+    from guestlist._report import gate_texts, open_check_text
 
     if not gated.passed:
         raise AssertionError("\n".join(["The audit exceeds its limits.", *gate_texts(gated)]))
     for check in gated.checks:
-        if not check.ignored:
-            _report(check)
-
-
-def _report(check: OpenCheck) -> None:
-    """Warn of an open check; log a check that may be a false positive, because warnings may be errors."""
-    from guestlist._report import open_check_text
-
-    text = open_check_text(check)
-    if check.code in CHECKS and CHECKS[check.code].by_chance:
-        logger.warning("%s", text)
-    else:
-        warnings.warn(text, AuditWarning, stacklevel=3)
+        if check.ignored:
+            continue
+        if check.code in CHECKS and CHECKS[check.code].by_chance:
+            # It may be a false positive, and warnings may be errors.
+            logger.warning("%s", open_check_text(check))
+        else:
+            warnings.warn(open_check_text(check), AuditWarning, stacklevel=2)
 
 
 def _gated(
@@ -545,7 +456,7 @@ def _gated(
     without_references: bool,
     ignore: str | Sequence[str],
 ) -> Gated:
-    results = read_gate_input(Path(audit)) if isinstance(audit, str | Path) else gate_input_of(audit)
+    results = read_gate_input(Path(audit)) if isinstance(audit, str | Path) else audit
     if policy is not None:
         if any(limit not in (None, ()) for limit in limits.values()) or attacks or without_references or ignore:
             raise InputError(

@@ -110,8 +110,7 @@ def play(
             f"{type(game).__name__} trains many models, each a separate trial. Use gl.play_many instead of gl.play."
         )
     select_attacks(attacks, config.checked_references, EVIDENCE)  # a misspelt name is found before anything is trained
-    groups = column_names("group", group)
-    needed = tuple(dict.fromkeys((*groups, *hidden_columns(game))))
+    needed = tuple(dict.fromkeys((*column_names("group", group), *hidden_columns(game))))
     records = without_groups(
         as_data(data, side="data", label=label, group=needed, id=id, person=person), hidden_columns(game)
     )
@@ -199,9 +198,13 @@ def play_many(
     inputs = _draw_inputs(game, _target_maker(recipe, model, options), records, seed, config.progress)
 
     def bound(case: Case) -> Epsilon:
-        claim = case.setting.claimed
         return epsilon_bound(
-            case.scored(), delta=delta, claimed=claim, method=method, threshold=threshold, confidence=confidence
+            case.scored(),
+            delta=delta,
+            claimed=case.setting.claimed,
+            method=method,
+            threshold=threshold,
+            confidence=confidence,
         )
 
     return collect_case(inputs, config, bound)
@@ -251,20 +254,18 @@ def _losses(
     make: TargetMaker, seed: int, progress: Progress | None, train: Data, about: Data, models: int
 ) -> np.ndarray:
     """Return (models, records) losses, on some records, of models that are trained on others."""
-    every = np.ones(len(train), dtype=bool)
-
-    def losses_of(k: int) -> np.ndarray:
-        target = make(train, every, stream(seed, "canaries", 1 + k))
-        pool = target.fitting(about, "data")
-        labels = target.labels_of(pool.y)
-        outputs = answers(target.predict, pool.x, target.columns, target.scale)
-        return target.scale.resolved(outputs, labels).signals(outputs, labels)["loss"]
-
     numbers: Iterable[int] = range(models)
     show = with_description(progress, "Choosing canaries")
     if show is not None:
         numbers = show(numbers, total=models)
-    return np.stack([losses_of(k) for k in numbers])
+    losses = []
+    for k in numbers:
+        target = make(train, np.ones(len(train), dtype=bool), stream(seed, "canaries", 1 + k))
+        pool = target.fitting(about, "data")
+        labels = target.labels_of(pool.y)
+        outputs = answers(target.predict, pool.x, target.columns, target.scale)
+        losses.append(target.scale.resolved(outputs, labels).signals(outputs, labels)["loss"])
+    return np.stack(losses)
 
 
 def _train_target(rng: np.random.Generator, recipe: Callable, model, members: Data):

@@ -4,7 +4,6 @@ Without the model there are no reference models, so the target-only attacks run.
 records, fit the thresholds of the metric attacks (Song & Mittal 2021) and the classifiers of whole outputs (Shokri et al. 2017).
 """
 
-import hashlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,6 +11,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from scipy.linalg import block_diag
 
 from guestlist._audit import AuditConfig, claim_about, report
 from guestlist._audit.evaluate import evaluate
@@ -20,8 +20,17 @@ from guestlist._case import PRIOR, About, Case, Check, Origin, score
 from guestlist._collect import Duplicates, repeated_ids
 from guestlist._diagnostics.table import of_duplicates, of_repeats
 from guestlist._findings import Results, case_in
-from guestlist._store import PREDICTIONS, Manifest, Store, audit_folder, folder_lock, open_store, text_digest, to_json
-from guestlist._util import one_thread, short_repr, stream
+from guestlist._store import (
+    PREDICTIONS,
+    Manifest,
+    Store,
+    audit_folder,
+    folder_lock,
+    open_store,
+    text_digest,
+    to_json,
+)
+from guestlist._util import joined_digest, one_thread, short_repr, stream
 from guestlist.attacks import ATTACKS, Attack, check_attack_names, select_attacks
 from guestlist.errors import InputError
 from guestlist.evidence import FullAnswers, read_evidence, write_full_answers
@@ -100,13 +109,6 @@ class PredictionInputs:
     evidence: Sequence[str]
     checks: tuple[Check, ...]
 
-    @property
-    def models(self) -> list[Predictions]:
-        """The target, then the shadow model."""
-        if self.shadow is None:
-            return [self.target]
-        return [self.target, self.shadow]
-
 
 def _prepare(predictions: Predictions, shadow: Predictions | None, config: AuditConfig) -> PredictionInputs:
     """Validate the predictions and select the attacks that can run on them."""
@@ -134,18 +136,17 @@ def _prepare(predictions: Predictions, shadow: Predictions | None, config: Audit
 
 def _collect(inputs: PredictionInputs, config: AuditConfig, folder: Path) -> Case:
     """Write the predictions into the audit folder and return the case."""
-    origin = to_json(Origin("predictions"))
-    store = _store(inputs, folder, {"origin": origin, **claim_about(config.claimed), **config.about})
-    collected = read_evidence(store, inputs.evidence)
-    baseline = _baseline(inputs.target, store) if config.baseline else None
+    store = _store(
+        inputs, folder, {"origin": to_json(Origin("predictions")), **claim_about(config.claimed), **config.about}
+    )
     return case_in(
         store,
         inputs.attacks,
         prior=config.prior,
-        evidence=collected,
+        evidence=read_evidence(store, inputs.evidence),
         checks=inputs.checks,
         ignore=tuple(config.ignore),
-        baseline=baseline,
+        baseline=_baseline(inputs.target, store) if config.baseline else None,
     )
 
 
@@ -190,7 +191,7 @@ def _baseline(target: Predictions, store: Store) -> Baseline | None:
 def _store(inputs: PredictionInputs, folder: Path, about: Mapping[str, Any]) -> Store:
     """Write predictions as an audit folder: the target is model 0, the shadow model 1."""
     target = inputs.target
-    models = inputs.models
+    models = [part for part in (target, inputs.shadow) if part is not None]
     # The order must not reveal membership to an attack that ranks ties by position.
     rows = [stream(0, "pool", k).permutation(len(part.labels)) for k, part in enumerate(models)]
     parts = [part.take(order) for part, order in zip(models, rows, strict=True)]
@@ -199,8 +200,14 @@ def _store(inputs: PredictionInputs, folder: Path, about: Mapping[str, Any]) -> 
         raise InputError(
             "The shadow's outputs must have the same classes and scale as the target's. Export both in the same format."
         )
-    classes = _classes(target)
-    split = _split(parts)
+    classes = target.classes
+    if not target.scale.has_classes:
+        classes = np.array([])
+    elif classes is None:
+        classes = np.arange(target.answers.shape[1])
+    # Each model is evaluated on its own records.
+    member = block_diag(*(part.member for part in parts))
+    split = Split(member, block_diag(*(np.ones_like(part.member) for part in parts)))
     manifest = Manifest(
         data=_fingerprint(parts),
         split=text_digest(split.member[0].tobytes().hex(), split.evaluated[0].tobytes().hex()),
@@ -215,34 +222,30 @@ def _store(inputs: PredictionInputs, folder: Path, about: Mapping[str, Any]) -> 
     store.write_pool(_pool(parts, rows, classes))
     store.write_answers(np.concatenate([part.answers for part in parts]))
     store.write_split(split)
-    _write_models(store, target, parts)
+    scale = target.scale.resolved(target.answers, target.labels)
+
+    def over_pool(k: int, values: np.ndarray) -> np.ndarray:
+        """Return values over the whole pool, NaN for records of other models."""
+        everywhere = np.full((len(split.evaluated[k]), *values.shape[1:]), np.nan, dtype=values.dtype)
+        everywhere[split.evaluated[k]] = values
+        return everywhere
+
+    for k, part in enumerate(parts):
+        signals = scale.signals(part.answers, part.labels)
+        store.write_model(k, {name: over_pool(k, signals[name]) for name in signals_of(part)})
+        if k and scale.has_classes:
+            write_full_answers(store, k, over_pool(k, scale.log_probabilities(part.answers)))
     return store
 
 
-def _write_models(store: Store, target: Predictions, parts: Sequence[Predictions]) -> None:
-    """Write the signals of every model, and the full outputs of the shadow model."""
-    scale = target.scale.resolved(target.answers, target.labels)
-    start = 0
-    for k, part in enumerate(parts):
-        stop = start + len(part.labels)
-        signals = {
-            name: values
-            for name, values in scale.signals(part.answers, part.labels).items()
-            if name in signals_of(part)
-        }
-        store.write_model(k, {name: _over_pool(values, start, stop, parts) for name, values in signals.items()})
-        if k and scale.has_classes:
-            write_full_answers(store, k, _over_pool(scale.log_probabilities(part.answers), start, stop, parts))
-        start = stop
-
-
-def _classes(target: Predictions) -> np.ndarray:
-    """Return the classes of the target; none for regression."""
-    if not target.scale.has_classes:
-        return np.array([])
-    if target.classes is None:
-        return np.arange(target.answers.shape[1])
-    return target.classes
+def _fingerprint(parts: Sequence[Predictions]) -> str:
+    """Return a digest of all predictions, labels, members and persons."""
+    content = []
+    for part in parts:
+        content += [np.ascontiguousarray(array).tobytes() for array in (part.answers, part.labels, part.member)]
+        if part.persons is not None:
+            content.append("\n".join(map(str, part.persons)).encode())
+    return joined_digest(*content)
 
 
 def _pool(parts: Sequence[Predictions], rows: Sequence[np.ndarray], classes: np.ndarray) -> pd.DataFrame:
@@ -278,36 +281,6 @@ def _checks(target: Predictions) -> tuple[Check, ...]:
         repeats = None if target.ids is None else repeated_ids(target.ids)
         return of_repeats(repeats)
     both = np.isin(target.persons, target.persons[target.member]) & ~target.member
-    n_persons = len(set(target.persons[both]))
-    duplicates = Duplicates(int(both.sum()), int((~target.member).sum()), False, n_persons)
+    n_nonmembers = int((~target.member).sum())
+    duplicates = Duplicates(int(both.sum()), n_nonmembers, False, len(set(target.persons[both])))
     return of_duplicates(duplicates) + of_repeats(None)
-
-
-def _split(parts: Sequence[Predictions]) -> Split:
-    """Return the split: each model is evaluated on its own records."""
-    member = np.zeros((len(parts), sum(len(part.labels) for part in parts)), dtype=bool)
-    evaluated = np.zeros_like(member)
-    start = 0
-    for k, part in enumerate(parts):
-        member[k, start : start + len(part.labels)] = part.member
-        evaluated[k, start : start + len(part.labels)] = True
-        start += len(part.labels)
-    return Split(member, evaluated)
-
-
-def _over_pool(values: np.ndarray, start: int, stop: int, parts: Sequence[Predictions]) -> np.ndarray:
-    """Return values over the whole pool, NaN for records of other models."""
-    everywhere = np.full((sum(len(part.labels) for part in parts), *values.shape[1:]), np.nan, dtype=values.dtype)
-    everywhere[start:stop] = values
-    return everywhere
-
-
-def _fingerprint(parts: Sequence[Predictions]) -> str:
-    """Return a digest of all predictions, labels, members and persons."""
-    digest = hashlib.sha256()
-    for part in parts:
-        for array in (part.answers, part.labels, part.member):
-            digest.update(np.ascontiguousarray(array).tobytes())
-        if part.persons is not None:
-            digest.update("\n".join(map(str, part.persons)).encode())
-    return digest.hexdigest()

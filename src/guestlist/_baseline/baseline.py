@@ -1,6 +1,5 @@
 """The model-free baseline of an audit: a cross-fitted classifier, its permutation test, and its cache."""
 
-import hashlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import NamedTuple
@@ -20,7 +19,7 @@ from guestlist._baseline.columns import (
 from guestlist._baseline.regression import Fold, cross_fitted, folds, propensity_scores, second_order, selected_terms
 from guestlist._kernels import aucs, optional_take
 from guestlist._store import PREDICTIONS, Store, from_json, read_or_explain, row_hashes, to_json
-from guestlist._util import stream
+from guestlist._util import joined_digest, stream
 from guestlist.data import Data
 from guestlist.games import is_iid
 
@@ -334,13 +333,12 @@ def _digest(
     """Hash everything that the result depends on."""
     manifest = store.manifest
     header = [str(VERSION), manifest.data, manifest.split, str(manifest.seed), manifest.scale]
-    digest = hashlib.sha256("\n".join(header).encode())
     columns = dict(groups)
     if persons is not None:
         columns["(person)"] = persons
+    parts = ["\n".join(header).encode()]
     for name, texts in columns.items():
-        digest.update(name.encode())
-        digest.update(pd.util.hash_array(np.asarray(texts).astype(object)).tobytes())
+        parts += [name.encode(), pd.util.hash_array(np.asarray(texts).astype(object)).tobytes()]
     if x is not None:
-        digest.update(row_hashes(Data(x, np.zeros(len(x)))).tobytes())
-    return digest.hexdigest()
+        parts.append(row_hashes(Data(x, np.zeros(len(x)))).tobytes())
+    return joined_digest(*parts)

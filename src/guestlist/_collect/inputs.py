@@ -60,7 +60,7 @@ class Inputs:
         pool: All records, in the form that the target reads.
         split: Members of the target, and evaluated records.
         duplicates: None if guestlist drew the members: duplicates are then part of the game.
-        twins: Duplicates and near-duplicates among the records; None in the same case.
+        duplicate_counts: Duplicates and near-duplicates among the records; None in the same case.
         game: Game that drew the split and draws that of the references; None if the user gave the members.
         rows: (records,) position of each record in the user's tables; None if the order is the same.
         hashes: (records,) hashes of features and label, if they are known.
@@ -71,7 +71,7 @@ class Inputs:
     pool: Data
     split: Split
     duplicates: Duplicates | None = None
-    twins: input_checks.Twins | None = None
+    duplicate_counts: input_checks.DuplicateCounts | None = None
     game: Game | None = None
     rows: np.ndarray | None = None
     hashes: np.ndarray | None = None
@@ -128,7 +128,7 @@ def prepare(
     outside = np.repeat([side == "nonmembers" for side in sides], sizes)
     retained, counts = _drop_duplicates(hashes, pool.persons, member, outside, duplicates)
     repeated = input_checks.repeated_in_population(hashes, member, outside)
-    near = input_checks.twins_among(
+    near = input_checks.count_duplicates(
         pool.take(retained), hashes[retained], member[retained], outside[retained], repeated[retained]
     )
     rows = shuffle_rows(np.flatnonzero(retained & ~repeated), seed)
@@ -137,7 +137,7 @@ def prepare(
         pool=reset_rows(pool.take(rows)),
         split=single_target_split(member[rows], (member | outside)[rows]),
         duplicates=counts,
-        twins=near,
+        duplicate_counts=near,
         rows=rows,
         hashes=hashes[rows],
         repeats=repeated_ids(pool.ids[member | outside]) if id is not None and person is None else None,

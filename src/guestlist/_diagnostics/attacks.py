@@ -1,5 +1,7 @@
 """Diagnostics of attack results that point to wrong inputs, of evidence, and of scores read as probabilities."""
 
+from functools import partial
+
 import numpy as np
 
 from guestlist import _findings, metrics, risks
@@ -15,24 +17,15 @@ from guestlist._diagnostics.core import (
 )
 from guestlist._diagnostics.models import sizes
 from guestlist._util import decimal, percent
-from guestlist._views import ModelsView
 
 SAME_MARGIN = 1e-9  # relative standard deviation of the margins of models that count as equal
 MIN_ALONE = 0.5  # minimum share of the trees
 MAX_RMSE = 0.1  # RMSE of a risk score; with shadow models like the target it was .05 to .09
 
 
-def same_distilled(case: Case) -> Outcome:
-    """Check for distilled models that do not differ, so that random variation cannot be estimated from them."""
-    return _equal_models(case, case.view.evidence.get("distilled"))
-
-
-def same_left_out(case: Case) -> Outcome:
-    """Check for models trained without a record that do not differ."""
-    return _equal_models(case, case.view.evidence.get("left_out"))
-
-
-def _equal_models(case: Case, models: ModelsView | None) -> Outcome:
+def equal_models(case: Case, evidence: str) -> Outcome:
+    """Check for distilled or left-out models that do not differ, so that they show no random variation."""
+    models = case.view.evidence.get(evidence)
     if models is None:
         return NOT_APPLICABLE
     if len(models.member) < 2:
@@ -70,11 +63,10 @@ def members_alone_in_leaves(case: Case) -> Outcome:
 
 def uncalibrated(case: Case) -> Outcome:
     """Check for a privacy risk score that is not a probability: references do not predict the target's outputs on members."""
-    scores = case.of(_findings.risk_distribution.find_calibrated) or ()
-    risk_score = next((score for score in scores if score.score == _findings.risk_distribution.RISK_SCORE), None)
-    if risk_score is None:
+    scores = {score.score: score for score in case.of(_findings.risk_distribution.find_calibrated) or ()}
+    if _findings.risk_distribution.RISK_SCORE not in scores:
         return NOT_APPLICABLE
-    rmse = risk_score.calibration.rmse
+    rmse = scores[_findings.risk_distribution.RISK_SCORE].calibration.rmse
     if np.isnan(rmse.value):
         return NOT_RUN
     values: dict[str, CheckValue] = {"rmse": rmse.value, "low": rmse.low, "high": rmse.high}
@@ -114,13 +106,8 @@ def reversed_sides(case: Case) -> Outcome:
     result = next(result for result in case.of(_findings.attacks.find) if result.name == name)
     if np.isnan(result.auc.value):
         return NOT_RUN
-    values: dict[str, CheckValue] = {
-        "attack": name,
-        "auc": result.auc.value,
-        "low": result.auc.low,
-        "high": result.auc.high,
-    }
-    return outcome(result.ranks_below, values | _fit(case))
+    auc = {"auc": result.auc.value, "low": result.auc.low, "high": result.auc.high}
+    return outcome(result.ranks_below, {"attack": name, **auc, **_fit(case)})
 
 
 def _fit(case: Case) -> dict[str, CheckValue]:
@@ -147,12 +134,8 @@ def gap_without_attack(case: Case) -> Outcome:
     # The advantage of an attack that flags records with a correct output.
     gap = metrics.advantage(right, member, 0.5, clusters=case.persons)
     large = gap.low > MIN_ACCURACY_GAP or gap.high < -MIN_ACCURACY_GAP
-    values = {
-        "members": float(right[member].mean()),
-        "nonmembers": float(right[~member].mean()),
-        "low": gap.low,
-        "high": gap.high,
-    }
+    shares = {"members": float(right[member].mean()), "nonmembers": float(right[~member].mean())}
+    values = {**shares, "low": gap.low, "high": gap.high}
     return outcome(large and not any(result.beats_guessing for result in case.of(_findings.attacks.find)), values)
 
 
@@ -196,7 +179,7 @@ ATTACK_RESULTS = (
             "no randomness, and all of them train on the same records. The p-values of the attack "
             "'distillation' are not valid."
         ),
-        rule=same_distilled,
+        rule=partial(equal_models, evidence="distilled"),
     ),
     Diagnostic(
         code="GL108",
@@ -208,7 +191,7 @@ ATTACK_RESULTS = (
             "deterministic training "
             "and does not describe weaker attackers."
         ),
-        rule=same_left_out,
+        rule=partial(equal_models, evidence="left_out"),
     ),
     Diagnostic(
         code="GL109",

@@ -20,7 +20,7 @@ from guestlist._util import compact, decimal, percent
 if TYPE_CHECKING:
     from guestlist._baseline.baseline import Baseline
     from guestlist._collect import Duplicates, Repeats
-    from guestlist.models import Twins
+    from guestlist.models import DuplicateCounts
 
 MIN_REPEATED = 0.01  # minimum share of records that also occur in another set
 MIN_HIDDEN = 0.1  # share of members with a duplicate above which the TPR may be a tenth lower than it should be
@@ -41,42 +41,28 @@ def of_repeats(repeats: "Repeats | None") -> tuple[Check, ...]:
     """Check for names that several records share although no person identifiers were passed."""
     if repeats is None:
         return (Check("GL114", *NOT_APPLICABLE),)
-    values = {"records": repeats.records, "names": repeats.names}
-    return (Check("GL114", *outcome(repeats.names < repeats.records, values)),)
+    return (Check("GL114", *outcome(repeats.names < repeats.records, vars(repeats))),)
 
 
-def of_twins(twins: "Twins") -> tuple[Check, ...]:
+def of_duplicate_counts(counts: "DuplicateCounts") -> tuple[Check, ...]:
     """Check for duplicates and near-duplicates within and between the sets of records."""
-    copies = outcome(twins.copies >= MIN_REPEATED * twins.members, {"copies": twins.copies, "members": twins.members})
+    copies = outcome(
+        counts.copies >= MIN_REPEATED * counts.members, {"copies": counts.copies, "members": counts.members}
+    )
     population = NOT_APPLICABLE
-    if twins.in_population is not None:
-        values = {"twins": twins.in_population, "asked": twins.asked, "left_out": twins.left_out}
-        population = outcome(twins.in_population >= MIN_REPEATED * twins.asked, values)
+    if counts.in_population is not None:
+        values = {"duplicates": counts.in_population, "evaluated": counts.evaluated, "removed": counts.removed}
+        population = outcome(counts.in_population >= MIN_REPEATED * counts.evaluated, values)
     near = NOT_RUN
-    if twins.near is not None:
-        tested = {"share": twins.near.share, "nonmembers": twins.near.nonmembers, "p_value": twins.near.p_value}
-        near = outcome(twins.near.p_value <= MAX_TEST_P, tested)
+    if counts.near is not None:
+        tested = {"share": counts.near.share, "nonmembers": counts.near.nonmembers, "p_value": counts.near.p_value}
+        near = outcome(counts.near.p_value <= MAX_TEST_P, tested)
     return Check("GL115", *copies), Check("GL116", *population), Check("GL117", *near)
-
-
-def no_labels(case: Case) -> Outcome:
-    """Check for predictions without true classes, which most attacks read."""
-    return outcome(not has_labels(case), {})
 
 
 def many_duplicates(values: Values) -> bool:
     """Return True if at least 1 % of the non-members are duplicates: enough to hide the TPR at an FPR of 1 %."""
     return float(values["duplicates"]) >= MIN_REPEATED * float(values["nonmembers"])
-
-
-def many_copies(values: Values) -> bool:
-    """Return True if at least a tenth of the members have a duplicate among the members."""
-    return float(values["copies"]) >= MIN_HIDDEN * float(values["members"])
-
-
-def not_removed(values: Values) -> bool:
-    """Return True unless the duplicates were removed from the population."""
-    return not values.get("left_out")
 
 
 def _duplicates(v: Values) -> str:
@@ -101,12 +87,12 @@ def _dropped(v: Values) -> str:
 
 def _in_population(v: Values) -> str:
     repeated = (
-        f"{v['twins']} of {v['asked']} members and non-members are also in the population, with the same features and "
+        f"{v['duplicates']} of {v['evaluated']} members and non-members are also in the population, with the same features and "
         "label."
     )
-    if v.get("left_out"):  # results of older versions lack this value
+    if v.get("removed"):  # results of older versions lack this value
         return (
-            f"{repeated} Chance does not explain this. {v['left_out']} records of the population were removed, because "
+            f"{repeated} Chance does not explain this. {v['removed']} records of the population were removed, because "
             "reference models trained without a record would have trained on its copy."
         )
     return (
@@ -191,10 +177,6 @@ def _separable(v: Values) -> str:
     return " ".join(filter(None, [evidence, chance, "Attacks may detect this difference, not the model's training."]))
 
 
-def _remedy(v: Values) -> str:
-    return split_advice(str(v.get("game", "")))
-
-
 INPUTS = (
     Diagnostic(
         code="GL101",
@@ -224,7 +206,7 @@ INPUTS = (
         ),
         remedy="If the training oversamples, do this in the recipe, and pass each record once.",
         changes=always,
-        undermines=many_copies,
+        undermines=lambda v: float(v["copies"]) >= MIN_HIDDEN * float(v["members"]),
     ),
     Diagnostic(
         code="GL116",
@@ -232,7 +214,7 @@ INPUTS = (
         message=_in_population,
         remedy="Pass a population without records of the two sets.",
         changes=always,
-        undermines=not_removed,
+        undermines=lambda v: not v.get("removed"),
     ),
     Diagnostic(
         code="GL117",
@@ -250,7 +232,7 @@ INPUTS = (
             "The predictions were audited without labels, so only attacks that need no labels were run. An attacker who "
             "knows a record usually knows its label too: an audit with labels may detect a leak that this one missed."
         ),
-        rule=no_labels,
+        rule=lambda case: outcome(not has_labels(case), {}),
         changes=always,
         undermines=always,
     ),
@@ -258,7 +240,7 @@ INPUTS = (
         code="GL119",
         title="the two sets differ without the model",
         message=_separable,
-        remedy=_remedy,
+        remedy=lambda v: split_advice(str(v.get("game", ""))),
         rule=separable_sets,
         by_chance=True,
         changes=always,

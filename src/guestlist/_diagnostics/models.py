@@ -66,11 +66,6 @@ def chance_accuracy(case: Case) -> Outcome:
     return outcome(accuracy <= guessing, {"accuracy": accuracy, "guessing": guessing})
 
 
-def labels_alone(case: Case) -> Outcome:
-    """Check for a target that outputs classes without confidence."""
-    return outcome(case.setting.scale == models.Labels.name, {})
-
-
 def one_probability(case: Case) -> Outcome:
     """Check for a logit of two classes that always lies in [0, 1]: it has gone through a sigmoid."""
     if case.setting.scale != models.Logits.name or case.setting.classes != 2:
@@ -134,7 +129,7 @@ OUTPUTS = (
             "label is correct, and whether it stays correct for slightly perturbed records. An attacker with the model file "
             "may identify more."
         ),
-        rule=labels_alone,
+        rule=lambda case: outcome(case.setting.scale == models.Labels.name, {}),
     ),
     Diagnostic(
         code="GL128",
@@ -248,7 +243,7 @@ def unlike_references(case: Case) -> Outcome:
     """Check whether the target's outputs on non-members differ from those of references not trained on them either."""
     if not case.view.references or case.setting.predictions or signal_of(case.view, "margin") is None:
         return NOT_APPLICABLE
-    tested = case.of(_findings.training_set.find_likeness)
+    tested = case.of(_findings.training_set.find_reference_similarity)
     if (
         tested is None or sizes(case).state == "issue"
     ):  # references with a different training size differ for that reason
@@ -293,19 +288,17 @@ def _sizes(v: Values) -> str:
         )
     # Training sets are larger, because all evaluated records need IN references; smaller, because they need OUT
     # references too.
-    more_or_fewer = "More" if float(v["references"]) > float(v["target"]) else "Fewer"
+    more_or_fewer = "More"
+    advice = "Move some non-members to the population, or train more reference models"
+    if float(v["references"]) <= float(v["target"]):
+        more_or_fewer = "Fewer"
+        records = "more population records" if v.get("population") else "population records"
+        advice = f"Pass {records} from the same source, or train more reference models, to bring the sizes closer"
     return (
         f"The target was trained on {v['target']} records, the reference models on {v['references']:.0f} on average. "
         f"{more_or_fewer} records are needed so that every record has reference models that trained on it and others that "
-        f"did not. A model trained on fewer records memorises each of them more. {_size_advice(v)}."
+        f"did not. A model trained on fewer records memorises each of them more. {advice}."
     )
-
-
-def _size_advice(v: Values) -> str:
-    if float(v["references"]) > float(v["target"]):
-        return "Move some non-members to the population, or train more reference models"
-    records = "more population records" if v.get("population") else "population records"
-    return f"Pass {records} from the same source, or train more reference models, to bring the sizes closer"
 
 
 def _sizes_remedy(v: Values) -> str:

@@ -10,7 +10,7 @@ from dataclasses import replace
 from guestlist._case import Case, Check
 from guestlist._diagnostics.attacks import ATTACK_RESULTS
 from guestlist._diagnostics.core import NOT_RUN, Diagnostic
-from guestlist._diagnostics.inputs import INPUTS, of_baseline, of_duplicates, of_repeats, of_twins
+from guestlist._diagnostics.inputs import INPUTS, of_baseline, of_duplicate_counts, of_duplicates, of_repeats
 from guestlist._diagnostics.models import OUTPUTS, REFERENCES, of_consistency, of_stored_members
 from guestlist._util import close_matches, short_repr
 from guestlist.errors import InputError
@@ -22,10 +22,10 @@ __all__ = [
     "find",
     "of_baseline",
     "of_consistency",
+    "of_duplicate_counts",
     "of_duplicates",
     "of_repeats",
     "of_stored_members",
-    "of_twins",
     "undermines_verdict",
 ]
 

@@ -25,7 +25,6 @@ from .document import Limit as Limit
 from .document import OpenCheck as OpenCheck
 from .document import Sizes as Sizes
 from .document import Verdict as Verdict
-from .document import gate_input_of as gate_input_of
 from .document import read_gate_input as read_gate_input
 from .epsilon import DELTA as DELTA
 from .epsilon import REFUSED as REFUSED
@@ -54,7 +53,7 @@ from .headline import FIXED as FIXED
 from .headline import Headline as Headline
 from .headline import SameRecipe as SameRecipe
 from .headline import Sampling as Sampling
-from .headline import evaluated_in_sample as evaluated_in_sample
+from .headline import sample as sample
 from .headline import sampled_stand_ins as sampled_stand_ins
 from .headline import stand_in_targets as stand_in_targets
 from .headline import tried as tried
@@ -70,6 +69,7 @@ from .results import REPORT as REPORT
 from .results import Results as Results
 from .results import contradictions as contradictions
 from .results import disagreements as disagreements
+from .results import interval_columns as interval_columns
 from .results import members_by_exposure as members_by_exposure
 from .results import read_results as read_results
 from .results import report_table as report_table

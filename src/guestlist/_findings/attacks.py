@@ -9,7 +9,6 @@ import numpy as np
 from guestlist._case import PRIOR, Case
 from guestlist._findings import (
     SIGNIFICANCE_LEVEL,
-    AdjustedPValues,
     TestFamily,
     attack_p_values,
     headline,
@@ -45,6 +44,7 @@ from guestlist.metrics import (
 
 FPRS = (0.001, 0.01, 0.05)
 CHANCE = 0.5  # AUC of guessing
+_detectable_tpr = lru_cache(smallest_detectable_tpr)  # it is the same for every attack of an audit
 
 
 @dataclass(frozen=True)
@@ -186,10 +186,17 @@ def find(case: Case) -> tuple[AttackResult, ...]:
             )
             result = replace(result, beyond_headline=difference)
         results.append(result)
-    second = case.of(headline.find_file_holder)
-    family = _test_family(results, scores, first, None if second is None else second.name)
+    family = _test_family(results, scores, headline.headline_rows(case))
     p_values = attack_p_values(family, member, stream(case.setting.seed, "permutations"), case.persons)
-    return tuple(_with_p_values(result, p_values, first) for result in results)
+    return tuple(
+        replace(
+            result,
+            rates=tuple(replace(rate, p_value=p_values.rates.get((result.name, rate.fpr))) for rate in result.rates),
+            p_value=p_values.auc.get(result.name),
+            p_reversed=p_values.reversed if result.name == first else None,
+        )
+        for result in results
+    )
 
 
 def _placements(scores: np.ndarray, member: np.ndarray) -> Placements | None:
@@ -200,26 +207,17 @@ def _placements(scores: np.ndarray, member: np.ndarray) -> Placements | None:
 
 
 def _test_family(
-    results: Sequence[AttackResult], scores: Mapping[str, np.ndarray], first: str, file_holder: str | None
+    results: Sequence[AttackResult], scores: Mapping[str, np.ndarray], rows: tuple[str, ...]
 ) -> TestFamily:
     above: list[tuple[str, float | None]] = [(result.name, None) for result in results if result.auc.low > CHANCE]
     above += [(result.name, rate.fpr) for result in results for rate in result.rates if rate.tpr.low > rate.fpr]
     return TestFamily(
         scores=scores,
         rates={result.name: [rate.fpr for rate in result.rates if not np.isnan(rate.tpr.value)] for result in results},
-        headline=first,
+        rows=rows,
         above=frozenset(above),
-        below=any(result.name == first and result.auc.high < CHANCE for result in results),
-        file_holder=file_holder,
+        below=any(result.name == rows[0] and result.auc.high < CHANCE for result in results),
     )
-
-
-def _with_p_values(result: AttackResult, p_values: AdjustedPValues, first: str) -> AttackResult:
-    rates = tuple(replace(rate, p_value=p_values.rates.get((result.name, rate.fpr))) for rate in result.rates)
-    result = replace(result, rates=rates, p_value=p_values.auc.get(result.name))
-    if result.name == first:
-        return replace(result, p_reversed=p_values.reversed)
-    return result
 
 
 def evaluate_attack(
@@ -246,6 +244,10 @@ def evaluate_attack(
     """
     threshold = _threshold(attack, scores, member, view)
     sides = split_scores(scores, member, persons)
+    sizes = effective_sizes(scores, member, clusters=persons)
+    detectable_auc = np.nan
+    if all(sizes):
+        detectable_auc = smallest_detectable_auc(*sizes)
     accuracy = None
     if not np.isnan(threshold):
         accuracy = balanced_accuracy(scores, member, threshold, clusters=persons)
@@ -256,7 +258,7 @@ def evaluate_attack(
         attacker_needs=EVIDENCE[attack.evidence].attacker if attack.evidence in EVIDENCE else "",
         oracle=attack.oracle,
         auc=auc(scores, member, clusters=persons, placed=placed),
-        detectable_auc=_detectable_auc(*effective_sizes(scores, member, clusters=persons)),
+        detectable_auc=detectable_auc,
         advantage=advantage(scores, member, clusters=persons),
         rates=_rates(sides, prior),
         balanced_accuracy=accuracy,
@@ -269,22 +271,13 @@ def evaluate_attack(
 
 
 def _threshold(attack: Attack, scores: np.ndarray, member: np.ndarray, view: Signals) -> float:
-    if attack.oracle:
-        kinds = set(member[~np.isnan(scores)])
-        if len(kinds) == 2:
-            return best_threshold(scores, member)
-        return np.nan
-    if attack.threshold is None:
+    if attack.oracle and len(set(member[~np.isnan(scores)])) == 2:
+        return best_threshold(scores, member)
+    if attack.oracle or attack.threshold is None:
         return np.nan
     if callable(attack.threshold):
         return attack.threshold(view)
     return attack.threshold
-
-
-def _detectable_auc(members: float, nonmembers: float) -> float:
-    if members and nonmembers:
-        return smallest_detectable_auc(members, nonmembers)
-    return np.nan
 
 
 def _rates(sides: SplitScores, prior: float) -> tuple[Rate, ...]:
@@ -295,15 +288,9 @@ def _rates(sides: SplitScores, prior: float) -> tuple[Rate, ...]:
         resolved = resolution(fpr, nonmembers)
         detectable = np.nan
         if resolved != "withheld" and members:
-            detectable = _detectable_tpr(fpr, members, nonmembers)
+            detectable = float(_detectable_tpr(fpr, members, nonmembers))
         rates.append(Rate(fpr=fpr, tpr=tpr, ppv=ppv, prior=prior, resolution=str(resolved), detectable=detectable))
     return tuple(rates)
-
-
-@lru_cache
-def _detectable_tpr(fpr: float, members: int, nonmembers: int) -> float:
-    """Return the smallest detectable TPR, which is the same for every attack of an audit."""
-    return float(smallest_detectable_tpr(fpr, members, nonmembers))
 
 
 def _curve(scores: np.ndarray, member: np.ndarray, sides: SplitScores) -> Curve:
@@ -353,7 +340,11 @@ def find_agreement(case: Case) -> AgreementResult | None:
     if len(case.scores) < 2:
         return None
     member = case.truth.member_evaluated
-    tests = _tests_at_alpha(case)
+    tests = {  # those whose p-values can be as small as ALPHA
+        test.name
+        for test in case.of(hypothesis_tests.find_hypothesis_tests)
+        if any(level.alpha == ALPHA for level in test.levels)
+    }
     flags = {}
     for name, scores in case.evaluated_scores.items():
         if name in tests:
@@ -368,12 +359,3 @@ def find_agreement(case: Case) -> AgreementResult | None:
         members=six_digit_rows(*shares.members),
         nonmembers=six_digit_rows(*shares.nonmembers),
     )
-
-
-def _tests_at_alpha(case: Case) -> set[str]:
-    """Return the tests whose p-values can be as small as ``ALPHA``."""
-    return {
-        test.name
-        for test in case.of(hypothesis_tests.find_hypothesis_tests)
-        if any(level.alpha == ALPHA for level in test.levels)
-    }

@@ -107,15 +107,30 @@ def case_in(
     owners = owner_evidence()
     split = store.split
     rotation = rotation_from_store(store, evidence.without(*owners), references, needed)
-    stand_ins = stand_in_targets(rotation) if len(rotation.member) > 2 else None
     models = [k for k in store.models() if references is None or k <= references]
-    truth = Truth(split.members, split.evaluated[0], split.take(models))
     answers = store.answers()
     if answers is not None and answers.shape[1] > 2:
         answers = answers.max(axis=1, keepdims=True)  # The outputs of many classes are large.
-    setting = replace(_setting(store, answers), until=until, spent=spent)
-    owner = evidence.without(*(name for name in evidence.parts if name not in owners))
-    cross_fitted = None if baseline is None else read_cross_fitted(store)
+    known = store.manifest
+    setting = Setting(
+        name=str(known.about.get("name", "model")),
+        classes=len(known.classes),
+        scale=known.scale,
+        seed=known.seed,
+        rate=float(known.game.get("rate") or split.members.mean()),
+        fingerprints={"data": known.data, "recipe": known.recipe, "seed": str(known.seed)},
+        answers=answers,
+        predictions=known.recipe == PREDICTIONS,
+        until=until,
+        spent=spent,
+        drawn=bool(known.about.get("drawn", False)),
+        training=_note(known.about, "training", Training),
+        game=known.game,
+        claimed=_note(known.about, "claimed", Claim),
+        cover=_note(known.about, "cover", Cover),
+        origin=_note(known.about, "origin", Origin),
+        date=str(known.about.get("date", "")),
+    )
     view = rotation.facing(0)
     if rotation.member.size > MANY_CELLS:  # The target's row is stored separately.
         view = view.with_target(
@@ -123,17 +138,17 @@ def case_in(
         )
     return Case(
         view=view,
-        truth=truth,
+        truth=Truth(split.members, split.evaluated[0], split.take(models)),
         records=store.pool,
-        stand_ins=stand_ins,
+        stand_ins=stand_in_targets(rotation) if len(rotation.member) > 2 else None,
         attacks=attacks,
         setting=setting,
         prior=prior,
         checks=checks,
         ignore=ignore,
         baseline=baseline,
-        owner=owner,
-        cross_fitted=cross_fitted,
+        owner=evidence.without(*(name for name in evidence.parts if name not in owners)),
+        cross_fitted=None if baseline is None else read_cross_fitted(store),
     )
 
 
@@ -177,27 +192,6 @@ def read_case(folder: str | Path, references: int | None = None, *, scored: bool
     if scored:
         return case.scored()
     return case
-
-
-def _setting(store: Store, answers: np.ndarray | None) -> Setting:
-    known = store.manifest
-    return Setting(
-        name=str(known.about.get("name", "model")),
-        classes=len(known.classes),
-        scale=known.scale,
-        seed=known.seed,
-        rate=float(known.game.get("rate") or store.split.members.mean()),
-        fingerprints={"data": known.data, "recipe": known.recipe, "seed": str(known.seed)},
-        answers=answers,
-        predictions=known.recipe == PREDICTIONS,
-        drawn=bool(known.about.get("drawn", False)),
-        training=_note(known.about, "training", Training),
-        game=known.game,
-        claimed=_note(known.about, "claimed", Claim),
-        cover=_note(known.about, "cover", Cover),
-        origin=_note(known.about, "origin", Origin),
-        date=str(known.about.get("date", "")),
-    )
 
 
 def _note(about: Mapping[str, Any], name: str, form: type[T]) -> T | None:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from guestlist._case import Check, CheckValue
 from guestlist._store import from_json, read_json
@@ -18,7 +18,6 @@ from guestlist.metrics import Estimate
 if TYPE_CHECKING:
     import pandas as pd
 
-    from guestlist._findings import Results
 
 FORMAT = 3
 T = TypeVar("T")
@@ -123,7 +122,7 @@ class Demand:
     """A requirement that an audit must meet before its numbers count, and whether it does.
 
     Args:
-        code: a row of ``DEMANDS``.
+        code: as in :func:`guestlist._audit.gate.demands`.
         values: numbers and names that the message reports.
     """
 
@@ -236,25 +235,7 @@ def read_gate_input(folder: Path) -> GateInput:
     return replace(stored, load_records=partial(read_records, folder))
 
 
-def gate_input_of(results: "Results | GateInput") -> GateInput:
-    """Return the part of results that a gate needs."""
-    if isinstance(results, GateInput):
-        return results
-    stored: GateInput = from_json(GateInput, results.document())
-    return replace(stored, load_records=lambda: results.records)
-
-
-class Named(Protocol):
-    """Anything with a name."""
-
-    @property
-    def name(self) -> str: ...
-
-
-A = TypeVar("A", bound=Named)
-
-
-def attack_named(name: str, outcomes: Sequence[A]) -> A:
+def attack_named(name: str, outcomes: Sequence[Any]) -> Any:
     """Return the result of one attack, by name; the error lists similar names."""
     for outcome in outcomes:
         if outcome.name == name:

@@ -33,38 +33,12 @@ from guestlist.privacy import (
 SIGNAL = "margin"
 
 
-@dataclass(frozen=True)
-class Runs:
-    """Trials, one for each model.
-
-    Args:
-        scores: (models,) signal of the first candidate record minus that of the second, if there is one.
-        member: (models,) true if the model was trained on the first record.
-        replaced: true if the model was trained on the second record whenever it was not trained on the first.
-    """
-
-    scores: np.ndarray
-    member: np.ndarray
-    replaced: bool
-
-
-def trials_of(case: Case) -> Runs | None:
-    """Return the trials of a case; None for a game with one target and its references."""
-    if case.setting.predictions or case.truth.models is None:
-        return None
-    game = game_of(dict(case.setting.game))
-    if not isinstance(game, Trials):
-        return None
-    return Runs(*scored(case.view.values[SIGNAL], case.truth.models), game.replaces)
-
-
 def scored(signal: np.ndarray, models: Split) -> tuple[np.ndarray, np.ndarray]:
     """Return the score of each model, from (models, records) signals, and the membership of the first queried record."""
     every = np.arange(len(signal))
     first = models.evaluated.argmax(axis=1)
     last = models.evaluated.shape[1] - 1 - models.evaluated[:, ::-1].argmax(axis=1)
-    alone = first == last
-    second = np.where(alone, 0.0, signal[every, last])
+    second = np.where(first == last, 0.0, signal[every, last])
     return signal[every, first] - second, models.member[every, first]
 
 
@@ -148,7 +122,9 @@ def find(case: Case) -> Epsilon | None:
     try:
         return epsilon_bound(case, claimed=claim)
     except NoBoundError as refusal:
-        together = _together(case)
+        together = 1  # largest number of evaluated records of one person
+        if "person" in case.records:
+            together = int(case.records["person"][case.truth.evaluated].value_counts().max())
         return Epsilon(
             claimed=claim,
             advantage=_max_advantage(_allowed(claim, together)),
@@ -156,7 +132,7 @@ def find(case: Case) -> Epsilon | None:
             bound=None,
             refused=refusal.code,
             records_per_person=together,
-            not_exchangeable=_apart(case),
+            not_exchangeable=not case.setting.predictions and not is_iid(game_of(dict(case.setting.game))),
         )
 
 
@@ -209,9 +185,11 @@ def epsilon_bound(
         claimed = Claim(claimed, delta)
     if claimed is not None:
         delta = claimed.delta
-    many = trials_of(case)
-    if many is not None:
-        return _of_runs(many, claimed, delta, method, threshold, confidence)
+    if not case.setting.predictions and case.truth.models is not None:
+        game = game_of(dict(case.setting.game))
+        if isinstance(game, Trials):
+            scores, member = scored(case.view.values[SIGNAL], case.truth.models)
+            return _of_runs(scores, member, game.replaces, claimed, delta, method, threshold, confidence)
     method = method or OneRun()
     if not isinstance(method, (OneRun, OneRunCurve)):
         raise InputError(
@@ -223,34 +201,50 @@ def epsilon_bound(
     name = case.of(headline.find).name if attack is None else _known(case, attack)
     if case.attacks[name].evidence in OTHERS_KNOWN:
         raise NoBoundError(OTHERS_KNOWN[case.attacks[name].evidence])
-    scores = case.scores[name][case.truth.evaluated]
-    member = case.truth.member_evaluated
-    bound = epsilon_lower_bound(scores, member, delta=delta, method=method, threshold=threshold, confidence=confidence)
-    fixed = isinstance(method.membership, FixedSize)
-    gaussian = isinstance(method, OneRunCurve) and method.curve == "gaussian"
-    return Epsilon(claimed, _max_advantage(claimed), name, bound, fixed_size=fixed, gaussian=gaussian)
+    bound = epsilon_lower_bound(
+        case.evaluated_scores[name],
+        case.truth.member_evaluated,
+        delta=delta,
+        method=method,
+        threshold=threshold,
+        confidence=confidence,
+    )
+    return Epsilon(
+        claimed=claimed,
+        advantage=_max_advantage(claimed),
+        attack=name,
+        bound=bound,
+        fixed_size=isinstance(method.membership, FixedSize),
+        gaussian=isinstance(method, OneRunCurve) and method.curve == "gaussian",
+    )
 
 
 def _of_runs(
-    many: Runs,
+    scores: np.ndarray,
+    member: np.ndarray,
+    replaced: bool,
     claim: Claim | None,
     delta: float,
     method: BoundMethod | None,
     threshold: Threshold | None,
     confidence: float,
 ) -> Epsilon:
+    """Compute the bound from one score of each model; ``replaced``: one record takes the place of the other."""
     method = method or ClopperPearson()
     if isinstance(method, (OneRun, OneRunCurve)):
         raise NoBoundError("runs")
-    gaussian = isinstance(method, GaussianRuns)
-    believed = isinstance(method, BayesianRuns)
     epsilon = Epsilon(
-        claim, None, SIGNAL, None, gaussian=gaussian, runs=True, replaced=many.replaced, bayesian=believed
+        claimed=claim,
+        advantage=None,
+        attack=SIGNAL,
+        bound=None,
+        gaussian=isinstance(method, GaussianRuns),
+        runs=True,
+        replaced=replaced,
+        bayesian=isinstance(method, BayesianRuns),
     )
     at = delta if epsilon.allowed is None else epsilon.allowed.delta
-    bound = epsilon_lower_bound(
-        many.scores, many.member, delta=at, method=method, threshold=threshold, confidence=confidence
-    )
+    bound = epsilon_lower_bound(scores, member, delta=at, method=method, threshold=threshold, confidence=confidence)
     return replace(epsilon, advantage=_max_advantage(epsilon.allowed), bound=bound)
 
 
@@ -264,17 +258,6 @@ def _max_advantage(claim: Claim | None) -> float | None:
     if claim is None:
         return None
     return allowed_advantage(claim)
-
-
-def _apart(case: Case) -> bool:
-    return not case.setting.predictions and not is_iid(game_of(dict(case.setting.game)))
-
-
-def _together(case: Case) -> int:
-    """Return the largest number of evaluated records of one person."""
-    if "person" not in case.records:
-        return 1
-    return int(case.records["person"][case.truth.evaluated].value_counts().max())
 
 
 class NoBoundError(InputError):

@@ -7,12 +7,12 @@ from itertools import pairwise
 
 import numpy as np
 from scipy.special import ndtr, ndtri
-from scipy.stats import false_discovery_control
+from scipy.stats import false_discovery_control, rankdata
 
 from guestlist._case import Case
 from guestlist._collect import MIN_STAND_INS
-from guestlist._findings import evaluated_in_sample, headline, sampled_stand_ins, training_set, tried
-from guestlist._kernels import rows_by_label, take_columns
+from guestlist._findings import headline, sample, sampled_stand_ins, training_set, tried
+from guestlist._kernels import means_by_label, rows_by_label, take_columns
 from guestlist.attacks import lira_bayes_offline
 from guestlist.metrics import conformal_p_values
 
@@ -119,12 +119,12 @@ def find_exposure(case: Case) -> Exposure | None:
     tested = int((~np.isnan(records.p_value) & case.truth.member_evaluated).sum())
     if not records.flagged.any():
         return Exposure(Q, tested, 0, inflation=records.inflation)
-    target, scores, member = _scores(case)
+    target, scores, member = case.of(_scores)
     threshold = target[records.flagged].min()
     sampled = records.flagged[tried(case)]
     scores = scores[:, sampled]
-    member = member[:, sampled]
     known = ~np.isnan(scores)
+    member = member[:, sampled]
     return Exposure(
         q=Q,
         tested=tested,
@@ -145,7 +145,7 @@ def flagged_records(case: Case) -> FlaggedRecords | None:
         or "margin" not in stand_ins.values
     ):
         return None
-    target, scores, member = _scores(case)
+    target, scores, member = case.of(_scores)
     counted = conformal_p_values(target, scores[~member])
     factor = inflation(counted[~case.truth.member_evaluated])
     p_value = inflated(counted, factor)
@@ -196,25 +196,17 @@ def _scores(case: Case) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return the target's scores of evaluated records, those of stand-in targets, and the records these trained on."""
     stand_ins = case.of(sampled_stand_ins)
     assert stand_ins is not None
-    evaluated = evaluated_in_sample(case)
+    name = "lira_bayes_offline"
+    if name in case.attacks and case.attacks[name].score is lira_bayes_offline:
+        target_scores = case.scores[name]  # an attack that was run need not run again
+    else:
+        target_scores = lira_bayes_offline(case.view)
+    evaluated = case.truth.evaluated[case.of(sample)]
     return (
-        case.of(_target_scores)[case.truth.evaluated],
-        take_columns(case.of(_stand_in_scores), evaluated),
+        target_scores[case.truth.evaluated],
+        take_columns(lira_bayes_offline(stand_ins), evaluated),
         take_columns(stand_ins.member, evaluated),
     )
-
-
-def _target_scores(case: Case) -> np.ndarray:
-    name = "lira_bayes_offline"  # an attack that was run need not run again
-    if name in case.attacks and case.attacks[name].score is lira_bayes_offline:
-        return case.scores[name]
-    return lira_bayes_offline(case.view)
-
-
-def _stand_in_scores(case: Case) -> np.ndarray:
-    stand_ins = case.of(sampled_stand_ins)
-    assert stand_ins is not None
-    return lira_bayes_offline(stand_ins)
 
 
 MAX_PERSONS = 20
@@ -254,11 +246,11 @@ def find_persons(case: Case) -> tuple[ExposedPerson, ...] | None:
     names = np.unique(case.records["person"].to_numpy()[evaluated])
     score = case.scores[case.of(headline.find).name][evaluated]
     scored = ~np.isnan(score)
-    ranks = mid_ranks(np.where(scored, score, -np.inf)) / max(len(score) - 1, 1)
+    ranks = (rankdata(np.where(scored, score, -np.inf)) - 1) / max(len(score) - 1, 1)
     inside = member & scored
     outside = scored & ~np.isin(persons, persons[member])
-    mean_ranks = _means(ranks, persons, inside)
-    p_values = conformal_p_values(mean_ranks, _means(ranks, persons, outside))
+    mean_ranks = means_by_label(persons[inside], ranks[inside], len(names))
+    p_values = conformal_p_values(mean_ranks, means_by_label(persons[outside], ranks[outside], len(names)))
     model_scores = case.of(headline.stand_in_scores)
     model_member = None
     if case.stand_ins is not None:
@@ -270,15 +262,16 @@ def find_persons(case: Case) -> tuple[ExposedPerson, ...] | None:
         if model_scores is not None and model_member is not None:
             target_scores = score[rows].astype(model_scores.dtype)
             p_among_models, models = p_value_of_person(target_scores, model_scores[:, rows], model_member[:, rows])
-        person = ExposedPerson(
-            person=str(names[code]),
-            records=len(rows),
-            mean_rank=float(mean_ranks[code]),
-            p_value=float(p_values[code]),
-            p_among_models=p_among_models,
-            models=models,
+        exposed.append(
+            ExposedPerson(
+                person=str(names[code]),
+                records=len(rows),
+                mean_rank=float(mean_ranks[code]),
+                p_value=float(p_values[code]),
+                p_among_models=p_among_models,
+                models=models,
+            )
         )
-        exposed.append(person)
     return tuple(sorted(filter(_has_small_p_value, exposed), key=_sort_key)[:MAX_PERSONS])
 
 
@@ -298,23 +291,9 @@ def p_value_of_person(target_scores: np.ndarray, scores: np.ndarray, member: np.
     models = int(outside.sum())
     if not models:
         return None, 0
-    stacked = np.vstack([target_scores, scores[outside]])
-    sums = np.column_stack([mid_ranks(record) for record in stacked.T]).sum(axis=1)  # sums of half-integers are exact
-    as_high = int((sums[1:] >= sums[0]).sum())
-    return (1 + as_high) / (1 + models), models
-
-
-def mid_ranks(values: np.ndarray) -> np.ndarray:
-    """Return the rank of each value among all, from 0; equal values share their mean rank."""
-    ordered = np.sort(values)
-    return (np.searchsorted(ordered, values, "left") + np.searchsorted(ordered, values, "right") - 1) / 2
-
-
-def _means(ranks: np.ndarray, persons: np.ndarray, mask: np.ndarray) -> np.ndarray:
-    """Return (persons,) the mean rank of the records that ``mask`` selects; NaN for persons without any."""
-    count = np.bincount(persons[mask], minlength=persons.max() + 1)
-    with np.errstate(invalid="ignore"):  # 0 / 0 is NaN: a person without such records
-        return np.bincount(persons[mask], ranks[mask], minlength=persons.max() + 1) / count
+    ranks = rankdata(np.vstack([target_scores, scores[outside]]), axis=0)
+    sums = ranks.sum(axis=1)  # sums of half-integers are exact
+    return (1 + int((sums[1:] >= sums[0]).sum())) / (1 + models), models
 
 
 def _has_small_p_value(person: ExposedPerson) -> bool:

@@ -8,8 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
-from guestlist._baseline.baseline import Baseline
-from guestlist._case import Case, Cover, Origin, signal_of
+from guestlist._case import Case, Cover, signal_of
 from guestlist._findings import headline
 from guestlist._store import folder_lock, open_store, read_json, to_json, write_json, write_manifest
 from guestlist.defences import DELTA, Training
@@ -110,12 +109,14 @@ def find_references(case: Case) -> References | None:
     view = case.view
     if not view.references:
         return None
-    records = float(view.reference_member.sum(axis=1).mean())
-    references = References(view.references, records, case.setting.rate, case.setting.seed)
-    spent = case.setting.spent
-    if spent is None:
-        return references
-    return replace(references, minutes=spent.minutes, seconds_per_model=spent.seconds_per_model)
+    return References(
+        count=view.references,
+        records=float(view.reference_member.sum(axis=1).mean()),
+        rate=case.setting.rate,
+        seed=case.setting.seed,
+        minutes=getattr(case.setting.spent, "minutes", None),
+        seconds_per_model=getattr(case.setting.spent, "seconds_per_model", None),
+    )
 
 
 _PACKAGES = ("guestlist", "numpy", "scipy", "scikit-learn", "pandas")
@@ -137,16 +138,6 @@ def find_provenance(case: Case) -> Provenance:
     return Provenance(versions, dict(case.setting.fingerprints), case.setting.date)
 
 
-def find_baseline(case: Case) -> Baseline | None:
-    """Return the baseline that was fitted while the records were available; None without one."""
-    return case.baseline
-
-
-def find_origin(case: Case) -> Origin | None:
-    """Return the origin of the audit; None in folders of older versions and for audits within another call."""
-    return case.setting.origin
-
-
 def find_training(case: Case) -> Training | None:
     """Return the training with the epsilon of one such training; None if the target does not describe it."""
     training = case.setting.training
@@ -159,11 +150,6 @@ def find_training(case: Case) -> Training | None:
     return replace(training, epsilon=epsilon, delta=DELTA)
 
 
-def find_cover(case: Case) -> Cover | None:
-    """Return the cover that is stored in the audit folder."""
-    return case.setting.cover
-
-
 def keep(folder: Path, cover: Cover) -> None:
     """Write a cover into an audit folder, for its results and for those of later runs; change nothing else."""
     with folder_lock(folder):  # otherwise the results of an audit that ends now could be overwritten by older ones
@@ -173,24 +159,16 @@ def keep(folder: Path, cover: Cover) -> None:
         write_json(path, {**read_json(path), "cover": to_json(cover)})
 
 
-REFERENCES = "references"
-PARAMETERS = "parameters"
-LABELS_ONLY = "labels_only"
-SOURCES = "sources"
-OTHER_LEAKAGE = "other_leakage"
-LOGITS = "logits"
-
-
 def find_untested(case: Case) -> tuple[str, ...]:
     """List the parts of the threat model that this audit did not test, as codes."""
     tested = {attack.evidence for attack in case.attacks.values()}
     silent = {
-        REFERENCES: not case.view.references,
-        PARAMETERS: not {"white_box", "leaves"} & tested,
-        LABELS_ONLY: "perturbed" not in tested,
-        SOURCES: case.baseline is None and not case.setting.drawn,
-        OTHER_LEAKAGE: True,
-        LOGITS: as_scale(case.setting.scale).hides_logits,
+        "references": not case.view.references,
+        "parameters": not {"white_box", "leaves"} & tested,
+        "labels_only": "perturbed" not in tested,
+        "sources": case.baseline is None and not case.setting.drawn,
+        "other_leakage": True,
+        "logits": as_scale(case.setting.scale).hides_logits,
     }
     return tuple(code for code, untested in silent.items() if untested)
 

@@ -1,7 +1,7 @@
 """Attack metrics and risks by group, pair of groups and class, and their correlation with the generalisation gap."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from itertools import combinations
 
 import numpy as np
@@ -9,13 +9,12 @@ import pandas as pd
 
 from guestlist._case import Case, has_labels, signal_of
 from guestlist._findings import CHANCE, SIGNIFICANCE_LEVEL, group_columns, group_p_values, headline, is_significant
-from guestlist._kernels import optional_take
+from guestlist._kernels import means_by_label, optional_take
 from guestlist._util import close_matches, stream
 from guestlist.errors import InputError
 from guestlist.metrics import (
     CROSS_FIT,
     MIN_CORRELATION_SIZE,
-    WITHHELD,
     Estimate,
     advantage,
     auc,
@@ -62,21 +61,21 @@ class Slice:
 
 def group_slices(case: Case, columns: Sequence[str] | None = None) -> tuple[Slice, ...]:
     """Return the groups of some columns, or of all, column by column; records without a value are a group too."""
-    return tuple(part for name in _columns(case, columns) for part in _parts(case, GROUP, (name,)))
+    return tuple(part for name in _columns(case, columns) for part in _parts(case, GROUP, [name], [f"group_{name}"]))
 
 
 def pair_slices(case: Case, columns: Sequence[str] | None = None) -> tuple[Slice, ...]:
     """Return the intersections of two groups, for each pair of columns; empty ones are omitted."""
-    return tuple(part for two in combinations(_columns(case, columns), 2) for part in _parts(case, PAIR, two))
+    pairs = combinations(_columns(case, columns), 2)
+    return tuple(part for two in pairs for part in _parts(case, PAIR, two, [f"group_{name}" for name in two]))
 
 
 def class_slices(case: Case) -> tuple[Slice, ...]:
     """Return the classes in their order; none for regression or if the labels are unknown."""
-    order = case.records["class"].to_numpy()[case.truth.evaluated]
     if not case.setting.classes or not has_labels(case):
         return ()
-    parts = _parts(case, CLASS, ())
-    return tuple(sorted(parts, key=lambda part: order[part.mask][0]))
+    order = case.records["class"].to_numpy()[case.truth.evaluated]
+    return tuple(sorted(_parts(case, CLASS, [LABEL], [LABEL]), key=lambda part: order[part.mask][0]))
 
 
 def _columns(case: Case, columns: Sequence[str] | None) -> list[str]:
@@ -92,39 +91,29 @@ def _columns(case: Case, columns: Sequence[str] | None) -> list[str]:
     return list(dict.fromkeys(columns))
 
 
-def _parts(case: Case, kind: str, names: tuple[str, ...]) -> tuple[Slice, ...]:
-    evaluated = case.records[case.truth.evaluated]
+def _parts(case: Case, kind: str, names: Sequence[str], columns: Sequence[str]) -> tuple[Slice, ...]:
     member = case.truth.member_evaluated
-    columns = {name: evaluated[f"group_{name}"] for name in names}
-    if kind == CLASS:
-        columns = {LABEL: evaluated["label"]}
-    table = pd.DataFrame({name: column.to_numpy() for name, column in columns.items()})
+    table = case.records.loc[case.truth.evaluated, columns].set_axis(names, axis="columns")
     parts = []
-    for values, rows in table.groupby(list(table), sort=True).indices.items():
+    for rows in table.groupby(list(names), sort=True).indices.values():
         mask = np.zeros(len(member), dtype=bool)
         mask[rows] = True
-        inside = mask & member
-        outside = mask & ~member
-        enough = min(_people(case, inside), _people(case, outside)) >= FEWEST
-        group = dict(zip(table, map(str, values if isinstance(values, tuple) else (values,)), strict=True))
+        sides = (mask & member, mask & ~member)
+        counts = [int(side.sum()) for side in sides]
+        people = counts
+        if case.persons is not None:
+            people = [len(np.unique(case.persons[side])) for side in sides]
         parts.append(
             Slice(
                 kind=kind,
-                values=group,
-                members=int(inside.sum()),
-                nonmembers=int(outside.sum()),
-                enough=enough,
+                values=table.iloc[rows[0]].astype(str).to_dict(),
+                members=counts[0],
+                nonmembers=counts[1],
+                enough=min(people) >= FEWEST,
                 mask=mask,
             )
         )
     return tuple(parts)
-
-
-def _people(case: Case, which: np.ndarray) -> int:
-    """Count the persons of some records; without person identifiers, the records."""
-    if case.persons is None:
-        return int(which.sum())
-    return len(np.unique(case.persons[which]))
 
 
 @dataclass(frozen=True)
@@ -182,59 +171,42 @@ def _of_attack(case: Case, attack: str, stream_name: str) -> tuple[GroupResult, 
         stream_name: Name of its random stream.
     """
     scores = case.evaluated_scores[attack]
+    member = case.truth.member_evaluated
     columns = group_columns(case.records)
     rows = len(headline.headline_rows(case))
+    parts = [part for part in group_slices(case) if part.enough]
+
+    def auc_within(mask: np.ndarray, error: float = SIGNIFICANCE_LEVEL) -> Estimate:
+        return auc(scores[mask], member[mask], clusters=optional_take(case.persons, mask), confidence=1 - error)
+
     results: list[GroupResult] = []
-    masks: list[np.ndarray] = []
     for number, column in enumerate(columns):
-        parts = [part for part in group_slices(case, [column]) if part.enough]
-        rng = stream(case.setting.seed, stream_name, number)
-        results += _of_column(case, column, parts, scores, rows * len(columns), rng)
-        masks += [part.mask for part in parts]
-    return tuple(
-        replace(result, beyond_rest=_beyond_rest(case, scores, mask, rows * len(results)))
-        for result, mask in zip(results, masks, strict=True)
-    )
-
-
-def _of_column(
-    case: Case, column: str, parts: Sequence[Slice], scores: np.ndarray, columns: int, rng: np.random.Generator
-) -> list[GroupResult]:
-    member = case.truth.member_evaluated
-    results = [
-        GroupResult(
-            group=column,
-            value=part.values[column],
-            members=part.members,
-            nonmembers=part.nonmembers,
-            auc=auc(scores[part.mask], member[part.mask], clusters=optional_take(case.persons, part.mask)),
-        )
-        for part in parts
-    ]
-    if not any(result.auc.low > CHANCE for result in results):
-        return results  # no interval excludes guessing, so no test is needed
-    strata = pd.factorize(case.records[f"group_{column}"][case.truth.evaluated], use_na_sentinel=False)[0]
-    masks = [part.mask for part in parts]
-    p_values = group_p_values(scores, member, masks, strata, columns, rng, case.persons)
-    return [replace(result, p_value=float(p_value)) for result, p_value in zip(results, p_values, strict=True)]
-
-
-def _beyond_rest(case: Case, scores: np.ndarray, group: np.ndarray, groups: int) -> Estimate:
-    """Return the AUC within a group minus that among all other records: two samples without a common record."""
-    member = case.truth.member_evaluated
-    inside, outside = (
-        auc(
-            scores[part],
-            member[part],
-            clusters=optional_take(case.persons, part),
-            confidence=1 - SIGNIFICANCE_LEVEL / groups,
-        )
-        for part in (group, ~group)
-    )
-    if np.isnan(inside.value) or np.isnan(outside.value):
-        return WITHHELD
-    value, low, high = newcombe_difference(inside, outside)
-    return Estimate(value, float(max(low, -1)), float(min(high, 1)))
+        of_column = [part for part in parts if column in part.values]
+        aucs = [auc_within(part.mask) for part in of_column]
+        p_values: Sequence[float | None] = [None] * len(aucs)
+        if any(within.low > CHANCE for within in aucs):  # otherwise no test is needed
+            strata = pd.factorize(case.records[f"group_{column}"][case.truth.evaluated], use_na_sentinel=False)[0]
+            masks = [part.mask for part in of_column]
+            rng = stream(case.setting.seed, stream_name, number)
+            tested = group_p_values(scores, member, masks, strata, rows * len(columns), rng, case.persons)
+            p_values = tested.tolist()
+        for part, within, p_value in zip(of_column, aucs, p_values, strict=True):
+            # Two samples without a common record: the AUC within a group, and among all other records.
+            inside, outside = (
+                auc_within(side, SIGNIFICANCE_LEVEL / (rows * len(parts))) for side in (part.mask, ~part.mask)
+            )
+            results.append(
+                GroupResult(
+                    group=column,
+                    value=part.values[column],
+                    members=part.members,
+                    nonmembers=part.nonmembers,
+                    auc=within,
+                    p_value=p_value,
+                    beyond_rest=newcombe_difference(inside, outside),
+                )
+            )
+    return tuple(results)
 
 
 FPR = 0.05
@@ -347,36 +319,44 @@ def of_slices(case: Case, parts: Sequence[Slice], risks: Mapping[str, np.ndarray
     """
     name = case.of(headline.find).name
     large = [part for part in parts if part.enough]
-    means = mean_risks(case, large, risks, {name: RISKS[name].bounds for name in risks if name in RISKS})
-    attack = _Attack.from_case(case, name)
-    return GroupRisks(
-        attack=name,
-        fpr=FPR,
-        fewest=FEWEST,
-        judged=tuple(_group_risk(case, part, attack, row) for part, row in zip(large, means, strict=True)),
-        small=tuple(
-            TooSmall(part.kind, part.values, part.members, part.nonmembers) for part in parts if not part.enough
-        ),
-    )
-
-
-@dataclass(frozen=True)
-class _Attack:
-    """Scores (evaluated records,) of an attack, and its flags, 1.0 or 0.0, at two thresholds; NaN without a score."""
-
-    scores: np.ndarray
-    best: np.ndarray
-    at_fpr: np.ndarray
-
-    @classmethod
-    def from_case(cls, case: Case, name: str) -> "_Attack":
-        scores = case.evaluated_scores[name]
-        member = case.truth.member_evaluated
-        best = np.full(len(scores), np.nan)
-        at_fpr = flags_at_fpr(scores, member, FPR)
-        if not np.isnan(advantage(scores, member, CROSS_FIT, clusters=case.persons).value):  # a threshold can be fitted
-            best = np.where(np.isnan(scores), np.nan, flag_members(scores, member, CROSS_FIT, clusters=case.persons))
-        return cls(scores, best, at_fpr)
+    means = mean_risks(case, large, risks, {risk: RISKS[risk].bounds for risk in risks if risk in RISKS})
+    scores = case.evaluated_scores[name]
+    member = case.truth.member_evaluated
+    flagged = flags_at_fpr(scores, member, FPR)  # 1.0 or 0.0; NaN without a score
+    best = np.full(len(scores), np.nan)
+    if not np.isnan(advantage(scores, member, CROSS_FIT, clusters=case.persons).value):  # a threshold can be fitted
+        best = np.where(np.isnan(scores), np.nan, flag_members(scores, member, CROSS_FIT, clusters=case.persons))
+    correct = signal_of(case.view, "correct")
+    judged = []
+    for part, mean in zip(large, means, strict=True):
+        inside = part.mask
+        persons = optional_take(case.persons, inside)
+        # All non-members set the common threshold; of the members, only these are counted.
+        common = inside | ~member
+        nonmembers = inside & ~member & ~np.isnan(flagged)
+        gap = None
+        if correct is not None:
+            gap = advantage(correct[case.truth.evaluated][inside], member[inside], 0.5, clusters=persons)
+        judged.append(
+            GroupRisk(
+                kind=part.kind,
+                values=part.values,
+                members=part.members,
+                nonmembers=part.nonmembers,
+                accuracy=balanced_accuracy(best[inside], member[inside], 0.5, clusters=persons),
+                tpr=tpr_at_fpr(scores[inside], member[inside], FPR, clusters=persons),
+                tpr_at_common=tpr_at_fpr(
+                    scores[common], member[common], FPR, clusters=optional_take(case.persons, common)
+                ),
+                fpr_at_common=clustered_proportion(
+                    flagged[nonmembers] > 0, clusters=optional_take(case.persons, nonmembers)
+                ),
+                gap=gap,
+                risks=mean,
+            )
+        )
+    small = [TooSmall(part.kind, part.values, part.members, part.nonmembers) for part in parts if not part.enough]
+    return GroupRisks(attack=name, fpr=FPR, fewest=FEWEST, judged=tuple(judged), small=tuple(small))
 
 
 def mean_risks(
@@ -403,7 +383,8 @@ def mean_risks(
     }
     p_values = np.array([[mean.p_value for mean in row] for row in means.values()]).reshape(len(risks), len(parts))
     kinds = np.array([part.kind for part in parts])
-    questions = np.array([_question(mask) for mask in masks], dtype=object)
+    # A group and its complement have the same key: comparing either with the other is one hypothesis.
+    questions = np.array([min(mask.tobytes(), (~mask).tobytes()) for mask in masks], dtype=object)
     for kind in set(kinds):
         same_kind = np.flatnonzero(kinds == kind)
         _, first, inverse = np.unique(questions[same_kind], return_index=True, return_inverse=True)
@@ -416,40 +397,6 @@ def mean_risks(
             for (name, row), adjusted in zip(means.items(), p_values[:, at], strict=True)
         )
         for at in range(len(parts))
-    )
-
-
-def _question(mask: np.ndarray) -> bytes:
-    """Return the same key for a group and its complement: comparing either with the other is one hypothesis."""
-    return min(mask.tobytes(), (~mask).tobytes())
-
-
-def _group_risk(case: Case, part: Slice, attack: _Attack, risks: tuple[MeanRisk, ...]) -> GroupRisk:
-    member = case.truth.member_evaluated
-    inside = part.mask
-    persons = optional_take(case.persons, inside)
-    # All non-members set the common threshold; of the members, only these are counted.
-    common = inside | ~member
-    nonmembers = inside & ~member & ~np.isnan(attack.at_fpr)
-    correct = signal_of(case.view, "correct")
-    gap = None
-    if correct is not None:
-        gap = advantage(correct[case.truth.evaluated][inside], member[inside], 0.5, clusters=persons)
-    return GroupRisk(
-        kind=part.kind,
-        values=part.values,
-        members=part.members,
-        nonmembers=part.nonmembers,
-        accuracy=balanced_accuracy(attack.best[inside], member[inside], 0.5, clusters=persons),
-        tpr=tpr_at_fpr(attack.scores[inside], member[inside], FPR, clusters=persons),
-        tpr_at_common=tpr_at_fpr(
-            attack.scores[common], member[common], FPR, clusters=optional_take(case.persons, common)
-        ),
-        fpr_at_common=clustered_proportion(
-            attack.at_fpr[nonmembers] > 0, clusters=optional_take(case.persons, nonmembers)
-        ),
-        gap=gap,
-        risks=risks,
     )
 
 
@@ -481,26 +428,27 @@ class GapCorrelation:
 def find_class_gap(case: Case) -> tuple[GapCorrelation, ...] | None:
     """Correlate each risk with the gap; return None with fewer than four classes that are large enough."""
     parts = case.of(find_group_risks)
-    if parts:
-        classes = [part for part in parts.judged if part.kind == CLASS and part.gap is not None]
-    else:
-        classes = []
+    if parts is None:
+        return None
+    classes = [part for part in parts.judged if part.kind == CLASS and part.gap is not None]
     if len(classes) < MIN_CORRELATION_SIZE:
         return None
     gap = np.array([part.gap.value for part in classes if part.gap is not None])
+    p_values = _p_values(case)
     correlations = []
     for at, named in enumerate(classes[0].risks):
         mean = np.array([part.risks[at].mean.value for part in classes])
         known = ~np.isnan(mean)
-        correlation = GapCorrelation(
-            risk=named.risk,
-            classes=int(known.sum()),
-            pearson=pearson(mean[known], gap[known]),
-            spearman=spearman(mean[known], gap[known]),
+        correlations.append(
+            GapCorrelation(
+                risk=named.risk,
+                classes=int(known.sum()),
+                pearson=pearson(mean[known], gap[known]),
+                spearman=spearman(mean[known], gap[known]),
+                p_value=p_values.get(named.risk),
+            )
         )
-        correlations.append(correlation)
-    p_values = _p_values(case)
-    return tuple(replace(correlation, p_value=p_values.get(correlation.risk)) for correlation in correlations) or None
+    return tuple(correlations) or None
 
 
 def _p_values(case: Case) -> dict[str, float]:
@@ -545,14 +493,8 @@ def _pairs(
         halves: Masks (members,).
     """
     for half in (side for mask in halves for side in (mask, ~mask)):
-        gap = _means(number[half], right[half], len(outside)) - outside
-        yield gap, _means(number[~half], risk[~half], len(outside))
-
-
-def _means(number: np.ndarray, values: np.ndarray, classes: int) -> np.ndarray:
-    known = ~np.isnan(values)
-    with np.errstate(invalid="ignore"):  # 0 / 0: a class without values
-        return np.bincount(number[known], values[known], classes) / np.bincount(number[known], minlength=classes)
+        gap = means_by_label(number[half], right[half], len(outside)) - outside
+        yield gap, means_by_label(number[~half], risk[~half], len(outside))
 
 
 def permutation_p_value(
@@ -572,6 +514,5 @@ def permutation_p_value(
     orders = rng.permuted(np.tile(np.arange(classes), (permutations, 1)), axis=1)
     observed = float((both[:, 0] * both[:, 1]).sum())
     # (classes, classes): the term of each pair of one class's gap and another class's risk.
-    together = both[:, 0].T @ both[:, 1]
-    drawn = together[orders, np.arange(classes)].sum(axis=1)
+    drawn = (both[:, 0].T @ both[:, 1])[orders, np.arange(classes)].sum(axis=1)
     return float((1 + (np.abs(drawn) >= abs(observed) - 1e-12).sum()) / (1 + permutations))

@@ -109,13 +109,16 @@ def find(case: Case) -> Headline:
     """Choose the attack that does best on stand-in targets; with too few, one that was fixed before the audit."""
     choice = case.of(chosen)
     if choice is None:
-        return _fixed(_candidates(case))
+        attacks = _candidates(case)
+        able = [name for name, attack in attacks.items() if attack.on_stand_ins]
+        fixed = next((name for name in (*PREFERRED, *able) if name in attacks), next(iter(attacks)))
+        return Headline(fixed, FIXED, 0, None)
     stand_ins = case.of(sampled_stand_ins)
     assert stand_ins is not None  # the choice was made on stand-in targets
     sampled = tried(case)
     recipe = same_recipe(
         choice.crossed,
-        stand_ins.member[:, evaluated_in_sample(case)],
+        stand_ins.member[:, case.truth.evaluated[case.of(sample)]],
         case.scores[choice.name][case.truth.evaluated][sampled],
         case.truth.member_evaluated[sampled],
         optional_take(case.persons, sampled),
@@ -125,9 +128,8 @@ def find(case: Case) -> Headline:
 
 def find_file_holder(case: Case) -> Headline | None:
     """Choose an attack for someone who holds the model file; None if no attack takes it, or no other was run."""
-    candidates = _candidates(case)
-    on_file = attacks_of_access(case.attacks, MODEL_FILE)
-    attacks = {name: attack for name, attack in on_file.items() if name not in candidates}
+    attacks = attacks_of_access(case.attacks, MODEL_FILE)
+    attacks = {name: attack for name, attack in attacks.items() if name not in _candidates(case)}
     if not attacks:
         return None
     choice = None
@@ -157,7 +159,7 @@ def _choose(case: Case, attacks: Mapping[str, Attack]) -> "Choice | None":
     if stand_ins is None or len(stand_ins.member) < MIN_STAND_INS:
         return None
     try:
-        return choose(stand_ins, attacks, evaluated_in_sample(case))
+        return choose(stand_ins, attacks, case.truth.evaluated[case.of(sample)])
     except InputError:  # none of them can be tried on stand-in targets
         return None
 
@@ -167,7 +169,7 @@ def stand_in_scores(case: Case) -> np.ndarray | None:
     choice = case.of(chosen)
     if choice is None:
         return None
-    if case.of(sample) is None:
+    if len(case.of(parts_of_records)) == 1:
         return choice.scores
     return scores_part_by_part(case, case.attacks[choice.name])
 
@@ -203,13 +205,6 @@ def same_recipe(
 def _candidates(case: Case) -> dict[str, Attack]:
     """Return the attacks by queries; if there are none, those that take the model file."""
     return attacks_of_access(case.attacks, QUERIES) or attacks_of_access(case.attacks, MODEL_FILE)
-
-
-def _fixed(attacks: Mapping[str, Attack]) -> Headline:
-    """Take the first preferred attack; else the first that could have been chosen, or the first."""
-    able = [name for name, attack in attacks.items() if attack.on_stand_ins]
-    name = next((name for name in (*PREFERRED, *able) if name in attacks), next(iter(attacks)))
-    return Headline(name, FIXED, 0, None)
 
 
 FPR = 0.01
@@ -330,21 +325,16 @@ def _tried(
     kept_scores: dict[str, np.ndarray] = {}
     best = ""
     for name, attack in attacks.items() if references else ():
-        if _can(attack, stand_ins, references):
+        has_evidence = not attack.evidence or stand_ins.evidence(0).get(attack.evidence) is not None
+        if attack.references <= references and has_evidence and (not attack.custom or _runs(attack, stand_ins)):
             scores = take_columns(score_every_target(attack, stand_ins), evaluated)
             means[name] = mean(scores, member)
             if not best or means[name] > means[best]:
                 best = name
             wanted = (next(iter(means)), best, *keep)  # other scores are dropped, because there may be many attacks
-            kept_scores = {
-                kept_name: values for kept_name, values in {**kept_scores, name: scores}.items() if kept_name in wanted
-            }
+            kept_scores[name] = scores
+            kept_scores = {attack: values for attack, values in kept_scores.items() if attack in wanted}
     return _Trial(means, best, kept_scores)
-
-
-def _can(attack: Attack, stand_ins: Rotation, references: int) -> bool:
-    has_evidence = not attack.evidence or stand_ins.evidence(0).get(attack.evidence) is not None
-    return attack.references <= references and has_evidence and (not attack.custom or _runs(attack, stand_ins))
 
 
 def _runs(attack: Attack, stand_ins: Rotation) -> bool:
@@ -406,91 +396,50 @@ class Sampling:
 
 def find_sampling(case: Case) -> Sampling | None:
     """Report the computations that used part of the records; None if all used all records."""
-    chosen = case.of(sample)
-    attack_sample = None if chosen is None else len(chosen)
-    sampling = Sampling(
-        records=len(case.records),
-        attack_sample=attack_sample,
-        cyclic_shifts=needs_shifts(int(case.truth.evaluated.sum()), DRAWS),
-        mu_fitted_on=_mu_fitted_on(case),
-        single_precision=_single(case),
-        classes_fitted_on=_classes_fitted_on(case),
-    )
-    if sampling == Sampling(len(case.records), None, False):
-        return None
-    return sampling
-
-
-def _classes_fitted_on(case: Case) -> int | None:
-    """Return the number of records on which attacks fitted class-wise values; None: all."""
-    if case.scores:
-        return case.view.n_estimation_rows
-    return None
-
-
-def _mu_fitted_on(case: Case) -> int | None:
-    if not RISKS["mu"].possible(case):
-        return None
-    n_estimates = int((~np.isnan(risks_of(case)["mu"])).sum())
-    if n_estimates <= memorisation.AT_ONCE:
-        return None
-    return memorisation.AT_ONCE
-
-
-def _single(case: Case) -> bool:
-    """Return whether the margins of very many records have single precision."""
-    if len(case.records) <= MANY_RECORDS:
-        return False
+    used = Sampling(len(case.records), None, needs_shifts(int(case.truth.evaluated.sum()), DRAWS))
+    if len(case.of(parts_of_records)) > 1:
+        used = replace(used, attack_sample=len(case.of(sample)))
+    if RISKS["mu"].possible(case) and (~np.isnan(risks_of(case)["mu"])).sum() > memorisation.AT_ONCE:
+        used = replace(used, mu_fitted_on=memorisation.AT_ONCE)
     margin = signal_of(case.view, "margin")
-    return margin is not None and np.array_equal(margin, margin.astype(np.float32), equal_nan=True)
-
-
-def sample(case: Case) -> np.ndarray | None:
-    """Return the records on which stand-in targets are evaluated, in order; None: all."""
-    parts = case.of(parts_of_records)
-    if parts is None:
+    if len(case.records) > MANY_RECORDS and margin is not None:
+        single = np.array_equal(margin, margin.astype(np.float32), equal_nan=True)
+        used = replace(used, single_precision=single)
+    if case.scores:
+        used = replace(used, classes_fitted_on=case.view.n_estimation_rows)
+    if used == Sampling(len(case.records), None, False):
         return None
-    return parts[0]
+    return used
 
 
-def parts_of_records(case: Case) -> list[np.ndarray] | None:
-    """Split the records into several random parts; None if one part is enough."""
+def sample(case: Case) -> np.ndarray:
+    """Return the records on which stand-in targets are evaluated, in order."""
+    return case.of(parts_of_records)[0]
+
+
+def parts_of_records(case: Case) -> list[np.ndarray]:
+    """Split the records into random parts; one part with few records and models."""
+    order = np.arange(len(case.records))
     if case.stand_ins is None or case.stand_ins.member.size <= MAX_CELLS:
-        return None
-    models, records = case.stand_ins.member.shape
-    parts = -(-models * records // MAX_CELLS)
+        return [order]
     # A shuffled pool is in a random order already, and consecutive records are copied fast.
-    shuffled = "row" in case.records and not case.setting.predictions
-    order = np.arange(records)
-    if not shuffled:
-        order = stream(case.setting.seed, "parts of records").permutation(records)
-    return [np.sort(part) for part in np.array_split(order, parts)]
+    if "row" not in case.records or case.setting.predictions:
+        order = stream(case.setting.seed, "parts of records").permutation(order)
+    return [np.sort(part) for part in np.array_split(order, -(-case.stand_ins.member.size // MAX_CELLS))]
 
 
 def sampled_stand_ins(case: Case) -> Rotation | None:
     """Return the stand-in targets, restricted to the sample if there is one."""
-    records = case.of(sample)
-    if records is None or case.stand_ins is None:
+    if case.stand_ins is None or len(case.of(parts_of_records)) == 1:
         return case.stand_ins
-    return case.stand_ins.take_records(records)
+    return case.stand_ins.take_records(case.of(sample))
 
 
 def tried(case: Case) -> np.ndarray:
     """Return (evaluated records,) true for those on which stand-in targets are evaluated."""
-    records = case.of(sample)
-    if records is None:
-        return np.ones(int(case.truth.evaluated.sum()), dtype=bool)
     sampled = np.zeros(len(case.truth.evaluated), dtype=bool)
-    sampled[records] = True
+    sampled[case.of(sample)] = True
     return sampled[case.truth.evaluated]
-
-
-def evaluated_in_sample(case: Case) -> np.ndarray:
-    """Return (records of the stand-in targets,) true for evaluated records."""
-    records = case.of(sample)
-    if records is None:
-        return case.truth.evaluated
-    return case.truth.evaluated[records]
 
 
 def scores_part_by_part(case: Case, attack: Attack) -> np.ndarray:
@@ -500,12 +449,10 @@ def scores_part_by_part(case: Case, attack: Attack) -> np.ndarray:
     """
     parts = case.of(parts_of_records)
     stand_ins = case.stand_ins
-    evaluated = case.truth.evaluated
-    assert parts is not None
     assert stand_ins is not None
     # Signals are computed once, not for each part.
     stand_ins = replace(stand_ins, values=lazy_matrices(stand_ins.values, stand_ins.target))
     scores = np.full(stand_ins.member.shape, np.nan, dtype=np.float32)
     for part in parts if attack.rotates else parts[:1]:
         scores[:, as_slice(part)] = score_every_target(attack, stand_ins.take_records(part))
-    return take_columns(scores, evaluated)
+    return take_columns(scores, case.truth.evaluated)

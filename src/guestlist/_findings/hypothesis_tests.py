@@ -54,19 +54,29 @@ class HypothesisTest:
 def find_hypothesis_tests(case: Case) -> tuple[HypothesisTest, ...]:
     """Measure the realised rates of every attack that is a test."""
     evaluated = case.truth.evaluated
-    member = case.truth.member_evaluated
     tests = {name: attack for name, attack in case.attacks.items() if attack.p_value}
     levels = {
-        name: levels_of(tests[name], values, case.view, evaluated, member, case.persons)
+        name: levels_of(tests[name], values, case.view, evaluated, case.truth.member_evaluated, case.persons)
         for name, values in case.p_values.items()
     }
     error = SIGNIFICANCE_LEVEL * SHARES["hypothesis_tests"] / max(sum(map(len, levels.values())), 1)
-    adjusted = {
-        name: tuple(_adjusted(level, case.p_values[name][evaluated], member, error, case.persons) for level in some)
-        for name, some in levels.items()
-    }
+
+    def adjusted(name: str, level: Level) -> Level:
+        fpr, _ = rates_at_level(
+            case.p_values[name][evaluated],
+            case.truth.member_evaluated,
+            level.alpha,
+            clusters=case.persons,
+            confidence=1 - 2 * error,
+        )
+        return replace(level, adjusted_fpr_low=fpr.low)
+
     return tuple(
-        HypothesisTest(name, adjusted.get(name, ()), attack.p_value is population_p_value)
+        HypothesisTest(
+            name,
+            tuple(adjusted(name, level) for level in levels.get(name, ())),
+            needs_population=attack.p_value is population_p_value,
+        )
         for name, attack in tests.items()
     )
 
@@ -95,13 +105,6 @@ def levels_of(
         for alpha in ALPHAS
         if alpha >= smallest
     )
-
-
-def _adjusted(
-    level: Level, p_values: np.ndarray, member: np.ndarray, error: float, persons: np.ndarray | None
-) -> Level:
-    fpr, _ = rates_at_level(p_values, member, level.alpha, clusters=persons, confidence=1 - 2 * error)
-    return replace(level, adjusted_fpr_low=fpr.low)
 
 
 def smallest_p_value(attack: Attack, view: Signals, evaluated: np.ndarray) -> float:
@@ -174,11 +177,6 @@ def find_per_record_fpr(case: Case) -> tuple[PerRecordFpr, ...] | None:
     """Summarise each rate that the non-members of every stand-in target resolve; None without stand-in targets."""
     attack = case.of(headline.find).name
     return tuple(evenness(attack, counts, fpr) for fpr, counts in case.of(counts_at_rates).items()) or None
-
-
-def table_counts(case: Case) -> FlagCounts | None:
-    """Return the counts that the table of records shows."""
-    return case.of(counts_at_rates).get(TABLE_FPR)
 
 
 def counts_at_rates(case: Case) -> Mapping[float, FlagCounts]:

@@ -149,15 +149,15 @@ def record_table(case: Case) -> pd.DataFrame:
     for name, values in case.p_values.items():
         records[f"p_{name}"] = values[evaluated]
     score = records[f"score_{case.of(headline.find).name}"].to_numpy()
-    calibration = score[~member & ~np.isnan(score)]
-    records["p_value"] = np.where(np.isnan(score), np.nan, conformal_p_values(score, calibration))
+    p_value = conformal_p_values(score, score[~member & ~np.isnan(score)])
+    records["p_value"] = np.where(np.isnan(score), np.nan, p_value)
     scores = case.of(headline.stand_in_scores)
     if scores is not None and case.stand_ins is not None:
         stats = out_model_stats(score.astype(scores.dtype), scores, take_columns(case.stand_ins.member, evaluated))
         records["p_among_models"] = stats.p_values
         records["models"] = stats.count
         records["gap"] = stats.gap
-    counts = case.of(hypothesis_tests.table_counts)
+    counts = case.of(hypothesis_tests.counts_at_rates).get(hypothesis_tests.TABLE_FPR)
     if counts is not None:
         records["per_record_fpr"] = counts.per_record_fpr
         records["per_record_tpr"] = counts.per_record_tpr
@@ -192,8 +192,7 @@ def as_given(records: pd.DataFrame) -> pd.DataFrame:
     """Return the table in the order in which the records were passed; internally they are shuffled."""
     if "row" not in records:
         return records
-    order = np.argsort(records["row"].to_numpy())
-    return records.drop(columns="row").take(order).reset_index(drop=True)
+    return records.sort_values("row", ignore_index=True).drop(columns="row")
 
 
 def exposed_members(records: pd.DataFrame, attack: str) -> tuple[Exposed, ...]:

@@ -45,7 +45,7 @@ from guestlist._store import from_json, to_json, write_json, write_npy, write_pa
 from guestlist._util import as_path
 from guestlist.data import Data
 from guestlist.defences import Training
-from guestlist.metrics import MIN_CORRELATION_SIZE, WITHHELD, Estimate, is_constant, spearman
+from guestlist.metrics import MIN_CORRELATION_SIZE, WITHHELD, Estimate
 from guestlist.risks import RECOMMENDED, RISKS, PredictiveValue
 
 NOT_FINDINGS = ("gate", "format", "records", "folder")
@@ -256,25 +256,25 @@ def read_results(folder: str | Path) -> Results:
         True
     """
     folder = as_path("folder", folder)
-    results = read_document(folder, Results.from_document)
-    return replace(results, records=read_records(folder), folder=folder)
+    return replace(read_document(folder, Results.from_document), records=read_records(folder), folder=folder)
 
 
 def _row(outcome: AttackResult, levels: tuple[Level, ...]) -> dict[str, object]:
     row: dict[str, object] = {"attack": outcome.name}
-    row |= _interval_columns("auc", outcome.auc) | _interval_columns("advantage", outcome.advantage)
+    row |= interval_columns("auc", outcome.auc) | interval_columns("advantage", outcome.advantage)
     for rate in outcome.rates:
-        row |= _interval_columns(f"tpr@{rate.fpr:g}", rate.tpr) | _interval_columns(f"ppv@{rate.fpr:g}", rate.ppv)
-    row |= _interval_columns("balanced_accuracy", outcome.balanced_accuracy or WITHHELD)
+        row |= interval_columns(f"tpr@{rate.fpr:g}", rate.tpr) | interval_columns(f"ppv@{rate.fpr:g}", rate.ppv)
+    row |= interval_columns("balanced_accuracy", outcome.balanced_accuracy or WITHHELD)
     row |= {"unscored": outcome.unscored, "paper": outcome.paper}
     for level in levels:
-        row |= _interval_columns(f"realised_fpr@{level.alpha:g}", level.fpr) | _interval_columns(
+        row |= interval_columns(f"realised_fpr@{level.alpha:g}", level.fpr) | interval_columns(
             f"realised_tpr@{level.alpha:g}", level.tpr
         )
     return row
 
 
-def _interval_columns(name: str, estimate: Estimate) -> dict[str, float]:
+def interval_columns(name: str, estimate: Estimate) -> dict[str, float]:
+    """Return an estimate and the ends of its interval as columns of a table."""
     return {name: estimate.value, f"{name}_low": estimate.low, f"{name}_high": estimate.high}
 
 
@@ -338,22 +338,14 @@ def disagreements(members: pd.DataFrame, order: bool) -> list[tuple[str, str, fl
         order: whether the rows are in the order of the report, which is then compared with each risk; otherwise risks are
             compared with each other.
     """
-    values = {name.removeprefix("risk_"): members[name].to_numpy(float) for name in members if name.startswith("risk_")}
-    pairs: Sequence[tuple[str, str]] = list(combinations(values, 2))
+    table = members.loc[:, members.columns.str.startswith("risk_")].astype(float)
+    table = table.rename(columns=lambda name: name.removeprefix("risk_"))
+    pairs: Sequence[tuple[str, str]] = list(combinations(table, 2))
     if order:
-        pairs = [(REPORT, name) for name in values]
-        values[REPORT] = -np.arange(len(members), dtype=np.float64)
-    pairs_below = []
-    for first, second in pairs:
-        known = ~np.isnan(values[first]) & ~np.isnan(values[second])
-        first_values = values[first][known]
-        second_values = values[second][known]
-        if known.sum() < MIN_CORRELATION_SIZE or is_constant(first_values) or is_constant(second_values):
-            continue
-        together = spearman(first_values, second_values).value
-        if together < DISAGREE:
-            pairs_below.append((first, second, together))
-    return pairs_below
+        pairs = [(REPORT, name) for name in table]
+        table[REPORT] = -np.arange(len(members), dtype=np.float64)
+    correlations = table.corr(method="spearman", min_periods=MIN_CORRELATION_SIZE).to_dict()
+    return [(a, b, correlations[a][b]) for a, b in pairs if correlations[a][b] < DISAGREE]
 
 
 def contradictions(risks: GroupRisks) -> list[tuple[GroupRisk, list[str], list[str]]]:

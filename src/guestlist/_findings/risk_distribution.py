@@ -1,17 +1,16 @@
 """Distribution of risks over members and groups, and calibration of probability-like risks."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
-from itertools import combinations_with_replacement
 
 import numpy as np
+import pandas as pd
 from scipy.special import expit
-from scipy.stats import rankdata
 
 from guestlist._case import PRIOR, Case
 from guestlist._findings import groups, headline
 from guestlist._kernels import six_digit_rows
-from guestlist.metrics import MIN_CORRELATION_SIZE, is_constant, spearman
+from guestlist.metrics import MIN_CORRELATION_SIZE
 from guestlist.risks import AtPrior, Calibration, at_prior, calibration, calibration_at_priors, risks_of
 
 LEVELS = (0.05, 0.25, 0.5, 0.75, 0.95)
@@ -19,7 +18,7 @@ LEVELS = (0.05, 0.25, 0.5, 0.75, 0.95)
 
 @dataclass(frozen=True)
 class RiskQuantiles:
-    """Quantiles of one risk, at ``LEVELS``, over all members or those with the group values in ``of``."""
+    """Quantiles of one risk, at ``LEVELS``, over all members or those with the group values in ``values``."""
 
     risk: str
     values: Mapping[str, str]
@@ -55,47 +54,18 @@ def find_risk_distribution(case: Case) -> RiskDistribution | None:
         return None
     parts: list[tuple[Mapping[str, str], np.ndarray]] = [({}, member)]
     parts += [(part.values, part.mask & member) for part in groups.group_slices(case) if part.enough]
-    quantiles = [
-        _quantiles_of(name, values_of_group, values[mask])
-        for name, values in risks.items()
-        for values_of_group, mask in parts
-    ]
+    quantiles = []
+    for name, values in risks.items():
+        for group, mask in parts:
+            known = values[mask & ~np.isnan(values)]
+            if len(known):
+                # Quantiles are values of records: interpolation between infinite values is undefined.
+                at_levels = np.quantile(known, LEVELS, method="closest_observation")
+                quantiles.append(RiskQuantiles(name, group, len(known), tuple(at_levels.tolist())))
     attack = case.of(headline.find).name
-    ranked = {**risks, attack: case.scores[attack][evaluated]}
-    of_members = [values[member] for values in ranked.values()]
-    matrix = six_digit_rows(*_rank_correlations(of_members))
-    return RiskDistribution(
-        tuple(part_quantiles for part_quantiles in quantiles if part_quantiles.members), tuple(ranked), matrix
-    )
-
-
-def _quantiles_of(risk: str, group: Mapping[str, str], values: np.ndarray) -> RiskQuantiles:
-    known = values[~np.isnan(values)]
-    # Quantiles are values of records: interpolation between infinite values is undefined.
-    quantiles = np.quantile(known, LEVELS, method="closest_observation") if len(known) else ()
-    return RiskQuantiles(risk, group, len(known), tuple(float(quantile) for quantile in quantiles))
-
-
-def _rank_correlations(columns: Sequence[np.ndarray]) -> np.ndarray:
-    """Return (columns, columns) rank correlations; each pair is computed once, because the matrix is symmetric."""
-    matrix = np.empty((len(columns), len(columns)))
-    complete = [
-        len(column) >= MIN_CORRELATION_SIZE and not np.isnan(column).any() and not is_constant(column)
-        for column in columns
-    ]
-    ranks = [rankdata(column) if able else column for column, able in zip(columns, complete, strict=True)]
-    for i, j in combinations_with_replacement(range(len(columns)), 2):
-        if complete[i] and complete[j]:  # ranked once for all pairs
-            correlation = np.corrcoef(np.column_stack([ranks[i], ranks[j]]), rowvar=False)[1, 0]
-        else:
-            correlation = _rank_correlation(columns[i], columns[j])
-        matrix[i, j] = matrix[j, i] = correlation
-    return matrix
-
-
-def _rank_correlation(a: np.ndarray, b: np.ndarray) -> float:
-    known = ~np.isnan(a) & ~np.isnan(b)
-    return spearman(a[known], b[known]).value
+    ranked = pd.DataFrame({**risks, attack: case.evaluated_scores[attack]})
+    correlations = ranked[member].corr(method="spearman", min_periods=MIN_CORRELATION_SIZE)
+    return RiskDistribution(tuple(quantiles), tuple(ranked), six_digit_rows(*correlations.to_numpy()))
 
 
 RISK_SCORE = "risk_score"

@@ -7,7 +7,7 @@ adjusted p-values control the family-wise error rate: if nothing leaks, the prob
 ``SIGNIFICANCE_LEVEL`` is at most that level.
 """
 
-from collections.abc import Iterator, Mapping, Sequence, Set
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass
 
 import numpy as np
@@ -65,25 +65,16 @@ class TestFamily:
     Attributes:
         scores: Attack to (records,) scores.
         rates: Attack to the false-positive rates that its records can resolve.
-        headline: The headline attack.
+        rows: The headline attack, and the attack of the second headline row, if there is one.
         above: Metrics whose interval lies above guessing; other metrics need no test.
         below: Whether the interval of the headline's AUC lies below 0.5.
-        file_holder: The attack of the second headline row, if there is one.
     """
 
     scores: Mapping[str, np.ndarray]
     rates: Mapping[str, Sequence[float]]
-    headline: str
+    rows: tuple[str, ...]
     above: frozenset[Metric]
     below: bool
-    file_holder: str | None = None
-
-    @property
-    def rows(self) -> tuple[str, ...]:
-        """Return the attacks of the headline rows."""
-        if self.file_holder is None:
-            return (self.headline,)
-        return (self.headline, self.file_holder)
 
 
 def is_significant(p_value: float | None) -> bool:
@@ -107,15 +98,20 @@ def attack_p_values(
         rng: Source of the permutations.
         persons: (records,) person of each record.
     """
-    headline_auc: Metric = family.headline, None
+    headline_auc: Metric = family.rows[0], None
     tests = [test for test in _joint_tests(family) if not family.above.isdisjoint(test.metrics)]
     needed = {statistic for test in tests for statistic in test.statistics}
     if family.below:
         needed.add(headline_auc)
     if not needed:
         return AdjustedPValues({}, {}, None)
-    labels = permutations(member, DRAWS, rng, clusters=persons)
-    observed, permuted = _observed_and_permuted(family.scores, needed, member, labels)
+    blocks = permutations(member, DRAWS, rng, clusters=persons)
+    first = _metrics(family.scores, needed, DensePermutations(member[None]), next(blocks))
+    parts = [first, *(_metrics(family.scores, needed, block) for block in blocks)]
+    # Every needed metric with the true labels, and (draws,) with permuted labels.
+    values = {metric: np.concatenate([part[metric] for part in parts]) for metric in needed}
+    observed = {metric: draws[0] for metric, draws in values.items()}
+    permuted = {metric: draws[1:] for metric, draws in values.items()}
     p_values: dict[Metric, float] = {}
     for test in tests:
         for metric, p_value in zip(test.metrics, test.adjusted_p_values(observed, permuted), strict=True):
@@ -229,17 +225,6 @@ def _joint_tests(family: TestFamily) -> tuple[_JointTest, ...]:
         _JointTest(tuple((name, None) for name in others), "others", 2 if fprs else 1),
         *(_JointTest(metrics, "others", 2 * len(fprs)) for metrics in by_fpr),
     )
-
-
-def _observed_and_permuted(
-    scores: Mapping[str, np.ndarray], needed: Set[Metric], member: np.ndarray, blocks: Iterator[Permutations]
-) -> tuple[dict[Metric, float], dict[Metric, np.ndarray]]:
-    """Compute every needed metric with the true labels, and (draws,) with permuted labels."""
-    first = _metrics(scores, needed, DensePermutations(member[None]), next(blocks))
-    parts = [first, *(_metrics(scores, needed, block) for block in blocks)]
-    values = {metric: np.concatenate([part[metric] for part in parts]) for metric in needed}
-    observed = {metric: draws[0] for metric, draws in values.items()}
-    return observed, {metric: draws[1:] for metric, draws in values.items()}
 
 
 def _metrics(scores: Mapping[str, np.ndarray], needed: Set[Metric], *labels: Permutations) -> dict[Metric, np.ndarray]:

@@ -16,7 +16,7 @@ FEWEST_RECORDS = 20
 
 
 @dataclass(frozen=True)
-class Likeness:
+class ReferenceSimilarity:
     """Difference of the target from its references, on records that no compared model trained on.
 
     Args:
@@ -34,7 +34,7 @@ class Likeness:
     references: int
 
 
-def find_likeness(case: Case) -> Likeness | None:
+def find_reference_similarity(case: Case) -> ReferenceSimilarity | None:
     """Compare the target with its references; return None with too few references or non-members."""
     view = case.view
     # Models are compared on a sample if there are very many records.
@@ -43,10 +43,10 @@ def find_likeness(case: Case) -> Likeness | None:
     if view.references < FEWEST_MODELS or (~member).sum() < FEWEST_RECORDS:
         return None
     margin = np.vstack([view.target("margin")[evaluated], view.reference("margin", evaluated)])
-    return likeness(margin, np.vstack([member, take_columns(view.reference_member, evaluated)]))
+    return reference_similarity(margin, np.vstack([member, take_columns(view.reference_member, evaluated)]))
 
 
-def likeness(margin: np.ndarray, member: np.ndarray) -> Likeness | None:
+def reference_similarity(margin: np.ndarray, member: np.ndarray) -> ReferenceSimilarity | None:
     """Compare the first model with the others; both arguments are (models, records), NaN without an output."""
     rotation = Rotation({"margin": margin}, member, np.zeros(margin.shape[1], dtype=np.int64))
     outside = _as_many(~member & ~np.isnan(margin))
@@ -72,7 +72,7 @@ def likeness(margin: np.ndarray, member: np.ndarray) -> Likeness | None:
         2 * min(_above(steeper), _above(-steeper)),
         2 * min(_above(farther - np.square(surer)), _above(-farther)),
     )
-    return Likeness(
+    return ReferenceSimilarity(
         margin_shift=_away(surer),
         margin_slope=_away(steeper),
         margin_dispersion=_away(farther),
@@ -174,5 +174,4 @@ def doubted(case: Case) -> bool:
 
 def other_size(case: Case) -> bool:
     """Return whether the reference models train on clearly fewer or more records than the target."""
-    mean = float(case.view.reference_member.sum(axis=1).mean())
-    return abs(mean / int(case.truth.member.sum()) - 1) >= OTHER_SIZE
+    return bool(abs(case.view.reference_member.sum(axis=1).mean() / case.truth.member.sum() - 1) >= OTHER_SIZE)

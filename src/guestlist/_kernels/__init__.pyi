@@ -34,6 +34,7 @@ from .samples import cluster_codes as cluster_codes
 from .samples import consecutive_codes as consecutive_codes
 from .samples import count_unscored as count_unscored
 from .samples import drop_unscored as drop_unscored
+from .samples import means_by_label as means_by_label
 from .samples import optional_take as optional_take
 from .samples import rows_by_label as rows_by_label
 from .samples import scored_records as scored_records

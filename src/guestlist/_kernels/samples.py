@@ -95,6 +95,14 @@ def rows_by_label(labels: np.ndarray) -> list[np.ndarray]:
     return [rows for rows in np.split(order, starts[1:]) if len(rows) and labels[rows[0]] >= 0]
 
 
+def means_by_label(labels: np.ndarray, values: np.ndarray, n_labels: int) -> np.ndarray:
+    """Return (labels,) the mean of the known values of each label; NaN for a label without any."""
+    known = ~np.isnan(values)
+    count = np.bincount(labels[known], minlength=n_labels)
+    with np.errstate(invalid="ignore"):  # 0 / 0
+        return np.bincount(labels[known], values[known], n_labels) / count
+
+
 def subsample_by_label(labels: np.ndarray, outputs: np.ndarray, enough: int) -> np.ndarray | None:
     """Draw records of each label that have at least ``enough`` model outputs; None if all are needed.
 

@@ -51,7 +51,7 @@ SECTIONS: dict[str, Callable[[Results], Section | None]] = {
     "assessment": assessment_section,
     "attacks": attacks.attacks_section,
     "group_risks": groups.group_risks_section,
-    "false_alarms": hypothesis_tests.per_record_fpr_section,
+    "per_record_fpr": hypothesis_tests.per_record_fpr_section,
     "hypothesis_tests": hypothesis_tests.hypothesis_tests_section,
     "scores": attacks.scores_section,
     "risks": risks.risks_section,

@@ -58,6 +58,7 @@ from .text import for_spreadsheets as for_spreadsheets
 from .text import format_bytes as format_bytes
 from .text import interval as interval
 from .text import interval_in_people as interval_in_people
+from .text import joined_digest as joined_digest
 from .text import people_base as people_base
 from .text import percent as percent
 from .text import reason as reason

@@ -1,8 +1,9 @@
-"""Text: sanitise it for printing, and format numbers."""
+"""Text: sanitise it for printing, and format numbers; digests of bytes."""
 
 from __future__ import annotations
 
 import difflib
+import hashlib
 import math
 import re
 import unicodedata
@@ -201,3 +202,11 @@ def format_bytes(count: float) -> str:
     units = ("bytes", "KiB", "MiB", "GiB", "TiB", "PiB")
     at = 0 if count < 1 else min(len(units) - 1, int(math.log2(count) // 10))
     return f"{count / 1024**at:.3g} {units[at]}"
+
+
+def joined_digest(*parts: bytes) -> str:
+    """Return the SHA-256 digest of the parts joined together, without their lengths; for one file that of ``sha256sum``."""
+    sha256 = hashlib.sha256()
+    for part in parts:
+        sha256.update(part)
+    return sha256.hexdigest()

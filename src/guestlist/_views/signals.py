@@ -3,7 +3,7 @@
 from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, Protocol, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -34,46 +34,18 @@ from guestlist.errors import NotCollectedError
 T = TypeVar("T")
 
 
-class View(Protocol):
-    """The adversary's view; :class:`Signals` and :class:`Rotation` are the two."""
-
-    @property
-    def labels(self) -> np.ndarray:
-        """(records,) true class of each record, as an index."""
-
-    @property
-    def population(self) -> np.ndarray | None:
-        """True for records that a target did not train on and that are not evaluated; None if there are none."""
-
-    def target(self, name: str) -> np.ndarray:
-        """Return a signal of the target."""
-
-    def inside(self, name: str) -> Moments:
-        """Return moments, per record, of the references that trained on it (IN models)."""
-
-    def outside(self, name: str) -> Moments:
-        """Return moments, per record, of the references that did not train on it (OUT models)."""
-
-    def share_above(self, name: str) -> np.ndarray:
-        """Return the share of OUT models with a larger value than the target's; equal values count half."""
-
-    def class_ecdf(self, name: str) -> ClassEcdf:
-        """Rank the target's value among the references' values on all non-members of the record's class."""
-
-    def class_thresholds(self, name: str, sign: int) -> np.ndarray:
-        """Return, for each record, the threshold that best separates the references' members of its class.
-
-        The threshold is on ``sign`` times the signal. It is NaN if all are members, or none is.
-        """
-
-    def best_threshold(self, name: str, sign: int) -> np.ndarray:
-        """Return the threshold, (1,) or (models, 1), that best separates the references' members among all records.
-
-        The threshold is on ``sign`` times the signal. It is NaN if all are members, or none is.
-        """
+class _Cached:
+    """A view that computes a result once."""
 
     def once(self, key: Hashable, make: Callable[[], T]) -> T:
         """Return the result of ``make``, cached for this view: several attacks may need it."""
+        if key not in self._made:
+            self._made[key] = freeze(make())
+        return self._made[key]
+
+    @cached_property
+    def _made(self) -> dict[Hashable, Any]:
+        return {}
 
 
 # Number of references' values, per class and over all records, beyond which estimates hardly change.
@@ -81,7 +53,7 @@ ENOUGH = 2**20
 
 
 @dataclass(frozen=True)
-class Signals:
+class Signals(_Cached):
     """The adversary's view of one target: its signals, and the signals and training sets of the references.
 
     The arrays are read-only, since all attacks share them. Statistics of the references are computed once.
@@ -287,14 +259,6 @@ class Signals:
         evidence = self.evidence.for_stand_ins()
         return Rotation(values, self.reference_member, self.labels, evidence=lambda k: evidence)
 
-    def once(self, key: Hashable, make: Callable[[], T]) -> T:
-        """Return the result of ``make``, cached for this view: several attacks may need it."""
-        return _once(self._made, key, make)
-
-    @cached_property
-    def _made(self) -> dict[Hashable, Any]:
-        return {}
-
     @cached_property
     def _source(self) -> Mapping[str, np.ndarray]:
         """Values that the references' signals are read from."""
@@ -320,7 +284,7 @@ def _no_answers(_model: int) -> np.ndarray | None:
 
 
 @dataclass(frozen=True)
-class Rotation:
+class Rotation(_Cached):
     """Every model in turn as the target, with all the others as its references.
 
     A ``View`` as :class:`Signals` is, with arrays shaped (models, records), so that an attack that uses only the
@@ -459,14 +423,6 @@ class Rotation:
             return np.arange(len(self.member))
         return self.together
 
-    def once(self, key: Hashable, make: Callable[[], T]) -> T:
-        """Return the result of ``make``, cached for this view: several attacks may need it."""
-        return _once(self._made, key, make)
-
-    @cached_property
-    def _made(self) -> dict[Hashable, Any]:
-        return {}
-
     def _moments_of_others(self, name: str, inside: bool) -> Moments:
         def make() -> Moments:
             values = self.target(name)
@@ -475,10 +431,8 @@ class Rotation:
         return self.once((name, inside), make)
 
 
-def _once(made: dict[Hashable, Any], key: Hashable, make: Callable[[], T]) -> T:
-    if key not in made:
-        made[key] = freeze(make())
-    return made[key]
+# The adversary's view. An attack that uses only what both have scores one target, or all models in turn at once.
+View = Signals | Rotation
 
 
 def _lookup(values: Mapping[str, np.ndarray], name: str) -> np.ndarray:

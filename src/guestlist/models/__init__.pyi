@@ -8,7 +8,7 @@ from .frameworks import Lazy as Lazy
 from .frameworks import framework_of as framework_of
 from .frameworks import loaded_frameworks as loaded_frameworks
 from .frameworks import packages_of as packages_of
-from .input_checks import Twins as Twins
+from .input_checks import DuplicateCounts as DuplicateCounts
 from .input_checks import check_finite as check_finite
 from .input_checks import check_readable as check_readable
 from .input_checks import check_sides as check_sides

@@ -1,6 +1,5 @@
 """Models from files. Only formats that run no code are opened without an explicit flag."""
 
-import hashlib
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -10,7 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from guestlist._util import as_path, check_exists, extra, reason
+from guestlist._util import as_path, check_exists, extra, joined_digest, reason
 from guestlist.data import select_rows
 from guestlist.errors import InputError
 from guestlist.models.frameworks import FRAMEWORKS
@@ -81,7 +80,7 @@ def onnx_target(
     if train is None:
         cannot["train"] = NO_RECIPE
         if recipe is None:
-            recipe = hashlib.sha256(content).hexdigest()
+            recipe = joined_digest(content)
     target = function_target(
         OnnxPredict(graph, labels, output_scale.name),
         classes=labels,

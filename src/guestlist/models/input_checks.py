@@ -303,27 +303,29 @@ def repeated_in_population(hashes: np.ndarray, member: np.ndarray, outside: np.n
 
 
 @dataclass(frozen=True)
-class Twins:
+class DuplicateCounts:
     """Counts of duplicate and near-duplicate records.
 
     Args:
         copies: members that are equal to another member.
         members: number of members.
         in_population: members and non-members that are also in the population; None if there is no population.
-        left_out: records removed from the population because they are members or non-members.
-        asked: number of members and non-members.
+        removed: records removed from the population because they are members or non-members.
+        evaluated: number of members and non-members.
         near: non-members compared with members; None if there are too few.
     """
 
     copies: int
     members: int
     in_population: int | None
-    left_out: int
-    asked: int
+    removed: int
+    evaluated: int
     near: NearDuplicates | None
 
 
-def twins_among(pool: Data, hashes: np.ndarray, member: np.ndarray, outside: np.ndarray, repeated: np.ndarray) -> Twins:
+def count_duplicates(
+    pool: Data, hashes: np.ndarray, member: np.ndarray, outside: np.ndarray, repeated: np.ndarray
+) -> DuplicateCounts:
     """Count duplicates among members, in the population, and near-duplicates across the two sets.
 
     Args:
@@ -338,12 +340,12 @@ def twins_among(pool: Data, hashes: np.ndarray, member: np.ndarray, outside: np.
         in_population = int(_are_among(hashes[evaluated], hashes[~evaluated]).sum())
     # The seed is fixed: the audit's seed must not change which records are compared.
     near = near_duplicates(pool.take(member).x, pool.take(outside).x, np.random.default_rng(0))
-    return Twins(
+    return DuplicateCounts(
         copies=int((counts[position] > 1).sum()),
         members=int(member.sum()),
         in_population=in_population,
-        left_out=int(repeated.sum()),
-        asked=int(evaluated.sum()),
+        removed=int(repeated.sum()),
+        evaluated=int(evaluated.sum()),
         near=near,
     )
 

@@ -154,7 +154,10 @@ def per_record_fpr_section(results: Results) -> Section | None:
         return None
     sentences = [per_record_fpr_sentence(row) for row in results.per_record_fpr]
     return Section(
-        "false_alarms", "Who is wrongly flagged", fill_template("false_alarms.html", sentences=sentences), appendix=True
+        "per_record_fpr",
+        "Who is wrongly flagged",
+        fill_template("per_record_fpr.html", sentences=sentences),
+        appendix=True,
     )
 
 

@@ -1,4 +1,4 @@
-"""Error rates of the check for near-duplicates: ``python -m benchmarks.honesty.twins``, about two minutes.
+"""Error rates of the check for near-duplicates: ``python -m benchmarks.honesty.near_duplicates``, about two minutes.
 
 Both sets have one distribution, with features of many shapes, or some non-members are changed copies of members.
 """
@@ -40,13 +40,13 @@ SAME_SOURCE: dict[str, Sides] = {
 }
 
 
-def with_twins(share: float, change: float = 0.1) -> Sides:
+def with_near_duplicates(share: float, change: float = 0.1) -> Sides:
     """Return a function that draws non-members, some of which are members with a little noise in each of ten features."""
 
     def sides(members: int, nonmembers: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
         inside, outside = rng.normal(size=(members, 10)), rng.normal(size=(nonmembers, 10))
-        twins = int(share * nonmembers)
-        outside[:twins] = inside[rng.integers(0, members, twins)] + change * rng.normal(size=(twins, 10))
+        copies = int(share * nonmembers)
+        outside[:copies] = inside[rng.integers(0, members, copies)] + change * rng.normal(size=(copies, 10))
         return inside, outside
 
     return sides
@@ -64,14 +64,19 @@ def alarms(sides: Sides, *, members: int, nonmembers: int, repeats: int) -> floa
 
 
 def main() -> None:
-    worlds = {**SAME_SOURCE, **{f"{share:.0%} twins": with_twins(share) for share in (0.05, 0.1, 0.3)}}
+    worlds = {**SAME_SOURCE, **{f"{share:.0%} copies": with_near_duplicates(share) for share in (0.05, 0.1, 0.3)}}
     rows = []
     for members, nonmembers in SIZES:
         for name, sides in worlds.items():
             share = alarms(sides, members=members, nonmembers=nonmembers, repeats=REPEATS)
             print(f"{members} + {nonmembers}  {name:20} {share:.3f}", flush=True)
             rows.append({"members": members, "nonmembers": nonmembers, "world": name, "alarms": share})
-    content = {"command": "python -m benchmarks.honesty.twins", "level": MAX_TEST_P, "repeats": REPEATS, "rows": rows}
+    content = {
+        "command": "python -m benchmarks.honesty.near_duplicates",
+        "level": MAX_TEST_P,
+        "repeats": REPEATS,
+        "rows": rows,
+    }
     Path(__file__).with_suffix(".json").write_text(json.dumps(content, indent=1) + "\n")
 
 
