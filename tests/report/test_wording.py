@@ -15,9 +15,9 @@ from guestlist import Estimate
 from guestlist._case import Check
 from guestlist._findings.exposure import ExposedPerson, Exposure
 from guestlist._findings.records import ExposureSummary
-from guestlist._report import terminal, wording
+from guestlist._report import prose, terminal, wording
 from guestlist._report.page import report_page
-from guestlist._report.sections import answer, exposed, facts, groups, headline
+from guestlist._report.sections import answer, facts, groups, headline
 from guestlist._report.terminal import fragment
 from guestlist._util import interval, interval_in_people, people_base, percent
 from guestlist.metrics import WITHHELD
@@ -314,48 +314,46 @@ def test_a_better_attack_that_needs_more_than_outputs_states_its_access(snapshot
 @pytest.mark.slow
 def test_unattainable_p_values_are_not_reported(snapshot):
     few = quiet(subject=replace(quiet().subject, members=1000, nonmembers=49))
-    snapshot(exposed.nonmember_p_value_explanation(few.subject), "20", "0.02")
-    snapshot(exposed.nonmember_p_value_explanation(quiet().subject), "3", "0.01")
+    snapshot(prose("exposed.among_nonmembers", few.subject), "20", "0.02")
+    snapshot(prose("exposed.among_nonmembers", quiet().subject), "3", "0.01")
 
 
 def test_a_list_of_records_is_named_as_such(snapshot):
     base = leaking()
-    snapshot(exposed.exposed_title(base))
-    snapshot(exposed.p_value_explanation(base))
+    snapshot(prose("exposed.title", base))
+    snapshot(prose("exposed.explanation", base))
     compared = replace(base, exposed=tuple(replace(e, p_among_models=0.04, models=24) for e in base.exposed))
-    snapshot(exposed.exposed_title(compared))
-    snapshot(exposed.p_value_explanation(compared), "24", "0.04")
+    snapshot(prose("exposed.title", compared))
+    snapshot(prose("exposed.explanation", compared), "24", "0.04")
     insignificant = at_chance(wording.headline_attack(compared))
     nothing = with_headline(compared, auc=insignificant.auc, rates=insignificant.rates)
-    snapshot(exposed.exposed_title(nothing))
+    snapshot(prose("exposed.title", nothing))
     # With a list whose false discovery rate is controlled, only flagged records are called exposed.
-    snapshot(exposed.exposed_title(replace(compared, exposure=Exposure(0.1, 400, 3))))
-    assert exposed.exposed_title(replace(compared, exposure=Exposure(0.1, 400, 0))).endswith("none flagged")
+    snapshot(prose("exposed.title", replace(compared, exposure=Exposure(0.1, 400, 3))))
+    assert prose("exposed.title", replace(compared, exposure=Exposure(0.1, 400, 0))).endswith("none flagged")
 
 
 def test_the_table_states_the_number_of_records_expected_by_chance(snapshot):
-    base = leaking()
     exposure_summary = ExposureSummary(alpha=0.05, members=2000, small=140, left_out=0, column="p_exposure")
-    text = exposed.small_p_values_sentence(replace(base, exposure_summary=exposure_summary))
-    snapshot(text, "140", "2,000", "0.05", "100")
-    assert exposed.small_p_values_sentence(replace(base, exposure_summary=None)) == ""
+    snapshot(prose("exposed.small_p_values", exposure_summary), "140", "2,000", "0.05", "100")
+    assert prose("exposed.small_p_values", None) == ""
 
 
 def test_no_record_is_listed_if_these_may_not_be_the_training_set():
     exposure_summary = ExposureSummary(alpha=0.05, members=2000, small=140, left_out=0, column="p_exposure")
     doubted = with_check(replace(leaking(), exposed=(), exposure_summary=exposure_summary), Check("GL129", "issue", {}))
-    assert "GL129" in exposed.table_caption(doubted)
-    assert "GL129" not in exposed.table_caption(with_check(doubted, Check("GL129", "ignored", {})))
+    assert "GL129" in prose("exposed.caption", doubted)
+    assert "GL129" not in prose("exposed.caption", with_check(doubted, Check("GL129", "ignored", {})))
 
 
 def test_the_order_of_the_list_is_stated_with_its_keys(snapshot):
     base = leaking()
-    snapshot(exposed.table_caption(base), "lira")
+    snapshot(prose("exposed.caption", base), "lira")
     earlier = tuple(replace(e, p_among_models=0.04, models=24, p_distance=0.01) for e in base.exposed)
-    assert "sorted" not in exposed.table_caption(replace(base, exposed=earlier))  # it had another one
+    assert "sorted" not in prose("exposed.caption", replace(base, exposed=earlier))  # it had another one
     now = replace(base, exposed=tuple(replace(e, gap=2.5) for e in earlier))
-    snapshot(exposed.table_caption(now))
-    snapshot(exposed.p_value_explanation(now))
+    snapshot(prose("exposed.caption", now))
+    snapshot(prose("exposed.explanation", now))
     made = report_page(now)
     assert ">Gap (SD)</th>" in made
     assert '<td class="number">2.5</td>' in made
@@ -374,12 +372,9 @@ def test_persons_are_listed_next_to_records():
 
 
 def test_the_exposure_list_states_its_guarantee(snapshot):
-    base = quiet()
-    assert exposed.flag_guarantee(replace(base, exposure=None)) == ""
-    text = exposed.flag_guarantee(
-        replace(base, exposure=Exposure(0.1, 400, 30, rate_in_models=0.75, rate_out_models=0.02))
-    )
+    assert prose("exposed.guarantee", None) == ""
+    text = prose("exposed.guarantee", Exposure(0.1, 400, 30, rate_in_models=0.75, rate_out_models=0.02))
     snapshot(text, "30", "400", "10", "100", "75%", "2%")
-    none = exposed.flag_guarantee(replace(base, exposure=Exposure(0.1, 400, 0)))
+    none = prose("exposed.guarantee", Exposure(0.1, 400, 0))
     snapshot(none)
     assert "trained without it" not in none

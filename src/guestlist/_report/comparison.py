@@ -11,7 +11,7 @@ from guestlist._report import (
     Section,
     Series,
     interval_ends,
-    privacy_guarantee,
+    prose,
     render,
     render_page,
     sanitize_value,
@@ -139,7 +139,7 @@ def _answer(comparisons: Comparisons) -> Section:
 
 
 def _audits(comparisons: Comparisons) -> Section:
-    rows = [(audit, _attacker(audit), privacy_guarantee(audit.training)) for audit in comparisons.audits]
+    rows = [(audit, _attacker(audit), prose("audit.guarantee", audit.training)) for audit in comparisons.audits]
     body = _filled("audits.html", rows=rows, fpr=comparisons.fpr)
     return Section("audits", "Each model by itself", body)
 

@@ -19,6 +19,7 @@ from guestlist._report import (
     headline_names,
     log_to_mlflow,
     model_name,
+    prose,
     sanitize_results,
     small_groups_sentence,
     untested_sentences,
@@ -44,7 +45,7 @@ def markdown(results: Results) -> str:
         _caveats(results),
         *(f"**{heading}.** {plain(text)}" for heading, text in screen.facts.items()),
         plain(_claim(results)),
-        plain(wording.basis_sentence(results)),
+        plain(prose("audit.basis", results)),
     ]
     parts += [plain(small_groups_sentence(results)), attack_table(results)]
     for title, lines in (
@@ -128,8 +129,8 @@ def model_card(results: Results) -> str:
         *(plain(text) for text in others),
         _caveats(results),
         plain(_claim(results)),
-        plain(wording.basis_sentence(results)),
-        plain(wording.fit_sentence(results)),
+        plain(prose("audit.basis", results)),
+        plain(prose("audit.fit", results.subject)),
         attack_table(results),
         LOWER_BOUND,
         "Not tested:",

@@ -13,13 +13,13 @@ from guestlist._report import diagnostics, wording
 from guestlist._report.first_screen import first_screen
 from guestlist._report.next_steps import RESOLVE, more_time_step, next_steps
 from guestlist._report.sections.answer import verdict_texts
-from guestlist._report.sections.baseline import baseline_sentence, gain_sentence, weighted_sentence
+from guestlist._report.sections.baseline import baseline_sentence, weighted_sentence
 from guestlist._report.sections.epsilon import epsilon_verdict
 from guestlist._report.sections.facts import detection_limits, untested_sentences
 from guestlist._report.sections.groups import exposed_group_sentence, file_holder_group_sentence, small_groups_sentence
 from guestlist._report.sections.headline import selection_sentence, typical_sentence, unscored_sentence
 from guestlist._report.sections.hypothesis_tests import exceeded_levels_sentence
-from guestlist._report.templates import render
+from guestlist._report.templates import prose, render
 from guestlist._report.wording import sanitize_results
 from guestlist._util import decimal, interval, percent, single_line
 
@@ -70,7 +70,7 @@ def _main_parts(results: Results, folder, width: int) -> list[str]:
     return [
         "\n".join([*(_filled(text, width) for text in answer), *(f"  {line}" for line in screen.picture)]),
         _section("Before you rely on it", warnings, width),
-        "\n".join(_bullets([*facts, wording.basis_sentence(results), more_time_step(results, folder)], width)),
+        "\n".join(_bullets([*facts, prose("audit.basis", results), more_time_step(results, folder)], width)),
         _section("What to do", [first_sentences(step) for step in steps[:1]], width),
     ]
 
@@ -106,9 +106,9 @@ def first_sentences(text: str, n: int = 1) -> str:
 def _context(results: Results) -> list[str]:
     sentences = [
         baseline_sentence(results),
-        gain_sentence(results),
+        prose("baseline.gain", results.gain_over_baseline),
         weighted_sentence(results),
-        wording.basis_sentence(results),
+        prose("audit.basis", results),
         exposed_group_sentence(results),
         file_holder_group_sentence(results),
         small_groups_sentence(results),
@@ -260,7 +260,7 @@ def fragment(results: Results) -> str:
         question=wording.question(results),
         answers=verdict_texts(results),
         basis=wording.paragraph(
-            wording.basis_sentence(results),
+            prose("audit.basis", results),
             exposed_group_sentence(results),
             file_holder_group_sentence(results),
             small_groups_sentence(results),
