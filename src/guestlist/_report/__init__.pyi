@@ -40,10 +40,7 @@ from .sections.attacks import score_chart as score_chart
 from .sections.baseline import baseline_verdict as baseline_verdict
 from .sections.baseline import model_contribution as model_contribution
 from .sections.epsilon import claim_sentences as claim_sentences
-from .sections.epsilon import claim_text as claim_text
 from .sections.epsilon import epsilon_verdict as epsilon_verdict
-from .sections.epsilon import exchangeability_clause as exchangeability_clause
-from .sections.epsilon import person_claim_text as person_claim_text
 from .sections.facts import untested_sentences as untested_sentences
 from .sections.groups import group_differences as group_differences
 from .sections.groups import interval_chart as interval_chart

@@ -17,7 +17,7 @@ from guestlist._report.sections.baseline import baseline_sentence, weighted_sent
 from guestlist._report.sections.epsilon import epsilon_verdict
 from guestlist._report.sections.facts import detection_limits, untested_sentences
 from guestlist._report.sections.groups import exposed_group_sentence, file_holder_group_sentence, small_groups_sentence
-from guestlist._report.sections.headline import selection_sentence, typical_sentence, unscored_sentence
+from guestlist._report.sections.headline import typical_sentence
 from guestlist._report.sections.hypothesis_tests import exceeded_levels_sentence
 from guestlist._report.templates import prose, render
 from guestlist._report.wording import sanitize_results
@@ -113,7 +113,7 @@ def _context(results: Results) -> list[str]:
         file_holder_group_sentence(results),
         small_groups_sentence(results),
         typical_sentence(results),
-        unscored_sentence(results),
+        prose("headline.unscored", results),
         exceeded_levels_sentence(results),
         "" if results.epsilon is None else epsilon_verdict(results.epsilon),
         *detection_limits(results),
@@ -146,7 +146,7 @@ def _attack_table(results: Results, width: int) -> str:
     terms = "Below each value is its 95% interval. TPR: share of members identified; FPR: share of non-members wrongly flagged."
     legend = terms
     if results.headline:
-        legend = f"* {selection_sentence(results)} {terms}"
+        legend = f"* {prose('headline.selection', results)} {terms}"
     return f"{text_table(rows, width=width, drop=('advantage',))}\n\n{_filled(legend, width)}"
 
 
@@ -264,11 +264,11 @@ def fragment(results: Results) -> str:
             exposed_group_sentence(results),
             file_holder_group_sentence(results),
             small_groups_sentence(results),
-            unscored_sentence(results),
+            prose("headline.unscored", results),
         ),
         details=wording.paragraph(
             "95% confidence intervals.",
-            selection_sentence(results),
+            prose("headline.selection", results),
             *detection_limits(results),
             wording.LOWER_BOUND,
             *other_checks,
