@@ -8,14 +8,13 @@ import pytest
 from example_results import leaking, quiet
 from guestlist import EXPORTS, Estimate
 from guestlist._findings.headline import FIXED, Headline
-from guestlist._report import prose, terminal, wording
+from guestlist._report import prose, sentences, terminal, wording
 from guestlist._report.first_screen import first_screen
 from guestlist._report.next_steps import next_steps
 from guestlist._report.page import report_page
 from guestlist._report.sections import headline
 from guestlist._report.sections.answer import other_successes, verdict_text, verdict_texts
 from guestlist._report.sections.attacks import sorted_attacks
-from guestlist._report.sections.groups import file_holder_group_sentence
 from guestlist._report.terminal import fragment
 
 summary = partial(terminal.summary, verbose=True)
@@ -103,5 +102,5 @@ def test_tables_and_curves_mark_the_attacks_of_both_rows(snapshot):
     assert any(key.startswith(f"{wording.QUERIER}: {rows[0]}") for key in keys)
     assert any(key.startswith(f"{wording.FILE_HOLDER}: leaf_shares") for key in keys)
     snapshot(prose("headline.selection", results), "leaf_shares")
-    assert "leaf_shares" in file_holder_group_sentence(results)
-    assert file_holder_group_sentence(leaking()) is None
+    assert "leaf_shares" in sentences("groups.exposed", results)[-1]
+    assert len(sentences("groups.exposed", leaking())) == 1

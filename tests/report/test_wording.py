@@ -168,9 +168,9 @@ def test_the_most_clearly_exposed_group_is_named(snapshot):
     results = leaking()
     top = max(results.groups, key=lambda group: group.auc.low)
     named = f"is {top.group} = {top.value}: the headline attack has AUC {top.auc.value:.3f}"
-    assert named in groups.exposed_group_sentence(results)
-    snapshot(groups.exposed_group_sentence(quiet()), "6")
-    assert groups.exposed_group_sentence(predictions_only()) is None
+    assert named in prose("groups.exposed", results)
+    snapshot(prose("groups.exposed", quiet()), "6")
+    assert prose("groups.exposed", predictions_only()) == ""
 
 
 @pytest.mark.slow
@@ -178,11 +178,11 @@ def test_a_group_differs_only_if_its_difference_is_significant(snapshot):
     results = leaking()
     group = replace(results.groups[0], p_value=0.001)
     apart = replace(group, beyond_rest=Estimate(0.12, 0.02, 0.2))
-    snapshot(groups.exposed_group_sentence(replace(results, groups=(apart,))), "0.120", "0.020", "0.200")
+    snapshot(prose("groups.exposed", replace(results, groups=(apart,))), "0.120", "0.020", "0.200")
     alike = replace(group, beyond_rest=Estimate(0.12, -0.02, 0.25))
-    snapshot(groups.exposed_group_sentence(replace(results, groups=(alike,))))
+    snapshot(prose("groups.exposed", replace(results, groups=(alike,))))
     whole = replace(group, beyond_rest=WITHHELD)  # there are no other records
-    assert "other records" not in groups.exposed_group_sentence(replace(results, groups=(whole,)))
+    assert "other records" not in prose("groups.exposed", replace(results, groups=(whole,)))
 
 
 def test_the_stated_order_of_groups_is_their_order():
@@ -200,8 +200,8 @@ def test_a_group_that_chance_explains_is_not_named(snapshot):
     results = leaking()
     chance, sure = (replace(group, p_value=p) for group, p in zip(results.groups, (0.06, 0.04), strict=False))
     chance = replace(chance, auc=Estimate(0.99, 0.98, 1.0))
-    assert f"is {sure.group} = {sure.value}:" in groups.exposed_group_sentence(replace(results, groups=(chance, sure)))
-    snapshot(groups.exposed_group_sentence(replace(results, groups=(chance,))))
+    assert f"is {sure.group} = {sure.value}:" in prose("groups.exposed", replace(results, groups=(chance, sure)))
+    snapshot(prose("groups.exposed", replace(results, groups=(chance,))))
 
 
 @pytest.mark.slow

@@ -45,8 +45,6 @@ from .sections.facts import untested_sentences as untested_sentences
 from .sections.groups import group_differences as group_differences
 from .sections.groups import interval_chart as interval_chart
 from .sections.groups import slice_name as slice_name
-from .sections.groups import small_groups_sentence as small_groups_sentence
-from .sections.groups import too_small_sentence as too_small_sentence
 from .sections.risks import group_contradictions as group_contradictions
 from .sections.risks import ranking_disagreements as ranking_disagreements
 from .severity import LOW_FPR as LOW_FPR

@@ -21,7 +21,6 @@ from guestlist._report import (
     model_name,
     prose,
     sanitize_results,
-    small_groups_sentence,
     untested_sentences,
     verdict_texts,
     wording,
@@ -47,7 +46,7 @@ def markdown(results: Results) -> str:
         plain(_claim(results)),
         plain(prose("audit.basis", results)),
     ]
-    parts += [plain(small_groups_sentence(results)), attack_table(results)]
+    parts += [plain(prose("groups.too_small", results.group_risks, "group")), attack_table(results)]
     for title, lines in (
         ("What to do", next_steps(results)),
         ("Checks", [row.text for row in diagnostics.elsewhere(results)]),

@@ -16,10 +16,9 @@ from guestlist._report.sections.answer import verdict_texts
 from guestlist._report.sections.baseline import baseline_sentence, weighted_sentence
 from guestlist._report.sections.epsilon import epsilon_verdict
 from guestlist._report.sections.facts import detection_limits, untested_sentences
-from guestlist._report.sections.groups import exposed_group_sentence, file_holder_group_sentence, small_groups_sentence
 from guestlist._report.sections.headline import typical_sentence
 from guestlist._report.sections.hypothesis_tests import exceeded_levels_sentence
-from guestlist._report.templates import prose, render
+from guestlist._report.templates import prose, render, sentences
 from guestlist._report.wording import sanitize_results
 from guestlist._util import decimal, interval, percent, single_line
 
@@ -104,14 +103,13 @@ def first_sentences(text: str, n: int = 1) -> str:
 
 
 def _context(results: Results) -> list[str]:
-    sentences = [
+    return [
         baseline_sentence(results),
         prose("baseline.gain", results.gain_over_baseline),
         weighted_sentence(results),
         prose("audit.basis", results),
-        exposed_group_sentence(results),
-        file_holder_group_sentence(results),
-        small_groups_sentence(results),
+        *sentences("groups.exposed", results),
+        prose("groups.too_small", results.group_risks, "group"),
         typical_sentence(results),
         prose("headline.unscored", results),
         exceeded_levels_sentence(results),
@@ -119,7 +117,6 @@ def _context(results: Results) -> list[str]:
         *detection_limits(results),
         wording.LOWER_BOUND,
     ]
-    return [sentence for sentence in sentences if sentence]
 
 
 def _checks(results: Results) -> tuple[str, ...]:
@@ -261,9 +258,8 @@ def fragment(results: Results) -> str:
         answers=verdict_texts(results),
         basis=wording.paragraph(
             prose("audit.basis", results),
-            exposed_group_sentence(results),
-            file_holder_group_sentence(results),
-            small_groups_sentence(results),
+            *sentences("groups.exposed", results),
+            prose("groups.too_small", results.group_risks, "group"),
             prose("headline.unscored", results),
         ),
         details=wording.paragraph(

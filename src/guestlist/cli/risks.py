@@ -165,7 +165,7 @@ def _show_groups(group_risks) -> None:
     for sentence in (
         *_report.group_differences(group_risks),
         *_report.group_contradictions(group_risks),
-        *(_report.too_small_sentence(group_risks, kind) for kind in kinds),
+        *(_report.prose("groups.too_small", group_risks, kind) for kind in kinds),
     ):
         click.echo(single_line(sentence))
 
