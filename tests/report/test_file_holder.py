@@ -69,9 +69,9 @@ def test_the_file_holders_attack_is_no_sign_in_the_other_row():
 def test_the_first_screen_names_the_attacker_only_where_two_were_tested():
     both = first_screen(with_file_holder(leaking()))
     assert [attacker.evidence.startswith("An attacker identifies") for attacker in both.attackers] == [True, True]
-    assert both.evidence.startswith("An attacker who holds the model file identifies about 58")
-    alone = first_screen(leaking())
-    assert alone.evidence == alone.attackers[0].evidence
+    assert "<p>An attacker who holds the model file identifies about 58" in report_page(with_file_holder(leaking()))
+    (alone,) = first_screen(leaking()).attackers
+    assert f"<p>{alone.evidence}</p>" in report_page(leaking())
 
 
 @pytest.mark.parametrize("verbose", [False, True])
