@@ -80,6 +80,11 @@ def with_terms(text: str) -> Markup:
     return Markup(re.sub(r"\bAUC\b", lambda match: term, str(escape(text)), count=1))
 
 
+def plain(text: str) -> str:
+    """Escape text for Markdown: text of users must not become markup, a link or a table cell."""
+    return re.sub(r"([\\`*_{}\[\]<>#|~!&])", r"\\\1", text)
+
+
 @lru_cache(maxsize=1)
 def _environment():
     from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
@@ -92,7 +97,7 @@ def _environment():
         lstrip_blocks=True,
     )
     filters = (count, percent, decimal, compact, interval, with_interval, counted, plural, and_joined)
-    markup = (draw_chart, swatch, with_code, with_terms)
+    markup = (draw_chart, swatch, with_code, with_terms, plain)
     environment.filters |= {function.__name__: function for function in (*filters, *markup)}
     environment.tests["nan"] = math.isnan
     functions = (
