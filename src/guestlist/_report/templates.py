@@ -90,7 +90,9 @@ def _environment():
     from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
 
     environment = Environment(
-        loader=ChoiceLoader([PackageLoader("guestlist", f"_report/{folder}") for folder in ("html", "text")]),
+        loader=ChoiceLoader(
+            [PackageLoader("guestlist", f"_report/{folder}") for folder in ("html", "html/sections", "text")]
+        ),
         autoescape=lambda name: name is not None and name.endswith(".html"),
         undefined=StrictUndefined,
         trim_blocks=True,
@@ -136,5 +138,5 @@ class Section:
 
 
 def fill_template(template: str, **content) -> Markup:
-    """Fill a template of ``sections/``; content is escaped."""
-    return Markup(render(f"sections/{template}", **content))
+    """Fill a template of a part of a page; content is escaped."""
+    return Markup(render(template, **content))

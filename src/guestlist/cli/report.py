@@ -193,8 +193,9 @@ def _show(comparisons, verbose: bool) -> None:
         click.echo(_report.comparison.TOGETHER)
         return
     for pair in comparisons:
-        sentences = f"{_report.comparison.exposed_sentence(pair)} {_report.comparison.risk_changes_sentence(pair)}"
-        click.echo(single_line(f"{pair.second} compared with {pair.first}: {sentences}"))
+        exposed = _report.prose("comparison.exposed", pair)
+        changes = _report.prose("comparison.risk_changes", pair.risk_changes)
+        click.echo(single_line(f"{pair.second} compared with {pair.first}: {exposed} {changes}"))
     click.echo(_report.comparison.TOGETHER)
 
 

@@ -64,10 +64,10 @@ def typical_sentence(results: Results) -> str:
 def _typical_chart(results: Results) -> dict[str, Chart]:
     """Draw a strip of the AUCs of models trained the same way, this model, guessing and the detection limit."""
     attack = wording.headline_attack(results)
-    others = results.headline and results.headline.same_recipe
-    if attack is None or others is None or math.isnan(attack.auc.value):
+    headline = results.headline
+    if attack is None or headline is None or headline.same_recipe is None or math.isnan(attack.auc.value):
         return {}
-    aucs = sorted(others.aucs)
+    aucs = sorted(headline.same_recipe.aucs)
     # Three heights in turn, so that marks of close values do not hide each other.
     heights = tuple(0.2 + 0.15 * (i % 3) for i in range(len(aucs)))
     marks = [
