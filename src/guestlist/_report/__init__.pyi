@@ -27,6 +27,7 @@ from .gate import open_check_text as open_check_text
 from .index import MARKER as MARKER
 from .index import index_page as index_page
 from .index import read_index as read_index
+from .next_steps import short_path as short_path
 from .page import render_page as render_page
 from .page import report_page as report_page
 from .page import with_features as with_features

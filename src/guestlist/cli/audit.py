@@ -25,7 +25,6 @@ from guestlist.cli.common import (
     attacks,
     claim_from,
     claim_options,
-    cover_from,
     cover_options,
     evidence,
     ignore,
@@ -36,6 +35,7 @@ from guestlist.cli.common import (
     progress_bar,
     quiet,
     show_warnings,
+    updated_cover,
     updated_stored_cover,
     verbose,
 )
@@ -207,7 +207,7 @@ def _of_model(out: Path, options: dict):
         references = _within_minutes(options["minutes"], options["seconds_per_model"], options["references"])
     elif options["seconds_per_model"] is not None:
         raise click.UsageError(ONLY_WITH_MINUTES)
-    return run_request(request_from(options), out, references, run_options_from(options), cover_from(options))
+    return run_request(request_from(options), out, references, run_options_from(options), updated_cover(options))
 
 
 def _print_estimate(out: Path, options: dict, as_json: bool) -> None:
@@ -258,7 +258,7 @@ def _of_predictions(out: Path, options: dict):
         ignore=options["ignore"],
         baseline=not options["no_baseline"],
         claimed=claim_from(options["claimed"], options["delta"], options["gaussian_noise"]),
-        about={"name": options["name"] or path.name, "cover": cover_from(options)},
+        about={"name": options["name"] or path.name, "cover": updated_cover(options)},
     )
 
 

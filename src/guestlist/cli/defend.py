@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from guestlist import _audit, _store
+from guestlist import _audit, _report, _store
 from guestlist._util import decimal, duration, interval, percent, single_line
 from guestlist.cli.common import (
     ATTACKS,
@@ -20,12 +20,11 @@ from guestlist.cli.common import (
     SHARE,
     Command,
     as_json,
-    cover_from,
     cover_options,
     option,
     print_json,
-    short_path,
     show_warnings,
+    updated_cover,
     updated_stored_cover,
     verbose,
 )
@@ -117,7 +116,7 @@ def defend(context, folder, held_out, defences, out, references, fpr, estimate, 
             )
         click.echo(forecast_text(forecast))
         return
-    cover = cover_from(options)
+    cover = updated_cover(options)
     if folder is not None:
         cover = updated_stored_cover(options, _store.open_store(folder))
     arguments["about"]["cover"] = cover
@@ -135,9 +134,9 @@ def defend(context, folder, held_out, defences, out, references, fpr, estimate, 
         print_json(result.document())
         return
     show_defences(result, fpr, verbose)
-    click.echo(f"Audits: {short_path(out)}")
+    click.echo(f"Audits: {_report.short_path(out)}")
     if page is not None:
-        click.echo(f"Page: {short_path(page)}")
+        click.echo(f"Page: {_report.short_path(page)}")
 
 
 def _resolve_request(context, folder: Path | None, out: Path | None, options: dict):

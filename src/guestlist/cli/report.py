@@ -20,7 +20,6 @@ from guestlist.cli.common import (
     cover_options,
     option,
     print_json,
-    short_path,
     updated_cover,
     verbose,
 )
@@ -226,7 +225,7 @@ def index(folder, out, as_json):
         "Folders that cannot be read": audit_index.broken,
     }
     click.echo(" ".join(f"{name}: {len(rows)}." for name, rows in counts.items()))
-    click.echo(f"Index: {short_path(page)}")
+    click.echo(f"Index: {_report.short_path(page)}")
 
 
 def _check_replaceable(page: Path) -> None:
