@@ -49,7 +49,7 @@ def game_description(experiment: Experiment) -> str:
     return f"{experiment.game['name']} ({', '.join(f'{name} {value}' for name, value in options)})"
 
 
-def name_of(experiment: Experiment, attack: str) -> str:
+def attack_name(experiment: Experiment, attack: str) -> str:
     """Return the display name of an attack."""
     return NAMES[attack].format(AVERAGES[experiment.average_of])
 
@@ -64,7 +64,7 @@ def _attack_sentence(experiment: Experiment, attack: str) -> str | None:
     if not gaps:
         return None
     larger, smaller = ([gap for gap in gaps if excludes_zero(gap.difference, side)] for side in (1, -1))
-    name = name_of(experiment, attack)
+    name = attack_name(experiment, attack)
     if larger:
         largest = max(larger, key=lambda gap: gap.difference.value)
         by = f"{decimal(largest.difference.value)} ({interval(largest.difference)})"
@@ -106,7 +106,7 @@ def _advantage(experiment: Experiment) -> Section:
     }
     rows = [
         (
-            name_of(experiment, gap.attack),
+            attack_name(experiment, gap.attack),
             epsilon_text(gap.epsilon),
             _bound(experiment, gap.epsilon),
             *(experiment.mean(gap.attack, gap.epsilon, arm) for arm in ARMS),
@@ -117,7 +117,7 @@ def _advantage(experiment: Experiment) -> Section:
     body = fill_template(
         "experiment/advantage.html",
         charts=drawn,
-        named=[(f"advantage-{attack}", name_of(experiment, attack)) for attack in attacks],
+        named=[(f"advantage-{attack}", attack_name(experiment, attack)) for attack in attacks],
         rows=rows,
         repeats=experiment.repeats,
         delta=experiment.delta,

@@ -51,7 +51,7 @@ def option(section: str, *names: str, **settings) -> Callable:
     return click.option(*names, cls=Option, section=section, **settings)
 
 
-def options_of(*options: Callable) -> Callable:
+def option_group(*options: Callable) -> Callable:
     """Return a decorator that adds several options to a command, in this order."""
     return lambda command: reduce(lambda decorated, add: add(decorated), reversed(options), command)
 
@@ -265,7 +265,7 @@ gaussian_noise = option(
 
 
 # The claim, which the report compares with the attacks.
-claim_options = options_of(
+claim_options = option_group(
     option(
         ATTACKS,
         "--claimed",
@@ -301,7 +301,7 @@ COVER_HELP = {
 }
 
 
-cover_options = options_of(
+cover_options = option_group(
     *(option(REPORT, f"--{name}", metavar="TEXT", help=text) for name, text in COVER_HELP.items())
 )
 

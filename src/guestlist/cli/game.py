@@ -26,7 +26,7 @@ from guestlist.cli.common import (
     engine,
     jobs,
     option,
-    options_of,
+    option_group,
     print_json,
     quiet,
     updated_cover,
@@ -64,7 +64,7 @@ def _choice(name: str, values: list[str], help: str):
     return option(ATTACKS, name, type=click.Choice(values), default=values[0], show_default=True, help=help)
 
 
-_shared_options = options_of(
+_shared_options = option_group(
     option(INPUTS, "--data", required=True, type=PATH, help="Records: .csv, .tsv or .parquet."),
     option(INPUTS, "--label", metavar="COLUMN", required=True, help="Column with the label."),
     option(INPUTS, "--drop", metavar="COLUMN", multiple=True, help="Column that is not a feature. Repeatable."),
@@ -114,7 +114,7 @@ _shared_options = options_of(
 def _size_options(required: bool):
     default = "" if required else "  [default: all]"
     texts = {side: f"Number of {side} to draw.{default}" for side in ("members", "nonmembers")}
-    return options_of(
+    return option_group(
         *(
             option(INPUTS, f"--{side}", type=WholeNumber(1), required=required, help=text)
             for side, text in texts.items()

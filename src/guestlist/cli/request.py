@@ -26,7 +26,7 @@ from guestlist.cli.common import (
     ignore,
     jobs,
     option,
-    options_of,
+    option_group,
     progress_bar,
     quiet,
     trust,
@@ -85,7 +85,7 @@ class Request:
 
 
 # The model and its records.
-subject_options = options_of(
+subject_options = option_group(
     option(
         INPUTS, "--model", type=PATH, help="File of the fitted model: .skops or .onnx, or a pickle with --allow-pickle."
     ),
@@ -100,7 +100,7 @@ subject_options = options_of(
     ),
 )
 # Options that change the results, wherever the audit runs.
-evaluation_options = options_of(
+evaluation_options = option_group(
     attacks,
     evidence,
     option(RUN, "--seed", type=SEED, default=0, show_default=True, help="Random seed."),
@@ -167,7 +167,7 @@ class RunOptions:
     quiet: bool = False
 
 
-run_options = options_of(trust, allow_pickle, engine, address, jobs, quiet)
+run_options = option_group(trust, allow_pickle, engine, address, jobs, quiet)
 
 
 def run_options_from(options: dict) -> RunOptions:
