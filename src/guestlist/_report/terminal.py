@@ -4,10 +4,9 @@ import io
 import re
 import shutil
 import textwrap
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
-from guestlist._findings.attacks import AttackResult
 from guestlist._findings.results import Results
 from guestlist._report import diagnostics, wording
 from guestlist._report.first_screen import first_screen
@@ -21,6 +20,7 @@ from guestlist._report.sections.hypothesis_tests import exceeded_levels_sentence
 from guestlist._report.templates import prose, render, sentences
 from guestlist._report.wording import sanitize_results
 from guestlist._util import decimal, interval, percent, single_line
+from guestlist.metrics import Estimate
 
 MAX_WIDTH = 96  # longer lines are hard to read
 UNBROKEN = "\N{NO-BREAK SPACE}"  # replaces spaces within a command while lines are wrapped
@@ -84,7 +84,9 @@ def _all_parts(results: Results, folder, width: int) -> list[str]:
         "\n".join(_bullets(_context(results), width)),
         _section("What to do", next_steps(results, folder), width),
         _attack_table(results, width),
-        _section("Checks", _checks(results), width),
+        _section(
+            "Checks", [*(row.text for row in diagnostics.elsewhere(results)), diagnostics.in_brief(results)], width
+        ),
         _section("Not tested", untested_sentences(results), width),
     ]
 
@@ -119,32 +121,26 @@ def _context(results: Results) -> list[str]:
     ]
 
 
-def _checks(results: Results) -> tuple[str, ...]:
-    """Return the issues that are not listed next to the answer, and the codes of the other checks."""
-    return tuple(filter(None, (*(row.text for row in diagnostics.elsewhere(results)), diagnostics.in_brief(results))))
-
-
 def _attack_table(results: Results, width: int) -> str:
     """Return the table of attacks, each value above its 95% interval; the headline attack is marked."""
     if not results.outcomes:
         return ""
     marked = wording.headline_names(results)
-    rates = [f"TPR @\n{percent(rate.fpr)} FPR" for rate in results.outcomes[0].rates]
-    rows = [
-        dict(
-            zip(
-                ("attack", "AUC", "advantage", *rates),
-                (outcome.name + (" *" if outcome.name in marked else ""), *_cells(outcome)),
-                strict=True,
-            )
-        )
-        for outcome in results.outcomes
-    ]
-    terms = "Below each value is its 95% interval. TPR: share of members identified; FPR: share of non-members wrongly flagged."
-    legend = terms
+    rows = []
+    for outcome in results.outcomes:
+        estimates = {"AUC": outcome.auc, "advantage": outcome.advantage}
+        cells = {"attack": outcome.name + (" *" if outcome.name in marked else "")}
+        cells |= {name: _above_interval(estimate, decimal) for name, estimate in estimates.items()}
+        cells |= {f"TPR @\n{percent(rate.fpr)} FPR": _above_interval(rate.tpr, percent) for rate in outcome.rates}
+        rows.append(cells)
+    legend = "Below each value is its 95% interval. TPR: share of members identified; FPR: share of non-members wrongly flagged."
     if results.headline:
-        legend = f"* {prose('headline.selection', results)} {terms}"
+        legend = f"* {prose('headline.selection', results)} {legend}"
     return f"{text_table(rows, width=width, drop=('advantage',))}\n\n{_filled(legend, width)}"
+
+
+def _above_interval(estimate: Estimate, form: Callable[..., str]) -> str:
+    return f"{form(estimate.value)}\n{interval(estimate, form).replace(' to ', '…').replace('%', '')}"
 
 
 PROSE = 30  # a column with longer cells is text, which may be wrapped
@@ -214,18 +210,6 @@ def _is_text(name: str, rows: list[dict[str, str]]) -> bool:
     return any(_width(row[name]) > PROSE for row in rows)
 
 
-def _cells(outcome: AttackResult) -> list[str]:
-    values = [
-        (outcome.auc, decimal),
-        (outcome.advantage, decimal),
-        *((rate.tpr, percent) for rate in outcome.rates),
-    ]
-    return [
-        f"{form(estimate.value)}\n{interval(estimate, form).replace(' to ', '…').replace('%', '')}"
-        for estimate, form in values
-    ]
-
-
 def _section(title: str, lines: Iterable[str], width: int) -> str:
     bullets = _bullets(lines, width)
     if not bullets:
@@ -248,7 +232,6 @@ def fragment(results: Results) -> str:
     """Return the first screen and the attacks as HTML without scripts, in the colours of the surrounding page."""
     folder = results.folder
     results = sanitize_results(results)
-    other_checks = [row.text for row in diagnostics.elsewhere(results)]
     return render(
         "notebook.html",
         results=results,
@@ -267,7 +250,7 @@ def fragment(results: Results) -> str:
             prose("headline.selection", results),
             *detection_limits(results),
             wording.LOWER_BOUND,
-            *other_checks,
+            *(row.text for row in diagnostics.elsewhere(results)),
             diagnostics.in_brief(results),
         ),
     )
