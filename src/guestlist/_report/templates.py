@@ -14,10 +14,12 @@ from guestlist._util import (
     compact,
     count,
     decimal,
+    duration,
     interval,
     interval_in_people,
     people_base,
     percent,
+    single_line,
     with_interval,
 )
 from guestlist.metrics import Estimate
@@ -98,7 +100,19 @@ def _environment():
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    filters = (count, percent, decimal, compact, interval, with_interval, counted, plural, and_joined)
+    filters = (
+        count,
+        percent,
+        decimal,
+        compact,
+        duration,
+        interval,
+        with_interval,
+        single_line,
+        counted,
+        plural,
+        and_joined,
+    )
     markup = (draw_chart, swatch, with_code, with_terms, plain)
     environment.filters |= {function.__name__: function for function in (*filters, *markup)}
     environment.tests["nan"] = math.isnan

@@ -243,11 +243,10 @@ def _within_minutes(minutes: float, seconds_per_model: float | None, at_most: in
 def _of_predictions(out: Path, options: dict):
 
     path = options["predictions"]
-    names = ("scale", "label", "answer", "positive")
-    member = {}
+    columns = {name: options[name] for name in ("scale", "label", "answer", "positive")}
+    columns["labelled"] = not options["no_labels"]
     if options["member"]:
-        member["member"] = options["member"]
-    columns = {**{name: options[name] for name in names}, **member, "labelled": not options["no_labels"]}
+        columns["member"] = options["member"]
     roles = {"group": options["group"], "id": options["id_"], "person": options["person"]}
     return _audit.audit_predictions(
         models.read_predictions(path, **columns, **roles, features=options["features"]),
@@ -340,9 +339,7 @@ def _references(existing: int, references: int | None, until_width: float | None
             f"number, with those already trained: use {existing + 1} or more."
         )
     if until_width is None:
-        if references is None:
-            return existing
-        return references
+        return max(existing, references or 0)
     try:
         return _collect.UntilWidth(until_width, start=max(existing, 16), at_most=max(at_most, existing, 16))
     except ValueError as error:
