@@ -6,8 +6,8 @@ import guestlist as gl
 from guestlist import AuditError, UntilWidth
 from guestlist._case import Check
 from guestlist._collect import grow_references
-from guestlist._report.diagnostics import sentence
 from guestlist._report import prose
+from guestlist._report.diagnostics import sentence
 
 
 def runs(width):
