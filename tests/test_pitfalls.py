@@ -21,8 +21,8 @@ import guestlist as gl
 from guestlist import Estimate, InputError
 from guestlist._audit.flow import prepare
 from guestlist._findings.headline import SameRecipe
+from guestlist._report import prose
 from guestlist._report.diagnostics import sentence
-from guestlist._report.sections.headline import compare_with_recipe
 from guestlist._store import Manifest, fingerprint, folder_lock, open_store, remove_partial_files, row_hashes
 from guestlist._util import describe
 from guestlist.data import as_data, concatenate
@@ -122,11 +122,16 @@ def test_a_model_is_called_unusual_only_beyond_the_prediction_interval():
     same_recipe = SameRecipe(Estimate(0.7, 0.6, 0.8), tuple(0.7 + 0.01 * np.sin(np.arange(32))), 0.0)
     low, high = same_recipe.prediction_interval.low, same_recipe.prediction_interval.high
     assert low < min(same_recipe.aucs) < max(same_recipe.aucs) < high
-    assert "leaks more than expected" in compare_with_recipe(high + 1e-6, same_recipe, "others")
-    assert "leaks less than expected" in compare_with_recipe(low - 1e-6, same_recipe, "others")
-    assert "about as much as expected" in compare_with_recipe(0.7, same_recipe, "others")
+    assert "leaks more than expected" in prose(
+        "headline.compared", high + 1e-6, same_recipe.prediction_interval, "others"
+    )
+    assert "leaks less than expected" in prose(
+        "headline.compared", low - 1e-6, same_recipe.prediction_interval, "others"
+    )
+    assert "about as much as expected" in prose("headline.compared", 0.7, same_recipe.prediction_interval, "others")
     for aucs in ((0.7,) * 32, (0.7, 0.8)):
-        assert "cannot be computed" in compare_with_recipe(0.9, replace(same_recipe, aucs=aucs), "others")
+        prediction = replace(same_recipe, aucs=aucs).prediction_interval
+        assert "cannot be computed" in prose("headline.compared", 0.9, prediction, "others")
 
 
 @pytest.mark.parametrize(

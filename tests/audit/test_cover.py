@@ -9,7 +9,7 @@ from sklearn.linear_model import LogisticRegression
 
 import guestlist as gl
 from guestlist import EXPORTS
-from guestlist._report.exports import plain
+from guestlist._report.templates import plain
 from guestlist.cli import main
 from guestlist.cli.common import updated_stored_cover
 

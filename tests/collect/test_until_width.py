@@ -6,8 +6,8 @@ import guestlist as gl
 from guestlist import AuditError, UntilWidth
 from guestlist._case import Check
 from guestlist._collect import grow_references
+from guestlist._report import prose
 from guestlist._report.diagnostics import sentence
-from guestlist._report.sections.headline import selection_sentence
 
 
 def runs(width):
@@ -85,7 +85,7 @@ def test_the_recipe_is_judged_on_models_other_than_the_target(tree, blobs):
     assert len(results.headline.same_recipe.aucs) == 10
     assert same_recipe.auc.low < sum(same_recipe.aucs) / 10 < same_recipe.auc.high
     assert (results.headline.measure, results.headline.stand_ins) == ("auc", 10)
-    assert "reference models, not on this model" in selection_sentence(results)
+    assert "reference models, not on this model" in prose("headline.selection", results)
     assert gl.audit(tree, *blobs, references=4, jobs=1).headline.same_recipe is None
 
 

@@ -8,8 +8,8 @@ import pytest
 from guestlist import Results
 from guestlist._findings import headline, hypothesis_tests
 from guestlist._findings.hypothesis_tests import count_flags, evenness, far_above
+from guestlist._report import prose
 from guestlist._report.page import report_page
-from guestlist._report.sections.hypothesis_tests import per_record_fpr_sentence
 from guestlist._views import Rotation
 from guestlist.evidence import signals_of_margin
 from guestlist.selfcheck.simulations import FinitePool
@@ -86,13 +86,13 @@ def test_counted_by_hand():
 
 def test_the_page_reports_who_is_wrongly_flagged(judged, snapshot):
     _, results = judged
-    text = per_record_fpr_sentence(results.per_record_fpr[-1])
+    text = prose("tests.per_record_fpr", results.per_record_fpr[-1])
     assert f"{results.per_record_fpr[-1].far} records (" in text
     snapshot(text, "2")
     assert text in report_page(results)
     assert Results.from_document(results.document()).per_record_fpr == results.per_record_fpr
     even = replace(results.per_record_fpr[0], far=0)
-    snapshot(per_record_fpr_sentence(even), "2")
+    snapshot(prose("tests.per_record_fpr", even), "2")
 
 
 def test_without_stand_in_targets_there_is_no_finding():

@@ -10,8 +10,9 @@ from benchmarks.honesty.group_risks import mean_risks, rates
 from example_results import HOSTILE
 from guestlist import Estimate, InputError, Results
 from guestlist._findings import groups
+from guestlist._report import prose
 from guestlist._report.page import page_charts, report_page
-from guestlist._report.sections.groups import gap_sentence, group_differences, slice_name, too_small_sentence
+from guestlist._report.sections.groups import group_differences, slice_name
 from guestlist._views import Rotation
 from guestlist.evidence import signals_of_margin
 from guestlist.metrics import clustered_proportion, group_means, holm, pearson, threshold_at_fpr, tpr_at_fpr
@@ -148,13 +149,13 @@ def test_risk_follows_the_gap_of_classes_where_it_does(snapshot):
     assert gaps["mu"].pearson.low > 0.4
     assert gaps["mu"].spearman.low > 0.4
     assert gaps["mu"].significant
-    snapshot(gap_sentence(gaps["mu"]))
+    snapshot(prose("groups.gap", gaps["mu"]))
     # Not tested: both are estimated from the same members as the gap.
     assert {name for name, gap in gaps.items() if gap.p_value is None} == {"risk_score_own", "loss_tail"}
-    assert "not tested" in gap_sentence(gaps["risk_score_own"])
+    assert "not tested" in prose("groups.gap", gaps["risk_score_own"])
     insignificant = replace(gaps["mu"], p_value=0.06)
     assert not insignificant.significant
-    assert "no evidence" in gap_sentence(insignificant)
+    assert "no evidence" in prose("groups.gap", insignificant)
     rows = [group for group in groups.find_group_risks(case).judged if group.kind == "class"]
     expected = np.corrcoef([row.gap.value for row in rows], [row.risks[-1].mean.value for row in rows])[0, 1]
     assert gaps["mu"].pearson.value == pytest.approx(expected)
@@ -206,8 +207,8 @@ def test_the_page_names_what_differs_and_what_is_too_small(case, reported_risks,
     assert Results.from_document(results.document()).group_risks == reported_risks
     for text in (
         *group_differences(reported_risks),
-        too_small_sentence(reported_risks, "group"),
-        too_small_sentence(reported_risks, "pair"),
+        prose("groups.too_small", reported_risks, "group"),
+        prose("groups.too_small", reported_risks, "pair"),
     ):
         assert text in made
     drawn = page_charts(results)["tpr-groups"]
@@ -215,7 +216,7 @@ def test_the_page_names_what_differs_and_what_is_too_small(case, reported_risks,
     groups_first = sum(part.kind == "group" for part in reported_risks.judged)
     assert lows[:groups_first] == sorted(lows[:groups_first], reverse=True)
     assert groups_first > 2
-    assert "rare = t (" in too_small_sentence(reported_risks, "group")
+    assert "rare = t (" in prose("groups.too_small", reported_risks, "group")
     snapshot(group_differences(reported_risks), "5")
     clear = replace(reported_risks.judged[0].risks[0], p_value=0.003)
     first = replace(reported_risks.judged[0], risks=(clear, *reported_risks.judged[0].risks[1:]))

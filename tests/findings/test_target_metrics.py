@@ -5,7 +5,7 @@ import pytest
 from sklearn.metrics import r2_score
 
 from guestlist import Results
-from guestlist._report import wording
+from guestlist._report import prose
 from guestlist._report.page import report_page
 from guestlist.testing import evaluate_case, leaking_case, regression_case
 
@@ -29,10 +29,10 @@ def test_a_regression_model_has_errors_and_r2(snapshot):
     assert metrics.r2_members == pytest.approx(r2_score(y[member], (y - residual)[member]))
     assert metrics.rmse_nonmembers == pytest.approx(np.sqrt(np.mean(residual[~member] ** 2)))
     assert metrics.accuracy_members is None
-    snapshot(wording.fit_sentence(results))
-    assert f"R² {metrics.r2_members:.3f} and {metrics.r2_nonmembers:.3f}" in wording.fit_sentence(results)
+    snapshot(prose("audit.fit", results.subject))
+    assert f"R² {metrics.r2_members:.3f} and {metrics.r2_nonmembers:.3f}" in prose("audit.fit", results.subject)
     source = report_page(results)
-    assert wording.fit_sentence(results) in source
+    assert prose("audit.fit", results.subject) in source
     assert "<bdi>regression</bdi>" in source
     assert Results.from_document(json.loads(json.dumps(results.document(), allow_nan=False))).subject == metrics
 

@@ -7,7 +7,7 @@ import pytest
 
 import guestlist as gl
 from guestlist import InputError
-from guestlist._report.wording import attacker_phrase, privacy_guarantee
+from guestlist._report import prose
 from guestlist.defences import DEFENCES, training_of, written
 from guestlist.defences.torch_training import fresh
 
@@ -83,15 +83,23 @@ def test_private_training_without_noise_and_clipping_is_plain_descent(data):
 def test_the_training_of_a_defence_is_described():
     training = training_of(gl.defences.DpSgd(noise=0.5, rate=0.1, epochs=3), "naive")
     assert (training.noise, training.rate, training.steps, training.tried) == (0.5, 0.1, 30, None)
-    assert attacker_phrase(training) == "naive attacker, who does not know of the defence"
-    assert privacy_guarantee(training) == "noise 0.5; its ε takes the extra dp"
+    assert prose("audit.attacker", training) == "naive attacker, who does not know of the defence"
+    assert prose("audit.guarantee", training) == "noise 0.5; its ε takes the extra dp"
     searched = training_of(gl.defences.Searched(gl.defences.DpSgd(noise=0.0), tried=8))
-    assert privacy_guarantee(searched) == "no noise, so no ε is guaranteed"
-    text = privacy_guarantee(replace(searched, noise=1.0, epsilon=3.21, delta=1e-5))
+    assert prose("audit.guarantee", searched) == "no noise, so no ε is guaranteed"
+    text = prose("audit.guarantee", replace(searched, noise=1.0, epsilon=3.21, delta=1e-5))
     assert text == "ε = 3.21 at δ = 1.0e-05: ε of one run; the search for it was not counted (8 trainings)"
-    assert "search" not in privacy_guarantee(replace(training, epsilon=3.21, delta=1e-5))
-    assert privacy_guarantee(training_of(gl.defences.Searched(gl.defences.Fit(), tried=3))) == "chosen from 3 trainings"
-    assert privacy_guarantee(training_of(gl.defences.Fit())) == privacy_guarantee(None) == attacker_phrase(None) == ""
+    assert "search" not in prose("audit.guarantee", replace(training, epsilon=3.21, delta=1e-5))
+    assert (
+        prose("audit.guarantee", training_of(gl.defences.Searched(gl.defences.Fit(), tried=3)))
+        == "chosen from 3 trainings"
+    )
+    assert (
+        prose("audit.guarantee", training_of(gl.defences.Fit()))
+        == prose("audit.guarantee", None)
+        == prose("audit.attacker", None)
+        == ""
+    )
 
 
 def test_what_cannot_be_naive_is_refused():

@@ -117,12 +117,12 @@ def results_by_name() -> dict[str, object]:
 
 def section_texts() -> dict[str, str]:
     """Return the text of every snapshot file of sections by the name of the section."""
-    from guestlist._report.exports import markdown, model_card
+    from guestlist._report.exports import EXPORTS
     from guestlist._report.page import SECTIONS as PAGE
     from guestlist._report.wording import sanitize_results
 
     forms: dict[str, Callable] = {name: _page_section(make) for name, make in PAGE.items()}
-    forms |= {"terminal": _terminal, "markdown": markdown, "model_card": model_card}
+    forms |= {"terminal": _terminal, **{name: EXPORTS[name].text for name in ("markdown", "model_card")}}
     results = results_by_name()
     texts = {}
     for form, render in forms.items():

@@ -16,7 +16,7 @@ from guestlist._case import Check
 from guestlist._findings.attacks import Rate, _rates
 from guestlist._findings.groups import GroupRisks, TooSmall
 from guestlist._report import diagnostics, terminal
-from guestlist._report.exports import markdown, model_card
+from guestlist._report.exports import EXPORTS
 from guestlist._report.next_steps import next_steps
 from guestlist._report.page import report_page
 from guestlist._report.sections import answer, groups
@@ -108,7 +108,7 @@ def test_caveats_are_next_to_the_verdict_in_every_form():
     assert row.code == "GL101"
     page = " ".join(VISIBLE.sub(" ", html.unescape(report_page(results))).split())
     assert page.index("Maybe underestimated: duplicates across sets (GL101)") < page.index("What to do")
-    for form in (summary, fragment, markdown, model_card):
+    for form in (summary, fragment, EXPORTS["markdown"].text, EXPORTS["model_card"].text):
         text = " ".join(VISIBLE.sub(" ", html.unescape(form(results))).split())
         assert (
             text.index("Before you rely on it") < text.index("non-members equal a member") < text.index("Measured on")
@@ -148,7 +148,7 @@ def test_what_to_do_next_follows_from_what_was_shown(snapshot):
     unlooked = with_check(quiet(), Check("GL119", "not run", {}))
     snapshot(next_steps(unlooked)[-1])
     assert next_steps(replace(quiet(), headline=None)) == ()
-    for form in (summary, fragment, markdown):
+    for form in (summary, fragment, EXPORTS["markdown"].text):
         assert "What to do" in form(leaking())
     assert "What to do" in report_page(leaking())
 
@@ -159,7 +159,7 @@ def test_small_groups_are_named_in_every_form(snapshot):
     results = leaking(
         group_risks=GroupRisks("lira", 0.05, 10, (), (*small, TooSmall("pair", {"a": "b", "c": "d"}, 1, 1)))
     )
-    for form in (summary, fragment, report_page, markdown):
+    for form in (summary, fragment, report_page, EXPORTS["markdown"].text):
         text = " ".join(VISIBLE.sub(" ", html.unescape(form(results))).split()).replace("\\", "")
         assert all(f"c{i} (3 and {i})" in text for i in range(3))
         assert re.search(r"\b25 groups\b", text)

@@ -6,6 +6,7 @@ import pytest
 
 from example_results import HOSTILE
 from guestlist import Estimate
+from guestlist._report import prose
 from guestlist._report.page import report_page
 from guestlist._report.sections import risks
 from guestlist.testing import evaluate_case, leaking_case
@@ -31,12 +32,12 @@ def test_the_chart_holds_every_bin_with_its_interval(results):
 def test_the_page_reports_the_calibration_error(results, snapshot):
     (calibrated,) = results.calibrated
     made = report_page(results)
-    assert risks.calibration_sentence(calibrated) in made
+    assert prose("risks.calibration", calibrated) in made
     assert f"risk_score: calibration error {calibrated.calibration.rmse.value:.3f}" in made
     sure = replace(calibrated, calibration=replace(calibrated.calibration, rmse=Estimate(0.2, 0.15, 0.25)))
-    snapshot(risks.calibration_sentence(sure))
+    snapshot(prose("risks.calibration", sure))
     chance = replace(calibrated, calibration=replace(calibrated.calibration, rmse=Estimate(0.02, 0.0, 0.05)))
-    snapshot(risks.calibration_sentence(chance))
+    snapshot(prose("risks.calibration", chance))
 
 
 def test_names_are_escaped_and_the_text_is_empty_without_a_score(results):

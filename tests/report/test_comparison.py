@@ -10,7 +10,7 @@ from benchmarks.honesty.compare import ATTACK, two
 import guestlist as gl
 from example_results import HOSTILE
 from guestlist._audit.comparison import RiskChanges
-from guestlist._report import comparison
+from guestlist._report import comparison, prose
 from guestlist._report.comparison import comparison_page
 from guestlist.defences import Training
 from pages import Reader
@@ -72,12 +72,12 @@ def test_words_follow_from_intervals(compared, snapshot):
         assert comparison.verdict(row) == (
             "no evidence" if not row.differs else "higher" if row.difference.low > 0 else "lower"
         )
-    snapshot(comparison.exposed_sentence(first), "1%", "1,000", "10")
+    snapshot(prose("comparison.exposed", first), "1%", "1,000", "10")
     few = replace(first, most_exposed=replace(first.most_exposed, members=3, seen_from=None))
-    snapshot(comparison.exposed_sentence(few))
+    snapshot(prose("comparison.exposed", few))
     old = replace(first, most_exposed=None, risk_changes=None)
-    snapshot(comparison.exposed_sentence(old))
-    snapshot(comparison.risk_changes_sentence(old))
+    snapshot(prose("comparison.exposed", old))
+    snapshot(prose("comparison.risk_changes", old.risk_changes))
 
 
 def test_what_users_wrote_is_text(tmp_path):

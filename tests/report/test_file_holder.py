@@ -8,15 +8,13 @@ import pytest
 from example_results import leaking, quiet
 from guestlist import EXPORTS, Estimate
 from guestlist._findings.headline import FIXED, Headline
-from guestlist._report import terminal, wording
+from guestlist._report import prose, sentences, terminal, wording
 from guestlist._report.first_screen import first_screen
 from guestlist._report.next_steps import next_steps
 from guestlist._report.page import report_page
 from guestlist._report.sections import headline
 from guestlist._report.sections.answer import other_successes, verdict_text, verdict_texts
 from guestlist._report.sections.attacks import sorted_attacks
-from guestlist._report.sections.groups import file_holder_group_sentence
-from guestlist._report.sections.headline import selection_sentence
 from guestlist._report.terminal import fragment
 
 summary = partial(terminal.summary, verbose=True)
@@ -71,9 +69,9 @@ def test_the_file_holders_attack_is_no_sign_in_the_other_row():
 def test_the_first_screen_names_the_attacker_only_where_two_were_tested():
     both = first_screen(with_file_holder(leaking()))
     assert [attacker.evidence.startswith("An attacker identifies") for attacker in both.attackers] == [True, True]
-    assert both.evidence.startswith("An attacker who holds the model file identifies about 58")
-    alone = first_screen(leaking())
-    assert alone.evidence == alone.attackers[0].evidence
+    assert "<p>An attacker who holds the model file identifies about 58" in report_page(with_file_holder(leaking()))
+    (alone,) = first_screen(leaking()).attackers
+    assert f"<p>{alone.evidence}</p>" in report_page(leaking())
 
 
 @pytest.mark.parametrize("verbose", [False, True])
@@ -103,6 +101,6 @@ def test_tables_and_curves_mark_the_attacks_of_both_rows(snapshot):
     keys = [series.key_text for series in headline.section(results).charts["roc-log"].series if series.key_text]
     assert any(key.startswith(f"{wording.QUERIER}: {rows[0]}") for key in keys)
     assert any(key.startswith(f"{wording.FILE_HOLDER}: leaf_shares") for key in keys)
-    snapshot(selection_sentence(results), "leaf_shares")
-    assert "leaf_shares" in file_holder_group_sentence(results)
-    assert file_holder_group_sentence(leaking()) is None
+    snapshot(prose("headline.selection", results), "leaf_shares")
+    assert "leaf_shares" in sentences("groups.exposed", results)[-1]
+    assert len(sentences("groups.exposed", leaking())) == 1

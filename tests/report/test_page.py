@@ -16,7 +16,7 @@ import pytest
 from example_results import HOSTILE, hostile, leaking, predictions_only, quiet, with_headline
 from guestlist import Cover, Results
 from guestlist._findings.attacks import Curve, Histogram
-from guestlist._report import diagnostics, wording
+from guestlist._report import diagnostics, prose, wording
 from guestlist._report.first_screen import QUESTION
 from guestlist._report.page import json_for_script, page_charts, report_page
 from guestlist._report.sections import answer, attacks, exposed, facts
@@ -64,7 +64,7 @@ def test_shows_everything_there_is(case):
     for sentence in (
         QUESTION,
         *answer.verdict_sentences(results),
-        wording.basis_sentence(results),
+        prose("audit.basis", results),
         *facts.detection_limits(results),
     ):
         assert sentence in text

@@ -15,9 +15,9 @@ from guestlist import Estimate
 from guestlist._case import Check
 from guestlist._findings.exposure import ExposedPerson, Exposure
 from guestlist._findings.records import ExposureSummary
-from guestlist._report import terminal, wording
+from guestlist._report import prose, terminal, wording
 from guestlist._report.page import report_page
-from guestlist._report.sections import answer, exposed, facts, groups, headline
+from guestlist._report.sections import answer, facts, groups, headline
 from guestlist._report.terminal import fragment
 from guestlist._util import interval, interval_in_people, people_base, percent
 from guestlist.metrics import WITHHELD
@@ -168,9 +168,9 @@ def test_the_most_clearly_exposed_group_is_named(snapshot):
     results = leaking()
     top = max(results.groups, key=lambda group: group.auc.low)
     named = f"is {top.group} = {top.value}: the headline attack has AUC {top.auc.value:.3f}"
-    assert named in groups.exposed_group_sentence(results)
-    snapshot(groups.exposed_group_sentence(quiet()), "6")
-    assert groups.exposed_group_sentence(predictions_only()) is None
+    assert named in prose("groups.exposed", results)
+    snapshot(prose("groups.exposed", quiet()), "6")
+    assert prose("groups.exposed", predictions_only()) == ""
 
 
 @pytest.mark.slow
@@ -178,11 +178,11 @@ def test_a_group_differs_only_if_its_difference_is_significant(snapshot):
     results = leaking()
     group = replace(results.groups[0], p_value=0.001)
     apart = replace(group, beyond_rest=Estimate(0.12, 0.02, 0.2))
-    snapshot(groups.exposed_group_sentence(replace(results, groups=(apart,))), "0.120", "0.020", "0.200")
+    snapshot(prose("groups.exposed", replace(results, groups=(apart,))), "0.120", "0.020", "0.200")
     alike = replace(group, beyond_rest=Estimate(0.12, -0.02, 0.25))
-    snapshot(groups.exposed_group_sentence(replace(results, groups=(alike,))))
+    snapshot(prose("groups.exposed", replace(results, groups=(alike,))))
     whole = replace(group, beyond_rest=WITHHELD)  # there are no other records
-    assert "other records" not in groups.exposed_group_sentence(replace(results, groups=(whole,)))
+    assert "other records" not in prose("groups.exposed", replace(results, groups=(whole,)))
 
 
 def test_the_stated_order_of_groups_is_their_order():
@@ -200,8 +200,8 @@ def test_a_group_that_chance_explains_is_not_named(snapshot):
     results = leaking()
     chance, sure = (replace(group, p_value=p) for group, p in zip(results.groups, (0.06, 0.04), strict=False))
     chance = replace(chance, auc=Estimate(0.99, 0.98, 1.0))
-    assert f"is {sure.group} = {sure.value}:" in groups.exposed_group_sentence(replace(results, groups=(chance, sure)))
-    snapshot(groups.exposed_group_sentence(replace(results, groups=(chance,))))
+    assert f"is {sure.group} = {sure.value}:" in prose("groups.exposed", replace(results, groups=(chance, sure)))
+    snapshot(prose("groups.exposed", replace(results, groups=(chance,))))
 
 
 @pytest.mark.slow
@@ -243,15 +243,15 @@ def test_with_few_references_the_report_states_that_the_comparison_needs_more(re
     few = replace(base, headline=alone, references=replace(base.references, count=references))
     for text in (summary(few), report_page(few)):
         assert f"This audit has {expected}; the comparison needs 8 or more." in " ".join(text.split())
-    assert headline.typical_sentence(replace(few, references=None)) is None
+    assert headline.typical_sentence(replace(few, references=None)) == ""
     # With enough of them it is another reason: no attack could be tried on them.
-    assert headline.typical_sentence(replace(few, references=replace(base.references, count=8))) is None
+    assert headline.typical_sentence(replace(few, references=replace(base.references, count=8))) == ""
 
 
 @pytest.mark.slow
 def test_records_without_a_score_are_reported(snapshot):
-    assert headline.unscored_sentence(leaking()) is None
-    snapshot(headline.unscored_sentence(unmeasured()), "600")
+    assert prose("headline.unscored", leaking()) == ""
+    snapshot(prose("headline.unscored", unmeasured()), "600")
 
 
 @pytest.mark.parametrize("value", [0.0, 0.0004, 0.0021, 0.013, 0.5, 0.9995, 1.0])
@@ -314,48 +314,46 @@ def test_a_better_attack_that_needs_more_than_outputs_states_its_access(snapshot
 @pytest.mark.slow
 def test_unattainable_p_values_are_not_reported(snapshot):
     few = quiet(subject=replace(quiet().subject, members=1000, nonmembers=49))
-    snapshot(exposed.nonmember_p_value_explanation(few.subject), "20", "0.02")
-    snapshot(exposed.nonmember_p_value_explanation(quiet().subject), "3", "0.01")
+    snapshot(prose("exposed.among_nonmembers", few.subject), "20", "0.02")
+    snapshot(prose("exposed.among_nonmembers", quiet().subject), "3", "0.01")
 
 
 def test_a_list_of_records_is_named_as_such(snapshot):
     base = leaking()
-    snapshot(exposed.exposed_title(base))
-    snapshot(exposed.p_value_explanation(base))
+    snapshot(prose("exposed.title", base))
+    snapshot(prose("exposed.explanation", base))
     compared = replace(base, exposed=tuple(replace(e, p_among_models=0.04, models=24) for e in base.exposed))
-    snapshot(exposed.exposed_title(compared))
-    snapshot(exposed.p_value_explanation(compared), "24", "0.04")
+    snapshot(prose("exposed.title", compared))
+    snapshot(prose("exposed.explanation", compared), "24", "0.04")
     insignificant = at_chance(wording.headline_attack(compared))
     nothing = with_headline(compared, auc=insignificant.auc, rates=insignificant.rates)
-    snapshot(exposed.exposed_title(nothing))
+    snapshot(prose("exposed.title", nothing))
     # With a list whose false discovery rate is controlled, only flagged records are called exposed.
-    snapshot(exposed.exposed_title(replace(compared, exposure=Exposure(0.1, 400, 3))))
-    assert exposed.exposed_title(replace(compared, exposure=Exposure(0.1, 400, 0))).endswith("none flagged")
+    snapshot(prose("exposed.title", replace(compared, exposure=Exposure(0.1, 400, 3))))
+    assert prose("exposed.title", replace(compared, exposure=Exposure(0.1, 400, 0))).endswith("none flagged")
 
 
 def test_the_table_states_the_number_of_records_expected_by_chance(snapshot):
-    base = leaking()
     exposure_summary = ExposureSummary(alpha=0.05, members=2000, small=140, left_out=0, column="p_exposure")
-    text = exposed.small_p_values_sentence(replace(base, exposure_summary=exposure_summary))
-    snapshot(text, "140", "2,000", "0.05", "100")
-    assert exposed.small_p_values_sentence(replace(base, exposure_summary=None)) == ""
+    snapshot(prose("exposed.small_p_values", exposure_summary), "140", "2,000", "0.05", "100")
+    assert prose("exposed.small_p_values", None) == ""
 
 
 def test_no_record_is_listed_if_these_may_not_be_the_training_set():
     exposure_summary = ExposureSummary(alpha=0.05, members=2000, small=140, left_out=0, column="p_exposure")
     doubted = with_check(replace(leaking(), exposed=(), exposure_summary=exposure_summary), Check("GL129", "issue", {}))
-    assert "GL129" in exposed.table_caption(doubted)
-    assert "GL129" not in exposed.table_caption(with_check(doubted, Check("GL129", "ignored", {})))
+    assert "GL129" in prose("exposed.caption", doubted)
+    assert "GL129" not in prose("exposed.caption", with_check(doubted, Check("GL129", "ignored", {})))
 
 
 def test_the_order_of_the_list_is_stated_with_its_keys(snapshot):
     base = leaking()
-    snapshot(exposed.table_caption(base), "lira")
+    snapshot(prose("exposed.caption", base), "lira")
     earlier = tuple(replace(e, p_among_models=0.04, models=24, p_distance=0.01) for e in base.exposed)
-    assert "sorted" not in exposed.table_caption(replace(base, exposed=earlier))  # it had another one
+    assert "sorted" not in prose("exposed.caption", replace(base, exposed=earlier))  # it had another one
     now = replace(base, exposed=tuple(replace(e, gap=2.5) for e in earlier))
-    snapshot(exposed.table_caption(now))
-    snapshot(exposed.p_value_explanation(now))
+    snapshot(prose("exposed.caption", now))
+    snapshot(prose("exposed.explanation", now))
     made = report_page(now)
     assert ">Gap (SD)</th>" in made
     assert '<td class="number">2.5</td>' in made
@@ -374,12 +372,9 @@ def test_persons_are_listed_next_to_records():
 
 
 def test_the_exposure_list_states_its_guarantee(snapshot):
-    base = quiet()
-    assert exposed.flag_guarantee(replace(base, exposure=None)) == ""
-    text = exposed.flag_guarantee(
-        replace(base, exposure=Exposure(0.1, 400, 30, rate_in_models=0.75, rate_out_models=0.02))
-    )
+    assert prose("exposed.guarantee", None) == ""
+    text = prose("exposed.guarantee", Exposure(0.1, 400, 30, rate_in_models=0.75, rate_out_models=0.02))
     snapshot(text, "30", "400", "10", "100", "75%", "2%")
-    none = exposed.flag_guarantee(replace(base, exposure=Exposure(0.1, 400, 0)))
+    none = prose("exposed.guarantee", Exposure(0.1, 400, 0))
     snapshot(none)
     assert "trained without it" not in none

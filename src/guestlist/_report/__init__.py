@@ -1,5 +1,6 @@
 """The report: page, terminal, notebook and exports, rendered from results.
 
+Sentences are templates in ``text/``, a line for each, and ``templates.prose`` fills them; parts of pages are in ``html/``.
 Names are loaded when first used; ``__init__.pyi`` lists them.
 """
 

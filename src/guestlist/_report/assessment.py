@@ -5,8 +5,7 @@ the documents themselves are authoritative. To add a requirement, add an entry t
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from guestlist._findings import AttackResult, Results
 from guestlist._report import Section, file_holder_attack, fill_template, headline_attack
@@ -26,8 +25,7 @@ ICO_ATTACKS = "Security (types of privacy attacks)"
 CNIL_STATUS = "sheet 13 (status of a model)"
 
 
-@dataclass(frozen=True)
-class Answer:
+class Answer(NamedTuple):
     """Answer of an audit to one question.
 
     Args:
@@ -41,8 +39,7 @@ class Answer:
     where: str = ""
 
 
-@dataclass(frozen=True)
-class Requirement:
+class Requirement(NamedTuple):
     """One question that a document asks.
 
     Args:
@@ -58,8 +55,7 @@ class Requirement:
     answer: Callable[[Results], Answer]
 
 
-@dataclass(frozen=True)
-class AssessmentRow:
+class AssessmentRow(NamedTuple):
     """A requirement with its answer for one audit."""
 
     standard: str
@@ -72,20 +68,7 @@ class AssessmentRow:
 
 def assessment_rows(results: Results) -> tuple[AssessmentRow, ...]:
     """Answer every requirement from the results of one audit."""
-    rows = []
-    for requirement in REQUIREMENTS:
-        answer = requirement.answer(results)
-        rows.append(
-            AssessmentRow(
-                standard=requirement.standard,
-                clause=requirement.clause,
-                question=requirement.question,
-                state=answer.state,
-                value=answer.value,
-                where=answer.where,
-            )
-        )
-    return tuple(rows)
+    return tuple(AssessmentRow(*requirement[:3], *requirement.answer(results)) for requirement in REQUIREMENTS)
 
 
 STATES: tuple[State, ...] = ("measured", "declared", "not tested")

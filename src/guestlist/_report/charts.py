@@ -7,7 +7,8 @@ from functools import cached_property
 from itertools import chain, pairwise
 from typing import Literal
 
-from markupsafe import Markup, escape
+import numpy as np
+from markupsafe import Markup
 
 Ends = tuple[float, float]
 DASHES = {"solid": "", "dash": "6 4", "dot": "2 3", "dashdot": "7 3 2 3"}
@@ -135,15 +136,11 @@ def json_number(value: float) -> float | None:
 
 def chart_data(chart: Chart) -> dict:
     """Return a chart's points as JSON, for the values under the pointer and for CSV."""
+    axes = {"x": chart.x, "y": chart.y}
     return {
-        "x": _axis_data(chart.x),
-        "y": _axis_data(chart.y),
+        **{name: {"title": axis.title, "form": axis.form, "names": list(axis.names)} for name, axis in axes.items()},
         "series": [_series_data(series) for series in chart.series],
     }
-
-
-def _axis_data(axis: Axis) -> dict:
-    return {"title": axis.title, "form": axis.form, "names": list(axis.names)}
 
 
 def _series_data(series: Series) -> dict:
@@ -153,14 +150,12 @@ def _series_data(series: Series) -> dict:
         "line": series.line > 0,
         "step": series.step,
         "offset": series.offset,
-        "x": [json_number(x) for x in series.x],
+        "x": list(map(json_number, series.x)),
+        "y": list(map(json_number, series.y)),
+        "x_ends": [list(map(json_number, ends)) for ends in series.x_ends],
+        "y_ends": [list(map(json_number, ends)) for ends in series.y_ends],
     }
-    if series.y:
-        data["y"] = [json_number(y) for y in series.y]
-    for name in ("x_ends", "y_ends"):
-        if getattr(series, name):
-            data[name] = [[json_number(end) for end in ends] for ends in getattr(series, name)]
-    return data
+    return {name: value for name, value in data.items() if value != [] or name == "x"}
 
 
 def axis_range(chart: Chart, which: Literal["x", "y"]) -> Ends:
@@ -168,9 +163,7 @@ def axis_range(chart: Chart, which: Literal["x", "y"]) -> Ends:
     axis: Axis = getattr(chart, which)
     if axis.names:
         last = len(axis.names) - 0.5
-        if which == "x":
-            return (-0.5, last)
-        return (last, -0.5)
+        return {"x": (-0.5, last), "y": (last, -0.5)}[which]
     if axis.ends is not None:
         return axis.ends
     coordinates = chain.from_iterable(
@@ -180,15 +173,13 @@ def axis_range(chart: Chart, which: Literal["x", "y"]) -> Ends:
     if which == "y" and any(series.fill for series in chart.series):
         drawable.append(0.0)
     if not drawable:
-        if axis.log:
-            return (0.1, 1.0)
-        return (0.0, 1.0)
+        return (0.1 if axis.log else 0.0, 1.0)
     low = min(drawable)
     high = max(drawable)
+    if axis.log and low < high:
+        return low, high
     if axis.log:
-        if low < high:
-            return (low, high)
-        return (low / 2, high * 2)
+        return low / 2, high * 2
     margin = 0.05 * (high - low) or 0.05 * abs(high) or 0.5
     if which == "y" and low == 0:
         return low, high + margin
@@ -272,9 +263,15 @@ class Canvas:
     @cached_property
     def box(self) -> tuple[float, float, float, float]:
         """Left, top, width and height of the area within the axes."""
-        labels = [_label(self, tick_label(self.chart.y, tick)) for tick in ticks(self.chart.y, self.y)]
-        x = max((len(label) for label in labels), default=0) * LETTER + (34 if self.chart.y.title else 14)
+        labels = [tick_label(self.chart.y, tick) for tick in ticks(self.chart.y, self.y)]
+        longest = min(max(map(len, labels), default=0), self.max_letters)
+        x = longest * LETTER + (34 if self.chart.y.title else 14)
         return x, 12, self.width - x - 20, self.chart.height - 12 - 48
+
+    @property
+    def max_letters(self) -> int:
+        """Number of letters of a tick of the vertical axis; longer texts are shortened."""
+        return int(0.4 * self.width / LETTER)
 
     def across(self, value: float) -> float:
         start, _, width, _ = self.box
@@ -292,14 +289,6 @@ def _share(value: float, ends: Ends, log: bool) -> float:
     if log:
         low, high, value = map(math.log, (low, high, value))
     return (value - low) / (high - low)
-
-
-def _label(canvas: Canvas, text: str) -> str:
-    """Shorten the text of a tick of the vertical axis to the available width."""
-    max_length = int(0.4 * canvas.width / LETTER)
-    if len(text) <= max_length:
-        return text
-    return text[: max_length - 1] + "…"
 
 
 def _drawing(canvas: Canvas, css_class: str) -> Markup:
@@ -323,9 +312,7 @@ def _grid(canvas: Canvas) -> list[Markup]:
     lines += "".join(f"M{start:.1f} {canvas.up(y):.1f}H{right:.1f}" for y in y_ticks)
     parts = [_stroke(lines, "grid", 1), _stroke(f"M{start:.1f} {top}V{bottom:.1f}H{right:.1f}", "rule", 1)]
     parts += [_text(canvas.across(x), bottom + 17, tick_label(chart.x, x), "middle") for x in x_ticks]
-    for y in y_ticks:
-        full = tick_label(chart.y, y)
-        parts.append(_text(start - 7, canvas.up(y) + 4, _label(canvas, full), "end", full))
+    parts += [_text(start - 7, canvas.up(y) + 4, tick_label(chart.y, y), "end", canvas.max_letters) for y in y_ticks]
     parts.append(_text(start + width / 2, bottom + 39, chart.x.title, "middle"))
     if chart.y.title:
         rotated = Markup('<g transform="rotate(-90 13 {})">{}</g>')
@@ -384,15 +371,12 @@ def _within(canvas: Canvas, start, end, pieces: int) -> Points:
     """Return points of a segment at equal distances on the drawing along its logarithmic axis."""
     which = 0 if canvas.chart.x.log else 1
     ends = (canvas.x, canvas.y)[which]
-    low, high = (math.log(min(max(point[which], min(ends)), max(ends))) for point in (start, end))
+    low, high = np.log(np.clip([start[which], end[which]], min(ends), max(ends)))
     if start[which] == end[which]:
         return []
-    points = []
-    for i in range(pieces + 1):
-        value = math.exp(low + (high - low) * i / pieces)
-        share = min(max((value - start[which]) / (end[which] - start[which]), 0.0), 1.0)
-        points.append((start[0] + share * (end[0] - start[0]), start[1] + share * (end[1] - start[1])))
-    return points
+    values = np.exp(low + (high - low) * np.arange(pieces + 1) / pieces)
+    shares = np.clip((values - start[which]) / (end[which] - start[which]), 0.0, 1.0)
+    return [(start[0] + share * (end[0] - start[0]), start[1] + share * (end[1] - start[1])) for share in shares]
 
 
 def _stairs(points: Points, *, early: bool = False) -> Points:
@@ -446,28 +430,25 @@ def _band(canvas: Canvas, series: Series) -> Markup:
 
 def _bars(canvas: Canvas, series: Series) -> str:
     """Return the path of the intervals; thin ones have caps."""
-    thin = series.bar < 3
     parts = []
-    for i, x in enumerate(series.x):
-        y = series.y[i] if series.y else math.nan
-        if series.y_ends and all(map(math.isfinite, (x, *series.y_ends[i]))):
+    for x, ends in zip(series.x, series.y_ends, strict=False):
+        if all(map(math.isfinite, (x, *ends))):
             at = canvas.across(x) + series.offset
-            low, high = map(canvas.up, series.y_ends[i])
-            parts.append(f"M{at:.1f} {low:.1f}V{high:.1f}")
-            if thin:
-                parts += [f"M{at - CAP:.1f} {end:.1f}h{2 * CAP}" for end in (low, high)]
-        if series.x_ends and all(map(math.isfinite, (y, *series.x_ends[i]))):
+            low, high = map(canvas.up, ends)
+            caps = [f"M{at - CAP:.1f} {end:.1f}h{2 * CAP}" for end in (low, high) if series.bar < 3]
+            parts += [f"M{at:.1f} {low:.1f}V{high:.1f}", *caps]
+    for y, ends in zip(series.y, series.x_ends, strict=False):
+        if all(map(math.isfinite, (y, *ends))):
             at = canvas.up(y)
-            low, high = map(canvas.across, series.x_ends[i])
-            parts.append(f"M{low:.1f} {at:.1f}H{high:.1f}")
-            if thin:
-                parts += [f"M{end:.1f} {at - CAP:.1f}v{2 * CAP}" for end in (low, high)]
+            low, high = map(canvas.across, ends)
+            caps = [f"M{end:.1f} {at - CAP:.1f}v{2 * CAP}" for end in (low, high) if series.bar < 3]
+            parts += [f"M{low:.1f} {at:.1f}H{high:.1f}", *caps]
     return "".join(parts)
 
 
 def _mark(series: Series, x: float, y: float) -> Markup:
-    form = Markup('<path d="{}" transform="translate({} {})" style="fill:var(--{})"/>')
-    return form.format(MARKS[series.mark], f"{x:.1f}", f"{y:.1f}", series.colour)
+    form = Markup('<path d="{}" transform="translate({:.1f} {:.1f})" style="fill:var(--{})"/>')
+    return form.format(MARKS[series.mark], x, y, series.colour)
 
 
 def _stroke(path: str, colour: str, width: float, dash: str = "solid") -> Markup:
@@ -476,21 +457,16 @@ def _stroke(path: str, colour: str, width: float, dash: str = "solid") -> Markup
     return form.format(path, colour, f"{width:g}", pattern)
 
 
-def _fill(series: Series) -> str:
-    if series.band and series.colour == "member":
-        return "var(--band)"
-    return f"var(--{series.colour}-fill)"
-
-
 def _area(path: str, series: Series) -> Markup:
-    return Markup('<path d="{}" style="fill:{}"/>').format(path, _fill(series))
+    fill = "band" if series.band and series.colour == "member" else f"{series.colour}-fill"
+    return Markup('<path d="{}" style="fill:var(--{})"/>').format(path, fill)
 
 
-def _text(x: float, y: float, content: str, anchor: str, full: str = "") -> Markup:
-    """Draw text; the full text of a shortened one is its title, shown under the pointer."""
-    if full and full != content:
-        title = Markup("<title>{}</title>").format(full)
-    else:
-        title = Markup()
+def _text(x: float, y: float, content: str, anchor: str, max_letters: int | None = None) -> Markup:
+    """Draw text; if it is shortened, the full text is its title, shown under the pointer."""
+    title = Markup()
+    if max_letters is not None and len(content) > max_letters:
+        title = Markup("<title>{}</title>").format(content)
+        content = content[: max_letters - 1] + "…"
     form = Markup('<text x="{}" y="{}" text-anchor="{}">{}{}</text>')
-    return form.format(f"{x:.1f}", f"{y:.1f}", anchor, title, escape(content))
+    return form.format(f"{x:.1f}", f"{y:.1f}", anchor, title, content)

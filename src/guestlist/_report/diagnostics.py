@@ -44,10 +44,13 @@ def reported(results: "Results") -> tuple[CheckLine, ...]:
 
 def caveats(results: "Results") -> tuple[CheckLine, ...]:
     """Return the issues that change the meaning of the answer, except those that the answer reports itself."""
-    in_answer = _reported_by_answer(results)
-    return tuple(
-        _line(check) for check in results.checks or () if changes_answer(check) and check.code not in in_answer
-    )
+    attack = wording.headline_attack(results)
+    in_answer = None
+    if results.baseline is not None and results.baseline.significant:
+        in_answer = "GL119"
+    elif attack is not None and attack.ranks_below and not attack.beats_guessing:
+        in_answer = "GL112"
+    return tuple(_line(check) for check in results.checks or () if changes_answer(check) and check.code != in_answer)
 
 
 def elsewhere(results: "Results") -> tuple[CheckLine, ...]:
@@ -66,9 +69,7 @@ def in_brief(results: "Results") -> str:
     lines = collapsed(results)
     states = dict.fromkeys(line.state for line in lines)
     text = "; ".join(f"{state}: {', '.join(line.code for line in lines if line.state == state)}" for state in states)
-    if not text:
-        return ""
-    return f"{text[:1].upper()}{text[1:]}."
+    return wording.only_if(text, f"{text[:1].upper()}{text[1:]}.")
 
 
 def sentence(check: Check) -> str:
@@ -97,12 +98,3 @@ def _line(check: Check) -> CheckLine:
     elif check.state == "ignored":
         message = IGNORED
     return CheckLine(check.code, check_title(check.code), check.state, message)
-
-
-def _reported_by_answer(results: "Results") -> set[str]:
-    attack = wording.headline_attack(results)
-    if results.baseline is not None and results.baseline.significant:
-        return {"GL119"}
-    if attack is not None and attack.ranks_below and not attack.beats_guessing:
-        return {"GL112"}
-    return set()

@@ -2,11 +2,9 @@
 
 import math
 
-from markupsafe import Markup
-
 from guestlist._audit import ACCURACIES, ATTACKS, SHADOWS, TARGET, Experiment
 from guestlist._case import Cover
-from guestlist._report import Axis, Chart, Section, Series, interval_ends, render, render_page, sanitize_value
+from guestlist._report import Axis, Chart, Section, Series, fill_template, interval_ends, render_page, sanitize_value
 from guestlist._util import decimal, interval
 from guestlist.metrics import Estimate
 from guestlist.privacy import humphries
@@ -25,7 +23,13 @@ DASHES = {"nonmembers": "dash", "validation": "dot"}
 
 def experiment_page(experiment: Experiment) -> str:
     """Render the experiment as one self-contained HTML page."""
-    sections = [_answer(experiment), _advantage(experiment), _accuracy(experiment), _reading()]
+    lines = fill_template("experiment/answer.html", lines=answer(experiment))
+    sections = [
+        Section("answer", "Is the model the cause, or do members differ?", lines, css_class="answer"),
+        _advantage(experiment),
+        _accuracy(experiment),
+        Section("reading", "How to read this page", fill_template("experiment/reading.html")),
+    ]
     cover = None if experiment.cover is None else sanitize_value(Cover, experiment.cover)
     return render_page(
         "Dependent records:",
@@ -45,7 +49,7 @@ def game_description(experiment: Experiment) -> str:
     return f"{experiment.game['name']} ({', '.join(f'{name} {value}' for name, value in options)})"
 
 
-def name_of(experiment: Experiment, attack: str) -> str:
+def attack_name(experiment: Experiment, attack: str) -> str:
     """Return the display name of an attack."""
     return NAMES[attack].format(AVERAGES[experiment.average_of])
 
@@ -60,7 +64,7 @@ def _attack_sentence(experiment: Experiment, attack: str) -> str | None:
     if not gaps:
         return None
     larger, smaller = ([gap for gap in gaps if excludes_zero(gap.difference, side)] for side in (1, -1))
-    name = name_of(experiment, attack)
+    name = attack_name(experiment, attack)
     if larger:
         largest = max(larger, key=lambda gap: gap.difference.value)
         by = f"{decimal(largest.difference.value)} ({interval(largest.difference)})"
@@ -94,19 +98,6 @@ def epsilon_text(epsilon: float) -> str:
     return f"{epsilon:g}"
 
 
-def _filled(template: str, **content) -> Markup:
-    return Markup(render(f"experiment/{template}", **content))
-
-
-def _answer(experiment: Experiment) -> Section:
-    return Section(
-        "answer",
-        "Is the model the cause, or do members differ?",
-        _filled("answer.html", lines=answer(experiment)),
-        css_class="answer",
-    )
-
-
 def _advantage(experiment: Experiment) -> Section:
     attacks = list(dict.fromkeys(gap.attack for gap in experiment.gaps))
     drawn = {
@@ -115,7 +106,7 @@ def _advantage(experiment: Experiment) -> Section:
     }
     rows = [
         (
-            name_of(experiment, gap.attack),
+            attack_name(experiment, gap.attack),
             epsilon_text(gap.epsilon),
             _bound(experiment, gap.epsilon),
             *(experiment.mean(gap.attack, gap.epsilon, arm) for arm in ARMS),
@@ -123,10 +114,10 @@ def _advantage(experiment: Experiment) -> Section:
         )
         for gap in sorted(experiment.gaps, key=lambda gap: attacks.index(gap.attack))
     ]
-    body = _filled(
-        "advantage.html",
+    body = fill_template(
+        "experiment/advantage.html",
         charts=drawn,
-        named=[(f"advantage-{attack}", name_of(experiment, attack)) for attack in attacks],
+        named=[(f"advantage-{attack}", attack_name(experiment, attack)) for attack in attacks],
         rows=rows,
         repeats=experiment.repeats,
         delta=experiment.delta,
@@ -142,18 +133,14 @@ def _accuracy(experiment: Experiment) -> Section:
         for metric, arm in lines
     ]
     drawn = {"accuracy-chart": _chart(experiment, lines, "accuracy")}
-    body = _filled(
-        "accuracy.html",
+    body = fill_template(
+        "experiment/accuracy.html",
         charts=drawn,
         rows=rows,
         epsilons=[epsilon_text(epsilon) for epsilon in experiment.epsilons],
         validated=("validation", "apart") in known,
     )
     return Section("accuracy", "How often the model is right", body, drawn)
-
-
-def _reading() -> Section:
-    return Section("reading", "How to read this page", _filled("reading.html"))
 
 
 def _bound(experiment: Experiment, epsilon: float) -> float:

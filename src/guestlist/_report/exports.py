@@ -5,13 +5,13 @@ import math
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
-from guestlist._findings import AttackResult, Results
+from guestlist._findings import Results
 from guestlist._report import (
     LOWER_BOUND,
     SCHEMA_ID,
-    FirstScreen,
     assessment_rows,
     claim_sentences,
     diagnostics,
@@ -19,157 +19,53 @@ from guestlist._report import (
     headline_names,
     log_to_mlflow,
     model_name,
+    prose,
+    render,
     sanitize_results,
-    small_groups_sentence,
     untested_sentences,
     verdict_texts,
     wording,
 )
 from guestlist._report.first_screen import first_screen
-from guestlist._report.next_steps import next_steps
-from guestlist._util import NO_NUMBER, decimal, for_spreadsheets, percent, with_interval
+from guestlist._util import NO_NUMBER, decimal, for_spreadsheets, percent
 from guestlist.metrics import Estimate
 
 
-def markdown(results: Results) -> str:
-    """Return a short summary for people who do not open the page."""
+def _document(template: str, results: Results) -> str:
+    """Fill a template of a Markdown document; a part that is empty leaves no blank lines."""
     results = sanitize_results(results)
     screen = first_screen(results)
-    parts = [
-        f"# {plain(wording.question(results))}",
-        _cover(results),
-        f"**Severity: {screen.severity}** ({plain(screen.rule)}).",
-        *(plain(text) for text in verdict_texts(results)),
-        _picture(screen),
-        _caveats(results),
-        *(f"**{heading}.** {plain(text)}" for heading, text in screen.facts.items()),
-        plain(_claim(results)),
-        plain(wording.basis_sentence(results)),
-    ]
-    parts += [plain(small_groups_sentence(results)), attack_table(results)]
-    for title, lines in (
-        ("What to do", next_steps(results)),
-        ("Checks", [row.text for row in diagnostics.elsewhere(results)]),
-        _gate(results),
-    ):
-        if lines:
-            parts += [f"## {title}", "\n".join(f"- {plain(line)}" for line in lines)]
-    return "\n\n".join(part for part in parts if part) + "\n"
+    lists = {
+        "What to do": screen.steps,
+        "Checks": [row.text for row in diagnostics.elsewhere(results)],
+    }
+    if results.gate is not None:
+        lists[gate.gate_title(results.gate)] = gate.gate_texts(results.gate)
+    text = render(
+        template,
+        results=results,
+        screen=screen,
+        lists=lists,
+        question=wording.question(results),
+        model_name=model_name(results),
+        cover_lines=wording.cover_lines(results),
+        answers=verdict_texts(results),
+        headline_names=headline_names(results),
+        claim=" ".join(claim_sentences(results)),
+        basis=prose("audit.basis", results),
+        fit=prose("audit.fit", results.subject),
+        small_groups=prose("groups.too_small", results.group_risks, "group"),
+        untested=untested_sentences(results),
+        lower_bound=LOWER_BOUND,
+        requirements=assessment_rows(results),
+        version=_version(results),
+    )
+    return re.sub(r"\n{3,}", "\n\n", text).strip() + "\n"
 
 
-def _picture(screen: FirstScreen) -> str:
-    """Return the icon arrays as a block of code, which keeps their rows."""
-    if not screen.picture:
-        return ""
-    return "\n".join(["```", *screen.picture, "```"])
-
-
-def _gate(results: Results) -> tuple[str, tuple[str, ...]]:
-    """Return the title and the sentences of the gate; no sentences without a policy."""
-    if results.gate is None:
-        return "Gate", ()
-    return gate.gate_title(results.gate), gate.gate_texts(results.gate)
-
-
-def _cover(results: Results) -> str:
-    """Return the entries of the cover as a list."""
-    return "\n".join(f"- {plain(line)}" for line in wording.cover_lines(results))
-
-
-def _caveats(results: Results) -> str:
-    """Return the sentences that qualify the verdict."""
-    lines = [f"- {plain(row.text)}" for row in diagnostics.caveats(results)]
-    if not lines:
-        return ""
-    return "\n".join(["Before you rely on it:", "", *lines])
-
-
-def _claim(results: Results) -> str:
-    """Return the verdict on a claimed epsilon; empty if none is claimed."""
-    return " ".join(filter(None, claim_sentences(results)))
-
-
-def attack_table(results: Results) -> str:
-    """Return a table with one row per attack, those of the headline rows first."""
-    outcomes = results.outcomes or ()
-    headline = wording.headline_attack(results)
-    if not outcomes or headline is None:
-        return ""
-    rates = [rate.fpr for rate in headline.rates]
-    heads = ["attack", "AUC", *(f"TPR at {percent(fpr)} FPR" for fpr in rates)]
-    rows = [f"| {' | '.join(heads)} |", f"| {' | '.join('---' for _ in heads)} |"]
-    first = wording.headline_names(results)
-    order = {name: number for number, name in enumerate(first)}
-    for outcome in sorted(outcomes, key=lambda outcome: order.get(outcome.name, len(first))):
-        name = plain(outcome.name)
-        if outcome.name in first:
-            name = f"**{name}**"
-        cells = [with_interval(outcome.auc, decimal), *(with_interval(rate.tpr, percent) for rate in outcome.rates)]
-        rows.append(f"| {name} | {' | '.join(cells)} |")
-    return "\n".join(rows)
-
-
-def plain(text: str) -> str:
-    """Escape text for Markdown: text of users must not become markup, a link or a table cell."""
-    return re.sub(r"([\\`*_{}\[\]<>#|~!&])", r"\\\1", text)
-
-
-def model_card(results: Results) -> str:
-    """Write the model card section: question, result, method and limits."""
-    results = sanitize_results(results)
-    made = ""
-    if results.provenance is not None and "guestlist" in results.provenance.versions:
-        made = f"Audited with guestlist {plain(results.provenance.versions['guestlist'])}."
-    first, *others = verdict_texts(results)
-    parts = [
-        "## Membership privacy",
-        _cover(results),
-        f"**{plain(wording.question(results))}** {plain(first)}",
-        *(plain(text) for text in others),
-        _caveats(results),
-        plain(_claim(results)),
-        plain(wording.basis_sentence(results)),
-        plain(wording.fit_sentence(results)),
-        attack_table(results),
-        LOWER_BOUND,
-        "Not tested:",
-        "\n".join(f"- {plain(line)}" for line in untested_sentences(results)),
-        made,
-    ]
-    return "\n\n".join(part for part in parts if part) + "\n"
-
-
-STATES = "Measured: by this audit. Declared: by the model owner. Not tested: this audit has no answer."
-SIGN_OFF = ("Name", "Role", "Decision", "Date")
-
-
-OUR_READING = (
-    "The questions are our reading in our own words, not legal advice. Clause numbers may differ in other editions; the "
-    "documents themselves decide."
-)
-
-
-def assessment(results: Results) -> str:
-    """Map the results to guidance and standards, and end with a block to sign."""
-    results = sanitize_results(results)
-    rows = assessment_rows(results)
-    heads = ("clause", "question", "state", "value", "where in results.json")
-    parts = [
-        f"# Assessment of membership privacy: {plain(wording.model_name(results))}",
-        _cover(results),
-        *(plain(text) for text in verdict_texts(results)),
-        _caveats(results),
-        f"{STATES} {OUR_READING}",
-    ]
-    for standard in dict.fromkeys(row.standard for row in rows):
-        cells = [
-            (row.clause, row.question, row.state, row.value, row.where) for row in rows if row.standard == standard
-        ]
-        lines = [f"| {' | '.join(heads)} |", f"| {' | '.join('---' for _ in heads)} |"]
-        lines += [f"| {' | '.join(map(plain, row))} |" for row in cells]
-        parts += [f"## {plain(standard)}", "\n".join(lines)]
-    parts += ["## Sign-off", "\n".join(f"- {entry}: ____________________" for entry in SIGN_OFF)]
-    return "\n\n".join(part for part in parts if part) + "\n"
+def _version(results: Results) -> str:
+    """Return the version of guestlist that made the audit; empty if it is not known."""
+    return getattr(results.provenance, "versions", {}).get("guestlist", "")
 
 
 def json_text(results: Results) -> str:
@@ -217,31 +113,27 @@ LATEX_ESCAPES = {
 def latex(results: Results) -> str:
     """Return one row per attack with AUC and TPR and their 95% confidence intervals; the headline attacks first, in bold."""
     results = sanitize_results(results)
-    outcomes = results.outcomes or ()
-    rates: tuple[float, ...] = ()
-    if outcomes:
-        rates = tuple(rate.fpr for rate in outcomes[0].rates)
     first = headline_names(results)
-    ordered = sorted(outcomes, key=lambda outcome: outcome.name not in first)
-    heads = ["Attack", "AUC", *(f"TPR at {100 * fpr:g}\\% FPR" for fpr in rates)]
+    outcomes = sorted(results.outcomes or (), key=lambda outcome: outcome.name not in first)
+    rates = [rate for outcome in (results.outcomes or ())[:1] for rate in outcome.rates]
+    rows = [["Attack", "AUC", *(f"TPR at {100 * rate.fpr:g}\\% FPR" for rate in rates)]]
+    for outcome in outcomes:
+        name = escape_latex(outcome.name)
+        if outcome.name in first:
+            name = rf"\textbf{{{name}}}"
+        rows.append([name, *map(_latex_estimate, (outcome.auc, *(rate.tpr for rate in outcome.rates)))])
+    head, *body = (" & ".join(cells) + r" \\" for cells in rows)
     lines = [
         r"% needs \usepackage{booktabs}",
-        rf"\begin{{tabular}}{{l{'r' * (len(heads) - 1)}}}",
+        rf"\begin{{tabular}}{{l{'r' * (len(rows[0]) - 1)}}}",
         r"\toprule",
-        _latex_line(heads),
+        head,
         r"\midrule",
-        *(_latex_row(outcome, bold=outcome.name in first) for outcome in ordered),
+        *body,
         r"\bottomrule",
         r"\end{tabular}",
     ]
     return "\n".join(lines) + "\n"
-
-
-def _latex_row(outcome: AttackResult, *, bold: bool) -> str:
-    name = escape_latex(outcome.name)
-    if bold:
-        name = rf"\textbf{{{name}}}"
-    return _latex_line([name, _latex_estimate(outcome.auc), *(_latex_estimate(rate.tpr) for rate in outcome.rates)])
 
 
 def _latex_estimate(estimate: Estimate) -> str:
@@ -250,26 +142,20 @@ def _latex_estimate(estimate: Estimate) -> str:
     return f"{decimal(estimate.value)} ({decimal(estimate.low, -1)}--{decimal(estimate.high, 1)})"
 
 
-def _latex_line(cells: list[str]) -> str:
-    return " & ".join(cells) + r" \\"
-
-
 def escape_latex(text: str) -> str:
     """Escape text for LaTeX."""
     return re.sub(r"[\\~^<>&%$#_{}]", lambda match: LATEX_ESCAPES[match.group()], text)
 
 
-CYCLONEDX_VERSION = "1.6"
-CYCLONEDX_SCHEMA = "http://cyclonedx.org/schema/bom-1.6.schema.json"
-CYCLONEDX_MODEL = "model"
-
-
 def cyclonedx(results: Results) -> str:
     """Return an ML-BOM: the model, its membership-privacy metrics, and the limits of the audit."""
     results = sanitize_results(results)
+    tool = {"type": "application", "name": "guestlist"}
+    if _version(results):
+        tool["version"] = _version(results)
     component = {
         "type": "machine-learning-model",
-        "bom-ref": CYCLONEDX_MODEL,
+        "bom-ref": "model",
         "name": model_name(results),
         "description": " ".join(verdict_texts(results)),
         "modelCard": {
@@ -278,32 +164,32 @@ def cyclonedx(results: Results) -> str:
         },
     }
     document = {
-        "$schema": CYCLONEDX_SCHEMA,
+        "$schema": "http://cyclonedx.org/schema/bom-1.6.schema.json",
         "bomFormat": "CycloneDX",
-        "specVersion": CYCLONEDX_VERSION,
+        "specVersion": "1.6",
         "version": 1,
-        "metadata": {"tools": {"components": [_bom_tool(results)]}, "component": component},
+        "metadata": {"tools": {"components": [tool]}, "component": component},
     }
     return json.dumps(document, indent=1, ensure_ascii=False) + "\n"
 
 
-def _bom_tool(results: Results) -> dict[str, str]:
-    tool = {"type": "application", "name": "guestlist"}
-    if results.provenance is not None and "guestlist" in results.provenance.versions:
-        tool["version"] = results.provenance.versions["guestlist"]
-    return tool
-
-
 def _bom_metrics(results: Results) -> list[dict[str, Any]]:
     """Return AUC and TPR of the headline attacks, and the accuracy of the model."""
-    metrics = []
+    metrics: list[dict[str, Any]] = []
     for name in headline_names(results):
         attack = results.attack(name)
-        metrics.append(_bom_metric("membership inference AUC", attack.auc, name))
+        estimates = {"AUC": attack.auc}
+        estimates |= {
+            f"TPR at {percent(rate.fpr)} FPR": rate.tpr for rate in attack.rates if not math.isnan(rate.tpr.value)
+        }
         metrics += [
-            _bom_metric(f"membership inference TPR at {percent(rate.fpr)} FPR", rate.tpr, name)
-            for rate in attack.rates
-            if rate.tpr.value == rate.tpr.value
+            {
+                "type": f"membership inference {metric}",
+                "value": str(estimate.value),
+                "slice": f"attack {name}",
+                "confidenceInterval": {"lowerBound": str(estimate.low), "upperBound": str(estimate.high)},
+            }
+            for metric, estimate in estimates.items()
         ]
     subject = results.subject
     if subject is not None:
@@ -314,11 +200,6 @@ def _bom_metrics(results: Results) -> list[dict[str, Any]]:
             if accuracy is not None
         ]
     return metrics
-
-
-def _bom_metric(kind: str, estimate: Estimate, attack: str) -> dict[str, Any]:
-    bounds = {"lowerBound": str(estimate.low), "upperBound": str(estimate.high)}
-    return {"type": kind, "value": str(estimate.value), "slice": f"attack {attack}", "confidenceInterval": bounds}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -338,17 +219,17 @@ class Export:
 
 EXPORTS: dict[str, Export] = {
     "markdown": Export(
-        text=markdown,
+        text=partial(_document, "markdown.txt"),
         suffix=".md",
         summary="the answer, the attacks and the checks in Markdown, for a pull request or a wiki",
     ),
     "model_card": Export(
-        text=model_card,
+        text=partial(_document, "model_card.txt"),
         suffix=".md",
         summary="a section on membership privacy for a model card",
     ),
     "assessment": Export(
-        text=assessment,
+        text=partial(_document, "assessment.txt"),
         suffix=".md",
         summary="results mapped to guidance and standards, with a block to sign, for a data-protection officer",
     ),

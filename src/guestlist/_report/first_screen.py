@@ -1,11 +1,10 @@
 """The first screen of a report: the verdict, its severity, cause, limits and next steps, for every output format."""
 
-import math
 from dataclasses import dataclass
 from pathlib import Path
 
 from guestlist._diagnostics.table import undermines_verdict
-from guestlist._findings import Rate, Results
+from guestlist._findings import Results
 from guestlist._report import diagnostics, wording
 from guestlist._report.next_steps import FOLDER_PLACEHOLDER, next_steps
 from guestlist._report.sections.answer import file_holder_sentences, verdict_sentences
@@ -20,29 +19,16 @@ from guestlist._report.severity import (
     displayed_rate,
     identifying_rate,
 )
-from guestlist._report.templates import Section, fill_template
-from guestlist._util import compact, decimal, interval, interval_in_people, percent
+from guestlist._report.templates import Section, fill_template, prose
+from guestlist._util import decimal, interval_in_people
 
 QUESTION = "Can training records be identified?"
-IDENTIFIED_MEANS = "Identified: recognised as training data by someone with the record."
-NOT_BETTER = "not clearly better than guessing"
 WEAK_TEST = 0.65  # AUC; a baseline that may miss larger differences is weak evidence about the cause
 # Checks for which the leak is larger than measured, not smaller.
 UNDERESTIMATES = frozenset({"GL101", "GL115", "GL116", "GL117"})
 PEOPLE = 100
 ROW = 25  # icons in a row of text
 SYMBOLS = {"full": "●", "half": "◐", "empty": "○"}
-# Attackers and leaks that an audit may not test, as the end of "Not tested: …".
-UNTESTED_SHORT = {
-    "references": "attacks with reference models",
-    "parameters": "attackers with the model file",
-    "labels_only": "attackers who see only classes",
-    "sources": "whether the two sets differ without the model",
-    "other_leakage": "other types of leakage",
-    "logits": "logits",
-}
-# One of these is named on the first screen; the section on untested topics lists all.
-UNTESTED_ORDER = ("references", "sources", "parameters", "labels_only", "other_leakage")
 
 
 @dataclass(frozen=True)
@@ -65,13 +51,6 @@ class People:
         if self.high <= ROW:
             return f"{symbols[:ROW]}…"
         return symbols[PEOPLE // ROW // 2 :: PEOPLE // ROW]
-
-    @property
-    def caption(self) -> str:
-        """The ends of the interval, as the icons show them: ``5 (filled) to 11 (half-filled) identified``."""
-        if self.low == self.high:
-            return f"{self.low} of {PEOPLE} identified"
-        return f"{self.low} (filled) to {self.high} (half-filled) identified"
 
     @property
     def text(self) -> str:
@@ -102,28 +81,10 @@ class Attacker:
     verdict: str
     evidence: str
     severity: str
-    identified: People | None
-    flagged: People | None
+    identified: People | None = None
+    flagged: People | None = None
     auc: str = ""
     beats_guessing: bool = False
-
-    @property
-    def caption(self) -> str:
-        """Caption of the picture of members."""
-        if self.identified is None:
-            return ""
-        if self.beats_guessing:
-            return self.identified.caption
-        return f"Up to {self.identified.high} of {PEOPLE} identified; {NOT_BETTER}"
-
-    @property
-    def identified_text(self) -> str:
-        """Members identified among 100 with their interval, if there is evidence of any."""
-        if self.identified is not None and self.beats_guessing:
-            return self.identified.text
-        if self.severity in LEAKS:
-            return f"no single record; AUC {self.auc}"
-        return "no evidence"
 
 
 @dataclass(frozen=True)
@@ -149,13 +110,6 @@ class FirstScreen:
     steps: tuple[str, ...]
 
     @property
-    def caveat_heading(self) -> str:
-        """Introduction of the open checks: the direction in which they change the result, if it is known."""
-        if all(line.code in UNDERESTIMATES for line in self.caveats):
-            return "Maybe underestimated"
-        return "Provisional"
-
-    @property
     def picture(self) -> tuple[str, ...]:
         """The two icon arrays as lines of text; none where no share is estimated."""
         worst = self.worst
@@ -172,15 +126,6 @@ class FirstScreen:
         worst = [attacker for attacker in self.attackers if attacker.severity == self.severity]
         return max(worst, key=lambda attacker: attacker.identified.low if attacker.identified else 0)
 
-    @property
-    def evidence(self) -> str:
-        """The evidence on the worst attacker; it names this attacker where two were tested."""
-        text = self.worst.evidence
-        if len(self.attackers) == 1:
-            return text
-        who = self.worst.who.replace("Someone", "attacker")
-        return text.replace("An attacker", f"An {who}").replace("an attacker", f"an {who}")
-
 
 def first_screen(results: Results, folder: Path | str | None = FOLDER_PLACEHOLDER) -> FirstScreen:
     """Collect the first screen.
@@ -190,58 +135,30 @@ def first_screen(results: Results, folder: Path | str | None = FOLDER_PLACEHOLDE
         folder: Audit folder, for commands that can be pasted; None if the audit has none.
     """
     severity = audit_severity(results)
+    rule = RULES[severity]
+    if severity == CANNOT_TELL:
+        rule = prose("first_screen.unclear", results, any(map(undermines_verdict, results.checks or ())))
+    attackers = tuple(_attacker(results, row) for row in attacker_rows(results))
+    if not attackers:
+        verdict, evidence, *_ = verdict_sentences(results)
+        attackers = (Attacker(wording.QUERIER, attack="", verdict=verdict, evidence=evidence, severity=CANNOT_TELL),)
     return FirstScreen(
         question=QUESTION,
         severity=severity,
-        rule=_rule(results, severity),
-        attackers=_attackers(results),
-        facts=_facts(results),
+        rule=rule,
+        attackers=attackers,
+        facts=_facts(results, leaks=severity in LEAKS),
         caveats=diagnostics.caveats(results),
         steps=next_steps(results, folder),
     )
 
 
-def _rule(results: Results, severity: str) -> str:
-    """Return the rule of a severity; if it is unclear, the reason that applies."""
-    if severity != CANNOT_TELL:
-        return RULES[severity]
-    if results.baseline is not None and results.baseline.significant:
-        return "the two sets differ without the model"
-    attack = wording.headline_attack(results)
-    if attack is None or math.isnan(attack.auc.value):
-        return "no attack could be measured"
-    if attack.ranks_below:
-        return "members have lower scores than other records"
-    if any(undermines_verdict(check) for check in results.checks or ()):
-        return "an open check undermines the verdict"
-    return "too few records"
-
-
 def first_screen_section(results: Results) -> Section:
     """Render the first screen of the page."""
-    folder: Path | str = FOLDER_PLACEHOLDER
-    if results.folder is not None:
-        folder = results.folder
-    screen = first_screen(results, folder)
-    body = fill_template("answer.html", screen=screen, identified_means=IDENTIFIED_MEANS)
+    screen = first_screen(results, results.folder or FOLDER_PLACEHOLDER)
+    underestimated = all(line.code in UNDERESTIMATES for line in screen.caveats)
+    body = fill_template("answer.html", screen=screen, underestimated=underestimated, leaks=LEAKS)
     return Section("question", QUESTION, body, css_class="answer")
-
-
-def _attackers(results: Results) -> tuple[Attacker, ...]:
-    rows = attacker_rows(results)
-    if not rows:
-        verdict, *evidence = verdict_sentences(results)
-        unknown = Attacker(
-            who=wording.QUERIER,
-            attack="",
-            verdict=verdict,
-            evidence=evidence[0],
-            severity=CANNOT_TELL,
-            identified=None,
-            flagged=None,
-        )
-        return (unknown,)
-    return tuple(_attacker(results, row) for row in rows)
 
 
 def _attacker(results: Results, row: AttackerRow) -> Attacker:
@@ -252,7 +169,7 @@ def _attacker(results: Results, row: AttackerRow) -> Attacker:
     identified = None
     flagged = None
     if rate is not None:
-        identified = _people(rate)
+        identified = People(round(rate.tpr.value * PEOPLE), *interval_in_people(rate.tpr, PEOPLE))
         others = round(rate.fpr * PEOPLE)
         flagged = People(others, others, others)
     return Attacker(
@@ -268,84 +185,12 @@ def _attacker(results: Results, row: AttackerRow) -> Attacker:
     )
 
 
-def _people(rate: Rate) -> People:
-    low, high = interval_in_people(rate.tpr, PEOPLE)
-    return People(round(rate.tpr.value * PEOPLE), low, high)
-
-
-def _facts(results: Results) -> dict[str, str]:
+def _facts(results: Results, *, leaks: bool) -> dict[str, str]:
+    attack = wording.headline_attack(results)
     facts = {
-        "If a record is flagged": _flagged_fact(results),
-        "Cause": _cause(results),
-        "Same recipe": _same_recipe(results),
-        "Limits": _limits(results),
+        "If a record is flagged": prose("first_screen.flagged", results, attack and identifying_rate(attack)),
+        "Cause": prose("first_screen.cause", results.baseline, leaks, drawn_at_random(results), WEAK_TEST),
+        "Same recipe": prose("first_screen.recipe", results, leaks),
+        "Limits": prose("first_screen.limits", results.untested or (), results.file_holder is not None),
     }
     return {heading: text for heading, text in facts.items() if text}
-
-
-def _flagged_fact(results: Results) -> str:
-    """Report the positive predictive value; empty where no single records are identified."""
-    attack = wording.headline_attack(results)
-    if attack is None or results.file_holder is not None:  # with two attackers there would be two shares
-        return ""
-    rate = identifying_rate(attack)
-    if rate is None or math.isnan(rate.ppv.value):
-        return ""
-    half = f"{percent(rate.prior)} of those tested are"
-    if rate.prior == 0.5:
-        half = "half of those tested are"
-    return f"{percent(rate.ppv.value)} ({interval(rate.ppv, percent)}) are members, if {half}."
-
-
-def _cause(results: Results) -> str:
-    baseline = results.baseline
-    if baseline is None and drawn_at_random(results):
-        return "Members were drawn at random, so the sets differ only by chance."
-    if baseline is None:
-        return "Not tested. The sets may differ without the model."
-    if baseline.significant:
-        return (
-            f"The two sets differ without the model (AUC {decimal(baseline.auc)}, p = {compact(baseline.p_value)}). Compare "
-            "members and non-members from one source."
-        )
-    if audit_severity(results) not in LEAKS:
-        return ""
-    if baseline.detectable_auc > WEAK_TEST:
-        return "Unclear: a weak test found no other difference between the sets."
-    return "Likely the model: members and others look alike without it."
-
-
-def _same_recipe(results: Results) -> str:
-    """Compare this model with models trained the same way."""
-    headline = results.headline
-    attack = wording.headline_attack(results)
-    if headline is None or attack is None or audit_severity(results) not in LEAKS:
-        return ""
-    if results.file_holder is not None:  # with two attackers there would be two answers
-        return ""
-    for code in ("GL129", "GL118", "GL105"):
-        check = results.check(code)
-        if check is not None and check.state == "issue":
-            return f"Unclear whether this model is typical: see check {code}."
-    prediction = None
-    if headline.same_recipe is not None:
-        prediction = headline.same_recipe.prediction_interval
-    if prediction is None or math.isnan(attack.auc.value):
-        return "Not tested: too few reference models."
-    expected = f"AUC {decimal(prediction.low)} to {decimal(prediction.high)}"
-    if attack.auc.value > prediction.high:
-        return f"Models trained the same way on other members leak less ({expected}; this model {decimal(attack.auc.value)})."
-    if attack.auc.value < prediction.low:
-        return f"Models trained the same way on other members leak more ({expected}; this model {decimal(attack.auc.value)})."
-    return f"Models trained alike leak about as much ({expected})."
-
-
-def _limits(results: Results) -> str:
-    codes = set(results.untested or ())
-    if results.file_holder is not None:
-        codes -= {"parameters"}
-    untested = [UNTESTED_SHORT[code] for code in UNTESTED_ORDER if code in codes]
-    return wording.paragraph(
-        "Other attacks may find more.",
-        wording.only_if(untested, f"Not tested: {untested[0] if untested else ''}."),
-    )

@@ -69,14 +69,9 @@ def limit_text(verdict: Verdict) -> str:
 
 def drivers_phrase(verdict: Verdict) -> str:
     """Name the members that contribute most to a metric; empty where there are none."""
-    drivers = []
-    if verdict.drivers:
-        drivers.append(", ".join(verdict.drivers))
-    if verdict.tied:
-        drivers.append(f"{count(verdict.tied)} members with the same score")
-    if not drivers:
-        return ""
-    return f"raised most by {', and then '.join(drivers)}"
+    tied = wording.only_if(verdict.tied, f"{count(verdict.tied)} members with the same score")
+    drivers = ", and then ".join(filter(None, (", ".join(verdict.drivers), tied)))
+    return wording.only_if(drivers, f"raised most by {drivers}")
 
 
 def open_check_text(check: OpenCheck) -> str:
@@ -120,10 +115,10 @@ def _compared_with_limit(verdict: Verdict) -> str:
     reached = f"{verdict.attack} {with_interval(verdict.estimate)}"
     if verdict.passed:
         return f"{reached}, upper limit {decimal(verdict.margin)} below the maximum"
-    excess = decimal(-verdict.margin)
+    where = f"upper limit {decimal(-verdict.margin)} above the maximum"
     if verdict.estimate.low > limit.maximum:
-        return f"{reached}, the whole interval above the maximum, its upper limit by {excess}. {_sample_size_advice(verdict)}"
-    return f"{reached}, upper limit {excess} above the maximum. {_sample_size_advice(verdict)}"
+        where = f"the whole interval above the maximum, its upper limit by {decimal(-verdict.margin)}"
+    return f"{reached}, {where}. {_sample_size_advice(verdict)}"
 
 
 def limit_name(limit: Limit) -> str:
@@ -133,11 +128,11 @@ def limit_name(limit: Limit) -> str:
 
 
 def _sample_size_advice(verdict: Verdict) -> str:
-    if verdict.sample_size_needed is not None:
-        members = _about(verdict.sample_size_needed.members)
-        nonmembers = _about(verdict.sample_size_needed.nonmembers)
+    needed = verdict.sample_size_needed
+    if needed is not None:
         return (
-            f"If the estimate stays the same, about {members} members and {nonmembers} non-members are enough to pass."
+            f"If the estimate stays the same, about {_about(needed.members)} members and {_about(needed.nonmembers)} "
+            "non-members are enough to pass."
         )
     if verdict.estimate.value >= verdict.limit.maximum:
         return "More records will not help unless the estimate itself falls."
@@ -165,7 +160,14 @@ DEMAND_TEXTS: dict[str, tuple[str, Sentence, Sentence]] = {
     "comparison": (
         "reference-based attack",
         lambda numbers: "at least one was evaluated",
-        lambda numbers: _no_comparison(int(numbers["references"])),
+        lambda numbers: (
+            (
+                wording.only_if(int(numbers["references"]), "none is among the evaluated attacks")
+                or "none was run, because the audit has no reference models"
+            )
+            + ". Such attacks identify more records. Add reference models with guestlist collect FOLDER --references 32 and "
+            "evaluate all attacks, or use --without-references (policy key: without_references)."
+        ),
     ),
     "attacks": (
         "required attacks",
@@ -199,16 +201,6 @@ DEMAND_TEXTS: dict[str, tuple[str, Sentence, Sentence]] = {
         ),
     ),
 }
-
-
-def _no_comparison(references: int) -> str:
-    reason = "none was run, because the audit has no reference models"
-    if references:
-        reason = "none is among the evaluated attacks"
-    return (
-        f"{reason}. Such attacks identify more records. Add reference models with guestlist collect FOLDER --references 32 and "
-        "evaluate all attacks, or use --without-references (policy key: without_references)."
-    )
 
 
 def _sizes(numbers: Mapping) -> str:
@@ -265,6 +257,7 @@ def sarif(gated: Gated, path: str | Path) -> str:
         path: path of the results, relative to the repository: services need a location for each result.
     """
     from importlib.metadata import version
+    from urllib.parse import quote
 
     lines = gate_lines(gated)
     demands: dict[str, list[str]] = {}
@@ -272,17 +265,12 @@ def sarif(gated: Gated, path: str | Path) -> str:
         demands.setdefault(line.rule, []).append(line.requirement)
     rules = [{"id": rule, "shortDescription": {"text": "; ".join(texts)}} for rule, texts in demands.items()]
     driver = {"name": "guestlist", "version": version("guestlist"), "rules": rules}
-    results = [_result(line, _uri(Path(path))) for line in lines if line.open or not line.passed]
+    uri = quote(os.fsencode(Path(path).as_posix()))
+    if Path(path).is_absolute():
+        uri = Path(path).as_uri()
+    results = [_result(line, uri) for line in lines if line.open or not line.passed]
     run = {"tool": {"driver": driver}, "results": results}
     return json.dumps({"$schema": SCHEMA, "version": "2.1.0", "runs": [run]}, indent=1) + "\n"
-
-
-def _uri(path: Path) -> str:
-    if path.is_absolute():
-        return path.as_uri()
-    from urllib.parse import quote
-
-    return quote(os.fsencode(path.as_posix()))
 
 
 def _result(line: GateLine, uri: str) -> dict[str, Any]:

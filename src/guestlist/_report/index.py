@@ -9,14 +9,13 @@ from urllib.parse import quote
 
 from markupsafe import Markup
 
-from guestlist._findings import Gated, Results, read_results
+from guestlist._findings import read_results
 from guestlist._report import (
     ORDER,
-    AttackerRow,
     Section,
     attacker_rows,
     displayed_rate,
-    render,
+    fill_template,
     render_page,
     sanitize_results,
     wording,
@@ -156,55 +155,41 @@ def _message(error: Exception, path: Path) -> str:
 def _entry(relative: str, path: Path) -> AuditEntry:
     results = sanitize_results(read_results(path))
     screen = first_screen(results, None)
+    gate = NO_GATE
+    if results.gate is not None:
+        gate = "passed" if results.gate.passed else "failed"
     entry = AuditEntry(
         folder=relative,
-        name=_name(results),
-        date=_date(results),
+        name=(results.cover and results.cover.title) or wording.model_name(results),
+        date=str(getattr(results.provenance, "date", "") or "")[:10],
         severity=screen.severity,
         verdict=screen.worst.verdict,
         attack=screen.worst.attack,
-        gate=_gate_state(results.gate),
+        gate=gate,
         has_report=(path / "report.html").is_file(),
     )
     row = max(attacker_rows(results), key=lambda row: ORDER.index(row.severity), default=None)
     if row is None:
         return entry
-    return _with_metrics(entry, row)
-
-
-def _with_metrics(entry: AuditEntry, row: AttackerRow) -> AuditEntry:
-    rate = displayed_rate(row.attack)
     if not math.isnan(row.attack.auc.value):
         entry = replace(entry, auc=row.attack.auc)
+    rate = displayed_rate(row.attack)
     if rate is not None:
         entry = replace(entry, tpr=rate.tpr, fpr=rate.fpr)
     return entry
-
-
-def _name(results: Results) -> str:
-    if results.cover is not None and results.cover.title:
-        return results.cover.title
-    return wording.model_name(results)
-
-
-def _date(results: Results) -> str:
-    """Return the date of an audit; empty if its results do not have one."""
-    return str(getattr(results.provenance, "date", "") or "")[:10]
-
-
-def _gate_state(gated: Gated | None) -> str:
-    if gated is None:
-        return NO_GATE
-    return "passed" if gated.passed else "failed"
 
 
 def index_page(index: AuditIndex) -> str:
     """Render the index as one self-contained page."""
     sections = [_answer(index)]
     if index.audits:
-        sections += [_models(index), _audits(index)]
+        rows = [(audits[0], len(audits), trend_strip(audits)) for audits in index.models]
+        models = fill_template("index/models.html", rows=rows, unknown=UNKNOWN_DATE)
+        audits = fill_template("index/audits.html", audits=index.audits, unknown=UNKNOWN_DATE)
+        sections += [Section("models", "Models", models), Section("audits", "All audits", audits)]
     if index.broken:
-        sections.append(_broken(index))
+        broken = fill_template("index/broken.html", broken=index.broken)
+        sections.append(Section("broken", "Folders that cannot be read", broken))
     return render_page(
         "Membership privacy audits:", index.name, sections, made_from="the results.json of each audit", what="Folder"
     )
@@ -212,33 +197,13 @@ def index_page(index: AuditIndex) -> str:
 
 def _answer(index: AuditIndex) -> Section:
     severities = Counter(audits[0].severity for audits in index.models)
-    counts = [f"{severities[severity]} {severity}" for severity in reversed(ORDER) if severities[severity]]
-    failed = sum(audits[0].gate == "failed" for audits in index.models)
-    lines = [
-        f"{wording.counted(len(index.models), 'model')}, {wording.counted(len(index.audits), 'audit')}.",
-        wording.only_if(counts, f"Severity of the latest audits: {', '.join(counts)}."),
-        wording.only_if(failed, f"The gate failed for {wording.counted(failed, 'model')}."),
-        wording.only_if(index.broken, f"{wording.counted(len(index.broken), 'folder')} cannot be read."),
-    ]
-    body = _filled("answer.html", text=wording.paragraph(*lines))
+    body = fill_template(
+        "index/answer.html",
+        index=index,
+        severities=[f"{severities[severity]} {severity}" for severity in reversed(ORDER) if severities[severity]],
+        failed=sum(audits[0].gate == "failed" for audits in index.models),
+    )
     return Section("answer", "Which models reveal their training records?", body, css_class="answer")
-
-
-def _models(index: AuditIndex) -> Section:
-    rows = [(audits[0], len(audits), trend_strip(audits)) for audits in index.models]
-    return Section("models", "Models", _filled("models.html", rows=rows, unknown=UNKNOWN_DATE))
-
-
-def _audits(index: AuditIndex) -> Section:
-    return Section("audits", "All audits", _filled("audits.html", audits=index.audits, unknown=UNKNOWN_DATE))
-
-
-def _broken(index: AuditIndex) -> Section:
-    return Section("broken", "Folders that cannot be read", _filled("broken.html", broken=index.broken))
-
-
-def _filled(template: str, **content) -> Markup:
-    return Markup(render(f"index/{template}", **content))
 
 
 GUESSING = 0.5  # AUC
@@ -271,8 +236,8 @@ def trend_strip(audits: Sequence[AuditEntry]) -> Markup:
         for position, auc in enumerate(estimates)
     ]
     label = "; ".join(f"{audit.date or UNKNOWN_DATE}: {' ('.join(audit.auc_texts)})" for audit in known)
-    return _filled(
-        "strip.html",
+    return fill_template(
+        "index/strip.html",
         width=2 * PAD + STEP * len(known),
         height=HEIGHT,
         guess=height(GUESSING),

@@ -5,7 +5,7 @@ import shlex
 from pathlib import Path
 
 from guestlist._case import Origin
-from guestlist._findings import Results
+from guestlist._findings import AttackResult, Results
 from guestlist._report import diagnostics, model_contribution, wording
 from guestlist._util import duration
 
@@ -21,7 +21,6 @@ RUN_BASELINE = (
 )
 MORE_RECORDS = "Audit more records: four times as many detect leaks half as large."
 SAME_SOURCE = "Repeat the audit with members and non-members drawn at random from one source."
-REVIEW_EXPOSED = "Review the most exposed records."
 
 
 def next_steps(results: Results, folder: Path | str | None = FOLDER_PLACEHOLDER) -> tuple[str, ...]:
@@ -31,17 +30,13 @@ def next_steps(results: Results, folder: Path | str | None = FOLDER_PLACEHOLDER)
         results: Results of an audit.
         folder: Audit folder, for commands that can be pasted; None if the audit has none.
     """
-    steps = _steps(results, folder)
-    more_time = more_time_step(results, folder)
-    if more_time and wording.headline_attack(results) is not None:
-        return (*steps, more_time)
-    return steps
-
-
-def _steps(results: Results, folder: Path | str | None) -> tuple[str, ...]:
     attack = wording.headline_attack(results)
     if attack is None:
         return ()
+    return tuple(filter(None, (*_steps(results, attack, folder)[:MAX_STEPS], more_time_step(results, folder))))
+
+
+def _steps(results: Results, attack: AttackResult, folder: Path | str | None) -> list[str]:
     steps = []
     codes = [row.code for row in diagnostics.caveats(results)]
     if codes:
@@ -53,13 +48,15 @@ def _steps(results: Results, folder: Path | str | None) -> tuple[str, ...]:
         steps.append(SAME_SOURCE)
         if has_references and model_contribution(results) > 0:
             steps.append(defence_step(results, folder))
-        return tuple(steps[:MAX_STEPS])
+        return steps
     if attack.ranks_below and not leaks:
-        return tuple(steps)
+        return steps
     if leaks and not codes:
         steps.append(DECIDE)
     if leaks and results.exposed:
-        steps.append(_review_step(results))
+        flagged = results.exposure and results.exposure.flagged
+        exposed = wording.counted(flagged, "most exposed record") if flagged else "most exposed records"
+        steps.append(f"Review the {exposed}.")
     if leaks and has_references:
         steps.append(defence_step(results, folder))
     if not has_references:
@@ -69,13 +66,7 @@ def _steps(results: Results, folder: Path | str | None) -> tuple[str, ...]:
     baseline = results.check("GL119")
     if results.baseline is None and baseline is not None and baseline.state == "not run":
         steps.append(RUN_BASELINE)
-    return tuple(steps[:MAX_STEPS])
-
-
-def _review_step(results: Results) -> str:
-    if results.exposure is None or not results.exposure.flagged:
-        return REVIEW_EXPOSED
-    return f"Review the {wording.counted(results.exposure.flagged, 'most exposed record')}."
+    return steps
 
 
 def defence_step(results: Results, folder: Path | str | None) -> str:
@@ -155,7 +146,7 @@ def _call(
         references = results.references.count
     arguments.append(f"references={references}")
     if isinstance(folder, Path):
-        folder = repr(_relative(folder))
+        folder = repr(short_path(folder))
     if folder is not None:
         arguments.append(f"{keyword}={folder}")
     return f"{function}({', '.join(arguments)})"
@@ -164,16 +155,16 @@ def _call(
 def _for_shell(folder: Path | str | None) -> str:
     if not isinstance(folder, Path):
         return FOLDER_PLACEHOLDER
-    return shlex.quote(_relative(folder))
+    return shlex.quote(short_path(folder))
 
 
 def _flags(origin: Origin) -> str:
     return "".join(f" {flag}" for flag in origin.flags)
 
 
-def _relative(folder: Path) -> str:
-    """Return a folder relative to the current one if it is below it, else its absolute path."""
-    absolute = Path(os.path.abspath(folder))
+def short_path(path: Path) -> str:
+    """Return a path relative to the current folder if it is below it, else the absolute path."""
+    absolute = Path(os.path.abspath(path))
     if absolute.is_relative_to(Path.cwd()):
         absolute = absolute.relative_to(Path.cwd())
     return str(absolute)

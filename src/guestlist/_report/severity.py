@@ -73,7 +73,8 @@ def attack_severity(results: Results, attack: AttackResult) -> str:
         return CANNOT_TELL
     if attack.beats_guessing:
         return _leak_severity(attack)
-    if math.isnan(attack.auc.value) or attack.ranks_below or _undermined(results):
+    undermined = any(map(undermines_verdict, results.checks or ()))
+    if math.isnan(attack.auc.value) or attack.ranks_below or undermined:
         return CANNOT_TELL
     if any(outcome.beats_guessing for outcome in results.outcomes or () if outcome.access == attack.access):
         return LOW
@@ -92,10 +93,6 @@ def _leak_severity(attack: AttackResult) -> str:
     if ratio >= MODERATE_RATIO or (attack.ranks_above and attack.auc.low >= MODERATE_AUC):
         return MODERATE
     return LOW
-
-
-def _undermined(results: Results) -> bool:
-    return any(undermines_verdict(check) for check in results.checks or ())
 
 
 def identifying_rate(attack: AttackResult) -> Rate | None:

@@ -1,4 +1,4 @@
-"""Templates filled with everything escaped, and the sections they fill."""
+"""Templates of pages, filled with everything escaped, and templates of sentences."""
 
 import math
 import re
@@ -9,7 +9,19 @@ from functools import lru_cache
 from markupsafe import Markup, escape
 
 from guestlist._report.charts import Chart, draw_chart, swatch
-from guestlist._util import compact, count, decimal, interval, percent
+from guestlist._report.wording import and_joined, attack_title, counted, file_holder_attack, headline_attack, plural
+from guestlist._util import (
+    compact,
+    count,
+    decimal,
+    duration,
+    interval,
+    interval_in_people,
+    people_base,
+    percent,
+    single_line,
+    with_interval,
+)
 from guestlist.metrics import Estimate
 
 AUC_MEANS = "Probability that a random member scores above a random non-member: 0.5 is guessing, 1 is certain."
@@ -18,6 +30,24 @@ AUC_MEANS = "Probability that a random member scores above a random non-member: 
 def render(template: str, **content) -> str:
     """Fill a template of this package; content is escaped, and a missing name is an error."""
     return _environment().get_template(template).render(**content)
+
+
+def sentences(name: str, *arguments, **keywords) -> list[str]:
+    """Call a macro of ``text/``; every line that it writes is one entry.
+
+    Args:
+        name: File and macro: ``baseline.gain`` is the macro ``gain`` of ``text/baseline.txt``.
+        arguments: Arguments of the macro.
+        keywords: Keyword arguments of the macro.
+    """
+    file, macro = name.split(".")
+    text = getattr(_environment().get_template(f"{file}.txt").module, macro)(*arguments, **keywords)
+    return [line.strip() for line in text.split("\n") if line.strip()]
+
+
+def prose(name: str, *arguments, **keywords) -> str:
+    """Return the lines of a macro of ``text/`` as one paragraph; see :func:`sentences`."""
+    return " ".join(sentences(name, *arguments, **keywords))
 
 
 def whisker(estimate: Estimate) -> dict[str, str]:
@@ -52,20 +82,52 @@ def with_terms(text: str) -> Markup:
     return Markup(re.sub(r"\bAUC\b", lambda match: term, str(escape(text)), count=1))
 
 
+def plain(text: str) -> str:
+    """Escape text for Markdown: text of users must not become markup, a link or a table cell."""
+    return re.sub(r"([\\`*_{}\[\]<>#|~!&])", r"\\\1", text)
+
+
 @lru_cache(maxsize=1)
 def _environment():
-    from jinja2 import Environment, PackageLoader, StrictUndefined
+    from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
 
     environment = Environment(
-        loader=PackageLoader("guestlist", "_report/html"),
-        autoescape=True,
+        loader=ChoiceLoader(
+            [PackageLoader("guestlist", f"_report/{folder}") for folder in ("html", "html/sections", "text")]
+        ),
+        autoescape=lambda name: name is not None and name.endswith(".html"),
         undefined=StrictUndefined,
+        auto_reload=False,
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    filters = (count, percent, decimal, compact, interval, draw_chart, swatch, with_code, with_terms)
-    environment.filters |= {function.__name__: function for function in filters}
-    environment.globals |= {"decimal": decimal, "percent": percent, "whisker": whisker, "auc_means": AUC_MEANS}
+    filters = (
+        count,
+        percent,
+        decimal,
+        compact,
+        duration,
+        interval,
+        with_interval,
+        single_line,
+        counted,
+        plural,
+        and_joined,
+    )
+    markup = (draw_chart, swatch, with_code, with_terms, plain)
+    environment.filters |= {function.__name__: function for function in (*filters, *markup)}
+    environment.tests["nan"] = math.isnan
+    functions = (
+        decimal,
+        percent,
+        whisker,
+        people_base,
+        interval_in_people,
+        headline_attack,
+        file_holder_attack,
+        attack_title,
+    )
+    environment.globals |= {function.__name__: function for function in functions} | {"auc_means": AUC_MEANS}
     return environment
 
 
@@ -91,5 +153,5 @@ class Section:
 
 
 def fill_template(template: str, **content) -> Markup:
-    """Fill a template of ``sections/``; content is escaped."""
-    return Markup(render(f"sections/{template}", **content))
+    """Fill a template of a part of a page; content is escaped."""
+    return Markup(render(template, **content))

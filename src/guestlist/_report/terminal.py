@@ -4,24 +4,23 @@ import io
 import re
 import shutil
 import textwrap
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
-from guestlist._findings.attacks import AttackResult
 from guestlist._findings.results import Results
 from guestlist._report import diagnostics, wording
 from guestlist._report.first_screen import first_screen
 from guestlist._report.next_steps import RESOLVE, more_time_step, next_steps
 from guestlist._report.sections.answer import verdict_texts
-from guestlist._report.sections.baseline import baseline_sentence, gain_sentence, weighted_sentence
+from guestlist._report.sections.baseline import baseline_sentence, weighted_sentence
 from guestlist._report.sections.epsilon import epsilon_verdict
 from guestlist._report.sections.facts import detection_limits, untested_sentences
-from guestlist._report.sections.groups import exposed_group_sentence, file_holder_group_sentence, small_groups_sentence
-from guestlist._report.sections.headline import selection_sentence, typical_sentence, unscored_sentence
+from guestlist._report.sections.headline import typical_sentence
 from guestlist._report.sections.hypothesis_tests import exceeded_levels_sentence
-from guestlist._report.templates import render
+from guestlist._report.templates import prose, render, sentences
 from guestlist._report.wording import sanitize_results
 from guestlist._util import decimal, interval, percent, single_line
+from guestlist.metrics import Estimate
 
 MAX_WIDTH = 96  # longer lines are hard to read
 UNBROKEN = "\N{NO-BREAK SPACE}"  # replaces spaces within a command while lines are wrapped
@@ -70,7 +69,7 @@ def _main_parts(results: Results, folder, width: int) -> list[str]:
     return [
         "\n".join([*(_filled(text, width) for text in answer), *(f"  {line}" for line in screen.picture)]),
         _section("Before you rely on it", warnings, width),
-        "\n".join(_bullets([*facts, wording.basis_sentence(results), more_time_step(results, folder)], width)),
+        "\n".join(_bullets([*facts, prose("audit.basis", results), more_time_step(results, folder)], width)),
         _section("What to do", [first_sentences(step) for step in steps[:1]], width),
     ]
 
@@ -85,7 +84,9 @@ def _all_parts(results: Results, folder, width: int) -> list[str]:
         "\n".join(_bullets(_context(results), width)),
         _section("What to do", next_steps(results, folder), width),
         _attack_table(results, width),
-        _section("Checks", _checks(results), width),
+        _section(
+            "Checks", [*(row.text for row in diagnostics.elsewhere(results)), diagnostics.in_brief(results)], width
+        ),
         _section("Not tested", untested_sentences(results), width),
     ]
 
@@ -104,27 +105,20 @@ def first_sentences(text: str, n: int = 1) -> str:
 
 
 def _context(results: Results) -> list[str]:
-    sentences = [
+    return [
         baseline_sentence(results),
-        gain_sentence(results),
+        prose("baseline.gain", results.gain_over_baseline),
         weighted_sentence(results),
-        wording.basis_sentence(results),
-        exposed_group_sentence(results),
-        file_holder_group_sentence(results),
-        small_groups_sentence(results),
+        prose("audit.basis", results),
+        *sentences("groups.exposed", results),
+        prose("groups.too_small", results.group_risks, "group"),
         typical_sentence(results),
-        unscored_sentence(results),
+        prose("headline.unscored", results),
         exceeded_levels_sentence(results),
         "" if results.epsilon is None else epsilon_verdict(results.epsilon),
         *detection_limits(results),
         wording.LOWER_BOUND,
     ]
-    return [sentence for sentence in sentences if sentence]
-
-
-def _checks(results: Results) -> tuple[str, ...]:
-    """Return the issues that are not listed next to the answer, and the codes of the other checks."""
-    return tuple(filter(None, (*(row.text for row in diagnostics.elsewhere(results)), diagnostics.in_brief(results))))
 
 
 def _attack_table(results: Results, width: int) -> str:
@@ -132,22 +126,21 @@ def _attack_table(results: Results, width: int) -> str:
     if not results.outcomes:
         return ""
     marked = wording.headline_names(results)
-    rates = [f"TPR @\n{percent(rate.fpr)} FPR" for rate in results.outcomes[0].rates]
-    rows = [
-        dict(
-            zip(
-                ("attack", "AUC", "advantage", *rates),
-                (outcome.name + (" *" if outcome.name in marked else ""), *_cells(outcome)),
-                strict=True,
-            )
-        )
-        for outcome in results.outcomes
-    ]
-    terms = "Below each value is its 95% interval. TPR: share of members identified; FPR: share of non-members wrongly flagged."
-    legend = terms
+    rows = []
+    for outcome in results.outcomes:
+        estimates = {"AUC": outcome.auc, "advantage": outcome.advantage}
+        cells = {"attack": outcome.name + (" *" if outcome.name in marked else "")}
+        cells |= {name: _above_interval(estimate, decimal) for name, estimate in estimates.items()}
+        cells |= {f"TPR @\n{percent(rate.fpr)} FPR": _above_interval(rate.tpr, percent) for rate in outcome.rates}
+        rows.append(cells)
+    legend = "Below each value is its 95% interval. TPR: share of members identified; FPR: share of non-members wrongly flagged."
     if results.headline:
-        legend = f"* {selection_sentence(results)} {terms}"
+        legend = f"* {prose('headline.selection', results)} {legend}"
     return f"{text_table(rows, width=width, drop=('advantage',))}\n\n{_filled(legend, width)}"
+
+
+def _above_interval(estimate: Estimate, form: Callable[..., str]) -> str:
+    return f"{form(estimate.value)}\n{interval(estimate, form).replace(' to ', '…').replace('%', '')}"
 
 
 PROSE = 30  # a column with longer cells is text, which may be wrapped
@@ -217,18 +210,6 @@ def _is_text(name: str, rows: list[dict[str, str]]) -> bool:
     return any(_width(row[name]) > PROSE for row in rows)
 
 
-def _cells(outcome: AttackResult) -> list[str]:
-    values = [
-        (outcome.auc, decimal),
-        (outcome.advantage, decimal),
-        *((rate.tpr, percent) for rate in outcome.rates),
-    ]
-    return [
-        f"{form(estimate.value)}\n{interval(estimate, form).replace(' to ', '…').replace('%', '')}"
-        for estimate, form in values
-    ]
-
-
 def _section(title: str, lines: Iterable[str], width: int) -> str:
     bullets = _bullets(lines, width)
     if not bullets:
@@ -251,7 +232,6 @@ def fragment(results: Results) -> str:
     """Return the first screen and the attacks as HTML without scripts, in the colours of the surrounding page."""
     folder = results.folder
     results = sanitize_results(results)
-    other_checks = [row.text for row in diagnostics.elsewhere(results)]
     return render(
         "notebook.html",
         results=results,
@@ -260,18 +240,17 @@ def fragment(results: Results) -> str:
         question=wording.question(results),
         answers=verdict_texts(results),
         basis=wording.paragraph(
-            wording.basis_sentence(results),
-            exposed_group_sentence(results),
-            file_holder_group_sentence(results),
-            small_groups_sentence(results),
-            unscored_sentence(results),
+            prose("audit.basis", results),
+            *sentences("groups.exposed", results),
+            prose("groups.too_small", results.group_risks, "group"),
+            prose("headline.unscored", results),
         ),
         details=wording.paragraph(
             "95% confidence intervals.",
-            selection_sentence(results),
+            prose("headline.selection", results),
             *detection_limits(results),
             wording.LOWER_BOUND,
-            *other_checks,
+            *(row.text for row in diagnostics.elsewhere(results)),
             diagnostics.in_brief(results),
         ),
     )

@@ -62,19 +62,13 @@ def tracked_metrics(results: Results) -> dict[str, float]:
     subject = results.subject
     if subject is not None:
         metrics |= {"members": subject.members, "nonmembers": subject.nonmembers}
-        for name in ("accuracy_members", "accuracy_nonmembers", "r2_members", "r2_nonmembers"):
-            metrics[name] = _number(getattr(subject, name))
+        names = ("accuracy_members", "accuracy_nonmembers", "r2_members", "r2_nonmembers")
+        metrics |= {name: getattr(subject, name) for name in names if getattr(subject, name) is not None}
     return {f"guestlist_{name}": value for name, value in metrics.items() if math.isfinite(value)}
 
 
 def _ends(name: str, estimate: Estimate) -> dict[str, float]:
     return {name: estimate.value, f"{name}_low": estimate.low, f"{name}_high": estimate.high}
-
-
-def _number(value: float | None) -> float:
-    if value is None:
-        return math.nan
-    return value
 
 
 def tracked_params(results: Results) -> dict[str, str | int]:

@@ -1,13 +1,13 @@
 """Numbers and sentences shared by every form of the report."""
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, TypeVar
 
 from guestlist._store import from_json, to_json
-from guestlist._util import compact, count, decimal, percent, single_line
+from guestlist._util import count, single_line
 
 if TYPE_CHECKING:
-    from guestlist._findings import AttackResult, Results, Subject
-    from guestlist.defences import Training
+    from guestlist._findings import AttackResult, Results
 
 LOWER_BOUND = "These numbers are a lower bound: a stronger attack may identify more records."
 # The two headline rows.
@@ -69,63 +69,6 @@ def headline_names(results: "Results") -> tuple[str, ...]:
     return tuple(row.name for row in (results.headline, results.file_holder) if row is not None)
 
 
-def basis_sentence(results: "Results") -> str:
-    """Report the numbers of records and reference models that the audit rests on."""
-    subject = results.subject
-    references = results.references
-    if subject is None:
-        return ""
-    measured = f"{_canaries(subject)}Measured on {sizes_phrase(subject)}"
-    if references is None:
-        return f"{measured}, without reference models."
-    models = counted(references.count, "reference model")
-    trained = f"{models} trained on about {count(references.records)} records each"
-    if results.training is not None and results.training.attacker == "naive":
-        trained += " without the defence, of which this attacker does not know"
-    return f"{measured}, with {trained}."
-
-
-def _canaries(subject: "Subject") -> str:
-    """Describe the canaries where the audited records are canaries."""
-    if subject.canaries is None:
-        return ""
-    label = only_if(subject.canaries == "wrong", "with a wrong label, ")
-    always = ". "
-    if subject.always_members:
-        always = f"; the other {count(subject.always_members)} records always train. "
-    caveat = "They were chosen to be memorised, so more of them are identified than of other records. "
-    return f"Members and non-members are canaries: records {label}of which a coin put each in or left it out{always}{caveat}"
-
-
-def fit_sentence(results: "Results") -> str:
-    """Report how well the model fits members and non-members; a difference is a sign of memorisation."""
-    subject = results.subject
-    if subject is None:
-        return ""
-    if subject.accuracy_members is not None and subject.accuracy_nonmembers is not None:
-        members = percent(subject.accuracy_members)
-        nonmembers = percent(subject.accuracy_nonmembers)
-        return f"The model is right on {members} of the members and {nonmembers} of the non-members."
-    if subject.rmse_members is not None and subject.rmse_nonmembers is not None:
-        members = compact(subject.rmse_members)
-        nonmembers = compact(subject.rmse_nonmembers)
-        return (
-            f"The model is off by {members} on members and {nonmembers} on non-members "
-            f"(root mean square error{_r2(subject)})."
-        )
-    return ""
-
-
-def sizes_phrase(subject: "Subject") -> str:
-    """Return the numbers of members and non-members, and of persons where they are known."""
-    members = counted(subject.members, "member")
-    nonmembers = counted(subject.nonmembers, "non-member")
-    if subject.member_persons is not None and subject.nonmember_persons is not None:
-        members += f" of {counted(subject.member_persons, 'person')}"
-        nonmembers += f" of {counted(subject.nonmember_persons, 'person')}"
-    return f"{members} and {nonmembers}"
-
-
 def counted(number: int, thing: str) -> str:
     """Return a number and a noun in the singular or plural: ``3 members``."""
     return f"{count(number)} {plural(number, thing, f'{thing}s')}"
@@ -145,22 +88,14 @@ def only_if(condition: object, text: str) -> str:
     return ""
 
 
-def and_joined(parts: list[str]) -> str:
+def and_joined(parts: Sequence[str]) -> str:
     """Join parts of a sentence with commas and "and"."""
-    if len(parts) == 1:
-        return parts[0]
-    return ", ".join(parts[:-1]) + " and " + parts[-1]
+    return " and ".join(filter(None, [", ".join(parts[:-1]), parts[-1]]))
 
 
 def paragraph(*sentences: str | None) -> str:
     """Join the sentences that are not empty."""
     return " ".join(filter(None, sentences))
-
-
-def _r2(subject: "Subject") -> str:
-    if subject.r2_members is None or subject.r2_nonmembers is None:
-        return ""
-    return f"; R² {decimal(subject.r2_members)} and {decimal(subject.r2_nonmembers)}"
 
 
 T = TypeVar("T")
@@ -184,33 +119,3 @@ def _sanitized(content):
     if isinstance(content, list):
         return [_sanitized(item) for item in content]
     return content
-
-
-def attacker_phrase(training: "Training | None") -> str:
-    """Report whether the attacker knows the defence; empty where the training is unknown."""
-    if training is None:
-        return ""
-    knows = "does not know of the defence"
-    if training.attacker == "adaptive":
-        knows = "knows the defence"
-    return f"{training.attacker} attacker, who {knows}"
-
-
-def privacy_guarantee(training: "Training | None") -> str:
-    """Report the epsilon of a differentially private training; empty for other trainings."""
-    if training is None:
-        return ""
-    trainings = f"{count(training.tried or 1)} trainings"
-    searched = (training.tried or 1) > 1
-    if training.noise is None:
-        if not searched:
-            return ""
-        return f"chosen from {trainings}"
-    if training.noise == 0:
-        return "no noise, so no ε is guaranteed"
-    if training.epsilon is None or training.delta is None:
-        return f"noise {compact(training.noise)}; its ε takes the extra dp"
-    epsilon = f"ε = {compact(training.epsilon)} at δ = {compact(training.delta)}"
-    if searched:
-        return f"{epsilon}: ε of one run; the search for it was not counted ({trainings})"
-    return f"{epsilon}, for one training"

@@ -25,7 +25,6 @@ from guestlist.cli.common import (
     attacks,
     claim_from,
     claim_options,
-    cover_from,
     cover_options,
     evidence,
     ignore,
@@ -36,6 +35,7 @@ from guestlist.cli.common import (
     progress_bar,
     quiet,
     show_warnings,
+    updated_cover,
     updated_stored_cover,
     verbose,
 )
@@ -207,7 +207,7 @@ def _of_model(out: Path, options: dict):
         references = _within_minutes(options["minutes"], options["seconds_per_model"], options["references"])
     elif options["seconds_per_model"] is not None:
         raise click.UsageError(ONLY_WITH_MINUTES)
-    return run_request(request_from(options), out, references, run_options_from(options), cover_from(options))
+    return run_request(request_from(options), out, references, run_options_from(options), updated_cover(options))
 
 
 def _print_estimate(out: Path, options: dict, as_json: bool) -> None:
@@ -243,11 +243,10 @@ def _within_minutes(minutes: float, seconds_per_model: float | None, at_most: in
 def _of_predictions(out: Path, options: dict):
 
     path = options["predictions"]
-    names = ("scale", "label", "answer", "positive")
-    member = {}
+    columns = {name: options[name] for name in ("scale", "label", "answer", "positive")}
+    columns["labelled"] = not options["no_labels"]
     if options["member"]:
-        member["member"] = options["member"]
-    columns = {**{name: options[name] for name in names}, **member, "labelled": not options["no_labels"]}
+        columns["member"] = options["member"]
     roles = {"group": options["group"], "id": options["id_"], "person": options["person"]}
     return _audit.audit_predictions(
         models.read_predictions(path, **columns, **roles, features=options["features"]),
@@ -258,7 +257,7 @@ def _of_predictions(out: Path, options: dict):
         ignore=options["ignore"],
         baseline=not options["no_baseline"],
         claimed=claim_from(options["claimed"], options["delta"], options["gaussian_noise"]),
-        about={"name": options["name"] or path.name, "cover": cover_from(options)},
+        about={"name": options["name"] or path.name, "cover": updated_cover(options)},
     )
 
 
@@ -340,9 +339,7 @@ def _references(existing: int, references: int | None, until_width: float | None
             f"number, with those already trained: use {existing + 1} or more."
         )
     if until_width is None:
-        if references is None:
-            return existing
-        return references
+        return max(existing, references or 0)
     try:
         return _collect.UntilWidth(until_width, start=max(existing, 16), at_most=max(at_most, existing, 16))
     except ValueError as error:

@@ -9,13 +9,13 @@ import warnings
 from collections.abc import Callable
 from contextlib import contextmanager
 from dataclasses import fields, replace
-from functools import partial
+from functools import partial, reduce
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from guestlist import _collect, _store, privacy
+from guestlist import _collect, _report, _store, privacy
 from guestlist._util import EXTRAS, Stopped, for_spreadsheets, missing, path_error, single_line, stop_message
 from guestlist.errors import AuditError, AuditWarning, InputError
 
@@ -51,15 +51,20 @@ def option(section: str, *names: str, **settings) -> Callable:
     return click.option(*names, cls=Option, section=section, **settings)
 
 
+def option_group(*options: Callable) -> Callable:
+    """Return a decorator that adds several options to a command, in this order."""
+    return lambda command: reduce(lambda decorated, add: add(decorated), reversed(options), command)
+
+
 class Command(click.Command):
     """Command that lists its options in sections."""
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write one table of options per section; options of click itself are in the last one."""
+        options = [param for param in self.get_params(ctx) if isinstance(param, click.Option)]
         for section in SECTIONS:
-            options = [param for param in self.get_params(ctx) if isinstance(param, click.Option)]
             listed = [option for option in options if getattr(option, "section", RUN) == section]
-            rows = [row for option in listed if (row := option.get_help_record(ctx)) is not None]
+            rows = list(filter(None, (option.get_help_record(ctx) for option in listed)))
             if rows:
                 with formatter.section(section):
                     formatter.write_dl(rows)
@@ -136,16 +141,13 @@ class NumberRange(click.FloatRange):
         return f"x{'>' if self.min_open else '>='}{self.min:g}"  # the upper limit catches typing errors
 
 
-class JobCount(click.IntRange):
+class JobCount(WholeNumber):
     """Number of processes or threads; -1 for one per core."""
-
-    name = "integer"
 
     def __init__(self):
         super().__init__(-1, MAX_JOBS)
 
     def convert(self, value, param, context):
-        check_not_too_large(self, click.INT.convert(value, param, context), param, context)
         count = super().convert(value, param, context)
         if count == 0:
             self.fail("0 is not a number of processes. Use 1 or more, or -1 for one per core.", param, context)
@@ -262,21 +264,18 @@ gaussian_noise = option(
 )
 
 
-def claim_options(command):
-    """Add the options of a claim, which the report compares with the attacks."""
-    for add in (
-        gaussian_noise,
-        option(ATTACKS, "--delta", type=DELTA_RANGE, help=f"Delta of the claim.  [default: {DELTA:g}]"),
-        option(
-            ATTACKS,
-            "--claimed",
-            type=EPSILON_RANGE,
-            metavar="EPSILON",
-            help="Claimed epsilon of the model. The report plots the bound it implies next to the measured attacks.",
-        ),
-    ):
-        command = add(command)
-    return command
+# The claim, which the report compares with the attacks.
+claim_options = option_group(
+    option(
+        ATTACKS,
+        "--claimed",
+        type=EPSILON_RANGE,
+        metavar="EPSILON",
+        help="Claimed epsilon of the model. The report plots the bound it implies next to the measured attacks.",
+    ),
+    option(ATTACKS, "--delta", type=DELTA_RANGE, help=f"Delta of the claim.  [default: {DELTA:g}]"),
+    gaussian_noise,
+)
 
 
 def claim_from(claimed: float | None, delta: float | None, gaussian_noise: bool) -> "privacy.Claim | None":
@@ -302,20 +301,13 @@ COVER_HELP = {
 }
 
 
-def cover_options(command):
-    """Add the options of the cover."""
-    for name, text in reversed(COVER_HELP.items()):
-        command = option(REPORT, f"--{name}", metavar="TEXT", help=text)(command)
-    return command
+cover_options = option_group(
+    *(option(REPORT, f"--{name}", metavar="TEXT", help=text) for name, text in COVER_HELP.items())
+)
 
 
-def cover_from(options: dict) -> "Cover | None":
-    """Build a cover from its options; None where none is given."""
-    return updated_cover(options, None)
-
-
-def updated_cover(options: dict, cover: "Cover | None") -> "Cover | None":
-    """Return a cover updated by the options: an empty text clears a field, other fields stay."""
+def updated_cover(options: dict, cover: "Cover | None" = None) -> "Cover | None":
+    """Return a cover updated by the options: an empty text clears a field, other fields stay; None where none is given."""
     from guestlist._case import Cover
 
     changes = {field.name: options[field.name] for field in fields(Cover) if options[field.name] is not None}
@@ -329,7 +321,7 @@ def updated_stored_cover(options: dict, store: "_store.Store") -> "Cover | None"
     from guestlist._case import Cover
 
     stored = store.manifest.about.get("cover")
-    if cover_from(options) is None:
+    if updated_cover(options) is None:
         return None
     return updated_cover(options, None if stored is None else _store.from_json(Cover, stored))
 
@@ -375,16 +367,8 @@ def print_results(results, out: Path, as_json: bool, verbose: bool) -> None:
     else:
         click.echo(results.summary(verbose=verbose))
         if not verbose:
-            click.echo(f"Details: guestlist report {shlex.quote(short_path(out))} --verbose")
-        click.echo(f"Report: {short_path(path)}")
-
-
-def short_path(path: Path) -> str:
-    """Return a path relative to the current folder if it is below it, else the absolute path."""
-    absolute = Path(os.path.abspath(path))
-    if absolute.is_relative_to(Path.cwd()):
-        return str(absolute.relative_to(Path.cwd()))
-    return str(absolute)
+            click.echo(f"Details: guestlist report {shlex.quote(_report.short_path(out))} --verbose")
+        click.echo(f"Report: {_report.short_path(path)}")
 
 
 def print_json(content) -> None:

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from guestlist import _audit, _store
-from guestlist._util import decimal, duration, interval, percent, single_line
+from guestlist import _audit, _report, _store
+from guestlist._util import decimal, interval, percent, single_line
 from guestlist.cli.common import (
     ATTACKS,
     INPUTS,
@@ -20,12 +20,11 @@ from guestlist.cli.common import (
     SHARE,
     Command,
     as_json,
-    cover_from,
     cover_options,
     option,
     print_json,
-    short_path,
     show_warnings,
+    updated_cover,
     updated_stored_cover,
     verbose,
 )
@@ -41,7 +40,7 @@ from guestlist.cli.request import (
 from guestlist.cli.show import show_table
 
 if TYPE_CHECKING:
-    from guestlist._audit import Defended, Forecast, Row
+    from guestlist._audit import Defended, Row
 
 
 DEFAULT_REFERENCES = 32
@@ -115,9 +114,9 @@ def defend(context, folder, held_out, defences, out, references, fpr, estimate, 
             forecast = _audit.estimate_runtime(
                 **sets, config=config, defences=defences or None, held_out=held_out, plain=folder
             )
-        click.echo(forecast_text(forecast))
+        click.echo(_report.prose("defend.forecast", forecast))
         return
-    cover = cover_from(options)
+    cover = updated_cover(options)
     if folder is not None:
         cover = updated_stored_cover(options, _store.open_store(folder))
     arguments["about"]["cover"] = cover
@@ -135,9 +134,9 @@ def defend(context, folder, held_out, defences, out, references, fpr, estimate, 
         print_json(result.document())
         return
     show_defences(result, fpr, verbose)
-    click.echo(f"Audits: {short_path(out)}")
+    click.echo(f"Audits: {_report.short_path(out)}")
     if page is not None:
-        click.echo(f"Page: {short_path(page)}")
+        click.echo(f"Page: {_report.short_path(page)}")
 
 
 def _resolve_request(context, folder: Path | None, out: Path | None, options: dict):
@@ -192,24 +191,11 @@ MAX_EVENTS = 4  # in a log; a terminal shows all
 
 def _print_event(event) -> None:
     if not hasattr(event, "number"):
-        click.echo(forecast_text(event), err=True)
+        click.echo(_report.prose("defend.forecast", event), err=True)
         return
     step = max(1, event.total // MAX_EVENTS)
     if sys.stderr.isatty() or event.number == event.total or (event.number - 1) % step == 0:
         click.echo(f"Defence {event.number} of {event.total}: {event.name}", err=True)
-
-
-def forecast_text(forecast: Forecast) -> str:
-    """Report the estimated runtime and its basis."""
-    times = forecast.times
-    schedule = f"{forecast.jobs} in parallel" if forecast.jobs > 1 else "one at a time"
-    evaluation = "the time to evaluate the audits is not included"
-    if times.evaluation is not None:
-        evaluation = f"{times.evaluation:.1f} s to evaluate each of {forecast.audits} audits"
-    return (
-        f"Estimated time: about {duration(forecast.seconds)}. {forecast.models} models to train, {times.training:.2g} s each "
-        f"without a defence, {schedule}; {evaluation}. Defences that change the training time are estimated roughly."
-    )
 
 
 MAX_ROWS = 10
@@ -221,14 +207,14 @@ def show_defences(result: Defended, fpr: float, verbose: bool) -> None:
     printed = judged
     if not verbose and len(judged) > MAX_ROWS:
         printed = sorted(judged, key=lambda row: (not row.leaks_less, _auc(row)))[:MAX_ROWS]
-    click.echo(single_line(_conclusion(result, len(judged))))
+    click.echo(single_line(_report.prose("defend.conclusion", result, len(judged))))
     if printed:
         click.echo()
         show_table([_cells(row, fpr) for row in printed], drop=(f"TPR at {percent(fpr)} FPR", "its change"))
         click.echo()
     if len(printed) < len(judged):
         click.echo(f"{len(judged) - len(printed)} more defences: add --verbose.")
-    for text in defence_notes(result, verbose):
+    for text in _report.sentences("defend.notes", result, verbose):
         click.echo(single_line(text))
 
 
@@ -249,64 +235,3 @@ def _cells(row: Row, fpr: float) -> dict[str, str]:
         "its change": "" if row.accuracy is None else interval(row.accuracy.difference),
         f"TPR at {percent(fpr)} FPR": decimal(row.tpr.second.value),
     }
-
-
-def _conclusion(result: Defended, tried: int) -> str:
-    """Report the number of defences that leak less, and the best of them."""
-    if not result.helps:
-        return f"No evidence that any of the {tried} defences tested leaks less than the model without a defence."
-    best = next(row for row in result.rows if row.name == result.helps[0])
-    return (
-        f"{len(result.helps)} of {tried} defences leak less than the model without a defence (family-wise error rate 5%). Most "
-        f"accurate of them: {_improvement_line(best)}."
-    )
-
-
-def defence_notes(result: Defended, verbose: bool) -> list[str]:
-    """Return the caveats of the conclusions; with ``verbose``, also every defence that helps."""
-    by_name = {row.name: row for row in result.rows}
-    failed = [f"{row.name} was not tested: {row.failed}" for row in result.rows if row.failed]
-    if not verbose and len(failed) > 2:
-        failed[1:] = [f"{len(failed) - 1} more defences were not tested: add --verbose."]
-    notes = failed
-    if verbose:
-        notes += [_improvement_line(by_name[name]) for name in result.helps]
-    notes += [_removal_line(row) for row in result.rows if row.removed is not None and verbose]
-    grids = sorted({row.defence for row in result.rows if row.options > 1})
-    if grids:
-        notes.append(
-            f"Several settings of {', '.join(grids)} were tested on these records, so the best one looks better here than it is. "
-            "Audit the one you choose on other records."
-        )
-    if any(row.epsilon is not None for row in result.rows):
-        notes.append("Each epsilon is for one training run; the search over settings is not accounted for.")
-    if verbose:
-        notes.append("All intervals are about these models, not about models trained the same way.")
-    return notes
-
-
-def _improvement_line(row: Row) -> str:
-    assert row.gap is not None, "it was judged"
-    assert row.auc is not None, "it was judged"
-    text = f"{row.name}: AUC {decimal(row.auc.second.value)}, before {decimal(row.auc.first.value)}"
-    text += f", change {interval(row.gap)}"
-    if row.accuracy is not None:
-        text += f"; accuracy {decimal(row.accuracy.second.value)}, before {decimal(row.accuracy.first.value)}"
-        if row.accuracy.differs:
-            text += " (significantly lower)" if row.less_accurate else " (significantly higher)"
-    if row.epsilon is not None:
-        text += f"; epsilon {row.epsilon:.3g} at delta {row.delta:.1g}"
-    return text
-
-
-def _removal_line(row: Row) -> str:
-    """Report the effect on the removed records, and that others may now be exposed."""
-    removed = row.removed
-    assert removed is not None, "some left"
-    found_before = percent(removed.flagged.value)
-    selected = f"{removed.records} records removed, selected by {removed.risk}"
-    text = f"{row.name}: {selected}; {found_before} of them were identified before"
-    if removed.right_before is not None and removed.right_after is not None:
-        before = percent(removed.right_before.value)
-        text += f"; the model is right on {percent(removed.right_after.value)} of them, before {before}"
-    return f"{text}. The table compares the remaining records before and after; other records may be exposed now."

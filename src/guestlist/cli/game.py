@@ -22,14 +22,14 @@ from guestlist.cli.common import (
     address,
     as_json,
     build_engine,
-    cover_from,
     cover_options,
     engine,
     jobs,
     option,
+    option_group,
     print_json,
     quiet,
-    short_path,
+    updated_cover,
     verbose,
 )
 from guestlist.cli.show import show_table
@@ -64,69 +64,62 @@ def _choice(name: str, values: list[str], help: str):
     return option(ATTACKS, name, type=click.Choice(values), default=values[0], show_default=True, help=help)
 
 
-def _shared_options(command):
-    """Add the options of every game."""
-    options = [
-        option(INPUTS, "--data", required=True, type=PATH, help="Records: .csv, .tsv or .parquet."),
-        option(INPUTS, "--label", metavar="COLUMN", required=True, help="Column with the label."),
-        option(INPUTS, "--drop", metavar="COLUMN", multiple=True, help="Column that is not a feature. Repeatable."),
-        option(REPORT, "--out", required=True, type=PATH, help="Folder. Run the same command again to resume."),
-        option(
-            ATTACKS,
-            "--epsilon",
-            "epsilons",
-            default="0.1,1,10,100,inf",
-            show_default=True,
-            callback=_epsilons,
-            help="Comma-separated epsilon values for DP training; inf trains without DP.",
-        ),
-        option(ATTACKS, "--delta", type=SHARE, default=1e-5, show_default=True, help="Delta of the DP training."),
-        option(ATTACKS, "--repeats", type=WholeNumber(2), default=10, show_default=True, help="Number of repetitions."),
-        option(
-            ATTACKS, "--epochs", type=WholeNumber(1), default=100, show_default=True, help="Number of training epochs."
-        ),
-        option(ATTACKS, "--batch-size", type=WholeNumber(1), default=200, show_default=True, help="Records per batch."),
-        option(
-            ATTACKS,
-            "--shadows",
-            type=REFERENCES,
-            default=0,
-            show_default=True,
-            help="Number of shadow models per run, trained on records that are not evaluated; an attack is fitted on them.",
-        ),
-        _choice(
-            "--average-of",
-            ["target", "shadows"],
-            "Models whose average training loss is the threshold of average_threshold; shadows needs --shadows.",
-        ),
-        _choice(
-            "--shadow-training",
-            ["private", "plain"],
-            "Training of shadow models: private uses the epsilon of the target, plain uses none.",
-        ),
-        option(RUN, "--seed", type=SEED, default=0, show_default=True, help="Random seed."),
-        jobs,
-        engine,
-        address,
-        quiet,
-        verbose,
-        as_json,
-    ]
-    command = cover_options(command)
-    for add in reversed(options):
-        command = add(command)
-    return command
+_shared_options = option_group(
+    option(INPUTS, "--data", required=True, type=PATH, help="Records: .csv, .tsv or .parquet."),
+    option(INPUTS, "--label", metavar="COLUMN", required=True, help="Column with the label."),
+    option(INPUTS, "--drop", metavar="COLUMN", multiple=True, help="Column that is not a feature. Repeatable."),
+    option(REPORT, "--out", required=True, type=PATH, help="Folder. Run the same command again to resume."),
+    option(
+        ATTACKS,
+        "--epsilon",
+        "epsilons",
+        default="0.1,1,10,100,inf",
+        show_default=True,
+        callback=_epsilons,
+        help="Comma-separated epsilon values for DP training; inf trains without DP.",
+    ),
+    option(ATTACKS, "--delta", type=SHARE, default=1e-5, show_default=True, help="Delta of the DP training."),
+    option(ATTACKS, "--repeats", type=WholeNumber(2), default=10, show_default=True, help="Number of repetitions."),
+    option(ATTACKS, "--epochs", type=WholeNumber(1), default=100, show_default=True, help="Number of training epochs."),
+    option(ATTACKS, "--batch-size", type=WholeNumber(1), default=200, show_default=True, help="Records per batch."),
+    option(
+        ATTACKS,
+        "--shadows",
+        type=REFERENCES,
+        default=0,
+        show_default=True,
+        help="Number of shadow models per run, trained on records that are not evaluated; an attack is fitted on them.",
+    ),
+    _choice(
+        "--average-of",
+        ["target", "shadows"],
+        "Models whose average training loss is the threshold of average_threshold; shadows needs --shadows.",
+    ),
+    _choice(
+        "--shadow-training",
+        ["private", "plain"],
+        "Training of shadow models: private uses the epsilon of the target, plain uses none.",
+    ),
+    option(RUN, "--seed", type=SEED, default=0, show_default=True, help="Random seed."),
+    jobs,
+    engine,
+    address,
+    quiet,
+    verbose,
+    as_json,
+    cover_options,
+)
 
 
 def _size_options(required: bool):
-    def add(command):
-        default = "" if required else "  [default: all]"
-        for side in ("nonmembers", "members"):
-            text = f"Number of {side} to draw.{default}"
-            command = option(INPUTS, f"--{side}", type=WholeNumber(1), required=required, help=text)(command)
-        return command
-
-    return add
+    default = "" if required else "  [default: all]"
+    texts = {side: f"Number of {side} to draw.{default}" for side in ("members", "nonmembers")}
+    return option_group(
+        *(
+            option(INPUTS, f"--{side}", type=WholeNumber(1), required=required, help=text)
+            for side, text in texts.items()
+        )
+    )
 
 
 @game.command()
@@ -227,7 +220,7 @@ def _play(game, *, data, label, drop, out, seed, jobs, engine, address, quiet, v
         seed=seed,
         engine=build_engine(engine, jobs, address),
         progress=False if quiet or as_json else _collect.show_progress,
-        about=cover_from(options),
+        about=updated_cover(options),
     )
     page = result.to_html(out / "experiment.html")
     if as_json:
@@ -250,4 +243,4 @@ def _play(game, *, data, label, drop, out, seed, jobs, engine, address, quiet, v
                 for gap in result.gaps
             ]
         )
-    click.echo(f"Page: {short_path(page)}")
+    click.echo(f"Page: {_report.short_path(page)}")

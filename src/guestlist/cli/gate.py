@@ -127,15 +127,18 @@ def gate(
         except ValueError as error:
             raise click.UsageError(str(error)) from error
         gated = _audit.evaluate_policy(_findings.read_gate_input(folder), policy, attacks, name_drivers=show_ids)
-    _write(gated, junit, sarif, folder)
+    if junit is not None:
+        _store.write_text(junit, _report.gate.junit(gated))
+    if sarif is not None:  # in CI, the current folder is the repository
+        _store.write_text(sarif, _report.gate.sarif(gated, _report.short_path(folder / "results.json")))
     if not show_ids:
         gated = replace(gated, verdicts=tuple(replace(verdict, drivers=(), tied=0) for verdict in gated.verdicts))
     if as_json:
         print_json(_store.to_json(gated))
     else:
-        _show(gated, _report.gate, show_ids, verbose)
+        _show(gated, show_ids, verbose)
     if annotate:
-        _annotate(gated)
+        click.echo(_report.gate.annotations(gated), nl=False)
     sys.exit(0 if gated.passed else BEYOND_LIMIT)
 
 
@@ -147,33 +150,13 @@ def _check_paths(junit: Path | None, sarif: Path | None) -> None:
         raise click.UsageError(f"--junit and --sarif are the same file, {sarif}. Choose two files.")
 
 
-def _write(gated, junit: Path | None, sarif: Path | None, folder: Path) -> None:
-
-    if junit is not None:
-        _store.write_text(junit, _report.gate.junit(gated))
-    if sarif is not None:
-        _store.write_text(sarif, _report.gate.sarif(gated, _relative(folder / "results.json")))
-
-
-def _annotate(gated) -> None:
-
-    click.echo(_report.gate.annotations(gated), nl=False)
-
-
-def _relative(path: Path) -> Path:
-    """Return a path relative to the current folder, which in CI is the repository, if it is below it."""
-    absolute = Path(os.path.abspath(path))
-    if not absolute.is_relative_to(Path.cwd()):
-        return absolute
-    return absolute.relative_to(Path.cwd())
-
-
 MAX_LINES = 10
 
 
-def _show(gated, words, show_ids: bool, verbose: bool) -> None:
+def _show(gated, show_ids: bool, verbose: bool) -> None:
     """Print the verdict and what fails; with ``verbose``, also what passes."""
     gated = _report.sanitize_value(type(gated), gated)  # names may contain text of other users
+    words = _report.gate
     lines = words.gate_lines(gated)
     failed = sum(line.state == "FAIL" for line in lines)
     passed = sum(line.state == "pass" for line in lines)

@@ -24,7 +24,6 @@ from guestlist.cli.common import (
     as_json,
     build_engine,
     claim_from,
-    cover_from,
     cover_options,
     engine,
     gaussian_noise,
@@ -33,6 +32,7 @@ from guestlist.cli.common import (
     print_json,
     quiet,
     show_warnings,
+    updated_cover,
 )
 
 
@@ -241,7 +241,7 @@ def dp(data, label, drop, out, epsilon, delta, all_records, canaries, references
             engine=build_engine(options["engine"], options["jobs"], options["address"]),
             claimed=privacy.Claim(epsilon, delta),
             progress=progress or False,
-            about={"name": f"DP-SGD network of {data.name}", "cover": cover_from(options)},
+            about={"name": f"DP-SGD network of {data.name}", "cover": updated_cover(options)},
         )
     page = results.to_html(out / "report.html")
     if as_json:

@@ -20,7 +20,6 @@ from guestlist.cli.common import (
     cover_options,
     option,
     print_json,
-    short_path,
     updated_cover,
     verbose,
 )
@@ -193,8 +192,9 @@ def _show(comparisons, verbose: bool) -> None:
         click.echo(_report.comparison.TOGETHER)
         return
     for pair in comparisons:
-        sentences = f"{_report.comparison.exposed_sentence(pair)} {_report.comparison.risk_changes_sentence(pair)}"
-        click.echo(single_line(f"{pair.second} compared with {pair.first}: {sentences}"))
+        exposed = _report.prose("comparison.exposed", pair)
+        changes = _report.prose("comparison.risk_changes", pair.risk_changes)
+        click.echo(single_line(f"{pair.second} compared with {pair.first}: {exposed} {changes}"))
     click.echo(_report.comparison.TOGETHER)
 
 
@@ -225,7 +225,7 @@ def index(folder, out, as_json):
         "Folders that cannot be read": audit_index.broken,
     }
     click.echo(" ".join(f"{name}: {len(rows)}." for name, rows in counts.items()))
-    click.echo(f"Index: {short_path(page)}")
+    click.echo(f"Index: {_report.short_path(page)}")
 
 
 def _check_replaceable(page: Path) -> None:

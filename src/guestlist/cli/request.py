@@ -26,6 +26,7 @@ from guestlist.cli.common import (
     ignore,
     jobs,
     option,
+    option_group,
     progress_bar,
     quiet,
     trust,
@@ -84,7 +85,7 @@ class Request:
 
 
 # The model and its records.
-SUBJECT_OPTIONS = (
+subject_options = option_group(
     option(
         INPUTS, "--model", type=PATH, help="File of the fitted model: .skops or .onnx, or a pickle with --allow-pickle."
     ),
@@ -99,7 +100,7 @@ SUBJECT_OPTIONS = (
     ),
 )
 # Options that change the results, wherever the audit runs.
-EVALUATION_OPTIONS = (
+evaluation_options = option_group(
     attacks,
     evidence,
     option(RUN, "--seed", type=SEED, default=0, show_default=True, help="Random seed."),
@@ -125,22 +126,6 @@ EVALUATION_OPTIONS = (
         help="Skip the model-free baseline, which tests whether members and non-members differ without the model.",
     ),
 )
-
-
-def subject_options(command):
-    """Add the options that name the model and its records."""
-    return _add_options(command, SUBJECT_OPTIONS)
-
-
-def evaluation_options(command):
-    """Add the options that change the results of an audit."""
-    return _add_options(command, EVALUATION_OPTIONS)
-
-
-def _add_options(command, options):
-    for add in reversed(options):
-        command = add(command)
-    return command
 
 
 def request_from(options: dict) -> Request:
@@ -182,9 +167,7 @@ class RunOptions:
     quiet: bool = False
 
 
-def run_options(command):
-    """Add the options of one run."""
-    return _add_options(command, (trust, allow_pickle, engine, address, jobs, quiet))
+run_options = option_group(trust, allow_pickle, engine, address, jobs, quiet)
 
 
 def run_options_from(options: dict) -> RunOptions:

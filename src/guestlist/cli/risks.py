@@ -120,11 +120,11 @@ def _ranked_members(folder: Path, case, names, top: int, export: Path | None):
     if export is not None:
         write_table(export, table)
         click.echo(f"{len(table)} members: {export}", err=True)
+    notes = _report.ranking_disagreements(pairs)
     doubt = results.check("GL129") if results is not None else None  # the report lists no records then
-    doubts = []
     if doubt is not None and doubt.state == "issue":
-        doubts.append(f"GL129: {_report.sentence(doubt)}")
-    return table.head(top), [*doubts, *_report.ranking_disagreements(pairs)]
+        notes.insert(0, f"GL129: {_report.sentence(doubt)}")
+    return table.head(top), notes
 
 
 def _as_json(listed, groups) -> None:
@@ -140,7 +140,10 @@ def _as_json(listed, groups) -> None:
 def _show_members(listed, notes: list[str]) -> None:
     # Short heads: many columns must fit.
     short = listed.rename(columns=lambda name: name.removeprefix("risk_").removeprefix("group_"))
-    show_table([{name: _cell_text(cell) for name, cell in row.items()} for row in short.to_dict("records")])
+    rows = short.to_dict("records")
+    show_table(
+        [{name: f"{cell:.3g}" if isinstance(cell, float) else str(cell) for name, cell in row.items()} for row in rows]
+    )
     for note in notes:
         click.echo(single_line(note))
 
@@ -165,7 +168,7 @@ def _show_groups(group_risks) -> None:
     for sentence in (
         *_report.group_differences(group_risks),
         *_report.group_contradictions(group_risks),
-        *(_report.too_small_sentence(group_risks, kind) for kind in kinds),
+        *(_report.prose("groups.too_small", group_risks, kind) for kind in kinds),
     ):
         click.echo(single_line(sentence))
 
@@ -191,12 +194,6 @@ def _split_names(text: str) -> list[str]:
     return [part.strip() for part in text.split(",")]
 
 
-def _cell_text(cell) -> str:
-    if isinstance(cell, float):
-        return f"{cell:.3g}"
-    return str(cell)
-
-
 @click.command(cls=Command)
 @click.argument("folder", type=PATH)
 @option(INPUTS, "--ids", metavar="IDS", required=True, help="Comma-separated ids of the members to delete.")
@@ -214,7 +211,7 @@ def forget(folder, ids, max_rows, as_json):
     """
     from guestlist.risks import forgetting
 
-    pairs = forgetting(_findings.read_case(folder, scored=False), [part.strip() for part in ids.split(",")])
+    pairs = forgetting(_findings.read_case(folder, scored=False), _split_names(ids))
     significant = int(((pairs["p_adjusted"] <= 0.05) & (pairs["exposed"] > 0)).sum())
     top = pairs.head(max_rows)
     if as_json:

@@ -12,11 +12,9 @@ from guestlist._report import (
     Chart,
     Section,
     Series,
-    claim_text,
     diagonal,
-    exchangeability_clause,
     fill_template,
-    person_claim_text,
+    prose,
     wording,
 )
 from guestlist.privacy import allowed_tpr
@@ -156,8 +154,10 @@ def _allowed(results: Results) -> list[Series]:
     claim = epsilon.allowed
     fpr = np.concatenate([[0.0], np.geomspace(1e-7, 1, 100)])
     allowed = allowed_tpr(claim, fpr)
-    key = f"limit by {person_claim_text(epsilon)}{exchangeability_clause(epsilon)}"
-    curve = _line(f"allowed by {claim_text(claim)}", fpr.tolist(), allowed.tolist(), "ink", 1.4, dash="dash", key=key)
+    key = f"limit by {prose('epsilon.drawn', epsilon)}"
+    curve = _line(
+        f"allowed by {prose('epsilon.claim', claim)}", fpr.tolist(), allowed.tolist(), "ink", 1.4, dash="dash", key=key
+    )
     return [replace(curve, step=False)]
 
 

@@ -1,113 +1,38 @@
 """Sections with facts: attacker and provenance, limits, diagnostics, the gate and terms."""
 
-import math
-
-from guestlist._findings import AttackResult, Rate, Results, Sampling, Subject
+from guestlist._findings import Results, Sampling
 from guestlist._report import (
     RULE_NOTE,
     RULES,
     Section,
-    attacker_phrase,
     diagnostics,
     fill_template,
     gate,
-    privacy_guarantee,
+    prose,
+    sentences,
     wording,
 )
-from guestlist._util import compact, count, decimal, percent
+from guestlist._util import compact, count
 from guestlist.evidence import MODEL_FILE, QUERIES
 from guestlist.metrics import records_needed
 
 
-def detection_limits(results: Results) -> tuple[str, ...]:
+def detection_limits(results: Results) -> list[str]:
     """Return the detection limits, a sentence for each."""
     attack = wording.headline_attack(results)
-    subject = results.subject
-    if attack is None or subject is None:
-        return ()
-    resolved = tuple(rate for rate in attack.rates if rate.resolution != "withheld")
-    imprecise = (_resolution(rate, subject) for rate in attack.rates)
-    sentences = (
-        _detectable_auc(attack, subject),
-        _detectable_rates(resolved),
-        *imprecise,
+    if attack is None or results.subject is None:
+        return []
+    return [
+        *sentences("limits.detection", attack, results.subject, records_needed),
         *sampling_sentences(results.sampling),
-    )
-    return tuple(sentence for sentence in sentences if sentence)
+    ]
 
 
-def sampling_sentences(sampling: Sampling | None) -> tuple[str, ...]:
+def sampling_sentences(sampling: Sampling | None) -> list[str]:
     """Report which steps used a sample of the records or an approximation."""
     if sampling is None:
-        return ()
-    sentences = []
-    if sampling.attack_sample is not None:
-        sentences.append(
-            f"The headline attack was selected on a random sample of {count(sampling.attack_sample)} of "
-            f"{count(sampling.records)} records. The attacks on this model are evaluated on all records."
-        )
-    if sampling.cyclic_shifts:
-        sentences.append(
-            "With this many records, the permutation test shifts membership along a random order instead of permuting it "
-            "freely; its p-values remain valid."
-        )
-    if sampling.classes_fitted_on is not None:
-        sentences.append(
-            "Thresholds and ranks per class were estimated from a random sample of at most "
-            f"{count(sampling.classes_fitted_on)} records."
-        )
-    if sampling.mu_fitted_on is not None:
-        sentences.append(
-            f"The distribution of mu was estimated from a random sample of {count(sampling.mu_fitted_on)} records."
-        )
-    if sampling.single_precision:
-        sentences.append("The outputs for this many records are stored in single precision (about seven digits).")
-    return tuple(sentences)
-
-
-def _detectable_auc(attack: AttackResult, subject: Subject) -> str:
-    sizes = f"With {wording.sizes_phrase(subject)}"
-    if math.isnan(attack.detectable_auc) or attack.detectable_auc >= 1:
-        return f"{sizes}, the audit cannot reliably distinguish any AUC from guessing."
-    power = f"{sizes}, the audit has 80% power to detect an AUC of {decimal(attack.detectable_auc)}"
-    if attack.ranks_above and attack.auc.value < attack.detectable_auc:
-        return f"{power}. The AUC found here is smaller: most audits of this size would miss it."
-    return f"{power}; it detects smaller leaks less often."
-
-
-def _detectable_rates(rates: tuple[Rate, ...]) -> str:
-    powered = [
-        f"a TPR of {percent(rate.detectable)} at an FPR of {percent(rate.fpr)}"
-        for rate in rates
-        if not math.isnan(rate.detectable)
-    ]
-    unsupported = [percent(rate.fpr) for rate in rates if math.isnan(rate.detectable)]
-    parts = []
-    if powered:
-        parts.append(f"It has 80% power to detect {wording.and_joined(powered)}.")
-    if unsupported:
-        parts.append(
-            f"At an FPR of {wording.and_joined(unsupported)} it cannot distinguish even an attack that identifies every member "
-            "from guessing."
-        )
-    return " ".join(parts)
-
-
-def _resolution(rate: Rate, subject: Subject) -> str:
-    """Explain why a rate is withheld or imprecise, and what would help; empty where it is precise."""
-    if rate.resolution == "good":
-        return ""
-    unit = "non-member"
-    n_nonmembers = subject.nonmembers
-    if subject.nonmember_persons is not None:  # all records of one person are often flagged together
-        unit = "non-member person"
-        n_nonmembers = subject.nonmember_persons
-    sample = wording.counted(n_nonmembers, unit)
-    remedy = f"Use at least {count(records_needed(rate.fpr))} {unit}s."
-    if rate.resolution == "withheld":
-        return f"No estimate at an FPR of {percent(rate.fpr)}: {sample} give less than one expected false positive. {remedy}"
-    expected = f"about {rate.fpr * n_nonmembers:.2g} false positives among {sample}"
-    return f"The estimate at an FPR of {percent(rate.fpr)} is imprecise: it rests on {expected}. {remedy}"
+        return []
+    return sentences("limits.sampling", sampling)
 
 
 LEARNS = "Whether a person's record was in the training set."
@@ -127,20 +52,15 @@ def facts_section(results: Results) -> Section:
 def audit_facts(results: Results) -> dict[str, str]:
     """Return the facts box, a short text by heading."""
     attack = wording.headline_attack(results)
-    second = wording.file_holder_attack(results)
-    attackers = [wording.QUERIER]
-    access = [ACCESS[QUERIES]]
-    if second is not None:
-        attackers.append(wording.FILE_HOLDER)
-        access.append(ACCESS[MODEL_FILE])
+    two = wording.file_holder_attack(results) is not None
     facts = {
-        "Attacker": "; ".join(attackers),
-        "Access": " ".join(access),
+        "Attacker": "; ".join([wording.QUERIER, wording.FILE_HOLDER][: 1 + two]),
+        "Access": " ".join([ACCESS[QUERIES], ACCESS[MODEL_FILE]][: 1 + two]),
         "Learns": LEARNS,
         "Does not learn": DOES_NOT_LEARN,
-        "Attack": wording.only_if(attack, wording.attack_title(attack) if attack else ""),
-        "Data": wording.basis_sentence(results),
-        "Model": wording.fit_sentence(results),
+        "Attack": wording.attack_title(attack) if attack else "",
+        "Data": prose("audit.basis", results),
+        "Model": prose("audit.fit", results.subject),
     }
     return {heading: text for heading, text in facts.items() if text}
 
@@ -153,16 +73,14 @@ def provenance_facts(results: Results) -> dict[str, str]:
     provenance = results.provenance
     facts = {"Model": wording.model_name(results)}
     if subject is not None:
-        facts["Task"] = "regression"
-        if subject.classes:
-            facts["Task"] = f"{count(subject.classes)} classes"
+        facts["Task"] = f"{count(subject.classes)} classes" if subject.classes else "regression"
         if subject.population:
             facts["Population"] = f"{count(subject.population)} records for reference models only"
     if references is not None:
         facts["References"] = f"inclusion probability {compact(references.rate)}, seed {references.seed}"
     if training is not None:
-        details = (training.recipe, attacker_phrase(training), privacy_guarantee(training))
-        facts["Training"] = "; ".join(text for text in details if text)
+        details = (training.recipe, prose("audit.attacker", training), prose("audit.guarantee", training))
+        facts["Training"] = "; ".join(filter(None, details))
     if provenance is not None:
         facts |= {name.capitalize(): value for name, value in sorted(provenance.fingerprints.items()) if name != "seed"}
         facts["Versions"] = ", ".join(f"{name} {value}" for name, value in sorted(provenance.versions.items()))
