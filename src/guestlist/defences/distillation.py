@@ -5,14 +5,14 @@ from typing import ClassVar
 
 import numpy as np
 
-from guestlist._util import described
+from guestlist._util import DescribedRecipe, number
 from guestlist.data import Data
 from guestlist.defences.torch_training import Batch, Fit, Loss, Start, probabilities
 from guestlist.errors import InputError
 
 
 @dataclass(frozen=True)
-class Distillation:
+class Distillation(DescribedRecipe):
     """Train a student on a teacher's outputs for its own training records, at a temperature (Hinton et al. 2015).
 
     In training, teacher and student both use the temperature; afterwards the student uses 1. The teacher has memorised
@@ -33,8 +33,7 @@ class Distillation:
 
     def __post_init__(self):
         _check(self.teacher, self.student)
-        if not self.temperature > 0:
-            raise ValueError(f"Expected temperature={self.temperature} above 0.")
+        number("temperature", self.temperature, 0)
         if self.student.objective is not None:
             raise ValueError("The student of a distillation has its own objective. Remove objective= from the student.")
 
@@ -46,9 +45,6 @@ class Distillation:
     def plain(self) -> Fit:
         """Return the student's training, on the labels."""
         return self.student.plain()
-
-    def describe(self) -> str:
-        return described(self)
 
 
 @dataclass(frozen=True)
@@ -66,7 +62,7 @@ class AtTemperature:
 
 
 @dataclass(frozen=True)
-class Selena:
+class Selena(DescribedRecipe):
     """Train a student on the mean output of the teachers that were not trained on the record (Tang et al. 2022).
 
     Each record is excluded by ``out`` of ``teachers`` models. The paper has 25 teachers, 10 of which exclude a record.
@@ -107,9 +103,6 @@ class Selena:
     def plain(self) -> Fit:
         """Return the student's training, on the labels."""
         return self.student.plain()
-
-    def describe(self) -> str:
-        return described(self)
 
 
 def _check(*fits: Fit) -> None:

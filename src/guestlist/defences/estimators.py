@@ -7,14 +7,14 @@ from typing import Any
 
 import numpy as np
 
-from guestlist._util import EXAMPLE, SEEDS, THREADS, described, names_ending
+from guestlist._util import EXAMPLE, SEEDS, THREADS, DescribedRecipe, names_ending
 from guestlist.data import Data
 from guestlist.defences.recipe import package_of, unfitted
 from guestlist.errors import InputError
 
 
 @dataclass(frozen=True)
-class Refit:
+class Refit(DescribedRecipe):
     """Train a clone on other records, with fresh seeds, one thread and the records' ``fit_params``.
 
     Seeds are fresh even if the user fixed one, because an attacker does not know the target's seed. One thread suffices because
@@ -40,16 +40,13 @@ class Refit:
         """Return itself: it has no defence."""
         return self
 
-    def describe(self) -> str:
-        return described(self)
-
     def _fitted(self, model, data: Data, rng: np.random.Generator, **weights):
         model = unfitted(model)
         parameters = model.get_params(deep=True)
         _check_rounds(model, parameters)
         silent = _silent(model, parameters)
-        seeds = names_ending((*parameters, *silent), SEEDS)
-        fresh = {name: int(rng.integers(2**31 - 1)) for name in sorted(seeds)}
+        seeds = sorted(names_ending((*parameters, *silent), SEEDS))
+        fresh = {name: int(rng.integers(2**31 - 1)) for name in seeds}
         single = {name: 1 for name in names_ending(parameters, THREADS) if not _single(model, parameters, name)}
         model.set_params(**{**silent, **fresh, **single})
         arguments = {**_fit_arguments(data), **weights}
@@ -151,7 +148,7 @@ def weight_parameter(model) -> str | None:
 
 
 @dataclass(frozen=True)
-class Regularised:
+class Regularised(DescribedRecipe):
     """Train a clone with other parameters, as ``Refit`` does.
 
     Args:
@@ -178,9 +175,6 @@ class Regularised:
         if unknown:
             raise InputError(f"{type(last).__name__} has no parameter {unknown[0]!r}. Check the names in parameters=.")
         return unfitted(model).set_params(**{prefix + name: value for name, value in self.parameters.items()})
-
-    def describe(self) -> str:
-        return described(self)
 
 
 @dataclass(frozen=True)
@@ -229,19 +223,6 @@ def leaf(*factors: int) -> Callable[[Any, int], list[Any]]:
     return stronger
 
 
-def more_neighbours(*factors: int) -> Callable[[Any, int], list[Any]]:
-    """Return more neighbours, up to a small share of the records."""
-
-    def stronger(now, records: int) -> list[Any]:
-        return [now * factor for factor in factors if now * factor <= records // 8]
-
-    return stronger
-
-
-def fixed_value(value: Any) -> Callable[[Any, int], list[Any]]:
-    return lambda now, records: [value]
-
-
 LEAVES = Knob("min_samples_leaf", leaf(5, 20, 80))
 DEEP = 32  # assumed depth of a tree without a limit
 PENALTY = Knob("C", times(0.1, 0.01, 0.001))
@@ -271,8 +252,12 @@ _LIGHTGBM = (
     Knob("min_child_samples", leaf(4, 16)),
     Knob("reg_lambda", times(10, 100, 1000)),
 )
-_NEIGHBOURS = (Knob("n_neighbors", more_neighbours(3, 9, 27)),)
-_PERCEPTRON = (Knob("alpha", times(10, 100, 1000, 10000, instead_of_0=1e-4)), Knob("early_stopping", fixed_value(True)))
+# More neighbours, up to a small share of the records.
+_NEIGHBOURS = (Knob("n_neighbors", lambda now, records: [now * k for k in (3, 9, 27) if now * k <= records // 8]),)
+_PERCEPTRON = (
+    Knob("alpha", times(10, 100, 1000, 10000, instead_of_0=1e-4)),
+    Knob("early_stopping", lambda now, records: [True]),
+)
 REGULARISATION: dict[str, tuple[Knob, ...]] = {
     "DecisionTreeClassifier": _TREE,
     "DecisionTreeRegressor": _TREE,
@@ -330,8 +315,7 @@ def grid(model, records: int) -> Iterator[Regularised]:
 
 def family(estimator) -> tuple[Knob, ...]:
     """Return the parameters that regularise an estimator's family; none if it is not known."""
-    names = (cls.__name__ for cls in type(estimator).__mro__)
-    return next((REGULARISATION[name] for name in names if name in REGULARISATION), ())
+    return next((REGULARISATION[c.__name__] for c in type(estimator).__mro__ if c.__name__ in REGULARISATION), ())
 
 
 def last_step(model) -> tuple[str, Any]:

@@ -10,7 +10,7 @@ from typing import Protocol, runtime_checkable
 
 import numpy as np
 
-from guestlist._util import described
+from guestlist._util import DescribedRecipe, integer, number
 from guestlist.data import Data
 
 Say = Callable[[np.ndarray], np.ndarray]  # (records, classes) probabilities to the defended ones
@@ -36,7 +36,7 @@ class Answering(Protocol):
 
 
 @dataclass(frozen=True)
-class Rounded:
+class Rounded(DescribedRecipe):
     """Round probabilities to a number of digits; a row that rounds to zeros keeps its largest class.
 
     Attributes:
@@ -50,8 +50,7 @@ class Rounded:
     learns = False
 
     def __post_init__(self):
-        if self.digits < 0:
-            raise ValueError(f"Expected digits={self.digits} to be 0 or more.")
+        integer("digits", self.digits)
 
     def begin(self, ask: Ask, data: Data | None, rng: np.random.Generator) -> Say:
         return self.apply
@@ -65,12 +64,9 @@ class Rounded:
         rounded = np.where(rounded.sum(axis=1, keepdims=True) > 0, rounded, labels_of(p))
         return rounded / rounded.sum(axis=1, keepdims=True)
 
-    def describe(self) -> str:
-        return described(self)
-
 
 @dataclass(frozen=True)
-class TopK:
+class TopK(DescribedRecipe):
     """Output the ``k`` largest probabilities; the other classes share the remainder equally.
 
     Attributes:
@@ -84,8 +80,7 @@ class TopK:
     learns = False
 
     def __post_init__(self):
-        if self.k < 1:
-            raise ValueError(f"Expected k={self.k} to be 1 or more.")
+        integer("k", self.k, 1)
 
     def begin(self, ask: Ask, data: Data | None, rng: np.random.Generator) -> Say:
         return self.apply
@@ -100,16 +95,12 @@ class TopK:
             return p.copy()
         # Ties are broken by the order of the classes.
         rank = np.argsort(np.argsort(-p, axis=1, kind="stable"), axis=1, kind="stable")
-        largest = np.where(rank < self.k, p, 0.0)
-        remainder = np.maximum(1 - largest.sum(axis=1, keepdims=True), 0.0)
+        remainder = np.maximum(1 - np.where(rank < self.k, p, 0.0).sum(axis=1, keepdims=True), 0.0)
         return np.where(rank < self.k, p, remainder / others)
-
-    def describe(self) -> str:
-        return described(self)
 
 
 @dataclass(frozen=True)
-class LabelOnly:
+class LabelOnly(DescribedRecipe):
     """Output only the predicted class, without confidence."""
 
     learns = False
@@ -117,12 +108,9 @@ class LabelOnly:
     def begin(self, ask: Ask, data: Data | None, rng: np.random.Generator) -> Say:
         return labels_of
 
-    def describe(self) -> str:
-        return described(self)
-
 
 @dataclass(frozen=True)
-class Temperature:
+class Temperature(DescribedRecipe):
     """Flatten probabilities by raising them to the power ``1 / temperature``; a temperature below 1 sharpens them.
 
     Attributes:
@@ -136,8 +124,7 @@ class Temperature:
     learns = False
 
     def __post_init__(self):
-        if not self.temperature > 0:
-            raise ValueError(f"Expected temperature={self.temperature} above 0.")
+        number("temperature", self.temperature, 0)
 
     def begin(self, ask: Ask, data: Data | None, rng: np.random.Generator) -> Say:
         return self.apply
@@ -149,9 +136,6 @@ class Temperature:
         """
         powers = (p / p.max(axis=1, keepdims=True)) ** (1 / self.temperature)
         return powers / powers.sum(axis=1, keepdims=True)
-
-    def describe(self) -> str:
-        return described(self)
 
 
 def labels_of(p: np.ndarray) -> np.ndarray:

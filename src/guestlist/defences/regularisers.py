@@ -7,7 +7,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from guestlist._util import described, torch
+from guestlist._util import DescribedRecipe, integer, number, torch
 from guestlist.data import Data
 from guestlist.defences.torch_training import Batch, Fit, Loss, Start, goodness, labels_tensor, soft, tensor
 from guestlist.errors import InputError
@@ -31,8 +31,7 @@ class L2:
     for_values: ClassVar[bool] = True
 
     def __post_init__(self):
-        if self.weight < 0:
-            raise ValueError(f"Expected weight={self.weight} to be 0 or more.")
+        number("weight", self.weight, 0, ends="[)")
 
     def begin(self, start: Start) -> Loss:
         def loss(answers, batch: Batch):
@@ -43,7 +42,7 @@ class L2:
 
 
 @dataclass(frozen=True)
-class Dropout:
+class Dropout(DescribedRecipe):
     """Train with dropout before every linear layer except the first layer (Srivastava et al. 2014).
 
     If the module already has dropout layers, this recipe adds more.
@@ -60,8 +59,7 @@ class Dropout:
     fit: Fit = field(default_factory=Fit)
 
     def __post_init__(self):
-        if not 0 <= self.rate < 1:
-            raise ValueError(f"Expected rate={self.rate} in [0, 1).")
+        number("rate", self.rate, 0, 1, ends="[)")
 
     def __call__(self, module, data: Data, rng: np.random.Generator):
         return self.fit(dropping(module, self.rate), data, rng)
@@ -73,9 +71,6 @@ class Dropout:
     def plain(self) -> Fit:
         """Return the same training without dropout."""
         return self.fit.plain()
-
-    def describe(self) -> str:
-        return described(self)
 
 
 def dropping(module, rate: float):
@@ -98,7 +93,7 @@ def dropping(module, rate: float):
 
 
 @dataclass(frozen=True)
-class EarlyStopping:
+class EarlyStopping(DescribedRecipe):
     """Train as ``fit`` does, and keep the epoch that performs best on held-out records.
 
     Args:
@@ -115,10 +110,8 @@ class EarlyStopping:
     patience: int = 5
 
     def __post_init__(self):
-        if not 0 < self.share < 1:
-            raise ValueError(f"Expected share={self.share} in (0, 1).")
-        if self.patience < 1:
-            raise ValueError(f"Expected patience={self.patience} to be 1 or more.")
+        number("share", self.share, 0, 1)
+        integer("patience", self.patience, 1)
 
     def __call__(self, module, data: Data, rng: np.random.Generator):
         """Return the module after its best epoch (the first of ties)."""
@@ -146,9 +139,6 @@ class EarlyStopping:
         """Return training for all epochs, on all records."""
         return self.fit.plain()
 
-    def describe(self) -> str:
-        return described(self)
-
 
 @dataclass(frozen=True)
 class RelaxLoss:
@@ -169,8 +159,7 @@ class RelaxLoss:
     for_values: ClassVar[bool] = False
 
     def __post_init__(self):
-        if self.level < 0:
-            raise ValueError(f"Expected level={self.level} to be 0 or more.")
+        number("level", self.level, 0, ends="[)")
 
     def begin(self, start: Start) -> Loss:
         def loss(answers, batch: Batch):
@@ -206,8 +195,7 @@ class LabelSmoothing:
     for_values: ClassVar[bool] = False
 
     def __post_init__(self):
-        if not 0 <= self.share < 1:
-            raise ValueError(f"Expected share={self.share} in [0, 1).")
+        number("share", self.share, 0, 1, ends="[)")
 
     def begin(self, start: Start) -> Loss:
         def loss(answers, batch: Batch):
@@ -233,8 +221,7 @@ class ConfidencePenalty:
     for_values: ClassVar[bool] = False
 
     def __post_init__(self):
-        if self.weight < 0:
-            raise ValueError(f"Expected weight={self.weight} to be 0 or more.")
+        number("weight", self.weight, 0, ends="[)")
 
     def begin(self, start: Start) -> Loss:
         def loss(answers, batch: Batch):
@@ -268,10 +255,8 @@ class Hamp:
     for_values: ClassVar[bool] = False
 
     def __post_init__(self):
-        if not 0 <= self.entropy < 1:
-            raise ValueError(f"Expected entropy={self.entropy} in [0, 1).")
-        if self.weight < 0:
-            raise ValueError(f"Expected weight={self.weight} to be 0 or more.")
+        number("entropy", self.entropy, 0, 1, ends="[)")
+        number("weight", self.weight, 0, ends="[)")
 
     def begin(self, start: Start) -> Loss:
         def loss(answers, batch: Batch):
@@ -303,7 +288,7 @@ def smoothing_for(share: float, classes: int) -> float:
 
 
 @dataclass(frozen=True)
-class FgsmNoise:
+class FgsmNoise(DescribedRecipe):
     """Perturb some records so that the loss of a first model rises, then train on them.
 
     Each feature changes by ``size`` in the direction of the sign of the loss's gradient (Goodfellow et al. 2015); Duddu et al.
@@ -323,8 +308,8 @@ class FgsmNoise:
     fit: Fit = field(default_factory=Fit)
 
     def __post_init__(self):
-        if self.size < 0 or not 0 <= self.share <= 1:
-            raise ValueError(f"Expected size={self.size} to be 0 or more and share={self.share} in [0, 1].")
+        number("size", self.size, 0, ends="[)")
+        number("share", self.share, 0, 1, ends="[]")
         if self.fit.loss != "cross_entropy":
             raise ValueError("FgsmNoise needs loss='cross_entropy': the gradient is that of a classifier.")
 
@@ -347,9 +332,6 @@ class FgsmNoise:
     def plain(self) -> Fit:
         """Return the same training on unchanged records."""
         return self.fit.plain()
-
-    def describe(self) -> str:
-        return described(self)
 
 
 def gradients(module, x, y) -> np.ndarray:
