@@ -12,8 +12,8 @@ from typing import ClassVar, Literal
 import numpy as np
 
 from guestlist._collect import CollectContext, Files, SignalExtractor
-from guestlist._store import Store, file_numbers
-from guestlist._util import stream
+from guestlist._store import Store
+from guestlist._util import choice, integer, stream
 from guestlist._views import ModelsView
 from guestlist.data import Data
 from guestlist.errors import InputError
@@ -21,13 +21,12 @@ from guestlist.evidence.plan import (
     EvidenceType,
     Work,
     begin_plan,
-    check_counts,
     evidence_folder,
     evidence_path,
     missing_files,
     models_without,
     number_of_files,
-    plan_of,
+    read_files,
 )
 from guestlist.games import Split, draw_inclusion
 from guestlist.models import SoftTrainer, Target
@@ -54,9 +53,8 @@ class Distilled:
     grows: ClassVar[tuple[str, ...]] = ("models",)
 
     def __post_init__(self):
-        check_counts(self, "models")
-        if self.records not in ("auto", "population", "pool"):
-            raise ValueError(f"Expected records={self.records!r} to be 'auto', 'population' or 'pool'.")
+        integer("models", self.models, 1)
+        choice("records", self.records, ("auto", "population", "pool"))
 
     def check(self, target: Target, pool: Data, split: Split) -> None:
         target.needs(
@@ -74,9 +72,13 @@ class Distilled:
     def collect(self, context: CollectContext) -> None:
         plan = begin_plan(context.store, self)
         folder = evidence_folder(context.store, self.name)
-        eligible = self._eligible(context)
+        split = context.store.split
+        enough = split.population.sum() >= 2 * split.members.sum()
+        eligible = np.ones(len(context.pool), dtype=bool)
+        if self.records == "population" or (self.records == "auto" and enough):
+            eligible = split.population
         # The same number of records as the target had; all of them if there are no more.
-        rate = float(min(context.store.split.members.sum() / eligible.sum(), 1 - 1e-9))
+        rate = float(min(split.members.sum() / eligible.sum(), 1 - 1e-9))
         task = DistilModel(
             train=context.target.needs("distil"),
             eligible=eligible,
@@ -88,26 +90,11 @@ class Distilled:
         )
         context.run(task, missing_files(context.store, folder, "model", plan.models))
 
-    def _eligible(self, context: CollectContext) -> np.ndarray:
-        """Return (records,) true for records that may be trained on."""
-        split = context.store.split
-        use_population = self.records == "population"
-        if self.records == "auto":
-            use_population = split.population.sum() >= 2 * split.members.sum()
-        if use_population:
-            return split.population
-        return np.ones(len(context.pool), dtype=bool)
-
     @staticmethod
     def read(store: Store) -> ModelsView | None:
-        plan = plan_of(store, Distilled.name)
-        if plan is None:
+        parts = read_files(store, Distilled.name, "model", at_most="models")
+        if not parts:
             return None
-        folder = evidence_folder(store, Distilled.name)
-        numbers = [k for k in file_numbers(folder, "model") if k <= plan["models"]]
-        if not numbers:
-            return None
-        parts = [store.read(evidence_path(folder, "model", k)) for k in numbers]
         values = {name: np.stack([part[name] for part in parts]) for name in parts[0]}
         return ModelsView(values, values.pop("member"))
 

@@ -65,8 +65,8 @@ class FullAnswers:
         numbers = [k for k in file_numbers(folder, "model") if k in models]
         if not numbers:
             return None
-        log_p = [store.read(evidence_path(folder, "model", k))["log_p"] for k in numbers]
-        return FullAnswersView(np.stack(log_p), store.split.member[numbers])
+        log_p = np.stack([store.read(evidence_path(folder, "model", k))["log_p"] for k in numbers])
+        return FullAnswersView(log_p, store.split.member[numbers])
 
 
 @dataclass(frozen=True)

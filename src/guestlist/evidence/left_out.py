@@ -18,7 +18,7 @@ import numpy as np
 
 from guestlist._collect import CollectContext, Files, SignalExtractor
 from guestlist._store import Store, file_numbers
-from guestlist._util import stream
+from guestlist._util import integer, stream
 from guestlist._views import ModelsView
 from guestlist.data import Data
 from guestlist.errors import InputError
@@ -26,13 +26,13 @@ from guestlist.evidence.plan import (
     EvidenceType,
     Work,
     begin_plan,
-    check_counts,
     evidence_folder,
+    evidence_path,
     models_without,
     plan_of,
 )
 from guestlist.games import Split
-from guestlist.models import Predict, Target, Trainer
+from guestlist.models import Target, Trainer
 
 # First number of the stream "left out". Every audit folder depends on these numbers; never change them.
 _CHOICE = 1
@@ -60,7 +60,8 @@ class LeftOut:
     grows: ClassVar[tuple[str, ...]] = ("records", "models")
 
     def __post_init__(self):
-        check_counts(self, "records", "models")
+        integer("records", self.records, 1)
+        integer("models", self.models, 1)
         if isinstance(self.ids, str):
             raise ValueError(f"ids={self.ids!r} must be a tuple of ids: ids=({self.ids!r},).")
         object.__setattr__(self, "ids", tuple(map(str, self.ids)))
@@ -142,14 +143,10 @@ class TrainWithout:
             rng = stream(self.seed, "left out", _WITHOUT, i, k)
             name = f"Model {k} without record {pool.ids[i]!r}"
             # Each model gets its own copy of the records, because the previous model may have changed its copy.
-            train = partial(_train_on_copy, self.train, pool, rows, rng)
-            parts.append(extractor.signals(extractor.train_and_query(name, train, x, rng)))
+            outputs = extractor.train_and_query(name, partial(self.train, pool.copied(rows), rng), x, rng)
+            parts.append(extractor.signals(outputs))
         signals = {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
-        return {_record_path(self.folder, i): signals}
-
-
-def _train_on_copy(train: Trainer, pool: Data, rows: np.ndarray, rng: np.random.Generator) -> Predict:
-    return train(pool.copied(rows), rng)
+        return {evidence_path(self.folder, "record", i, width=5): signals}
 
 
 def _chosen(ids: np.ndarray, split: Split, records: int, named: tuple[str, ...], seed: int) -> np.ndarray:
@@ -173,37 +170,27 @@ def _chosen(ids: np.ndarray, split: Split, records: int, named: tuple[str, ...],
     return chosen
 
 
-def _number_left_out(plan: LeftOut, split: Split) -> int:
-    """Return the number of records that models are trained without."""
-    if plan.ids:
-        return len(plan.ids)
-    sides = (split.members & split.evaluated[0], split.nonmembers)
-    return sum(min(plan.records, int(side.sum())) for side in sides)
-
-
 def _missing_trainings(plan: LeftOut, split: Split, store: Store | None) -> Work:
     """Return the models that the chosen records lack."""
+    sides = (split.members & split.evaluated[0], split.nonmembers)
+    records = len(plan.ids) or sum(min(plan.records, int(side.sum())) for side in sides)
     trained = 0
     if store is not None:
         chosen = _chosen(store.pool["id"].to_numpy(), split, plan.records, plan.ids, store.manifest.seed)
         trained = sum(min(_count(part), plan.models) for part in _by_record(store, chosen).values())
-    return Work(trainings=plan.models * _number_left_out(plan, split) - trained)
+    return Work(trainings=plan.models * records - trained)
 
 
 def _by_record(store: Store, chosen: np.ndarray) -> dict[int, dict[str, np.ndarray]]:
     """Read the signals of each chosen record that has some."""
     folder = evidence_folder(store, LeftOut.name)
     numbers = [i for i in file_numbers(folder, "record", width=5) if i < len(chosen) and chosen[i]]
-    return {i: store.read(_record_path(folder, i)) for i in numbers}
+    return {i: store.read(evidence_path(folder, "record", i, width=5)) for i in numbers}
 
 
 def _count(part: Mapping[str, np.ndarray] | None) -> int:
     """Return the number of models in a record's file."""
     return 0 if part is None else len(next(iter(part.values())))
-
-
-def _record_path(folder: Path, i: int) -> Path:
-    return folder / f"record-{i:05d}.npz"
 
 
 EVIDENCE_TYPE = EvidenceType(

@@ -9,8 +9,8 @@ import pandas as pd
 from scipy.special import expit
 
 from guestlist._collect import CollectContext, Files, Here, SignalExtractor
-from guestlist._store import Store, file_numbers
-from guestlist._util import is_free, reason, stream
+from guestlist._store import Store
+from guestlist._util import integer, is_free, number, reason, stream
 from guestlist._views import PerturbedView
 from guestlist.data import Data
 from guestlist.errors import InputError
@@ -19,12 +19,11 @@ from guestlist.evidence.plan import (
     SimulatedModels,
     Work,
     begin_plan,
-    check_counts,
     evidence_folder,
     evidence_path,
     missing_files,
     number_of_files,
-    plan_of,
+    read_files,
 )
 from guestlist.games import Split
 from guestlist.models import Predict, Target, answers, query
@@ -46,22 +45,18 @@ class ColumnScale(NamedTuple):
     binary: np.ndarray
 
 
-class Vocabulary(NamedTuple):
-    """Words of all texts of a column, with repetitions."""
-
-    words: np.ndarray
-
-
+# Words of all texts of a column, with repetitions.
+Vocabulary = np.ndarray
 # One scale for an array, and one per column of a table; None for a column with neither numbers nor free text.
 ColumnScales = ColumnScale | tuple[ColumnScale | Vocabulary | None, ...]
 
 
 def column_scales(x: np.ndarray | pd.DataFrame) -> ColumnScales:
     """Estimate the scale of each column, or of the whole array if it has more than two axes."""
-    if not _plain(x):
-        table = as_table(x)
-        return tuple(_describe_column(table.iloc[:, position]) for position in range(table.shape[1]))
-    return _column_scale(x, axis=0 if x.ndim == 2 else None)
+    if isinstance(x, np.ndarray) and x.dtype.kind in "iufb":
+        return _column_scale(x, axis=0 if x.ndim == 2 else None)
+    table = as_table(x)
+    return tuple(_describe_column(table.iloc[:, position]) for position in range(table.shape[1]))
 
 
 def perturbed(
@@ -115,7 +110,7 @@ def numbers_of(column: pd.Series) -> np.ndarray | None:
     """Return a column as (records,) float64, NaN where missing; None for categories, text, dates or booleans."""
     if not pd.api.types.is_numeric_dtype(column.dtype) or _numpy_dtype(column).kind not in "iuf":
         return None
-    return _as_numbers(column)
+    return column.to_numpy(dtype=np.float64, na_value=np.nan)
 
 
 def _describe_column(column: pd.Series) -> ColumnScale | Vocabulary | None:
@@ -125,16 +120,7 @@ def _describe_column(column: pd.Series) -> ColumnScale | Vocabulary | None:
     if not is_free(column):
         return None
     words = [word for text in column.dropna() for word in text.split(" ") if word]
-    step = 1 + len(words) // MAX_WORDS
-    return Vocabulary(np.array(words[::step] or [""], dtype=object))
-
-
-def _as_numbers(column: pd.Series) -> np.ndarray:
-    return column.to_numpy(dtype=np.float64, na_value=np.nan)
-
-
-def _plain(x) -> bool:
-    return isinstance(x, np.ndarray) and x.dtype.kind in "iufb"
+    return np.array(words[:: 1 + len(words) // MAX_WORDS] or [""], dtype=object)
 
 
 def _numpy_dtype(column: pd.Series) -> np.dtype:
@@ -166,7 +152,7 @@ def _perturb_numbers(
 
 def _perturb_number_column(column: pd.Series, scale: ColumnScale, rng, noise: float, flips: float) -> pd.Series:
     missing = column.isna()
-    noisy = _perturb_numbers(_as_numbers(column), scale, rng, noise, flips)
+    noisy = _perturb_numbers(column.to_numpy(dtype=np.float64, na_value=np.nan), scale, rng, noise, flips)
     filled = pd.Series(_cast(np.where(missing, 0, noisy), _numpy_dtype(column)), index=column.index)
     return filled.astype(column.dtype).where(~missing, column)
 
@@ -185,7 +171,7 @@ def _perturb_texts(column: pd.Series, vocabulary: Vocabulary, rng: np.random.Gen
     def perturb(text: str) -> str:
         words = np.array(text.split(" "), dtype=object)
         redraw = np.flatnonzero(rng.random(len(words)) < flips)
-        words[redraw] = vocabulary.words[rng.integers(len(vocabulary.words), size=len(redraw))]
+        words[redraw] = vocabulary[rng.integers(len(vocabulary), size=len(redraw))]
         return " ".join(words)
 
     return column.map(perturb, na_action="ignore").astype(column.dtype)
@@ -230,11 +216,9 @@ class Perturbed:
     grows: ClassVar[tuple[str, ...]] = ("copies",)
 
     def __post_init__(self):
-        check_counts(self, "copies")
-        if not 0 <= self.noise < np.inf:
-            raise ValueError(f"Expected noise={self.noise} to be 0 or more.")
-        if not 0 <= self.flips <= 1:
-            raise ValueError(f"Expected flips={self.flips} in [0, 1].")
+        integer("copies", self.copies, 1)
+        number("noise", self.noise, 0, ends="[)")
+        number("flips", self.flips, 0, 1, ends="[]")
         if self.noise == self.flips == 0:
             raise ValueError(f"noise={self.noise} and flips={self.flips} change no record. Set one of them above 0.")
 
@@ -267,17 +251,13 @@ class Perturbed:
 
     @staticmethod
     def read(store: Store) -> PerturbedView | None:
-        plan = plan_of(store, Perturbed.name)
-        if plan is None:
-            return None
-        folder = evidence_folder(store, Perturbed.name)
-        numbers = [k for k in file_numbers(folder, "copy") if k <= plan["copies"]]
-        if not numbers:
+        copies = read_files(store, Perturbed.name, "copy", at_most="copies")
+        if not copies:
             return None
         evaluated = store.split.evaluated[0]
         share = np.full(len(evaluated), np.nan)
-        share[evaluated] = np.mean([store.read(evidence_path(folder, "copy", k))["right"] for k in numbers], axis=0)
-        return PerturbedView(share, len(numbers))
+        share[evaluated] = np.mean([copy["right"] for copy in copies], axis=0)
+        return PerturbedView(share, len(copies))
 
 
 @dataclass(frozen=True)

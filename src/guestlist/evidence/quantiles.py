@@ -11,7 +11,7 @@ from threadpoolctl import threadpool_limits
 
 from guestlist._collect import CollectContext, Files
 from guestlist._store import Store
-from guestlist._util import grams, is_free, stream
+from guestlist._util import grams, is_free, number, stream
 from guestlist._views import Degenerate, QuantilesView
 from guestlist.data import Data
 from guestlist.errors import InputError
@@ -173,9 +173,8 @@ class Quantiles:
     grows: ClassVar[tuple[str, ...]] = ()
 
     def __post_init__(self):
-        for option in ("known", "level"):
-            if not 0 < getattr(self, option) < 1:
-                raise ValueError(f"Expected {option}={getattr(self, option)} in (0, 1).")
+        number("known", self.known, 0, 1)
+        number("level", self.level, 0, 1)
 
     @property
     def min_known(self) -> int:
@@ -202,10 +201,9 @@ class Quantiles:
         path = begin_file(context.store, self, _FILE)
         if path is None:
             return
-        known = self.known_nonmembers(context.store.split, context.seed)
         task = FitQuantiles(
             level=self.level,
-            known=known,
+            known=self.known_nonmembers(context.store.split, context.seed),
             hinge=context.extractor.scale.hinge(context.store.required_answers(), context.extractor.labels),
             labels=context.extractor.labels,
             seed=context.seed,
@@ -244,9 +242,13 @@ class FitQuantiles:
 
     def files(self, k: int, pool: Data) -> Files:
         fit, check = np.array_split(self.known, 2)
-        rng = stream(self.seed, "evidence", *Quantiles.name.encode(), k)
         fitted = quantile_regression(
-            regression_features(pool.x, self.labels), self.hinge, fit=fit, check=check, level=self.level, rng=rng
+            regression_features(pool.x, self.labels),
+            self.hinge,
+            fit=fit,
+            check=check,
+            level=self.level,
+            rng=stream(self.seed, "evidence", *Quantiles.name.encode(), k),
         )
         ceiling = fitted.quantile.copy()
         ceiling[self.known] = np.nan

@@ -11,7 +11,7 @@ from scipy.stats import false_discovery_control
 
 from guestlist._case import Case
 from guestlist._collect import Progress, SignalExtractor
-from guestlist._util import stream
+from guestlist._util import integer, stream
 from guestlist.attacks import ATTACKS, score_every_target
 from guestlist.data import Data, as_data
 from guestlist.errors import InputError
@@ -172,8 +172,7 @@ def leave_one_out(
     check_sides({"members": data}, target.classes)
     check_finite("members", data, target.predict)
     check_readable({"members": data}, target.predict)
-    if repeats < 1:
-        raise ValueError(f"Expected repeats={repeats} to be 1 or more.")
+    integer("repeats", repeats, 1)
     if "p_y" not in target.scale.signal_names and target.scale.has_classes:
         raise InputError(
             f"{target.name} predicts only labels, so the effect of one record on its outputs cannot be measured. Use a "

@@ -1,7 +1,6 @@
 """Risks read from the model itself: leverage, loss traces, tree leaves and K-NN values."""
 
-from collections.abc import Callable
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -21,17 +20,9 @@ from guestlist.models import (
 )
 
 
-def leverage_of_target(case: Case) -> np.ndarray:
-    """Return (records,) the leverage of a record on the target's output; NaN where it is not evaluated."""
-    return case.evidence("leverage").values["leverage"]
-
-
-def loss_trace(case: Case) -> np.ndarray:
-    """Return (records,) the interquartile range of the loss over checkpoints (Pollock et al. 2024).
-
-    NaN where the record is not evaluated.
-    """
-    return case.evidence("loss_trace").values["spread"]
+def owner_value(case: Case, evidence: str, name: str) -> np.ndarray:
+    """Return (records,) values that were collected as evidence of the model owner; NaN where a record is not evaluated."""
+    return case.evidence(evidence).values[name]
 
 
 def loss_tail(case: Case) -> np.ndarray:
@@ -178,26 +169,8 @@ def shapr_of_outputs(case: Case) -> np.ndarray:
     return shapr_of_members(outputs, case.view.labels, members, tests)
 
 
-def shapr_in(space: str) -> Callable[[Case], np.ndarray]:
-    """Return a risk: SHAPr in a space whose evidence was collected with the target."""
-
-    def risk(case: Case) -> np.ndarray:
-        return case.evidence("spaces").values[space]
-
-    return risk
-
-
-def self_waka_of_outputs(case: Case) -> np.ndarray:
-    """Return (records,) self-WaKA of members in the space of the target's probabilities; NaN for others."""
-    return _knn_value_of_members(case, "self_waka")
-
-
-def self_shapley_of_outputs(case: Case) -> np.ndarray:
-    """Return (records,) self-Shapley of members in the space of the target's probabilities; NaN for others."""
-    return _knn_value_of_members(case, "self_shapley")
-
-
-def _knn_value_of_members(case: Case, name: str) -> np.ndarray:
+def knn_value_of_outputs(case: Case, value: Literal["self_waka", "self_shapley"]) -> np.ndarray:
+    """Return (records,) K-NN values of members in the space of the target's probabilities; NaN for others."""
     from guestlist import knn  # imports numba, which few audits need
 
     outputs = _outputs(case)
@@ -205,8 +178,7 @@ def _knn_value_of_members(case: Case, name: str) -> np.ndarray:
     members = _side(case, outputs, True)
     values = np.full(len(labels), np.nan)
     if members.any():
-        value = getattr(knn, name)
-        values[members] = value(outputs[members], labels[members], knn.Knn(SHAPR_K))
+        values[members] = getattr(knn, value)(outputs[members], labels[members], knn.Knn(SHAPR_K))
     return values
 
 

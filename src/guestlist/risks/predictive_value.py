@@ -10,6 +10,7 @@ import numpy as np
 
 from guestlist._case import Case
 from guestlist._kernels import optional_take
+from guestlist._util import choice
 from guestlist.errors import InputError
 from guestlist.metrics import (
     WITHHELD,
@@ -133,7 +134,8 @@ def predictive_value(
         precision = clustered_proportion(flagged[risky], clusters=optional_take(persons, risky))
         recall = clustered_proportion(risky[flagged], clusters=optional_take(persons, flagged))
         either = risky | flagged
-        f1 = _f1(clustered_proportion((risky & flagged)[either], clusters=optional_take(persons, either)))
+        jaccard = clustered_proportion((risky & flagged)[either], clusters=optional_take(persons, either))
+        f1 = Estimate(*(2 * end / (1 + end) for end in jaccard))
     return PredictiveValue(
         risk=risk,
         attack=attack,
@@ -146,11 +148,6 @@ def predictive_value(
         spearman=spearman(values, scores, clusters=persons),
         top=_top(values, flagged),
     )
-
-
-def _f1(both: Estimate) -> Estimate:
-    """Convert the Jaccard index J of two sets to their F1 score, 2 J / (1 + J)."""
-    return Estimate(*(2 * end / (1 + end) for end in both))
 
 
 def _top(values: np.ndarray, flagged: np.ndarray, confidence: float = 0.95) -> Estimate:
@@ -288,8 +285,7 @@ def compare_over_repeats(
         ValueError: If the metric is unknown.
         InputError: If a repeat lacks a risk or the attack.
     """
-    if metric not in METRICS:
-        raise ValueError(f"Expected metric={metric!r} to be one of {', '.join(METRICS)}.")
+    choice("metric", metric, METRICS)
     a, b = (_metric_values(repeats, name, attack, metric) for name in (first, second))
     for name, values in ((first, a), (second, b)):
         if len(values) == 0 or len(values) != len(repeats):
@@ -380,8 +376,7 @@ def _signs(n: int) -> np.ndarray:
     """Return (flips, n) signs; the first flip changes none."""
     if n <= MAX_EXACT_REPEATS:
         return np.array(list(product((1.0, -1.0), repeat=n)))
-    drawn = np.random.default_rng(0).choice((1.0, -1.0), size=(DRAWS, n))
-    return np.vstack([np.ones(n), drawn])
+    return np.vstack([np.ones(n), np.random.default_rng(0).choice((1.0, -1.0), size=(DRAWS, n))])
 
 
 def _metric_values(repeats: Sequence[Sequence[PredictiveValue]], risk: str, attack: str, metric: str) -> np.ndarray:
