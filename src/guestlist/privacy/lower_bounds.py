@@ -9,6 +9,7 @@ import numpy as np
 from scipy.optimize import brentq
 from scipy.special import betainc, betaincinv, ndtri
 
+from guestlist._util import number
 from guestlist.errors import InputError
 from guestlist.metrics import clopper_pearson_upper
 from guestlist.privacy.bounds import gaussian_epsilon
@@ -49,11 +50,10 @@ class HoldOut:
     seed: int = 0
 
     def __post_init__(self):
-        _check_fraction(self.fraction)
+        number("fraction", self.fraction, 0, 1)
 
     def lower(self, method: Method, scores: np.ndarray, member: np.ndarray, delta: float, level: float) -> float:
-        rng = np.random.default_rng(self.seed)
-        return _held_out(method, scores, member, delta, level, self.fraction, rng)
+        return _held_out(method, scores, member, delta, level, self.fraction, np.random.default_rng(self.seed))
 
 
 @dataclass(frozen=True)
@@ -77,7 +77,7 @@ class Median:
     seed: int = 0
 
     def __post_init__(self):
-        _check_fraction(self.fraction)
+        number("fraction", self.fraction, 0, 1)
         if self.splits < 1 or self.splits % 2 == 0:
             raise ValueError(f"Expected splits={self.splits} to be an odd number, 1 or more.")
 
@@ -105,11 +105,6 @@ def _held_out(
     tried = method.candidates(member[chosen_on])
     proved = [method.bound(scores[chosen_on], member[chosen_on], candidate, delta, level) for candidate in tried]
     return method.bound(scores[held_out], member[held_out], tried[int(np.argmax(proved))], delta, level)
-
-
-def _check_fraction(fraction: float) -> None:
-    if not 0 < fraction < 1:
-        raise ValueError(f"Expected fraction={fraction} in (0, 1).")
 
 
 STEPS = 6  # thresholds are tried at shares 0.5^k and 1 - 0.5^k, for k up to this number
@@ -174,8 +169,7 @@ class ClopperPearson(_Runs):
     """
 
     def bound(self, scores: np.ndarray, member: np.ndarray, candidate: float, delta: float, level: float) -> float:
-        fpr, fnr = self._bounded(scores, member, candidate, level)
-        return epsilon_of_errors(fpr, fnr, delta)
+        return epsilon_of_errors(*self._bounded(scores, member, candidate, level), delta)
 
 
 @dataclass(frozen=True)
@@ -206,8 +200,7 @@ class BayesianRuns(_Runs):
     """
 
     def bound(self, scores: np.ndarray, member: np.ndarray, candidate: float, delta: float, level: float) -> float:
-        wrong, outside, missed, inside = self.errors(scores, member, candidate)
-        return credible_epsilon(wrong, outside, missed, inside, delta, level)
+        return credible_epsilon(*self.errors(scores, member, candidate), delta, level)
 
 
 def epsilon_of_errors(fpr: float, fnr: float, delta: float) -> float:
@@ -321,8 +314,8 @@ def epsilon_lower_bound(
         )
     if len(member) < 2:
         raise InputError(f"Expected at least two scores, found {len(member)}.")
-    if not 0 <= delta < 1 or not 0 < confidence < 1:
-        raise ValueError(f"Expected delta={delta} in [0, 1) and confidence={confidence} in (0, 1).")
+    number("delta", delta, 0, 1, ends="[)")
+    number("confidence", confidence, 0, 1)
     method = method or OneRun()
     threshold = threshold or Bonferroni()
     members = int(member.sum())
