@@ -127,8 +127,8 @@ def awkward_simulation(*, records: int = 60, models: int = 9, seed: int = 0, des
         white_box = replace(
             white_box, features=values["margin"][model][:, None], member=member[model] & white_box.known
         )
-        answers = FullAnswersView(log_p[others], member[others])
-        return plain.with_part("full_answers", answers).with_part("white_box", white_box)
+        full_answers = plain.with_part("full_answers", FullAnswersView(log_p[others], member[others]))
+        return full_answers.with_part("white_box", white_box)
 
     return replace(simulation, values=values, member=member, evidence=evidence, answers=lambda model: log_p[model])
 

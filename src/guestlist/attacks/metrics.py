@@ -47,8 +47,7 @@ def beyond_threshold(view: View, name: str, *, per_class: bool = True) -> np.nda
         thresholds = view.class_thresholds(name, sign)
     missing = np.isnan(thresholds)
     if missing.any():
-        overall = view.best_threshold(name, sign)
-        thresholds = np.where(missing, overall, thresholds)
+        thresholds = np.where(missing, view.best_threshold(name, sign), thresholds)
     return sign * view.target(name) - thresholds
 
 

@@ -80,10 +80,8 @@ def flag_members(
     second_half[scored] = threshold.halves(member[scored], cluster_codes(clusters, scores))
     ranked = cached_argsort(scores)[: len(scored)][::-1]
     in_second = second_half[ranked]
-    thresholds = []
-    for half in (~in_second, in_second):
-        rows = ranked[half]
-        thresholds.append(best_threshold_sorted(scores[rows], member[rows]))
+    halves = (ranked[~in_second], ranked[in_second])
+    thresholds = [best_threshold_sorted(scores[rows], member[rows]) for rows in halves]
     # Records of the second half are flagged by the threshold of the first half.
     return scores >= np.where(second_half, thresholds[0], thresholds[1])
 

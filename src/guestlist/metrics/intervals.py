@@ -101,9 +101,8 @@ def proportion_difference(
         >>> print(gl.metrics.proportion_difference(9, 10, 3, 10))
         0.600 [0.107, 0.853]
     """
-    a = proportion(successes_a, n_a, confidence=confidence)
-    b = proportion(successes_b, n_b, confidence=confidence)
-    return newcombe_difference(a, b)
+    samples = ((successes_a, n_a), (successes_b, n_b))
+    return newcombe_difference(*(proportion(*sample, confidence=confidence) for sample in samples))
 
 
 def newcombe_difference(a: Estimate, b: Estimate) -> Estimate:

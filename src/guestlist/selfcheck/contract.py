@@ -7,7 +7,7 @@ from functools import lru_cache, partial
 import numpy as np
 from scipy.special import log_softmax
 
-from guestlist._util import reason
+from guestlist._util import number, reason
 from guestlist._views import FullAnswersView, Signals
 from guestlist.attacks import ATTACKS, Attack, checked_scores, select_attacks
 from guestlist.errors import InputError, MissingEvidenceError
@@ -36,10 +36,9 @@ def wrong_shape(attack: Attack, seed: int) -> str | None:
     """Describe a wrong shape of the scores; None if there is one per record."""
     view = small_scene(TARGETS[0], seed).view
     shape = np.shape(attack.score(view))
-    records = len(view.labels)
-    if shape == (records,):
+    if shape == view.labels.shape:
         return None
-    return f"gives scores shaped {shape} for {records} records"
+    return f"gives scores shaped {shape} for {len(view.labels)} records"
 
 
 def contract_violations(attack: Attack, seed: int) -> list[str]:
@@ -70,10 +69,12 @@ def _numbered_twice(seed: int) -> tuple[Scene, Scene]:
 
 def _saturated(attack: Attack, seed: int) -> list[str]:
     """Check that saturated outputs are compared with their references."""
-    problem = "ignores the references of records with saturated outputs, although it compares other records with theirs"
     for name in SATURATED:
         if ignores_references_where_saturated(attack, small_scene(name, seed)):
-            return [f"{problem}, with {SCENE_VARIANTS[name].words}"]
+            return [
+                "ignores the references of records with saturated outputs, although it compares other records with "
+                f"theirs, with {SCENE_VARIANTS[name].words}"
+            ]
     return []
 
 
@@ -103,10 +104,9 @@ def should_be_scored(attack: Attack, signals: Signals) -> np.ndarray:
 
 
 def _reordered(signals: Signals, order: np.ndarray) -> Signals:
-    values = {name: matrix[np.r_[0, 1 + order]] for name, matrix in signals.values.items()}
     return replace(
         signals,
-        values=values,
+        values={name: matrix[np.r_[0, 1 + order]] for name, matrix in signals.values.items()},
         reference_member=signals.reference_member[order],
         evidence=signals.evidence.take_references(order),
     )
@@ -184,20 +184,18 @@ def selftest(
         seed: Random seed of the simulations.
         progress: Function that wraps an iterable and takes ``total=``.
     """
-    if scale <= 0:
-        raise ValueError(f"Expected scale={scale} above 0.")
+    number("scale", scale, 0)
     evidence = {name for name, kind in EVIDENCE.items() if kind.simulate}
     if attacks is None:
         attacks = [name for name, attack in ATTACKS.items() if not attack.evidence or attack.evidence in evidence]
     chosen = select_attacks(attacks, _MAX_REFERENCES, evidence, missing_evidence())
-    simulations = max(4, round(SIMULATIONS * scale))
-    repeats = max(20, round(REPEATS * scale))
-    checks = check_attacks(chosen, simulations, seed, progress)
+    checks = check_attacks(chosen, max(4, round(SIMULATIONS * scale)), seed, progress)
     if not intervals:
         return SelfTest(checks, ())
     names: Iterable[str] = list(interval_simulations())
     if progress:
         names = progress(names, total=len(interval_simulations()))
+    repeats = max(20, round(REPEATS * scale))
     return SelfTest(checks, tuple(coverage(name, repeats=repeats, seed=seed) for name in names))
 
 
@@ -216,9 +214,7 @@ def check_attacks(
     def attempt(name: str, check: Callable[[], list[str]]) -> None:
         try:
             problems[name].extend(check())
-        except (
-            Exception
-        ) as error:  # a custom attack may raise any exception; it is reported, and the self-test continues
+        except Exception as error:  # a custom attack may raise anything; the self-test reports it and continues
             broken.add(name)
             problems[name] = [f"raised {type(error).__name__}: {error}"]
 
@@ -242,11 +238,13 @@ def check_attacks(
 
     for name in attacks:
         attempt(name, partial(check_contract, name))
+    few = max(4, round(simulations * LEARNED))
+    limits = {name: few if attack.learns else simulations for name, attack in attacks.items()}
     runs = [(trial, index) for trial in TRIALS.values() for index in range(trial.simulations(simulations))]
     for trial, index in progress(runs, total=len(runs)) if progress else runs:
         # Attacks that learn take only the first few simulations, since fitting takes seconds.
-        able = [name for name, attack in attacks.items() if trial.takes(attack) and name not in broken]
-        able = [name for name in able if index < trial.simulations(_simulations_for(attacks[name], simulations))]
+        able = [name for name in attacks if name not in broken and index < trial.simulations(limits[name])]
+        able = [name for name in able if trial.learners or not attacks[name].learns]
         if not able:
             continue
         simulation = trial.make((seed, index))
@@ -272,12 +270,9 @@ def _failed(name: str, problems: list[str]) -> AttackCheck:
 def _judged(name: str, traits: AttackTraits, problems: list[str], values: Mapping[str, list[float]]) -> AttackCheck:
     means = {metric: _mean(samples) for metric, samples in values.items()}
     judges = {metric: judge for trial in TRIALS.values() for metric, judge in trial.problems.items()}
-    verdicts = {metric: judges[metric](mean, traits) for metric, mean in means.items()}
-    wrong = {metric: text for metric, text in verdicts.items() if text}
     # Entropies are small where a model is confident and wrong, so they correctly fall on members among hard records.
-    if traits.comparator == "entropy":
-        wrong = {metric: text for metric, text in wrong.items() if not metric.endswith("hard")}
-    others = {metric: mean for metric, mean in means.items() if metric not in COMMON_METRICS}
+    judged = [metric for metric in means if not (traits.comparator == "entropy" and metric.endswith("hard"))]
+    verdicts = [judges[metric](means[metric], traits) for metric in judged]
     return AttackCheck(
         name=name,
         noise=means["noise"],
@@ -285,19 +280,13 @@ def _judged(name: str, traits: AttackTraits, problems: list[str], values: Mappin
         known=means["known"],
         share=means["known, share"],
         comparator=traits.comparator,
-        others=others,
-        problems=(*problems, *wrong.values()),
+        others={metric: mean for metric, mean in means.items() if metric not in COMMON_METRICS},
+        problems=(*problems, *filter(None, verdicts)),
     )
 
 
 def _mean(values: list[float]) -> Mean:
     return Mean(float(np.mean(values)), float(np.std(values, ddof=1) / np.sqrt(len(values))), len(values))
-
-
-def _simulations_for(attack: Attack, simulations: int) -> int:
-    if attack.learns:
-        return max(4, round(simulations * LEARNED))
-    return simulations
 
 
 def try_custom_attacks(
@@ -343,8 +332,7 @@ def _simulated_view(
         drawn = np.random.default_rng(0).normal(size=(rows, len(labels), classes))
         return log_softmax(drawn, axis=2).astype(np.float32)
 
-    full_answers = FullAnswersView(answers(references), view.reference_member)
-    evidence = view.evidence.with_part("full_answers", full_answers)
+    evidence = view.evidence.with_part("full_answers", FullAnswersView(answers(references), view.reference_member))
     view = replace(view, labels=labels, population=population, answers=answers(1)[0], evidence=evidence)
     if signals is None:
         return view
