@@ -9,7 +9,17 @@ import numpy as np
 from guestlist._util import DescribedRecipe, integer, number, one_thread, torch
 from guestlist.data import Data
 from guestlist.defences.outputs import Ask, Say
-from guestlist.defences.torch_training import Batch, Fit, Loss, Start, mlp, soft
+from guestlist.defences.torch_training import (
+    Batch,
+    Fit,
+    Loss,
+    Start,
+    answered,
+    labels_tensor,
+    mlp,
+    soft,
+    tensor,
+)
 from guestlist.errors import InputError
 
 
@@ -50,8 +60,6 @@ class AdvReg:
         _check_held_out(self.held_out)
 
     def begin(self, start: Start) -> Loss:
-        from guestlist.defences.torch_training import answered, labels_tensor, tensor
-
         x = tensor(self.held_out.x, start.module)
         y = labels_tensor(self.held_out.y, start.module)
         classes = answered(start.module, x[:1]).shape[1]

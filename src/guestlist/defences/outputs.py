@@ -4,6 +4,7 @@ Each defence is prepared once for each model, with the model's training records 
 probabilities. The output depends only on the input, so repeating a query reveals nothing new.
 """
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
@@ -35,8 +36,21 @@ class Answering(Protocol):
         """Identify the defence with every option, as a recipe does."""
 
 
+class OutputChange(DescribedRecipe, ABC):
+    """Base of output defences that need no training records: they change the probabilities of every model alike."""
+
+    learns = False
+
+    def begin(self, ask: Ask, data: Data | None, rng: np.random.Generator) -> Say:
+        return self.apply
+
+    @abstractmethod
+    def apply(self, p: np.ndarray) -> np.ndarray:
+        """Return the defended (records, classes) probabilities."""
+
+
 @dataclass(frozen=True)
-class Rounded(DescribedRecipe):
+class Rounded(OutputChange):
     """Round probabilities to a number of digits; a row that rounds to zeros keeps its largest class.
 
     Attributes:
@@ -47,13 +61,9 @@ class Rounded(DescribedRecipe):
     """
 
     digits: int = 2
-    learns = False
 
     def __post_init__(self):
         integer("digits", self.digits)
-
-    def begin(self, ask: Ask, data: Data | None, rng: np.random.Generator) -> Say:
-        return self.apply
 
     def apply(self, p: np.ndarray) -> np.ndarray:
         """
@@ -66,7 +76,7 @@ class Rounded(DescribedRecipe):
 
 
 @dataclass(frozen=True)
-class TopK(DescribedRecipe):
+class TopK(OutputChange):
     """Output the ``k`` largest probabilities; the other classes share the remainder equally.
 
     Attributes:
@@ -77,13 +87,9 @@ class TopK(DescribedRecipe):
     """
 
     k: int = 3
-    learns = False
 
     def __post_init__(self):
         integer("k", self.k, 1)
-
-    def begin(self, ask: Ask, data: Data | None, rng: np.random.Generator) -> Say:
-        return self.apply
 
     def apply(self, p: np.ndarray) -> np.ndarray:
         """
@@ -100,17 +106,15 @@ class TopK(DescribedRecipe):
 
 
 @dataclass(frozen=True)
-class LabelOnly(DescribedRecipe):
+class LabelOnly(OutputChange):
     """Output only the predicted class, without confidence."""
 
-    learns = False
-
-    def begin(self, ask: Ask, data: Data | None, rng: np.random.Generator) -> Say:
-        return labels_of
+    def apply(self, p: np.ndarray) -> np.ndarray:
+        return labels_of(p)
 
 
 @dataclass(frozen=True)
-class Temperature(DescribedRecipe):
+class Temperature(OutputChange):
     """Flatten probabilities by raising them to the power ``1 / temperature``; a temperature below 1 sharpens them.
 
     Attributes:
@@ -121,13 +125,9 @@ class Temperature(DescribedRecipe):
     """
 
     temperature: float = 2.0
-    learns = False
 
     def __post_init__(self):
         number("temperature", self.temperature, 0)
-
-    def begin(self, ask: Ask, data: Data | None, rng: np.random.Generator) -> Say:
-        return self.apply
 
     def apply(self, p: np.ndarray) -> np.ndarray:
         """

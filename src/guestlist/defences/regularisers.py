@@ -75,8 +75,7 @@ class Dropout(DescribedRecipe):
 
 def dropping(module, rate: float):
     """Return a copy with dropout before every linear layer except the first layer."""
-    from torch import nn
-
+    nn = torch.nn
     module = copy.deepcopy(module)
     layers = [part for part in module.modules() if isinstance(part, nn.Linear | nn.Conv2d)]
     later = {part for part in layers[1:] if isinstance(part, nn.Linear)}

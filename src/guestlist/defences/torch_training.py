@@ -185,11 +185,11 @@ class Fit(DescribedRecipe):
         Args:
             data: Records; labels are positions of the classes, or numbers for a squared loss.
         """
-        return last_module(self._epochs(module, data.x, data.y, rng))
+        return last_module(self.epochs_of(module, data, rng))
 
     def distil(self, module, data: Data, soft: np.ndarray, rng: np.random.Generator):
         """Train on (records, classes) probabilities instead of labels."""
-        return last_module(self._epochs(module, data.x, soft, rng))
+        return last_module(self.epochs_of(module, data.changed(y=soft), rng))
 
     def checkpoints(self, module, data: Data, rng: np.random.Generator, *, every: int = 1) -> list:
         """Return copies of the module during training; the last is identical to the result of a call.
@@ -203,10 +203,6 @@ class Fit(DescribedRecipe):
             for epoch, trained in enumerate(self.epochs_of(module, data, rng), start=1)
             if (self.epochs - epoch) % every == 0
         ]
-
-    def epochs_of(self, module, data: Data, rng: np.random.Generator) -> Iterator:
-        """Yield the module after each epoch: always the same object, copy it to keep it."""
-        return self._epochs(module, data.x, data.y, rng)
 
     def can_stack(self, module, data: Data) -> bool:
         """Return whether :meth:`train_together` trains such modules: small networks of simple layers, on the CPU."""
@@ -235,11 +231,11 @@ class Fit(DescribedRecipe):
         """Return the same training without an objective."""
         return replace(self, objective=None)
 
-    def _epochs(self, module, x, y, rng: np.random.Generator) -> Iterator:
-        """Yield the module after each epoch."""
+    def epochs_of(self, module, data: Data, rng: np.random.Generator) -> Iterator:
+        """Yield the module after each epoch: always the same object, copy it to keep it."""
         module, device = begin_training(module, self.device, rng)
-        x = tensor(x, module)
-        y = labels_for(self.loss, y, module)
+        x = tensor(data.x, module)
+        y = labels_for(self.loss, data.y, module)
         if x.ndim == 4 and device.type in FUSED:
             # Convolutions are about twice as fast if the channels of an image are adjacent in memory.
             module = module.to(memory_format=torch.channels_last)

@@ -35,7 +35,6 @@ class Game(Protocol):
 
         Every model draws from its own random stream, so adding models does not change the earlier ones.
         """
-        ...
 
 
 @runtime_checkable
@@ -44,7 +43,6 @@ class Preparing(Protocol):
 
     def prepared(self, data: Data, ensemble: Ensemble, seed: int) -> Data:
         """Return the records of the game; those that it singles out are marked."""
-        ...
 
 
 @runtime_checkable
@@ -53,7 +51,6 @@ class Provable(Protocol):
 
     def membership(self, labels: np.ndarray) -> Coins | FixedSize | None:
         """Describe the draw of the target's members for records with these labels; None if no bound is valid."""
-        ...
 
 
 @runtime_checkable
@@ -63,7 +60,6 @@ class Trials(Game, Protocol):
     @property
     def replaces(self) -> bool:
         """True if one record replaces another; False if one record is added or removed."""
-        ...
 
 
 def is_iid(game: Game) -> bool:

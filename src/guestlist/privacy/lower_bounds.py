@@ -21,11 +21,9 @@ class Method(Protocol):
 
     def candidates(self, member: np.ndarray) -> Sequence[Any]:
         """Return candidate thresholds; they depend only on the numbers of members and non-members."""
-        ...
 
     def bound(self, scores: np.ndarray, member: np.ndarray, candidate: Any, delta: float, level: float) -> float:
         """Return the bound that one candidate proves; it is wrong with probability at most ``level``."""
-        ...
 
 
 @dataclass(frozen=True)

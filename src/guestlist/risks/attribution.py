@@ -174,12 +174,10 @@ def _captum() -> Any:
 
 def _arguments(module, members, layers: Sequence[str] | None, loss: str) -> dict[str, Any]:
     """Return the arguments that captum's classes have in common."""
-    from torch.utils.data import TensorDataset
-
     at_once = _at_once(module, layers)
     return {
         "model": module,
-        "train_dataset": TensorDataset(*members),
+        "train_dataset": torch.utils.data.TensorDataset(*members),
         "layers": None if layers is None else list(layers),
         "loss_fn": _Loss(loss, "sum" if at_once else "none"),
         "sample_wise_grads_per_batch": at_once,
@@ -199,8 +197,7 @@ class _Loss:
 
 def _at_once(module, layers: Sequence[str] | None) -> bool:
     """Return True if captum can compute the gradients of all records of a batch in one pass."""
-    from torch import nn
-
+    nn = torch.nn
     parts = module.modules()
     if layers is not None:
         parts = [module.get_submodule(name) for name in layers]
@@ -256,9 +253,8 @@ def _names(module, layers: Sequence[str] | None) -> list[str]:
 
 
 def _loader(records, size: int):
-    from torch.utils.data import DataLoader, TensorDataset
-
-    return DataLoader(TensorDataset(*records), batch_size=size, shuffle=False)
+    data = torch.utils.data
+    return data.DataLoader(data.TensorDataset(*records), batch_size=size, shuffle=False)
 
 
 def _batch(module) -> int:
