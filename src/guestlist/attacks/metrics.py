@@ -3,6 +3,7 @@
 import numpy as np
 
 from guestlist._views import Signals, View
+from guestlist.metrics import conformal_p_values
 
 # Sign of each signal: members have larger margins and smaller losses.
 SIGN = {"correct": 1, "p_y": 1, "margin": 1, "loss": -1, "entropy": -1, "mentr": -1}
@@ -102,7 +103,4 @@ def quantile_p_value(signals: Signals) -> np.ndarray:
 
     This is a split-conformal p-value: it is valid on average over non-members, for any regressor.
     """
-    scores = quantile(signals)
-    beyond = signals.evidence.need("quantiles").beyond
-    as_large = len(beyond) - np.searchsorted(beyond, scores, side="left")
-    return np.where(np.isnan(scores), np.nan, (1 + as_large) / (1 + len(beyond)))
+    return conformal_p_values(quantile(signals), signals.evidence.need("quantiles").beyond)

@@ -36,8 +36,10 @@ def white_box(signals: Signals) -> np.ndarray:
         return scores
     leaf = int(np.clip(len(training) // 20, 1, LEAF))
     rows = np.column_stack([view.features, signals.labels])
-    forest = RandomForestClassifier(TREES, min_samples_leaf=leaf, random_state=0)
-    share = forest.fit(rows[training], view.member[training]).predict_proba(rows[scored])[:, 1]
+    forest = RandomForestClassifier(TREES, min_samples_leaf=leaf, random_state=0).fit(
+        rows[training], view.member[training]
+    )
+    share = forest.predict_proba(rows[scored])[:, 1]
     # Shrunk, so that scores are finite if all trees agree.
     scores[scored] = scipy.special.logit((len(training) * share + 0.5) / (len(training) + 1))
     return scores

@@ -1,13 +1,12 @@
 """Distillation: a student learns from the outputs of teachers instead of the labels."""
 
 from dataclasses import dataclass, field, replace
-from typing import ClassVar
 
 import numpy as np
 
 from guestlist._util import DescribedRecipe, number
 from guestlist.data import Data
-from guestlist.defences.torch_training import Batch, Fit, Loss, Start, probabilities
+from guestlist.defences.torch_training import Batch, BatchObjective, Fit, Start, probabilities
 from guestlist.errors import InputError
 
 
@@ -48,17 +47,13 @@ class Distillation(DescribedRecipe):
 
 
 @dataclass(frozen=True)
-class AtTemperature:
+class AtTemperature(BatchObjective):
     """Loss at a temperature, times the squared temperature, so that gradients keep their size."""
 
     temperature: float
-    for_values: ClassVar[bool] = False
 
-    def begin(self, start: Start) -> Loss:
-        def loss(answers, batch: Batch):
-            return self.temperature**2 * start.loss(answers / self.temperature, batch)
-
-        return loss
+    def loss(self, start: Start, answers, batch: Batch):
+        return self.temperature**2 * start.loss(answers / self.temperature, batch)
 
 
 @dataclass(frozen=True)

@@ -9,12 +9,12 @@ import numpy as np
 
 from guestlist._util import DescribedRecipe, integer, number, torch
 from guestlist.data import Data
-from guestlist.defences.torch_training import Batch, Fit, Loss, Start, goodness, labels_tensor, soft, tensor
+from guestlist.defences.torch_training import Batch, BatchObjective, Fit, Start, goodness, labels_tensor, soft, tensor
 from guestlist.errors import InputError
 
 
 @dataclass(frozen=True)
-class L2:
+class L2(BatchObjective):
     """Add ``weight`` times the sum of all squared parameters to the loss: the gradient is 2 weight w.
 
     This is a penalty in the loss, unlike AdamW's ``weight_decay``: Adam divides the gradient of a penalty by the running size
@@ -33,12 +33,9 @@ class L2:
     def __post_init__(self):
         number("weight", self.weight, 0, ends="[)")
 
-    def begin(self, start: Start) -> Loss:
-        def loss(answers, batch: Batch):
-            squares = sum(parameter.square().sum() for parameter in start.module.parameters())
-            return start.loss(answers, batch) + self.weight * squares
-
-        return loss
+    def loss(self, start: Start, answers, batch: Batch):
+        squares = sum(parameter.square().sum() for parameter in start.module.parameters())
+        return start.loss(answers, batch) + self.weight * squares
 
 
 @dataclass(frozen=True)
@@ -140,7 +137,7 @@ class EarlyStopping(DescribedRecipe):
 
 
 @dataclass(frozen=True)
-class RelaxLoss:
+class RelaxLoss(BatchObjective):
     """Keep the loss of members at ``level``, near that of non-members (Chen, Yu & Fritz 2022).
 
     Training descends the gradient while the loss of a batch is above the level. Below it, even epochs ascend the gradient. Odd
@@ -155,21 +152,17 @@ class RelaxLoss:
     """
 
     level: float = 0.5
-    for_values: ClassVar[bool] = False
 
     def __post_init__(self):
         number("level", self.level, 0, ends="[)")
 
-    def begin(self, start: Start) -> Loss:
-        def loss(answers, batch: Batch):
-            plain = start.loss(answers, batch)
-            if plain.item() >= self.level:
-                return plain
-            if batch.epoch % 2 == 0:
-                return -plain
-            return start.loss(answers, batch._replace(y=flat(answers, batch.y)))
-
-        return loss
+    def loss(self, start: Start, answers, batch: Batch):
+        plain = start.loss(answers, batch)
+        if plain.item() >= self.level:
+            return plain
+        if batch.epoch % 2 == 0:
+            return -plain
+        return start.loss(answers, batch._replace(y=flat(answers, batch.y)))
 
 
 def flat(answers, y):
@@ -180,7 +173,7 @@ def flat(answers, y):
 
 
 @dataclass(frozen=True)
-class LabelSmoothing:
+class LabelSmoothing(BatchObjective):
     """Divide a share of every label equally among all classes (Szegedy et al. 2016).
 
     Attributes:
@@ -191,22 +184,18 @@ class LabelSmoothing:
     """
 
     share: float = 0.1
-    for_values: ClassVar[bool] = False
 
     def __post_init__(self):
         number("share", self.share, 0, 1, ends="[)")
 
-    def begin(self, start: Start) -> Loss:
-        def loss(answers, batch: Batch):
-            classes = answers.shape[1]
-            labels = (1 - self.share) * soft(batch.y, classes, answers) + self.share / classes
-            return start.loss(answers, batch._replace(y=labels))
-
-        return loss
+    def loss(self, start: Start, answers, batch: Batch):
+        classes = answers.shape[1]
+        labels = (1 - self.share) * soft(batch.y, classes, answers) + self.share / classes
+        return start.loss(answers, batch._replace(y=labels))
 
 
 @dataclass(frozen=True)
-class ConfidencePenalty:
+class ConfidencePenalty(BatchObjective):
     """Subtract ``weight`` times the entropy of the outputs from the loss (Pereyra et al. 2017).
 
     Attributes:
@@ -217,16 +206,12 @@ class ConfidencePenalty:
     """
 
     weight: float = 0.1
-    for_values: ClassVar[bool] = False
 
     def __post_init__(self):
         number("weight", self.weight, 0, ends="[)")
 
-    def begin(self, start: Start) -> Loss:
-        def loss(answers, batch: Batch):
-            return start.loss(answers, batch) - self.weight * output_entropy(answers).mean()
-
-        return loss
+    def loss(self, start: Start, answers, batch: Batch):
+        return start.loss(answers, batch) - self.weight * output_entropy(answers).mean()
 
 
 def output_entropy(answers):
@@ -236,7 +221,7 @@ def output_entropy(answers):
 
 
 @dataclass(frozen=True)
-class Hamp:
+class Hamp(BatchObjective):
     """Train on labels of high entropy with a penalty on confident outputs (Chen & Pattabiraman 2024).
 
     This is the training part of HAMP.
@@ -251,20 +236,16 @@ class Hamp:
 
     entropy: float = 0.5
     weight: float = 0.01
-    for_values: ClassVar[bool] = False
 
     def __post_init__(self):
         number("entropy", self.entropy, 0, 1, ends="[)")
         number("weight", self.weight, 0, ends="[)")
 
-    def begin(self, start: Start) -> Loss:
-        def loss(answers, batch: Batch):
-            classes = answers.shape[1]
-            smoothing = smoothing_for(self.entropy, classes)
-            labels = (1 - smoothing) * soft(batch.y, classes, answers) + smoothing / classes
-            return start.loss(answers, batch._replace(y=labels)) - self.weight * output_entropy(answers).mean()
-
-        return loss
+    def loss(self, start: Start, answers, batch: Batch):
+        classes = answers.shape[1]
+        smoothing = smoothing_for(self.entropy, classes)
+        labels = (1 - smoothing) * soft(batch.y, classes, answers) + smoothing / classes
+        return start.loss(answers, batch._replace(y=labels)) - self.weight * output_entropy(answers).mean()
 
 
 @lru_cache(maxsize=64)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -119,6 +120,19 @@ class Objective(Protocol):
 
     def begin(self, start: Start) -> Loss:
         """Return the loss function of one training."""
+
+
+class BatchObjective(ABC):
+    """Base of objectives that keep no state during a training."""
+
+    for_values: ClassVar[bool] = False
+
+    def begin(self, start: Start) -> Loss:
+        return partial(self.loss, start)
+
+    @abstractmethod
+    def loss(self, start: Start, answers, batch: Batch) -> Any:
+        """Return the tensor to minimise, from the outputs for one batch."""
 
 
 def soft(y, classes: int, like):

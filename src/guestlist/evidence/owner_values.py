@@ -78,10 +78,9 @@ class OwnerPlan(ABC):
         with one_thread():  # identical results on any number of cores
             values = self.compute(context, context.pool.copied(rows), split.members[rows])
         evaluated = split.evaluated[0][rows]
-        arrays = {}
-        for name, computed in values.items():
-            arrays[name] = np.full(len(context.pool), np.nan)
-            arrays[name][rows[evaluated]] = computed[evaluated]
+        arrays = {name: np.full(len(context.pool), np.nan) for name in values}
+        for name, array in arrays.items():
+            array[rows[evaluated]] = values[name][evaluated]
         context.store.write(path, arrays)
 
     @classmethod
@@ -208,9 +207,9 @@ class Spaces(OwnerPlan):
             space_of(target, name, pool.take(np.flatnonzero(split.members)[:2]).x)
 
     def compute(self, context: CollectContext, data: Data, member: np.ndarray) -> dict[str, np.ndarray]:
-        target = context.target
-        labels = target.labels_of(data.y)
-        return {name: shapr_of_members(space_of(target, name, data.x), labels, member, ~member) for name in self.names}
+        labels = context.target.labels_of(data.y)
+        spaces = {name: space_of(context.target, name, data.x) for name in self.names}
+        return {name: shapr_of_members(space, labels, member, ~member) for name, space in spaces.items()}
 
 
 SPACES_TYPE = EvidenceType(

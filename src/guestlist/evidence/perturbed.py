@@ -275,18 +275,13 @@ class QueryCopies:
     def files(self, k: int, pool: Data) -> Files:
         rng = stream(self.seed, "evidence", *Perturbed.name.encode(), k)
         size = max(1, BATCH // max(1, int(np.prod(pool.x.shape[1:]))))
-        batches = (self.evaluated[start : start + size] for start in range(0, len(self.evaluated), size))
-        return {
-            evidence_path(self.folder, "copy", k): {
-                "right": np.concatenate([self._right(pool, rows, rng) for rows in batches])
-            }
-        }
-
-    def _right(self, pool: Data, rows: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-        """Return (rows,) true where the target labels a perturbed copy correctly."""
-        x = perturbed(pool.x, rows, self.scales, rng, noise=self.plan.noise, flips=self.plan.flips)
-        outputs = answers(PerturbedPredict(self.predict), x, self.extractor.columns, self.extractor.scale)
-        return self.extractor.scale.correct(outputs, self.extractor.labels[rows]).astype(bool)
+        scale = self.extractor.scale
+        right = []
+        for rows in (self.evaluated[start : start + size] for start in range(0, len(self.evaluated), size)):
+            x = perturbed(pool.x, rows, self.scales, rng, noise=self.plan.noise, flips=self.plan.flips)
+            outputs = answers(PerturbedPredict(self.predict), x, self.extractor.columns, scale)
+            right.append(scale.correct(outputs, self.extractor.labels[rows]).astype(bool))
+        return {evidence_path(self.folder, "copy", k): {"right": np.concatenate(right)}}
 
 
 @dataclass(frozen=True)
@@ -315,8 +310,8 @@ N_SIMULATED = 20
 
 def _simulate(simulated: SimulatedModels, k: int) -> PerturbedView:
     """Simulate labels that are correct with the target's probability."""
-    right = simulated.rng(3, k).binomial(N_SIMULATED, expit(simulated.margin[k]))
-    return PerturbedView(right / N_SIMULATED, N_SIMULATED)
+    share = simulated.rng(3, k).binomial(N_SIMULATED, expit(simulated.margin[k])) / N_SIMULATED
+    return PerturbedView(share, N_SIMULATED)
 
 
 EVIDENCE_TYPE = EvidenceType(

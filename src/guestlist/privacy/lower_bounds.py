@@ -1,9 +1,7 @@
 """Lower confidence bounds on epsilon from scores, with corrected threshold selection."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, Protocol
 
 import numpy as np
 from scipy.optimize import brentq
@@ -16,21 +14,11 @@ from guestlist.privacy.bounds import gaussian_epsilon
 from guestlist.privacy.one_run import OneRun, OneRunCurve
 
 
-class Method(Protocol):
-    """Method of proving a lower bound on epsilon."""
-
-    def candidates(self, member: np.ndarray) -> Sequence[Any]:
-        """Return candidate thresholds; they depend only on the numbers of members and non-members."""
-
-    def bound(self, scores: np.ndarray, member: np.ndarray, candidate: Any, delta: float, level: float) -> float:
-        """Return the bound that one candidate proves; it is wrong with probability at most ``level``."""
-
-
 @dataclass(frozen=True)
 class Bonferroni:
     """Best of all candidate thresholds, each at an equal share of the level; a single candidate needs no correction."""
 
-    def lower(self, method: Method, scores: np.ndarray, member: np.ndarray, delta: float, level: float) -> float:
+    def lower(self, method: "BoundMethod", scores: np.ndarray, member: np.ndarray, delta: float, level: float) -> float:
         tried = method.candidates(member)
         return max(method.bound(scores, member, candidate, delta, level / len(tried)) for candidate in tried)
 
@@ -50,7 +38,7 @@ class HoldOut:
     def __post_init__(self):
         number("fraction", self.fraction, 0, 1)
 
-    def lower(self, method: Method, scores: np.ndarray, member: np.ndarray, delta: float, level: float) -> float:
+    def lower(self, method: "BoundMethod", scores: np.ndarray, member: np.ndarray, delta: float, level: float) -> float:
         return _held_out(method, scores, member, delta, level, self.fraction, np.random.default_rng(self.seed))
 
 
@@ -79,7 +67,7 @@ class Median:
         if self.splits < 1 or self.splits % 2 == 0:
             raise ValueError(f"Expected splits={self.splits} to be an odd number, 1 or more.")
 
-    def lower(self, method: Method, scores: np.ndarray, member: np.ndarray, delta: float, level: float) -> float:
+    def lower(self, method: "BoundMethod", scores: np.ndarray, member: np.ndarray, delta: float, level: float) -> float:
         rng = np.random.default_rng(self.seed)
         bounds = [_held_out(method, scores, member, delta, level / 2, self.fraction, rng) for _ in range(self.splits)]
         return float(np.median(bounds))
@@ -89,7 +77,7 @@ Threshold = Bonferroni | HoldOut | Median
 
 
 def _held_out(
-    method: Method,
+    method: "BoundMethod",
     scores: np.ndarray,
     member: np.ndarray,
     delta: float,
@@ -239,6 +227,8 @@ def credible_epsilon(wrong: int, outside: int, missed: int, inside: int, delta: 
     return LARGEST
 
 
+# A method lists candidate thresholds, which depend only on the numbers of members and non-members, and computes the bound
+# that one of them proves; it is wrong with probability at most ``level``.
 BoundMethod = OneRun | OneRunCurve | ClopperPearson | GaussianRuns | BayesianRuns
 
 

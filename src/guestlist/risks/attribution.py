@@ -135,9 +135,9 @@ def tracin(
         InputError: If checkpoints and learning rates do not fit together, or the extra ``attribution`` is not installed.
     """
     influence = _captum()
+    modules = checkpoints
     if not isinstance(checkpoints, list | tuple):
-        checkpoints = [checkpoints]
-    modules = list(checkpoints)
+        modules = [checkpoints]
     learning_rates = np.asarray(learning_rate, dtype=np.float64)
     if not modules or learning_rates.shape not in ((), (len(modules),)):
         raise InputError(

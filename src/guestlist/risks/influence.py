@@ -13,10 +13,11 @@ from guestlist._case import Case
 from guestlist._collect import Progress, SignalExtractor
 from guestlist._util import integer, stream
 from guestlist.attacks import ATTACKS, score_every_target
-from guestlist.data import Data, as_data
+from guestlist.data import Data
 from guestlist.errors import InputError
 from guestlist.metrics import flags_at_fpr
-from guestlist.models import as_target, check_finite, check_readable, check_sides, query
+from guestlist.models import as_target, query
+from guestlist.risks.model_internal import checked_records
 from guestlist.risks.score import SMALLEST
 
 
@@ -110,8 +111,8 @@ def forgetting(case: Case, ids: Sequence[str]) -> pd.DataFrame:
     leaving = members[np.isin(names[members], list(ids))]
     staying = np.setdiff1d(members, leaving)
     member = case.stand_ins.member
-    scores = score_every_target(ATTACKS[ATTACK], case.stand_ins)
-    flagged = np.stack([flags_at_fpr(row, truth, FPR) for row, truth in zip(scores, member, strict=True)])
+    targets = zip(score_every_target(ATTACKS[ATTACK], case.stand_ins), member, strict=True)
+    flagged = np.stack([flags_at_fpr(scores, truth, FPR) for scores, truth in targets])
     effect = privacy_influence(flagged, member, leaving)
     pairs = pd.DataFrame(
         {
@@ -168,10 +169,7 @@ def leave_one_out(
     train = target.needs(
         "train", "Leave-one-out retrains the model, but {name} has no training recipe{why}. Pass train=."
     )
-    data = target.fitting(as_data(members, side="members", label=label, id=id), "members")
-    check_sides({"members": data}, target.classes)
-    check_finite("members", data, target.predict)
-    check_readable({"members": data}, target.predict)
+    data = checked_records(target, {"members": members}, label=label, id=id)["members"]
     integer("repeats", repeats, 1)
     if "p_y" not in target.scale.signal_names and target.scale.has_classes:
         raise InputError(

@@ -119,11 +119,11 @@ def risk_score(
     if len(classes):
         numbers = np.where(classes[numbers] == known_labels, numbers, -1)
     of_class = {int(numbers[rows[0]]): rows for rows in rows_by_label(numbers)}
-    no_rows = np.arange(0)
-    all_rows = np.arange(len(known_values))
 
     def known_of(records: np.ndarray | None) -> KnownValues:
-        rows = all_rows if records is None else of_class.get(int(codes[records[0]]), no_rows)
+        rows = np.arange(len(known_values))
+        if records is not None:
+            rows = of_class.get(int(codes[records[0]]), rows[:0])
         return KnownValues(known_values[None], known_member[None], rows)
 
     return _score_by_class(values, codes, known_of, prior, histogram)
@@ -172,11 +172,10 @@ def from_references(case: Case) -> np.ndarray:
     """Return (records,) the score fitted on references; NaN where the target was not queried."""
     entropies = case.view.reference("mentr")
     member = case.view.reference_member
-    all_records = np.arange(len(case.records))
 
     def known_of(records: np.ndarray | None) -> KnownValues:
         if records is None:
-            records = all_records
+            records = np.arange(len(case.records))
         return KnownValues(entropies, member, records)
 
     return _score_by_class(case.view.target("mentr"), case.view.labels, known_of, case.prior)

@@ -48,15 +48,17 @@ def contract_violations(attack: Attack, seed: int) -> list[str]:
     problems = plain + [f"{problem}, with {words}" for problem in awkward if problem not in plain]
     if attack.learns:  # its random initialisation depends on the classes, and fitting it again takes seconds
         return problems
-    return problems + _numbering(attack, seed) + _saturated(attack, seed)
-
-
-def _numbering(attack: Attack, seed: int) -> list[str]:
-    """Check that scores do not depend on the numbers of the classes."""
     first, second = _numbered_twice(seed)
-    if _close(attack.score(first.view), attack.score(second.view)):
-        return []
-    return ["depends on how the classes are numbered"]
+    if not _close(attack.score(first.view), attack.score(second.view)):
+        problems.append("depends on how the classes are numbered")
+    for name in SATURATED:
+        if ignores_references_where_saturated(attack, small_scene(name, seed)):
+            problems.append(
+                "ignores the references of records with saturated outputs, although it compares other records with "
+                f"theirs, with {SCENE_VARIANTS[name].words}"
+            )
+            break
+    return problems
 
 
 @lru_cache(maxsize=1)
@@ -65,17 +67,6 @@ def _numbered_twice(seed: int) -> tuple[Scene, Scene]:
     simulated, together = gaussian(1.0, seed=seed, **SCENE_VARIANTS["classes"].options, **SIZES)
     other = replace(simulated, labels=(simulated.labels + 1) % simulated.classes)
     return scene_of(simulated, together), scene_of(other, together)
-
-
-def _saturated(attack: Attack, seed: int) -> list[str]:
-    """Check that saturated outputs are compared with their references."""
-    for name in SATURATED:
-        if ignores_references_where_saturated(attack, small_scene(name, seed)):
-            return [
-                "ignores the references of records with saturated outputs, although it compares other records with "
-                f"theirs, with {SCENE_VARIANTS[name].words}"
-            ]
-    return []
 
 
 def _violations(attack: Attack, name: str, seed: int) -> list[str]:
@@ -217,6 +208,8 @@ def check_attacks(
         except Exception as error:  # a custom attack may raise anything; the self-test reports it and continues
             broken.add(name)
             problems[name] = [f"raised {type(error).__name__}: {error}"]
+            metrics[name] = {}
+            traits.pop(name, None)
 
     def check_contract(name: str) -> list[str]:
         shape = wrong_shape(attacks[name], seed)
@@ -230,11 +223,6 @@ def check_attacks(
         for metric, value in trial.measure(traits[name], simulation).items():
             metrics[name].setdefault(metric, []).append(value)
         return []
-
-    def result(name: str) -> AttackCheck:
-        if name in broken:
-            return _failed(name, problems[name])
-        return _judged(name, traits[name], problems[name], metrics[name])
 
     for name in attacks:
         attempt(name, partial(check_contract, name))
@@ -250,21 +238,13 @@ def check_attacks(
         simulation = trial.make((seed, index))
         for name in able:
             attempt(name, partial(measure, name, trial, simulation))
-    return tuple(map(result, attacks))
-
-
-def _failed(name: str, problems: list[str]) -> AttackCheck:
-    nothing = Mean(np.nan, np.nan, 0)
-    return AttackCheck(
-        name=name,
-        noise=nothing,
-        in_count=nothing,
-        known=nothing,
-        share=nothing,
-        comparator="loss",
-        others={},
-        problems=tuple(problems),
+    return tuple(
+        _judged(name, traits.get(name, AttackTraits(attack)), problems[name], metrics[name])
+        for name, attack in attacks.items()
     )
+
+
+NOTHING = Mean(np.nan, np.nan, 0)  # of an attack that failed
 
 
 def _judged(name: str, traits: AttackTraits, problems: list[str], values: Mapping[str, list[float]]) -> AttackCheck:
@@ -275,10 +255,10 @@ def _judged(name: str, traits: AttackTraits, problems: list[str], values: Mappin
     verdicts = [judges[metric](means[metric], traits) for metric in judged]
     return AttackCheck(
         name=name,
-        noise=means["noise"],
-        in_count=means["in_count"],
-        known=means["known"],
-        share=means["known, share"],
+        noise=means.get("noise", NOTHING),
+        in_count=means.get("in_count", NOTHING),
+        known=means.get("known", NOTHING),
+        share=means.get("known, share", NOTHING),
         comparator=traits.comparator,
         others={metric: mean for metric, mean in means.items() if metric not in COMMON_METRICS},
         problems=(*problems, *filter(None, verdicts)),
