@@ -19,6 +19,7 @@ from guestlist.data import Data
 from guestlist.errors import InputError
 from guestlist.evidence.plan import (
     EvidenceType,
+    FilesTask,
     Work,
     begin_plan,
     evidence_folder,
@@ -79,7 +80,8 @@ class Distilled:
             eligible = split.population
         # The same number of records as the target had; all of them if there are no more.
         rate = float(min(split.members.sum() / eligible.sum(), 1 - 1e-9))
-        task = DistilModel(
+        distil = partial(
+            distil_model,
             train=context.target.needs("distil"),
             eligible=eligible,
             rate=rate,
@@ -88,7 +90,7 @@ class Distilled:
             extractor=context.extractor,
             folder=folder,
         )
-        context.run(task, missing_files(context.store, folder, "model", plan.models))
+        context.run(FilesTask(distil), missing_files(context.store, folder, "model", plan.models))
 
     @staticmethod
     def read(store: Store) -> ModelsView | None:
@@ -99,26 +101,24 @@ class Distilled:
         return ModelsView(values, values.pop("member"))
 
 
-@dataclass(frozen=True)
-class DistilModel:
-    """Task that trains one distilled model and writes its signals."""
-
-    train: SoftTrainer
-    eligible: np.ndarray
-    rate: float
-    seed: int
-    soft: np.ndarray
-    extractor: SignalExtractor
-    folder: Path
-
-    def files(self, k: int, pool: Data) -> Files:
-        rows = draw_inclusion(pool, self.rate, self.seed, k, "distilled rows") & self.eligible
-        rng = stream(self.seed, "distilled training", k)
-        name = f"Distilled model {k} ({rows.sum()} records)"
-        answers = self.extractor.train_and_query(
-            name, lambda: self.train(pool.copied(rows), self.soft[rows], rng), pool.x, rng
-        )
-        return {evidence_path(self.folder, "model", k): {**self.extractor.signals(answers), "member": rows}}
+def distil_model(
+    k: int,
+    pool: Data,
+    *,
+    train: SoftTrainer,
+    eligible: np.ndarray,
+    rate: float,
+    seed: int,
+    soft: np.ndarray,
+    extractor: SignalExtractor,
+    folder: Path,
+) -> Files:
+    """Train one distilled model and return its signals."""
+    rows = draw_inclusion(pool, rate, seed, k, "distilled rows") & eligible
+    rng = stream(seed, "distilled training", k)
+    name = f"Distilled model {k} ({rows.sum()} records)"
+    answers = extractor.train_and_query(name, lambda: train(pool.copied(rows), soft[rows], rng), pool.x, rng)
+    return {evidence_path(folder, "model", k): {**extractor.signals(answers), "member": rows}}
 
 
 EVIDENCE_TYPE = EvidenceType(

@@ -24,6 +24,7 @@ from guestlist.data import Data
 from guestlist.errors import InputError
 from guestlist.evidence.plan import (
     EvidenceType,
+    FilesTask,
     Work,
     begin_plan,
     evidence_folder,
@@ -80,7 +81,8 @@ class LeftOut:
         chosen = _chosen(context.pool.ids, split, plan.records, plan.ids, context.seed)
         begun = _by_record(context.store, chosen)
         short = [i for i in np.flatnonzero(chosen).tolist() if _count(begun.get(i)) < plan.models]
-        task = TrainWithout(
+        train = partial(
+            train_without,
             train=context.target.needs("train"),
             member=split.members,
             models=plan.models,
@@ -89,7 +91,7 @@ class LeftOut:
             folder=evidence_folder(context.store, self.name),
             begun={i: begun[i] for i in short if i in begun},
         )
-        context.run(task, short)
+        context.run(FilesTask(train), short)
 
     @staticmethod
     def read(store: Store) -> ModelsView | None:
@@ -114,39 +116,39 @@ class LeftOut:
         return ModelsView(values, np.zeros(shape, dtype=bool))
 
 
-@dataclass(frozen=True)
-class TrainWithout:
-    """Task that trains the missing models without one record, and writes their signals of it.
+def train_without(
+    i: int,
+    pool: Data,
+    *,
+    train: Trainer,
+    member: np.ndarray,
+    models: int,
+    seed: int,
+    extractor: SignalExtractor,
+    folder: Path,
+    begun: Mapping[int, Mapping[str, np.ndarray]],
+) -> Files:
+    """Train the missing models without one record, and return their signals of it.
 
     Args:
         member: (records,) true for the target's members.
         models: Number of models that the record should have.
         begun: Signals of earlier models; they are sent along, since a worker may not see the folder.
     """
-
-    train: Trainer
-    member: np.ndarray
-    models: int
-    seed: int
-    extractor: SignalExtractor
-    folder: Path
-    begun: Mapping[int, Mapping[str, np.ndarray]]
-
-    def files(self, i: int, pool: Data) -> Files:
-        rows = self.member.copy()
-        rows[i] = False
-        record = np.array([i])
-        x = pool.take(record).x
-        extractor = self.extractor.take(record)
-        parts: list[Mapping[str, np.ndarray]] = [self.begun[i]] if i in self.begun else []
-        for k in range(1 + sum(map(_count, parts)), 1 + self.models):
-            rng = stream(self.seed, "left out", _WITHOUT, i, k)
-            name = f"Model {k} without record {pool.ids[i]!r}"
-            # Each model gets its own copy of the records, because the previous model may have changed its copy.
-            outputs = extractor.train_and_query(name, partial(self.train, pool.copied(rows), rng), x, rng)
-            parts.append(extractor.signals(outputs))
-        signals = {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
-        return {evidence_path(self.folder, "record", i, width=5): signals}
+    rows = member.copy()
+    rows[i] = False
+    record = np.array([i])
+    x = pool.take(record).x
+    of_record = extractor.take(record)
+    parts: list[Mapping[str, np.ndarray]] = [begun[i]] if i in begun else []
+    for k in range(1 + sum(map(_count, parts)), 1 + models):
+        rng = stream(seed, "left out", _WITHOUT, i, k)
+        name = f"Model {k} without record {pool.ids[i]!r}"
+        # Each model gets its own copy of the records, because the previous model may have changed its copy.
+        outputs = of_record.train_and_query(name, partial(train, pool.copied(rows), rng), x, rng)
+        parts.append(of_record.signals(outputs))
+    signals = {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
+    return {evidence_path(folder, "record", i, width=5): signals}
 
 
 def _chosen(ids: np.ndarray, split: Split, records: int, named: tuple[str, ...], seed: int) -> np.ndarray:

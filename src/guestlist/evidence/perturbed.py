@@ -1,6 +1,7 @@
 """Target outputs on perturbed records, and the perturbations."""
 
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import ClassVar, NamedTuple
 
@@ -16,6 +17,7 @@ from guestlist.data import Data
 from guestlist.errors import InputError
 from guestlist.evidence.plan import (
     EvidenceType,
+    FilesTask,
     SimulatedModels,
     Work,
     begin_plan,
@@ -237,7 +239,8 @@ class Perturbed:
     def collect(self, context: CollectContext) -> None:
         plan = begin_plan(context.store, self)
         folder = evidence_folder(context.store, self.name)
-        task = QueryCopies(
+        query_target = partial(
+            query_copy,
             predict=context.target.predict,
             plan=self,
             scales=column_scales(context.pool.x),
@@ -247,7 +250,9 @@ class Perturbed:
             folder=folder,
         )
         # In this process: a target may be a service or a model on a device, which cannot be pickled.
-        replace(context, engine=Here()).run(task, missing_files(context.store, folder, "copy", plan.copies))
+        replace(context, engine=Here()).run(
+            FilesTask(query_target), missing_files(context.store, folder, "copy", plan.copies)
+        )
 
     @staticmethod
     def read(store: Store) -> PerturbedView | None:
@@ -260,28 +265,28 @@ class Perturbed:
         return PerturbedView(share, len(copies))
 
 
-@dataclass(frozen=True)
-class QueryCopies:
-    """Task that queries the target for one copy of every record."""
-
-    predict: Predict
-    plan: Perturbed
-    scales: ColumnScales
-    evaluated: np.ndarray
-    seed: int
-    extractor: SignalExtractor
-    folder: Path
-
-    def files(self, k: int, pool: Data) -> Files:
-        rng = stream(self.seed, "evidence", *Perturbed.name.encode(), k)
-        size = max(1, BATCH // max(1, int(np.prod(pool.x.shape[1:]))))
-        scale = self.extractor.scale
-        right = []
-        for rows in (self.evaluated[start : start + size] for start in range(0, len(self.evaluated), size)):
-            x = perturbed(pool.x, rows, self.scales, rng, noise=self.plan.noise, flips=self.plan.flips)
-            outputs = answers(PerturbedPredict(self.predict), x, self.extractor.columns, scale)
-            right.append(scale.correct(outputs, self.extractor.labels[rows]).astype(bool))
-        return {evidence_path(self.folder, "copy", k): {"right": np.concatenate(right)}}
+def query_copy(
+    k: int,
+    pool: Data,
+    *,
+    predict: Predict,
+    plan: Perturbed,
+    scales: ColumnScales,
+    evaluated: np.ndarray,
+    seed: int,
+    extractor: SignalExtractor,
+    folder: Path,
+) -> Files:
+    """Query the target for one perturbed copy of every record, and return where its labels are correct."""
+    rng = stream(seed, "evidence", *Perturbed.name.encode(), k)
+    size = max(1, BATCH // max(1, int(np.prod(pool.x.shape[1:]))))
+    right = []
+    for start in range(0, len(evaluated), size):
+        rows = evaluated[start : start + size]
+        x = perturbed(pool.x, rows, scales, rng, noise=plan.noise, flips=plan.flips)
+        outputs = answers(PerturbedPredict(predict), x, extractor.columns, extractor.scale)
+        right.append(extractor.scale.correct(outputs, extractor.labels[rows]).astype(bool))
+    return {evidence_path(folder, "copy", k): {"right": np.concatenate(right)}}
 
 
 @dataclass(frozen=True)

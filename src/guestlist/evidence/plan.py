@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Literal, NamedTuple, Protocol, TypeVar, runtim
 import numpy as np
 from scipy.special import expit
 
-from guestlist._collect import CollectContext
+from guestlist._collect import CollectContext, Files
 from guestlist._store import Store, file_numbers, to_json
 from guestlist._views import ModelsView, Part
 from guestlist.data import Data
@@ -139,6 +139,16 @@ class FromTarget(AnyPlan, Protocol):
 
     def take(self, target: Target, pool: Data, split: Split) -> Part:
         """Return the evidence."""
+
+
+@dataclass(frozen=True)
+class FilesTask:
+    """Task of an engine: a function from the number of a file and the records to the files to write."""
+
+    function: Callable[[int, Data], Files]
+
+    def files(self, k: int, pool: Data) -> Files:
+        return self.function(k, pool)
 
 
 def evidence_folder(store: Store, name: str) -> Path:

@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import ClassVar, NamedTuple
 
@@ -18,6 +19,7 @@ from guestlist.errors import InputError
 from guestlist.evidence.perturbed import as_table, numbers_of
 from guestlist.evidence.plan import (
     EvidenceType,
+    FilesTask,
     SimulatedModels,
     Work,
     begin_file,
@@ -201,7 +203,8 @@ class Quantiles:
         path = begin_file(context.store, self, _FILE)
         if path is None:
             return
-        task = FitQuantiles(
+        fit = partial(
+            fit_quantiles,
             level=self.level,
             known=self.known_nonmembers(context.store.split, context.seed),
             hinge=context.extractor.scale.hinge(context.store.required_answers(), context.extractor.labels),
@@ -209,7 +212,7 @@ class Quantiles:
             seed=context.seed,
             path=path,
         )
-        context.run(task, [1])
+        context.run(FilesTask(fit), [1])
 
     def known_nonmembers(self, split: Split, seed: int) -> np.ndarray:
         """Return the positions of the known non-members, in random order."""
@@ -229,32 +232,26 @@ class Quantiles:
         return QuantilesView(arrays["hinge"], arrays["ceiling"], arrays["beyond"], degenerate)
 
 
-@dataclass(frozen=True)
-class FitQuantiles:
-    """Task that fits the regressor and writes its predictions."""
-
-    level: float
-    known: np.ndarray
-    hinge: np.ndarray
-    labels: np.ndarray
-    seed: int
-    path: Path
-
-    def files(self, k: int, pool: Data) -> Files:
-        fit, check = np.array_split(self.known, 2)
-        fitted = quantile_regression(
-            regression_features(pool.x, self.labels),
-            self.hinge,
-            fit=fit,
-            check=check,
-            level=self.level,
-            rng=stream(self.seed, "evidence", *Quantiles.name.encode(), k),
-        )
-        ceiling = fitted.quantile.copy()
-        ceiling[self.known] = np.nan
-        beyond = np.sort(self.hinge[check] - fitted.quantile[check])
-        degenerate = np.array(fitted.degenerate or (), dtype=np.float64)
-        return {self.path: {"hinge": self.hinge, "ceiling": ceiling, "beyond": beyond, "degenerate": degenerate}}
+def fit_quantiles(
+    k: int,
+    pool: Data,
+    *,
+    level: float,
+    known: np.ndarray,
+    hinge: np.ndarray,
+    labels: np.ndarray,
+    seed: int,
+    path: Path,
+) -> Files:
+    """Fit the regressor and return its predictions."""
+    fit, check = np.array_split(known, 2)
+    rng = stream(seed, "evidence", *Quantiles.name.encode(), k)
+    fitted = quantile_regression(regression_features(pool.x, labels), hinge, fit=fit, check=check, level=level, rng=rng)
+    ceiling = fitted.quantile.copy()
+    ceiling[known] = np.nan
+    beyond = np.sort(hinge[check] - fitted.quantile[check])
+    degenerate = np.array(fitted.degenerate or (), dtype=np.float64)
+    return {path: {"hinge": hinge, "ceiling": ceiling, "beyond": beyond, "degenerate": degenerate}}
 
 
 # Standard deviation of the simulated regressor's error, in standard deviations of a margin.
