@@ -142,19 +142,22 @@ def case_of(simulation: Rotation, names: Sequence[str] = DEFAULT_ATTACKS, popula
         The case, with the scores of its attacks.
     """
     records = len(simulation.labels)
-    ids = [f"r{i}" for i in range(records)]
-    table = pd.DataFrame({"id": ids, "label": simulation.labels.astype(str), "class": simulation.labels})
-    table["group_half"] = np.where(np.arange(records) < records / 2, "first", "second")
-    truth = Truth(simulation.member[0].copy(), np.arange(records) < records - population)
-    setting = Setting("a model", 2, "logits", fingerprints={"data": "d", "seed": "0"})
+    table = pd.DataFrame(
+        {
+            "id": [f"r{i}" for i in range(records)],
+            "label": simulation.labels.astype(str),
+            "class": simulation.labels,
+            "group_half": np.where(np.arange(records) < records / 2, "first", "second"),
+        }
+    )
     stand_ins = stand_in_targets(simulation) if len(simulation.member) > 2 else None
     case = Case(
         view=simulation.facing(0),
-        truth=truth,
+        truth=Truth(simulation.member[0].copy(), np.arange(records) < records - population),
         records=table,
         stand_ins=stand_ins,
         attacks={name: ATTACKS[name] for name in names},
-        setting=setting,
+        setting=Setting("a model", 2, "logits", fingerprints={"data": "d", "seed": "0"}),
     )
     return replace(case, **changes).scored()
 

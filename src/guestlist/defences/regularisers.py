@@ -113,13 +113,12 @@ class EarlyStopping(DescribedRecipe):
         """Return the module after its best epoch (the first of ties)."""
         order = rng.spawn(1)[0].permutation(len(data))
         held_out, training_rows = np.split(order, [max(1, round(self.share * len(data)))])
-        training_rows = np.sort(training_rows)
         if not len(training_rows):
             raise ValueError(f"Early stopping needs at least two records, found {len(data)}. Provide more records.")
         best = -np.inf
         best_module = None
         epochs_waited = 0
-        for trained in self.fit.epochs_of(module, data.take(training_rows), rng):
+        for trained in self.fit.epochs_of(module, data.take(np.sort(training_rows)), rng):
             reached = goodness(trained, data.x[held_out], data.y[held_out], self.fit.loss)
             epochs_waited += 1
             if reached > best:

@@ -75,9 +75,8 @@ def proportion(successes: int, n: int, *, confidence: float = 0.95) -> Estimate:
         raise ValueError(f"Expected successes={successes} in [0, n={n}].")
     if n == 0:
         return WITHHELD
-    low = clopper_pearson_lower(successes, n, error / 2)
-    high = clopper_pearson_upper(successes, n, error / 2)
-    return Estimate(successes / n, float(low), float(high))
+    bounds = (bound(successes, n, error / 2) for bound in (clopper_pearson_lower, clopper_pearson_upper))
+    return Estimate(successes / n, *map(float, bounds))
 
 
 def proportion_difference(

@@ -201,17 +201,14 @@ def leave_one_out(
     if progress is not None:
         omitted = progress(omitted, total=len(chosen))
     without = [np.mean([signals(i, repeat, np.array([i])) for repeat in range(repeats)], axis=0)[:, 0] for i in omitted]
-    columns = _columns(with_all, np.array(without).T, classes=scale.has_classes)
-    return pd.DataFrame({"id": data.ids[chosen], "label": data.y[chosen], **columns})
-
-
-def _columns(with_all: np.ndarray, without: np.ndarray, *, classes: bool) -> dict[str, np.ndarray]:
-    if not classes:
-        change = np.abs(without[0]) - np.abs(with_all[0])
-        return {"error_with": with_all[0], "error_without": without[0], "leave_one_out": change}
-    entropy = np.log(np.maximum(without[1], SMALLEST)) - np.log(np.maximum(with_all[1], SMALLEST))
-    change = with_all[0] - without[0]
-    return {"p_with": with_all[0], "p_without": without[0], "leave_one_out": change, "sensitivity": entropy}
+    after = np.array(without).T
+    table = pd.DataFrame({"id": data.ids[chosen], "label": data.y[chosen]})
+    if not scale.has_classes:
+        change = np.abs(after[0]) - np.abs(with_all[0])
+        return table.assign(error_with=with_all[0], error_without=after[0], leave_one_out=change)
+    entropy = np.log(np.maximum(after[1], SMALLEST)) - np.log(np.maximum(with_all[1], SMALLEST))
+    change = with_all[0] - after[0]
+    return table.assign(p_with=with_all[0], p_without=after[0], leave_one_out=change, sensitivity=entropy)
 
 
 def _chosen(data: Data, rows: Sequence[int] | None, ids: Sequence[Any] | None) -> np.ndarray:

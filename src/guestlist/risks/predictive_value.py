@@ -349,7 +349,12 @@ def mean_of_pairs(gaps: np.ndarray, reach: float = 1.0, confidence: float = 0.95
     error = error_of(confidence)
     if not len(gaps):
         return WITHHELD
-    signs = _signs(len(gaps))
+    # (flips, repeats) signs; the first flip changes none.
+    if len(gaps) <= MAX_EXACT_REPEATS:
+        signs = np.array(list(product((1.0, -1.0), repeat=len(gaps))))
+    else:
+        drawn = np.random.default_rng(0).choice((1.0, -1.0), size=(DRAWS, len(gaps)))
+        signs = np.vstack([np.ones(len(gaps)), drawn])
     mean = float(gaps.mean())
 
     def refuted(centre: float) -> bool:
@@ -370,13 +375,6 @@ def _end(refuted, inside: float, outside: float) -> float:
         else:
             inside = middle
     return float(inside)
-
-
-def _signs(n: int) -> np.ndarray:
-    """Return (flips, n) signs; the first flip changes none."""
-    if n <= MAX_EXACT_REPEATS:
-        return np.array(list(product((1.0, -1.0), repeat=n)))
-    return np.vstack([np.ones(n), np.random.default_rng(0).choice((1.0, -1.0), size=(DRAWS, n))])
 
 
 def _metric_values(repeats: Sequence[Sequence[PredictiveValue]], risk: str, attack: str, metric: str) -> np.ndarray:

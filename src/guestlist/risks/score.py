@@ -69,14 +69,6 @@ class KnownValues:
     member: np.ndarray
     records: np.ndarray
 
-    def count_and_range(self) -> tuple[np.ndarray, np.ndarray]:
-        """Return (2,) numbers of members and non-members, and (2,) their smallest and largest value."""
-        return count_and_range(read_only(self.values), read_only(self.member), self.records)
-
-    def counts(self, edges: np.ndarray) -> np.ndarray:
-        """Count (2, bins) members and non-members in each bin, as ``np.histogram`` does."""
-        return count_in_bins(read_only(self.values), read_only(self.member), self.records, edges, SMALLEST)
-
 
 def risk_score(
     values: np.ndarray,
@@ -155,11 +147,13 @@ def _bin_probabilities(
     known: KnownValues, prior: float, histogram: LogHistogram
 ) -> tuple[np.ndarray, np.ndarray] | None:
     """Return edges of bins and (bins,) probabilities of membership of one class; None without both sets."""
-    sizes, ends = known.count_and_range()
+    values = read_only(known.values)
+    member = read_only(known.member)
+    sizes, ends = count_and_range(values, member, known.records)
     if not sizes.all():
         return None
     edges = histogram.edges(np.maximum(ends, SMALLEST))
-    inside, outside = known.counts(edges) / sizes[:, None]
+    inside, outside = count_in_bins(values, member, known.records, edges, SMALLEST) / sizes[:, None]
     nonempty = np.flatnonzero(inside + outside > 0)
     if not len(nonempty):  # rounding has put all known values outside the edges
         return edges, np.full(histogram.bins, np.nan)
