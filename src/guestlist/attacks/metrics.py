@@ -2,8 +2,8 @@
 
 import numpy as np
 
+from guestlist import metrics
 from guestlist._views import Signals, View
-from guestlist.metrics import conformal_p_values
 
 # Sign of each signal: members have larger margins and smaller losses.
 SIGN = {"correct": 1, "p_y": 1, "margin": 1, "loss": -1, "entropy": -1, "mentr": -1}
@@ -103,4 +103,4 @@ def quantile_p_value(signals: Signals) -> np.ndarray:
 
     This is a split-conformal p-value: it is valid on average over non-members, for any regressor.
     """
-    return conformal_p_values(quantile(signals), signals.evidence.need("quantiles").beyond)
+    return metrics.conformal_p_values(quantile(signals), signals.evidence.need("quantiles").beyond)
