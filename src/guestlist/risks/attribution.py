@@ -219,8 +219,7 @@ def _on_average(root, module, names: list[str], members, tests, loss: str) -> np
 
     One direction serves all members, so the slope of their losses along it replaces their gradients.
     """
-    from torch.func import functional_call, jvp
-
+    functional_call = torch.func.functional_call
     losses = _Loss(loss, "none")
     parameters = dict(module.named_parameters())
     chosen = {name: parameters[name].detach() for name in names}
@@ -240,7 +239,9 @@ def _on_average(root, module, names: list[str], members, tests, loss: str) -> np
     ways = dict(zip(names, along, strict=True))
     slopes = []
     for x, y in _loader(members, HESSIAN_BATCH):
-        slope = jvp(lambda values, x=x, y=y: losses(functional_call(module, values, (x,)), y), (chosen,), (ways,))[1]
+        slope = torch.func.jvp(
+            lambda values, x=x, y=y: losses(functional_call(module, values, (x,)), y), (chosen,), (ways,)
+        )[1]
         slopes.append(slope.detach().cpu().numpy())
     return np.concatenate(slopes).astype(np.float64)
 

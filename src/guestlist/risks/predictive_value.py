@@ -10,7 +10,6 @@ import numpy as np
 
 from guestlist._case import Case
 from guestlist._kernels import optional_take
-from guestlist._util import choice
 from guestlist.errors import InputError
 from guestlist.metrics import (
     WITHHELD,
@@ -285,7 +284,8 @@ def compare_over_repeats(
         ValueError: If the metric is unknown.
         InputError: If a repeat lacks a risk or the attack.
     """
-    choice("metric", metric, METRICS)
+    if metric not in METRICS:
+        raise ValueError(f"Expected metric={metric!r} to be one of {', '.join(METRICS)}.")
     a, b = (_metric_values(repeats, name, attack, metric) for name in (first, second))
     for name, values in ((first, a), (second, b)):
         if len(values) == 0 or len(values) != len(repeats):
